@@ -1,0 +1,10 @@
+// QV_CHECK: a bug found at run time, also in release builds. Prints what failed and aborts.
+#pragma once
+
+namespace quiver {
+[[noreturn]] void check_failed(const char* expression, const char* file, int line);
+}  // namespace quiver
+
+#define QV_CHECK(expression)                            \
+  (static_cast<bool>(expression) ? static_cast<void>(0) \
+                                 : ::quiver::check_failed(#expression, __FILE__, __LINE__))

@@ -1,0 +1,70 @@
+// The three kinds of identity. They do not convert into one another.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quiver {
+
+/// Row number within one segment, dense from 0.
+enum class LocalId : std::uint32_t {};
+
+[[nodiscard]] constexpr std::uint32_t to_index(LocalId id) {
+  return static_cast<std::uint32_t>(id);
+}
+
+/// Position in a shard's operation log, from 1; 0 is "before everything".
+enum class Seq : std::uint64_t {};
+
+[[nodiscard]] constexpr std::uint64_t to_number(Seq seq) { return static_cast<std::uint64_t>(seq); }
+
+/// The user's id: an unsigned 64-bit number or a UUID. All numbers order before all UUIDs.
+class PointId {
+ public:
+  enum class Kind : std::uint8_t { kNumber = 0, kUuid = 1 };
+  /// Bytes of `to_key`.
+  static constexpr std::size_t kKeyBytes = 17;
+
+  constexpr PointId() = default;
+  [[nodiscard]] static constexpr PointId number(std::uint64_t value) {
+    return PointId(Kind::kNumber, 0, value);
+  }
+  [[nodiscard]] static constexpr PointId uuid(std::uint64_t high, std::uint64_t low) {
+    return PointId(Kind::kUuid, high, low);
+  }
+  /// Simple, hyphenated, urn and braced spellings, any case; nullopt if `text` is none of them.
+  [[nodiscard]] static std::optional<PointId> parse_uuid(std::string_view text);
+
+  [[nodiscard]] constexpr Kind kind() const { return kind_; }
+  [[nodiscard]] constexpr std::uint64_t high() const { return high_; }
+  [[nodiscard]] constexpr std::uint64_t low() const { return low_; }
+
+  /// 17 bytes whose lexical order is the id order: kind, then 128 bits big-endian.
+  [[nodiscard]] std::string to_key() const;
+  [[nodiscard]] static std::optional<PointId> from_key(std::string_view key);
+  /// "42" or "5c56c793-69f3-4fbf-87e6-c4bf54c28c26".
+  [[nodiscard]] std::string to_string() const;
+  /// Stable over machines and versions: chooses the shard.
+  [[nodiscard]] std::uint64_t hash() const;
+
+  friend constexpr auto operator<=>(const PointId&, const PointId&) = default;
+
+ private:
+  constexpr PointId(Kind kind, std::uint64_t high, std::uint64_t low)
+      : kind_(kind), high_(high), low_(low) {}
+
+  Kind kind_ = Kind::kNumber;
+  std::uint64_t high_ = 0;
+  std::uint64_t low_ = 0;
+};
+
+}  // namespace quiver
+
+template <>
+struct std::hash<quiver::PointId> {
+  std::size_t operator()(const quiver::PointId& id) const noexcept { return id.hash(); }
+};

@@ -1,0 +1,93 @@
+// Success or (code, message). Codes carry gRPC's numbers, so a transport maps them by cast.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace quiver {
+
+enum class Code : std::int32_t {
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,  ///< the request is wrong whatever the state is
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,   ///< a queue or the disk is full; the text says which
+  kFailedPrecondition = 9,  ///< the request does not fit the present state or itself
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,  ///< may work later: overload, closing, not open yet
+  kDataLoss = 15,     ///< bytes on disk are damaged
+  kUnauthenticated = 16,
+};
+
+[[nodiscard]] std::string_view to_string(Code code);
+
+/// A failure: one shared pointer, so copying is cheap and success costs nothing. Immutable.
+class Error {
+ public:
+  Error(Code code, std::string message)
+      : detail_(std::make_shared<const Detail>(Detail{code, std::move(message)})) {}
+
+  [[nodiscard]] Code code() const { return detail_->code; }
+  [[nodiscard]] const std::string& message() const { return detail_->message; }
+  /// "not_found: Collection `x` doesn't exist!": for logs and tests.
+  [[nodiscard]] std::string to_string() const;
+
+ private:
+  struct Detail {
+    Code code;
+    std::string message;
+  };
+  std::shared_ptr<const Detail> detail_;
+};
+
+/// What a fallible function returns. Deriving (not aliasing) makes an ignored result warn.
+template <class T = void>
+class [[nodiscard]] Result : public tl::expected<T, Error> {
+ public:
+  using tl::expected<T, Error>::expected;
+};
+
+[[nodiscard]] inline tl::unexpected<Error> fail(Code code, std::string message) {
+  return tl::unexpected<Error>(Error(code, std::move(message)));
+}
+
+[[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
+
+#define QV_CONCAT_INNER(a, b) a##b
+#define QV_CONCAT(a, b) QV_CONCAT_INNER(a, b)
+
+#define QV_TRY_VOID(expression)                                   \
+  do {                                                            \
+    if (auto qv_result = (expression); !qv_result) [[unlikely]] { \
+      return ::quiver::fail(std::move(qv_result).error());        \
+    }                                                             \
+  } while (false)
+
+#define QV_TRY_ASSIGN_INNER(name, declaration, ...) \
+  auto name = (__VA_ARGS__);                        \
+  if (!name) [[unlikely]]                           \
+    return ::quiver::fail(std::move(name).error()); \
+  declaration = *std::move(name)
+
+/// QV_TRY(expression) or QV_TRY(auto value, expression): returns the error to the caller.
+#define QV_TRY_SELECT(_1, _2, _3, _4, _5, _6, name, ...) name
+#define QV_TRY_ASSIGN(declaration, ...) \
+  QV_TRY_ASSIGN_INNER(QV_CONCAT(qv_try_, __COUNTER__), declaration, __VA_ARGS__)
+#define QV_TRY(...)                                                                      \
+  QV_TRY_SELECT(__VA_ARGS__, QV_TRY_ASSIGN, QV_TRY_ASSIGN, QV_TRY_ASSIGN, QV_TRY_ASSIGN, \
+                QV_TRY_ASSIGN, QV_TRY_VOID, )                                            \
+  (__VA_ARGS__)
+
+}  // namespace quiver

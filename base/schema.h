@@ -1,0 +1,37 @@
+// What one vector field of a collection is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace quiver {
+
+enum class FieldKind : std::uint8_t { kDense = 0, kSparse = 1, kMulti = 2 };
+/// Type of the stored values. Sparse values are kept as f32 whatever is asked for.
+enum class DType : std::uint8_t { kF32 = 0, kF16 = 1, kU8 = 2 };
+/// kEuclid and kManhattan are distances: smaller is better where a user sees them.
+enum class Metric : std::uint8_t { kDot = 0, kCosine = 1, kEuclid = 2, kManhattan = 3 };
+enum class SparseModifier : std::uint8_t { kNone = 0, kIdf = 1 };
+
+struct FieldSchema {
+  std::string name;  ///< "" is the unnamed default field
+  FieldKind kind = FieldKind::kDense;
+  std::uint32_t dim = 0;  ///< per vector, or per token of a multi-vector; 0 for sparse
+  DType dtype = DType::kF32;
+  Metric metric = Metric::kCosine;  ///< sparse: always kDot
+  SparseModifier modifier = SparseModifier::kNone;
+
+  bool operator==(const FieldSchema&) const = default;
+};
+
+[[nodiscard]] constexpr std::uint32_t bytes_per_value(DType dtype) {
+  return dtype == DType::kF32 ? 4 : dtype == DType::kF16 ? 2 : 1;
+}
+
+/// Distances are negated inside, so that everywhere below the wire a larger score is better.
+[[nodiscard]] constexpr bool is_distance(Metric metric) {
+  return metric == Metric::kEuclid || metric == Metric::kManhattan;
+}
+
+}  // namespace quiver

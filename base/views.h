@@ -1,0 +1,38 @@
+// Borrowed vectors. A view lives no longer than what it was made from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/schema.h"
+
+namespace quiver {
+
+/// `[n_rows, dim]` values of `dtype`, row i at `data + i * stride_bytes`.
+/// Rows that we store start on 64-byte boundaries and are zero-padded to a multiple of 64 bytes.
+struct MatrixView {
+  const std::byte* data = nullptr;
+  std::size_t n_rows = 0;
+  std::uint32_t dim = 0;
+  DType dtype = DType::kF32;
+  std::size_t stride_bytes = 0;
+
+  [[nodiscard]] const std::byte* row(std::size_t i) const { return data + i * stride_bytes; }
+  [[nodiscard]] const float* row_f32(std::size_t i) const {
+    return reinterpret_cast<const float*>(row(i));
+  }
+};
+
+/// Bytes of a stored row of `dim` values, padded to 64.
+[[nodiscard]] constexpr std::size_t padded_row_bytes(std::uint32_t dim, DType dtype) {
+  return (static_cast<std::size_t>(dim) * bytes_per_value(dtype) + 63) / 64 * 64;
+}
+
+/// Indices strictly ascending, `values` of the same length.
+struct SparseView {
+  std::span<const std::uint32_t> indices;
+  std::span<const float> values;
+};
+
+}  // namespace quiver

@@ -1,0 +1,20 @@
+# Warnings, sanitizers and ccache: one place, the same for every room.
+add_library(qv_options INTERFACE)
+target_compile_options(qv_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+target_include_directories(qv_options INTERFACE ${CMAKE_SOURCE_DIR})
+if(QV_WERROR)
+  target_compile_options(qv_options INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Lock annotations and discarded results are checked by clang only.
+  target_compile_options(qv_options INTERFACE -Wthread-safety -Werror=unused-result)
+endif()
+if(QV_SANITIZE)
+  target_compile_options(qv_options INTERFACE -fsanitize=${QV_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(qv_options INTERFACE -fsanitize=${QV_SANITIZE})
+endif()
+
+find_program(QV_CCACHE ccache)
+if(QV_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${QV_CCACHE})
+endif()

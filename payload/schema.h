@@ -1,0 +1,46 @@
+// What a payload index is: the type of the values under one key and how they are prepared.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace quiver::payload {
+
+enum class IndexKind : std::uint8_t {
+  kKeyword = 0,
+  kInteger = 1,
+  kFloat = 2,
+  kBool = 3,
+  kGeo = 4,
+  kDatetime = 5,
+  kUuid = 6,
+  kText = 7,
+};
+
+enum class Tokenizer : std::uint8_t { kWord = 0, kWhitespace = 1, kPrefix = 2, kMultilingual = 3 };
+
+/// Only kText reads these.
+struct TextOptions {
+  Tokenizer tokenizer = Tokenizer::kWord;
+  bool lowercase = true;
+  bool phrase_matching = false;
+  std::uint32_t min_token_len = 0;  ///< in code points; 0 is no bound
+  std::uint32_t max_token_len = 0;
+
+  bool operator==(const TextOptions&) const = default;
+};
+
+struct FieldIndex {
+  std::string key;  ///< payload path as given by the user
+  IndexKind kind = IndexKind::kKeyword;
+  TextOptions text;
+  /// kInteger: may be used for ranges (and `order_by`); "lookup only" indexes say false.
+  bool range = true;
+  /// The schema as the user gave it, to be echoed (`data_type` and `params` of the wire).
+  std::string wire_json;
+
+  bool operator==(const FieldIndex&) const = default;
+};
+
+}  // namespace quiver::payload
