@@ -1,0 +1,96 @@
+// A collection: schema and shards. The only thing a transport talks to, besides Database.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/executor.h"
+#include "base/published.h"
+#include "base/result.h"
+#include "engine/config.h"
+#include "engine/operation.h"
+#include "engine/query.h"
+
+namespace quiver::engine {
+
+enum class Health : std::uint8_t { kGreen, kYellow, kGrey, kRed };
+
+struct IndexInfo {
+  payload::FieldIndex index;
+  std::uint64_t n_points = 0;  ///< live points with a value under the key
+};
+
+struct CollectionInfo {
+  Health health = Health::kGreen;
+  std::string optimizer_error;  ///< empty: "ok"
+  std::uint64_t n_points = 0;
+  std::uint64_t n_indexed_vectors = 0;
+  std::uint64_t n_segments = 0;
+  std::uint64_t n_queued_updates = 0;
+  CollectionConfig config;
+  std::vector<IndexInfo> indexes;
+};
+
+/// One piece of background work, running or done.
+struct OptimizationState {
+  std::uint64_t id = 0;
+  std::string name;    ///< "seal", "merge", "vacuum", "index"
+  std::string status;  ///< "running", "done", "failed: …"
+  std::vector<std::uint64_t> segments;
+  std::uint64_t done = 0, total = 0;  ///< rows
+  double started_at = 0;              ///< seconds since the epoch
+  std::optional<double> finished_at;
+  std::optional<double> eta_s;
+};
+
+struct OptimizationReport {
+  std::uint64_t n_queued = 0, n_queued_segments = 0, n_queued_points = 0, n_idle_segments = 0;
+  std::vector<OptimizationState> running;
+  std::vector<OptimizationState> completed;  ///< newest first, bounded
+};
+
+enum class Ack : std::uint8_t {
+  kDurable,  ///< answer once synced to disk
+  kVisible,  ///< answer once every later read sees it
+};
+
+class Collection {
+ public:
+  virtual ~Collection() = default;
+
+  [[nodiscard]] virtual std::shared_ptr<const CollectionConfig> config() const = 0;
+  [[nodiscard]] virtual CollectionInfo info() const = 0;
+  [[nodiscard]] virtual OptimizationReport optimizations() const = 0;
+
+  /// Checks everything first (an error is returned at once and nothing is applied), then queues
+  /// the operations as one; `done` is called once, from another thread, with one result for each.
+  /// A full queue is kResourceExhausted at once.
+  virtual Result<> update(std::vector<Operation> operations, Ack ack,
+                          std::function<void(Result<std::vector<UpdateResult>>)> done) = 0;
+
+  /// Reads run on the calling thread, large ones helped by the compute executor.
+  [[nodiscard]] virtual Result<std::vector<Record>> query(const Query& query,
+                                                          const Cancel& cancel) const = 0;
+  /// Points in the order asked for; unknown ids are left out.
+  [[nodiscard]] virtual Result<std::vector<Record>> retrieve(
+      const RetrieveRequest& request) const = 0;
+  [[nodiscard]] virtual Result<ScrollPage> scroll(const ScrollRequest& request,
+                                                  const Cancel& cancel) const = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
+                                                    const Cancel& cancel) const = 0;
+  /// True if the query touches so little that a hop to another thread would cost more.
+  [[nodiscard]] virtual bool is_small(const Query& query) const = 0;
+
+  /// Returns once the index answers for every segment; replaces an index on the same key.
+  virtual Result<> create_index(const payload::FieldIndex& index) = 0;
+  /// False if there was none.
+  virtual Result<bool> drop_index(const std::string& key) = 0;
+};
+
+}  // namespace quiver::engine

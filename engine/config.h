@@ -1,0 +1,51 @@
+// What a collection is made of, as stored in the catalog.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/schema.h"
+#include "payload/schema.h"
+
+namespace quiver::engine {
+
+/// When segments are sealed, merged and cleaned. Sizes in bytes of vectors and payload.
+struct OptimizerConfig {
+  /// Share of deleted rows from which a segment is rewritten.
+  double deleted_threshold = 0.2;
+  /// Segments with fewer rows are not rewritten for their deleted rows alone.
+  std::uint64_t vacuum_min_rows = 1000;
+  /// The mutable segment is sealed at this size.
+  std::uint64_t seal_bytes = 64ULL << 20;
+  std::uint64_t seal_rows = 1ULL << 20;
+  /// A merge never makes a segment larger than this.
+  std::uint64_t max_segment_rows = 1ULL << 26;
+  /// More sealed segments than this are merged, smallest first.
+  std::uint32_t max_segments = 8;
+  /// Without writes for this long, what is in memory is sealed.
+  double idle_seal_s = 5;
+  /// 0: nothing is optimised until it is raised.
+  std::optional<std::uint64_t> max_threads;
+
+  bool operator==(const OptimizerConfig&) const = default;
+};
+
+struct CollectionConfig {
+  std::vector<FieldSchema> fields;  ///< unique names over all kinds
+  std::uint32_t shard_number = 1;
+  OptimizerConfig optimizer;
+  std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
+  /// The configuration as its creator wrote it: kept and echoed, never interpreted here.
+  std::string wire_json;
+
+  [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;
+  bool operator==(const CollectionConfig&) const = default;
+};
+
+[[nodiscard]] std::string to_json(const CollectionConfig& config);
+[[nodiscard]] Result<CollectionConfig> parse_config(std::string_view json);
+
+}  // namespace quiver::engine

@@ -1,0 +1,78 @@
+// All collections of one data directory: catalog, aliases, threads, start and stop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/result.h"
+#include "engine/collection.h"
+
+namespace quiver::engine {
+
+struct DatabaseOptions {
+  std::string data_dir;
+  std::uint32_t compute_threads = 0;     ///< 0: one per core
+  std::uint32_t background_threads = 0;  ///< 0: one per core, at least 2
+  std::uint64_t block_cache_bytes = 256ULL << 20;
+  std::uint64_t write_buffer_bytes = 256ULL << 20;  ///< over all shards
+  std::uint64_t max_queued_bytes = 64ULL << 20;     ///< per shard; more is refused
+  std::uint32_t max_open_collections = 1024;        ///< idle ones beyond it are closed (LRU)
+  OptimizerConfig optimizer;                        ///< defaults for new collections
+};
+
+struct Alias {
+  std::string alias;
+  std::string collection;
+};
+struct CreateAlias {
+  std::string collection, alias;
+};
+struct DeleteAlias {
+  std::string alias;
+};
+struct RenameAlias {
+  std::string old_alias, new_alias;
+};
+using AliasAction = std::variant<CreateAlias, DeleteAlias, RenameAlias>;
+
+class Database {
+ public:
+  /// Locks the directory, reads the catalog, checks every manifest; opens no collection fully.
+  [[nodiscard]] static Result<std::unique_ptr<Database>> open(DatabaseOptions options);
+  virtual ~Database() = default;
+
+  /// Names, ascending.
+  [[nodiscard]] virtual std::vector<std::string> collection_names() const = 0;
+  /// By name or alias; opens it at first touch. kNotFound "Collection `X` doesn't exist!".
+  [[nodiscard]] virtual Result<std::shared_ptr<Collection>> collection(const std::string& name) = 0;
+  [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;
+  /// kAlreadyExists "Collection `X` already exists!".
+  virtual Result<> create_collection(const std::string& name, CollectionConfig config) = 0;
+  /// False if there was none. Its aliases go with it.
+  virtual Result<bool> drop_collection(const std::string& name) = 0;
+  /// Calls `change` on a copy of the configuration and stores the outcome durably.
+  virtual Result<> update_config(const std::string& name,
+                                 const std::function<Result<>(CollectionConfig&)>& change) = 0;
+
+  /// All or nothing.
+  virtual Result<> update_aliases(const std::vector<AliasAction>& actions) = 0;
+  [[nodiscard]] virtual std::vector<Alias> aliases() const = 0;
+
+  /// Replaces ids to be looked up in other collections (`lookup_from`) by their vectors.
+  virtual Result<> resolve_lookups(Query& query) = 0;
+
+  /// True when every collection can serve; else the reason in `why`.
+  [[nodiscard]] virtual bool ready(std::string* why) const = 0;
+  /// Where queries that are not small run.
+  [[nodiscard]] virtual Executor& compute() = 0;
+  /// Finishes what is queued, then closes everything. Called once, before destruction.
+  virtual Result<> close() = 0;
+};
+
+}  // namespace quiver::engine

@@ -1,0 +1,112 @@
+// What can be asked of a collection, and the answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/params.h"
+#include "engine/vector.h"
+#include "payload/edit.h"
+#include "payload/filter.h"
+
+namespace quiver::engine {
+
+/// Which of a point's vectors to return.
+struct VectorSelector {
+  bool all = false;
+  std::vector<std::string> names;  ///< used when `all` is false; unknown names are an error
+  [[nodiscard]] bool none() const { return !all && names.empty(); }
+};
+
+/// Order by the values of a payload index that can be ranged over (integer, float, datetime).
+struct OrderBy {
+  std::string key;
+  bool descending = false;
+  /// Inclusive; of a datetime key: microseconds since the epoch.
+  std::optional<payload::Number> start_from;
+};
+
+/// A vector given by value, or the vector of a stored point.
+using QueryVector = std::variant<VectorValue, PointId>;
+
+struct LookupFrom {
+  std::string collection;
+  std::optional<std::string> vector;  ///< default: the query's `using`
+};
+
+struct SearchParams {
+  bool exact = false;
+  bool indexed_only = false;
+  std::optional<std::uint64_t> hnsw_ef;  ///< the effort a stock client can send
+  KeyValues index;                       ///< `params.<index name>` of the chosen index
+};
+
+struct Nearest {
+  QueryVector vector;
+};
+/// Reciprocal rank fusion: sum of 1 / ((rank + 1) / weight + k - 1), rank from 0.
+struct Rrf {
+  std::uint64_t k = 2;
+  std::vector<float> weights;  ///< empty: all 1; else one per prefetch
+};
+/// Distribution-based score fusion.
+struct Dbsf {};
+struct Sample {};
+/// No query at all: points in id order, score 1.
+struct NoQuery {};
+
+using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample>;
+
+/// A query or, nested, a prefetch. With prefetches, the query fuses or re-scores their union.
+struct Query {
+  std::vector<Query> prefetch;
+  QueryKind kind = NoQuery{};
+  std::string using_field;
+  std::optional<payload::Filter> filter;
+  SearchParams params;
+  std::optional<float> score_threshold;  ///< as users see scores; strict
+  std::optional<LookupFrom> lookup_from;
+  std::uint64_t limit = 10;
+  std::uint64_t offset = 0;  ///< root only
+  payload::Selector with_payload = payload::Selector::none();
+  VectorSelector with_vector;
+};
+
+/// A value of `order_by` as the user stored it.
+using OrderValue = std::variant<std::int64_t, double>;
+
+/// One point of an answer; what was not asked for is absent.
+struct Record {
+  PointId id;
+  Seq version{};
+  float score = 0;  ///< as users see it (distances positive); meaningless for plain reads
+  std::optional<std::string> payload;  ///< JSON object
+  std::optional<std::vector<NamedVector>> vectors;
+  std::optional<OrderValue> order_value;
+};
+
+struct RetrieveRequest {
+  std::vector<PointId> ids;
+  payload::Selector with_payload = payload::Selector::all();
+  VectorSelector with_vector;
+};
+
+struct ScrollRequest {
+  std::optional<PointId> offset;  ///< first id of the page
+  std::uint64_t limit = 10;
+  std::optional<payload::Filter> filter;
+  payload::Selector with_payload = payload::Selector::all();
+  VectorSelector with_vector;
+  std::optional<OrderBy> order_by;
+};
+
+struct ScrollPage {
+  std::vector<Record> points;
+  std::optional<PointId> next;
+};
+
+}  // namespace quiver::engine
