@@ -1,0 +1,133 @@
+// Arithmetic on raw memory, one table of functions per instruction level. The only header of this
+// room.
+//
+// Take the table once per query (`const KernelTable& k = kernels();`) and prefer the forms for many
+// rows. Nothing here fails, throws, allocates or locks; any thread may call. Shapes were checked by
+// the caller.
+//
+// Larger is better everywhere: distances come out negated.
+//
+// Same question, same bits: within one level a similarity is one function of the bits of (query,
+// row). One-to-one, one-to-many and gathered forms add in the same order, so block sizes, positions
+// and tiles never show. Between levels results differ by rounding only: |error| <= dim * 2^-22 *
+// sum |terms|. Families marked *exact* have the same bits on every level.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/schema.h"
+
+namespace quiver {
+
+/// What a dense kernel computes of a query and a row.
+enum class Similarity : std::uint8_t { kDot = 0, kNegL2Squared = 1, kNegL1 = 2 };
+inline constexpr std::size_t kSimilarities = 3;
+inline constexpr std::size_t kDTypes = 3;
+
+/// Cosine is the dot product of rows that were normalised when they were stored.
+[[nodiscard]] constexpr Similarity similarity_of(Metric metric) {
+  return metric == Metric::kEuclid      ? Similarity::kNegL2Squared
+         : metric == Metric::kManhattan ? Similarity::kNegL1
+                                        : Similarity::kDot;
+}
+
+/// An f32 query against stored rows of one type, which are converted to f32 in registers.
+/// `query` is `[dim]` f32; a row is `[dim]` values at any byte alignment (64 is fastest); nothing
+/// is read beyond `dim` values of either.
+struct DenseKernels {
+  float (*one)(const float* query, std::uint32_t dim, const std::byte* row);
+  /// Row i at `rows + i * stride_bytes`; writes `out[0 .. n)`.
+  void (*many)(const float* query, std::uint32_t dim, const std::byte* rows,
+               std::size_t stride_bytes, std::size_t n, float* out);
+  /// Row `ids[i]` at `base + ids[i] * stride_bytes`; writes `out[0 .. n)`. Prefetches ahead.
+  void (*gather)(const float* query, std::uint32_t dim, const std::byte* base,
+                 std::size_t stride_bytes, const std::uint32_t* ids, std::size_t n, float* out);
+};
+struct DenseFamily {
+  DenseKernels table[kSimilarities][kDTypes];
+};
+
+/// Dot products of sparse vectors: indices strictly ascending, values finite. Both forms give the
+/// same bits for the same query and row: entry j of the *row* always adds to partial sum j mod 16,
+/// and zero comes out as +0. The two arguments of `merge` are therefore not interchangeable.
+struct SparseKernels {
+  float (*merge)(const std::uint32_t* query_indices, const float* query_values, std::size_t n_query,
+                 const std::uint32_t* row_indices, const float* row_values, std::size_t n_row);
+  /// The query scattered into `[dim]` f32, zero elsewhere; `dim` <= 2^31. Row indices >= `dim`
+  /// contribute nothing.
+  float (*dense)(const float* query, std::size_t dim, const std::uint32_t* row_indices,
+                 const float* row_values, std::size_t n_row);
+};
+
+/// Sum over query tokens of the greatest similarity to any document token (late interaction).
+/// A query is prepared once into blocks of 16 tokens, `[n_blocks, dim, 16]` f32, the last one
+/// zero-padded; the layout is the same on every level. Similarities that are NaN (overflow) never
+/// win.
+struct MaxSimKernels {
+  /// `tokens` is `[n_query, dim]` f32, row i at `tokens + i * stride_floats`; writes
+  /// `prepared_floats(n_query, dim)` floats. Exact.
+  void (*prepare)(const float* tokens, std::size_t n_query, std::uint32_t dim,
+                  std::size_t stride_floats, float* prepared);
+  /// `doc` is `[n_doc, dim]` of the stored type, `n_doc` >= 1. Indexed by [Similarity][DType].
+  float (*score[kSimilarities][kDTypes])(const float* prepared, std::size_t n_query,
+                                         std::uint32_t dim, const std::byte* doc,
+                                         std::size_t stride_bytes, std::size_t n_doc);
+
+  [[nodiscard]] static constexpr std::size_t prepared_floats(std::size_t n_query,
+                                                             std::uint32_t dim) {
+    return (n_query + 15) / 16 * 16 * dim;
+  }
+};
+
+/// Selection for a top-k heap. Exact.
+struct TopKKernels {
+  /// Writes the positions of `scores[i] >= threshold` in ascending order and returns how many;
+  /// equal scores are kept, so that ties can be settled by id; NaN is never kept. `positions` has
+  /// room for `n`, all of which may be written.
+  std::size_t (*at_least)(const float* scores, std::size_t n, float threshold,
+                          std::uint32_t* positions);
+};
+
+/// Conversions and normalisation. Exact. `in` and `out` may not overlap, but for `scale`, where
+/// they may be equal.
+struct ConvertKernels {
+  /// Rounds to nearest even. Returns how many finite values became infinite (|x| >= 65520).
+  std::size_t (*f32_to_f16)(const float* in, std::size_t n, std::uint16_t* out);
+  void (*f16_to_f32)(const std::uint16_t* in, std::size_t n, float* out);
+  void (*u8_to_f32)(const std::uint8_t* in, std::size_t n, float* out);
+  /// Euclidean length, summed in f64: neither overflows nor loses small values.
+  double (*norm)(const float* in, std::size_t n);
+  /// `out[i] = float(double(in[i]) * factor)`; `scale(v, n, 1.0 / norm(v, n), v)` normalises unless
+  /// the norm is 0.
+  void (*scale)(const float* in, std::size_t n, double factor, float* out);
+};
+
+struct KernelTable {
+  const char* name;  ///< "generic", "avx2" or "avx512"
+  const DenseFamily& dense_family;
+  const SparseKernels& sparse;
+  const MaxSimKernels& maxsim_family;
+  const TopKKernels& topk;
+  const ConvertKernels& convert;
+
+  [[nodiscard]] const DenseKernels& dense(Similarity similarity, DType dtype) const {
+    return dense_family
+        .table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(dtype)];
+  }
+  [[nodiscard]] auto maxsim(Similarity similarity, DType dtype) const {
+    return maxsim_family
+        .score[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(dtype)];
+  }
+};
+
+/// The level in use: the best that this machine has, or the one that `QUIVER_SIMD` (generic, avx2,
+/// avx512) names. Chosen at the first call; a name that is unknown or not available is reported on
+/// stderr and ignored.
+[[nodiscard]] const KernelTable& kernels();
+
+/// Every level of this machine, best first; `generic` is always the last.
+[[nodiscard]] std::span<const KernelTable* const> available();
+
+}  // namespace quiver

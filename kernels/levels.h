@@ -1,0 +1,21 @@
+// The constants that the instruction levels define; read by dispatch.cc only.
+#pragma once
+
+#include "kernels/kernels.h"
+
+#define QV_DECLARE_LEVEL(level)                \
+  namespace quiver::level {                    \
+  extern const DenseFamily kDenseFamily;       \
+  extern const SparseKernels kSparseKernels;   \
+  extern const MaxSimKernels kMaxSimKernels;   \
+  extern const TopKKernels kTopKKernels;       \
+  extern const ConvertKernels kConvertKernels; \
+  }
+
+QV_DECLARE_LEVEL(generic)
+#if defined(__x86_64__)
+QV_DECLARE_LEVEL(avx2)
+QV_DECLARE_LEVEL(avx512)
+#endif
+
+#undef QV_DECLARE_LEVEL
