@@ -1,0 +1,27 @@
+// Time: how long something took, and what time it is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace quiver {
+
+/// Runs from its construction.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Milliseconds since 1970, UTC. Not for measuring; not inside an operation that is replayed.
+[[nodiscard]] inline std::int64_t unix_time_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace quiver

@@ -1,0 +1,142 @@
+// The one seam to the file system: write-once files, atomic replacement, and the two syncs (of a
+// file's bytes, of a directory's names) that durability needs.
+//
+// A new file is durable once it was synced *and* its directory was synced after it was created.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/shared_span.h"
+
+namespace quiver {
+
+using Bytes = std::span<const std::byte>;
+
+[[nodiscard]] inline Bytes as_byte_span(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+[[nodiscard]] inline std::string_view as_text(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A whole file, readable as memory. Immutable; any number of threads.
+class MappedFile {
+ public:
+  virtual ~MappedFile() = default;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  /// Starts on a 64-byte boundary. Valid while this object lives, even if the file is removed.
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+  /// Hints to the page cache; without effect where there is none.
+  virtual void advise_sequential() const {}
+  virtual void advise_random() const {}
+  virtual void advise_willneed() const {}
+
+ protected:
+  MappedFile() = default;
+  explicit MappedFile(Bytes bytes) : bytes_(bytes) {}
+
+  Bytes bytes_;
+};
+
+/// The bytes of `file`, which they keep alive.
+[[nodiscard]] inline SharedBytes shared_bytes(std::shared_ptr<const MappedFile> file) {
+  const Bytes bytes = file->bytes();
+  return SharedBytes(bytes, std::move(file));
+}
+
+/// A new file that is written front to back by one thread. Destroying it without `close` leaves
+/// what was written, without a promise.
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;
+
+  virtual Result<> append(Bytes bytes) = 0;
+  /// Returns when the bytes so far are on stable storage.
+  virtual Result<> sync() = 0;
+  /// Does not sync. Further calls are errors.
+  virtual Result<> close() = 0;
+};
+
+enum class EntryKind : std::uint8_t { kFile, kDirectory };
+
+struct DirectoryEntry {
+  std::string name;
+  EntryKind kind = EntryKind::kFile;
+  bool operator==(const DirectoryEntry&) const = default;
+};
+
+/// One directory. Names are plain: not empty, no '/', not "." or ".." (kInvalidArgument otherwise).
+/// Errors: kNotFound, kAlreadyExists, kResourceExhausted ("no space left on device"), kInternal for
+/// the rest; the text has path, operation and reason. Thread-safe as far as calls on different
+/// names go. A handle does not follow a rename of its directory: open it again.
+class Directory {
+ public:
+  virtual ~Directory() = default;
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+  [[nodiscard]] virtual const std::string& path() const = 0;
+
+  /// A new, empty file; kAlreadyExists if the name is taken.
+  virtual Result<std::unique_ptr<WritableFile>> create_file(std::string_view name) = 0;
+  virtual Result<std::shared_ptr<const MappedFile>> open_mapped(std::string_view name) const = 0;
+  virtual Result<std::vector<std::byte>> read_file(std::string_view name) const = 0;
+  virtual Result<std::uint64_t> file_size(std::string_view name) const = 0;
+  virtual Result<> remove_file(std::string_view name) = 0;
+  /// Replaces the file `to`, if there is one, in one step.
+  virtual Result<> rename_file(std::string_view from, std::string_view to) = 0;
+
+  /// False also if the name cannot be looked at. Files and subdirectories alike.
+  [[nodiscard]] virtual bool exists(std::string_view name) const = 0;
+  /// Sorted by name.
+  virtual Result<std::vector<DirectoryEntry>> list() const = 0;
+
+  /// Opens the subdirectory, creating it if need be (durable after `sync`).
+  virtual Result<std::unique_ptr<Directory>> subdirectory(std::string_view name) = 0;
+  /// Opens an existing subdirectory.
+  virtual Result<std::unique_ptr<Directory>> open_subdirectory(std::string_view name) const = 0;
+  /// With everything below it.
+  virtual Result<> remove_subdirectory(std::string_view name) = 0;
+  /// kAlreadyExists if there is a `to`.
+  virtual Result<> rename_subdirectory(std::string_view from, std::string_view to) = 0;
+
+  /// Makes this directory's names durable: files created, renamed, removed so far.
+  virtual Result<> sync() = 0;
+
+  /// Creates `name`, writes the pieces one after another and syncs the file (not the directory).
+  /// On failure nothing of it stays.
+  Result<> write_file(std::string_view name, std::span<const Bytes> pieces);
+  Result<> write_file(std::string_view name, Bytes bytes);
+  /// Durable on return, file and name: readers, and a restart after a power cut at any moment, see
+  /// either the old bytes or the new ones. Uses `<name>.tmp`. One caller per name at a time.
+  Result<> replace_file(std::string_view name, Bytes bytes);
+
+ protected:
+  Directory() = default;
+};
+
+/// The directory at `path`, created with its parents (durably) if need be.
+[[nodiscard]] Result<std::unique_ptr<Directory>> open_real_directory(const std::string& path);
+
+/// An empty directory in memory. Handles of the same subdirectory share its contents.
+[[nodiscard]] std::unique_ptr<Directory> make_memory_directory();
+
+/// Bytes that the file system has allocated to `path` and everything below it (`st_blocks`). Files
+/// that vanish meanwhile count as nothing.
+[[nodiscard]] Result<std::uint64_t> allocated_bytes(const std::string& path);
+
+/// The error for `errno` value `error_number`, met while doing `operation` on `path`.
+[[nodiscard]] Error file_error(int error_number, std::string_view operation, std::string_view path);
+/// kInvalidArgument unless `name` is plain.
+[[nodiscard]] Result<> check_file_name(std::string_view name);
+
+}  // namespace quiver
