@@ -1,0 +1,54 @@
+// Changes of one shard that become durable together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+
+namespace quiver::storage {
+
+/// An ordered list of changes; a later change of a key wins. Copies what it is given. One thread.
+class RowBatch {
+ public:
+  void put_row(const PointId& id, std::string_view row);
+  void delete_row(const PointId& id);
+  void put_op(Seq seq, std::string_view op);
+  /// Removes every operation before `below`; `below` itself stays.
+  void trim_ops(Seq below);
+  void put_meta(std::string_view key, std::string_view value);
+  void delete_meta(std::string_view key);
+
+  /// Keys and values so far, with a few bytes for each change.
+  [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
+  [[nodiscard]] std::size_t size() const { return n_changes_; }
+  [[nodiscard]] bool empty() const { return n_changes_ == 0; }
+  /// Keeps the memory for the next batch.
+  void clear();
+
+  enum class Table : std::uint8_t { kPoints, kOps, kMeta };
+  enum class Kind : std::uint8_t { kPut, kDelete, kDeleteBelow };
+  struct Change {
+    Kind kind;
+    Table table;
+    std::string_view key;    ///< kDeleteBelow: the first key that stays
+    std::string_view value;  ///< empty unless kPut
+  };
+  /// In order; the views are valid during the call.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    std::size_t at = 0;
+    while (at < bytes_.size()) visit(next(at));
+  }
+
+ private:
+  void add(Kind kind, Table table, std::string_view key, std::string_view value);
+  [[nodiscard]] Change next(std::size_t& at) const;
+
+  std::string bytes_;  // records: kind, table, key length u32, value length u64, key, value
+  std::size_t n_changes_ = 0;
+};
+
+}  // namespace quiver::storage
