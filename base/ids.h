@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace quiver {
 
@@ -23,9 +24,10 @@ enum class Seq : std::uint64_t {};
 [[nodiscard]] constexpr std::uint64_t to_number(Seq seq) { return static_cast<std::uint64_t>(seq); }
 
 /// The user's id: an unsigned 64-bit number or a UUID. All numbers order before all UUIDs.
+/// 24 bytes without padding: segment files hold arrays of them.
 class PointId {
  public:
-  enum class Kind : std::uint8_t { kNumber = 0, kUuid = 1 };
+  enum class Kind : std::uint64_t { kNumber = 0, kUuid = 1 };
   /// Bytes of `to_key`.
   static constexpr std::size_t kKeyBytes = 17;
 
@@ -61,6 +63,8 @@ class PointId {
   std::uint64_t high_ = 0;
   std::uint64_t low_ = 0;
 };
+
+static_assert(sizeof(PointId) == 24 && std::is_trivially_copyable_v<PointId>);
 
 }  // namespace quiver
 

@@ -1,0 +1,108 @@
+#include "index/flat/scorer.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace quiver::index {
+namespace {
+
+constexpr float kNoHit = std::numeric_limits<float>::quiet_NaN();
+
+std::size_t average_bytes(std::size_t total, std::size_t n_rows) {
+  return n_rows == 0 ? 1 : total / n_rows + 1;
+}
+
+}  // namespace
+
+DenseScorer::DenseScorer(const Query& query, const DenseColumn& column)
+    : query_(query.values().data()),
+      rows_(column.rows()),
+      kernels_(kernels().dense(similarity_of(query.schema().metric), column.dtype)),
+      normalise_rows_(query.schema().metric == Metric::kCosine && column.dtype == DType::kU8) {}
+
+void DenseScorer::score_run(std::uint32_t first, std::span<float> out) const {
+  kernels_.many(query_, rows_.dim, rows_.row(first), rows_.stride_bytes, out.size(), out.data());
+  if (!normalise_rows_) return;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    divide_by_norm(first + static_cast<std::uint32_t>(i), out[i]);
+  }
+}
+
+void DenseScorer::score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const {
+  kernels_.gather(query_, rows_.dim, rows_.data, rows_.stride_bytes, rows.data(), rows.size(),
+                  out.data());
+  if (!normalise_rows_) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) divide_by_norm(rows[i], out[i]);
+}
+
+void DenseScorer::divide_by_norm(std::uint32_t row, float& score) const {
+  const auto* values = reinterpret_cast<const std::uint8_t*>(rows_.row(row));
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < rows_.dim; ++i) sum += std::uint64_t{values[i]} * values[i];
+  if (sum != 0) score = static_cast<float>(score / std::sqrt(static_cast<double>(sum)));
+}
+
+SparseScorer::SparseScorer(const Query& query, const SparseColumn& column)
+    : query_(query),
+      column_(column),
+      kernels_(kernels().sparse),
+      bytes_per_row_(average_bytes(column.indices.size() * 8, column.offsets.size())) {}
+
+float SparseScorer::score(std::uint32_t row_number) const {
+  const SparseView row = column_.row(row_number);
+  const SparseView query = query_.sparse();
+  const auto scattered = query_.scattered();
+  const float score =
+      scattered.empty()
+          ? kernels_.merge(query.indices.data(), query.values.data(), query.indices.size(),
+                           row.indices.data(), row.values.data(), row.indices.size())
+          : kernels_.dense(scattered.data(), scattered.size(), row.indices.data(),
+                           row.values.data(), row.indices.size());
+  // Only a zero can come from sharing nothing.
+  return score != 0 || shares_an_index(row) ? score : kNoHit;
+}
+
+bool SparseScorer::shares_an_index(const SparseView& row) const {
+  const auto wanted = query_.sparse().indices;
+  std::size_t q = 0;
+  for (const std::uint32_t index : row.indices) {
+    while (q < wanted.size() && wanted[q] < index) ++q;
+    if (q == wanted.size()) return false;
+    if (wanted[q] == index) return true;
+  }
+  return false;
+}
+
+void SparseScorer::score_run(std::uint32_t first, std::span<float> out) const {
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = score(first + static_cast<std::uint32_t>(i));
+}
+
+void SparseScorer::score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const {
+  for (std::size_t i = 0; i < rows.size(); ++i) out[i] = score(rows[i]);
+}
+
+MultiScorer::MultiScorer(const Query& query, const MultiColumn& column)
+    : query_(query),
+      column_(column),
+      maxsim_(kernels().maxsim(similarity_of(query.schema().metric), column.tokens.dtype)),
+      bytes_per_row_(average_bytes(column.tokens.bytes.size(), column.offsets.size())) {}
+
+float MultiScorer::score(std::uint32_t row) const {
+  const MatrixView tokens = column_.row(row);
+  if (tokens.n_rows == 0 || query_.n_tokens() == 0) return kNoHit;
+  return maxsim_(query_.blocked().data(), query_.n_tokens(), tokens.dim, tokens.data,
+                 tokens.stride_bytes, tokens.n_rows);
+}
+
+void MultiScorer::score_run(std::uint32_t first, std::span<float> out) const {
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = score(first + static_cast<std::uint32_t>(i));
+}
+
+void MultiScorer::score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const {
+  for (std::size_t i = 0; i < rows.size(); ++i) out[i] = score(rows[i]);
+}
+
+}  // namespace quiver::index

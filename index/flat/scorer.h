@@ -1,0 +1,75 @@
+// Exact scores of a query against runs and lists of rows: one class per kind of field.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "index/column.h"
+#include "index/query.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index {
+
+/// Scores rows into `out`; rows that cannot be a hit (sparse: nothing shared) get NaN.
+template <class S>
+concept Scorer = requires(const S& s, std::uint32_t first, std::span<const std::uint32_t> rows,
+                          std::span<float> out) {
+  s.score_run(first, out);  // rows first, first + 1, …, one for each element of `out`
+  s.score_rows(rows, out);  // the rows given, ascending
+  s.bytes_per_row();        // an average, for the work counters and for sizing blocks
+};
+
+class DenseScorer {
+ public:
+  DenseScorer(const Query& query, const DenseColumn& column);
+  void score_run(std::uint32_t first, std::span<float> out) const;
+  void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
+  [[nodiscard]] std::size_t bytes_per_row() const { return rows_.stride_bytes; }
+
+ private:
+  void divide_by_norm(std::uint32_t row, float& score) const;
+
+  const float* query_;
+  MatrixView rows_;
+  DenseKernels kernels_;
+  /// u8 rows cannot be stored normalised, so under Cosine they are at search.
+  bool normalise_rows_;
+};
+
+class SparseScorer {
+ public:
+  SparseScorer(const Query& query, const SparseColumn& column);
+  void score_run(std::uint32_t first, std::span<float> out) const;
+  void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
+  [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
+
+ private:
+  [[nodiscard]] float score(std::uint32_t row) const;
+  [[nodiscard]] bool shares_an_index(const SparseView& row) const;
+
+  const Query& query_;
+  const SparseColumn& column_;
+  const SparseKernels& kernels_;
+  std::size_t bytes_per_row_;
+};
+
+class MultiScorer {
+ public:
+  MultiScorer(const Query& query, const MultiColumn& column);
+  void score_run(std::uint32_t first, std::span<float> out) const;
+  void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
+  [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
+
+ private:
+  [[nodiscard]] float score(std::uint32_t row) const;
+
+  const Query& query_;
+  const MultiColumn& column_;
+  float (*maxsim_)(const float*, std::size_t, std::uint32_t, const std::byte*, std::size_t,
+                   std::size_t);
+  std::size_t bytes_per_row_;
+};
+
+static_assert(Scorer<DenseScorer> && Scorer<SparseScorer> && Scorer<MultiScorer>);
+
+}  // namespace quiver::index

@@ -1,0 +1,34 @@
+// Exact search over the rows of a field.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "index/index.h"
+
+namespace quiver::index {
+
+class FlatSearcher final : public Searcher {
+ public:
+  explicit FlatSearcher(FieldColumn column) : column_(std::move(column)) {}
+
+  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+                  const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
+
+ private:
+  FieldColumn column_;
+};
+
+/// The exact score of `query` against row `row` of `column`, the same bits as a search gives it;
+/// nullopt if the row has no such vector or, sparse, shares no index with the query.
+[[nodiscard]] std::optional<float> score_row(const Query& query, const FieldColumn& column,
+                                             std::uint32_t row);
+
+/// Sparse: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`; `terms`
+/// ascending. Polls `cancel`.
+[[nodiscard]] Result<> count_terms(const SparseColumn& column, const FilterView& filter,
+                                   std::span<const std::uint32_t> terms,
+                                   std::span<std::uint64_t> counts, const Cancel& cancel);
+
+}  // namespace quiver::index

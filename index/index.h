@@ -1,0 +1,94 @@
+// The contract between the engine and every index type.
+//
+// An index is a cache over the rows of one field of one sealed segment: losing it costs time, never
+// answers. Adding a type is a folder, a line in registry.cc and a row in the conformance suite.
+#pragma once
+
+#include <any>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/cancel.h"
+#include "base/executor.h"
+#include "base/file.h"
+#include "base/params.h"
+#include "base/result.h"
+#include "index/column.h"
+#include "index/filter.h"
+#include "index/query.h"
+#include "index/topk.h"
+
+namespace quiver::index {
+
+/// The type's own parameter struct, parsed once at the edge.
+using AnyParams = std::any;
+
+/// What a search did: for explain, for calibration, and for tests. Added to, never reset.
+struct WorkCounters {
+  std::uint64_t n_lists = 0;
+  std::uint64_t n_blocks = 0;
+  std::uint64_t n_codes_scored = 0;
+  std::uint64_t n_rows_scored = 0;  ///< exactly
+  std::uint64_t n_bytes = 0;        ///< of vectors and codes read
+
+  WorkCounters& operator+=(const WorkCounters& other);
+};
+
+/// Whether the user insists on exact scores, would rather not wait for them, or does not care.
+enum class Prefer : std::uint8_t { kAny, kExact, kIndexed };
+
+struct SearchContext {
+  const Cancel& cancel;
+  Executor* executor = nullptr;  ///< nullptr: stay on the calling thread
+  Prefer prefer = Prefer::kAny;
+};
+
+struct MemoryUse {
+  std::uint64_t heap_bytes = 0;
+  std::uint64_t mapped_bytes = 0;
+};
+
+/// Immutable; any number of threads.
+class Searcher {
+ public:
+  virtual ~Searcher() = default;
+
+  /// Offers the best hits among the rows that `filter` allows to `out`, whose tie order is set.
+  /// Scores are exact, or candidates' scores were re-computed exactly. Polls `cancel` at least
+  /// every 50 us of work and then answers its error.
+  virtual Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+                          const SearchContext& context, TopK& out, WorkCounters& work) const = 0;
+  [[nodiscard]] virtual MemoryUse memory() const = 0;
+};
+
+struct BuildContext {
+  Executor* executor = nullptr;
+  const Cancel& cancel;
+  std::uint64_t seed = 0;
+  /// Called now and then with the number of rows done.
+  std::function<void(std::uint64_t)> progress;
+};
+
+/// One constant per type; plain function pointers.
+struct IndexType {
+  std::string_view name;
+  bool (*supports)(const FieldSchema& schema);
+  Result<AnyParams> (*parse_build)(const KeyValues& values);
+  Result<AnyParams> (*parse_search)(const KeyValues& values);
+  /// Writes the index's files into `out`, each checksummed and versioned.
+  Result<> (*build)(const FieldColumn& column, const AnyParams& params,
+                                  const BuildContext& context, Directory& out);
+  /// Opens what `build` wrote over the same column. Damaged files are kDataLoss.
+  Result<std::unique_ptr<Searcher>> (*open)(const Directory& directory,
+                                                          FieldColumn column);
+};
+
+/// Every index type, `flat` first.
+[[nodiscard]] std::span<const IndexType* const> index_types();
+/// nullptr if there is none of this name.
+[[nodiscard]] const IndexType* find_index_type(std::string_view name);
+
+}  // namespace quiver::index

@@ -1,0 +1,54 @@
+#include "index/query.h"
+
+#include "kernels/kernels.h"
+
+namespace quiver::index {
+namespace {
+
+/// Above this many dimensions a scattered query (4 bytes each) would leave the cache that makes it
+/// worthwhile; rows are merged with the query instead, to the same bits.
+constexpr std::uint32_t kMaxScatteredDim = 1U << 20;
+
+void normalise(float* vector, std::size_t dim) {
+  const auto& convert = kernels().convert;
+  const double norm = convert.norm(vector, dim);
+  if (norm > 0) convert.scale(vector, dim, 1.0 / norm, vector);
+}
+
+}  // namespace
+
+Query Query::dense(const FieldSchema& schema, std::span<const float> vector) {
+  Query query(schema);
+  query.values_.assign(vector.begin(), vector.end());
+  if (schema.metric == Metric::kCosine) normalise(query.values_.data(), query.values_.size());
+  return query;
+}
+
+Query Query::sparse(const FieldSchema& schema, SparseView vector) {
+  Query query(schema);
+  query.indices_.assign(vector.indices.begin(), vector.indices.end());
+  query.values_.assign(vector.values.begin(), vector.values.end());
+  if (query.indices_.empty() || query.indices_.back() >= kMaxScatteredDim) return query;
+  query.scattered_.assign(query.indices_.back() + 1, 0.0F);
+  for (std::size_t i = 0; i < query.indices_.size(); ++i) {
+    query.scattered_[query.indices_[i]] = query.values_[i];
+  }
+  return query;
+}
+
+Query Query::multi(const FieldSchema& schema, std::span<const float> tokens) {
+  Query query(schema);
+  query.values_.assign(tokens.begin(), tokens.end());
+  query.n_tokens_ = static_cast<std::uint32_t>(tokens.size() / schema.dim);
+  if (schema.metric == Metric::kCosine) {
+    for (std::uint32_t t = 0; t < query.n_tokens_; ++t) {
+      normalise(query.values_.data() + std::size_t{t} * schema.dim, schema.dim);
+    }
+  }
+  query.blocked_.resize(MaxSimKernels::prepared_floats(query.n_tokens_, schema.dim));
+  kernels().maxsim_family.prepare(query.values_.data(), query.n_tokens_, schema.dim, schema.dim,
+                                  query.blocked_.data());
+  return query;
+}
+
+}  // namespace quiver::index

@@ -1,0 +1,45 @@
+// A query vector, prepared once for all segments: normalised, scattered or blocked as its field
+// needs it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/schema.h"
+#include "base/views.h"
+
+namespace quiver::index {
+
+/// Immutable once made; any number of threads.
+class Query {
+ public:
+  /// `vector`: `[schema.dim]`; scaled to unit length under Cosine.
+  [[nodiscard]] static Query dense(const FieldSchema& schema, std::span<const float> vector);
+  /// `vector` sorted by index.
+  [[nodiscard]] static Query sparse(const FieldSchema& schema, SparseView vector);
+  /// `tokens`: `[n_tokens, schema.dim]`; each scaled to unit length under Cosine.
+  [[nodiscard]] static Query multi(const FieldSchema& schema, std::span<const float> tokens);
+
+  [[nodiscard]] const FieldSchema& schema() const { return schema_; }
+  /// Dense: the vector; multi: the tokens, row-major.
+  [[nodiscard]] std::span<const float> values() const { return values_; }
+  [[nodiscard]] std::uint32_t n_tokens() const { return n_tokens_; }
+  /// Multi: as `MaxSimKernels::prepare` leaves it.
+  [[nodiscard]] std::span<const float> blocked() const { return blocked_; }
+  [[nodiscard]] SparseView sparse() const { return {indices_, values_}; }
+  /// Sparse: the query as an array over all its dimensions, or empty if that would be too long.
+  [[nodiscard]] std::span<const float> scattered() const { return scattered_; }
+
+ private:
+  explicit Query(const FieldSchema& schema) : schema_(schema) {}
+
+  FieldSchema schema_;
+  std::vector<float> values_;
+  std::uint32_t n_tokens_ = 0;
+  std::vector<float> blocked_;
+  std::vector<std::uint32_t> indices_;
+  std::vector<float> scattered_;
+};
+
+}  // namespace quiver::index
