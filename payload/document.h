@@ -1,0 +1,84 @@
+// A JSON value in memory, and the one text form in which payloads are stored.
+//
+// The stored form ("canonical") is compact JSON: no spaces, keys in the order given (of a repeated
+// key the last value counts), integers and doubles kept apart (`1` and `1.0`), doubles in their
+// shortest form that reads back to the same bits. It is spliced into answers without parsing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace quiver::payload {
+
+class Value;
+struct Member;
+using Array = std::vector<Value>;
+/// In the order of the text; keys are distinct.
+using Object = std::vector<Member>;
+
+class Value {
+ public:
+  /// Deeper arrays and objects are refused by `parse_json`.
+  static constexpr std::size_t kMaxDepth = 128;
+
+  Value() = default;
+  explicit Value(bool value);
+  explicit Value(std::int64_t value);
+  /// Kept as a signed integer if it fits one, so that equal numbers are equal values.
+  explicit Value(std::uint64_t value);
+  explicit Value(double value);
+  explicit Value(std::string value);
+  explicit Value(Array value);
+  explicit Value(Object value);
+
+  [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
+  [[nodiscard]] bool is_number() const { return as_i64() || as_u64() || as_double(); }
+
+  /// Null unless the value is of that very type: a double is never an integer.
+  [[nodiscard]] const bool* as_bool() const { return std::get_if<bool>(&data_); }
+  [[nodiscard]] const std::int64_t* as_i64() const { return std::get_if<std::int64_t>(&data_); }
+  /// Only integers above the range of i64.
+  [[nodiscard]] const std::uint64_t* as_u64() const { return std::get_if<std::uint64_t>(&data_); }
+  [[nodiscard]] const double* as_double() const { return std::get_if<double>(&data_); }
+  [[nodiscard]] const std::string* as_string() const { return std::get_if<std::string>(&data_); }
+  [[nodiscard]] const Array* as_array() const { return std::get_if<Array>(&data_); }
+  [[nodiscard]] const Object* as_object() const { return std::get_if<Object>(&data_); }
+  [[nodiscard]] Array* as_array() { return std::get_if<Array>(&data_); }
+  [[nodiscard]] Object* as_object() { return std::get_if<Object>(&data_); }
+
+  /// The member of an object, or null if there is none or this is no object.
+  [[nodiscard]] const Value* find(std::string_view key) const;
+
+  friend bool operator==(const Value& a, const Value& b);
+
+ private:
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
+               Object>
+      data_;
+};
+
+struct Member {
+  std::string key;
+  Value value;
+  bool operator==(const Member&) const = default;
+};
+
+/// kInvalidArgument if `text` is not one JSON value in UTF-8, nests deeper than `Value::kMaxDepth`,
+/// or has a number that fits neither 64-bit integers nor doubles.
+[[nodiscard]] Result<Value> parse_json(std::string_view text);
+
+/// Appends the canonical text.
+void write_json(const Value& value, std::string& out);
+[[nodiscard]] std::string to_json(const Value& value);
+
+/// Parses and prints. Errors as `parse_json`.
+[[nodiscard]] Result<std::string> canonical_json(std::string_view text);
+
+}  // namespace quiver::payload
