@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Checks that rooms include only what ARCHITECTURE.md allows them.
+
+The allowed arrows stand in one place: the table under `## Rooms` in ARCHITECTURE.md, with the columns
+room, question, may include. A cell of the last column lists rooms and outside libraries, separated by
+commas; `everything` lifts the check for a room. Folders below a room may have a row of their own
+(`kernels/cuda`), which then holds for them instead.
+
+usage: check_layers.py [ROOT]      prints file:line messages; exit status 1 if there are any
+"""
+
+import pathlib
+import re
+import sys
+
+# Headers that mark an outside library. What is not here (the standard library, POSIX, and fmt and
+# tl::expected, which belong to everyone's vocabulary) may be included anywhere.
+LIBRARIES = {
+    "boost": r"boost/",
+    "cli11": r"CLI/",
+    "cuda": r"cuda|cublas|thrust/|cub/",
+    "faiss": r"faiss/",
+    "grpc": r"grpc(pp)?/",
+    "hdf5": r"(hdf5|H5)",
+    "intrinsics": r"([a-z0-9]*intrin\.h|cpuid\.h|arm_neon\.h|arm_sve\.h)$",
+    "libstemmer": r"(libstemmer/)?libstemmer\.h",
+    "openssl": r"openssl/",
+    "protobuf": r"google/protobuf/",
+    "rocksdb": r"rocksdb/",
+    "roaring": r"roaring/",
+    "simdjson": r"simdjson",
+    "spdlog": r"spdlog/",
+    "tomlplusplus": r"toml\+\+/",
+    "utf8proc": r"utf8proc\.h",
+    "xxhash": r"(xxhash|xxh3)\.h",
+    "zstd": r"zstd",
+}
+ALIASES = {
+    "asio": "boost", "beast": "boost", "boost.asio": "boost", "boost.beast": "boost",
+    "croaring": "roaring", "immintrin.h": "intrinsics", "toml++": "tomlplusplus",
+}
+FREE = {"std", "fmt", "tl::expected", "-", ""}
+EVERYTHING = {"everything", "anything"}
+# Top-level folders that may hold sources without being a room.
+NO_ROOMS = {"tests", "bench", "tools", "examples", "build"}
+SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+class TableError(Exception):
+    """The table itself is missing or wrong."""
+
+
+def plain(cell):
+    """A name without Markdown around it: [`base/`](base) -> base."""
+    cell = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", cell)
+    return cell.replace("`", "").replace("*", "").strip().rstrip("/").lower()
+
+
+def table_rows(text):
+    """Yields the cells of each row below `## Rooms`, without its head."""
+    section = re.search(r"^## Rooms[ \t]*$(.*?)(?=^## |\Z)", text, re.M | re.S)
+    if not section:
+        raise TableError("no section `## Rooms`")
+    lines = [line.strip() for line in section.group(1).splitlines() if line.strip().startswith("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    if len(rows) < 3:
+        raise TableError("no table under `## Rooms`")
+    head = [plain(cell) for cell in rows[0]]
+    if head[0] != "room" or head[-1] != "may include":
+        raise TableError(f"columns are {head}: wanted `room` first and `may include` last")
+    yield from rows[2:]
+
+
+def read_rooms(text):
+    """room -> names that it may include; None for everything."""
+    cells = {plain(row[0]): row[-1] for row in table_rows(text)}
+    rooms = {}
+    for room, cell in cells.items():
+        names = [plain(name) for name in re.sub(r"\([^)]*\)", "", cell).split(",")]
+        names = [ALIASES.get(name, name) for name in names]
+        if EVERYTHING & {name.split(" ")[0] for name in names}:
+            rooms[room] = None
+            continue
+        for name in names:
+            if name not in cells and name not in LIBRARIES and name not in FREE:
+                raise TableError(f"room `{room}` may include `{name}`: no such room or library")
+        rooms[room] = set(names)
+    check_acyclic(rooms)
+    return rooms
+
+
+def check_acyclic(rooms):
+    """Arrows go down: no room reaches itself."""
+    finished = set()
+
+    def visit(room, path):
+        if room in path:
+            raise TableError("rooms include one another: " + " -> ".join([*path, room]))
+        if room in finished:
+            return
+        for name in sorted(rooms[room] or ()):
+            # A row for a folder of a room is a part of that room, not above or below it.
+            if name in rooms and not room.startswith(name + "/"):
+                visit(name, [*path, room])
+        finished.add(room)
+
+    for room in rooms:
+        visit(room, [])
+
+
+def room_of(path, rooms):
+    """The most special row for `path` ("kernels/cuda/dot.h"), or None."""
+    parts = path.split("/")[:-1]
+    while parts:
+        if "/".join(parts) in rooms:
+            return "/".join(parts)
+        parts.pop()
+    return None
+
+
+def library_of(header):
+    for library, pattern in LIBRARIES.items():
+        if re.match(pattern, header):
+            return library
+    return None
+
+
+def check_include(room, header, is_quoted, rooms, root):
+    """What is wrong with one include of `room`, or None."""
+    allowed = rooms[room]
+    target = room_of(header, rooms)
+    if is_quoted and target is None and not library_of(header):
+        if (root / header).is_file():
+            return f"`{room}` may not include `{header}`, which is in no room"
+        return f"`{header}` is not a path from the repository root"
+    name = target if is_quoted and target else library_of(header)
+    if name is None or name == room or allowed is None or name in allowed:
+        return None
+    return f"`{room}` may not include `{name}` ({header})"
+
+
+def source_files(folder):
+    return sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+
+
+def check_file(path, root, rooms):
+    relative = path.relative_to(root).as_posix()
+    room = room_of(relative, rooms)
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        found = INCLUDE.match(line)
+        if not found:
+            continue
+        message = check_include(room, found.group(2), found.group(1) == '"', rooms, root)
+        if message:
+            yield f"{relative}:{number}: {message}"
+
+
+def check_tree(root, rooms):
+    for folder in sorted(p for p in root.iterdir() if p.is_dir() and p.name[0] != "."):
+        if folder.name in rooms:
+            for path in source_files(folder):
+                yield from check_file(path, root, rooms)
+        elif folder.name not in NO_ROOMS and source_files(folder):
+            yield f"{folder.name}/:1: holds sources but is no room of ARCHITECTURE.md"
+
+
+def main(arguments):
+    root = pathlib.Path(arguments[0] if arguments else ".").resolve()
+    table = root / "ARCHITECTURE.md"
+    try:
+        rooms = read_rooms(table.read_text(encoding="utf-8"))
+    except (OSError, TableError) as error:
+        print(f"ARCHITECTURE.md:1: {error}")
+        return 1
+    messages = list(check_tree(root, rooms))
+    for message in messages:
+        print(message)
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
