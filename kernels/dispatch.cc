@@ -1,3 +1,7 @@
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -20,11 +24,16 @@ constinit const KernelTable kGeneric = QV_LEVEL(generic);
 constinit const KernelTable kAvx2 = QV_LEVEL(avx2);
 constinit const KernelTable kAvx512 = QV_LEVEL(avx512);
 
+// clang 14 does not know "f16c" as a name.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 // __builtin_cpu_supports also asks whether the operating system saves the wide registers.
 bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("popcnt");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c() &&
+         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
 }
 
 bool has_avx512() {

@@ -1,0 +1,19 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "kernels/levels.h"
+#include "kernels/target.h"
+
+QV_TARGET_BEGIN(QV_AVX512)
+namespace quiver::avx512 {
+namespace {
+
+#include "kernels/convert/f16c.inc"
+
+}  // namespace
+
+constinit const ConvertKernels kConvertKernels = {f32_to_f16, f16_to_f32, u8_to_f32, norm, scale};
+
+}  // namespace quiver::avx512
+QV_TARGET_END
+#endif

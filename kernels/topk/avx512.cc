@@ -1,0 +1,47 @@
+// Compares sixteen scores, compresses their positions inside a register and stores all of it: on
+// Zen 4 a compressing store costs a hundred cycles, compress then store three. What is stored
+// beyond the count is overwritten later, and lies within `n` because the count never passes the
+// position. The tail stores under a mask.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "kernels/levels.h"
+#include "kernels/target.h"
+
+QV_TARGET_BEGIN(QV_AVX512)
+namespace quiver::avx512 {
+namespace {
+
+constexpr std::size_t kLanes = 16;
+
+std::size_t at_least(const float* scores, std::size_t n, float threshold,
+                     std::uint32_t* positions) {
+  const __m512 bar = _mm512_set1_ps(threshold);
+  const __m512i step = _mm512_set1_epi32(kLanes);
+  __m512i position = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  std::size_t count = 0;
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const __mmask16 kept = _mm512_cmp_ps_mask(_mm512_loadu_ps(scores + i), bar, _CMP_GE_OQ);
+    if (kept != 0) {
+      _mm512_storeu_si512(positions + count, _mm512_maskz_compress_epi32(kept, position));
+      count += static_cast<std::size_t>(__builtin_popcount(kept));
+    }
+    position = _mm512_add_epi32(position, step);
+  }
+  const __mmask16 present = static_cast<__mmask16>((1u << (n - i)) - 1u);
+  const __m512 last = _mm512_maskz_loadu_ps(present, scores + i);
+  const __mmask16 kept = _mm512_mask_cmp_ps_mask(present, last, bar, _CMP_GE_OQ);
+  const auto n_kept = static_cast<std::size_t>(__builtin_popcount(kept));
+  const __mmask16 front = static_cast<__mmask16>((1u << n_kept) - 1u);
+  _mm512_mask_storeu_epi32(positions + count, front, _mm512_maskz_compress_epi32(kept, position));
+  return count + n_kept;
+}
+
+}  // namespace
+
+constinit const TopKKernels kTopKKernels = {at_least};
+
+}  // namespace quiver::avx512
+QV_TARGET_END
+#endif
