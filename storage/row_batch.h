@@ -30,6 +30,12 @@ class RowBatch {
 
   enum class Table : std::uint8_t { kPoints, kOps, kMeta };
   enum class Kind : std::uint8_t { kPut, kDelete, kDeleteBelow };
+  /// With keys as stored: for the store itself.
+  void put(Table table, std::string_view key, std::string_view value) {
+    add(Kind::kPut, table, key, value);
+  }
+  void erase(Table table, std::string_view key) { add(Kind::kDelete, table, key, {}); }
+
   struct Change {
     Kind kind;
     Table table;

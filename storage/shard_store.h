@@ -51,7 +51,7 @@ class ShardStore {
   static Result<std::unique_ptr<ShardStore>> open(const std::string& path,
                                                   std::shared_ptr<Runtime> runtime);
   /// Removes the store at `path` with all its files; fine if there is none. It must be closed.
-  static Result<> destroy(const std::string& path, const Runtime& runtime);
+  static Result<> destroy(const std::string& path);
 
   ~ShardStore();
   ShardStore(const ShardStore&) = delete;

@@ -1,0 +1,167 @@
+#include "storage/database.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "storage/keys.h"
+#include "storage/rocksdb_status.h"
+
+namespace quiver::storage {
+
+namespace {
+
+using Table = RowBatch::Table;
+using Kind = RowBatch::Kind;
+
+constexpr std::array kAllTables{Table::kPoints, Table::kOps, Table::kMeta};
+
+bool holds_data(std::string_view file) { return file.ends_with(".sst") || file.ends_with(".blob"); }
+
+/// RocksDB would start an empty database if the file that names the manifest is gone.
+Result<> check_not_headless(const std::string& path, rocksdb::Env& env) {
+  std::vector<std::string> files;
+  if (!env.GetChildren(path, &files).ok()) return {};
+  if (env.FileExists(path + "/CURRENT").ok()) return {};
+  for (const std::string& file : files) {
+    if (!holds_data(file)) continue;
+    return fail(Code::kDataLoss,
+                fmt::format("cannot open `{}`: it holds `{}` but no file CURRENT", path, file));
+  }
+  return {};
+}
+
+rocksdb::Status add(const RowBatch::Change& change, rocksdb::ColumnFamilyHandle* table,
+                    rocksdb::WriteBatch& to) {
+  switch (change.kind) {
+    case Kind::kPut:
+      return to.Put(table, to_slice(change.key), to_slice(change.value));
+    case Kind::kDelete:
+      return to.Delete(table, to_slice(change.key));
+    case Kind::kDeleteBelow:
+      return to.DeleteRange(table, to_slice(OpKey(Seq{0}).view()), to_slice(change.key));
+  }
+  return rocksdb::Status::InvalidArgument("unknown kind of change");
+}
+
+void put_back(Table table, std::string_view key, const std::optional<std::string>& value,
+              RowBatch& to) {
+  if (value) {
+    to.put(table, key, *value);
+  } else {
+    to.erase(table, key);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> Database::open(const std::string& path,
+                                                 const Runtime::Shared& shared) {
+  QV_TRY(check_not_headless(path, *shared.env));
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families{
+      {rocksdb::kDefaultColumnFamilyName, shared.small_options},
+      {"points", shared.points_options},
+      {"ops", shared.small_options},
+      {"meta", shared.small_options}};
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  const auto status = rocksdb::DB::Open(shared.database_options, path, families, &handles, &db);
+  QV_TRY(to_result(status, "open", path));
+  auto opened = std::unique_ptr<Database>(new Database(path));
+  opened->db_.reset(db);
+  db->DestroyColumnFamilyHandle(handles[0]);
+  for (std::size_t i = 0; i < kTables; ++i) opened->handles_[i] = handles[i + 1];
+  return opened;
+}
+
+Database::~Database() {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
+  const auto status = db_->Close();
+  if (!status.ok()) log_warning("closing `{}`: {}", path_, status.ToString());
+}
+
+rocksdb::Status Database::write(const RowBatch& batch, bool sync) {
+  rocksdb::WriteBatch writes(batch.size_bytes() + 64);
+  rocksdb::Status status;
+  batch.for_each([&](const RowBatch::Change& change) {
+    if (status.ok()) status = add(change, handle(change.table), writes);
+  });
+  if (!status.ok()) return status;
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  return db_->Write(options, &writes);
+}
+
+Result<std::optional<std::string>> Database::get(Table table, std::string_view key) const {
+  std::string value;
+  const auto status = db_->Get({}, handle(table), to_slice(key), &value);
+  if (status.IsNotFound()) return std::optional<std::string>();
+  QV_TRY(to_result(status, "read", path_));
+  return std::optional<std::string>(std::move(value));
+}
+
+std::unique_ptr<rocksdb::Iterator> Database::iterate(Table table) const {
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, handle(table)));
+}
+
+Result<RowBatch> Database::inverse_of(const RowBatch& batch) const {
+  RowBatch inverse;
+  Result<> result;
+  batch.for_each([&](const RowBatch::Change& change) {
+    if (!result) return;
+    if (change.kind == Kind::kDeleteBelow) {
+      result = add_ops_below(change.key, inverse);
+      return;
+    }
+    auto present = get(change.table, change.key);
+    if (present) {
+      put_back(change.table, change.key, *present, inverse);
+    } else {
+      result = fail(present.error());
+    }
+  });
+  QV_TRY(std::move(result));
+  return inverse;
+}
+
+Result<> Database::add_ops_below(std::string_view end, RowBatch& to) const {
+  auto ops = iterate(Table::kOps);
+  for (ops->SeekToFirst(); ops->Valid() && to_view(ops->key()) < end; ops->Next()) {
+    to.put(Table::kOps, to_view(ops->key()), to_view(ops->value()));
+  }
+  return to_result(ops->status(), "read", path_);
+}
+
+rocksdb::Status Database::flush() {
+  rocksdb::FlushOptions options;
+  options.wait = true;
+  return db_->Flush(options, {handles_.begin(), handles_.end()});
+}
+
+rocksdb::Status Database::compact(std::atomic<bool>& cancelled) {
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  options.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;
+  options.blob_garbage_collection_age_cutoff = 1.0;
+  options.canceled = &cancelled;
+  for (const Table table : kAllTables) {
+    const auto status = db_->CompactRange(options, handle(table), nullptr, nullptr);
+    if (!status.ok()) return status;
+  }
+  return rocksdb::Status::OK();
+}
+
+std::uint64_t Database::sum_of(const std::string& property) const {
+  std::uint64_t sum = 0;
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    std::uint64_t value = 0;
+    if (db_->GetIntProperty(handle, property, &value)) sum += value;
+  }
+  return sum;
+}
+
+}  // namespace quiver::storage

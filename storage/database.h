@@ -1,0 +1,63 @@
+// One opened RocksDB database with its three tables.
+#pragma once
+
+#include <rocksdb/db.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "storage/row_batch.h"
+#include "storage/runtime_shared.h"
+
+namespace quiver::storage {
+
+[[nodiscard]] inline rocksdb::Slice to_slice(std::string_view text) {
+  return {text.data(), text.size()};
+}
+[[nodiscard]] inline std::string_view to_view(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+/// Thread-safe but for destruction, which nothing else may overlap.
+class Database {
+ public:
+  static Result<std::unique_ptr<Database>> open(const std::string& path,
+                                                const Runtime::Shared& shared);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  rocksdb::Status write(const RowBatch& batch, bool sync);
+  [[nodiscard]] Result<std::optional<std::string>> get(RowBatch::Table table,
+                                                       std::string_view key) const;
+  [[nodiscard]] std::unique_ptr<rocksdb::Iterator> iterate(RowBatch::Table table) const;
+  /// What undoes `batch`, which is not applied: the present value of every key that it touches.
+  [[nodiscard]] Result<RowBatch> inverse_of(const RowBatch& batch) const;
+
+  rocksdb::Status flush();
+  /// Rewrites all tables without what is dead, until `*cancelled`.
+  rocksdb::Status compact(std::atomic<bool>& cancelled);
+  /// Sum over the tables of one of RocksDB's numbers.
+  [[nodiscard]] std::uint64_t sum_of(const std::string& property) const;
+
+  [[nodiscard]] rocksdb::DB& db() const { return *db_; }
+  [[nodiscard]] rocksdb::ColumnFamilyHandle* handle(RowBatch::Table table) const {
+    return handles_[static_cast<std::size_t>(table)];
+  }
+
+ private:
+  static constexpr std::size_t kTables = 3;
+  explicit Database(std::string path) : path_(std::move(path)) {}
+  [[nodiscard]] Result<> add_ops_below(std::string_view end, RowBatch& to) const;
+
+  std::string path_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::array<rocksdb::ColumnFamilyHandle*, kTables> handles_{};  // owned; freed before db_
+};
+
+}  // namespace quiver::storage
