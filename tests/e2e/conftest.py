@@ -1,0 +1,38 @@
+import itertools
+
+import pytest
+
+from quiver_server import Server
+
+_names = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server for the tests of one module; they keep apart by collection names."""
+    server = Server(tmp_path_factory.mktemp("server") / "data").start()
+    yield server
+    if server.alive():
+        server.stop()
+    else:
+        pytest.fail(f"the server ended during the tests:\n{server.log_tail()}")
+
+
+@pytest.fixture
+def new_server(tmp_path):
+    """Makes servers with a directory of their own: `new_server(env=..., args=...)`."""
+    servers = []
+
+    def make(**kwargs):
+        servers.append(Server(tmp_path / f"data{len(servers)}", **kwargs))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def name():
+    """A collection name that no other test uses."""
+    return f"c{next(_names)}"

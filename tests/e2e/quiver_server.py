@@ -1,0 +1,157 @@
+"""A `quiver serve` process for tests: start, wait until ready, stop, kill -9, talk to it."""
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from qdrant_client import QdrantClient
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 30
+
+
+def binary():
+    """The server under test: $QUIVER_BINARY, or the release build."""
+    named = os.environ.get("QUIVER_BINARY")
+    candidates = [Path(named)] if named else [REPOSITORY / "build/release" / p for p in ("quiver", "bin/quiver")]
+    for path in candidates:
+        if path.is_file():
+            return path.resolve()
+    raise FileNotFoundError(f"no server at {' or '.join(map(str, candidates))}: build it, or set QUIVER_BINARY")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict
+    body: bytes
+
+    @property
+    def text(self):
+        return self.body.decode("utf-8")
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def result(self):
+        """The `result` of a successful answer."""
+        assert self.status == 200, f"{self.status} {self.text[:500]}"
+        return self.json["result"]
+
+    @property
+    def error(self):
+        """The text of an error answer."""
+        return self.json["status"]["error"]
+
+
+class Server:
+    """One process on one data directory and one port. Restarting keeps both."""
+
+    def __init__(self, data_dir, env=None, args=()):
+        self.data_dir = Path(data_dir)
+        self.port = free_port()
+        self.log = self.data_dir.with_name(self.data_dir.name + ".log")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")} | (env or {})
+        self.args = [str(a) for a in args]
+        self.process = None
+        self._local = threading.local()
+
+    def start(self, wait=True):
+        command = [str(binary()), "serve", "--data-dir", str(self.data_dir), "--http", f"127.0.0.1:{self.port}"]
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(command + self.args, env=self.env, stdout=log, stderr=log,
+                                            stdin=subprocess.DEVNULL)
+        if wait:
+            self.wait_ready()
+        return self
+
+    def wait_ready(self):
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise AssertionError(f"server ended with {self.process.returncode}:\n{self.log_tail()}")
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                if self.request("GET", "/readyz").status == 200:
+                    return
+            time.sleep(0.02)
+        raise AssertionError(f"not ready after {START_TIMEOUT_S} s:\n{self.log_tail()}")
+
+    def stop(self):
+        """SIGTERM; the exit status must be 0."""
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(STOP_TIMEOUT_S)
+        assert status == 0, f"exit status {status} after SIGTERM:\n{self.log_tail()}"
+
+    def kill9(self):
+        self.process.kill()
+        self.process.wait(STOP_TIMEOUT_S)
+
+    def close(self):
+        """End of a test: whatever state the process is in, it is gone afterwards."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill9()
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def log_tail(self, lines=40):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def _connection(self):
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        return connection
+
+    def request(self, method, path, body=None, headers=None):
+        """Sends `body` (bytes as they are, anything else as JSON) over this thread's keep-alive connection."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"} | (headers or {}) if data is not None else headers or {}
+        connection = self._connection()
+        reused = connection.sock is not None
+        try:
+            connection.request(method, path, body=data, headers=headers)
+            response = connection.getresponse()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        except (OSError, http.client.HTTPException) as e:
+            connection.close()
+            # A server may close an idle connection at any time, so a dropped reused one is tried once afresh,
+            # but only where repeating the request changes nothing.
+            if reused and method == "GET" and not isinstance(e, TimeoutError):
+                return self.request(method, path, body, headers)
+            raise
+
+    def get(self, path, **kwargs):
+        return self.request("GET", path, **kwargs)
+
+    def put(self, path, body=None, **kwargs):
+        return self.request("PUT", path, body, **kwargs)
+
+    def post(self, path, body=None, **kwargs):
+        return self.request("POST", path, body, **kwargs)
+
+    def patch(self, path, body=None, **kwargs):
+        return self.request("PATCH", path, body, **kwargs)
+
+    def delete(self, path, **kwargs):
+        return self.request("DELETE", path, **kwargs)
+
+    def client(self, **kwargs):
+        """An unmodified qdrant-client that talks to this server."""
+        return QdrantClient(url=f"http://127.0.0.1:{self.port}", check_compatibility=False, timeout=60, **kwargs)
