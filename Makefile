@@ -1,0 +1,40 @@
+# What people type. Every target is a script that also works on its own, from any folder.
+.PHONY: demo test test-all setup build format tidy docs clean help
+
+help:
+	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
+	@echo "make test      set up, build, run every test and the sanitizer runs"
+	@echo "make test-all  make test, then clang, clang-tidy, other instruction levels, fuzzing, long tests"
+	@echo "make build     the release build: build/release/quiver"
+	@echo "make format    clang-format over the tree"
+	@echo "make tidy      clang-tidy over the tree"
+	@echo "make docs      write docs/configuration.md from the declaration of the keys"
+	@echo "make clean     remove the build folders"
+
+demo:
+	@scripts/demo
+
+test:
+	@scripts/test
+
+test-all:
+	@scripts/test-all
+
+setup:
+	@scripts/setup
+
+build:
+	@scripts/build release
+
+format:
+	@scripts/format
+
+tidy:
+	@scripts/tidy
+
+docs:
+	@scripts/build release quiver
+	@build/release/quiver serve --config-docs > docs/configuration.md
+
+clean:
+	@rm -rf build

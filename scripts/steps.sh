@@ -1,0 +1,87 @@
+# The steps of scripts/test and scripts/test-all; sourced, with the repository root as folder.
+# Each step writes JUnit XML into build/results, from which `finish` counts.
+
+results=build/results
+failed_steps=()
+rm -rf "$results"
+mkdir -p "$results"
+started="$SECONDS"
+
+# step NAME COMMAND…: runs it, remembers a failure, goes on.
+step() {
+  local name="$1" begun="$SECONDS"
+  shift
+  echo "== $name"
+  # A command in a condition runs without `set -e`, hence the subshell with its own.
+  set +e
+  (set -e; "$@")
+  local status="$?"
+  set -e
+  [[ "$status" -eq 0 ]] || failed_steps+=("$name")
+  echo "== $name: $([[ "$status" -eq 0 ]] && echo passed || echo "FAILED ($status)"), $((SECONDS - begun)) s"
+}
+
+ctest_of() {
+  local preset="$1"
+  ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)" \
+    --output-junit "$PWD/$results/ctest-$preset.xml"
+}
+
+at_level() {
+  local level="$1" preset="$2" pattern="$3"
+  QUIVER_SIMD="$level" ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)" -R "$pattern" \
+    --output-junit "$PWD/$results/ctest-$level.xml"
+}
+
+e2e_of() {
+  local preset="$1"
+  QUIVER_BINARY="$PWD/build/$preset/quiver" timeout --kill-after=10 900 \
+    .venv/bin/python -B -m pytest -q -p no:cacheprovider --junitxml="$results/e2e.xml" tests/e2e
+}
+
+# sanitized PRESET TEST: builds only this test and what it needs, and runs it within ten minutes.
+sanitized() {
+  local preset="$1" test="$2"
+  scripts/build "$preset" "$test"
+  export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
+  export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"
+  export LSAN_OPTIONS="suppressions=$PWD/tests/sanitizers/lsan.supp:print_suppressions=0"
+  export TSAN_OPTIONS="suppressions=$PWD/tests/sanitizers/tsan.supp:print_suppressions=0:halt_on_error=1:second_deadlock_stack=1"
+  timeout --kill-after=10 600 $(no_aslr) "build/$preset/tests/$test" --gtest_brief=1 \
+    --gtest_output="xml:$PWD/$results/$test-$preset.xml"
+}
+
+# ThreadSanitizer of g++ 12 dies on kernels that randomise 32 bits of an address. Where a container
+# forbids to switch that off, we try without.
+no_aslr() {
+  if setarch "$(uname -m)" -R true 2> /dev/null; then echo "setarch $(uname -m) -R"; fi
+}
+
+long_model() {
+  QUIVER_MODEL_SECONDS="${QUIVER_MODEL_SECONDS:-300}" timeout --kill-after=10 1800 "build/$1/tests/model_test" \
+    --gtest_brief=1 --gtest_output="xml:$PWD/$results/model-long.xml"
+}
+
+# Every fuzz target for some seconds, starting from its corpus in the tree, which stays as it is.
+fuzz_of() {
+  local target name corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"
+  for target in "build/$1"/fuzz/*_fuzz; do
+    [[ -x "$target" ]] || { echo "no fuzz targets in build/$1/fuzz" >&2; return 1; }
+    name="$(basename "$target")"
+    corpus="$(mktemp -d)"
+    "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=0 \
+      -artifact_prefix="$results/$name-" "$corpus" "tests/fuzz/corpus/${name%_fuzz}"
+    rm -rf "$corpus"
+    echo "$name: $seconds s, nothing found"
+  done
+}
+
+# Prints the counts last; the exit status says the same.
+finish() {
+  local counts
+  counts="$(python3 -B scripts/count_tests.py "$results"/*.xml)"
+  echo
+  for name in "${failed_steps[@]}"; do echo "FAILED: $name"; done
+  echo "$counts, $((SECONDS - started)) s"
+  [[ "${#failed_steps[@]}" -eq 0 ]]
+}
