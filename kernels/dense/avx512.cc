@@ -11,11 +11,9 @@ namespace quiver::avx512 {
 namespace {
 
 constexpr std::size_t kSums = 4;
-constexpr std::size_t kScanRows = 4;
 constexpr std::size_t kGatherRows = 4;
-constexpr std::size_t kScanAhead = 4096;
 constexpr std::size_t kGatherAhead = 4;
-constexpr std::size_t kGatherBytes = 1024;
+constexpr std::size_t kGatherBytes = 512;
 
 #include "kernels/avx512_rows.inc"
 #include "kernels/terms.inc"

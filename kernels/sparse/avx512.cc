@@ -23,22 +23,24 @@ float sum_lanes(float (&sums)[kLanes]) { return sum_register(_mm512_loadu_ps(sum
 
 #include "kernels/sparse/merge.inc"
 
+__m512 add_sixteen(__m512 sum, const float* query, const std::uint32_t* indices,
+                   const float* values) {
+  const __m512 weight = _mm512_i32gather_ps(_mm512_loadu_si512(indices), query, 4);
+  return _mm512_fmadd_ps(weight, _mm512_loadu_ps(values), sum);
+}
+
 float dense(const float* query, std::size_t dim, const std::uint32_t* row_indices,
             const float* row_values, std::size_t n_row) {
-  const __m512i end = _mm512_set1_epi32(static_cast<int>(dim));
+  const std::size_t n = count_inside(row_indices, n_row, dim);
   __m512 sum = _mm512_setzero_ps();
-  for (std::size_t j = 0; j < n_row; j += kLanes) {
-    const std::size_t left = n_row - j;
-    const __mmask16 present =
-        left >= kLanes ? __mmask16{0xffff} : static_cast<__mmask16>((1u << left) - 1u);
-    const __m512i index = _mm512_maskz_loadu_epi32(present, row_indices + j);
-    const __mmask16 inside = _mm512_mask_cmplt_epu32_mask(present, index, end);
-    if (inside == 0) break;  // ascending: the rest is outside as well
-    const __m512 value = _mm512_maskz_loadu_ps(present, row_values + j);
-    const __m512 weight = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), inside, index, query, 4);
-    sum = _mm512_mask3_fmadd_ps(weight, value, sum, inside);
+  std::size_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) {
+    sum = add_sixteen(sum, query, row_indices + j, row_values + j);
   }
-  return sum_register(sum);
+  const auto left = static_cast<__mmask16>((1u << (n - j)) - 1u);
+  const __m512i index = _mm512_maskz_loadu_epi32(left, row_indices + j);
+  const __m512 weight = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), left, index, query, 4);
+  return sum_register(_mm512_fmadd_ps(weight, _mm512_maskz_loadu_ps(left, row_values + j), sum));
 }
 
 }  // namespace

@@ -1,0 +1,253 @@
+// Kernels against the memory they read: nanoseconds per row, GB/s, and the share of the bandwidth
+// that a loop with eight independent 64-byte accumulators reaches over the same bytes. Loop and
+// kernels take turns in one process, and medians are printed, so that a busy neighbour disturbs
+// both alike.
+//
+//   micro_bench [rounds [n_rows [dim]]]        defaults: 15 rounds over 100,000 rows of 384 f32,
+//   one thread
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace quiver {
+namespace {
+
+using Floats64 = float __attribute__((vector_size(64)));
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+/// `n_rows` rows of random values of one type, 64-byte aligned and padded.
+class Rows {
+ public:
+  Rows(std::size_t n_rows, std::uint32_t dim, DType dtype)
+      : n_rows_(n_rows), stride_((std::size_t{dim} * bytes_per_value(dtype) + 63) / 64 * 64) {
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, n_rows * stride_)));
+    std::mt19937 random(7);
+    std::vector<float> row(dim);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      for (float& value : row) value = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
+      store(row, dtype, memory_.get() + i * stride_);
+    }
+  }
+  [[nodiscard]] const std::byte* data() const { return memory_.get(); }
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] std::size_t bytes() const { return n_rows_ * stride_; }
+
+ private:
+  static void store(const std::vector<float>& row, DType dtype, std::byte* to) {
+    if (dtype == DType::kF32) std::memcpy(to, row.data(), row.size() * 4);
+    if (dtype == DType::kF16) {
+      kernels().convert.f32_to_f16(row.data(), row.size(), reinterpret_cast<std::uint16_t*>(to));
+    }
+    if (dtype == DType::kU8) {
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        to[i] = static_cast<std::byte>(static_cast<int>((row[i] + 1.0f) * 127.0f));
+      }
+    }
+  }
+
+  std::size_t n_rows_;
+  std::size_t stride_;
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+volatile float g_sink;
+
+/// The yardstick: reads everything once, eight independent sums of 64 bytes.
+__attribute__((target("avx512f"))) void read_all(const Rows& rows) {
+  const auto* at = reinterpret_cast<const Floats64*>(rows.data());
+  Floats64 sums[8] = {};
+  for (std::size_t i = 0; i < rows.bytes() / 512; ++i, at += 8) {
+    for (int a = 0; a < 8; ++a) sums[a] += at[a];
+  }
+  for (int a = 1; a < 8; ++a) sums[0] += sums[a];
+  g_sink = sums[0][0];
+}
+
+/// Time of this thread alone: what other processes take from the core is not ours.
+double seconds(const std::function<void()>& work) {
+  const auto now = [] {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  };
+  const double start = now();
+  work();
+  return now() - start;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+struct Case {
+  std::string name;
+  std::function<void()> work;
+  std::vector<double> times = {};
+};
+
+void run(const char* title, std::vector<Case>& cases, int rounds, std::size_t n,
+         std::size_t bytes) {
+  for (int round = 0; round < rounds; ++round) {
+    for (Case& c : cases) c.times.push_back(seconds(c.work));
+  }
+  std::printf("\n%s\n%-24s %10s %8s %8s\n", title, "", "ns/row", "GB/s", "share");
+  const double yardstick = median(cases.front().times);
+  for (Case& c : cases) {
+    const double time = median(c.times);
+    std::printf("%-24s %10.2f %8.2f %7.0f%%\n", c.name.c_str(), time / static_cast<double>(n) * 1e9,
+                static_cast<double>(bytes) / time * 1e-9, 100.0 * yardstick / time);
+  }
+}
+
+struct Shape {
+  int rounds;
+  std::size_t n_rows;
+  std::uint32_t dim;
+};
+
+const char* name_of(DType dtype) {
+  return dtype == DType::kF32 ? "f32" : dtype == DType::kF16 ? "f16" : "u8";
+}
+
+void bench_scan(const Shape& shape, DType dtype) {
+  const Rows rows(shape.n_rows, shape.dim, dtype);
+  const std::vector<float> query(shape.dim, 0.5f);
+  std::vector<float> out(shape.n_rows);
+  std::vector<std::uint32_t> ids(shape.n_rows);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::uint32_t>(i);
+  std::shuffle(ids.begin(), ids.end(), std::mt19937(11));
+  std::vector<Case> cases;
+  cases.push_back({"read all", [&] { read_all(rows); }});
+  for (const KernelTable* table : available()) {
+    static const std::pair<Similarity, const char*> kKinds[] = {
+        {Similarity::kDot, "dot"}, {Similarity::kNegL2Squared, "l2"}, {Similarity::kNegL1, "l1"}};
+    for (const auto& [similarity, kind] : kKinds) {
+      const DenseKernels& k = table->dense(similarity, dtype);
+      cases.push_back({std::string(table->name) + " " + kind + " many", [&] {
+                         k.many(query.data(), shape.dim, rows.data(), rows.stride(), shape.n_rows,
+                                out.data());
+                       }});
+      if (similarity != Similarity::kDot) continue;
+      cases.push_back({std::string(table->name) + " dot gather", [&] {
+                         k.gather(query.data(), shape.dim, rows.data(), rows.stride(), ids.data(),
+                                  ids.size(), out.data());
+                       }});
+    }
+  }
+  const std::string title =
+      std::to_string(shape.n_rows) + " x " + std::to_string(shape.dim) + " " + name_of(dtype);
+  run(title.c_str(), cases, shape.rounds, shape.n_rows, rows.bytes());
+}
+
+/// 32 query tokens against documents of 100 tokens; a row is one document.
+void bench_maxsim(const Shape& shape, DType dtype) {
+  constexpr std::size_t kQuery = 32, kDoc = 100, kDocs = 200;
+  constexpr std::uint32_t kDim = 128;
+  const Rows rows(kDoc * kDocs, kDim, dtype);
+  const std::vector<float> query(kQuery * kDim, 0.25f);
+  std::vector<float> prepared(MaxSimKernels::prepared_floats(kQuery, kDim));
+  kernels().maxsim_family.prepare(query.data(), kQuery, kDim, kDim, prepared.data());
+  std::vector<Case> cases;
+  cases.push_back({"read all", [&] { read_all(rows); }});
+  for (const KernelTable* table : available()) {
+    cases.push_back({std::string(table->name) + " dot", [&, table] {
+                       const auto score = table->maxsim(Similarity::kDot, dtype);
+                       for (std::size_t i = 0; i < kDocs; ++i) {
+                         g_sink =
+                             score(prepared.data(), kQuery, kDim,
+                                   rows.data() + i * kDoc * rows.stride(), rows.stride(), kDoc);
+                       }
+                     }});
+  }
+  const std::string title = std::string("late interaction 32 x 100 x 128 ") + name_of(dtype);
+  run(title.c_str(), cases, shape.rounds, kDocs, rows.bytes());
+}
+
+/// Rows of 128 ascending indices of 30,000 against a query of 40; the list of scores for the
+/// filter.
+void bench_sparse(const Shape& shape) {
+  constexpr std::size_t kRows = 20'000, kNonZeros = 128, kDim = 30'000, kQuery = 40;
+  std::mt19937 random(5);
+  std::vector<std::uint32_t> indices(kRows * kNonZeros);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::uint32_t gap = kDim / kNonZeros;
+    indices[i] = static_cast<std::uint32_t>(i % kNonZeros) * gap +
+                 static_cast<std::uint32_t>(random()) % gap;
+  }
+  const std::vector<float> values(indices.size(), 0.5f);
+  std::vector<float> dense(kDim);
+  std::vector<std::uint32_t> query_indices(indices.begin(), indices.begin() + kQuery);
+  const std::vector<float> query_values(kQuery, 1.0f);
+  for (std::uint32_t i : query_indices) dense[i] = 1.0f;
+  const Rows yard(kRows, 2 * kNonZeros, DType::kF32);
+  std::vector<Case> cases;
+  cases.push_back({"read all", [&] { read_all(yard); }});
+  for (const KernelTable* table : available()) {
+    cases.push_back({std::string(table->name) + " dense", [&, table] {
+                       for (std::size_t i = 0; i < indices.size(); i += kNonZeros) {
+                         g_sink = table->sparse.dense(dense.data(), kDim, &indices[i], &values[i],
+                                                      kNonZeros);
+                       }
+                     }});
+    cases.push_back({std::string(table->name) + " merge", [&, table] {
+                       for (std::size_t i = 0; i < indices.size(); i += kNonZeros) {
+                         g_sink = table->sparse.merge(query_indices.data(), query_values.data(),
+                                                      kQuery, &indices[i], &values[i], kNonZeros);
+                       }
+                     }});
+  }
+  run("sparse, 128 non-zeros of 30,000", cases, shape.rounds, kRows, yard.bytes());
+}
+
+void bench_topk(const Shape& shape) {
+  const Rows scores(256, 1024, DType::kF32);
+  const auto* values = reinterpret_cast<const float*>(scores.data());
+  std::vector<std::uint32_t> positions(1024);
+  std::vector<Case> cases;
+  cases.push_back({"read all", [&] { read_all(scores); }});
+  for (const KernelTable* table : available()) {
+    cases.push_back({std::string(table->name) + " 1 % kept", [&, table] {
+                       for (std::size_t i = 0; i < 256; ++i) {
+                         table->topk.at_least(values + i * 1024, 1024, 0.98f, positions.data());
+                       }
+                     }});
+  }
+  run("threshold filter, per 1024 scores", cases, shape.rounds, 256, scores.bytes());
+}
+
+}  // namespace
+}  // namespace quiver
+
+int main(int argc, char** argv) {
+  using quiver::DType;
+  quiver::Shape shape{15, 100'000, 384};
+  if (argc > 1) shape.rounds = std::atoi(argv[1]);
+  if (argc > 2) shape.n_rows = static_cast<std::size_t>(std::atoll(argv[2]));
+  if (argc > 3) shape.dim = static_cast<std::uint32_t>(std::atoi(argv[3]));
+  if (!__builtin_cpu_supports("avx512f")) {
+    std::fprintf(stderr, "the yardstick reads 64 bytes at a time and wants AVX-512\n");
+    return 1;
+  }
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8}) quiver::bench_scan(shape, dtype);
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8})
+    quiver::bench_maxsim(shape, dtype);
+  quiver::bench_sparse(shape);
+  quiver::bench_topk(shape);
+}

@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "tests/kernels/support.h"
+
+namespace quiver::testing {
+namespace {
+
+constexpr unsigned kSeed = 20240505;
+
+using ConvertTest = KernelTest;
+QV_EVERY_LEVEL(ConvertTest);
+
+const KernelTable& generic() { return *available().back(); }
+
+TEST_P(ConvertTest, EveryHalf) {
+  std::vector<std::uint16_t> halves(65536);
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
+  std::vector<float> floats(halves.size());
+  k().convert.f16_to_f32(halves.data(), halves.size(), floats.data());
+  std::vector<std::uint16_t> back(halves.size());
+  EXPECT_EQ(k().convert.f32_to_f16(floats.data(), floats.size(), back.data()), 0u);
+  for (std::size_t i = 0; i < halves.size(); ++i) {
+    const double want = half_value(halves[i]);
+    if (std::isnan(want)) {
+      ASSERT_TRUE(std::isnan(floats[i])) << i;
+      ASSERT_EQ(back[i], halves[i] | 0x200) << "NaN is made quiet";
+    } else {
+      ASSERT_EQ(floats[i], want) << i;
+      ASSERT_EQ(back[i], halves[i]);
+    }
+  }
+}
+
+// Around every point where rounding turns: exactly between two halves, and a float to either side.
+TEST_P(ConvertTest, RoundsToNearestEven) {
+  for (std::uint16_t half = 0; half < 0x7bff; ++half) {
+    const double low = half_value(half);
+    const double high = half_value(static_cast<std::uint16_t>(half + 1));
+    const float middle = static_cast<float>((low + high) / 2);
+    const float in[] = {std::nextafterf(middle, 0.0f), middle, std::nextafterf(middle, 1e9f),
+                        -middle};
+    std::uint16_t out[4];
+    ASSERT_EQ(k().convert.f32_to_f16(in, 4, out), 0u);
+    const std::uint16_t even = static_cast<std::uint16_t>(half + (half & 1));
+    ASSERT_EQ(out[0], half);
+    ASSERT_EQ(out[1], even);
+    ASSERT_EQ(out[2], half + 1);
+    ASSERT_EQ(out[3], even | 0x8000);
+  }
+}
+
+TEST_P(ConvertTest, OverflowIsCounted) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> pattern = {65504.0f, 65519.99f, 65520.0f,   -65520.0f,
+                                      1e30f,    kInfinity, -kInfinity, std::nanf(""),
+                                      -3e38f,   1.0f,      0.0f};
+  for (std::size_t n = 0; n <= pattern.size(); ++n) {
+    std::size_t want = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      want += std::isfinite(pattern[i]) && std::abs(pattern[i]) >= 65520.0f;
+    std::vector<std::uint16_t> out(n);
+    EXPECT_EQ(k().convert.f32_to_f16(pattern.data(), n, out.data()), want) << n;
+    if (n > 2) {
+      EXPECT_EQ(out[1], 0x7bff);
+      EXPECT_EQ(out[2], 0x7c00);
+    }
+  }
+}
+
+TEST_P(ConvertTest, RandomBitsEqualGeneric) {
+  std::mt19937 random(kSeed);
+  for (std::size_t n = 0; n <= 300; ++n) {
+    std::vector<float> in(n);
+    for (float& value : in) value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    std::vector<std::uint16_t> got(n), want(n);
+    EXPECT_EQ(k().convert.f32_to_f16(in.data(), n, got.data()),
+              generic().convert.f32_to_f16(in.data(), n, want.data()));
+    ASSERT_EQ(got, want) << "seed " << kSeed;
+    std::vector<float> got_back(n), want_back(n);
+    k().convert.f16_to_f32(got.data(), n, got_back.data());
+    generic().convert.f16_to_f32(want.data(), n, want_back.data());
+    ASSERT_TRUE(n == 0 || std::memcmp(got_back.data(), want_back.data(), n * 4) == 0);
+  }
+}
+
+TEST_P(ConvertTest, Bytes) {
+  for (std::size_t n = 0; n <= 256; ++n) {
+    std::vector<std::uint8_t> in(n);
+    for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<std::uint8_t>(255 - i);
+    std::vector<float> out(n);
+    k().convert.u8_to_f32(in.data(), n, out.data());
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(out[i], static_cast<float>(in[i]));
+  }
+}
+
+TEST_P(ConvertTest, NormAndScaleHaveTheSameBitsOnEveryLevel) {
+  std::mt19937 random(kSeed);
+  for (std::size_t n = 0; n <= 300; ++n) {
+    const auto in = random_floats(n, random);
+    double squares = 0;
+    for (std::size_t i = 0; i < n; ++i) squares += double{in[i]} * in[i];
+    const double norm = k().convert.norm(in.get(), n);
+    ASSERT_NEAR(norm, std::sqrt(squares), 1e-13 * std::sqrt(squares));
+    ASSERT_EQ(norm, generic().convert.norm(in.get(), n)) << n << ", seed " << kSeed;
+    std::vector<float> got(n), want(n);
+    k().convert.scale(in.get(), n, 1.0 / norm, got.data());
+    generic().convert.scale(in.get(), n, 1.0 / norm, want.data());
+    ASSERT_EQ(got, want);
+    k().convert.scale(in.get(), n, 1.0 / norm, in.get());
+    ASSERT_TRUE(std::equal(got.begin(), got.end(), in.get())) << "in place";
+    ASSERT_NEAR(k().convert.norm(in.get(), n), n > 0 ? 1.0 : 0.0, 1e-6);
+  }
+}
+
+TEST_P(ConvertTest, NormOfExtremes) {
+  for (float value : {1e-45f, 1e-30f, 3e38f}) {
+    std::vector<float> in(100, value);
+    const double norm = k().convert.norm(in.data(), in.size());
+    EXPECT_NEAR(norm / value, 10.0, 1e-12);
+    k().convert.scale(in.data(), in.size(), 1.0 / norm, in.data());
+    EXPECT_FLOAT_EQ(in[99], 0.1f);
+  }
+  EXPECT_EQ(k().convert.norm(nullptr, 0), 0.0);
+}
+
+}  // namespace
+}  // namespace quiver::testing

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <limits>
+
+#include "tests/kernels/support.h"
+
+namespace quiver::testing {
+namespace {
+
+constexpr unsigned kSeed = 20240501;
+constexpr std::size_t kRows = 7;
+
+using DenseTest = KernelTest;
+QV_EVERY_LEVEL(DenseTest);
+
+// Every length, at byte offsets and strides that suit no register.
+TEST_P(DenseTest, MeetsTheBoundAtEveryLength) {
+  std::mt19937 random(kSeed);
+  for (std::uint32_t dim = 0; dim <= 300; ++dim) {
+    const auto query = random_floats(dim, random);
+    for (DType dtype : kAllDTypes) {
+      const StoredRows rows(2, dim, dtype, dim % 5, dim % 7, random);
+      for (Similarity similarity : kAllSimilarities) {
+        for (std::size_t i = 0; i < 2; ++i) {
+          const Exact want = exact(similarity, query.get(), rows, i, dim);
+          const float got = k().dense(similarity, dtype).one(query.get(), dim, rows.row(i));
+          ASSERT_NEAR(got, want.similarity, bound(dim, want.magnitude))
+              << "dim " << dim << " dtype " << int(dtype) << " similarity " << int(similarity)
+              << " seed " << kSeed;
+        }
+      }
+    }
+  }
+}
+
+std::vector<float> one_by_one(const DenseKernels& kernel, const float* query, std::uint32_t dim,
+                              const StoredRows& rows) {
+  std::vector<float> scores;
+  for (std::size_t i = 0; i < kRows; ++i) scores.push_back(kernel.one(query, dim, rows.row(i)));
+  return scores;
+}
+
+void expect_same(const std::vector<float>& got, const float* want, const char* form,
+                 std::uint32_t dim) {
+  ASSERT_EQ(std::memcmp(got.data(), want, got.size() * sizeof(float)), 0)
+      << form << " of " << got.size() << " rows, dim " << dim << ", seed " << kSeed;
+}
+
+void check_many(const DenseKernels& kernel, const float* query, std::uint32_t dim,
+                const StoredRows& rows, const std::vector<float>& want) {
+  for (std::size_t first = 0; first < kRows; ++first) {
+    for (std::size_t n = 0; first + n <= kRows; ++n) {
+      std::vector<float> got(n);
+      kernel.many(query, dim, rows.row(first), rows.stride(), n, got.data());
+      expect_same(got, want.data() + first, "many", dim);
+    }
+  }
+}
+
+void check_gather(const DenseKernels& kernel, const float* query, std::uint32_t dim,
+                  const StoredRows& rows, const std::vector<float>& all, std::mt19937& random) {
+  for (std::size_t n = 0; n <= 2 * kRows; ++n) {
+    std::vector<std::uint32_t> ids(n);
+    std::vector<float> want(n);
+    for (std::size_t i = 0; i < n; ++i) want[i] = all[ids[i] = random() % kRows];
+    std::vector<float> got(n);
+    kernel.gather(query, dim, rows.data(), rows.stride(), ids.data(), n, got.data());
+    expect_same(got, want.data(), "gather", dim);
+  }
+}
+
+TEST_P(DenseTest, ARowScoresTheSameBitsInEveryForm) {
+  std::mt19937 random(kSeed);
+  for (std::uint32_t dim :
+       {0, 1, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 200, 300, 384, 1000}) {
+    const auto query = random_floats(dim, random);
+    for (DType dtype : kAllDTypes) {
+      for (Similarity similarity : kAllSimilarities) {
+        const StoredRows rows(kRows, dim, dtype, dim % 3, dim % 4, random);
+        const DenseKernels& kernel = k().dense(similarity, dtype);
+        const std::vector<float> want = one_by_one(kernel, query.get(), dim, rows);
+        check_many(kernel, query.get(), dim, rows, want);
+        check_gather(kernel, query.get(), dim, rows, want, random);
+      }
+    }
+  }
+}
+
+TEST_P(DenseTest, TheAddressDoesNotShowInTheBits) {
+  std::mt19937 random(kSeed);
+  for (std::uint32_t dim : {5, 16, 77, 384}) {
+    const auto query = random_floats(dim, random);
+    for (DType dtype : kAllDTypes) {
+      for (Similarity similarity : kAllSimilarities) {
+        std::vector<float> scores;
+        for (std::size_t offset = 0; offset < 70; ++offset) {
+          std::mt19937 same(kSeed + dim);
+          const StoredRows rows(1, dim, dtype, 0, offset, same);
+          scores.push_back(k().dense(similarity, dtype).one(query.get(), dim, rows.row(0)));
+        }
+        for (float score : scores) ASSERT_TRUE(same_bits(score, scores[0])) << "dim " << dim;
+      }
+    }
+  }
+}
+
+// The largest and smallest values of each type, and each in turn in an otherwise empty row.
+TEST_P(DenseTest, ExtremeValues) {
+  std::mt19937 random(kSeed);
+  for (std::uint32_t dim : {1, 8, 19, 70}) {
+    const std::vector<float> ones(dim, 1.0f);
+    const DenseKernels* dot = nullptr;
+    for (std::uint32_t d = 0; d < dim; ++d) {
+      StoredRows f32(1, dim, DType::kF32, 0, 0, random);
+      StoredRows f16(1, dim, DType::kF16, 0, 0, random);
+      StoredRows u8(1, dim, DType::kU8, 0, 0, random);
+      for (std::uint32_t i = 0; i < dim; ++i)
+        f32.set_f32(0, i, 0), f16.set_f16(0, i, 0), u8.set_u8(0, i, 0);
+      dot = &k().dense(Similarity::kDot, DType::kF32);
+      for (float value :
+           {1e-45f, 1e-38f, 3.4e38f, -3.4e38f, std::numeric_limits<float>::infinity()}) {
+        f32.set_f32(0, d, value);
+        EXPECT_EQ(dot->one(ones.data(), dim, f32.row(0)), value) << "dim " << dim << " at " << d;
+      }
+      dot = &k().dense(Similarity::kDot, DType::kF16);
+      for (std::uint16_t half : {0x0001, 0x03ff, 0x7bff, 0xfbff, 0x7c00}) {
+        f16.set_f16(0, d, half);
+        EXPECT_EQ(dot->one(ones.data(), dim, f16.row(0)), half_value(half))
+            << "dim " << dim << " at " << d;
+      }
+      u8.set_u8(0, d, 255);
+      EXPECT_EQ(k().dense(Similarity::kDot, DType::kU8).one(ones.data(), dim, u8.row(0)), 255.0f);
+      EXPECT_EQ(k().dense(Similarity::kNegL2Squared, DType::kU8).one(ones.data(), dim, u8.row(0)),
+                -(254.0f * 254.0f + static_cast<float>(dim - 1)));
+      EXPECT_EQ(k().dense(Similarity::kNegL1, DType::kU8).one(ones.data(), dim, u8.row(0)),
+                -(254.0f + static_cast<float>(dim - 1)));
+    }
+  }
+}
+
+TEST_P(DenseTest, EqualRowsAreAtDistanceZero) {
+  std::mt19937 random(kSeed);
+  const StoredRows rows(1, 77, DType::kF32, 0, 0, random);
+  std::vector<float> query(77);
+  std::memcpy(query.data(), rows.row(0), 77 * 4);
+  for (Similarity similarity : {Similarity::kNegL2Squared, Similarity::kNegL1}) {
+    EXPECT_TRUE(
+        same_bits(k().dense(similarity, DType::kF32).one(query.data(), 77, rows.row(0)), 0.0f));
+  }
+}
+
+TEST(Metrics, MapToSimilarities) {
+  EXPECT_EQ(similarity_of(Metric::kDot), Similarity::kDot);
+  EXPECT_EQ(similarity_of(Metric::kCosine), Similarity::kDot);
+  EXPECT_EQ(similarity_of(Metric::kEuclid), Similarity::kNegL2Squared);
+  EXPECT_EQ(similarity_of(Metric::kManhattan), Similarity::kNegL1);
+}
+
+}  // namespace
+}  // namespace quiver::testing

@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <limits>
+
+#include "tests/kernels/support.h"
+
+namespace quiver::testing {
+namespace {
+
+constexpr unsigned kSeed = 20240503;
+
+using MaxSimTest = KernelTest;
+QV_EVERY_LEVEL(MaxSimTest);
+
+float score(const KernelTable& k, Similarity similarity, DType dtype, const float* tokens,
+            std::size_t n_query, std::uint32_t dim, const StoredRows& doc, std::size_t first,
+            std::size_t n_doc) {
+  const std::size_t n = MaxSimKernels::prepared_floats(n_query, dim);
+  const std::unique_ptr<float[]> prepared(new float[n]);
+  k.maxsim_family.prepare(tokens, n_query, dim, dim, prepared.get());
+  return k.maxsim(similarity, dtype)(prepared.get(), n_query, dim, doc.row(first), doc.stride(),
+                                     n_doc);
+}
+
+Exact exact_score(Similarity similarity, const float* tokens, std::size_t n_query,
+                  std::uint32_t dim, const StoredRows& doc, std::size_t n_doc) {
+  Exact total;
+  for (std::size_t q = 0; q < n_query; ++q) {
+    double best = -HUGE_VAL;
+    double magnitude = 0;
+    for (std::size_t i = 0; i < n_doc; ++i) {
+      const Exact pair = exact(similarity, tokens + q * dim, doc, i, dim);
+      best = std::max(best, pair.similarity);
+      magnitude = std::max(magnitude, pair.magnitude);
+    }
+    total.similarity += best;
+    total.magnitude += magnitude;
+  }
+  return total;
+}
+
+struct Size {
+  std::size_t n_query;
+  std::size_t n_doc;
+  std::uint32_t dim;
+};
+
+std::vector<Size> ragged_sizes() {
+  std::vector<Size> sizes = {{0, 3, 8},    {1, 1, 1},    {1, 1, 0},   {16, 8, 128},
+                             {32, 9, 129}, {33, 17, 64}, {48, 5, 300}};
+  std::mt19937 random(kSeed);
+  for (int i = 0; i < 25; ++i)
+    sizes.push_back({random() % 70, 1 + random() % 25, static_cast<std::uint32_t>(random() % 290)});
+  return sizes;
+}
+
+TEST_P(MaxSimTest, RaggedSizesMeetTheBound) {
+  std::mt19937 random(kSeed);
+  for (const Size& size : ragged_sizes()) {
+    const auto tokens = random_floats(size.n_query * size.dim, random);
+    for (DType dtype : kAllDTypes) {
+      const StoredRows doc(size.n_doc, size.dim, dtype, size.dim % 3, size.dim % 5, random);
+      for (Similarity similarity : kAllSimilarities) {
+        const Exact want =
+            exact_score(similarity, tokens.get(), size.n_query, size.dim, doc, size.n_doc);
+        const float got =
+            score(k(), similarity, dtype, tokens.get(), size.n_query, size.dim, doc, 0, size.n_doc);
+        ASSERT_NEAR(got, want.similarity, bound(size.dim + 1, want.magnitude))
+            << size.n_query << " x " << size.n_doc << " x " << size.dim << ", seed " << kSeed;
+      }
+    }
+  }
+}
+
+// The whole equals, bit for bit, the sum in token order of the greatest of single pairs: no tile
+// shows.
+TEST_P(MaxSimTest, TilesDoNotShowInTheBits) {
+  std::mt19937 random(kSeed);
+  for (const Size& size :
+       {Size{35, 19, 70}, Size{17, 8, 128}, Size{50, 3, 131}, Size{1, 30, 257}}) {
+    const auto tokens = random_floats(size.n_query * size.dim, random);
+    for (DType dtype : kAllDTypes) {
+      const StoredRows doc(size.n_doc, size.dim, dtype, 1, 3, random);
+      for (Similarity similarity : kAllSimilarities) {
+        double sum = 0;
+        for (std::size_t q = 0; q < size.n_query; ++q) {
+          float best = -HUGE_VALF;
+          for (std::size_t i = 0; i < size.n_doc; ++i) {
+            best = std::max(best, score(k(), similarity, dtype, tokens.get() + q * size.dim, 1,
+                                        size.dim, doc, i, 1));
+          }
+          sum += best;
+        }
+        const float whole =
+            score(k(), similarity, dtype, tokens.get(), size.n_query, size.dim, doc, 0, size.n_doc);
+        ASSERT_TRUE(same_bits(whole, static_cast<float>(sum)))
+            << "dtype " << int(dtype) << ", seed " << kSeed;
+      }
+    }
+  }
+}
+
+TEST_P(MaxSimTest, PreparedBlocksAreTransposedAndPadded) {
+  constexpr std::size_t kQuery = 18, kStride = 7;
+  constexpr std::uint32_t kDim = 5;
+  std::vector<float> tokens(kQuery * kStride);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<float>(i + 1);
+  std::vector<float> prepared(MaxSimKernels::prepared_floats(kQuery, kDim), -1.0f);
+  ASSERT_EQ(prepared.size(), 32 * kDim);
+  k().maxsim_family.prepare(tokens.data(), kQuery, kDim, kStride, prepared.data());
+  for (std::size_t token = 0; token < 32; ++token) {
+    for (std::size_t d = 0; d < kDim; ++d) {
+      const float want = token < kQuery ? tokens[token * kStride + d] : 0.0f;
+      ASSERT_EQ(prepared[token / 16 * 16 * kDim + d * 16 + token % 16], want) << token << " " << d;
+    }
+  }
+}
+
+// Token 1 overflows to inf - inf; the other one counts.
+TEST_P(MaxSimTest, NaNNeverWins) {
+  std::mt19937 random(kSeed);
+  StoredRows doc(3, 2, DType::kF32, 0, 0, random);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::uint32_t d = 0; d < 2; ++d)
+      doc.set_f32(i, d, i != 1 ? -1.0f : d == 0 ? 3e38f : -3e38f);
+  }
+  const float query[] = {2e38f, 2e38f};
+  const float got = score(k(), Similarity::kDot, DType::kF32, query, 1, 2, doc, 0, 3);
+  EXPECT_FALSE(std::isnan(got));
+}
+
+}  // namespace
+}  // namespace quiver::testing
