@@ -61,7 +61,7 @@ struct ColumnView {
   static constexpr std::uint32_t kNoTerm = 0xFFFFFFFE;
   static constexpr std::uint32_t kGap = 0xFFFFFFFF;
 
-  FieldIndex index;
+  std::shared_ptr<const FieldIndex> index;  ///< never null in a view that was handed out
   std::uint32_t n_rows = 0;
   bool sealed = false;
 

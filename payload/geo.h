@@ -1,12 +1,20 @@
 // Geometry on the globe, for filters. Points on a border are outside throughout.
 #pragma once
 
+#include <optional>
+
+#include "payload/document.h"
 #include "payload/filter.h"
 
 namespace quiver::payload {
 
 /// Mean radius of the earth in metres (IUGG).
 inline constexpr double kEarthRadiusM = 6371008.8;
+
+/// -180..180 and -90..90.
+[[nodiscard]] bool is_on_globe(const GeoPoint& point);
+/// An object with numeric `lon` and `lat` that is on the globe.
+[[nodiscard]] std::optional<GeoPoint> as_geo_point(const Value& value);
 
 /// Great-circle distance in metres (haversine).
 [[nodiscard]] double geo_distance_m(const GeoPoint& a, const GeoPoint& b);
