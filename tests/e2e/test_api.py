@@ -1,0 +1,611 @@
+"""Shapes of the REST API: envelope, status codes, defaults, echoed configuration, ids, aliases, updates, keys."""
+import json
+import re
+import time
+import uuid
+
+import pytest
+
+from quiver_server import Server
+
+UNNAMED = {"vectors": {"size": 2, "distance": "Dot"}}
+NAMED = {"vectors": {"image": {"size": 2, "distance": "Cosine"}, "text": {"size": 3, "distance": "Euclid"}},
+         "sparse_vectors": {"words": {}}}
+
+
+def create(server, name, body=UNNAMED):
+    assert server.put(f"/collections/{name}", body).result is True
+
+
+def upsert(server, name, points, query="wait=true", **more):
+    return server.put(f"/collections/{name}/points?{query}", {"points": points} | more).result
+
+
+def points_of(server, name, ids, **more):
+    return server.post(f"/collections/{name}/points", {"ids": ids} | more).result
+
+
+def error(answer, status, text):
+    assert answer.status == status, f"{answer.status} {answer.text}"
+    body = answer.json
+    assert set(body) == {"status", "time"} and set(body["status"]) == {"error"}, body
+    assert body["status"]["error"] == text
+    return True
+
+
+# Envelope and the paths that have none
+
+
+def test_root(server):
+    answer = server.get("/")
+    assert answer.status == 200
+    body = answer.json
+    assert body["title"] and re.fullmatch(r"\d+\.\d+\.\d+.*", body["version"])
+    assert set(body) <= {"title", "version", "commit"} and re.fullmatch("[0-9a-f]{40}", body.get("commit", "0" * 40))
+    assert answer.headers["content-type"].startswith("application/json")
+
+
+@pytest.mark.parametrize("path,text", [("/healthz", "healthz check passed"), ("/livez", "healthz check passed"),
+                                       ("/readyz", "all shards are ready")])
+def test_health(server, path, text):
+    answer = server.get(path)
+    assert (answer.status, answer.text) == (200, text)
+    assert answer.headers["content-type"].startswith("text/plain")
+
+
+def test_metrics(server, name):
+    create(server, name)
+    answer = server.get("/metrics")
+    assert answer.status == 200 and answer.headers["content-type"].startswith("text/plain")
+    sample = re.compile(r'[a-zA-Z_:][a-zA-Z0-9_:]*(\{[^{}]*\})? (-?[0-9.eE+-]+|\+Inf|NaN)( \d+)?')
+    names = set()
+    for line in answer.text.splitlines():
+        if line and not line.startswith("#"):
+            assert sample.fullmatch(line), line
+            names.add(re.split(r"[{ ]", line)[0])
+    assert any(n.endswith("collections_total") for n in names), names
+    assert any("rest_responses" in n for n in names), names
+
+
+def test_envelope(server, name):
+    answer = server.put(f"/collections/{name}", UNNAMED)
+    body = answer.json
+    assert answer.headers["content-type"].startswith("application/json")
+    assert set(body) == {"result", "status", "time"}
+    assert body["result"] is True and body["status"] == "ok" and isinstance(body["time"], float)
+    assert 0 <= body["time"] < 60
+
+
+def test_unknown_path_and_method(server):
+    assert server.get("/no/such/path").status == 404
+    assert server.patch("/collections", {}).status in (404, 405)
+    assert server.get("/collections/").status == 200  # a trailing slash does not matter
+
+
+# Collections
+
+
+def test_collection_life(server, name):
+    path = f"/collections/{name}"
+    assert error(server.get(path), 404, f"Not found: Collection `{name}` doesn't exist!")
+    assert server.get(f"{path}/exists").result == {"exists": False}
+    answer = server.delete(path)
+    assert answer.status == 200 and answer.json["result"] is False
+    create(server, name)
+    assert error(server.put(path, UNNAMED), 409, f"Wrong input: Collection `{name}` already exists!")
+    assert server.get(f"{path}/exists").result == {"exists": True}
+    assert {"name": name} in server.get("/collections").result["collections"]
+    assert server.delete(path).result is True
+    assert server.delete(path).result is False
+    assert {"name": name} not in server.get("/collections").result["collections"]
+    assert server.get(path).status == 404
+
+
+CONFIGS = [
+    {"vectors": {"size": 4, "distance": "Dot"}},
+    {"vectors": {"size": 4, "distance": "Cosine", "on_disk": True, "datatype": "float16",
+                 "hnsw_config": {"m": 24}, "quantization_config": {"scalar": {"type": "int8", "quantile": 0.99}}}},
+    {"vectors": {"size": 65536, "distance": "Manhattan", "datatype": "uint8"}},
+    {"vectors": {"a": {"size": 4, "distance": "Euclid"},
+                 "b": {"size": 2, "distance": "Cosine", "multivector_config": {"comparator": "max_sim"}}}},
+    {"vectors": {}, "sparse_vectors": {"s": {"index": {"on_disk": False}, "modifier": "idf"}}},
+    {"sparse_vectors": {"s": {"index": {"on_disk": True, "full_scan_threshold": 5000, "datatype": "float32"}}}},
+    {"vectors": {"": {"size": 3, "distance": "Dot"}, "other": {"size": 1, "distance": "Dot"}}},
+]
+
+
+@pytest.mark.parametrize("config", range(len(CONFIGS)))
+def test_config_is_echoed_as_given(server, name, config):
+    """No key more, no key less: clients compare, and refuse unknown keys."""
+    config = CONFIGS[config]
+    create(server, name, config)
+    params = server.get(f"/collections/{name}").result["config"]["params"]
+    assert params.get("vectors", {}) == config.get("vectors", {})
+    assert ("sparse_vectors" in params) == ("sparse_vectors" in config)
+    assert params.get("sparse_vectors") == config.get("sparse_vectors")
+
+
+def test_collection_info(server, name):
+    body = UNNAMED | {"shard_number": 2, "on_disk_payload": True,
+                      "hnsw_config": {"m": 8, "ef_construct": 64}, "wal_config": {"wal_capacity_mb": 4},
+                      "optimizers_config": {"max_optimization_threads": 0, "indexing_threshold": 777},
+                      "quantization_config": {"binary": {"always_ram": True}}, "metadata": {"owner": {"team": [1, None]}}}
+    create(server, name, body)
+    upsert(server, name, [{"id": k, "vector": [k, 1]} for k in range(10)])
+    info = server.get(f"/collections/{name}").result
+    assert info["status"] in ("green", "yellow", "grey") and info["optimizer_status"] == "ok"
+    assert info["points_count"] == 10 and info["segments_count"] >= 1 and info["indexed_vectors_count"] >= 0
+    assert info["payload_schema"] == {}
+    config = info["config"]
+    assert config["params"]["shard_number"] == 2 and config["params"]["on_disk_payload"] is True
+    assert config["params"]["replication_factor"] == 1 and config["params"]["write_consistency_factor"] == 1
+    assert config["hnsw_config"]["m"] == 8 and config["hnsw_config"]["ef_construct"] == 64
+    assert "full_scan_threshold" in config["hnsw_config"]
+    assert config["wal_config"]["wal_capacity_mb"] == 4
+    assert config["optimizer_config"]["max_optimization_threads"] == 0
+    assert config["optimizer_config"]["indexing_threshold"] == 777
+    assert config["quantization_config"] == {"binary": {"always_ram": True}}
+    assert config["metadata"] == {"owner": {"team": [1, None]}}
+    parsed = server.client().get_collection(name)  # the client's strict models take it
+    assert parsed.config.params.vectors.size == 2
+
+
+def test_nulls_are_as_absent(server, name):
+    """Clients send null for whatever they do not set."""
+    body = {"vectors": {"size": 2, "distance": "Dot", "on_disk": None, "hnsw_config": None, "datatype": None},
+            "sparse_vectors": None, "hnsw_config": None, "wal_config": {"wal_capacity_mb": None},
+            "optimizers_config": {"max_segment_size": None, "memmap_threshold": None}, "quantization_config": None,
+            "sharding_method": None, "shard_number": None, "metadata": None}
+    create(server, name, body)
+    point = {"id": 1, "vector": [1, 2], "payload": None}
+    upsert(server, name, [point], shard_key=None, update_filter=None, update_mode=None)
+    query = {"query": [1, 1], "filter": None, "params": None, "prefetch": None, "using": None, "score_threshold": None,
+             "limit": None, "offset": None, "with_payload": None, "with_vector": None, "lookup_from": None}
+    assert [hit["id"] for hit in server.post(f"/collections/{name}/points/query", query).result["points"]] == [1]
+    scroll = {"offset": None, "limit": None, "filter": {"must": None, "should": None, "must_not": None,
+                                                        "min_should": None}, "order_by": None}
+    assert len(server.post(f"/collections/{name}/points/scroll", scroll).result["points"]) == 1
+
+
+def test_patch(server, name):
+    create(server, name)
+    body = {"optimizers_config": {"max_optimization_threads": 4, "indexing_threshold": 5}, "hnsw_config": {"m": 20},
+            "vectors": {"": {"on_disk": True, "hnsw_config": {"m": 30}}}, "params": {"on_disk_payload": True},
+            "metadata": {"a": 1}}
+    assert server.patch(f"/collections/{name}", body).result is True
+    config = server.get(f"/collections/{name}").result["config"]
+    assert config["optimizer_config"]["max_optimization_threads"] == 4
+    assert config["optimizer_config"]["indexing_threshold"] == 5
+    assert config["hnsw_config"]["m"] == 20 and config["hnsw_config"]["ef_construct"] == 100
+    assert config["params"]["vectors"]["on_disk"] is True and config["params"]["vectors"]["hnsw_config"] == {"m": 30}
+    assert config["params"]["on_disk_payload"] is True and config["metadata"] == {"a": 1}
+    assert error(server.patch("/collections/none-such", body), 404,
+                 "Not found: Collection `none-such` doesn't exist!")
+
+
+def test_payload_index(server, name):
+    create(server, name)
+    path = f"/collections/{name}/index"
+    upsert(server, name, [{"id": k, "vector": [1, 1], "payload": {"city": "x", "n": k}} for k in range(3)])
+    for field, schema, kind in (("city", "keyword", "keyword"), ("n", {"type": "integer", "lookup": True, "range": True},
+                                                                "integer"), ("later", "datetime", "datetime")):
+        result = server.put(f"{path}?wait=true", {"field_name": field, "field_schema": schema}).result
+        assert result["status"] == "completed"
+        stored = server.get(f"/collections/{name}").result["payload_schema"][field]
+        assert stored["data_type"] == kind and isinstance(stored["points"], int)
+        assert stored.get("params") == (schema if isinstance(schema, dict) else None)
+    assert server.get(f"/collections/{name}").result["payload_schema"]["city"]["points"] == 3
+    server.client().get_collection(name)
+    assert server.delete(f"{path}/city?wait=true").result["status"] == "completed"
+    assert set(server.get(f"/collections/{name}").result["payload_schema"]) == {"n", "later"}
+
+
+def test_aliases(server, name):
+    other, alias = f"{name}-other", f"{name}-alias"
+    create(server, name)
+    create(server, other)
+    upsert(server, name, [{"id": 1, "vector": [1, 1]}])
+    actions = lambda *a: server.post("/collections/aliases", {"actions": list(a)})
+    make = lambda c, a: {"create_alias": {"collection_name": c, "alias_name": a}}
+    assert actions(make(name, alias)).result is True
+    assert server.get(f"/collections/{name}/aliases").result == {
+        "aliases": [{"alias_name": alias, "collection_name": name}]}
+    assert {"alias_name": alias, "collection_name": name} in server.get("/aliases").result["aliases"]
+    # An alias works wherever a collection name does.
+    assert server.get(f"/collections/{alias}").result["points_count"] == 1
+    assert server.post(f"/collections/{alias}/points/count", {}).result == {"count": 1}
+    upsert(server, alias, [{"id": 2, "vector": [2, 2]}])
+    assert server.post(f"/collections/{name}/points/count", {}).result == {"count": 2}
+    # All or nothing.
+    broken = actions(make(other, f"{name}-second"), make("none-such", f"{name}-third"))
+    assert broken.status == 404
+    assert f"{name}-second" not in json.dumps(server.get("/aliases").result)
+    # Several at once: the switch from one collection to another.
+    assert actions({"delete_alias": {"alias_name": alias}}, make(other, alias)).result is True
+    assert server.get(f"/collections/{alias}").result["points_count"] == 0
+    assert actions({"rename_alias": {"old_alias_name": alias, "new_alias_name": f"{alias}2"}}).result is True
+    assert server.get(f"/collections/{alias}").status == 404
+    # A name is either a collection or an alias.
+    assert server.put(f"/collections/{alias}2", UNNAMED).status in (400, 409)
+    assert actions(make(other, name)).status in (400, 409)
+    # A collection takes its aliases along.
+    assert server.delete(f"/collections/{other}").result is True
+    assert f"{alias}2" not in json.dumps(server.get("/aliases").result)
+
+
+# Points
+
+
+def test_upsert_forms(server, name):
+    create(server, name, NAMED)
+    result = upsert(server, name, [
+        {"id": 1, "vector": {"image": [3, 4], "words": {"indices": [7, 3], "values": [0.5, 1.5]}}, "payload": {"a": 1}},
+        {"id": 2, "vectors": {"text": [1, 2, 3]}}, {"id": 3, "vector": {}}])
+    assert result["status"] == "completed" and isinstance(result["operation_id"], int)
+    batch = {"batch": {"ids": [4, 5], "vectors": {"image": [[1, 0], [0, 2]]}, "payloads": [{"b": 2}, None]}}
+    server.put(f"/collections/{name}/points?wait=true", batch).result
+    got = {p["id"]: p for p in points_of(server, name, [1, 2, 3, 4, 5], with_vector=True)}
+    assert got[1]["vector"]["words"] == {"indices": [3, 7], "values": [1.5, 0.5]}  # sorted by index
+    assert got[1]["vector"]["image"] == pytest.approx([0.6, 0.8])  # cosine fields come back normalised
+    assert got[1]["payload"] == {"a": 1}
+    assert got[2]["vector"] == {"text": [1.0, 2.0, 3.0]} and got[2]["payload"] == {}
+    assert got[4]["payload"] == {"b": 2} and got[5]["payload"] == {}
+    assert got[5]["vector"] == {"image": [0.0, 1.0]}
+    unnamed = f"{name}-unnamed"
+    create(server, unnamed)
+    server.put(f"/collections/{unnamed}/points?wait=true", {"batch": {"ids": [1], "vectors": [[1, 2]]}}).result
+    assert points_of(server, unnamed, [1], with_vector=True)[0] == {"id": 1, "payload": {}, "vector": [1.0, 2.0]}
+
+
+def test_defaults_of_selectors(server, name):
+    """with_payload is true for scroll, retrieve and get, false for query; with_vector is true for get only."""
+    create(server, name)
+    upsert(server, name, [{"id": 1, "vector": [1, 2], "payload": {"a": 1}}])
+    path = f"/collections/{name}/points"
+    assert server.get(f"{path}/1").result == {"id": 1, "payload": {"a": 1}, "vector": [1.0, 2.0]}
+    assert points_of(server, name, [1]) == [{"id": 1, "payload": {"a": 1}}]
+    assert server.post(f"{path}/scroll", {}).result == {"points": [{"id": 1, "payload": {"a": 1}}],
+                                                        "next_page_offset": None}
+    [hit] = server.post(f"{path}/query", {"query": [1, 1]}).result["points"]
+    assert set(hit) == {"id", "version", "score"} and hit["score"] == 3.0 and isinstance(hit["version"], int)
+    [hit] = server.post(f"{path}/query", {"query": [1, 1], "with_payload": True, "with_vectors": True}).result["points"]
+    assert hit["payload"] == {"a": 1} and hit["vector"] == [1.0, 2.0]
+    assert points_of(server, name, [1], with_payload=False) == [{"id": 1}]
+    assert points_of(server, name, [1, 2, 3]) == [{"id": 1, "payload": {"a": 1}}]  # missing ids are left out
+    for select in (["a"], {"include": ["a"]}, {"exclude": ["b"]}):
+        assert points_of(server, name, [1], with_payload=select)[0]["payload"] == {"a": 1}
+    assert points_of(server, name, [1], with_payload={"exclude": ["a"]})[0]["payload"] == {}
+
+
+def test_get_missing_point(server, name):
+    create(server, name)
+    assert error(server.get(f"/collections/{name}/points/77"), 404, "Not found: Point with id 77 does not exists!")
+    assert server.get(f"/collections/{name}/points/abc").status == 400
+    assert 'Can not recognize "abc" as point id' in server.get(f"/collections/{name}/points/abc").error
+
+
+def test_ids(server, name):
+    """All of u64, all spellings of a UUID, numbers before UUIDs."""
+    create(server, name)
+    one = uuid.UUID("5c56c793-69f3-4fbf-87e6-c4bf54c28c26")
+    spellings = [one.hex, str(one).upper(), f"urn:uuid:{one}", "{%s}" % one, str(one)]
+    for k, spelling in enumerate(spellings):
+        upsert(server, name, [{"id": spelling, "vector": [k, k]}])
+        assert points_of(server, name, [spelling])[0]["id"] == str(one)
+        assert server.get(f"/collections/{name}/points/{one.hex}").result["id"] == str(one)
+    numbers = [2**64 - 1, 0, 2**53 + 1, 2**63, 5]
+    low = "00000000-0000-0000-0000-000000000001"
+    upsert(server, name, [{"id": id, "vector": [1, 1]} for id in [low] + numbers])
+    wanted = sorted(numbers) + [low, str(one)]
+    answer = server.post(f"/collections/{name}/points/scroll", {"with_payload": False, "limit": 100})
+    assert [p["id"] for p in answer.result["points"]] == wanted
+    assert str(2**64 - 1) in answer.text  # not 1.8e19
+    seen, offset = [], None
+    while True:
+        page = server.post(f"/collections/{name}/points/scroll", {"limit": 2, "offset": offset}).result
+        seen += [p["id"] for p in page["points"]]
+        offset = page["next_page_offset"]
+        if offset is None:
+            break
+    assert seen == wanted
+    assert server.get(f"/collections/{name}/points/{2**64 - 1}").result["id"] == 2**64 - 1
+    server.post(f"/collections/{name}/points/delete?wait=true", {"points": [2**64 - 1, one.hex]}).result
+    assert server.post(f"/collections/{name}/points/count", {}).result["count"] == len(wanted) - 2
+
+
+def test_numbers_survive(server, name):
+    """Payloads keep ints and floats apart and lose no digit; vectors print as the shortest f32."""
+    create(server, name)
+    payload = {"i": 1, "f": 1.0, "u": 2**64 - 1, "n": -2**63, "d": 0.1, "e": 1e300, "t": True, "z": None,
+               "s": "a\"\\\u0000\u001f\u2028é😀", "empty": {}, "list": [], "deep": {"a": [{"b": [[1, 2.5]]}]}}
+    upsert(server, name, [{"id": 1, "vector": [0.3, 1e-7], "payload": payload}])
+    answer = server.get(f"/collections/{name}/points/1")
+    assert json.dumps(answer.result["payload"], sort_keys=True) == json.dumps(payload, sort_keys=True)
+    assert list(answer.result["payload"]) == list(payload)  # in the order given
+    assert answer.result["vector"] == [0.3, 1e-7] and "0.3," in answer.text
+    [hit] = server.post(f"/collections/{name}/points/query", {"query": [1, 0]}).result["points"]
+    assert hit["score"] == 0.3
+
+
+def test_wait_false_becomes_visible(server, name):
+    create(server, name)
+    for query in ("wait=false", ""):
+        result = upsert(server, name, [{"id": 1, "vector": [1, 1], "payload": {"q": query}}], query=query)
+        assert result["status"] in ("acknowledged", "completed") and isinstance(result["operation_id"], int)
+        deadline = time.monotonic() + 10
+        while [p["payload"].get("q") for p in points_of(server, name, [1])] != [query]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert error(server.put(f"/collections/{name}/points?wait=false", {"points": [{"id": 2, "vector": [1]}]}), 400,
+                 "Wrong input: Vector dimension error: expected dim: 2, got 1")
+
+
+def test_query_parameters_are_accepted(server, name):
+    create(server, name)
+    upsert(server, name, [{"id": 1, "vector": [1, 1]}], query="wait=true&ordering=strong&timeout=5")
+    for consistency in ("majority", "quorum", "all", "1", ""):
+        path = f"/collections/{name}/points/query?consistency={consistency}&timeout=5"
+        assert len(server.post(path, {"query": [1, 1]}).result["points"]) == 1
+    for bad in ("consistency=most", "consistency=0", "timeout=0", "timeout=x"):
+        assert server.post(f"/collections/{name}/points/query?{bad}", {"query": [1, 1]}).status in (400, 422), bad
+    for bad in ("wait=maybe", "ordering=fast"):
+        answer = server.put(f"/collections/{name}/points?{bad}", {"points": [{"id": 2, "vector": [1, 1]}]})
+        assert answer.status in (400, 422), bad
+    assert server.post(f"/collections/{name}/points/count", {}).result["count"] == 1
+
+
+def test_update_filter_and_mode(server, name):
+    create(server, name)
+    upsert(server, name, [{"id": k, "vector": [k, 0], "payload": {"k": k}} for k in range(4)])
+    changed = [{"id": k, "vector": [9, 9], "payload": {"k": k, "new": True}} for k in range(6)]
+    upsert(server, name, changed, update_filter={"must": {"key": "k", "range": {"gte": 2}}})
+    new = lambda: [p["id"] for p in points_of(server, name, list(range(8))) if "new" in p["payload"]]
+    assert new() == [2, 3, 4, 5]  # points that did not exist are inserted all the same
+    upsert(server, name, [{"id": k, "vector": [0, 0], "payload": {"new": 2}} for k in (0, 6)], update_mode="insert_only")
+    assert new() == [2, 3, 4, 5, 6]
+    upsert(server, name, [{"id": k, "vector": [0, 0], "payload": {"new": 3}} for k in (1, 7)], update_mode="update_only")
+    assert new() == [1, 2, 3, 4, 5, 6]
+    assert server.put(f"/collections/{name}/points?wait=true",
+                      {"points": changed, "update_mode": "sometimes"}).status in (400, 422)
+
+
+def test_payload_operations(server, name):
+    create(server, name)
+    upsert(server, name, [{"id": k, "vector": [k, 0], "payload": {"a": k, "o": {"x": 1}}} for k in range(3)])
+    path = f"/collections/{name}/points/payload"
+    payload = lambda id: points_of(server, name, [id])[0]["payload"]
+    done = lambda answer: answer.result["status"] == "completed"
+    assert done(server.post(f"{path}?wait=true", {"payload": {"b": [1]}, "points": [0]}))
+    assert payload(0) == {"a": 0, "o": {"x": 1}, "b": [1]}
+    assert done(server.post(f"{path}?wait=true", {"payload": {"y": 2}, "key": "o", "points": [0]}))
+    assert payload(0)["o"] == {"x": 1, "y": 2}
+    where = {"must": {"key": "a", "match": {"value": 1}}}
+    assert done(server.post(f"{path}?wait=true", {"payload": {"c": 1}, "filter": where}))
+    assert payload(1) == {"a": 1, "o": {"x": 1}, "c": 1} and "c" not in payload(2)
+    assert done(server.put(f"{path}?wait=true", {"payload": {"only": True}, "points": [1]}))
+    assert payload(1) == {"only": True}
+    assert done(server.post(f"{path}/delete?wait=true", {"keys": ["a", "o.x"], "points": [0, 2]}))
+    assert payload(0) == {"o": {"y": 2}, "b": [1]} and payload(2) == {"o": {}}
+    assert done(server.post(f"{path}/clear?wait=true", {"points": [0]}))
+    assert done(server.post(f"{path}/clear?wait=true", {"filter": {"must": {"key": "only", "match": {"value": True}}}}))
+    assert payload(0) == {} and payload(1) == {}
+
+
+def test_vector_operations(server, name):
+    create(server, name, NAMED)
+    upsert(server, name, [{"id": k, "vector": {"image": [1, 0], "text": [k, 0, 0]}, "payload": {"k": k}} for k in range(3)])
+    path = f"/collections/{name}/points/vectors"
+    body = {"points": [{"id": 1, "vector": {"text": [7, 7, 7], "words": {"indices": [1], "values": [2]}}}]}
+    assert server.put(f"{path}?wait=true", body).result["status"] == "completed"
+    [point] = points_of(server, name, [1], with_vector=True)
+    assert point["vector"] == {"image": [1.0, 0.0], "text": [7.0, 7.0, 7.0], "words": {"indices": [1], "values": [2.0]}}
+    assert point["payload"] == {"k": 1}
+    server.post(f"{path}/delete?wait=true", {"vector": ["text"], "points": [1]}).result
+    server.post(f"{path}/delete?wait=true", {"vector": ["image"], "filter": {"must": {"has_id": [2]}}}).result
+    got = {p["id"]: sorted(p["vector"]) for p in points_of(server, name, [0, 1, 2], with_vector=True)}
+    assert got == {0: ["image", "text"], 1: ["image", "words"], 2: ["text"]}
+    assert points_of(server, name, [1], with_vector=["words"])[0]["vector"] == {"words": {"indices": [1], "values": [2.0]}}
+
+
+def test_batch_of_operations(server, name):
+    create(server, name)
+    operations = [
+        {"upsert": {"points": [{"id": k, "vector": [k, 0], "payload": {"k": k}} for k in range(6)]}},
+        {"delete": {"points": [0]}},
+        {"delete": {"filter": {"must": {"key": "k", "match": {"value": 1}}}}},
+        {"set_payload": {"payload": {"s": 1}, "points": [2]}},
+        {"overwrite_payload": {"payload": {"o": 1}, "points": [3]}},
+        {"delete_payload": {"keys": ["k"], "points": [4]}},
+        {"clear_payload": {"points": [5]}},
+        {"update_vectors": {"points": [{"id": 2, "vector": [9, 9]}]}},
+        {"upsert": {"batch": {"ids": [9], "vectors": [[4, 4]]}}},
+    ]
+    results = server.post(f"/collections/{name}/points/batch?wait=true", {"operations": operations}).result
+    assert [r["status"] for r in results] == ["completed"] * len(operations)
+    got = {p["id"]: (p["payload"], p["vector"]) for p in points_of(server, name, list(range(10)), with_vector=True)}
+    assert got == {2: ({"k": 2, "s": 1}, [9.0, 9.0]), 3: ({"o": 1}, [3.0, 0.0]), 4: ({}, [4.0, 0.0]),
+                   5: ({}, [5.0, 0.0]), 9: ({}, [4.0, 4.0])}
+
+
+def test_scroll_and_count(server, name):
+    create(server, name)
+    upsert(server, name, [{"id": k, "vector": [k, 0], "payload": {"k": k}} for k in range(25)])
+    page = server.post(f"/collections/{name}/points/scroll", {}).result
+    assert [p["id"] for p in page["points"]] == list(range(10)) and page["next_page_offset"] == 10
+    page = server.post(f"/collections/{name}/points/scroll", {"offset": 20, "limit": 5}).result
+    assert [p["id"] for p in page["points"]] == list(range(20, 25)) and page["next_page_offset"] is None
+    where = {"must": {"key": "k", "range": {"gte": 5, "lt": 8}}}
+    assert server.post(f"/collections/{name}/points/count", {"filter": where, "exact": True}).result == {"count": 3}
+    assert server.post(f"/collections/{name}/points/count", {}).result == {"count": 25}
+    server.post(f"/collections/{name}/points/delete?wait=true", {"filter": where}).result
+    assert server.post(f"/collections/{name}/points/count", {}).result == {"count": 22}
+
+
+def test_order_by(server, name):
+    create(server, name)
+    upsert(server, name, [{"id": k, "vector": [k, 0], "payload": {"k": -k, "f": k / 2}} for k in range(5)])
+    order = lambda by, **more: server.post(f"/collections/{name}/points/scroll", {"order_by": by, "limit": 3} | more)
+    answer = order("k")
+    assert answer.status == 400
+    assert answer.error.startswith("Bad request: No range index for `order_by` key: `k`. Please create one to use `order_by`")
+    for field, schema in (("k", "integer"), ("f", "float")):
+        server.put(f"/collections/{name}/index?wait=true", {"field_name": field, "field_schema": schema}).result
+    result = order("k").result
+    assert [p["id"] for p in result["points"]] == [4, 3, 2] and result["next_page_offset"] is None
+    assert [p["order_value"] for p in result["points"]] == [-4, -3, -2]
+    result = order({"key": "f", "direction": "desc", "start_from": 1.5}).result
+    assert [(p["id"], p["order_value"]) for p in result["points"]] == [(3, 1.5), (2, 1.0), (1, 0.5)]
+    query = {"query": {"order_by": {"key": "k"}}, "limit": 2}
+    hits = server.post(f"/collections/{name}/points/query", query).result["points"]
+    assert [(h["id"], h["score"], h["order_value"]) for h in hits] == [(4, 1.0, -4), (3, 1.0, -3)]
+
+
+def test_query_forms(server, name):
+    create(server, name, NAMED)
+    upsert(server, name, [{"id": k, "vector": {"image": [1, k], "text": [k, 0, 0],
+                                               "words": {"indices": [k, 9], "values": [1, 0.1 * k]}}} for k in range(1, 6)])
+    path = f"/collections/{name}/points/query"
+    ids = lambda **body: [h["id"] for h in server.post(path, body).result["points"]]
+    assert ids(query=[0, 1], using="image", limit=2) == [5, 4]
+    assert ids(query={"nearest": [0, 1]}, using="image", limit=2) == [5, 4]
+    assert ids(query=3, using="text", limit=2) == [2, 4]  # an id: its vector, itself left out, ties by id
+    assert ids(query={"nearest": 5}, using="text", limit=1) == [4]
+    assert ids(query={"indices": [9], "values": [1.0]}, using="words", limit=2, offset=1) == [4, 3]
+    assert ids(query={"indices": [100], "values": [1.0]}, using="words") == []
+    assert ids(limit=3) == [1, 2, 3]
+    assert ids(prefetch={"query": [0, 1], "using": "image", "limit": 2}, query=[0, 0, 0], using="text") == [4, 5]
+    assert ids(prefetch=[{"query": [0, 1], "using": "image", "limit": 1}, {"query": [0, 0, 0], "using": "text", "limit": 1}],
+               query={"fusion": "rrf"}) == [1, 5]
+    assert sorted(ids(query={"sample": "random"}, limit=100)) == [1, 2, 3, 4, 5]
+    assert ids(query=[0, 1], using="image", limit=100, params={"exact": True, "hnsw_ef": 16}) == [5, 4, 3, 2, 1]
+    batch = {"searches": [{"query": [0, 1], "using": "image", "limit": 1}, {"limit": 1}]}
+    result = server.post(f"{path}/batch", batch).result
+    assert [[h["id"] for h in r["points"]] for r in result] == [[5], [1]]
+    assert server.post(f"{path}/batch", {"searches": []}).result == []
+
+
+def test_rrf_and_dbsf_scores(server, name):
+    """Numbers worked out by hand."""
+    create(server, name)
+    upsert(server, name, [{"id": k, "vector": [k, -k]} for k in range(1, 4)])
+    path = f"/collections/{name}/points/query"
+    up, down = {"query": [1, 0], "limit": 3}, {"query": [0, 1], "limit": 2}  # 3 2 1 and 1 2
+    scores = lambda query: {h["id"]: h["score"] for h in server.post(
+        path, {"prefetch": [up, down], "query": query}).result["points"]}
+    assert scores({"fusion": "rrf"}) == pytest.approx({3: 1 / 2, 2: 1 / 3 + 1 / 3, 1: 1 / 4 + 1 / 2})
+    assert scores({"rrf": {"k": 60}}) == pytest.approx({3: 1 / 60, 2: 1 / 61 + 1 / 61, 1: 1 / 62 + 1 / 60})
+    assert scores({"rrf": {"weights": [2.0, 1.0]}}) == pytest.approx(
+        {3: 1 / (1 / 2 + 1), 2: 1 / (2 / 2 + 1) + 1 / 3, 1: 1 / (3 / 2 + 1) + 1 / 2})
+    # Mean 2, deviation 1: 3 is at 4/6, 2 at 3/6, 1 at 2/6. Mean -1.5, deviation sqrt(1/2) the other way.
+    step = 0.5 / (6 * 0.5**0.5)
+    assert scores({"fusion": "dbsf"}) == pytest.approx({3: 4 / 6, 2: 0.5 + 0.5 - step, 1: 2 / 6 + 0.5 + step})
+
+
+def test_legacy_search(server, name):
+    create(server, name, NAMED)
+    upsert(server, name, [{"id": k, "vector": {"image": [1, k], "words": {"indices": [k], "values": [1]}},
+                           "payload": {"k": k}} for k in range(1, 5)])
+    path = f"/collections/{name}/points/search"
+    body = {"vector": {"name": "image", "vector": [0, 1]}, "limit": 2, "with_payload": True}
+    hits = server.post(path, body).result
+    assert [(h["id"], h["payload"]) for h in hits] == [(4, {"k": 4}), (3, {"k": 3})]
+    sparse = {"vector": {"name": "words", "vector": {"indices": [2], "values": [2]}}, "top": 5}
+    assert [(h["id"], h["score"]) for h in server.post(path, sparse).result] == [(2, 2.0)]
+    results = server.post(f"{path}/batch", {"searches": [body, sparse | {"offset": 1}]}).result
+    assert [[h["id"] for h in hits] for hits in results] == [[4, 3], []]
+    unnamed = f"{name}-unnamed"
+    create(server, unnamed)
+    upsert(server, unnamed, [{"id": k, "vector": [k, 0]} for k in range(1, 5)])
+    plain = {"vector": [1, 0], "limit": 3, "score_threshold": 2.5, "filter": {"must_not": {"has_id": [4]}}}
+    assert [h["id"] for h in server.post(f"/collections/{unnamed}/points/search", plain).result] == [3]
+
+
+def test_ties_by_id(server, name):
+    create(server, name)
+    upsert(server, name, [{"id": k, "vector": [1, 1]} for k in range(50, 0, -1)])
+    hits = server.post(f"/collections/{name}/points/query", {"query": [1, 1], "limit": 20}).result["points"]
+    assert [h["id"] for h in hits] == list(range(1, 21))
+
+
+def test_optimizations_and_green(server, name):
+    create(server, name)
+    upsert(server, name, [{"id": k, "vector": [k, 1]} for k in range(100)])
+    deadline = time.monotonic() + 30
+    while server.get(f"/collections/{name}").result["status"] != "green":
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    result = server.get(f"/collections/{name}/optimizations").result
+    assert "summary" in result and isinstance(result["running"], list)
+
+
+# Process: keys, restart, a second process
+
+
+def test_api_key(new_server):
+    server = new_server(env={"QUIVER__SERVICE__API_KEY": "secret"}).start()
+    for path in ("/", "/healthz", "/readyz", "/livez"):
+        assert server.get(path).status == 200
+    answer = server.get("/collections")
+    assert answer.status == 401
+    assert answer.text == "Must provide an API key or an Authorization bearer token"
+    wrong = server.get("/collections", headers={"api-key": "wrong"})
+    assert wrong.status == 401 and not wrong.text.startswith("{")
+    for headers in ({"api-key": "secret"}, {"Authorization": "Bearer secret"}):
+        assert server.get("/collections", headers=headers).result == {"collections": []}
+    assert server.client(api_key="secret").get_collections().collections == []
+    server.stop()
+
+
+def test_unknown_configuration_is_refused(new_server):
+    server = new_server(env={"QUIVER__SERVICE__NO_SUCH_KEY": "1"}).start(wait=False)
+    assert server.process.wait(20) not in (0, None)
+    assert "NO_SUCH_KEY" in server.log_tail().upper()
+
+
+def test_one_process_per_directory(new_server):
+    first = new_server().start()
+    second = Server(first.data_dir)
+    second.log = first.log.with_name("second.log")
+    second.start(wait=False)
+    assert second.process.wait(20) != 0
+    assert str(first.process.pid) in second.log_tail()
+    assert first.get("/readyz").status == 200
+    first.stop()
+
+
+def test_clean_restart_keeps_everything(new_server):
+    server = new_server().start()
+    create(server, "kept", NAMED)
+    upsert(server, "kept", [{"id": k, "vector": {"image": [1, k], "words": {"indices": [k], "values": [0.1]}},
+                             "payload": {"k": k, "t": [1.0, None]}} for k in range(200)])
+    server.put("/collections/kept/index?wait=true", {"field_name": "k", "field_schema": "integer"}).result
+    server.post("/collections/kept/points/delete?wait=true", {"points": list(range(0, 200, 7))}).result
+    server.post("/collections/aliases", {"actions": [{"create_alias": {"collection_name": "kept", "alias_name": "a"}}]})
+    asks = [("/collections/kept/points/scroll", {"limit": 1000, "with_vector": True}),
+            ("/collections/kept/points/query", {"query": [0.3, 0.7], "using": "image", "limit": 50}),
+            ("/collections/a/points/query", {"query": {"indices": [3], "values": [1]}, "using": "words"}),
+            ("/collections/a/points/count", {"filter": {"must": {"key": "k", "range": {"gt": 100}}}})]
+    answers = lambda: [json.dumps(server.post(path, body).result) for path, body in asks]
+    stable = lambda: {k: v for k, v in server.get("/collections/kept").result.items()
+                      if k in ("config", "payload_schema", "points_count")}
+    before, info = answers(), stable()
+    for _ in range(2):
+        server.stop()
+        server.start()
+        assert answers() == before
+        assert stable() == info
+    server.stop()
+
+
+def test_pipelining_and_keep_alive(server):
+    """Several requests in one packet are answered in order on the one connection."""
+    import socket
+    request = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as s:
+        s.sendall(b"".join(request % p for p in (b"healthz", b"readyz", b"healthz")))
+        data = b""
+        while data.count(b"HTTP/1.1 200") < 3 or data.count(b"check passed") < 2:
+            chunk = s.recv(65536)
+            assert chunk, data
+            data += chunk
+    assert data.index(b"healthz") < data.index(b"all shards") < data.rindex(b"healthz")
