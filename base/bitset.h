@@ -27,6 +27,13 @@ class Bitset {
     clear_tail();
   }
 
+  /// New bits are 0.
+  void resize(std::size_t size) {
+    size_ = size;
+    words_.resize((size + 63) / 64, 0);
+    clear_tail();
+  }
+
   [[nodiscard]] std::span<const std::uint64_t> words() const { return words_; }
   [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
 

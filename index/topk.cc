@@ -1,6 +1,7 @@
 #include "index/topk.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace quiver::index {
 

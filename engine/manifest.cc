@@ -1,0 +1,92 @@
+#include "engine/manifest.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <span>
+
+#include "payload/document.h"
+
+namespace quiver::engine {
+namespace {
+
+constexpr std::uint64_t kVersion = 1;
+constexpr char kPut = 1;
+constexpr char kDelete = 2;
+
+std::optional<std::uint64_t> number(const payload::Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* i = value->as_i64(); i != nullptr && *i >= 0)
+    return static_cast<std::uint64_t>(*i);
+  if (const auto* u = value->as_u64()) return *u;
+  return std::nullopt;
+}
+
+tl::unexpected<Error> damaged(std::string_view what) {
+  return fail(Code::kDataLoss, fmt::format("the shard's manifest is damaged: {}", what));
+}
+
+}  // namespace
+
+std::string encode_manifest(const Manifest& manifest) {
+  return fmt::format(R"({{"version":{},"next_segment":{},"covered":{},"segments":[{}]}})", kVersion,
+                     manifest.next_segment, to_number(manifest.covered),
+                     fmt::join(manifest.segments, ","));
+}
+
+Result<Manifest> decode_manifest(std::string_view text) {
+  const auto json = payload::parse_json(text);
+  if (!json) return damaged(json.error().message());
+  if (number(json->find("version")) != kVersion) return damaged("version is not 1");
+  const auto next = number(json->find("next_segment"));
+  const auto covered = number(json->find("covered"));
+  const auto* segments = json->find("segments");
+  if (!next || !covered || segments == nullptr || segments->as_array() == nullptr) {
+    return damaged("next_segment, covered or segments is missing");
+  }
+  Manifest manifest{*next, Seq{*covered}, {}};
+  for (const auto& element : *segments->as_array()) {
+    const auto id = number(&element);
+    if (!id) return damaged("a segment is not a number");
+    manifest.segments.push_back(*id);
+  }
+  return manifest;
+}
+
+std::string deleted_key(std::uint64_t segment) { return fmt::format("deleted/{}", segment); }
+
+std::string encode_bitset(const Bitset& bits) {
+  const std::uint64_t size = bits.size();
+  std::string bytes(reinterpret_cast<const char*>(&size), sizeof(size));
+  bytes.append(reinterpret_cast<const char*>(bits.words().data()), bits.words().size_bytes());
+  return bytes;
+}
+
+Result<Bitset> decode_bitset(std::string_view bytes, std::size_t expected_size) {
+  Bitset bits(expected_size);
+  const std::uint64_t size = expected_size;
+  if (bytes.size() != sizeof(size) + bits.words().size_bytes() ||
+      std::memcmp(bytes.data(), &size, sizeof(size)) != 0) {
+    return fail(Code::kDataLoss,
+                fmt::format("deleted rows: {} bytes do not fit a segment of {} rows", bytes.size(),
+                            expected_size));
+  }
+  if (expected_size != 0) {
+    std::memcpy(bits.words().data(), bytes.data() + sizeof(size), bits.words().size_bytes());
+  }
+  return bits;
+}
+
+std::string encode_op(bool is_put, const PointId& id) {
+  return std::string(1, is_put ? kPut : kDelete) + id.to_key();
+}
+
+Result<PointId> decode_op(std::string_view bytes) {
+  const auto id = bytes.empty() ? std::nullopt : PointId::from_key(bytes.substr(1));
+  if (!id || (bytes[0] != kPut && bytes[0] != kDelete)) {
+    return fail(Code::kDataLoss, "an entry of the operation log is damaged");
+  }
+  return *id;
+}
+
+}  // namespace quiver::engine

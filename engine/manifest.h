@@ -1,0 +1,38 @@
+// Which sealed segments make up a shard, as stored in the shard store under `meta`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bitset.h"
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace quiver::engine {
+
+inline constexpr std::string_view kManifestKey = "manifest";
+
+struct Manifest {
+  std::uint64_t next_segment = 1;
+  /// Every operation up to here is in the segments below and in their stored deletes.
+  Seq covered{};
+  std::vector<std::uint64_t> segments;
+
+  bool operator==(const Manifest&) const = default;
+};
+
+[[nodiscard]] std::string encode_manifest(const Manifest& manifest);
+[[nodiscard]] Result<Manifest> decode_manifest(std::string_view text);
+
+/// The key of a segment's deleted rows, and their bytes: u64 size, then 64-bit words.
+[[nodiscard]] std::string deleted_key(std::uint64_t segment);
+[[nodiscard]] std::string encode_bitset(const Bitset& bits);
+[[nodiscard]] Result<Bitset> decode_bitset(std::string_view bytes, std::size_t expected_size);
+
+/// Kind and id of a change, under its sequence number in `ops`.
+[[nodiscard]] std::string encode_op(bool is_put, const PointId& id);
+[[nodiscard]] Result<PointId> decode_op(std::string_view bytes);
+
+}  // namespace quiver::engine

@@ -1,0 +1,121 @@
+#include "engine/optimizer.h"
+
+#include <algorithm>
+#include <map>
+
+namespace quiver::engine {
+namespace {
+
+constexpr std::size_t kTierFactor = 4;
+constexpr std::uint64_t kSmallestTierBytes = 1 << 20;
+/// Segments merged at once at most: bounds the open inputs and the length of one job.
+constexpr std::size_t kMaxInputs = 16;
+
+int tier_of(std::uint64_t bytes) {
+  int tier = 0;
+  for (std::uint64_t limit = kSmallestTierBytes; bytes > limit; limit *= kTierFactor) ++tier;
+  return tier;
+}
+
+std::uint64_t live_bytes(const SegmentFacts& segment) {
+  if (segment.n_rows == 0) return 0;
+  return segment.bytes * segment.n_live() / segment.n_rows;
+}
+
+std::vector<SegmentFacts> free_sealed(const std::vector<SegmentFacts>& segments) {
+  std::vector<SegmentFacts> free;
+  for (const auto& segment : segments) {
+    if (segment.sealed && !segment.busy) free.push_back(segment);
+  }
+  std::stable_sort(free.begin(), free.end(), [](const SegmentFacts& a, const SegmentFacts& b) {
+    return live_bytes(a) < live_bytes(b);
+  });
+  return free;
+}
+
+bool wants_vacuum(const SegmentFacts& segment, const OptimizerConfig& config) {
+  if (segment.n_live() == 0) return true;
+  return segment.n_deleted >= std::max<std::uint64_t>(1, config.vacuum_min_rows) &&
+         segment.n_deleted >= config.deleted_threshold * segment.n_rows;
+}
+
+/// The first `n` of `candidates` that fit one segment together; nothing if fewer than two do.
+std::optional<RewritePlan> merge_first(const std::vector<SegmentFacts>& candidates, std::size_t n,
+                                       const OptimizerConfig& config) {
+  RewritePlan plan{"merge", {}};
+  std::uint64_t n_rows = 0;
+  for (const auto& segment : candidates) {
+    if (plan.segments.size() == std::min(n, kMaxInputs)) break;
+    n_rows += segment.n_live();
+    if (n_rows > config.max_segment_rows) break;
+    plan.segments.push_back(segment.id);
+  }
+  if (plan.segments.size() < 2) return std::nullopt;
+  return plan;
+}
+
+OptimizationState describe(const RewriteJob& job) {
+  OptimizationState state;
+  state.id = job.number;
+  state.name = job.name;
+  state.status = "running";
+  for (const auto& input : job.inputs) state.segments.push_back(input.data->id);
+  const double share = job.share_done.load(std::memory_order_relaxed);
+  state.total = job.n_rows;
+  state.done = static_cast<std::uint64_t>(share * static_cast<double>(job.n_rows));
+  state.started_at = job.started_at;
+  if (share > 0) state.eta_s = job.clock.seconds() * (1 - share) / share;
+  return state;
+}
+
+}  // namespace
+
+std::optional<RewritePlan> plan_seal(const std::vector<SegmentFacts>& segments) {
+  for (const auto& segment : segments) {
+    if (!segment.sealed && !segment.busy) return RewritePlan{"seal", {segment.id}};
+  }
+  return std::nullopt;
+}
+
+std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
+                                        const OptimizerConfig& config) {
+  const auto free = free_sealed(segments);
+  for (const auto& segment : free) {
+    if (wants_vacuum(segment, config)) return RewritePlan{"vacuum", {segment.id}};
+  }
+  std::map<int, std::vector<SegmentFacts>> tiers;
+  for (const auto& segment : free) tiers[tier_of(live_bytes(segment))].push_back(segment);
+  for (const auto& [tier, members] : tiers) {
+    if (members.size() < kTierFactor) continue;
+    if (auto plan = merge_first(members, members.size(), config)) return plan;
+  }
+  if (free.size() > config.max_segments) {
+    return merge_first(free, free.size() - config.max_segments + 1, config);
+  }
+  return std::nullopt;
+}
+
+void JobHistory::add(std::shared_ptr<const RewriteJob> job) {
+  MutexLock lock(mutex_);
+  running_.push_back(std::move(job));
+}
+
+void JobHistory::finish(const RewriteJob& job, const Result<>& result) {
+  auto state = describe(job);
+  state.status = result ? "done" : "failed: " + result.error().message();
+  if (result) state.done = state.total;
+  state.finished_at = job.started_at + job.clock.seconds();
+  state.eta_s.reset();
+  MutexLock lock(mutex_);
+  std::erase_if(running_, [&](const auto& other) { return other.get() == &job; });
+  completed_.insert(completed_.begin(), std::move(state));
+  if (completed_.size() > kKept) completed_.pop_back();
+}
+
+void JobHistory::report(OptimizationReport& report) const {
+  MutexLock lock(mutex_);
+  for (const auto& job : running_) report.running.push_back(describe(*job));
+  report.completed.insert(report.completed.end(), completed_.begin(), completed_.end());
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,79 @@
+// When to seal, merge and clean segments (a pure function of the facts), and what such a job is.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "engine/collection.h"
+#include "engine/config.h"
+#include "engine/segment.h"
+#include "engine/segment_file.h"
+
+namespace quiver::engine {
+
+/// What the policy needs to know of a segment.
+struct SegmentFacts {
+  std::uint64_t id = 0;
+  bool sealed = false;
+  bool busy = false;
+  std::uint32_t n_rows = 0;
+  std::uint32_t n_deleted = 0;
+  std::uint64_t bytes = 0;
+
+  [[nodiscard]] std::uint32_t n_live() const { return n_rows - n_deleted; }
+};
+
+/// Rewrite the live rows of these segments as one sealed segment.
+struct RewritePlan {
+  std::string_view name;  ///< "seal", "merge", "vacuum"
+  std::vector<std::uint64_t> segments;
+};
+
+/// The next frozen segment to be sealed, oldest first.
+[[nodiscard]] std::optional<RewritePlan> plan_seal(const std::vector<SegmentFacts>& segments);
+/// The most useful merge or clean-up among the sealed segments. Segments are merged in tiers, each
+/// four times larger than the one before, so that a row is rewritten about log4(n) times; beyond
+/// `max_segments` the smallest are merged whatever their tier.
+[[nodiscard]] std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
+                                                      const OptimizerConfig& config);
+
+/// A rewrite on its way: made in the lane, run in the background, finished in the lane.
+struct RewriteJob {
+  std::uint64_t number = 0;
+  std::string_view name;
+  std::uint64_t output_id = 0;
+  std::vector<Segment> inputs;
+  std::vector<payload::FieldIndex> indexes;
+  std::vector<RowRef> rows;           ///< of the output, by the background thread
+  std::optional<SegmentData> output;  ///< nothing if no row was left
+  Result<> result;
+  std::uint64_t n_rows = 0;  ///< live rows of the inputs at the start
+  double started_at = 0;     ///< seconds since the epoch
+  Stopwatch clock;
+  std::atomic<double> share_done = 0;
+};
+
+/// Running and finished jobs of a shard, for reports. Thread-safe.
+class JobHistory {
+ public:
+  void add(std::shared_ptr<const RewriteJob> job);
+  void finish(const RewriteJob& job, const Result<>& result);
+  void report(OptimizationReport& report) const;
+
+ private:
+  static constexpr std::size_t kKept = 16;
+
+  mutable Mutex mutex_;
+  std::vector<std::shared_ptr<const RewriteJob>> running_ QV_GUARDED_BY(mutex_);
+  std::vector<OptimizationState> completed_ QV_GUARDED_BY(mutex_);
+};
+
+}  // namespace quiver::engine

@@ -1,0 +1,314 @@
+#include "engine/row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "kernels/kernels.h"
+
+namespace quiver::engine {
+namespace {
+
+constexpr std::uint8_t kRowVersion = 1;
+
+template <class T>
+void put(std::string& out, T value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+template <class T>
+void put_array(std::string& out, const std::vector<T>& values) {
+  out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+/// Reads forward; after running out, `ok` is false and everything read is zero.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class T>
+  T get() {
+    T value{};
+    copy(&value, sizeof(T));
+    return value;
+  }
+  template <class T>
+  std::vector<T> get_array(std::size_t n) {
+    if (n > bytes_.size() / sizeof(T)) {
+      ok_ = false;
+      return {};
+    }
+    std::vector<T> values(n);
+    copy(values.data(), n * sizeof(T));
+    return values;
+  }
+  std::string get_text(std::size_t n) {
+    if (n > bytes_.size()) {
+      ok_ = false;
+      return {};
+    }
+    std::string text(bytes_.substr(0, n));
+    bytes_.remove_prefix(n);
+    return text;
+  }
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] bool at_end() const { return ok_ && bytes_.empty(); }
+
+ private:
+  void copy(void* out, std::size_t n) {
+    if (n > bytes_.size()) {
+      ok_ = false;
+      bytes_ = {};
+      return;
+    }
+    if (n != 0) std::memcpy(out, bytes_.data(), n);
+    bytes_.remove_prefix(n);
+  }
+
+  std::string_view bytes_;
+  bool ok_ = true;
+};
+
+void encode_vector(const StoredVector& vector, std::string& out) {
+  put(out, static_cast<std::uint8_t>(vector.index()));
+  if (const auto* tokens = std::get_if<Tokens>(&vector)) {
+    put(out, tokens->n_tokens);
+    put_array(out, tokens->bytes);
+  } else if (const auto* sparse = std::get_if<SparseVector>(&vector)) {
+    put(out, static_cast<std::uint32_t>(sparse->indices.size()));
+    put_array(out, sparse->indices);
+    put_array(out, sparse->values);
+  }
+}
+
+StoredVector decode_vector(const FieldSchema& field, std::uint8_t tag, Reader& reader) {
+  const auto n = reader.get<std::uint32_t>();
+  if (tag == 1) {
+    const std::size_t bytes = std::size_t{n} * field.dim * bytes_per_value(field.dtype);
+    return Tokens{n, reader.get_array<std::byte>(bytes)};
+  }
+  auto indices = reader.get_array<std::uint32_t>(n);
+  return SparseVector{std::move(indices), reader.get_array<float>(n)};
+}
+
+bool tag_fits(const FieldSchema& field, std::uint8_t tag) {
+  return tag == 0 || (tag == 1) == (field.kind != FieldKind::kSparse);
+}
+
+std::string quoted_name(const FieldSchema& field) {
+  return field.name.empty() ? "the default vector" : fmt::format("vector `{}`", field.name);
+}
+
+Result<> check_finite(const FieldSchema& field, std::span<const float> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} has the value {} at position {}, but all values must be finite",
+                            quoted_name(field), values[i], i));
+  }
+  return {};
+}
+
+Result<> check_dim(const FieldSchema& field, std::size_t got) {
+  if (got == field.dim) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("Vector dimension error: expected dim: {}, got {}", field.dim, got));
+}
+
+Result<> check_sparse(const FieldSchema& field, const SparseVector& vector) {
+  if (vector.indices.size() != vector.values.size()) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: {} indices but {} values, must be the same length",
+                            quoted_name(field), vector.indices.size(), vector.values.size()));
+  }
+  auto sorted = vector.indices;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    return fail(Code::kInvalidArgument, fmt::format("{}: index {} occurs twice, must be unique",
+                                                    quoted_name(field), *twice));
+  }
+  return check_finite(field, vector.values);
+}
+
+Result<> check_multi(const FieldSchema& field, const MultiVector& vector) {
+  if (vector.n_tokens == 0) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: a multi-vector must have at least one row", quoted_name(field)));
+  }
+  QV_TRY(check_dim(field, vector.dim));
+  return check_finite(field, vector.values);
+}
+
+std::string_view kind_name(std::size_t index) {
+  constexpr std::string_view kNames[] = {"a dense vector", "a sparse vector", "a multi-vector"};
+  return kNames[index];
+}
+
+std::size_t expected_index(FieldKind kind) {
+  return kind == FieldKind::kDense ? 0 : kind == FieldKind::kSparse ? 1 : 2;
+}
+
+SparseVector sorted_by_index(const SparseVector& vector) {
+  std::vector<std::uint32_t> order(vector.indices.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return vector.indices[a] < vector.indices[b];
+  });
+  SparseVector sorted;
+  sorted.indices.reserve(order.size());
+  sorted.values.reserve(order.size());
+  for (const std::uint32_t i : order) {
+    sorted.indices.push_back(vector.indices[i]);
+    sorted.values.push_back(vector.values[i]);
+  }
+  return sorted;
+}
+
+Result<> convert_u8(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < 0 || values[i] >= 256) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("{} holds uint8 values, 0 to 255, but position {} has {}",
+                              quoted_name(field), i, values[i]));
+    }
+    out[i] = static_cast<std::byte>(static_cast<std::uint8_t>(values[i]));
+  }
+  return {};
+}
+
+Result<> convert(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+  switch (field.dtype) {
+    case DType::kF32:
+      std::memcpy(out, values.data(), values.size_bytes());
+      return {};
+    case DType::kU8:
+      return convert_u8(field, values, out);
+    case DType::kF16:
+      break;
+  }
+  std::vector<std::uint16_t> halves(values.size());
+  if (kernels().convert.f32_to_f16(values.data(), values.size(), halves.data()) != 0) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} holds float16 values, at most 65504 in size, but a value is larger",
+                            quoted_name(field)));
+  }
+  std::memcpy(out, halves.data(), halves.size() * sizeof(std::uint16_t));
+  return {};
+}
+
+/// `values`: `[n_tokens, dim]`.
+Result<StoredVector> store_tokens(const FieldSchema& field, std::span<const float> values) {
+  std::vector<float> unit;
+  if (field.metric == Metric::kCosine && field.dtype != DType::kU8) {
+    unit.assign(values.begin(), values.end());
+    for (std::size_t first = 0; first < unit.size(); first += field.dim) {
+      const double norm = kernels().convert.norm(unit.data() + first, field.dim);
+      if (norm > 0)
+        kernels().convert.scale(unit.data() + first, field.dim, 1.0 / norm, unit.data() + first);
+    }
+    values = unit;
+  }
+  Tokens tokens{static_cast<std::uint32_t>(values.size() / field.dim), {}};
+  tokens.bytes.resize(values.size() * bytes_per_value(field.dtype));
+  QV_TRY(convert(field, values, tokens.bytes.data()));
+  return StoredVector(std::move(tokens));
+}
+
+}  // namespace
+
+std::string encode_row(const Row& row) {
+  std::string out;
+  std::size_t bytes = 32 + row.payload.size();
+  for (const auto& vector : row.vectors) {
+    bytes += 8;
+    if (const auto* tokens = std::get_if<Tokens>(&vector)) bytes += tokens->bytes.size();
+    if (const auto* sparse = std::get_if<SparseVector>(&vector))
+      bytes += sparse->indices.size() * 8;
+  }
+  out.reserve(bytes);
+  put(out, kRowVersion);
+  put(out, to_number(row.seq));
+  put(out, static_cast<std::uint32_t>(row.payload.size()));
+  out += row.payload;
+  put(out, static_cast<std::uint16_t>(row.vectors.size()));
+  for (const auto& vector : row.vectors) encode_vector(vector, out);
+  return out;
+}
+
+Result<Row> decode_row(const PointId& id, std::string_view bytes,
+                       const std::vector<FieldSchema>& fields) {
+  const auto damaged = [&](std::string_view what) {
+    return fail(Code::kDataLoss, fmt::format("row of point {} is damaged: {} ({} bytes)",
+                                             id.to_string(), what, bytes.size()));
+  };
+  Reader reader(bytes);
+  const auto version = reader.get<std::uint8_t>();
+  if (version != kRowVersion) return damaged(fmt::format("version {}, expected 1", version));
+  Row row{id, Seq{reader.get<std::uint64_t>()}, {}, {}};
+  row.payload = reader.get_text(reader.get<std::uint32_t>());
+  const auto n_fields = reader.get<std::uint16_t>();
+  if (n_fields != fields.size()) {
+    return damaged(fmt::format("{} fields, expected {}", n_fields, fields.size()));
+  }
+  for (const auto& field : fields) {
+    const auto tag = reader.get<std::uint8_t>();
+    if (tag > 2 || !tag_fits(field, tag)) return damaged(fmt::format("vector tag {}", tag));
+    row.vectors.push_back(tag == 0 ? StoredVector{} : decode_vector(field, tag, reader));
+  }
+  if (!reader.at_end()) return damaged(reader.ok() ? "bytes left over" : "too short");
+  return row;
+}
+
+Result<> check_vector(const FieldSchema& field, const VectorValue& value) {
+  if (value.index() != expected_index(field.kind)) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} is {}, but got {}", quoted_name(field),
+                            kind_name(expected_index(field.kind)), kind_name(value.index())));
+  }
+  if (const auto* sparse = std::get_if<SparseVector>(&value)) return check_sparse(field, *sparse);
+  if (const auto* multi = std::get_if<MultiVector>(&value)) return check_multi(field, *multi);
+  const auto& dense = std::get<DenseVector>(value);
+  QV_TRY(check_dim(field, dense.size()));
+  return check_finite(field, dense);
+}
+
+Result<StoredVector> to_stored(const FieldSchema& field, const VectorValue& value) {
+  QV_TRY(check_vector(field, value));
+  if (const auto* sparse = std::get_if<SparseVector>(&value)) {
+    return StoredVector(sorted_by_index(*sparse));
+  }
+  if (const auto* multi = std::get_if<MultiVector>(&value))
+    return store_tokens(field, multi->values);
+  return store_tokens(field, std::get<DenseVector>(value));
+}
+
+void to_floats(DType dtype, const std::byte* values, std::size_t n, float* out) {
+  const auto& convert = kernels().convert;
+  switch (dtype) {
+    case DType::kF32:
+      std::memcpy(out, values, n * sizeof(float));
+      return;
+    case DType::kF16:
+      convert.f16_to_f32(reinterpret_cast<const std::uint16_t*>(values), n, out);
+      return;
+    case DType::kU8:
+      convert.u8_to_f32(reinterpret_cast<const std::uint8_t*>(values), n, out);
+      return;
+  }
+}
+
+VectorValue to_value(const FieldSchema& field, const StoredVector& vector) {
+  if (const auto* sparse = std::get_if<SparseVector>(&vector)) return *sparse;
+  const auto& tokens = std::get<Tokens>(vector);
+  std::vector<float> values(std::size_t{tokens.n_tokens} * field.dim);
+  to_floats(field.dtype, tokens.bytes.data(), values.size(), values.data());
+  if (field.kind == FieldKind::kDense) return values;
+  return MultiVector{tokens.n_tokens, field.dim, std::move(values)};
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,55 @@
+// A point as it is stored: payload text and vectors in their fields' own types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/schema.h"
+#include "engine/vector.h"
+
+namespace quiver::engine {
+
+/// `[n_tokens, dim]` values of the field's type, not padded; one token for a dense field.
+struct Tokens {
+  std::uint32_t n_tokens = 0;
+  std::vector<std::byte> bytes;
+  bool operator==(const Tokens&) const = default;
+};
+
+using StoredVector = std::variant<std::monostate, Tokens, SparseVector>;
+
+struct Row {
+  PointId id;
+  Seq seq{};
+  std::string payload = "{}";         ///< canonical JSON object
+  std::vector<StoredVector> vectors;  ///< one for each field of the collection, in order
+  bool operator==(const Row&) const = default;
+};
+
+[[nodiscard]] inline bool is_present(const StoredVector& vector) { return vector.index() != 0; }
+
+/// The value of a row in the store (docs/formats/row.md).
+[[nodiscard]] std::string encode_row(const Row& row);
+/// kDataLoss if `bytes` is not a row of these fields.
+[[nodiscard]] Result<Row> decode_row(const PointId& id, std::string_view bytes,
+                                     const std::vector<FieldSchema>& fields);
+
+/// Brings a vector into its field's stored form: sparse sorted by index, Cosine scaled to unit
+/// length (u8 excepted), values converted. kInvalidArgument if it does not fit the field: the text
+/// names the dimension or number found and what was wanted.
+[[nodiscard]] Result<StoredVector> to_stored(const FieldSchema& field, const VectorValue& value);
+/// The same checks, without conversion: a query vector for `field`.
+[[nodiscard]] Result<> check_vector(const FieldSchema& field, const VectorValue& value);
+
+/// `n` stored values as f32.
+void to_floats(DType dtype, const std::byte* values, std::size_t n, float* out);
+/// A stored vector as users see it.
+[[nodiscard]] VectorValue to_value(const FieldSchema& field, const StoredVector& vector);
+
+}  // namespace quiver::engine

@@ -1,0 +1,107 @@
+#include "engine/segment.h"
+
+#include <algorithm>
+
+namespace quiver::engine {
+namespace {
+
+Tokens copy_tokens(const MatrixView& rows) {
+  const std::size_t row_bytes = std::size_t{rows.dim} * bytes_per_value(rows.dtype);
+  Tokens tokens{static_cast<std::uint32_t>(rows.n_rows), {}};
+  tokens.bytes.reserve(rows.n_rows * row_bytes);
+  for (std::size_t i = 0; i < rows.n_rows; ++i) {
+    tokens.bytes.insert(tokens.bytes.end(), rows.row(i), rows.row(i) + row_bytes);
+  }
+  return tokens;
+}
+
+std::uint64_t field_bytes(const index::FieldColumn& field) {
+  switch (field.schema.kind) {
+    case FieldKind::kDense:
+      return field.dense().bytes.size();
+    case FieldKind::kSparse:
+      return field.sparse().indices.size() * 8;
+    case FieldKind::kMulti:
+      return field.multi().tokens.bytes.size();
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::uint64_t SegmentData::data_bytes() const {
+  std::uint64_t bytes = documents.bytes.size();
+  for (const auto& field : fields) bytes += field_bytes(field);
+  return bytes;
+}
+
+std::optional<std::uint32_t> Segment::find(const PointId& id) const {
+  const auto ids = data->ids.span();
+  if (!data->sealed) {
+    std::optional<std::uint32_t> found;
+    data->id_table->find(id, ids, [&](std::uint32_t row) {
+      if (!is_live(row)) return false;
+      found = row;
+      return true;
+    });
+    return found;
+  }
+  if (ids.empty() || id < ids.front() || ids.back() < id) return std::nullopt;
+  const std::uint32_t row = lower_bound_row(ids, id);
+  if (ids[row] != id || !is_live(row)) return std::nullopt;
+  return row;
+}
+
+Bitset Segment::live() const {
+  Bitset bits(n_rows(), true);
+  if (deleted != nullptr) bits.subtract(*deleted);
+  return bits;
+}
+
+StoredVector Segment::vector(std::size_t field, std::uint32_t row) const {
+  const auto& column = data->fields[field];
+  if (column.present[row] == 0) return {};
+  switch (column.schema.kind) {
+    case FieldKind::kDense: {
+      MatrixView rows = column.dense().rows();
+      rows.data = rows.row(row);
+      rows.n_rows = 1;
+      return copy_tokens(rows);
+    }
+    case FieldKind::kMulti:
+      return copy_tokens(column.multi().row(row));
+    case FieldKind::kSparse:
+      break;
+  }
+  const SparseView view = column.sparse().row(row);
+  return SparseVector{{view.indices.begin(), view.indices.end()},
+                      {view.values.begin(), view.values.end()}};
+}
+
+Row Segment::row(std::uint32_t row) const {
+  Row copy{data->ids[row], data->seqs[row], std::string(data->documents[row]), {}};
+  copy.vectors.reserve(data->fields.size());
+  for (std::size_t field = 0; field < data->fields.size(); ++field) {
+    copy.vectors.push_back(vector(field, row));
+  }
+  return copy;
+}
+
+std::optional<SegmentSet::Place> SegmentSet::find(const PointId& id) const {
+  for (std::uint32_t i = static_cast<std::uint32_t>(segments.size()); i-- > 0;) {
+    if (const auto row = segments[i].find(id)) return Place{i, *row};
+  }
+  return std::nullopt;
+}
+
+std::uint64_t SegmentSet::n_live() const {
+  std::uint64_t n = 0;
+  for (const auto& segment : segments) n += segment.n_live();
+  return n;
+}
+
+std::uint32_t lower_bound_row(std::span<const PointId> ids, const PointId& id) {
+  return static_cast<std::uint32_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,468 @@
+#include "engine/shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace quiver::engine {
+namespace {
+
+/// One synced batch carries about this much at most.
+constexpr std::uint64_t kGroupBytes = 16ULL << 20;
+/// Frozen segments waiting to be sealed: at this many, writers wait for the background.
+constexpr std::size_t kMaxUnsealed = 4;
+/// A mutable segment with fewer rows is not sealed for being idle: replaying it is quick.
+constexpr std::uint32_t kMinIdleRows = 1000;
+constexpr auto kRetryDelay = std::chrono::seconds(5);
+constexpr auto kReclaimIdle = std::chrono::seconds(1);
+
+std::uint64_t size_bytes(const ShardRequest& request) {
+  std::uint64_t bytes = 0;
+  for (const auto& operation : request.operations) bytes += engine::size_bytes(operation);
+  return bytes;
+}
+
+/// A request and what became of it, until it is answered.
+struct Outcome {
+  ShardRequest request;
+  Result<std::vector<Seq>> result;
+};
+
+Result<std::vector<Seq>> stage(const ShardRequest& request, const SegmentSet& base,
+                               const CollectionConfig& config, Staging& group, Seq& next) {
+  Staging layer(base, config, &group);
+  std::vector<Seq> seqs;
+  Seq numbered = next;
+  for (const auto& operation : request.operations) {
+    QV_TRY(layer.apply(operation, numbered));
+    seqs.push_back(Seq{to_number(numbered) - 1});
+  }
+  next = numbered;
+  group.absorb(std::move(layer));
+  return seqs;
+}
+
+void answer(std::vector<Outcome>& outcomes, Ack ack) {
+  for (auto& outcome : outcomes) {
+    if (!outcome.request.done || outcome.request.ack != ack) continue;
+    outcome.request.done(std::move(outcome.result));
+    outcome.request.done = nullptr;
+  }
+}
+
+}  // namespace
+
+Shard::Shard(std::string path, std::shared_ptr<const CollectionConfig> config,
+             const ShardContext& context)
+    : path_(std::move(path)),
+      context_(context),
+      config_(std::move(config)),
+      lane_(std::make_unique<SerialLane>(*context.lanes, Priority::kHigh)) {}
+
+Shard::~Shard() {
+  if (auto result = close(); !result) {
+    log_error("closing shard {}: {}", path_, result.error().message());
+  }
+}
+
+Result<> Shard::submit(ShardRequest request) {
+  const std::uint64_t bytes = size_bytes(request);
+  bool post = false;
+  {
+    MutexLock lock(queue_mutex_);
+    if (closed_) return fail(Code::kUnavailable, "the collection is closed");
+    if (queued_bytes_ != 0 && queued_bytes_ + bytes > context_.max_queued_bytes) {
+      return fail(Code::kResourceExhausted,
+                  fmt::format("the update queue is full: {} bytes wait, at most {} may",
+                              queued_bytes_, context_.max_queued_bytes));
+    }
+    queued_bytes_ += bytes;
+    queue_.push_back(std::move(request));
+    post = !std::exchange(drain_posted_, true);
+  }
+  if (post) lane_->post([this] { drain(); });
+  return {};
+}
+
+std::uint64_t Shard::n_queued() const {
+  MutexLock lock(queue_mutex_);
+  return queue_.size();
+}
+
+std::deque<ShardRequest> Shard::take_queued() {
+  MutexLock lock(queue_mutex_);
+  std::deque<ShardRequest> taken;
+  std::uint64_t bytes = 0;
+  while (!queue_.empty() && (taken.empty() || bytes < kGroupBytes)) {
+    const std::uint64_t size = size_bytes(queue_.front());
+    bytes += size;
+    queued_bytes_ -= size;
+    taken.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return taken;
+}
+
+void Shard::drain() {
+  if (n_unsealed() >= kMaxUnsealed && sealing_ && !closed_) {
+    MutexLock lock(queue_mutex_);
+    drain_posted_ = false;  // the end of the running seal posts again
+    return;
+  }
+  std::vector<Outcome> outcomes;
+  const auto base = snapshot_.load();
+  const auto config = config_.load();
+  Staging group(*base, *config, nullptr);
+  Seq next = next_seq_;
+  for (auto& request : take_queued()) {
+    auto result = stage(request, *base, *config, group, next);
+    outcomes.push_back({std::move(request), std::move(result)});
+  }
+  next_seq_ = next;  // numbers of a failed write are never used again
+  if (auto written = commit(group); written) {
+    answer(outcomes, Ack::kDurable);
+    apply_to_memory(group);
+    publish();
+  } else {
+    for (auto& outcome : outcomes) {
+      if (outcome.result) outcome.result = fail(written.error());
+    }
+    answer(outcomes, Ack::kDurable);
+  }
+  answer(outcomes, Ack::kVisible);
+  start_due_jobs();
+  bool more = false;
+  {
+    MutexLock lock(queue_mutex_);
+    more = drain_posted_ = !queue_.empty();
+  }
+  if (more) lane_->post([this] { drain(); });
+}
+
+Result<> Shard::commit(const Staging& staging) {
+  if (staging.empty()) return {};
+  storage::RowBatch batch;
+  for (const auto& change : staging.changes()) {
+    if (change.row != nullptr) {
+      batch.put_row(change.id, encode_row(*change.row));
+    } else {
+      batch.delete_row(change.id);
+    }
+    batch.put_op(change.seq, encode_op(change.row != nullptr, change.id));
+  }
+  return store_->write(batch);
+}
+
+void Shard::apply_to_memory(const Staging& staging) {
+  if (staging.empty()) return;
+  for (const auto& change : staging.changes()) {
+    delete_in_memory(change.id);
+    if (change.row != nullptr) put_in_memory(*change.row);
+  }
+  last_write_ = Clock::now();
+  wants_tick_ = true;
+  freeze_if_full();
+}
+
+void Shard::delete_in_memory(const PointId& id) {
+  // Each id is touched once between two publications, so the published places are still true.
+  const auto place = snapshot_.load()->find(id);
+  if (!place) return;
+  ++n_rows_dropped_;
+  if (place->segment >= segments_.size()) {
+    mutable_deleted_.resize(mutable_->n_rows());
+    mutable_deleted_.set(place->row);
+    ++n_mutable_deleted_;
+    return;
+  }
+  State& state = segments_[place->segment];
+  state.deleted.set(place->row);
+  ++state.n_deleted;
+  state.changed = state.unsaved = true;
+}
+
+void Shard::put_in_memory(const Row& row) { mutable_->append(row); }
+
+void Shard::freeze_if_full() {
+  const auto& optimizer = config_.load()->optimizer;
+  if (mutable_->n_rows() >= optimizer.seal_rows || mutable_->data_bytes() >= optimizer.seal_bytes) {
+    freeze();
+  }
+}
+
+void Shard::freeze() {
+  if (mutable_->n_rows() == 0) return;
+  State state;
+  state.view.data = mutable_->snapshot();
+  state.deleted = std::move(mutable_deleted_);
+  state.deleted.resize(mutable_->n_rows());
+  state.n_deleted = n_mutable_deleted_;
+  state.changed = true;
+  state.first_seq = mutable_->first_seq();
+  segments_.push_back(std::move(state));
+  const auto config = config_.load();
+  mutable_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
+  mutable_deleted_ = Bitset();
+  n_mutable_deleted_ = 0;
+}
+
+void Shard::publish() {
+  auto set = std::make_shared<SegmentSet>();
+  set->seq = Seq{to_number(next_seq_) - 1};
+  for (State& state : segments_) {
+    if (state.changed) {
+      state.view.deleted =
+          state.n_deleted == 0 ? nullptr : std::make_shared<const Bitset>(state.deleted);
+      state.view.n_deleted = state.n_deleted;
+      state.changed = false;
+    }
+    set->segments.push_back(state.view);
+  }
+  if (mutable_->n_rows() != 0) {
+    Segment view{mutable_->snapshot(), nullptr, n_mutable_deleted_};
+    if (n_mutable_deleted_ != 0) {
+      mutable_deleted_.resize(mutable_->n_rows());
+      view.deleted = std::make_shared<const Bitset>(mutable_deleted_);
+    }
+    set->segments.push_back(std::move(view));
+  }
+  snapshot_.store(std::move(set));
+  update_status();
+}
+
+void Shard::update_status() {
+  const auto set = snapshot_.load();
+  ShardStatus status;
+  status.n_live = set->n_live();
+  status.n_segments = set->segments.size();
+  for (const auto& segment : set->segments) {
+    if (segment.data->sealed) status.n_sealed_rows += segment.n_live();
+  }
+  const auto& optimizer = config_.load()->optimizer;
+  const auto facts = segment_facts();
+  status.optimizing = sealing_ || rewriting_ || reclaiming_ || plan_seal(facts).has_value() ||
+                      (optimizer.max_threads != 0 && plan_rewrite(facts, optimizer).has_value());
+  status.error = last_error_;
+  MutexLock lock(status_mutex_);
+  status_ = std::move(status);
+}
+
+ShardStatus Shard::status() const {
+  MutexLock lock(status_mutex_);
+  return status_;
+}
+
+void Shard::report(OptimizationReport& report) const { jobs_.report(report); }
+
+std::size_t Shard::n_unsealed() const {
+  return static_cast<std::size_t>(std::count_if(
+      segments_.begin(), segments_.end(), [](const State& s) { return !s.view.data->sealed; }));
+}
+
+std::vector<SegmentFacts> Shard::segment_facts() const {
+  std::vector<SegmentFacts> facts;
+  for (const State& state : segments_) {
+    const auto& data = *state.view.data;
+    facts.push_back(
+        {data.id, data.sealed, state.busy, data.n_rows, state.n_deleted, data.data_bytes()});
+  }
+  return facts;
+}
+
+void Shard::tick() {
+  if (wants_tick_ && !closed_) lane_->post([this] { on_tick(); });
+}
+
+void Shard::on_tick() {
+  if (closed_) return;
+  const auto idle = Clock::now() - last_write_;
+  const double idle_s = std::chrono::duration<double>(idle).count();
+  const auto config = config_.load();
+  bool settled = false;
+  if (idle_s >= config->optimizer.idle_seal_s) {
+    if (mutable_->n_rows() >= kMinIdleRows) {
+      freeze();
+      publish();
+    }
+    save_deletes();
+    settled = true;
+  }
+  if (idle >= kReclaimIdle) start_reclaim();
+  start_due_jobs();
+  if (settled && !sealing_ && !rewriting_ && !reclaiming_ && !status().optimizing) {
+    wants_tick_ = false;
+  }
+}
+
+void Shard::save_deletes() {
+  const bool unsaved = std::any_of(segments_.begin(), segments_.end(),
+                                   [](const State& state) { return state.unsaved; });
+  if (!unsaved) return;
+  if (auto saved = save_manifest(nullptr); !saved) note_failure("saving deletes", saved.error());
+}
+
+void Shard::note_failure(std::string_view what, const Error& error) {
+  last_error_ = fmt::format("{}: {}", what, error.message());
+  retry_after_ = Clock::now() + kRetryDelay;
+  log_error("shard {}: {}", path_, last_error_);
+  update_status();
+}
+
+Seq Shard::covered_seq(const RewriteJob* finished) const {
+  Seq covered{to_number(next_seq_) - 1};
+  const auto hold = [&](Seq first) { covered = std::min(covered, Seq{to_number(first) - 1}); };
+  if (mutable_->n_rows() != 0) hold(mutable_->first_seq());
+  for (const State& state : segments_) {
+    if (!state.view.data->sealed && !is_input(finished, state.view.data->id)) hold(state.first_seq);
+  }
+  return covered;
+}
+
+bool Shard::is_input(const RewriteJob* job, std::uint64_t segment) {
+  return job != nullptr && std::any_of(job->inputs.begin(), job->inputs.end(),
+                                       [&](const Segment& s) { return s.data->id == segment; });
+}
+
+Result<> Shard::save_manifest(const RewriteJob* finished, const State* output) {
+  storage::RowBatch batch;
+  Manifest manifest{next_segment_, covered_seq(finished), damaged_};
+  for (State& state : segments_) {
+    const std::uint64_t id = state.view.data->id;
+    if (!state.view.data->sealed || is_input(finished, id)) continue;
+    manifest.segments.push_back(id);
+    if (state.unsaved) batch.put_meta(deleted_key(id), encode_bitset(state.deleted));
+  }
+  if (output != nullptr) {
+    manifest.segments.push_back(output->view.data->id);
+    if (output->n_deleted != 0) {
+      batch.put_meta(deleted_key(output->view.data->id), encode_bitset(output->deleted));
+    }
+  }
+  if (finished != nullptr) {
+    for (const auto& input : finished->inputs) batch.delete_meta(deleted_key(input.data->id));
+  }
+  batch.put_meta(kManifestKey, encode_manifest(manifest));
+  batch.trim_ops(Seq{to_number(manifest.covered) + 1});
+  QV_TRY(store_->write(batch));
+  for (State& state : segments_) {
+    if (state.view.data->sealed) state.unsaved = false;
+  }
+  return {};
+}
+
+void Shard::set_config(std::shared_ptr<const CollectionConfig> config,
+                       std::function<void(Result<>)> done) {
+  const bool posted = !closed_ && lane_->post([this, config = std::move(config), done] {
+    apply_config(config);
+    build_columns(done);
+  });
+  if (!posted) done(fail(Code::kUnavailable, "the collection is closed"));
+}
+
+void Shard::apply_config(const std::shared_ptr<const CollectionConfig>& config) {
+  const auto old = config_.load();
+  config_.store(config);
+  for (const auto& index : old->indexes) {
+    const auto* wanted = find_index(config->indexes, index.key);
+    if (wanted != nullptr && same_column(*wanted, index)) continue;
+    mutable_->drop_index(index.key);
+    for (State& state : segments_) drop_column(state, index);
+  }
+  for (const auto& index : config->indexes) {
+    const auto* before = find_index(old->indexes, index.key);
+    if (before == nullptr || !same_column(*before, index)) mutable_->add_index(index);
+  }
+  wants_tick_ = true;
+  publish();
+}
+
+void Shard::drop_column(State& state, const payload::FieldIndex& index) {
+  auto data = std::make_shared<SegmentData>(*state.view.data);
+  if (data->columns.erase(index.key) == 0) return;
+  state.view.data = std::move(data);
+  if (!state.view.data->sealed) return;
+  auto directory = segments_directory_->open_subdirectory(std::to_string(state.view.data->id));
+  if (!directory) return;
+  if (auto removed = (*directory)->remove_file(column_file(index)); !removed) {
+    log_warning("shard {}: {}", path_, removed.error().message());
+  }
+}
+
+void Shard::build_columns(const std::function<void(Result<>)>& done) {
+  const auto config = config_.load();
+  std::vector<std::shared_ptr<const SegmentData>> lacking;
+  for (const State& state : segments_) {
+    if (lacks_columns(*state.view.data, config->indexes)) lacking.push_back(state.view.data);
+  }
+  if (lacking.empty()) {
+    done({});
+    return;
+  }
+  run_in_background([this, lacking = std::move(lacking), indexes = config->indexes, done] {
+    for (const auto& data : lacking) {
+      auto columns = missing_columns(*data, indexes, *segments_directory_);
+      if (!columns) {
+        lane_->post([done, error = columns.error()] { done(fail(error)); });
+        return;
+      }
+      lane_->post(
+          [this, id = data->id, columns = *std::move(columns)] { install_columns(id, columns); });
+    }
+    // Segments may have been swapped in meanwhile: look again until none lacks a column.
+    lane_->post([this, done] { build_columns(done); });
+  });
+}
+
+void Shard::install_columns(std::uint64_t segment, const ColumnMap& columns) {
+  const auto config = config_.load();
+  for (State& state : segments_) {
+    if (state.view.data->id != segment) continue;
+    auto data = std::make_shared<SegmentData>(*state.view.data);
+    for (const auto& [key, column] : columns) {
+      const auto* wanted = find_index(config->indexes, key);
+      if (wanted != nullptr && same_column(*wanted, *column.index)) data->columns[key] = column;
+    }
+    state.view.data = std::move(data);
+  }
+  publish();
+}
+
+void Shard::run_in_background(Task task) {
+  {
+    MutexLock lock(background_mutex_);
+    ++n_background_;
+  }
+  const bool posted = context_.background->post(
+      Priority::kLow, [this, task = std::make_shared<Task>(std::move(task))] {
+        (*task)();
+        end_background();
+      });
+  if (!posted) end_background();
+}
+
+void Shard::end_background() {
+  MutexLock lock(background_mutex_);
+  --n_background_;
+  background_done_.notify_all();
+}
+
+void Shard::wait_for_background() {
+  MutexLock lock(background_mutex_);
+  while (n_background_ != 0) background_done_.wait(background_mutex_);
+}
+
+Result<> Shard::close() {
+  {
+    MutexLock lock(queue_mutex_);
+    if (closed_.exchange(true)) return {};
+  }
+  lane_->drain();
+  closing_.cancel();
+  wait_for_background();
+  lane_->drain();
+  return store_ == nullptr ? Result<>() : store_->close();
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,211 @@
+// One shard: a store of rows, segments made from it, and the lane in which everything changes.
+//
+// Threads and state:
+//  * The *apply lane* is serial. It alone reads and writes the members under "lane only".
+//  * Readers take the published snapshot and never wait for the lane.
+//  * Background jobs (seal, merge, vacuum) read snapshots, write new files, and hand their result
+//    to the lane, which swaps it in.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/file.h"
+#include "base/lane.h"
+#include "base/mutex.h"
+#include "base/published.h"
+#include "engine/collection.h"
+#include "engine/columns.h"
+#include "engine/manifest.h"
+#include "engine/mutable_segment.h"
+#include "engine/optimizer.h"
+#include "engine/prepared.h"
+#include "engine/segment.h"
+#include "engine/staging.h"
+#include "storage/shard_store.h"
+
+namespace quiver::engine {
+
+/// What all shards of a process share. Everything outlives the shards.
+struct ShardContext {
+  std::shared_ptr<storage::Runtime> runtime;
+  Executor* lanes = nullptr;       ///< where the apply lanes run
+  Executor* background = nullptr;  ///< where segments are built
+  std::uint64_t max_queued_bytes = 64ULL << 20;
+  /// Opens a shard's directory; tests put their own file system in.
+  std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory =
+      open_real_directory;
+};
+
+/// Operations of one request, applied together or not at all.
+struct ShardRequest {
+  std::vector<PreparedOperation> operations;
+  Ack ack = Ack::kVisible;
+  /// Called once, in the lane, with the last sequence number of each operation.
+  std::function<void(Result<std::vector<Seq>>)> done;
+};
+
+struct ShardStatus {
+  std::uint64_t n_live = 0;
+  std::uint64_t n_segments = 0;
+  std::uint64_t n_sealed_rows = 0;
+  bool optimizing = false;  ///< work is running or due
+  std::string error;        ///< of the last background job, empty if it went well
+};
+
+class Shard {
+ public:
+  /// Opens or creates the shard below `path` and recovers it: docs/formats/shard-store.md.
+  static Result<std::unique_ptr<Shard>> open(const std::string& path,
+                                             std::shared_ptr<const CollectionConfig> config,
+                                             const ShardContext& context);
+  /// As `close`.
+  ~Shard();
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  /// kResourceExhausted at once if too much is queued already; `done` is not called then.
+  Result<> submit(ShardRequest request);
+  [[nodiscard]] std::shared_ptr<const SegmentSet> snapshot() const { return snapshot_.load(); }
+
+  /// Puts a changed configuration in force; with a new payload index, `done` is called when every
+  /// segment has its column.
+  void set_config(std::shared_ptr<const CollectionConfig> config,
+                  std::function<void(Result<>)> done);
+
+  /// Called now and then: seals what has been idle, starts due work.
+  void tick();
+  [[nodiscard]] ShardStatus status() const;
+  [[nodiscard]] std::uint64_t n_queued() const;
+  void report(OptimizationReport& report) const;
+
+  /// Applies what is queued, ends background work, closes the store.
+  Result<> close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// A segment as the lane keeps it.
+  struct State {
+    Segment view;
+    Bitset deleted;  ///< `[n_rows]`, the lane's own; newer than `view.deleted` if `changed`
+    std::uint32_t n_deleted = 0;
+    bool changed = false;  ///< since the last publication
+    bool unsaved = false;  ///< since the deletes were last stored
+    bool busy = false;     ///< input of a running job
+    Seq first_seq{};       ///< unsealed: of its oldest row
+  };
+
+  Shard(std::string path, std::shared_ptr<const CollectionConfig> config,
+        const ShardContext& context);
+
+  // Opening (shard_recovery.cc).
+  Result<> recover();
+  Result<Manifest> load_manifest();
+  Result<> remove_orphans(const Manifest& manifest);
+  Result<> open_segments(const Manifest& manifest);
+  Result<State> open_segment(std::uint64_t id) const;
+  Result<> replay(Seq from);
+  Result<> recover_points(std::span<const PointId> ids);
+  Result<> recover_point(const PointId& id, std::optional<std::string_view> bytes);
+  Result<> rebuild_from_rows();
+
+  // Writing (shard.cc), in the lane.
+  void drain();
+  std::deque<ShardRequest> take_queued();
+  Result<> commit(const Staging& staging);
+  void apply_to_memory(const Staging& staging);
+  void put_in_memory(const Row& row);
+  void delete_in_memory(const PointId& id);
+  void freeze_if_full();
+  void freeze();
+  void publish();
+  void update_status();
+  void on_tick();
+  void save_deletes();
+  /// `finished`: a job whose inputs are left out; `output`: its segment, added.
+  Result<> save_manifest(const RewriteJob* finished, const State* output = nullptr);
+  [[nodiscard]] Seq covered_seq(const RewriteJob* finished) const;
+  [[nodiscard]] static bool is_input(const RewriteJob* job, std::uint64_t segment);
+  [[nodiscard]] std::vector<SegmentFacts> segment_facts() const;
+  [[nodiscard]] std::size_t n_unsealed() const;
+  void note_failure(std::string_view what, const Error& error);
+
+  // Configuration (shard.cc), in the lane.
+  void apply_config(const std::shared_ptr<const CollectionConfig>& config);
+  void drop_column(State& state, const payload::FieldIndex& index);
+  void build_columns(const std::function<void(Result<>)>& done);
+  void install_columns(std::uint64_t segment, const ColumnMap& columns);
+
+  // Background jobs (shard_jobs.cc), started and finished in the lane.
+  void start_due_jobs();
+  void start_rewrite(RewritePlan plan);
+  void finish_rewrite(RewriteJob& job);
+  Result<> swap_in(RewriteJob& job);
+  void carry_deletes(const RewriteJob& job, State& output);
+  void forget_damage();
+  void remove_inputs(const RewriteJob& job);
+  void abandon(const RewriteJob& job);
+  void remove_segment_directory(std::uint64_t id);
+  void wake_writers();
+  void start_reclaim();
+
+  void run_in_background(Task task);
+  void end_background() QV_EXCLUDES(background_mutex_);
+  void wait_for_background() QV_EXCLUDES(background_mutex_);
+
+  const std::string path_;
+  const ShardContext context_;
+  std::unique_ptr<Directory> segments_directory_;
+  std::unique_ptr<storage::ShardStore> store_;
+  Published<CollectionConfig> config_;
+  Published<SegmentSet> snapshot_;
+
+  // Lane only.
+  std::vector<State> segments_;  ///< sealed and frozen, oldest first
+  std::unique_ptr<MutableSegment> mutable_;
+  Bitset mutable_deleted_;
+  std::uint32_t n_mutable_deleted_ = 0;
+  Seq next_seq_{1};
+  std::uint64_t next_segment_ = 1;
+  /// Segments found damaged: kept in the manifest until the rows rebuilt from the store are sealed
+  /// again, so that a crash meanwhile rebuilds once more.
+  std::vector<std::uint64_t> damaged_;
+  std::uint64_t rebuild_barrier_ = 0;
+  Clock::time_point last_write_ = Clock::now();
+  Clock::time_point retry_after_{};
+  std::uint64_t n_rows_dropped_ = 0;  ///< deleted or overwritten since the store was compacted
+  std::string last_error_;
+  bool sealing_ = false;
+  bool rewriting_ = false;
+  bool reclaiming_ = false;
+
+  // Any thread.
+  mutable Mutex queue_mutex_;
+  std::deque<ShardRequest> queue_ QV_GUARDED_BY(queue_mutex_);
+  std::uint64_t queued_bytes_ QV_GUARDED_BY(queue_mutex_) = 0;
+  bool drain_posted_ QV_GUARDED_BY(queue_mutex_) = false;
+
+  mutable Mutex status_mutex_;
+  ShardStatus status_ QV_GUARDED_BY(status_mutex_);
+  JobHistory jobs_;
+  Cancel closing_;
+  std::atomic<bool> closed_ = false;
+  std::atomic<bool> wants_tick_ = true;
+
+  Mutex background_mutex_;
+  CondVar background_done_;
+  std::uint64_t n_background_ QV_GUARDED_BY(background_mutex_) = 0;
+
+  std::unique_ptr<SerialLane> lane_;
+};
+
+}  // namespace quiver::engine

@@ -1,0 +1,196 @@
+// Background work of a shard: sealing, merging, cleaning, and compacting the store.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "engine/columns.h"
+#include "engine/shard.h"
+
+namespace quiver::engine {
+namespace {
+
+constexpr std::uint64_t kMinReclaimRows = 10'000;
+constexpr double kReclaimShare = 0.25;
+constexpr auto kRetryDelay = std::chrono::seconds(5);
+
+double seconds_since_epoch() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Files of the output segment, durable under their final name.
+Result<> write_output(RewriteJob& job, Directory& segments, const std::vector<FieldSchema>& fields,
+                      const Cancel& cancel) {
+  job.rows = live_rows_by_id(job.inputs);
+  if (job.rows.empty()) return {};
+  const std::string name = std::to_string(job.output_id);
+  QV_TRY(auto directory, segments.subdirectory(name));
+  QV_TRY(write_segment_file(*directory, job.inputs, job.rows, cancel, [&job](double share) {
+    job.share_done.store(share, std::memory_order_relaxed);
+  }));
+  QV_TRY(job.output, open_segment_file(*directory, job.output_id, fields));
+  QV_TRY(merge_columns(*job.output, job.inputs, job.rows, *directory, job.indexes));
+  QV_TRY(directory->sync());
+  return segments.sync();
+}
+
+}  // namespace
+
+void Shard::start_due_jobs() {
+  if (closed_ || Clock::now() < retry_after_) return;
+  const auto& optimizer = config_.load()->optimizer;
+  if (!sealing_) {
+    if (auto plan = plan_seal(segment_facts())) {
+      sealing_ = true;
+      start_rewrite(*std::move(plan));
+    }
+  }
+  if (!rewriting_ && optimizer.max_threads != 0) {
+    if (auto plan = plan_rewrite(segment_facts(), optimizer)) {
+      rewriting_ = true;
+      start_rewrite(*std::move(plan));
+    }
+  }
+}
+
+void Shard::start_rewrite(RewritePlan plan) {
+  auto job = std::make_shared<RewriteJob>();
+  job->number = job->output_id = next_segment_++;
+  job->name = plan.name;
+  job->indexes = config_.load()->indexes;
+  job->started_at = seconds_since_epoch();
+  for (State& state : segments_) {
+    const bool chosen = std::find(plan.segments.begin(), plan.segments.end(),
+                                  state.view.data->id) != plan.segments.end();
+    if (!chosen) continue;
+    state.busy = true;
+    job->inputs.push_back(state.view);
+    job->n_rows += state.view.n_live();
+  }
+  jobs_.add(job);
+  update_status();
+  run_in_background([this, job] {
+    job->result = write_output(*job, *segments_directory_, config_.load()->fields, closing_);
+    lane_->post([this, job] { finish_rewrite(*job); });
+  });
+}
+
+void Shard::finish_rewrite(RewriteJob& job) {
+  Result<> result = std::move(job.result);
+  if (result) result = swap_in(job);
+  (job.name == "seal" ? sealing_ : rewriting_) = false;
+  if (result) {
+    last_error_.clear();
+    remove_inputs(job);
+  } else {
+    abandon(job);
+    if (!closed_) note_failure(job.name, result.error());
+  }
+  jobs_.finish(job, result);
+  job.inputs.clear();
+  job.output.reset();
+  publish();
+  start_due_jobs();
+  wake_writers();
+}
+
+Result<> Shard::swap_in(RewriteJob& job) {
+  std::optional<State> output;
+  if (job.output) {
+    output.emplace();
+    output->view.data = std::make_shared<const SegmentData>(*std::move(job.output));
+    output->deleted = Bitset(job.rows.size());
+    carry_deletes(job, *output);
+  }
+  QV_TRY(save_manifest(&job, output ? &*output : nullptr));
+  const auto first = std::find_if(segments_.begin(), segments_.end(), [&](const State& state) {
+    return is_input(&job, state.view.data->id);
+  });
+  const auto position = first - segments_.begin();
+  std::erase_if(segments_, [&](const State& state) { return is_input(&job, state.view.data->id); });
+  if (output) segments_.insert(segments_.begin() + position, *std::move(output));
+  forget_damage();
+  return {};
+}
+
+/// Rows that died while the job ran are dead in its output too.
+void Shard::carry_deletes(const RewriteJob& job, State& output) {
+  std::vector<const State*> inputs;
+  for (const auto& input : job.inputs) {
+    for (const State& state : segments_) {
+      if (state.view.data->id == input.data->id) inputs.push_back(&state);
+    }
+  }
+  for (std::uint32_t i = 0; i < job.rows.size(); ++i) {
+    const RowRef& ref = job.rows[i];
+    if (!inputs[ref.segment]->deleted.test(ref.row)) continue;
+    output.deleted.set(i);
+    ++output.n_deleted;
+  }
+  output.changed = output.n_deleted != 0;
+}
+
+/// Once every row that was rebuilt from the store is sealed again, damaged segments are history.
+void Shard::forget_damage() {
+  if (damaged_.empty() || mutable_->id() <= rebuild_barrier_) return;
+  for (const State& state : segments_) {
+    if (!state.view.data->sealed && state.view.data->id <= rebuild_barrier_) return;
+  }
+  const auto damaged = std::exchange(damaged_, {});
+  if (auto saved = save_manifest(nullptr); !saved) {
+    damaged_ = damaged;
+    note_failure("saving the manifest", saved.error());
+    return;
+  }
+  for (const std::uint64_t id : damaged) remove_segment_directory(id);
+}
+
+void Shard::remove_inputs(const RewriteJob& job) {
+  for (const auto& input : job.inputs) {
+    if (input.data->sealed) remove_segment_directory(input.data->id);
+  }
+}
+
+void Shard::abandon(const RewriteJob& job) {
+  remove_segment_directory(job.output_id);
+  for (State& state : segments_) {
+    if (is_input(&job, state.view.data->id)) state.busy = false;
+  }
+}
+
+void Shard::remove_segment_directory(std::uint64_t id) {
+  const std::string name = std::to_string(id);
+  if (!segments_directory_->exists(name)) return;
+  if (auto removed = segments_directory_->remove_subdirectory(name); !removed) {
+    log_warning("shard {}: {}", path_, removed.error().message());
+  }
+}
+
+void Shard::wake_writers() {
+  bool post = false;
+  {
+    MutexLock lock(queue_mutex_);
+    post = !queue_.empty() && !std::exchange(drain_posted_, true);
+  }
+  if (post) lane_->post([this] { drain(); });
+}
+
+void Shard::start_reclaim() {
+  const auto n_live = snapshot_.load()->n_live();
+  const auto limit = std::max(
+      kMinReclaimRows, static_cast<std::uint64_t>(kReclaimShare * static_cast<double>(n_live)));
+  if (reclaiming_ || n_rows_dropped_ < limit || Clock::now() < retry_after_) return;
+  reclaiming_ = true;
+  update_status();
+  run_in_background([this, n_dropped = n_rows_dropped_] {
+    auto result = store_->reclaim();
+    lane_->post([this, n_dropped, result = std::move(result)] {
+      reclaiming_ = false;
+      n_rows_dropped_ -= n_dropped;
+      if (!result && !closed_) note_failure("compacting the store", result.error());
+      update_status();
+    });
+  });
+}
+
+}  // namespace quiver::engine

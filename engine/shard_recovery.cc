@@ -1,0 +1,165 @@
+// Opening a shard: docs/formats/shard-store.md, docs/formats/segment.md.
+//
+// Truth is in the store's rows. The manifest says which sealed segments hold them up to which
+// operation; later operations are replayed by reading the newest row of each point they name.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/log.h"
+#include "engine/columns.h"
+#include "engine/shard.h"
+
+namespace quiver::engine {
+namespace {
+/// Points whose rows are read from the store in one call.
+constexpr std::size_t kReadAtOnce = 256;
+}  // namespace
+
+Result<std::unique_ptr<Shard>> Shard::open(const std::string& path,
+                                           std::shared_ptr<const CollectionConfig> config,
+                                           const ShardContext& context) {
+  std::unique_ptr<Shard> shard(new Shard(path, std::move(config), context));
+  QV_TRY(shard->recover());
+  return shard;
+}
+
+Result<> Shard::recover() {
+  QV_TRY(auto directory, context_.open_directory(path_));
+  QV_TRY(segments_directory_, directory->subdirectory("segments"));
+  QV_TRY(directory->sync());
+  QV_TRY(store_, storage::ShardStore::open(path_ + "/rows", context_.runtime));
+  QV_TRY(const auto manifest, load_manifest());
+  QV_TRY(remove_orphans(manifest));
+  QV_TRY(open_segments(manifest));
+  const auto config = config_.load();
+  mutable_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
+  QV_TRY(const auto last, store_->last_op());
+  next_seq_ = Seq{std::max(to_number(manifest.covered), last ? to_number(*last) : 0) + 1};
+  publish();
+  QV_TRY(replay(Seq{to_number(manifest.covered) + 1}));
+  if (!damaged_.empty()) QV_TRY(rebuild_from_rows());
+  publish();
+  wants_tick_ = true;
+  lane_->post([this] { start_due_jobs(); });
+  return {};
+}
+
+Result<Manifest> Shard::load_manifest() {
+  QV_TRY(const auto text, store_->meta(kManifestKey));
+  if (!text) return Manifest{};
+  return decode_manifest(*text);
+}
+
+/// Directories that no manifest names: output of a job that a crash cut short, or its inputs.
+Result<> Shard::remove_orphans(const Manifest& manifest) {
+  next_segment_ = manifest.next_segment;
+  QV_TRY(const auto entries, segments_directory_->list());
+  for (const auto& entry : entries) {
+    const bool known =
+        std::any_of(manifest.segments.begin(), manifest.segments.end(),
+                    [&](std::uint64_t id) { return std::to_string(id) == entry.name; });
+    if (known || entry.kind != EntryKind::kDirectory) continue;
+    QV_TRY(segments_directory_->remove_subdirectory(entry.name));
+  }
+  return {};
+}
+
+Result<> Shard::open_segments(const Manifest& manifest) {
+  std::vector<Result<State>> opened(manifest.segments.size(), fail(Code::kInternal, "not opened"));
+  context_.lanes->parallel_for(
+      opened.size(), [&](std::size_t i) { opened[i] = open_segment(manifest.segments[i]); });
+  for (std::size_t i = 0; i < opened.size(); ++i) {
+    if (opened[i]) {
+      segments_.push_back(*std::move(opened[i]));
+      continue;
+    }
+    const Code code = opened[i].error().code();
+    if (code != Code::kDataLoss && code != Code::kNotFound) return fail(opened[i].error());
+    log_error("shard {}: {}; its rows are rebuilt from the store", path_,
+              opened[i].error().message());
+    damaged_.push_back(manifest.segments[i]);
+  }
+  return {};
+}
+
+Result<Shard::State> Shard::open_segment(std::uint64_t id) const {
+  const auto config = config_.load();
+  QV_TRY(auto directory, segments_directory_->open_subdirectory(std::to_string(id)));
+  QV_TRY(auto data, open_segment_file(*directory, id, config->fields));
+  QV_TRY(open_columns(data, *directory, config->indexes));
+  State state;
+  state.deleted = Bitset(data.n_rows);
+  QV_TRY(const auto deleted, store_->meta(deleted_key(id)));
+  if (deleted) {
+    QV_TRY(state.deleted, decode_bitset(*deleted, data.n_rows));
+  }
+  state.n_deleted = static_cast<std::uint32_t>(state.deleted.count());
+  state.changed = true;
+  state.view.data = std::make_shared<const SegmentData>(std::move(data));
+  return state;
+}
+
+Result<> Shard::replay(Seq from) {
+  std::vector<PointId> ids;
+  std::unordered_set<PointId> seen;
+  Result<> status;
+  QV_TRY(store_->scan_ops(from, [&](Seq, std::string_view op) {
+    auto id = decode_op(op);
+    if (!id) {
+      status = fail(id.error());
+      return false;
+    }
+    if (seen.insert(*id).second) ids.push_back(*id);
+    return true;
+  }));
+  QV_TRY(std::move(status));
+  return recover_points(ids);
+}
+
+Result<> Shard::recover_points(std::span<const PointId> ids) {
+  while (!ids.empty()) {
+    const auto chunk = ids.first(std::min(kReadAtOnce, ids.size()));
+    Result<> status;
+    QV_TRY(store_->rows(chunk, [&](std::size_t i, std::optional<std::string_view> bytes) {
+      if (status) status = recover_point(chunk[i], bytes);
+    }));
+    QV_TRY(std::move(status));
+    ids = ids.subspan(chunk.size());
+  }
+  return {};
+}
+
+/// Brings the segments in line with the row of `id` in the store, whatever was applied before.
+Result<> Shard::recover_point(const PointId& id, std::optional<std::string_view> bytes) {
+  if (!bytes) {
+    delete_in_memory(id);
+    return {};
+  }
+  QV_TRY(const Row row, decode_row(id, *bytes, config_.load()->fields));
+  const auto set = snapshot_.load();
+  if (const auto place = set->find(id)) {
+    if (set->segments[place->segment].data->seqs[place->row] == row.seq) return {};
+    delete_in_memory(id);
+  }
+  next_seq_ = std::max(next_seq_, Seq{to_number(row.seq) + 1});
+  put_in_memory(row);
+  freeze_if_full();
+  return {};
+}
+
+/// Finds every row that no opened segment holds. Reads the whole store: only after damage.
+Result<> Shard::rebuild_from_rows() {
+  publish();
+  Result<> status;
+  QV_TRY(store_->scan_rows(std::nullopt, [&](const PointId& id, std::string_view bytes) {
+    status = recover_point(id, bytes);
+    return status.has_value();
+  }));
+  QV_TRY(std::move(status));
+  rebuild_barrier_ = mutable_->id();
+  return {};
+}
+
+}  // namespace quiver::engine
