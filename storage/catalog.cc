@@ -41,12 +41,8 @@ Result<> delete_alias(const AliasChange& change, Catalog::State& state) {
 Result<> rename_alias(const AliasChange& change, Catalog::State& state) {
   if (!state.aliases.contains(change.alias)) return no_alias(change.alias);
   QV_TRY(check_free(state, change.target));
-  if (state.aliases.contains(change.target)) {
-    return fail(Code::kAlreadyExists, fmt::format("Alias {} already exists!", change.target));
-  }
   auto node = state.aliases.extract(change.alias);
-  node.key() = change.target;
-  state.aliases.insert(std::move(node));
+  state.aliases[change.target] = std::move(node.mapped());
   return {};
 }
 

@@ -58,9 +58,8 @@ class Catalog {
   /// Forgets the collection and its aliases; the caller removes the returned directory afterwards.
   Result<CatalogEntry> drop(std::string_view name);
   Result<> update(std::string_view name, std::string_view config);
-  /// All changes in order, or none. kCreate replaces an alias of that name. kNotFound for a missing
-  /// collection or alias; kAlreadyExists if the name is taken by a collection or, for a rename, by
-  /// another alias.
+  /// All changes in order, or none. kCreate and kRename replace an alias that has the name already.
+  /// kNotFound for a missing collection or alias; kAlreadyExists if a collection has the name.
   Result<> apply_aliases(std::span<const AliasChange> changes);
 
   /// By the collection's own name only.

@@ -19,12 +19,14 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::string_view kMagic = "QVCATLOG";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = 64;
+constexpr std::size_t kPayloadBytesAt = 16;
 constexpr std::size_t kChecksumAt = 24;
 
+/// Of everything but the checksum itself.
 std::uint64_t catalog_checksum(Bytes file) {
   Checksum sum;
   sum.update(file.first(kChecksumAt));
-  sum.update(file.subspan(kHeaderBytes));
+  sum.update(file.subspan(kChecksumAt + sizeof(std::uint64_t)));
   return sum.digest();
 }
 
@@ -147,7 +149,7 @@ std::vector<std::byte> encode_catalog(const Catalog::State& state) {
   }
   auto& bytes = out.bytes();
   const std::uint64_t payload_bytes = bytes.size() - kHeaderBytes;
-  std::memcpy(bytes.data() + 16, &payload_bytes, sizeof(payload_bytes));
+  std::memcpy(bytes.data() + kPayloadBytesAt, &payload_bytes, sizeof(payload_bytes));
   const std::uint64_t sum = catalog_checksum(bytes);
   std::memcpy(bytes.data() + kChecksumAt, &sum, sizeof(sum));
   return std::move(bytes);
