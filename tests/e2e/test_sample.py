@@ -1,0 +1,86 @@
+"""The sample that ships with the project: exact search finds exactly the shipped ground truth."""
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
+import sample as arxiv  # noqa: E402
+
+K = 10
+
+
+@pytest.fixture(scope="module")
+def data():
+    return arxiv.Sample()
+
+
+@pytest.fixture(scope="module")
+def ask(server, data):
+    """Loads the sample and returns a function that runs one query."""
+    api = arxiv.Api(f"http://127.0.0.1:{server.port}")
+    arxiv.load(api, data, "arxiv")
+    return lambda body: api("POST", "/collections/arxiv/points/query", body)["points"]
+
+
+def exact_scores(data, kind):
+    """All scores by NumPy, [n_queries, n_docs]."""
+    return np.array([data.exact_scores(kind, k) for k in range(len(data.queries))])
+
+
+def check(hits, ids, scores, exact):
+    """Exact recall 1.0, and the scores at every rank. `exact`: scores of all documents for this query."""
+    wanted = ids >= 0
+    assert len(hits) == wanted.sum()
+    assert arxiv.recall([h["id"] for h in hits], scores[wanted], [exact[h["id"]] for h in hits]) == 1.0
+    np.testing.assert_allclose([h["score"] for h in hits], scores[wanted], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose([h["score"] for h in hits], [exact[h["id"]] for h in hits], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind,k", [("dense", 10), ("dense", 100), ("sparse", 10), ("sparse", 100), ("multi", 10)])
+def test_exact_recall(data, ask, kind, k):
+    ids, scores = data.truth(kind)
+    exact = exact_scores(data, kind)
+    query = getattr(data, f"{kind}_query")
+    for q in range(len(data.queries)):
+        check(ask(query(q) | {"limit": k}), ids[q, :k], scores[q, :k], exact[q])
+
+
+@pytest.mark.parametrize("name", ["astro", "recent_few_authors", "learning_or_vision_not_single"])
+def test_filtered(data, ask, name):
+    ids, scores = data.truth(f"dense.{name}")
+    exact = exact_scores(data, "dense")
+    for q in range(len(data.queries)):
+        hits = ask(data.dense_query(q) | {"limit": K, "filter": data.filters[name]})
+        check(hits, ids[q], scores[q], exact[q])
+
+
+def test_filtered_against_numpy(data, ask):
+    """Year and author count, for all three kinds of vectors."""
+    passes = np.array([d["created"] >= "2010" and 2 <= d["num_authors"] <= 5 for d in data.docs])
+    condition = {"must": [{"key": "created", "range": {"gte": "2010-01-01"}},
+                          {"key": "num_authors", "range": {"gte": 2, "lte": 5}}]}
+    for kind in ("dense", "sparse", "multi"):
+        exact = exact_scores(data, kind)
+        exact = np.where(passes[:exact.shape[1]], exact, -np.inf)
+        query = getattr(data, f"{kind}_query")
+        for q in range(0, len(data.queries), 4):
+            best = np.argsort(-exact[q], kind="stable")[:K]
+            best = best[np.isfinite(exact[q][best])]
+            check(ask(query(q) | {"limit": K, "filter": condition}), best, exact[q][best], exact[q])
+
+
+def test_payload_comes_back(data, ask):
+    [hit] = ask(data.dense_query(0) | {"limit": 1, "with_payload": True})
+    assert hit["payload"] == data.docs[hit["id"]]
+
+
+def test_hybrid_finds_the_titled_document(data, ask):
+    """Not exactness but sense: fusion is better than a wrong one could be."""
+    found = [data.queries[q]["doc"] in [h["id"] for h in ask(data.hybrid_query(q) | {"limit": 10})]
+             for q in range(len(data.queries))]
+    assert np.mean(found) > 0.97
+    found = [data.queries[q]["doc"] == ask(data.reranked_query(q) | {"limit": 1})[0]["id"]
+             for q in range(len(data.queries))]
+    assert np.mean(found) > 0.9
