@@ -1,5 +1,4 @@
-// Gathers eight query values at a time into two registers; lane = position in the row mod 16. Merge
-// is scalar.
+// Two registers of eight; lane = position in the row mod 16. Merge is scalar.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

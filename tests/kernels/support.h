@@ -50,8 +50,7 @@ class StoredRows {
  public:
   StoredRows(std::size_t n_rows, std::uint32_t dim, DType dtype, std::size_t padding,
              std::size_t offset, std::mt19937& random)
-      : dim_(dim),
-        dtype_(dtype),
+      : dtype_(dtype),
         stride_(dim * bytes_per_value(dtype) + padding),
         size_(offset + (n_rows == 0 ? 0 : (n_rows - 1) * stride_ + dim * bytes_per_value(dtype))),
         memory_(new std::byte[size_]),
@@ -90,7 +89,6 @@ class StoredRows {
     if (dtype_ == DType::kU8) set_u8(i, d, static_cast<std::uint8_t>(random()));
   }
 
-  std::uint32_t dim_;
   DType dtype_;
   std::size_t stride_;
   std::size_t size_;
