@@ -1,3 +1,4 @@
+// See f16c.inc: both vector levels share one body.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -1,3 +1,7 @@
+// Query tokens in lanes, document values broadcast: no sum across lanes is ever needed, and the
+// greatest is one vmaxps. 16 query tokens by 4 document tokens: 8 sums in registers, as many as two
+// products a cycle of latency 4 ask for. Measured on Zen 4 (family 25, model 17), 32 x 100 tokens
+// of 128 dimensions, dot: f32 10-12 us, f16 9.3 us, u8 9.0 us.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -1,7 +1,11 @@
+// Query tokens in lanes, document values broadcast: no sum across lanes is ever needed, and the
+// greatest is one vmaxps. 32 query tokens by 8 document tokens: 16 sums in registers, two query
+// loads and eight broadcasts for 16 products. vfmadd zmm: latency 4 on Zen 4 and Golden Cove, one
+// per cycle on Zen 4, two on Golden Cove. Measured on Zen 4 (family 25, model 17), 32 x 100 tokens
+// of 128 dimensions, dot: f32 12 us, f16 9.2 us, u8 8.7 us, against 90-140 us generic; 409,600
+// products at 16 a cycle are about 8 us.
 #if defined(__x86_64__)
 #include <immintrin.h>
-
-#include <cstring>
 
 #include "kernels/levels.h"
 #include "kernels/target.h"
