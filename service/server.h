@@ -12,6 +12,7 @@
 
 #include "base/metrics.h"
 #include "base/result.h"
+#include "engine/config.h"
 #include "engine/database.h"
 
 namespace quiver::service {
@@ -27,9 +28,9 @@ struct Identity {
 [[nodiscard]] Identity compatible_identity();
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";  ///< address or name to listen on
-  std::uint16_t port = 6333;       ///< 0: any free one, see Server::port
-  std::uint32_t io_threads = 0;    ///< 0: half the cores, at least 1
+  std::string host = "127.0.0.1";             ///< address or name to listen on
+  std::uint16_t port = 6333;                  ///< 0: any free one, see Server::port
+  std::uint32_t io_threads = 0;               ///< 0: half the cores, at least 1
   std::size_t max_body_bytes = 32ULL << 20;   ///< more is 413
   std::uint32_t max_header_bytes = 16 << 10;  ///< request line and headers; more is 431
   std::uint32_t max_connections = 10000;      ///< more are answered 503 and closed
@@ -43,6 +44,7 @@ struct ServerOptions {
   std::string read_only_api_key;  ///< empty: none
   bool cors = false;              ///< answer browsers of any origin
   std::string metrics_prefix;
+  engine::OptimizerConfig optimizer;  ///< of collections that do not say otherwise
   Identity identity;
 };
 

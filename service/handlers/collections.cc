@@ -1,0 +1,206 @@
+// Collections, aliases and payload indexes.
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "service/handlers/common.h"
+#include "service/handlers/handlers.h"
+#include "service/json/decode.h"
+#include "service/json/encode.h"
+
+namespace quiver::service {
+namespace {
+
+using CollectionPtr = std::shared_ptr<engine::Collection>;
+
+Decoded<Answer> list_collections(Exchange& x) {
+  auto out = x.begin_result();
+  out.begin_object();
+  out.key("collections");
+  out.begin_array();
+  for (const auto& name : x.service().database().collection_names()) {
+    out.begin_object();
+    out.member("name", std::string_view(name));
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  x.end_result();
+  return Answer::kReady;
+}
+
+Decoded<Answer> collection_exists(Exchange& x) {
+  const auto& name = x.captures[0];
+  auto out = x.begin_result();
+  out.begin_object();
+  out.member("exists", json::is_collection_name(name) && x.service().database().exists(name));
+  out.end_object();
+  x.end_result();
+  return Answer::kReady;
+}
+
+Decoded<Answer> collection_info(Exchange& x) {
+  return with_collection(x, [](Exchange& exchange, CollectionPtr collection) -> Decoded<Answer> {
+    auto out = exchange.begin_result();
+    json::write_collection_info(out, collection->info());
+    exchange.end_result();
+    return Answer::kReady;
+  });
+}
+
+Decoded<Answer> collection_optimizations(Exchange& x) {
+  return with_collection(x, [](Exchange& exchange, CollectionPtr collection) -> Decoded<Answer> {
+    auto out = exchange.begin_result();
+    json::write_optimizations(out, collection->optimizations());
+    exchange.end_result();
+    return Answer::kReady;
+  });
+}
+
+Decoded<Answer> create_collection(Exchange& x) {
+  QV_TRY(write_params(x));
+  QV_TRY(json::check_collection_name(x.captures[0]));
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    const auto& service = exchange.service();
+    QV_TRY(auto config,
+           json::decode_collection(exchange.request.body, service.options().optimizer));
+    QV_TRY(service.database().create_collection(exchange.captures[0], std::move(config)));
+    return answer_bool(exchange, true);
+  });
+}
+
+Decoded<> check_exists(const Exchange& x) {
+  const auto& name = x.captures[0];
+  if (json::is_collection_name(name) && x.service().database().exists(name)) return {};
+  return fail(Code::kNotFound, fmt::format("Collection `{}` doesn't exist!", name));
+}
+
+Decoded<Answer> patch_collection(Exchange& x) {
+  QV_TRY(write_params(x));
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    QV_TRY(check_exists(exchange));
+    QV_TRY(const auto patch, json::CollectionPatch::decode(exchange.request.body));
+    QV_TRY(exchange.service().database().update_config(
+        exchange.captures[0],
+        [&](engine::CollectionConfig& config) { return patch.apply(config); }));
+    return answer_bool(exchange, true);
+  });
+}
+
+Decoded<Answer> delete_collection(Exchange& x) {
+  QV_TRY(write_params(x));
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    const auto& name = exchange.captures[0];
+    if (!json::is_collection_name(name)) return answer_bool(exchange, false);
+    QV_TRY(const bool existed, exchange.service().database().drop_collection(name));
+    return answer_bool(exchange, existed);
+  });
+}
+
+void write_aliases(Exchange& x, const std::vector<engine::Alias>& aliases) {
+  auto out = x.begin_result();
+  out.begin_object();
+  out.key("aliases");
+  out.begin_array();
+  for (const auto& [alias, collection] : aliases) {
+    out.begin_object();
+    out.member("alias_name", std::string_view(alias));
+    out.member("collection_name", std::string_view(collection));
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  x.end_result();
+}
+
+Decoded<Answer> list_aliases(Exchange& x) {
+  write_aliases(x, x.service().database().aliases());
+  return Answer::kReady;
+}
+
+Decoded<Answer> list_collection_aliases(Exchange& x) {
+  QV_TRY(check_exists(x));
+  auto aliases = x.service().database().aliases();
+  std::erase_if(aliases,
+                [&](const engine::Alias& alias) { return alias.collection != x.captures[0]; });
+  write_aliases(x, aliases);
+  return Answer::kReady;
+}
+
+Decoded<Answer> update_aliases(Exchange& x) {
+  QV_TRY(write_params(x));
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    QV_TRY(const auto actions, json::decode_alias_actions(exchange.request.body));
+    QV_TRY(exchange.service().database().update_aliases(actions));
+    return answer_bool(exchange, true);
+  });
+}
+
+Answer answer_index_change(Exchange& x, bool completed) {
+  x.result_raw(completed ? R"({"operation_id":0,"status":"completed"})"
+                         : R"({"operation_id":0,"status":"acknowledged"})");
+  return Answer::kReady;
+}
+
+/// Builds the index; without `wait` the client has been answered already.
+void create_index_later(Exchange& x, const CollectionPtr& collection, payload::FieldIndex index) {
+  x.service().blocking().post(Priority::kHigh, [collection, index = std::move(index)] {
+    if (auto done = collection->create_index(index); !done) {
+      log_error("creating the payload index on `{}`: {}", index.key, done.error().to_string());
+    }
+  });
+}
+
+Decoded<Answer> create_index(Exchange& x) {
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    QV_TRY(const WriteParams params, write_params(exchange));
+    QV_TRY(auto collection, collection_of(exchange));
+    QV_TRY(auto index, json::decode_index(exchange.request.body));
+    if (!params.wait) {
+      create_index_later(exchange, collection, std::move(index));
+      return answer_index_change(exchange, false);
+    }
+    QV_TRY(collection->create_index(index));
+    return answer_index_change(exchange, true);
+  });
+}
+
+Decoded<Answer> drop_index(Exchange& x) {
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    QV_TRY(const WriteParams params, write_params(exchange));
+    QV_TRY(auto collection, collection_of(exchange));
+    QV_TRY(collection->drop_index(exchange.captures[1]));
+    return answer_index_change(exchange, params.wait);
+  });
+}
+
+}  // namespace
+
+void add_collection_routes(Routes& routes) {
+  const auto add = [&](Method method, std::string_view pattern, Access access, Handler handler) {
+    routes.push_back({method, pattern, access, handler});
+  };
+  add(Method::kGet, "/collections", Access::kRead, list_collections);
+  add(Method::kGet, "/collections/{name}", Access::kRead, collection_info);
+  add(Method::kPut, "/collections/{name}", Access::kWrite, create_collection);
+  add(Method::kPatch, "/collections/{name}", Access::kWrite, patch_collection);
+  add(Method::kDelete, "/collections/{name}", Access::kWrite, delete_collection);
+  add(Method::kGet, "/collections/{name}/exists", Access::kRead, collection_exists);
+  add(Method::kGet, "/collections/{name}/optimizations", Access::kRead, collection_optimizations);
+}
+
+void add_alias_routes(Routes& routes) {
+  routes.insert(
+      routes.end(),
+      {{Method::kPost, "/collections/aliases", Access::kWrite, update_aliases},
+       {Method::kGet, "/aliases", Access::kRead, list_aliases},
+       {Method::kGet, "/collections/{name}/aliases", Access::kRead, list_collection_aliases}});
+}
+
+void add_index_routes(Routes& routes) {
+  routes.insert(
+      routes.end(),
+      {{Method::kPut, "/collections/{name}/index", Access::kWrite, create_index},
+       {Method::kDelete, "/collections/{name}/index/{field}", Access::kWrite, drop_index}});
+}
+
+}  // namespace quiver::service

@@ -1,0 +1,23 @@
+// The endpoints. Each file of this folder declares its own.
+#pragma once
+
+#include <vector>
+
+#include "service/http/router.h"
+
+namespace quiver::service {
+
+using Routes = std::vector<RouteDeclaration>;
+
+void add_service_routes(Routes& routes);
+void add_collection_routes(Routes& routes);
+void add_alias_routes(Routes& routes);
+void add_index_routes(Routes& routes);
+void add_update_routes(Routes& routes);
+void add_read_routes(Routes& routes);
+void add_query_routes(Routes& routes);
+
+/// All of them, the busiest first.
+[[nodiscard]] Routes all_routes();
+
+}  // namespace quiver::service

@@ -1,0 +1,135 @@
+// Searches. What is small is answered on the thread that read it: a hop to another one would cost
+// more than the search.
+#include <algorithm>
+
+#include "service/handlers/common.h"
+#include "service/handlers/handlers.h"
+#include "service/json/decode.h"
+#include "service/json/encode.h"
+
+namespace quiver::service {
+namespace {
+
+using engine::Collection;
+using engine::Query;
+using CollectionPtr = std::shared_ptr<Collection>;
+using Queries = std::vector<Query>;
+
+bool has_lookup(const Query& query) {
+  return query.lookup_from || std::any_of(query.prefetch.begin(), query.prefetch.end(), has_lookup);
+}
+
+/// {"points": […]} or […]: the newer and the older endpoint differ in the envelope.
+enum class Shape : std::uint8_t { kObject, kArray };
+
+void write_points(json::Writer& out, const std::vector<engine::Record>& records, Shape shape) {
+  if (shape == Shape::kArray) return json::write_scored_points(out, records);
+  out.begin_object();
+  out.key("points");
+  json::write_scored_points(out, records);
+  out.end_object();
+}
+
+Decoded<Answer> answer_query(Exchange& x, const Collection& collection, const Query& query,
+                             const Cancel& cancel, Shape shape) {
+  QV_TRY(const auto records, collection.query(query, cancel));
+  auto out = x.begin_result();
+  write_points(out, records, shape);
+  x.end_result();
+  return Answer::kReady;
+}
+
+Decoded<Answer> answer_batch(Exchange& x, const Collection& collection, const Queries& queries,
+                             const Cancel& cancel, Shape shape) {
+  std::vector<std::vector<engine::Record>> answers;
+  answers.reserve(queries.size());
+  for (const auto& query : queries) {
+    QV_TRY(auto records, collection.query(query, cancel));
+    answers.push_back(std::move(records));
+  }
+  auto out = x.begin_result();
+  out.begin_array();
+  for (const auto& records : answers) write_points(out, records, shape);
+  out.end_array();
+  x.end_result();
+  return Answer::kReady;
+}
+
+/// On the compute executor, stoppable by the server.
+template <class Work>
+Answer compute(Exchange& x, Deadline deadline, Work work) {
+  auto cancel = std::make_shared<const Cancel>(deadline);
+  x.set_cancel(cancel);
+  return x.run_on(x.service().database().compute(),
+                  [work = std::move(work), cancel](Exchange& exchange) -> Decoded<Answer> {
+                    return work(exchange, *cancel);
+                  });
+}
+
+Decoded<> resolve_lookups(Exchange& x, Query& query) {
+  if (!has_lookup(query)) return {};
+  QV_TRY(x.service().database().resolve_lookups(query));
+  return {};
+}
+
+using DecodeQuery = Decoded<Query> (*)(std::string&);
+using DecodeQueries = Decoded<Queries> (*)(std::string&);
+
+template <DecodeQuery decode, Shape shape>
+Decoded<Answer> run_query(Exchange& x, CollectionPtr collection) {
+  QV_TRY(const Deadline deadline, read_deadline(x));
+  QV_TRY(auto query, decode(x.request.body));
+  QV_TRY(resolve_lookups(x, query));
+  if (collection->is_small(query)) {
+    return answer_query(x, *collection, query, Cancel(deadline), shape);
+  }
+  return compute(x, deadline,
+                 [collection = std::move(collection), query = std::move(query)](
+                     Exchange& exchange, const Cancel& cancel) {
+                   return answer_query(exchange, *collection, query, cancel, shape);
+                 });
+}
+
+template <DecodeQueries decode, Shape shape>
+Decoded<Answer> run_batch(Exchange& x, CollectionPtr collection) {
+  QV_TRY(const Deadline deadline, read_deadline(x));
+  QV_TRY(auto queries, decode(x.request.body));
+  for (auto& query : queries) QV_TRY(resolve_lookups(x, query));
+  return compute(x, deadline,
+                 [collection = std::move(collection), queries = std::move(queries)](
+                     Exchange& exchange, const Cancel& cancel) {
+                   return answer_batch(exchange, *collection, queries, cancel, shape);
+                 });
+}
+
+/// Finds the collection; a large body is decoded on the compute executor.
+template <Decoded<Answer> (*run)(Exchange&, CollectionPtr)>
+Decoded<Answer> search(Exchange& x) {
+  return with_collection(x, [](Exchange& outer, CollectionPtr collection) -> Decoded<Answer> {
+    if (!is_large_body(outer)) return run(outer, std::move(collection));
+    return outer.run_on(outer.service().database().compute(),
+                        [collection = std::move(collection)](Exchange& exchange) {
+                          return run(exchange, collection);
+                        });
+  });
+}
+
+}  // namespace
+
+void add_query_routes(Routes& routes) {
+  using json::decode_query;
+  using json::decode_query_batch;
+  using json::decode_search;
+  using json::decode_search_batch;
+  routes.insert(routes.end(),
+                {{Method::kPost, "/collections/{name}/points/query", Access::kRead,
+                  search<run_query<decode_query, Shape::kObject>>},
+                 {Method::kPost, "/collections/{name}/points/query/batch", Access::kRead,
+                  search<run_batch<decode_query_batch, Shape::kObject>>},
+                 {Method::kPost, "/collections/{name}/points/search", Access::kRead,
+                  search<run_query<decode_search, Shape::kArray>>},
+                 {Method::kPost, "/collections/{name}/points/search/batch", Access::kRead,
+                  search<run_batch<decode_search_batch, Shape::kArray>>}});
+}
+
+}  // namespace quiver::service

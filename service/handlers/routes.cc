@@ -1,0 +1,17 @@
+#include "service/handlers/handlers.h"
+
+namespace quiver::service {
+
+Routes all_routes() {
+  Routes routes;
+  add_query_routes(routes);
+  add_update_routes(routes);
+  add_read_routes(routes);
+  add_collection_routes(routes);
+  add_alias_routes(routes);
+  add_index_routes(routes);
+  add_service_routes(routes);
+  return routes;
+}
+
+}  // namespace quiver::service

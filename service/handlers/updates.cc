@@ -1,0 +1,100 @@
+// Everything that changes points.
+#include "service/handlers/common.h"
+#include "service/handlers/handlers.h"
+#include "service/json/decode.h"
+#include "service/json/encode.h"
+
+namespace quiver::service {
+namespace {
+
+using engine::Operation;
+using engine::UpdateResult;
+using CollectionPtr = std::shared_ptr<engine::Collection>;
+
+/// One result for one operation, or a list of them.
+enum class Shape : std::uint8_t { kOne, kList };
+
+void write_results(Exchange& x, const std::vector<UpdateResult>& results, Shape shape) {
+  auto out = x.begin_result();
+  if (shape == Shape::kOne) {
+    json::write_update_result(out, results.empty() ? UpdateResult() : results.front());
+  } else {
+    out.begin_array();
+    for (const auto& result : results) json::write_update_result(out, result);
+    out.end_array();
+  }
+  x.end_result();
+}
+
+/// Queues the operations; the answer is written by the thread that applied them.
+Decoded<Answer> start_update(Exchange& x, engine::Collection& collection,
+                             std::vector<Operation> operations, Shape shape) {
+  QV_TRY(const WriteParams params, write_params(x));
+  const auto ack = params.wait ? engine::Ack::kVisible : engine::Ack::kDurable;
+  x.defer();
+  auto done = [&x, shape](Result<std::vector<UpdateResult>> results) {
+    if (results) {
+      write_results(x, *results, shape);
+    } else {
+      x.error(results.error());
+    }
+    x.finish();
+  };
+  QV_TRY(collection.update(std::move(operations), ack, std::move(done)));
+  return Answer::kLater;
+}
+
+template <Decoded<Operation> (*decode)(std::string&)>
+Decoded<Answer> run_one(Exchange& x, CollectionPtr collection) {
+  QV_TRY(auto operation, decode(x.request.body));
+  std::vector<Operation> operations;
+  operations.push_back(std::move(operation));
+  return start_update(x, *collection, std::move(operations), Shape::kOne);
+}
+
+Decoded<Answer> run_list(Exchange& x, CollectionPtr collection) {
+  QV_TRY(auto operations, json::decode_operations(x.request.body));
+  if (operations.empty()) {
+    x.result_raw("[]");
+    return Answer::kReady;
+  }
+  return start_update(x, *collection, std::move(operations), Shape::kList);
+}
+
+/// Finds the collection; a large body is decoded on the compute executor.
+template <Decoded<Answer> (*run)(Exchange&, CollectionPtr)>
+Decoded<Answer> update(Exchange& x) {
+  return with_collection(x, [](Exchange& outer, CollectionPtr collection) -> Decoded<Answer> {
+    if (!is_large_body(outer)) return run(outer, std::move(collection));
+    return outer.run_on(outer.service().database().compute(),
+                        [collection = std::move(collection)](Exchange& exchange) {
+                          return run(exchange, collection);
+                        });
+  });
+}
+
+}  // namespace
+
+void add_update_routes(Routes& routes) {
+  const auto add = [&](Method method, std::string_view pattern, Handler handler) {
+    routes.push_back({method, pattern, Access::kWrite, handler});
+  };
+  add(Method::kPut, "/collections/{name}/points", update<run_one<json::decode_upsert>>);
+  add(Method::kPost, "/collections/{name}/points/delete",
+      update<run_one<json::decode_delete_points>>);
+  add(Method::kPost, "/collections/{name}/points/payload",
+      update<run_one<json::decode_set_payload>>);
+  add(Method::kPut, "/collections/{name}/points/payload",
+      update<run_one<json::decode_overwrite_payload>>);
+  add(Method::kPost, "/collections/{name}/points/payload/delete",
+      update<run_one<json::decode_delete_payload>>);
+  add(Method::kPost, "/collections/{name}/points/payload/clear",
+      update<run_one<json::decode_clear_payload>>);
+  add(Method::kPut, "/collections/{name}/points/vectors",
+      update<run_one<json::decode_update_vectors>>);
+  add(Method::kPost, "/collections/{name}/points/vectors/delete",
+      update<run_one<json::decode_delete_vectors>>);
+  add(Method::kPost, "/collections/{name}/points/batch", update<run_list>);
+}
+
+}  // namespace quiver::service

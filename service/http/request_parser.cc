@@ -1,0 +1,95 @@
+#include "service/http/request_parser.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "service/http/exchange.h"
+
+namespace quiver::service {
+namespace {
+
+namespace http = boost::beast::http;
+
+/// What is set aside at once for a body that says how long it is; the rest as it arrives.
+constexpr std::uint64_t kMaxReservedBytes = 4 << 20;
+/// The JSON parser reads ahead of the end.
+constexpr std::uint64_t kPaddingBytes = 64;
+
+Method to_method(http::verb verb) {
+  switch (verb) {
+    case http::verb::get:
+      return Method::kGet;
+    case http::verb::post:
+      return Method::kPost;
+    case http::verb::put:
+      return Method::kPut;
+    case http::verb::patch:
+      return Method::kPatch;
+    case http::verb::delete_:
+      return Method::kDelete;
+    case http::verb::head:
+      return Method::kHead;
+    case http::verb::options:
+      return Method::kOptions;
+    default:
+      return Method::kOther;
+  }
+}
+
+bool equals_ignoring_case(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+}
+
+}  // namespace
+
+RequestParser::RequestParser(Request& request, std::uint32_t max_header_bytes,
+                             std::size_t max_body_bytes)
+    : request_(request) {
+  header_limit(max_header_bytes);
+  body_limit(max_body_bytes);
+  eager(true);
+}
+
+void RequestParser::on_request_impl(http::verb method, StringView, StringView target, int version,
+                                    ErrorCode&) {
+  request_.method = to_method(method);
+  request_.target.assign(target.data(), target.size());
+  request_.is_http_1_0 = version < 11;
+}
+
+void RequestParser::on_field_impl(http::field name, StringView name_text, StringView value,
+                                  ErrorCode&) {
+  if (name == http::field::authorization) {
+    request_.authorization.assign(value.data(), value.size());
+    request_.has_authorization = true;
+  } else if (name == http::field::expect) {
+    request_.expects_continue = equals_ignoring_case({value.data(), value.size()}, "100-continue");
+  } else if (name == http::field::content_encoding) {
+    request_.content_encoding.assign(value.data(), value.size());
+  } else if (name == http::field::unknown &&
+             equals_ignoring_case({name_text.data(), name_text.size()}, "api-key")) {
+    request_.api_key.assign(value.data(), value.size());
+    request_.has_api_key = true;
+  }
+}
+
+void RequestParser::on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode&) {
+  declared_length_ = length.value_or(0);
+  request_.body.reserve(std::min(declared_length_, kMaxReservedBytes) + kPaddingBytes);
+}
+
+std::size_t RequestParser::on_body_impl(StringView body, ErrorCode&) {
+  request_.body.append(body.data(), body.size());
+  return body.size();
+}
+
+std::size_t RequestParser::on_chunk_body_impl(std::uint64_t, StringView body, ErrorCode&) {
+  request_.body.append(body.data(), body.size());
+  return body.size();
+}
+
+void RequestParser::on_finish_impl(ErrorCode&) { request_.keep_alive = keep_alive(); }
+
+}  // namespace quiver::service

@@ -1,0 +1,135 @@
+#include "service/http/service.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "service/handlers/handlers.h"
+
+namespace quiver::service {
+namespace {
+
+constexpr std::size_t kBlockingThreads = 2;
+constexpr std::size_t kMaxRememberedNames = 4096;
+
+/// Takes the same time wherever the texts differ.
+bool equal_constant_time(std::string_view given, std::string_view expected) {
+  unsigned difference = given.size() == expected.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const char other = expected.empty() ? '\0' : expected[i % expected.size()];
+    difference |= static_cast<unsigned char>(given[i] ^ other);
+  }
+  return difference == 0;
+}
+
+bool is_key(std::string_view given, std::string_view key) {
+  return !key.empty() && equal_constant_time(given, key);
+}
+
+constexpr std::string_view kBearer = "Bearer ";
+
+std::optional<std::string_view> key_of(const Request& request) {
+  if (request.has_api_key) return request.api_key;
+  const std::string_view authorization = request.authorization;
+  if (!request.has_authorization || !authorization.starts_with(kBearer)) return std::nullopt;
+  return authorization.substr(kBearer.size());
+}
+
+}  // namespace
+
+Service::Service(ServerOptions options, engine::Database& database, MetricsRegistry& metrics)
+    : options_(std::move(options)),
+      database_(database),
+      metrics_(metrics),
+      router_(all_routes(), metrics, options_.metrics_prefix),
+      blocking_(kBlockingThreads, "http-blocking") {
+  metrics
+      .gauge(options_.metrics_prefix + "app_info", "Name and version of the server",
+             {{"name", options_.identity.title}, {"version", options_.identity.version}})
+      .set(1);
+}
+
+void Service::handle(Exchange& exchange) {
+  auto work = [this](Exchange& x) { return dispatch(x); };
+  exchange.run(work);
+}
+
+Decoded<Answer> Service::dispatch(Exchange& exchange) {
+  const auto target = split_target(exchange.request.target);
+  if (!target) return bad_request("the request target is not a path");
+  exchange.target = *target;
+  const auto match = router_.find(exchange.request.method, *target);
+  exchange.route = match.route;
+  if (exchange.request.method == Method::kOptions && !match.allowed.empty()) {
+    return answer_options(exchange, match.allowed);
+  }
+  const bool known = match.route != nullptr;
+  if (!authorize(exchange, known ? match.route->declaration().access : Access::kRead)) {
+    return Answer::kReady;
+  }
+  if (!known) return answer_unknown(exchange, match.allowed);
+  QV_TRY(check_body(exchange.request));
+  if (!match.route->capture(*target, exchange.captures)) {
+    return fail(ApiError(400, "Deserialize error in path parameters: not percent-encoded UTF-8"));
+  }
+  return match.route->declaration().handler(exchange);
+}
+
+Decoded<> Service::check_body(const Request& request) const {
+  if (request.content_encoding.empty() || request.content_encoding == "identity") return {};
+  return fail(ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported",
+                                        request.content_encoding)));
+}
+
+Decoded<Answer> Service::answer_unknown(Exchange& exchange, std::string_view allowed) const {
+  const auto method = to_string(exchange.request.method);
+  const auto& target = exchange.request.target;
+  if (allowed.empty()) {
+    return fail(
+        ApiError(404, fmt::format("Not found: there is no endpoint {} {}", method, target)));
+  }
+  exchange.response.allow = allowed;
+  return fail(ApiError(
+      405, fmt::format("Method not allowed: {} {}, the endpoint has {}", method, target, allowed)));
+}
+
+Decoded<Answer> Service::answer_options(Exchange& exchange, std::string_view allowed) const {
+  exchange.response.status = 204;
+  exchange.response.allow = allowed;
+  return Answer::kReady;
+}
+
+bool Service::is_open(const std::string& name) {
+  MutexLock lock(open_mutex_);
+  const auto found = open_.find(name);
+  return found != open_.end() && !found->second.expired();
+}
+
+void Service::remember_open(const std::string& name,
+                            const std::shared_ptr<engine::Collection>& collection) {
+  MutexLock lock(open_mutex_);
+  const auto found = open_.find(name);
+  if (found != open_.end() && found->second.lock() == collection) return;
+  if (open_.size() >= kMaxRememberedNames) open_.clear();
+  open_[name] = collection;
+}
+
+bool Service::authorize(Exchange& exchange, Access access) const {
+  if (access == Access::kOpen) return true;
+  if (options_.api_key.empty() && options_.read_only_api_key.empty()) return true;
+  const auto key = key_of(exchange.request);
+  if (!key) {
+    exchange.text(401, "Must provide an API key or an Authorization bearer token");
+    return false;
+  }
+  if (is_key(*key, options_.api_key)) return true;
+  if (!is_key(*key, options_.read_only_api_key)) {
+    exchange.text(401, "Invalid API key or JWT");
+    return false;
+  }
+  if (access == Access::kRead) return true;
+  exchange.error(ApiError(403, "Forbidden: the read-only API key does not allow this request"));
+  return false;
+}
+
+}  // namespace quiver::service

@@ -1,0 +1,56 @@
+// What all connections share: options, routes, the database, who may do what.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/executor.h"
+#include "base/mutex.h"
+#include "engine/database.h"
+#include "service/http/router.h"
+#include "service/server.h"
+
+namespace quiver::service {
+
+/// Thread-safe.
+class Service {
+ public:
+  Service(ServerOptions options, engine::Database& database, MetricsRegistry& metrics);
+
+  /// Finds the handler for the request and calls it. Never throws. Afterwards the exchange holds
+  /// the answer, or is deferred.
+  void handle(Exchange& exchange);
+
+  [[nodiscard]] const ServerOptions& options() const { return options_; }
+  [[nodiscard]] engine::Database& database() const { return database_; }
+  [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
+  /// For calls that may take long without computing much: the catalog, building payload indexes.
+  [[nodiscard]] Executor& blocking() { return blocking_; }
+
+  /// True if the collection was found under this name before and is still open: looking it up again
+  /// will not block.
+  [[nodiscard]] bool is_open(const std::string& name) QV_EXCLUDES(open_mutex_);
+  void remember_open(const std::string& name, const std::shared_ptr<engine::Collection>& collection)
+      QV_EXCLUDES(open_mutex_);
+
+ private:
+  Decoded<Answer> dispatch(Exchange& exchange);
+  Decoded<Answer> answer_unknown(Exchange& exchange, std::string_view allowed) const;
+  Decoded<Answer> answer_options(Exchange& exchange, std::string_view allowed) const;
+  /// False, with the answer written, if the request may not pass.
+  bool authorize(Exchange& exchange, Access access) const;
+  Decoded<> check_body(const Request& request) const;
+
+  const ServerOptions options_;
+  engine::Database& database_;
+  MetricsRegistry& metrics_;
+  const Router router_;
+  Mutex open_mutex_;
+  std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
+      QV_GUARDED_BY(open_mutex_);
+  Executor blocking_;
+};
+
+}  // namespace quiver::service

@@ -1,0 +1,115 @@
+#include "service/http/uri.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace quiver::service {
+namespace {
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// Bytes that follow a lead byte; -1 if it cannot lead.
+int n_continuation_bytes(unsigned char lead) {
+  if (lead < 0x80) return 0;
+  if (lead >= 0xC2 && lead <= 0xDF) return 1;
+  if (lead >= 0xE0 && lead <= 0xEF) return 2;
+  if (lead >= 0xF0 && lead <= 0xF4) return 3;
+  return -1;
+}
+
+/// Overlong forms, surrogates and what lies beyond U+10FFFF, told by the second byte.
+bool is_bad_second(unsigned char lead, unsigned char second) {
+  return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+         (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const int n = n_continuation_bytes(lead);
+    if (n < 0 || text.size() - i <= static_cast<std::size_t>(n)) return false;
+    for (int k = 1; k <= n; ++k) {
+      const auto byte = static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]);
+      if ((byte & 0xC0) != 0x80 || (k == 1 && is_bad_second(lead, byte))) return false;
+    }
+    i += static_cast<std::size_t>(n) + 1;
+  }
+  return true;
+}
+
+/// "http://host:port/path" → "/path".
+std::string_view without_authority(std::string_view target) {
+  const auto scheme = target.find("://");
+  if (target.starts_with('/') || scheme == std::string_view::npos) return target;
+  const auto path = target.find('/', scheme + 3);
+  return path == std::string_view::npos ? std::string_view("/") : target.substr(path);
+}
+
+void split_path(std::string_view path, Target& out) {
+  path.remove_prefix(1);
+  if (path.ends_with('/')) path.remove_suffix(1);
+  while (!path.empty()) {
+    if (out.n_segments == Target::kMaxSegments) {
+      out.too_long = true;
+      return;
+    }
+    const auto slash = path.find('/');
+    out.segments[out.n_segments++] = path.substr(0, slash);
+    if (slash == std::string_view::npos) return;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace
+
+std::optional<Target> split_target(std::string_view target) {
+  target = without_authority(target.substr(0, target.find('#')));
+  if (!target.starts_with('/')) return std::nullopt;
+  Target out;
+  const auto question = target.find('?');
+  if (question != std::string_view::npos) out.query = target.substr(question + 1);
+  split_path(target.substr(0, question), out);
+  return out;
+}
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (text.size() - i < 3) return std::nullopt;
+    const int high = hex_value(text[i + 1]);
+    const int low = hex_value(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  if (!is_utf8(out)) return std::nullopt;
+  return out;
+}
+
+std::optional<std::string> query_parameter(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const auto ampersand = query.find('&');
+    const auto pair = query.substr(0, ampersand);
+    query = ampersand == std::string_view::npos ? std::string_view() : query.substr(ampersand + 1);
+    const auto equals = pair.find('=');
+    if (pair.substr(0, equals) != name) continue;
+    if (equals == std::string_view::npos) return std::string();
+    std::string value(pair.substr(equals + 1));
+    std::replace(value.begin(), value.end(), '+', ' ');
+    auto decoded = percent_decode(value);
+    return decoded ? std::move(*decoded) : value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace quiver::service

@@ -1,0 +1,64 @@
+// JSON bodies to requests of the engine. Every function parses `body` whole; errors are ready to be
+// answered: 400 for what is malformed or of the wrong type, 422 for values out of their range.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/database.h"
+#include "engine/operation.h"
+#include "engine/query.h"
+#include "service/json/error.h"
+
+namespace quiver::service::json {
+
+// Reads.
+[[nodiscard]] Decoded<engine::Query> decode_query(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_query_batch(std::string& body);
+/// The older form: `vector` instead of `query`.
+[[nodiscard]] Decoded<engine::Query> decode_search(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_search_batch(std::string& body);
+[[nodiscard]] Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body);
+[[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
+/// The filter of a count.
+[[nodiscard]] Decoded<std::optional<payload::Filter>> decode_count(std::string& body);
+
+// Changes of points.
+[[nodiscard]] Decoded<engine::Operation> decode_upsert(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_delete_points(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_set_payload(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_overwrite_payload(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_delete_payload(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_clear_payload(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_update_vectors(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_delete_vectors(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Operation>> decode_operations(std::string& body);
+
+// Collections.
+/// `defaults` for what the body does not say.
+[[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(
+    std::string& body, const engine::OptimizerConfig& defaults);
+/// A change of a configuration, checked already as far as it can be without one.
+class CollectionPatch {
+ public:
+  [[nodiscard]] static Decoded<CollectionPatch> decode(std::string& body);
+  /// kInvalidArgument if it names a field that `config` lacks.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  std::string json_;  ///< known members only
+};
+[[nodiscard]] Decoded<payload::FieldIndex> decode_index(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::AliasAction>> decode_alias_actions(std::string& body);
+
+/// An id in a path: a number, else a UUID. 400 "Can not recognize \"x\" as point id".
+[[nodiscard]] Decoded<PointId> parse_path_id(std::string_view text);
+/// 422 unless `name` may be a collection's.
+[[nodiscard]] Decoded<> check_collection_name(std::string_view name);
+/// False for names that no collection can have.
+[[nodiscard]] bool is_collection_name(std::string_view name);
+
+}  // namespace quiver::service::json

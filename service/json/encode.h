@@ -1,0 +1,26 @@
+// Answers of the engine as JSON.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/collection.h"
+#include "engine/query.h"
+#include "service/json/writer.h"
+
+namespace quiver::service::json {
+
+void write_id(Writer& out, const PointId& id);
+/// {id, version, score, payload?, vector?, order_value?}
+void write_scored_points(Writer& out, std::span<const engine::Record> records);
+/// {id, payload?, vector?, order_value?}
+void write_record(Writer& out, const engine::Record& record);
+void write_records(Writer& out, std::span<const engine::Record> records);
+void write_update_result(Writer& out, const engine::UpdateResult& result);
+void write_optimizations(Writer& out, const engine::OptimizationReport& report);
+/// Configuration as given, with the defaults of what was not. Never fails: a stored configuration
+/// that cannot be read shows as an empty one.
+void write_collection_info(Writer& out, const engine::CollectionInfo& info);
+
+}  // namespace quiver::service::json

@@ -1,0 +1,175 @@
+// Collection info: the creator's configuration, completed by defaults.
+#include "service/json/element.h"
+#include "service/json/encode.h"
+
+namespace quiver::service::json {
+namespace {
+
+using engine::CollectionInfo;
+
+struct Default {
+  std::string_view name;
+  std::string_view json;
+};
+constexpr Default kHnsw[] = {{"m", "16"},
+                             {"ef_construct", "100"},
+                             {"full_scan_threshold", "10000"},
+                             {"max_indexing_threads", "0"},
+                             {"on_disk", "false"}};
+constexpr Default kOptimizer[] = {
+    {"deleted_threshold", "0.2"},    {"vacuum_min_vector_number", "1000"},
+    {"default_segment_number", "0"}, {"max_segment_size", "null"},
+    {"memmap_threshold", "null"},    {"indexing_threshold", "10000"},
+    {"flush_interval_sec", "5"},     {"max_optimization_threads", "null"}};
+constexpr Default kWal[] = {
+    {"wal_capacity_mb", "32"}, {"wal_segments_ahead", "0"}, {"wal_retain_closed", "1"}};
+
+void write_element(Writer& out, Element element) { out.raw(to_json(element)); }
+
+void write_member(Writer& out, Object object, std::string_view name, std::string_view otherwise) {
+  out.key(name);
+  if (const auto value = find(object, name)) {
+    write_element(out, *value);
+  } else {
+    out.raw(otherwise);
+  }
+}
+
+void write_if_given(Writer& out, Object object, std::string_view name) {
+  const auto value = find(object, name);
+  if (!value) return;
+  out.key(name);
+  write_element(out, *value);
+}
+
+bool is_default(std::span<const Default> defaults, std::string_view name) {
+  for (const auto& entry : defaults) {
+    if (entry.name == name) return true;
+  }
+  return false;
+}
+
+/// The given object over the defaults; members without a default only if given.
+void write_completed(Writer& out, std::optional<Element> given, std::span<const Default> defaults) {
+  Object object;
+  const bool has = given && given->get(object) == simdjson::SUCCESS;
+  out.begin_object();
+  for (const auto& [name, json] : defaults) {
+    const auto value = has ? find(object, name) : std::nullopt;
+    out.key(name);
+    if (value) {
+      write_element(out, *value);
+    } else {
+      out.raw(json);
+    }
+  }
+  if (has) {
+    for (const auto [name, value] : object) {
+      if (is_default(defaults, name)) continue;
+      out.escaped_key(name);
+      write_element(out, value);
+    }
+  }
+  out.end_object();
+}
+
+void write_params(Writer& out, Object wire, const engine::CollectionConfig& config) {
+  out.begin_object();
+  write_member(out, wire, "vectors", "{}");
+  out.member("shard_number", std::uint64_t{config.shard_number});
+  write_if_given(out, wire, "sharding_method");
+  write_member(out, wire, "replication_factor", "1");
+  write_member(out, wire, "write_consistency_factor", "1");
+  write_if_given(out, wire, "read_fan_out_factor");
+  write_if_given(out, wire, "read_fan_out_delay_ms");
+  write_member(out, wire, "on_disk_payload", "true");
+  write_if_given(out, wire, "sparse_vectors");
+  out.end_object();
+}
+
+void write_config(Writer& out, Object wire, const engine::CollectionConfig& config) {
+  out.begin_object();
+  out.key("params");
+  write_params(out, wire, config);
+  out.key("hnsw_config");
+  write_completed(out, find(wire, "hnsw_config"), kHnsw);
+  out.key("optimizer_config");
+  write_completed(out, find(wire, "optimizers_config"), kOptimizer);
+  out.key("wal_config");
+  write_completed(out, find(wire, "wal_config"), kWal);
+  write_member(out, wire, "quantization_config", "null");
+  write_if_given(out, wire, "strict_mode_config");
+  write_if_given(out, wire, "metadata");
+  out.end_object();
+}
+
+std::string_view kind_name(payload::IndexKind kind) {
+  constexpr std::string_view kNames[] = {"keyword", "integer",  "float", "bool",
+                                         "geo",     "datetime", "uuid",  "text"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+void write_indexes(Writer& out, std::span<const engine::IndexInfo> indexes) {
+  out.begin_object();
+  for (const auto& [index, n_points] : indexes) {
+    out.escaped_key(index.key);
+    out.begin_object();
+    out.member("data_type", kind_name(index.kind));
+    if (index.wire_json.starts_with('{')) {
+      out.key("params");
+      out.raw(index.wire_json);
+    }
+    out.member("points", n_points);
+    out.end_object();
+  }
+  out.end_object();
+}
+
+std::string_view health_name(engine::Health health) {
+  switch (health) {
+    case engine::Health::kGreen:
+      return "green";
+    case engine::Health::kYellow:
+      return "yellow";
+    case engine::Health::kGrey:
+      return "grey";
+    case engine::Health::kRed:
+      break;
+  }
+  return "red";
+}
+
+void write_optimizer_status(Writer& out, const std::string& error) {
+  out.key("optimizer_status");
+  if (error.empty()) return out.string("ok");
+  out.begin_object();
+  out.member("error", std::string_view(error));
+  out.end_object();
+}
+
+}  // namespace
+
+void write_collection_info(Writer& out, const CollectionInfo& info) {
+  simdjson::dom::parser parser;
+  Object wire;
+  const std::string empty = "{}";
+  const bool readable = parser.parse(info.config.wire_json).get(wire) == simdjson::SUCCESS;
+  if (!readable && parser.parse(empty).get(wire) != simdjson::SUCCESS) return out.null();
+  out.begin_object();
+  out.member("status", health_name(info.health));
+  write_optimizer_status(out, info.optimizer_error);
+  out.member("indexed_vectors_count", info.n_indexed_vectors);
+  out.member("points_count", info.n_points);
+  out.member("segments_count", info.n_segments);
+  out.key("config");
+  write_config(out, wire, info.config);
+  out.key("payload_schema");
+  write_indexes(out, info.indexes);
+  out.key("update_queue");
+  out.begin_object();
+  out.member("length", info.n_queued_updates);
+  out.end_object();
+  out.end_object();
+}
+
+}  // namespace quiver::service::json

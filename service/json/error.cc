@@ -1,0 +1,81 @@
+#include "service/json/error.h"
+
+#include <fmt/format.h>
+
+namespace quiver::service {
+namespace {
+
+struct Mapping {
+  int status;
+  std::string_view prefix;
+};
+
+Mapping mapping(const Error& error) {
+  switch (error.code()) {
+    case Code::kInvalidArgument:
+    case Code::kOutOfRange:
+    case Code::kUnimplemented:
+      return {400, "Wrong input: "};
+    case Code::kFailedPrecondition:
+      return {400, "Bad request: "};
+    case Code::kNotFound:
+      return {404, "Not found: "};
+    case Code::kAlreadyExists:
+      return {409, "Wrong input: "};
+    case Code::kPermissionDenied:
+      return {403, "Forbidden: "};
+    case Code::kDeadlineExceeded:
+    case Code::kCancelled:
+      return {408, "Timeout: "};
+    case Code::kResourceExhausted:
+      if (error.message().find("no space left") != std::string::npos) {
+        return {507, "Insufficient storage: "};
+      }
+      return {429, "Rate limiting exceeded: "};
+    case Code::kUnavailable:
+    case Code::kDataLoss:
+      return {503, "Shard temporarily unavailable: "};
+    default:
+      return {500, "Service internal error: "};
+  }
+}
+
+std::string at(const Path& path, std::string_view text) {
+  const std::string where = path.to_string();
+  return where.empty() ? std::string(text) : fmt::format("{}: {}", where, text);
+}
+
+}  // namespace
+
+ApiError::ApiError(const Error& error) : status(mapping(error).status) {
+  text = fmt::format("{}{}", mapping(error).prefix, error.message());
+}
+
+std::string Path::to_string() const {
+  std::string text = parent_ == nullptr ? std::string() : parent_->to_string();
+  if (index_ != kNone) {
+    text += fmt::format("[{}]", index_);
+  } else if (!name_.empty()) {
+    if (!text.empty()) text += '.';
+    text += name_;
+  }
+  return text;
+}
+
+tl::unexpected<ApiError> format_error(const Path& path, std::string_view text) {
+  return fail(ApiError(400, fmt::format("Format error in JSON body: {}", at(path, text))));
+}
+
+tl::unexpected<ApiError> validation_error(const Path& path, std::string_view text) {
+  return fail(ApiError(422, fmt::format("Validation error in JSON body: [{}]", at(path, text))));
+}
+
+tl::unexpected<ApiError> wrong_input(std::string_view text) {
+  return fail(ApiError(400, fmt::format("Wrong input: {}", text)));
+}
+
+tl::unexpected<ApiError> bad_request(std::string_view text) {
+  return fail(ApiError(400, fmt::format("Bad request: {}", text)));
+}
+
+}  // namespace quiver::service

@@ -1,0 +1,51 @@
+// Which members a configuration object may have, of which types. Checks and copies in one pass:
+// what is echoed to clients holds no name they do not know and no null.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "service/json/element.h"
+
+namespace quiver::service::json {
+
+enum class ValueType : std::uint8_t { kAny, kBool, kUnsigned, kNumber, kString, kObject };
+
+struct Shape;
+
+struct ShapeMember {
+  std::string_view name;
+  ValueType type = ValueType::kAny;
+  const Shape* shape = nullptr;  ///< of kObject; null: any members
+  double min = 0;                ///< of kUnsigned and kNumber, both ends included
+  double max = std::numeric_limits<double>::infinity();
+  std::string_view alias = {};  ///< another spelling, echoed under `name`
+};
+
+struct Shape {
+  std::span<const ShapeMember> members;
+};
+
+extern const Shape kHnswShape;
+extern const Shape kQuantizationShape;
+extern const Shape kOptimizersShape;
+extern const Shape kWalShape;
+extern const Shape kVectorShape;
+extern const Shape kSparseVectorShape;
+/// All of the body of a creation but `vectors` and `sparse_vectors`.
+extern const Shape kCollectionShape;
+/// Members of `params` in a change of a collection.
+extern const Shape kCollectionParamsShape;
+
+/// Appends "name":value for each known member of `object` that is not null, with a leading comma
+/// where `out` does not end in '{'. 400 for a wrong type, 422 out of range.
+[[nodiscard]] Decoded<> append_members(std::string& out, Object object, const Shape& shape,
+                                       const Path& path);
+/// As an object of its own.
+[[nodiscard]] Decoded<> append_shaped(std::string& out, Object object, const Shape& shape,
+                                      const Path& path);
+
+}  // namespace quiver::service::json
