@@ -14,6 +14,9 @@ from pathlib import Path
 from qdrant_client import QdrantClient
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# Settings with which little data makes many segments: sealing, merging and vacuum meet everything else.
+SMALL_SEGMENTS = {"QUIVER__OPTIMIZER__SEAL_ROWS": "40", "QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05",
+                  "QUIVER__OPTIMIZER__MAX_SEGMENTS": "3", "QUIVER__OPTIMIZER__VACUUM_MIN_ROWS": "10"}
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 30
 

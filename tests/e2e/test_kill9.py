@@ -15,12 +15,12 @@ import uuid
 
 import numpy as np
 
+from quiver_server import SMALL_SEGMENTS
+
 SEED = int(os.environ.get("QUIVER_KILL_SEED", "20260101"))
 ROUNDS = int(os.environ.get("QUIVER_KILL_ROUNDS", "5"))
 THREADS, IDS_PER_THREAD, BATCH, DIM = 4, 400, 25, 16
-COLLECTION = {"vectors": {"dense": {"size": DIM, "distance": "Dot"}}, "sparse_vectors": {"sparse": {}},
-              # Small segments, so that the kill also meets sealing and merging.
-              "optimizers_config": {"indexing_threshold": 50, "max_segment_size": 100, "flush_interval_sec": 1}}
+COLLECTION = {"vectors": {"dense": {"size": DIM, "distance": "Dot"}}, "sparse_vectors": {"sparse": {}}}
 GONE = None
 
 
@@ -145,7 +145,7 @@ def answers(server, collection="load", versions=True):
 def fresh_copy(server, found, round):
     """The same points in a new collection, written in another order and in one go."""
     name = f"copy{round}"
-    server.put(f"/collections/{name}", {"vectors": COLLECTION["vectors"], "sparse_vectors": {"sparse": {}}}).result
+    server.put(f"/collections/{name}", COLLECTION).result
     points = list(found.values())
     random.Random(round).shuffle(points)
     for k in range(0, len(points), 500):
@@ -173,7 +173,8 @@ def one_round(server, round, states):
 
 
 def test_kill9_under_load(new_server):
-    server = new_server().start()
+    # The kill meets sealing and merging too.
+    server = new_server(env=SMALL_SEGMENTS | {"QUIVER__OPTIMIZER__SEAL_ROWS": "300"}).start()
     server.put("/collections/load", COLLECTION).result
     server.put("/collections/load/index?wait=true", {"field_name": "group", "field_schema": "integer"}).result
     states = [{} for _ in range(THREADS)]

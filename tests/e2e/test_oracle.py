@@ -12,7 +12,8 @@ import random
 import pytest
 from qdrant_client import QdrantClient, models
 
-from random_data import (DENSE_DIM, INDEXES, ORDER_INDEXES, TAGS, TEXT_DIM, TOKEN_DIM, RandomData)
+from quiver_server import SMALL_SEGMENTS, Server
+from random_data import DENSE_DIM, INDEXES, ORDER_INDEXES, TEXT_DIM, TOKEN_DIM, RandomData
 
 # Where local mode answers other than the API that it imitates. Random data stays away from these; the cases in
 # FILTER_CASES and the tests named here say what is right.
@@ -35,6 +36,15 @@ LOCAL_MODE_DEFECTS = {
     "missing id": "payload and vector operations on ids that do not exist raise KeyError",
     "root fusion threshold": "thresholds of fusions are inclusive",
 }
+
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("oracle") / "data", env=SMALL_SEGMENTS).start()
+    yield server
+    server.stop()
+
 
 SEEDS = [int(s) for s in os.environ.get("QUIVER_ORACLE_SEEDS", "1").split(",")]
 N_POINTS = 240
