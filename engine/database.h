@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/executor.h"
+#include "base/file.h"
 #include "base/result.h"
 #include "engine/collection.h"
+#include "storage/runtime.h"
 
 namespace quiver::engine {
 
@@ -24,6 +26,10 @@ struct DatabaseOptions {
   std::uint64_t max_queued_bytes = 64ULL << 20;     ///< per shard; more is refused
   std::uint32_t max_open_collections = 1024;        ///< idle ones beyond it are closed (LRU)
   OptimizerConfig optimizer;                        ///< defaults for new collections
+  /// Seams for fault tests: the file system below the shard stores, and the directories of
+  /// segments.
+  std::shared_ptr<storage::FileSystemSeam> store_file_system;
+  std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory;
 };
 
 struct Alias {

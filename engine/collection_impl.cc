@@ -1,0 +1,356 @@
+#include "engine/collection_impl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/columns.h"
+#include "engine/ordering.h"
+#include "engine/search.h"
+#include "engine/segment_rows.h"
+
+namespace quiver::engine {
+namespace {
+
+/// A query that reads no more than this is answered where it arrived: a hop to another thread costs
+/// about as much as reading it.
+constexpr std::uint64_t kSmallBytes = 256 * 1024;
+
+/// Waits for the shards of one request and answers once.
+class Join {
+ public:
+  using Done = std::function<void(Result<std::vector<UpdateResult>>)>;
+
+  Join(std::size_t n_shards, std::size_t n_operations, Ack ack, Done done)
+      : n_open_(n_shards), done_(std::move(done)) {
+    results_.resize(n_operations);
+    for (auto& result : results_) result.completed = ack == Ack::kVisible;
+  }
+
+  /// `numbers`: which operations of the request the shard was given.
+  void shard_done(const std::vector<std::size_t>& numbers, const Result<std::vector<Seq>>& seqs)
+      QV_EXCLUDES(mutex_) {
+    {
+      MutexLock lock(mutex_);
+      if (!seqs && !error_) error_ = seqs.error();
+      for (std::size_t i = 0; seqs && i < seqs->size(); ++i) {
+        auto& id = results_[numbers[i]].operation_id;
+        id = std::max(id, (*seqs)[i]);
+      }
+      if (--n_open_ != 0) return;
+    }
+    finish();
+  }
+
+ private:
+  /// Nobody else touches this any more.
+  void finish() QV_NO_THREAD_SAFETY_ANALYSIS {
+    if (error_) {
+      done_(fail(*error_));
+    } else {
+      done_(std::move(results_));
+    }
+  }
+
+  Mutex mutex_;
+  std::size_t n_open_ QV_GUARDED_BY(mutex_);
+  std::optional<Error> error_ QV_GUARDED_BY(mutex_);
+  std::vector<UpdateResult> results_ QV_GUARDED_BY(mutex_);
+  Done done_;
+};
+
+/// What one shard gets of a request.
+struct Part {
+  std::size_t shard = 0;
+  std::vector<std::size_t> numbers;
+  std::vector<PreparedOperation> operations;
+};
+
+std::vector<Part> split(std::vector<PreparedOperation> operations, std::size_t n_shards) {
+  std::vector<Part> parts;
+  for (std::uint32_t shard = 0; shard < n_shards; ++shard) {
+    Part part{shard, {}, {}};
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      auto piece = n_shards == 1
+                       ? std::move(operations[i])
+                       : part_for_shard(operations[i], shard, static_cast<std::uint32_t>(n_shards));
+      if (is_empty(piece)) continue;
+      part.numbers.push_back(i);
+      part.operations.push_back(std::move(piece));
+    }
+    if (!part.operations.empty()) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+/// Blocks until the last of a known number of calls, keeping the first error.
+class Latch {
+ public:
+  explicit Latch(std::size_t n) : n_open_(n) {}
+  void arrive(Result<> result) QV_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    if (!result && result_) result_ = std::move(result);
+    if (--n_open_ == 0) all_.notify_all();
+  }
+  Result<> wait() QV_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    while (n_open_ != 0) all_.wait(mutex_);
+    return result_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar all_;
+  std::size_t n_open_ QV_GUARDED_BY(mutex_);
+  Result<> result_ QV_GUARDED_BY(mutex_);
+};
+
+std::uint64_t n_indexed_points(const Snapshot& snapshot, const payload::FieldIndex& index) {
+  std::uint64_t n = 0;
+  for (const Segment* segment : snapshot.segments()) {
+    const auto column = segment->data->columns.find(index.key);
+    if (column == segment->data->columns.end()) continue;
+    if (segment->n_deleted == 0) {
+      n += column->second.count_rows_with_values();
+      continue;
+    }
+    const auto& offsets = column->second.offsets;
+    for (std::uint32_t row = 0; row < segment->n_rows(); ++row) {
+      if (segment->is_live(row) && offsets[row + 1] > offsets[row]) ++n;
+    }
+  }
+  return n;
+}
+
+Result<PredicatePtr> compile(const std::optional<payload::Filter>& filter,
+                             const CollectionConfig& config) {
+  if (!filter) return PredicatePtr();
+  return payload::compile(*filter, config.indexes);
+}
+
+Result<std::optional<std::vector<std::size_t>>> wanted_fields(const VectorSelector& selector,
+                                                              const CollectionConfig& config) {
+  if (selector.none()) return std::optional<std::vector<std::size_t>>();
+  QV_TRY(auto fields, selected_fields(selector, config.fields));
+  return std::optional(std::move(fields));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
+    const std::string& path, std::shared_ptr<const CollectionConfig> config,
+    const ShardContext& context, Executor& compute, SaveConfig save_config) {
+  std::shared_ptr<CollectionImpl> collection(
+      new CollectionImpl(config, context, compute, std::move(save_config)));
+  for (std::uint32_t i = 0; i < config->shard_number; ++i) {
+    QV_TRY(auto shard, Shard::open(fmt::format("{}/shard-{}", path, i), config, context));
+    collection->shards_.push_back(std::move(shard));
+  }
+  return collection;
+}
+
+Snapshot CollectionImpl::snapshot() const {
+  std::vector<std::shared_ptr<const SegmentSet>> sets;
+  sets.reserve(shards_.size());
+  for (const auto& shard : shards_) sets.push_back(shard->snapshot());
+  return Snapshot(std::move(sets));
+}
+
+CollectionInfo CollectionImpl::info() const {
+  CollectionInfo info;
+  info.config = *config_.load();
+  const Snapshot now = snapshot();
+  bool optimizing = false;
+  for (const auto& shard : shards_) {
+    const ShardStatus status = shard->status();
+    info.n_segments += status.n_segments;
+    info.n_queued_updates += shard->n_queued();
+    optimizing = optimizing || status.optimizing;
+    if (info.optimizer_error.empty()) info.optimizer_error = status.error;
+  }
+  for (const Segment* segment : now.segments()) {
+    info.n_points += segment->n_live();
+    if (!segment->data->sealed) continue;
+    for (const auto& field : segment->data->fields) info.n_indexed_vectors += field.n_present;
+  }
+  for (const auto& index : info.config.indexes) {
+    info.indexes.push_back({index, n_indexed_points(now, index)});
+  }
+  info.health = !info.optimizer_error.empty()              ? Health::kRed
+                : optimizing || info.n_queued_updates != 0 ? Health::kYellow
+                                                           : Health::kGreen;
+  return info;
+}
+
+OptimizationReport CollectionImpl::optimizations() const {
+  OptimizationReport report;
+  const auto config = config_.load();
+  for (const auto& shard : shards_) shard->report(report);
+  for (const Segment* segment : snapshot().segments()) {
+    if (segment->data->sealed) {
+      ++report.n_idle_segments;
+    } else if (segment->data->n_rows >= config->optimizer.seal_rows ||
+               segment->data->data_bytes() >= config->optimizer.seal_bytes) {
+      ++report.n_queued;
+      ++report.n_queued_segments;
+      report.n_queued_points += segment->n_live();
+    }
+  }
+  return report;
+}
+
+Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
+                                std::function<void(Result<std::vector<UpdateResult>>)> done) {
+  const auto config = config_.load();
+  std::vector<PreparedOperation> prepared;
+  prepared.reserve(operations.size());
+  for (const auto& operation : operations) {
+    QV_TRY(auto one, prepare(operation, *config));
+    prepared.push_back(std::move(one));
+  }
+  auto parts = split(std::move(prepared), shards_.size());
+  const auto n_waiting = std::max<std::size_t>(1, parts.size());
+  auto join = std::make_shared<Join>(n_waiting, operations.size(), ack, std::move(done));
+  if (parts.empty()) {  // nothing to change; answered from another thread all the same
+    context_.lanes->post(Priority::kHigh, [join] { join->shard_done({}, std::vector<Seq>()); });
+    return {};
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    auto answer = [join, numbers = parts[i].numbers](Result<std::vector<Seq>> seqs) {
+      join->shard_done(numbers, seqs);
+    };
+    auto submitted =
+        shards_[parts[i].shard]->submit({std::move(parts[i].operations), ack, std::move(answer)});
+    if (submitted) continue;
+    if (i == 0) return submitted;  // nothing was queued: the caller may try again
+    for (; i < parts.size(); ++i) join->shard_done(parts[i].numbers, fail(submitted.error()));
+  }
+  return {};
+}
+
+Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Cancel& cancel) const {
+  const Snapshot now = snapshot();
+  const auto config = config_.load();
+  Executor* executor = scan_bytes(now, query) > kSmallBytes ? &compute_ : nullptr;
+  return run_query({now, *config, cancel, executor}, query);
+}
+
+Result<std::vector<Record>> CollectionImpl::retrieve(const RetrieveRequest& request) const {
+  const auto config = config_.load();
+  QV_TRY(const auto fields, wanted_fields(request.with_vector, *config));
+  const Snapshot now = snapshot();
+  std::vector<Record> records;
+  for (const auto& id : request.ids) {
+    const auto place = now.find(id);
+    if (!place) continue;
+    records.push_back(make_record(*place->segment, place->row, request.with_payload,
+                                  fields ? &*fields : nullptr));
+  }
+  return records;
+}
+
+Result<ScrollPage> CollectionImpl::scroll(const ScrollRequest& request,
+                                          const Cancel& cancel) const {
+  const auto config = config_.load();
+  QV_TRY(const auto fields, wanted_fields(request.with_vector, *config));
+  QV_TRY(const auto predicate, compile(request.filter, *config));
+  const Snapshot now = snapshot();
+  ScrollPage page;
+  if (request.order_by) {
+    QV_TRY(
+        scroll_by_value(request, now, predicate.get(), fields ? &*fields : nullptr, cancel, page));
+    return page;
+  }
+  const std::uint64_t n = request.limit == UINT64_MAX ? request.limit : request.limit + 1;
+  QV_TRY(auto places, first_points_by_id(now, request.offset, n, predicate.get(), cancel));
+  if (places.size() > request.limit) {
+    page.next = places.back().segment->data->ids[places.back().row];
+    places.pop_back();
+  }
+  for (const auto& place : places) {
+    page.points.push_back(
+        make_record(*place.segment, place.row, request.with_payload, fields ? &*fields : nullptr));
+  }
+  return page;
+}
+
+Result<> CollectionImpl::scroll_by_value(const ScrollRequest& request, const Snapshot& now,
+                                         const payload::Predicate* predicate,
+                                         const std::vector<std::size_t>* fields,
+                                         const Cancel& cancel, ScrollPage& page) const {
+  const auto rows_of = [&](const Segment& segment) {
+    return matching_rows(segment, predicate, cancel);
+  };
+  QV_TRY(const auto points,
+         first_points_in_order(now, *config_.load(), *request.order_by, request.limit, rows_of));
+  for (const auto& point : points) {
+    page.points.push_back(make_record(*point.segment, point.row, request.with_payload, fields));
+    page.points.back().order_value = point.value;
+  }
+  return {};
+}
+
+Result<std::uint64_t> CollectionImpl::count(const std::optional<payload::Filter>& filter,
+                                            const Cancel& cancel) const {
+  const Snapshot now = snapshot();
+  QV_TRY(const auto predicate, compile(filter, *config_.load()));
+  if (predicate == nullptr || predicate->always_true()) return now.n_live();
+  std::uint64_t n = 0;
+  for (const Segment* segment : now.segments()) {
+    QV_TRY(const Bitset rows, matching_rows(*segment, predicate.get(), cancel));
+    n += rows.count();
+  }
+  return n;
+}
+
+bool CollectionImpl::is_small(const Query& query) const {
+  return scan_bytes(snapshot(), query) <= kSmallBytes;
+}
+
+Result<> CollectionImpl::create_index(const payload::FieldIndex& index) {
+  QV_TRY(payload::Path::parse(index.key));
+  return change_config([&](CollectionConfig& config) -> Result<> {
+    std::erase_if(config.indexes, [&](const auto& other) { return other.key == index.key; });
+    config.indexes.push_back(index);
+    std::sort(config.indexes.begin(), config.indexes.end(),
+              [](const auto& a, const auto& b) { return a.key < b.key; });
+    return {};
+  });
+}
+
+Result<bool> CollectionImpl::drop_index(const std::string& key) {
+  if (find_index(config_.load()->indexes, key) == nullptr) return false;
+  QV_TRY(change_config([&](CollectionConfig& config) -> Result<> {
+    std::erase_if(config.indexes, [&](const auto& other) { return other.key == key; });
+    return {};
+  }));
+  return true;
+}
+
+Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionConfig&)>& change) {
+  MutexLock lock(change_mutex_);
+  auto next = std::make_shared<CollectionConfig>(*config_.load());
+  QV_TRY(change(*next));
+  if (*next == *config_.load()) return {};
+  QV_TRY(save_config_(*next));
+  config_.store(next);
+  auto latch = std::make_shared<Latch>(shards_.size());
+  for (const auto& shard : shards_) {
+    shard->set_config(next, [latch](Result<> result) { latch->arrive(std::move(result)); });
+  }
+  return latch->wait();
+}
+
+void CollectionImpl::tick() {
+  for (const auto& shard : shards_) shard->tick();
+}
+
+Result<> CollectionImpl::close() {
+  Result<> result;
+  for (const auto& shard : shards_) {
+    if (auto closed = shard->close(); !closed) result = std::move(closed);
+  }
+  return result;
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,28 @@
+// Answers a query from one snapshot: leaves are searched segment by segment, then fused or
+// re-scored on the way up.
+#pragma once
+
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/executor.h"
+#include "engine/config.h"
+#include "engine/query.h"
+#include "engine/snapshot.h"
+
+namespace quiver::engine {
+
+struct SearchEnvironment {
+  const Snapshot& snapshot;
+  const CollectionConfig& config;
+  const Cancel& cancel;
+  Executor* executor = nullptr;  ///< nullptr: stay on this thread
+};
+
+[[nodiscard]] Result<std::vector<Record>> run_query(const SearchEnvironment& environment,
+                                                    const Query& query);
+
+/// Bytes of vectors that an exact answer would read at most, filters aside.
+[[nodiscard]] std::uint64_t scan_bytes(const Snapshot& snapshot, const Query& query);
+
+}  // namespace quiver::engine
