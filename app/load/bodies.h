@@ -1,0 +1,32 @@
+// The JSON bodies that the load generator sends.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/load/load.h"
+
+namespace quiver::app {
+
+/// Of POST /collections/{c}/points/query.
+[[nodiscard]] std::string query_body(const LoadOptions& options, std::span<const float> vector);
+
+/// Of PUT /collections/{c}/points, point by point.
+class UpsertBody {
+ public:
+  /// `vector_name` empty: the unnamed vector.
+  explicit UpsertBody(std::string_view vector_name) : vector_name_(vector_name) {}
+
+  /// `payload` is a JSON object, or empty for none.
+  void add(std::uint64_t id, std::span<const float> vector, std::string_view payload);
+  /// The whole body; begins a new one.
+  [[nodiscard]] std::string finish();
+
+ private:
+  std::string vector_name_;
+  std::string text_;
+};
+
+}  // namespace quiver::app

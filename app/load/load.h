@@ -1,0 +1,42 @@
+// `quiver bench load`: a closed loop of HTTP requests against a running server.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace quiver::app {
+
+struct LoadOptions {
+  std::string url = "http://127.0.0.1:6333";
+  std::string collection;
+  std::string api_key;
+  std::string queries;  ///< .npy; this or `ingest`
+  std::string ingest;   ///< .npy
+  std::string rows;     ///< "FIRST:END"; empty: all
+  std::string vector_name;
+  std::uint32_t connections = 1;
+  std::uint32_t pipeline = 1;
+  bool json = false;
+
+  double duration_s = 0;       ///< 0: by `requests`
+  std::uint64_t requests = 0;  ///< 0: by `duration_s`; both 0: ten seconds
+  std::uint64_t warmup = 100;
+  std::uint32_t k = 10;
+  std::string params;
+  std::string filter;
+  bool with_payload = false;
+
+  std::string payload;  ///< JSON lines
+  std::uint32_t batch = 500;
+  bool wait = true;
+  std::string create;        ///< body of PUT /collections/{c}; empty: it exists
+  std::uint32_t queue = 16;  ///< batches ahead; 0: all
+};
+
+/// Runs it and prints the report. An error if the server cannot be reached, the files do not fit,
+/// or no request at all succeeded.
+[[nodiscard]] Result<> run_load(const LoadOptions& options);
+
+}  // namespace quiver::app

@@ -1,0 +1,45 @@
+// A closed loop: every connection keeps a fixed number of requests in flight, on one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/load/http.h"
+#include "base/result.h"
+
+namespace quiver::app {
+
+/// A request as it goes over the wire, ready before it is needed.
+using RequestText = std::shared_ptr<const std::string>;
+
+/// Where the loop takes its requests from. Called by the thread of the loop only.
+class RequestSource {
+ public:
+  enum class State { kReady, kLater, kEnd };
+  virtual ~RequestSource() = default;
+  /// kReady sets `request`. After kLater the loop asks again within a millisecond.
+  virtual State next(RequestText& request) = 0;
+};
+
+struct LoopOptions {
+  std::uint32_t connections = 1;
+  std::uint32_t pipeline = 1;  ///< requests in flight per connection
+};
+
+struct LoopResult {
+  std::vector<double> latencies_us;  ///< of answers with status 200, as they came
+  std::uint64_t n_errors = 0;        ///< other answers, and requests on connections that broke
+  std::string first_error;
+  std::uint64_t n_starved = 0;  ///< times that a connection had to wait for the source
+  double seconds = 0;           ///< from the first request to the last answer
+  double client_cpu_s = 0;      ///< of this thread
+};
+
+/// Connects, then runs until the source ends and everything is answered. kUnavailable if the server
+/// cannot be reached, or keeps silent for a minute.
+[[nodiscard]] Result<LoopResult> run_loop(const Endpoint& endpoint, RequestSource& source,
+                                          const LoopOptions& options);
+
+}  // namespace quiver::app

@@ -1,0 +1,123 @@
+#include "app/load/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "service/json/writer.h"
+
+namespace quiver::app {
+namespace {
+
+double per(double amount, double n) { return n > 0 ? amount / n : 0; }
+
+/// What the rates count: queries, or points.
+double n_units(const LoadReport& report) {
+  return report.n_points > 0 ? static_cast<double>(report.n_points)
+                             : static_cast<double>(report.loop.latencies_us.size());
+}
+
+double rounded(double value) { return std::round(value * 100) / 100; }
+
+std::string line(std::string_view name, const std::string& text) {
+  return fmt::format("{:<15}{}\n", name, text);
+}
+
+}  // namespace
+
+Percentiles percentiles(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    const auto rank = std::ceil(share * static_cast<double>(values.size()));
+    return values[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+  };
+  return {at(0.5), at(0.95), at(0.99), at(0.999), values.back()};
+}
+
+std::optional<double> cpu_seconds_of(std::string_view metrics) {
+  constexpr std::string_view kName = "process_cpu_seconds_total ";
+  while (!metrics.empty()) {
+    const std::string_view text = metrics.substr(0, metrics.find('\n'));
+    metrics.remove_prefix(std::min(text.size() + 1, metrics.size()));
+    const auto found = text.find(kName);
+    if (text.starts_with('#') || found == std::string_view::npos) continue;
+    const std::string_view number = text.substr(found + kName.size());
+    double seconds = 0;
+    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), seconds);
+    if (parsed.ec == std::errc()) return seconds;
+  }
+  return std::nullopt;
+}
+
+std::string to_table(const LoadReport& report, const LoadOptions& options) {
+  const LoopResult& loop = report.loop;
+  const Percentiles p = percentiles(loop.latencies_us);
+  const double n = n_units(report);
+  const bool is_ingest = report.n_points > 0;
+  const std::string_view unit = is_ingest ? "point" : "query";
+  std::string out;
+  out += line("requests",
+              fmt::format("{} in {:.2f} s, {} connections, pipeline {}", loop.latencies_us.size(),
+                          loop.seconds, options.connections, options.pipeline));
+  out += line(is_ingest ? "points/s" : "QPS", fmt::format("{:.1f}", per(n, loop.seconds)));
+  out +=
+      line("latency us", fmt::format("p50 {:.0f}  p95 {:.0f}  p99 {:.0f}  p99.9 {:.0f}  max {:.0f}",
+                                     p.p50, p.p95, p.p99, p.p999, p.max));
+  out += line("errors", loop.n_errors == 0
+                            ? "0"
+                            : fmt::format("{}; first: {}", loop.n_errors, loop.first_error));
+  out += line("server CPU",
+              report.server_cpu_s
+                  ? fmt::format("{:.2f} us per {}", per(*report.server_cpu_s * 1e6, n), unit)
+                  : "unknown: /metrics has no process_cpu_seconds_total");
+  out += line("client CPU", fmt::format("{:.2f} us per {}", per(loop.client_cpu_s * 1e6, n), unit));
+  if (is_ingest) {
+    out +=
+        line("bodies", fmt::format("{:.1f} MB, written at {:.2f} us per point; waited for {} times",
+                                   static_cast<double>(report.sent_bytes) / 1e6,
+                                   per(report.writer_cpu_s * 1e6, n), loop.n_starved));
+  }
+  return out;
+}
+
+std::string to_json(const LoadReport& report, const LoadOptions& options) {
+  const LoopResult& loop = report.loop;
+  const Percentiles p = percentiles(loop.latencies_us);
+  const double n = n_units(report);
+  const bool is_ingest = report.n_points > 0;
+  std::string out;
+  service::json::Writer json(out);
+  json.begin_object();
+  json.member("load", is_ingest ? "ingest" : "search");
+  json.member("collection", options.collection);
+  json.member("connections", std::uint64_t{options.connections});
+  json.member("pipeline", std::uint64_t{options.pipeline});
+  json.member("requests", std::uint64_t{loop.latencies_us.size()});
+  json.member("errors", loop.n_errors);
+  json.member("seconds", loop.seconds);
+  json.member("qps", rounded(per(static_cast<double>(loop.latencies_us.size()), loop.seconds)));
+  json.member("p50_us", rounded(p.p50));
+  json.member("p95_us", rounded(p.p95));
+  json.member("p99_us", rounded(p.p99));
+  json.member("p999_us", rounded(p.p999));
+  json.member("max_us", rounded(p.max));
+  json.key("cpu_us");
+  report.server_cpu_s ? json.f64(rounded(per(*report.server_cpu_s * 1e6, n))) : json.null();
+  json.member("client_cpu_us", rounded(per(loop.client_cpu_s * 1e6, n)));
+  if (is_ingest) {
+    json.member("batch", std::uint64_t{options.batch});
+    json.member("points", report.n_points);
+    json.member("points_per_s", rounded(per(n, loop.seconds)));
+    json.member("bytes", report.sent_bytes);
+    json.member("writer_cpu_us", rounded(per(report.writer_cpu_s * 1e6, n)));
+    json.member("starved", loop.n_starved);
+  }
+  if (!loop.first_error.empty()) json.member("first_error", loop.first_error);
+  json.end_object();
+  return out;
+}
+
+}  // namespace quiver::app

@@ -1,0 +1,150 @@
+// The command line. Nothing below this room sees argv.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "app/config.h"
+#include "app/load/load.h"
+#include "app/serve.h"
+#include "app/version.h"
+
+namespace {
+
+using quiver::Result;
+
+/// What was asked for; filled while parsing, run afterwards.
+struct Command {
+  quiver::app::Flags flags;
+  bool print_config = false;
+  bool config_docs = false;
+  quiver::app::LoadOptions load;
+};
+
+int report(const Result<>& result) {
+  if (result) return 0;
+  std::fprintf(stderr, "quiver: %s\n", result.error().message().c_str());
+  return 1;
+}
+
+Result<> run_serve(const Command& command) {
+  if (command.config_docs) {
+    std::fputs(quiver::app::config_docs().c_str(), stdout);
+    return {};
+  }
+  QV_TRY(const auto config, quiver::app::load_config(command.flags, environ));
+  if (command.print_config) {
+    std::fputs(quiver::app::print_config(config).c_str(), stdout);
+    return {};
+  }
+  return quiver::app::serve(config.settings());
+}
+
+CLI::App* add_serve(CLI::App& app, Command& command) {
+  auto* serve = app.add_subcommand("serve", "Run the server until SIGTERM or SIGINT.");
+  serve->add_option("--data-dir", command.flags.data_dir,
+                    "Directory of the data (storage.data_dir); default ./quiver-data");
+  serve->add_option("--http", command.flags.http,
+                    "HOST:PORT to listen on; default 127.0.0.1:6333, port 0 is any free one");
+  serve->add_option("--config", command.flags.config_file, "Configuration file (TOML)");
+  serve->add_option("--set", command.flags.set, "section.key=value; may be repeated")
+      ->allow_extra_args(false);
+  serve->add_flag("--print-config", command.print_config,
+                  "Print every setting in force and where it comes from, and exit");
+  serve->add_flag("--config-docs", command.config_docs,
+                  "Print the page of all configuration keys (Markdown), and exit");
+  serve->footer(
+      "Settings come from defaults, --config, the environment (QUIVER__SECTION__KEY) and flags,\n"
+      "later ones winning. /readyz answers 200 when every collection can serve.\n"
+      "The first SIGTERM or SIGINT finishes what is in flight and exits with 0; the second ends at "
+      "once.");
+  return serve;
+}
+
+CLI::App* add_load(CLI::App& bench, Command& command) {
+  auto& load = command.load;
+  auto* app = bench.add_subcommand("load", "Closed loop of HTTP requests: latency and server CPU.");
+  app->add_option("--url", load.url, "Server")->capture_default_str();
+  app->add_option("--collection", load.collection, "Collection")->required();
+  app->add_option("--api-key", load.api_key, "Sent as `api-key`");
+  auto* what = app->add_option_group("what", "What to send");
+  what->add_option("--queries", load.queries, "[n, dim] .npy of query vectors (f32, f16, u8)");
+  what->add_option("--ingest", load.ingest, "[n, dim] .npy of vectors to upsert (f32, f16, u8)");
+  what->require_option(1);
+  app->add_option("--rows", load.rows, "FIRST:END of the file's rows; default all");
+  app->add_option("--using", load.vector_name, "Vector name; default the unnamed one");
+  app->add_option("--connections", load.connections, "Connections")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app->add_option("--pipeline", load.pipeline, "Requests in flight per connection")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app->add_flag("--json", load.json, "Print one JSON line instead of a table");
+
+  const auto queries = "Queries";
+  app->add_option("--duration", load.duration_s, "Seconds; default 10 unless --requests is given")
+      ->check(CLI::PositiveNumber)
+      ->group(queries);
+  app->add_option("--requests", load.requests, "Requests, the rows taken in turn")
+      ->check(CLI::PositiveNumber)
+      ->group(queries);
+  app->add_option("--warmup", load.warmup, "Requests before counting begins")
+      ->capture_default_str()
+      ->group(queries);
+  app->add_option("--k", load.k, "Hits per query")->capture_default_str()->group(queries);
+  app->add_option("--params", load.params, "Search parameters (JSON object)")->group(queries);
+  app->add_option("--filter", load.filter, "Filter (JSON object)")->group(queries);
+  app->add_flag("--with-payload", load.with_payload, "Ask for payloads")->group(queries);
+
+  const auto ingest = "Ingest";
+  app->add_option("--payload", load.payload, "JSON lines: line i is the payload of row i")
+      ->group(ingest);
+  app->add_option("--batch", load.batch, "Points per request")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str()
+      ->group(ingest);
+  app->add_option("--wait", load.wait, "Answered when visible (true) or when durable (false)")
+      ->capture_default_str()
+      ->group(ingest);
+  app->add_option("--create", load.create, "Create the collection first, from this JSON body")
+      ->group(ingest);
+  app->add_option("--queue", load.queue, "Batches written ahead; 0: all, before the clock starts")
+      ->capture_default_str()
+      ->group(ingest);
+  return app;
+}
+
+int run(int argc, char** argv) {
+  Command command;
+  CLI::App app("Quiver: durable vector search over HTTP, for dense, sparse and multi-vectors.",
+               "quiver");
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "Print the help of every subcommand");
+  app.set_version_flag("--version", quiver::app::version_line);
+  auto* serve = add_serve(app, command);
+  auto* version = app.add_subcommand("version", "Print version, commit and instruction levels.");
+  auto* bench = app.add_subcommand("bench", "Measure a running server.");
+  bench->require_subcommand(1);
+  auto* load = add_load(*bench, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+
+  if (*serve) return report(run_serve(command));
+  if (*load) return report(quiver::app::run_load(command.load));
+  if (*version) std::puts(quiver::app::version_line().c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  return run(argc, argv);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "quiver: %s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,88 @@
+#include "app/serve.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "app/signals.h"
+#include "app/version.h"
+
+namespace quiver::app {
+namespace {
+
+/// Connections and table files need descriptors; the soft limit is often 1024.
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    log_warning("cannot raise the limit of open files to {}", limit.rlim_max);
+  }
+}
+
+service::Identity identity_of(const Settings& settings) {
+  if (settings.identity == "qdrant") return service::compatible_identity();
+  service::Identity identity;
+  identity.version = kVersion;
+  identity.commit = kCommit;
+  return identity;
+}
+
+std::string url_of(const std::string& host, std::uint16_t port) {
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+/// One line for people (and scripts) as soon as it is true.
+void say(const std::string& line) {
+  std::fprintf(stdout, "%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+}  // namespace
+
+Result<> serve(Settings settings) {
+  QV_TRY(install_stop_signals());
+  set_up_log(settings.log);
+  raise_file_limit();
+  settings.server.identity = identity_of(settings);
+  if (settings.server.api_key.empty() && !is_loopback(settings.server.host)) {
+    log_warning("listening on {} without service.api_key: whoever reaches it may change everything",
+                settings.server.host);
+  }
+
+  MetricsRegistry metrics;
+  QV_TRY(const auto database, engine::Database::open(settings.database));
+  auto started = service::Server::start(settings.server, *database, metrics);
+  if (!started) {
+    if (auto closed = database->close(); !closed) log_error("{}", closed.error().message());
+    return fail(std::move(started).error());
+  }
+  const auto server = *std::move(started);
+
+  say(fmt::format("quiver {} listens on {}", kVersion,
+                  url_of(settings.server.host, server->port())));
+  say("data in " + absolute_path(settings.database.data_dir));
+
+  const int signal = wait_for_stop();
+  log_info("stopping: {}", strsignal(signal));
+  server->stop();
+  return database->close();
+}
+
+}  // namespace quiver::app
