@@ -5,8 +5,8 @@
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by bench/micro, one thread, medians; "share"
 // is of the bandwidth of a loop with eight 64-byte accumulators over the same memory in the same
-// run. 100,000 x 384, dot, read in order: f32 80 ns a row (110 %), f16 47-49 (97-105 %), u8 25-29
-// (79-94 %); gathered at random f32 150-190, f16 130, u8 80-89. One row per pass and no software
+// run. 100,000 x 384, dot, read in order: f32 80 ns a row (110 %), f16 47-49 (97-105 %), u8 28-33
+// (75-88 %); gathered at random f32 150-190, f16 130, u8 80-89. One row per pass and no software
 // prefetch: see avx512.cc.
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -41,7 +41,7 @@ std::vector<float> one_by_one(const DenseKernels& kernel, const float* query, st
 
 void expect_same(const std::vector<float>& got, const float* want, const char* form,
                  std::uint32_t dim) {
-  ASSERT_EQ(std::memcmp(got.data(), want, got.size() * sizeof(float)), 0)
+  ASSERT_TRUE(got.empty() || std::memcmp(got.data(), want, got.size() * sizeof(float)) == 0)
       << form << " of " << got.size() << " rows, dim " << dim << ", seed " << kSeed;
 }
 
