@@ -319,6 +319,7 @@ class SectionReader {
   }
 
   Result<> check_sections() {
+    std::uint64_t end = kMagic.size() + sizeof(kVersion);
     for (std::uint32_t i = 0; i < trailer_.n_sections; ++i) {
       SectionEntry entry;
       std::memcpy(&entry, file_.data() + trailer_.table_offset + i * sizeof(entry), sizeof(entry));
@@ -326,13 +327,24 @@ class SectionReader {
           entry.size > trailer_.table_offset - entry.offset || entry.offset % kAlignment != 0) {
         return damaged(fmt::format("section {} is out of place", entry.kind));
       }
+      QV_TRY(check_padding(end, entry.offset));
+      end = entry.offset + entry.size;
       auto section = file_.subspan(entry.offset, entry.size);
       if (checksum(section.span()) != entry.checksum) {
         return damaged(fmt::format("checksum of section {} of field {}", entry.kind, entry.field));
       }
       sections_.emplace(std::pair(entry.kind, entry.field), std::move(section));
     }
-    return {};
+    return check_padding(end, trailer_.table_offset);
+  }
+
+  /// What lies between sections belongs to none of them, and is less than one alignment of zeros.
+  Result<> check_padding(std::uint64_t from, std::uint64_t to) const {
+    if (to < from || to - from >= kAlignment) return damaged("a section is out of place");
+    const Bytes gap = file_.span().subspan(from, to - from);
+    const bool zeros =
+        std::all_of(gap.begin(), gap.end(), [](std::byte b) { return b == std::byte{}; });
+    return zeros ? Result<>() : damaged("bytes between sections");
   }
 
   std::string path_;
