@@ -6,7 +6,7 @@
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by bench/micro, one thread, medians; "share"
 // is of the bandwidth of a loop with eight 64-byte accumulators over the same memory in the same
-// run. 100,000 x 384, dot, read in order: f32 88-92 ns a row (95-104 %), f16 48 (93-107 %), u8
+// run. 100,000 x 384, dot, read in order: f32 68-92 ns a row (93-104 %), f16 48 (93-107 %), u8
 // 26-32 (77-93 %); gathered at random f32 150-210, f16 130, u8 66. Rows per pass, f32: one 100 %,
 // two 46-57 %, four 50 %, so one. Software prefetch 0.5-8 KiB ahead cost 5-25 %, so none. Gathered:
 // fetching 512 bytes four rows ahead takes 225 ns against 325 without.
