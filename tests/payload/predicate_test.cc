@@ -188,6 +188,41 @@ TEST(Predicate, EvaluateEqualsMatchesWhateverColumnsThereAre) {
   EXPECT_GT(n_matching, 10000U);
 }
 
+TEST(Predicate, EveryKindOfColumnAnswersEveryTest) {
+  RandomPayload random(71);
+  Data data = make_data(random, 400, true);
+  std::map<std::size_t, std::size_t> n_decided;  // by test: rows that matched without documents
+  for (int kind = 0; kind < 8; ++kind) {
+    for (const char* key : {"a", "a[]", "r[].a", "o"}) {
+      FieldIndex index = random.index();
+      index.key = key;
+      index.kind = static_cast<IndexKind>(kind);
+      const std::vector<FieldIndex> indexes{index};
+      const Columns columns(indexes, data.documents);
+      for (int round = 0; round < 150; ++round) {
+        const FieldTest test = random.test();
+        const auto predicate = *compile(must(key, test), indexes);
+        Bitset candidates(400);
+        for (std::size_t row = 0; row < 400; ++row) {
+          if (random.chance(round % 2 == 0 ? 0.9 : 0.05)) candidates.set(row);
+        }
+        const Bitset wanted = slow_matches(*predicate, data, candidates);
+        for (const int mixture : {1, 2}) {
+          columns.put_into(data.rows, mixture);
+          data.rows.documents_read = 0;
+          ASSERT_TRUE(*predicate->evaluate(data.rows, candidates, Cancel()) == wanted)
+              << "kind " << kind << " key " << key << " test " << test.index() << " mixture "
+              << mixture;
+          if (data.rows.documents_read == 0) n_decided[test.index()] += wanted.count();
+        }
+      }
+    }
+  }
+  for (std::size_t test = 0; test < std::variant_size_v<FieldTest>; ++test) {
+    EXPECT_GT(n_decided[test], 0U) << "test " << test << " was never answered by a column alone";
+  }
+}
+
 TEST(Predicate, EmptyMatchesAll) {
   const auto predicate = *compile(Filter(), {});
   EXPECT_TRUE(predicate->always_true());
