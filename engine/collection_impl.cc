@@ -110,14 +110,7 @@ std::uint64_t n_indexed_points(const Snapshot& snapshot, const payload::FieldInd
   for (const Segment* segment : snapshot.segments()) {
     const auto column = segment->data->columns.find(index.key);
     if (column == segment->data->columns.end()) continue;
-    if (segment->n_deleted == 0) {
-      n += column->second.count_rows_with_values();
-      continue;
-    }
-    const auto& offsets = column->second.offsets;
-    for (std::uint32_t row = 0; row < segment->n_rows(); ++row) {
-      if (segment->is_live(row) && offsets[row + 1] > offsets[row]) ++n;
-    }
+    n += column->second.count_rows_with_values(segment->live());
   }
   return n;
 }
@@ -186,7 +179,8 @@ OptimizationReport CollectionImpl::optimizations() const {
   OptimizationReport report;
   const auto config = config_.load();
   for (const auto& shard : shards_) shard->report(report);
-  for (const Segment* segment : snapshot().segments()) {
+  const Snapshot now = snapshot();  // outlives the loop
+  for (const Segment* segment : now.segments()) {
     if (segment->data->sealed) {
       ++report.n_idle_segments;
     } else if (segment->data->n_rows >= config->optimizer.seal_rows ||
