@@ -96,16 +96,19 @@ class IoThread {
   std::thread thread_;
 };
 
+std::vector<std::unique_ptr<IoThread>> make_threads(std::size_t n) {
+  std::vector<std::unique_ptr<IoThread>> threads;
+  for (std::size_t i = 0; i < n; ++i) threads.push_back(std::make_unique<IoThread>(i));
+  return threads;
+}
+
 class HttpServer final : public Server {
  public:
   HttpServer(ServerOptions options, engine::Database& database, MetricsRegistry& metrics)
-      : service_(std::move(options), database, metrics) {
-    const auto& prefix = service_.options().metrics_prefix;
-    open_connections_ = &metrics.gauge(prefix + "rest_open_connections", "Open HTTP connections");
-    for (std::size_t i = 0; i < n_io_threads(service_.options()); ++i) {
-      threads_.push_back(std::make_unique<IoThread>(i));
-    }
-  }
+      : threads_(make_threads(n_io_threads(options))),
+        service_(std::move(options), database, metrics),
+        open_connections_(metrics.gauge(service_.options().metrics_prefix + "rest_open_connections",
+                                        "Open HTTP connections")) {}
   ~HttpServer() override { stop(); }
 
   Result<> listen() {
@@ -211,7 +214,7 @@ class HttpServer final : public Server {
   void change_open(int by) {
     MutexLock lock(mutex_);
     n_open_ += static_cast<std::size_t>(by);
-    open_connections_->set(static_cast<double>(n_open_));
+    open_connections_.set(static_cast<double>(n_open_));
     if (n_open_ == 0) idle_.notify_all();
   }
   bool wait_until_idle(std::chrono::duration<double> timeout) {
@@ -231,7 +234,7 @@ class HttpServer final : public Server {
   tcp::acceptor acceptor_{accept_context()};
   std::uint16_t port_ = 0;
   bool running_ = false;
-  Gauge* open_connections_ = nullptr;
+  Gauge& open_connections_;
 
   Mutex mutex_;
   CondVar idle_;

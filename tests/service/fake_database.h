@@ -1,0 +1,88 @@
+// A Database in a map: enough of one to test the wire against. Exact dot products, no filters.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/mutex.h"
+#include "engine/database.h"
+
+namespace quiver::service {
+
+class FakeCollection final : public engine::Collection {
+ public:
+  FakeCollection(engine::CollectionConfig config, Executor& executor)
+      : config_(std::make_shared<const engine::CollectionConfig>(std::move(config))),
+        executor_(executor) {}
+
+  std::shared_ptr<const engine::CollectionConfig> config() const override;
+  void set_config(engine::CollectionConfig config);
+  engine::CollectionInfo info() const override;
+  engine::OptimizationReport optimizations() const override { return {}; }
+  Result<> update(std::vector<engine::Operation> operations, engine::Ack ack,
+                  std::function<void(Result<std::vector<engine::UpdateResult>>)> done) override;
+  Result<std::vector<engine::Record>> query(const engine::Query& query,
+                                            const Cancel& cancel) const override;
+  Result<std::vector<engine::Record>> retrieve(
+      const engine::RetrieveRequest& request) const override;
+  Result<engine::ScrollPage> scroll(const engine::ScrollRequest& request,
+                                    const Cancel& cancel) const override;
+  Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
+                              const Cancel& cancel) const override;
+  bool is_small(const engine::Query& query) const override { return query.limit <= 100; }
+  Result<> create_index(const payload::FieldIndex& index) override;
+  Result<bool> drop_index(const std::string& key) override;
+
+ private:
+  struct Point {
+    std::vector<engine::NamedVector> vectors;
+    std::string payload;
+  };
+  Result<> check(const engine::Operation& operation) const;
+  void apply(const engine::Operation& operation) QV_REQUIRES(mutex_);
+  engine::Record record(const PointId& id, const Point& point, const payload::Selector& payload,
+                        const engine::VectorSelector& vectors) const;
+
+  mutable Mutex mutex_;
+  std::shared_ptr<const engine::CollectionConfig> config_ QV_GUARDED_BY(mutex_);
+  std::map<PointId, Point> points_ QV_GUARDED_BY(mutex_);
+  std::vector<payload::FieldIndex> indexes_ QV_GUARDED_BY(mutex_);
+  std::uint64_t seq_ QV_GUARDED_BY(mutex_) = 0;
+  Executor& executor_;
+};
+
+/// A collection whose configuration echoes `"slow"` has queries that take 200 ms unless cancelled,
+/// `"full"` a full queue, `"throws"` queries that throw (tests put such words into `metadata`).
+class FakeDatabase final : public engine::Database {
+ public:
+  FakeDatabase() : compute_(2, "fake-compute"), updates_(1, "fake-update") {}
+
+  std::vector<std::string> collection_names() const override;
+  Result<std::shared_ptr<engine::Collection>> collection(const std::string& name) override;
+  bool exists(const std::string& name_or_alias) const override;
+  Result<> create_collection(const std::string& name, engine::CollectionConfig config) override;
+  Result<bool> drop_collection(const std::string& name) override;
+  Result<> update_config(const std::string& name,
+                         const std::function<Result<>(engine::CollectionConfig&)>& change) override;
+  Result<> update_aliases(const std::vector<engine::AliasAction>& actions) override;
+  std::vector<engine::Alias> aliases() const override;
+  Result<> resolve_lookups(engine::Query&) override { return {}; }
+  bool ready(std::string*) const override { return true; }
+  Executor& compute() override { return compute_; }
+  Result<> close() override { return {}; }
+
+ private:
+  Result<std::shared_ptr<FakeCollection>> find(const std::string& name) const;
+
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<FakeCollection>> collections_ QV_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> aliases_ QV_GUARDED_BY(mutex_);
+  Executor compute_;
+  Executor updates_;
+};
+
+}  // namespace quiver::service

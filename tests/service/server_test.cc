@@ -1,0 +1,472 @@
+#include "service/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/service/fake_database.h"
+#include "tests/service/http_client.h"
+
+namespace quiver::service {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class ServerTest : public ::testing::Test {
+ protected:
+  void start(ServerOptions options = {}) {
+    options.port = 0;
+    options.io_threads = 2;
+    auto server = Server::start(std::move(options), database_, metrics_);
+    ASSERT_TRUE(server) << server.error().to_string();
+    server_ = *std::move(server);
+  }
+  HttpAnswer call(std::string_view method, std::string_view target, std::string_view body = "",
+                  std::string_view headers = "") {
+    HttpClient client(server_->port());
+    return client.request(method, target, body, headers);
+  }
+  void create(std::string_view name, std::string_view metadata = "{}") {
+    const auto answer =
+        call("PUT", "/collections/" + std::string(name),
+             R"({"vectors":{"size":2,"distance":"Dot"},"metadata":)" + std::string(metadata) + "}");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+  }
+  void expect_error(const HttpAnswer& answer, int status, std::string_view text) {
+    EXPECT_EQ(answer.status, status) << answer.body;
+    EXPECT_THAT(answer.body,
+                StartsWith(R"({"status":{"error":")" + std::string(text) + R"("},"time":)"));
+  }
+
+  FakeDatabase database_;
+  MetricsRegistry metrics_;
+  std::unique_ptr<Server> server_;
+};
+
+constexpr std::string_view kQuery = R"({"query":[1,2],"limit":2})";
+
+TEST_F(ServerTest, AnswersVersionAndHealth) {
+  start();
+  EXPECT_EQ(call("GET", "/").body,
+            R"({"title":"quiver - vector search engine","version":"0.1.0"})");
+  EXPECT_EQ(call("GET", "/healthz").body, "healthz check passed");
+  EXPECT_EQ(call("GET", "/livez").body, "healthz check passed");
+  EXPECT_EQ(call("GET", "/readyz").body, "all shards are ready");
+}
+
+TEST_F(ServerTest, UpsertsAndQueries) {
+  start();
+  create("c");
+  const auto put = call("PUT", "/collections/c/points?wait=true",
+                        R"({"points":[{"id":1,"vector":[1,0],"payload":{"a":1.0}},
+                                      {"id":"5C56C793-69F3-4FBF-87E6-C4BF54C28C26","vector":[0,1]},
+                                      {"id":18446744073709551615,"vector":[0.25,0.3]}]})");
+  EXPECT_THAT(
+      put.body,
+      StartsWith(R"({"result":{"operation_id":1,"status":"completed"},"status":"ok","time":)"));
+  const auto found = call("POST", "/collections/c/points/query", kQuery);
+  EXPECT_THAT(
+      found.body,
+      StartsWith(
+          R"({"result":{"points":[{"id":"5c56c793-69f3-4fbf-87e6-c4bf54c28c26","version":1,"score":2.0},{"id":1,"version":1,"score":1.0}]},"status":"ok","time":)"));
+  const auto batch = call("POST", "/collections/c/points/query/batch",
+                          R"({"searches":[{"query":[1,0],"limit":1,"with_payload":true}]})");
+  EXPECT_THAT(
+      batch.body,
+      StartsWith(
+          R"({"result":[{"points":[{"id":1,"version":1,"score":1.0,"payload":{"a":1.0}}]}],)"));
+  const auto search = call("POST", "/collections/c/points/search", R"({"vector":[1,0],"limit":1})");
+  EXPECT_THAT(search.body, StartsWith(R"({"result":[{"id":1,"version":1,"score":1.0}],)"));
+}
+
+TEST_F(ServerTest, ReadsPoints) {
+  start();
+  create("c");
+  EXPECT_THAT(
+      call(
+          "PUT", "/collections/c/points",
+          R"({"batch":{"ids":[1,2,3],"vectors":[[1,0],[0,1],[0.5,0.1]],"payloads":[{"a":1},null,{}]}})")
+          .body,
+      HasSubstr("acknowledged"));
+  call("POST", "/collections/c/points/delete?wait=true", R"({"points":[2]})");
+  EXPECT_THAT(call("GET", "/collections/c/points/3").body,
+              StartsWith(R"({"result":{"id":3,"payload":{},"vector":[0.5,0.1]},)"));
+  expect_error(call("GET", "/collections/c/points/2"), 404,
+               "Not found: Point with id 2 does not exists!");
+  expect_error(call("GET", "/collections/c/points/x"), 400,
+               R"(Wrong input: Can not recognize \"x\" as point id)");
+  EXPECT_THAT(
+      call("POST", "/collections/c/points/scroll", R"({"limit":1,"with_payload":false})").body,
+      StartsWith(R"({"result":{"points":[{"id":1}],"next_page_offset":3},)"));
+  EXPECT_THAT(
+      call("POST", "/collections/c/points/scroll", R"({"offset":3})").body,
+      StartsWith(R"({"result":{"points":[{"id":3,"payload":{}}],"next_page_offset":null},)"));
+  EXPECT_THAT(call("POST", "/collections/c/points/count", "{}").body,
+              StartsWith(R"({"result":{"count":2},)"));
+  EXPECT_THAT(call("POST", "/collections/c/points", R"({"ids":[3,9,1]})").body,
+              StartsWith(R"({"result":[{"id":3,"payload":{}},{"id":1,"payload":{"a":1}}],)"));
+}
+
+TEST_F(ServerTest, Collections) {
+  start();
+  create("c");
+  expect_error(call("PUT", "/collections/c", R"({"vectors":{"size":2,"distance":"Dot"}})"), 409,
+               "Wrong input: Collection `c` already exists!");
+  expect_error(call("GET", "/collections/missing"), 404,
+               "Not found: Collection `missing` doesn't exist!");
+  EXPECT_THAT(call("GET", "/collections").body,
+              StartsWith(R"({"result":{"collections":[{"name":"c"}]},)"));
+  EXPECT_THAT(call("GET", "/collections/c/exists").body,
+              StartsWith(R"({"result":{"exists":true},)"));
+  EXPECT_THAT(
+      call("PATCH", "/collections/c", R"({"optimizers_config":{"max_optimization_threads":0}})")
+          .body,
+      StartsWith(R"({"result":true,)"));
+  EXPECT_THAT(call("GET", "/collections/c").body, HasSubstr(R"("max_optimization_threads":0})"));
+  EXPECT_THAT(call("POST", "/collections/aliases",
+                   R"({"actions":[{"create_alias":{"collection_name":"c","alias_name":"al"}}]})")
+                  .body,
+              StartsWith(R"({"result":true,)"));
+  EXPECT_THAT(call("GET", "/collections/c/aliases").body,
+              StartsWith(R"({"result":{"aliases":[{"alias_name":"al","collection_name":"c"}]},)"));
+  EXPECT_EQ(call("GET", "/collections/al").status, 200);
+  EXPECT_THAT(call("DELETE", "/collections/c").body, StartsWith(R"({"result":true,)"));
+  EXPECT_THAT(call("DELETE", "/collections/c").body, StartsWith(R"({"result":false,)"));
+}
+
+TEST_F(ServerTest, PayloadIndexes) {
+  start();
+  create("c");
+  EXPECT_THAT(
+      call("PUT", "/collections/c/index?wait=true",
+           R"({"field_name":"a.b","field_schema":{"type":"integer","lookup":true,"range":false}})")
+          .body,
+      HasSubstr("completed"));
+  EXPECT_THAT(
+      call("GET", "/collections/c").body,
+      HasSubstr(
+          R"("payload_schema":{"a.b":{"data_type":"integer","params":{"type":"integer","lookup":true,"range":false},"points":0}})"));
+  EXPECT_EQ(call("DELETE", "/collections/c/index/a.b?wait=true").status, 200);
+  expect_error(
+      call("PUT", "/collections/c/index", R"({"field_name":"a","field_schema":"strange"})"), 400,
+      "Format error in JSON body: field_schema: unknown variant `strange`, expected one of "
+      "`keyword`, `integer`, `float`, `bool`, `geo`, `datetime`, `uuid`, `text`");
+}
+
+TEST_F(ServerTest, HostileNames) {
+  start();
+  const std::string body = R"({"vectors":{"size":2,"distance":"Dot"}})";
+  expect_error(
+      call("PUT", "/collections/..", body), 422,
+      R"(Validation error in path parameters: [name: value \"..\" invalid, must not be \".\" or \"..\"])");
+  expect_error(
+      call("PUT", "/collections/a%2Fb", body), 422,
+      R"(Validation error in path parameters: [name: collection name cannot contain \"/\" char])");
+  expect_error(
+      call("PUT", "/collections/a%00b", body), 422,
+      R"(Validation error in path parameters: [name: collection name cannot contain \"\\u0000\" char])");
+  expect_error(call("PUT", "/collections/" + std::string(256, 'x'), body), 422,
+               "Validation error in path parameters: [name: value \\\"" + std::string(256, 'x') +
+                   R"(\" invalid, must be from 1 to 255 characters])");
+  expect_error(call("GET", "/collections/%2e%2e"), 404,
+               "Not found: Collection `..` doesn't exist!");
+  expect_error(call("GET", "/collections/%ff"), 400,
+               "Deserialize error in path parameters: not percent-encoded UTF-8");
+  EXPECT_TRUE(database_.collection_names().empty());
+}
+
+TEST_F(ServerTest, UnknownPathsAndMethods) {
+  start();
+  expect_error(call("GET", "/nowhere"), 404, "Not found: there is no endpoint GET /nowhere");
+  expect_error(call("GET", "/a/b/c/d/e/f/g/h/i/j"), 404,
+               "Not found: there is no endpoint GET /a/b/c/d/e/f/g/h/i/j");
+  const auto answer = call("DELETE", "/collections/c/points/payload/clear");
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_EQ(answer.headers.at("allow"), "POST");
+  EXPECT_EQ(call("GET", "/healthz/").status, 200);
+  EXPECT_EQ(call("OPTIONS", "/collections/c").status, 204);
+}
+
+TEST_F(ServerTest, HeadHasNoBody) {
+  start();
+  HttpClient client(server_->port());
+  const auto head = client.request("HEAD", "/healthz");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.headers.at("content-length"), "20");
+  EXPECT_EQ(client.request("GET", "/healthz").body, "healthz check passed");
+}
+
+TEST_F(ServerTest, Pipelining) {
+  start();
+  create("c");
+  HttpClient client(server_->port());
+  std::string requests;
+  constexpr int kRequests = 50;
+  for (int i = 0; i < kRequests; ++i) {
+    requests += i % 2 == 0 ? "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+                           : "POST /collections/c/points/count HTTP/1.1\r\nhost: "
+                             "x\r\ncontent-length: 2\r\n\r\n{}";
+  }
+  client.send(requests);
+  for (int i = 0; i < kRequests; ++i) {
+    EXPECT_THAT(client.receive().body,
+                StartsWith(i % 2 == 0 ? "healthz check passed" : R"({"result":{"count":0})"));
+  }
+}
+
+TEST_F(ServerTest, ChunkedBodyInPieces) {
+  start();
+  create("c");
+  HttpClient client(server_->port());
+  const std::string request =
+      "POST /collections/c/points/query HTTP/1.1\r\nhost: x\r\ntransfer-encoding: "
+      "chunked\r\n\r\n9\r\n{\"query\":\r\n7;x=y\r\n[1,2]} \r\n0\r\n\r\n";
+  for (const char c : request) {
+    client.send(std::string_view(&c, 1));
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  EXPECT_EQ(client.receive().status, 200);
+}
+
+TEST_F(ServerTest, ExpectContinue) {
+  start();
+  create("c");
+  HttpClient client(server_->port());
+  client.send(
+      "POST /collections/c/points/count HTTP/1.1\r\nhost: x\r\nexpect: "
+      "100-continue\r\ncontent-length: 2\r\n\r\n");
+  EXPECT_EQ(client.receive().status, 100);
+  client.send("{}");
+  EXPECT_EQ(client.receive().status, 200);
+}
+
+TEST_F(ServerTest, Http10AndClose) {
+  start();
+  HttpClient old(server_->port());
+  old.send("GET /healthz HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(old.receive().status, 200);
+  EXPECT_TRUE(old.is_closed());
+  HttpClient kept(server_->port());
+  kept.send("GET /healthz HTTP/1.0\r\nconnection: keep-alive\r\n\r\n");
+  EXPECT_EQ(kept.receive().headers.at("connection"), "keep-alive");
+  EXPECT_EQ(kept.request("GET", "/healthz", "", "connection: close\r\n").headers.at("connection"),
+            "close");
+  EXPECT_TRUE(kept.is_closed());
+}
+
+TEST_F(ServerTest, LimitsAndMalformedRequests) {
+  ServerOptions options;
+  options.max_body_bytes = 1000;
+  options.max_header_bytes = 2000;
+  start(options);
+  create("c");
+  expect_error(call("POST", "/collections/c/points/count", std::string(1001, ' ')), 413,
+               "Payload too large: a body may have 1000 bytes");
+  HttpClient chunked(server_->port());
+  chunked.send(
+      "POST /collections/c/points/count HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n400\r\n" +
+      std::string(0x400, ' ') + "\r\n0\r\n\r\n");
+  EXPECT_EQ(chunked.receive().status, 413);
+  EXPECT_EQ(call("GET", "/healthz", "", "x: " + std::string(3000, 'y') + "\r\n").status, 431);
+  HttpClient broken(server_->port());
+  broken.send("this is not http\r\n\r\n");
+  EXPECT_EQ(broken.receive().status, 400);
+  EXPECT_TRUE(broken.is_closed());
+  EXPECT_EQ(call("POST", "/collections/c/points/count", "{}", "content-encoding: br\r\n").status,
+            415);
+}
+
+TEST_F(ServerTest, ErrorsOfTheBody) {
+  start();
+  create("c");
+  expect_error(call("PUT", "/collections/c/points", R"({"points":[{"id":1,"vector":[1,2,3]}]})"),
+               400, "Wrong input: Vector dimension error: expected dim: 2, got 3");
+  expect_error(
+      call("POST", "/collections/c/points/query", R"({"query":[1,2],"limit":0})"), 422,
+      "Validation error in JSON body: [internal.limit: value 0 invalid, must be 1 or larger]");
+  EXPECT_EQ(call("POST", "/collections/c/points/query", "{").status, 400);
+  EXPECT_THAT(call("POST", "/collections/c/points/query", "{").body,
+              HasSubstr("Format error in JSON body: "));
+  // The connection survives errors.
+  HttpClient client(server_->port());
+  EXPECT_EQ(client.request("POST", "/collections/c/points/query", "[").status, 400);
+  EXPECT_EQ(client.request("POST", "/collections/c/points/query", kQuery).status, 200);
+}
+
+TEST_F(ServerTest, QueryParameters) {
+  start();
+  create("c");
+  expect_error(call("POST", "/collections/c/points/query?timeout=0", kQuery), 422,
+               "Validation error in query parameters: [timeout: value 0 invalid, must be 1 or "
+               "larger]");
+  EXPECT_EQ(call("POST", "/collections/c/points/query?timeout=x", kQuery).status, 400);
+  EXPECT_EQ(call("POST", "/collections/c/points/query?consistency=majority", kQuery).status, 200);
+  EXPECT_EQ(call("POST", "/collections/c/points/query?consistency=0", kQuery).status, 400);
+  const std::string upsert = R"({"points":[{"id":1,"vector":[1,2]}]})";
+  EXPECT_EQ(call("PUT", "/collections/c/points?ordering=strong", upsert).status, 200);
+  EXPECT_EQ(call("PUT", "/collections/c/points?ordering=odd", upsert).status, 400);
+  EXPECT_EQ(call("PUT", "/collections/c/points?wait=perhaps", upsert).status, 400);
+}
+
+TEST_F(ServerTest, EngineErrors) {
+  start();
+  create("f", R"({"mode":"full"})");
+  create("t", R"({"mode":"throws"})");
+  const auto busy = call("PUT", "/collections/f/points", R"({"points":[{"id":1,"vector":[1,2]}]})");
+  expect_error(busy, 429, "Rate limiting exceeded: the update queue is full");
+  EXPECT_EQ(busy.headers.at("retry-after"), "1");
+  expect_error(call("POST", "/collections/t/points/query", kQuery), 500,
+               "Service internal error: the fake was asked to throw");
+  expect_error(call("POST", "/collections/t/points/query", R"({"query":[1,2],"limit":1000})"), 500,
+               "Service internal error: the fake was asked to throw");
+}
+
+TEST_F(ServerTest, ApiKeys) {
+  ServerOptions options;
+  options.api_key = "secret";
+  options.read_only_api_key = "reader";
+  start(options);
+  EXPECT_EQ(call("GET", "/").status, 200);
+  EXPECT_EQ(call("GET", "/readyz").status, 200);
+  const auto missing = call("GET", "/collections");
+  EXPECT_EQ(missing.status, 401);
+  EXPECT_EQ(missing.body, "Must provide an API key or an Authorization bearer token");
+  EXPECT_THAT(missing.headers.at("content-type"), StartsWith("text/plain"));
+  EXPECT_EQ(call("GET", "/collections", "", "api-key: wrong\r\n").body, "Invalid API key or JWT");
+  EXPECT_EQ(call("GET", "/collections", "", "api-key: wrong\r\n").status, 401);
+  EXPECT_EQ(call("GET", "/collections", "", "api-key: \r\n").status, 401);
+  EXPECT_EQ(call("GET", "/collections", "", "Api-Key: secret\r\n").status, 200);
+  EXPECT_EQ(call("GET", "/collections", "", "authorization: Bearer secret\r\n").status, 200);
+  EXPECT_EQ(call("GET", "/collections", "", "api-key: reader\r\n").status, 200);
+  EXPECT_EQ(call("DELETE", "/collections/c", "", "api-key: reader\r\n").status, 403);
+  EXPECT_EQ(call("DELETE", "/collections/c", "", "api-key: secret\r\n").status, 200);
+  EXPECT_EQ(call("GET", "/nowhere").status, 401);
+}
+
+TEST_F(ServerTest, ConnectionLimit) {
+  ServerOptions options;
+  options.max_connections = 1;
+  start(options);
+  HttpClient first(server_->port());
+  EXPECT_EQ(first.request("GET", "/healthz").status, 200);
+  HttpClient second(server_->port());
+  const auto answer = second.receive();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(answer.body, EndsWith("\"time\":0.0}"));
+  EXPECT_EQ(first.request("GET", "/healthz").status, 200);
+}
+
+TEST_F(ServerTest, ClosesSilentConnections) {
+  ServerOptions options;
+  options.keep_alive_timeout_s = 1;
+  options.read_timeout_s = 1;
+  start(options);
+  HttpClient idle(server_->port());
+  HttpClient half(server_->port());
+  half.send("GET /healthz HT");
+  EXPECT_TRUE(idle.is_closed());
+  EXPECT_TRUE(half.is_closed());
+}
+
+TEST_F(ServerTest, LargeBodiesAndAnswers) {
+  start();
+  create("c");
+  std::string body = R"({"points":[)";
+  constexpr int kPoints = 20000;
+  for (int i = 0; i < kPoints; ++i) {
+    body += (i == 0 ? "" : ",") + (R"({"id":)" + std::to_string(i)) +
+            R"(,"vector":[0.125,0.333],"payload":{"text":"some text to make it longer"}})";
+  }
+  body += "]}";
+  HttpClient client(server_->port());
+  EXPECT_EQ(client.request("PUT", "/collections/c/points?wait=true", body).status, 200);
+  const auto all = client.request("POST", "/collections/c/points/scroll",
+                                  R"({"limit":100000,"with_vector":true})");
+  EXPECT_EQ(all.status, 200);
+  EXPECT_GT(all.body.size(), kPoints * 80U);
+  EXPECT_EQ(client.request("GET", "/healthz").status, 200);
+}
+
+TEST_F(ServerTest, StopFinishesWhatIsInFlight) {
+  start();
+  create("s", R"({"mode":"slow"})");
+  HttpClient busy(server_->port());
+  HttpClient idle(server_->port());
+  EXPECT_EQ(idle.request("GET", "/healthz").status, 200);
+  busy.send("POST /collections/s/points/query HTTP/1.1\r\ncontent-length: 28\r\n\r\n" +
+            std::string(R"({"query":[1,2],"limit":1000})"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  server_->stop();
+  EXPECT_EQ(busy.receive().status, 200);
+  EXPECT_TRUE(busy.is_closed());
+  EXPECT_TRUE(idle.is_closed());
+}
+
+TEST_F(ServerTest, StopCancelsAfterTheGraceTime) {
+  ServerOptions options;
+  options.shutdown_grace_s = 0.02;
+  start(options);
+  create("s", R"({"mode":"slow"})");
+  HttpClient busy(server_->port());
+  busy.send("POST /collections/s/points/query HTTP/1.1\r\ncontent-length: 28\r\n\r\n" +
+            std::string(R"({"query":[1,2],"limit":1000})"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  server_->stop();
+  EXPECT_EQ(busy.receive().status, 408);
+}
+
+TEST_F(ServerTest, ManyClientsAtOnce) {
+  start();
+  create("c");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      HttpClient client(server_->port());
+      for (int i = 0; i < 200; ++i) {
+        const std::string id = std::to_string(t * 1000 + i);
+        EXPECT_EQ(client
+                      .request("PUT", "/collections/c/points?wait=true",
+                               R"({"points":[{"id":)" + id + R"(,"vector":[1,2]}]})")
+                      .status,
+                  200);
+        EXPECT_EQ(client.request("GET", "/collections/c/points/" + id).status, 200);
+        EXPECT_EQ(client.request("POST", "/collections/c/points/query", kQuery).status, 200);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_THAT(call("POST", "/collections/c/points/count", "{}").body,
+              StartsWith(R"({"result":{"count":800},)"));
+}
+
+TEST_F(ServerTest, Metrics) {
+  start();
+  create("c");
+  call("POST", "/collections/c/points/query", kQuery);
+  const auto answer = call("GET", "/metrics");
+  EXPECT_THAT(answer.headers.at("content-type"), StartsWith("text/plain; version=0.0.4"));
+  EXPECT_THAT(
+      answer.body,
+      HasSubstr(
+          R"(rest_responses_total{method="POST",endpoint="/collections/{name}/points/query",status="200"} 1)"));
+  EXPECT_THAT(answer.body, HasSubstr("rest_responses_duration_seconds_bucket{"));
+}
+
+TEST_F(ServerTest, RefusesAnAddressInUse) {
+  start();
+  ServerOptions options;
+  options.port = server_->port();
+  const auto second = Server::start(options, database_, metrics_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code(), Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace quiver::service
