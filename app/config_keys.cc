@@ -63,10 +63,13 @@ class Section {
   }
   /// Bound by the caller.
   Key& free(KeyType type, std::string name, std::string doc, std::string effect = "") {
-    keys_.push_back({.section = name_, .name = std::move(name), .type = type});
-    keys_.back().doc = std::move(doc);
-    keys_.back().effect = std::move(effect);
-    return keys_.back();
+    Key& key = keys_.emplace_back();
+    key.section = name_;
+    key.name = std::move(name);
+    key.type = type;
+    key.doc = std::move(doc);
+    key.effect = std::move(effect);
+    return key;
   }
 
  private:

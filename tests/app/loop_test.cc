@@ -1,0 +1,162 @@
+#include "app/load/loop.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace quiver::app {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+constexpr std::string_view kBad = "HTTP/1.1 400 Bad\r\nContent-Length: 3\r\n\r\nbad";
+
+/// Answers requests (heads that end with an empty line, no bodies) on loopback, one thread per
+/// connection. `answer` gets the number of the request; an empty text closes the connection.
+class StubServer {
+ public:
+  explicit StubServer(std::function<std::string_view(int)> answer) : answer_(std::move(answer)) {
+    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    if (bind(listener_, any, size) != 0 || listen(listener_, 64) != 0 ||
+        getsockname(listener_, any, &size) != 0) {
+      ADD_FAILURE() << "cannot listen on loopback";
+    }
+    endpoint_ = {"127.0.0.1", ntohs(address.sin_port)};
+    acceptor_ = std::thread([this] { accept_all(); });
+  }
+  ~StubServer() {
+    shutdown(listener_, SHUT_RDWR);
+    acceptor_.join();
+    close(listener_);
+    for (std::thread& thread : threads_) thread.join();
+  }
+  StubServer(const StubServer&) = delete;
+  StubServer& operator=(const StubServer&) = delete;
+
+  [[nodiscard]] const Endpoint& endpoint() const { return endpoint_; }
+  [[nodiscard]] int n_requests() const { return n_requests_; }
+
+ private:
+  void accept_all() {
+    while (true) {
+      const int fd = accept(listener_, nullptr, nullptr);
+      if (fd < 0) return;
+      threads_.emplace_back([this, fd] { serve(Socket(fd)); });
+    }
+  }
+  void serve(const Socket& socket) {
+    std::string pending;
+    char buffer[4096];
+    while (true) {
+      const ssize_t n = recv(socket.fd(), buffer, sizeof buffer, 0);
+      if (n <= 0) return;
+      pending.append(buffer, static_cast<std::size_t>(n));
+      for (auto end = pending.find("\r\n\r\n"); end != std::string::npos;
+           end = pending.find("\r\n\r\n")) {
+        pending.erase(0, end + 4);
+        const std::string_view answer = answer_(n_requests_++);
+        if (answer.empty()) return;
+        if (send(socket.fd(), answer.data(), answer.size(), MSG_NOSIGNAL) < 0) return;
+      }
+    }
+  }
+
+  std::function<std::string_view(int)> answer_;
+  int listener_ = -1;
+  Endpoint endpoint_;
+  std::atomic<int> n_requests_ = 0;
+  std::vector<std::thread> threads_;  // of the acceptor until it ended
+  std::thread acceptor_;
+};
+
+/// `n` equal requests; every third call says kLater first.
+class CountedSource final : public RequestSource {
+ public:
+  explicit CountedSource(int n) : left_(n) {}
+  State next(RequestText& request) override {
+    if (++calls_ % 3 == 0) return State::kLater;
+    if (left_-- <= 0) return State::kEnd;
+    request = request_;
+    return State::kReady;
+  }
+
+ private:
+  int left_;
+  int calls_ = 0;
+  RequestText request_ = std::make_shared<const std::string>("GET / HTTP/1.1\r\n\r\n");
+};
+
+TEST(LoopTest, EveryRequestIsAnsweredOnce) {
+  for (const std::uint32_t connections : {1U, 3U}) {
+    for (const std::uint32_t pipeline : {1U, 4U}) {
+      StubServer server([](int) { return kOk; });
+      CountedSource source(200);
+      const auto result = run_loop(server.endpoint(), source, {connections, pipeline});
+      ASSERT_TRUE(result) << result.error().message();
+      EXPECT_EQ(result->latencies_us.size(), 200U);
+      EXPECT_EQ(result->n_errors, 0U);
+      EXPECT_EQ(server.n_requests(), 200);
+      EXPECT_GT(result->n_starved, 0U);
+      EXPECT_GT(result->seconds, 0);
+    }
+  }
+}
+
+TEST(LoopTest, RefusalsAreCounted) {
+  StubServer server([](int i) { return i % 4 == 0 ? kBad : kOk; });
+  CountedSource source(100);
+  const auto result = run_loop(server.endpoint(), source, {2, 2});
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(result->latencies_us.size(), 75U);
+  EXPECT_EQ(result->n_errors, 25U);
+  EXPECT_EQ(result->first_error, "status 400: bad");
+}
+
+TEST(LoopTest, BrokenConnectionsAreReplaced) {
+  StubServer server([](int i) { return i == 10 ? std::string_view() : kOk; });
+  CountedSource source(50);
+  const auto result = run_loop(server.endpoint(), source, {1, 1});
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(result->n_errors, 1U);
+  EXPECT_EQ(result->latencies_us.size(), 49U);
+  EXPECT_THAT(result->first_error, HasSubstr("closed a connection"));
+}
+
+TEST(LoopTest, NobodyListens) {
+  Endpoint endpoint;
+  {
+    StubServer server([](int) { return kOk; });
+    endpoint = server.endpoint();
+  }
+  CountedSource source(1);
+  const auto result = run_loop(endpoint, source, {1, 1});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message(), HasSubstr("cannot connect to 127.0.0.1"));
+}
+
+TEST(LoopTest, Fetch) {
+  StubServer server([](int) { return kBad; });
+  const auto answer =
+      fetch(server.endpoint(), request_text("GET", "/", server.endpoint(), "key", ""));
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->status, 400);
+  EXPECT_EQ(answer->body, "bad");
+}
+
+}  // namespace
+}  // namespace quiver::app
