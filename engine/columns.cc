@@ -27,6 +27,13 @@ Result<payload::ColumnView> build_column(const SegmentData& data, const payload:
   return payload::open_column(directory, name, index);
 }
 
+Result<payload::ColumnView> build_in_directory(const SegmentData& data,
+                                               const payload::FieldIndex& index,
+                                               const Directory& segments) {
+  QV_TRY(auto directory, segments.open_subdirectory(std::to_string(data.id)));
+  return build_column(data, index, *directory);
+}
+
 Result<payload::ColumnView> column_in_memory(const SegmentData& data,
                                              const payload::FieldIndex& index) {
   QV_TRY(auto column, payload::MutableColumn::create(index));
@@ -74,14 +81,13 @@ Result<ColumnMap> missing_columns(const SegmentData& data,
       QV_TRY(columns[index.key], column_in_memory(data, index));
       continue;
     }
-    auto directory = segments.open_subdirectory(std::to_string(data.id));
-    if (!directory) {
-      if (directory.error().code() != Code::kNotFound) return fail(directory.error());
+    auto column = build_in_directory(data, index, segments);
+    if (!column && column.error().code() == Code::kNotFound) {
       // The segment was merged away meanwhile; its readers get a column of their own.
-      QV_TRY(columns[index.key], column_in_memory(data, index));
-      continue;
+      column = column_in_memory(data, index);
     }
-    QV_TRY(columns[index.key], build_column(data, index, **directory));
+    if (!column) return fail(column.error());
+    columns[index.key] = *std::move(column);
   }
   return columns;
 }

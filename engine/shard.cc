@@ -300,7 +300,11 @@ void Shard::save_deletes() {
   const bool unsaved = std::any_of(segments_.begin(), segments_.end(),
                                    [](const State& state) { return state.unsaved; });
   if (!unsaved) return;
-  if (auto saved = save_manifest(nullptr); !saved) note_failure("saving deletes", saved.error());
+  if (auto saved = save_manifest(nullptr); !saved) {
+    note_failure("saving deletes", saved.error());
+  } else {
+    last_error_.clear();
+  }
 }
 
 void Shard::note_failure(std::string_view what, const Error& error) {

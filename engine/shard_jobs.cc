@@ -187,6 +187,7 @@ void Shard::start_reclaim() {
     lane_->post([this, n_dropped, result = std::move(result)] {
       reclaiming_ = false;
       n_rows_dropped_ -= n_dropped;
+      if (result) last_error_.clear();
       if (!result && !closed_) note_failure("compacting the store", result.error());
       update_status();
     });
