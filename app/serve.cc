@@ -67,6 +67,7 @@ Result<> serve(Settings settings) {
   }
 
   MetricsRegistry metrics;
+  metrics.add_collector(collect_process_metrics);
   QV_TRY(const auto database, engine::Database::open(settings.database));
   auto started = service::Server::start(settings.server, *database, metrics);
   if (!started) {

@@ -65,12 +65,13 @@ long_model() {
 # Every fuzz target for some seconds, starting from its corpus in the tree, which stays as it is.
 fuzz_of() {
   local target name corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"
-  for target in "build/$1"/fuzz/*_fuzz; do
-    [[ -x "$target" ]] || { echo "no fuzz targets in build/$1/fuzz" >&2; return 1; }
-    name="$(basename "$target")"
+  scripts/build "$1" fuzz_body fuzz_head
+  for target in "build/$1"/fuzz/fuzz_*; do
+    name="${target##*/fuzz_}"
     corpus="$(mktemp -d)"
-    "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=0 \
-      -artifact_prefix="$results/$name-" "$corpus" "tests/fuzz/corpus/${name%_fuzz}"
+    "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+      -artifact_prefix="$results/fuzz-$name-" "$corpus" "tests/fuzz/corpus/$name" > "$results/fuzz-$name.log" 2>&1 ||
+      { tail -n 50 "$results/fuzz-$name.log"; return 1; }
     rm -rf "$corpus"
     echo "$name: $seconds s, nothing found"
   done

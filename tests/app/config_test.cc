@@ -45,10 +45,8 @@ TEST(ConfigTest, EveryNumberKeepsBothEndsOfItsRange) {
       key.set(settings, value);
       EXPECT_EQ(key.get(settings), value) << key.full_name() << " " << end;
     }
-    EXPECT_FALSE(check_value(key, static_cast<std::int64_t>(key.range.min) - 1))
-        << key.full_name();
-    EXPECT_FALSE(check_value(key, static_cast<std::int64_t>(key.range.max) + 1))
-        << key.full_name();
+    EXPECT_FALSE(check_value(key, static_cast<std::int64_t>(key.range.min) - 1)) << key.full_name();
+    EXPECT_FALSE(check_value(key, static_cast<std::int64_t>(key.range.max) + 1)) << key.full_name();
   }
 }
 
@@ -169,8 +167,8 @@ TEST(ConfigTest, HostAndPort) {
   EXPECT_EQ(parse_host_port("127.0.0.1:0").value(), Pair("127.0.0.1", 0));
   EXPECT_EQ(parse_host_port("[::]:6333").value(), Pair("::", 6333));
   EXPECT_EQ(parse_host_port("localhost:65535").value(), Pair("localhost", 65535));
-  for (const char* wrong : {"", "6333", ":6333", "host", "host:", "host:65536", "host:1x", "::1:5",
-                            "host:-1"}) {
+  for (const char* wrong :
+       {"", "6333", ":6333", "host", "host:", "host:65536", "host:1x", "::1:5", "host:-1"}) {
     EXPECT_FALSE(parse_host_port(wrong)) << wrong;
   }
 }
