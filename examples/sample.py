@@ -124,7 +124,7 @@ class Api:
         return answer["result"]
 
 
-def load(api, sample, collection, batch=250):
+def load(api, sample, collection, batch=50):
     """A fresh collection with everything in it; returns points per second."""
     api("DELETE", f"/collections/{collection}")
     api("PUT", f"/collections/{collection}", COLLECTION)
