@@ -144,5 +144,6 @@ def recall(found_ids, exact_scores, scores_of_found):
     exact = np.asarray(exact_scores)[np.isfinite(exact_scores)]
     if len(exact) == 0:
         return 1.0
-    floor = exact[-1] - 1e-6 * abs(exact[-1])
+    # Relative, but for scores near zero, where the terms are large and only their sum is small.
+    floor = exact[-1] - 1e-6 * max(1.0, abs(exact[-1]))
     return min(1.0, sum(s >= floor for s in scores_of_found[:len(found_ids)]) / len(exact))
