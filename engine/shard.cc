@@ -408,7 +408,10 @@ void Shard::build_columns(const std::function<void(Result<>)>& done) {
     for (const auto& data : lacking) {
       auto columns = missing_columns(*data, indexes, *segments_directory_);
       if (!columns) {
-        lane_->post([done, error = columns.error()] { done(fail(error)); });
+        lane_->post([this, done, id = data->id, error = columns.error()] {
+          // A segment that was rewritten meanwhile took its directory along: no harm done.
+          has_segment(id) ? done(fail(error)) : build_columns(done);
+        });
         return;
       }
       lane_->post(
@@ -417,6 +420,11 @@ void Shard::build_columns(const std::function<void(Result<>)>& done) {
     // Segments may have been swapped in meanwhile: look again until none lacks a column.
     lane_->post([this, done] { build_columns(done); });
   });
+}
+
+bool Shard::has_segment(std::uint64_t id) const {
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [id](const State& state) { return state.view.data->id == id; });
 }
 
 void Shard::install_columns(std::uint64_t segment, const ColumnMap& columns) {

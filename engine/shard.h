@@ -143,6 +143,7 @@ class Shard {
   void apply_config(const std::shared_ptr<const CollectionConfig>& config);
   void drop_column(State& state, const payload::FieldIndex& index);
   void build_columns(const std::function<void(Result<>)>& done);
+  [[nodiscard]] bool has_segment(std::uint64_t id) const;
   void install_columns(std::uint64_t segment, const ColumnMap& columns);
 
   // Background jobs (shard_jobs.cc), started and finished in the lane.
