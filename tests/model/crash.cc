@@ -1,0 +1,182 @@
+// kill -9 at a random moment, and what must be there afterwards.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "tests/model/runner.h"
+
+extern char** environ;
+
+namespace quiver::model {
+namespace {
+
+using engine::testing::Model;
+constexpr std::uint32_t kMaxRequests = 100'000;
+constexpr int kMaxInFlight = 4;
+
+/// What the child says through its pipe: request number `request` was sent, or acknowledged.
+struct Note {
+  std::uint32_t request = 0;
+  std::uint32_t acknowledged = 0;
+};
+
+Request crash_request(const engine::CollectionConfig& config, std::uint64_t seed,
+                      std::uint32_t number) {
+  Random random(seed * 1'000'003 + number);
+  return random_request(config, random);
+}
+
+void tell(Note note) {
+  // Fewer bytes than PIPE_BUF: written whole, also by several threads.
+  if (write(STDOUT_FILENO, &note, sizeof(note)) != sizeof(note)) _exit(3);
+}
+
+struct Child {
+  pid_t pid = 0;
+  int pipe = -1;
+};
+
+Child start_child(const std::string& directory, std::uint64_t seed) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  std::array<std::string, 4> arguments = {"/proc/self/exe", "--crash-child", directory,
+                                          std::to_string(seed)};
+  std::array<char*, 5> argv{};
+  for (std::size_t i = 0; i < arguments.size(); ++i) argv[i] = arguments[i].data();
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  Child child;
+  child.pipe = ends[0];
+  EXPECT_EQ(posix_spawn(&child.pid, argv[0], &actions, nullptr, argv.data(), environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  return child;
+}
+
+struct Notes {
+  std::uint32_t n_sent = 0;
+  std::vector<std::uint32_t> acknowledged;
+};
+
+/// Kills the child after so many acknowledgements and `delay_us`, and reads all that it said.
+Notes listen_and_kill(const Child& child, std::uint64_t n_acknowledged, std::uint64_t delay_us) {
+  Notes notes;
+  bool killed = false;
+  const auto kill_now = [&] {
+    usleep(static_cast<useconds_t>(delay_us));
+    EXPECT_EQ(kill(child.pid, SIGKILL), 0);
+    killed = true;
+  };
+  if (n_acknowledged == 0) kill_now();
+  Note note;
+  while (read(child.pipe, &note, sizeof(note)) == sizeof(note)) {
+    notes.n_sent = std::max(notes.n_sent, note.request + 1);
+    if (note.acknowledged != 0) notes.acknowledged.push_back(note.request);
+    if (!killed && notes.acknowledged.size() >= n_acknowledged) kill_now();
+  }
+  ::close(child.pipe);
+  int status = 0;
+  EXPECT_EQ(waitpid(child.pid, &status, 0), child.pid);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+      << "the child ended by itself, status " << status;
+  return notes;
+}
+
+/// What a shard holds, but for the versions: enough to tell states apart, and the versions are
+/// compared afterwards.
+std::vector<std::string> contents(const Model& points) {
+  std::vector<std::string> contents;
+  for (const auto& [id, row] : points) {
+    contents.push_back(id.to_string() + " v" + std::to_string(to_number(row.seq)) + row.payload);
+  }
+  return contents;
+}
+
+std::vector<std::string> contents(engine::Collection& collection, const CollectionModel& model,
+                                  std::uint32_t shard) {
+  engine::ScrollRequest request;
+  request.limit = 100'000;
+  const Cancel cancel;
+  const auto page = collection.scroll(request, cancel);
+  EXPECT_TRUE(page) << page.error().to_string();
+  std::vector<std::string> contents;
+  for (const auto& record : page->points) {
+    if (model.shard_of(record.id) != shard) continue;
+    contents.push_back(record.id.to_string() + " v" + std::to_string(to_number(record.version)) +
+                       *record.payload);
+  }
+  return contents;
+}
+
+}  // namespace
+
+/// Each shard holds the requests up to some point: all that were acknowledged, none in part, none
+/// that was not sent.
+void crash_and_recover(Runner& runner, std::uint64_t seed, Random& random) {
+  runner.close();
+  const Child child = start_child(runner.directory(), seed);
+  const std::uint64_t n_wanted = random() % 5 == 0 ? random() % 3 : random() % 150;
+  const Notes notes = listen_and_kill(child, n_wanted, random() % 20'000);
+  runner.open();
+  CollectionModel& model = runner.model();
+  std::vector<std::uint32_t> at_least(model.n_shards(), 0);
+  for (const std::uint32_t number : notes.acknowledged) {
+    const auto touched = model.touched(crash_request(model.config(), seed, number));
+    for (std::uint32_t s = 0; s < touched.size(); ++s) {
+      if (touched[s]) at_least[s] = std::max(at_least[s], number + 1);
+    }
+  }
+  for (std::uint32_t shard = 0; shard < model.n_shards(); ++shard) {
+    const auto found = contents(runner.collection(), model, shard);
+    std::uint32_t n = 0;
+    const auto apply_next = [&] {
+      model.apply_to_shard(crash_request(model.config(), seed, n++), shard);
+    };
+    while (n < at_least[shard]) apply_next();
+    while (contents(model.shard(shard)) != found && n < notes.n_sent) apply_next();
+    ASSERT_EQ(found, contents(model.shard(shard)))
+        << "shard " << shard << ": at least " << at_least[shard] << " requests of " << notes.n_sent
+        << " are wanted";
+  }
+}
+
+void run_crash_child(const std::string& directory, std::uint64_t seed) {
+  auto database = engine::Database::open(small_options(directory));
+  if (!database) _exit(4);
+  const auto collection = (*database)->collection(kCollection);
+  if (!collection) _exit(5);
+  const engine::CollectionConfig config = *(*collection)->config();
+  Mutex mutex;
+  CondVar fewer;
+  int n_in_flight = 0;
+  for (std::uint32_t number = 0; number < kMaxRequests; ++number) {
+    {
+      MutexLock lock(mutex);
+      while (n_in_flight == kMaxInFlight) fewer.wait(mutex);
+      ++n_in_flight;
+    }
+    tell({number, 0});
+    const auto ack = number % 2 == 0 ? engine::Ack::kVisible : engine::Ack::kDurable;
+    const auto queued =
+        (*collection)->update(crash_request(config, seed, number), ack, [&, number](auto result) {
+          if (!result && result.error().code() != Code::kNotFound) _exit(6);
+          tell({number, 1});
+          MutexLock lock(mutex);
+          --n_in_flight;
+          fewer.notify_all();
+        });
+    if (!queued) _exit(7);
+  }
+  _exit(8);
+}
+
+}  // namespace quiver::model

@@ -1,0 +1,289 @@
+#include "tests/model/random_input.h"
+
+#include <array>
+#include <set>
+
+namespace quiver::model {
+namespace {
+
+using engine::Operation;
+
+constexpr std::uint64_t kIds = 250;
+constexpr std::array<const char*, 5> kWords = {"red", "green", "blue", "warm", "cold"};
+
+bool one_in(std::uint64_t n, Random& random) { return random() % n == 0; }
+
+std::string word(Random& random) { return kWords[random() % kWords.size()]; }
+
+std::vector<float> random_floats(std::size_t n, DType dtype, Random& random) {
+  const bool coarse = one_in(3, random);  // equal scores, zero vectors
+  std::vector<float> values(n);
+  for (float& value : values) {
+    value = dtype == DType::kU8 ? static_cast<float>(random() % (coarse ? 2 : 256))
+            : coarse            ? static_cast<float>(random() % 3) - 1
+                                : std::normal_distribution<float>()(random);
+  }
+  return values;
+}
+
+/// Canonical text. Keys now and then of another type, null, an array, or missing.
+std::string random_payload(Random& random) {
+  std::string text;
+  const auto put = [&](const char* key, const std::string& value) {
+    text += (text.empty() ? "{\"" : ",\"") + std::string(key) + "\":" + value;
+  };
+  const auto quoted = [](const std::string& value) { return '"' + value + '"'; };
+  if (!one_in(4, random)) put("n", std::to_string(random() % 10));
+  if (!one_in(3, random)) put("s", one_in(9, random) ? "null" : quoted(word(random)));
+  if (one_in(2, random)) put("f", std::to_string(random() % 8) + ".5");
+  if (one_in(2, random)) put("b", one_in(2, random) ? "true" : "false");
+  if (one_in(2, random)) put("t", quoted(word(random) + ' ' + word(random)));
+  if (one_in(3, random)) put("tags", '[' + quoted(word(random)) + ',' + quoted(word(random)) + ']');
+  if (one_in(6, random)) put("deep", R"({"er":{"n":)" + std::to_string(random() % 3) + "}}");
+  if (one_in(12, random)) put("mixed", one_in(2, random) ? "[]" : "[1,\"1\",null]");
+  return text.empty() ? "{}" : text + "}";
+}
+
+payload::FieldTest random_test(Random& random, std::string& key) {
+  switch (random() % 9) {
+    case 0:
+      key = "n";
+      return payload::MatchValue{payload::MatchScalar{static_cast<std::int64_t>(random() % 10)}};
+    case 1:
+      key = one_in(2, random) ? "s" : "tags";
+      return payload::MatchValue{payload::MatchScalar{word(random)}};
+    case 2:
+      key = "b";
+      return payload::MatchValue{payload::MatchScalar{one_in(2, random)}};
+    case 3:
+      key = one_in(2, random) ? "s" : "tags";
+      return payload::MatchAny{{word(random), word(random)}};
+    case 4:
+      key = "s";
+      return payload::MatchExcept{{word(random)}};
+    case 5: {
+      key = one_in(2, random) ? "n" : "f";
+      payload::Range range;
+      range.gte = payload::Number{static_cast<std::int64_t>(random() % 8)};
+      if (one_in(2, random)) range.lt = payload::Number{static_cast<double>(random() % 10) + 0.5};
+      return range;
+    }
+    case 6:
+      key = "t";
+      return payload::MatchText{word(random)};
+    case 7:
+      key = one_in(2, random) ? "tags" : "mixed";
+      return payload::IsEmpty{one_in(2, random)};
+    default:
+      key = one_in(2, random) ? "s" : "mixed";
+      return payload::IsNull{one_in(2, random)};
+  }
+}
+
+payload::Condition random_condition(Random& random, int depth) {
+  if (depth > 0 && one_in(5, random)) {
+    return std::make_shared<const payload::Filter>(random_filter(random, depth - 1));
+  }
+  if (one_in(8, random)) {
+    payload::HasId has;
+    for (int i = 0; i < 20; ++i) has.ids.push_back(random_id(random));
+    return has;
+  }
+  if (one_in(8, random)) return payload::HasVector{one_in(2, random) ? "" : "words"};
+  payload::FieldCondition condition;
+  condition.test = random_test(random, condition.key);
+  return condition;
+}
+
+engine::PointInput random_point(const engine::CollectionConfig& config, Random& random) {
+  engine::PointInput point{random_id(random), {}, random_payload(random)};
+  for (const auto& field : config.fields) {
+    if (!one_in(5, random)) point.vectors.push_back({field.name, random_vector(field, random)});
+  }
+  return point;
+}
+
+std::vector<engine::PointInput> random_points(const engine::CollectionConfig& config,
+                                              Random& random) {
+  std::vector<engine::PointInput> points;
+  const std::uint64_t n = one_in(10, random) ? 60 : 1 + random() % 8;
+  for (std::uint64_t i = 0; i < n; ++i) points.push_back(random_point(config, random));
+  return points;
+}
+
+engine::PointSelector random_selector(Random& random) {
+  if (one_in(3, random)) return random_filter(random);
+  std::vector<PointId> ids;
+  for (std::uint64_t i = random() % 4; i > 0; --i) ids.push_back(random_id(random));
+  return ids;
+}
+
+/// Deletes of everything that matches would leave little to look at.
+engine::PointSelector few_points(Random& random) {
+  if (!one_in(6, random)) {
+    std::vector<PointId> ids;
+    for (std::uint64_t i = random() % 12; i > 0; --i) ids.push_back(random_id(random));
+    return ids;
+  }
+  payload::Filter filter;
+  filter.must.emplace_back(payload::FieldCondition{
+      "n", payload::MatchValue{payload::MatchScalar{static_cast<std::int64_t>(random() % 10)}}});
+  filter.must.emplace_back(
+      payload::FieldCondition{"s", payload::MatchValue{payload::MatchScalar{word(random)}}});
+  return filter;
+}
+
+std::optional<std::string> random_key(Random& random) {
+  if (!one_in(4, random)) return std::nullopt;
+  return one_in(2, random) ? "deep" : "deep.er";
+}
+
+Operation random_upsert(const engine::CollectionConfig& config, Random& random) {
+  engine::Upsert upsert{random_points(config, random), {}, {}};
+  if (one_in(5, random)) upsert.mode = static_cast<engine::UpsertMode>(random() % 3);
+  if (one_in(5, random)) upsert.update_filter = random_filter(random);
+  return upsert;
+}
+
+Operation random_vector_update(const engine::CollectionConfig& config, Random& random) {
+  engine::UpdateVectors update;
+  for (std::uint64_t i = 1 + random() % 2; i > 0; --i) {
+    update.points.push_back(random_point(config, random));
+    update.points.back().payload.clear();
+  }
+  if (one_in(4, random)) update.update_filter = random_filter(random);
+  return update;
+}
+
+Operation random_operation(const engine::CollectionConfig& config, Random& random) {
+  switch (random() % 14) {
+    case 0:
+    case 1:
+      return engine::DeletePoints{few_points(random)};
+    case 2:
+      return engine::SetPayload{random_payload(random), random_key(random),
+                                random_selector(random)};
+    case 3:
+      return engine::OverwritePayload{random_payload(random), random_key(random),
+                                      random_selector(random)};
+    case 4:
+      return engine::DeletePayload{{"n", one_in(2, random) ? "deep.er" : "tags"},
+                                   random_selector(random)};
+    case 5:
+      return engine::ClearPayload{few_points(random)};
+    case 6:
+      return random_vector_update(config, random);
+    case 7:
+      return engine::DeleteVectors{{config.fields[random() % config.fields.size()].name},
+                                   few_points(random)};
+    default:
+      return random_upsert(config, random);
+  }
+}
+
+}  // namespace
+
+engine::CollectionConfig random_config(Random& random) {
+  engine::CollectionConfig config;
+  const auto none = SparseModifier::kNone;
+  config.fields = {
+      {"", FieldKind::kDense, 6, DType::kF32, Metric::kCosine, none},
+      {"half", FieldKind::kDense, 3, DType::kF16, Metric::kEuclid, none},
+      {"bytes", FieldKind::kDense, 4, DType::kU8, Metric::kManhattan, none},
+      {"words", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, none},
+      {"idf", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, SparseModifier::kIdf},
+      {"tokens", FieldKind::kMulti, 2, DType::kF32, Metric::kCosine, none},
+  };
+  config.shard_number = one_in(2, random) ? 1 : 2 + static_cast<std::uint32_t>(random() % 2);
+  config.optimizer.seal_rows = 20 + random() % 60;
+  config.optimizer.max_segments = 2 + static_cast<std::uint32_t>(random() % 4);
+  config.optimizer.vacuum_min_rows = 3;
+  config.optimizer.idle_seal_s = 0.05;
+  return config;
+}
+
+PointId random_id(Random& random) {
+  const std::uint64_t i = random() % kIds;
+  return i % 5 == 4 ? PointId::uuid(i * 0x9e3779b97f4a7c15ULL, ~i) : PointId::number(i);
+}
+
+engine::VectorValue random_vector(const FieldSchema& field, Random& random) {
+  if (field.kind == FieldKind::kDense) return random_floats(field.dim, field.dtype, random);
+  if (field.kind == FieldKind::kMulti) {
+    const auto n = static_cast<std::uint32_t>(1 + random() % 4);
+    return engine::MultiVector{n, field.dim, random_floats(n * field.dim, field.dtype, random)};
+  }
+  std::set<std::uint32_t> indices;
+  for (std::uint64_t i = random() % 7; i > 0; --i) {
+    indices.insert(static_cast<std::uint32_t>(random() % 25));
+  }
+  return engine::SparseVector{{indices.rbegin(), indices.rend()},  // the engine sorts them
+                              random_floats(indices.size(), DType::kF32, random)};
+}
+
+payload::Filter random_filter(Random& random, int depth) {
+  payload::Filter filter;
+  const auto some = [&](std::uint64_t most) {
+    std::vector<payload::Condition> conditions;
+    for (std::uint64_t i = random() % (most + 1); i > 0; --i) {
+      conditions.push_back(random_condition(random, depth));
+    }
+    return conditions;
+  };
+  filter.must = some(1);
+  filter.should = some(2);
+  filter.must_not = some(1);
+  if (one_in(8, random)) filter.min_should = payload::MinShould{some(3), random() % 3};
+  return filter;
+}
+
+Request random_request(const engine::CollectionConfig& config, Random& random) {
+  Request request;
+  const std::uint64_t n = one_in(4, random) ? 1 + random() % 3 : 1;
+  for (std::uint64_t i = 0; i < n; ++i) request.push_back(random_operation(config, random));
+  return request;
+}
+
+Request invalid_request(const engine::CollectionConfig& config, Random& random) {
+  auto good = random_points(config, random);
+  auto bad = random_point(config, random);
+  if (one_in(2, random)) {
+    bad.vectors = {{"", engine::DenseVector{1, 2, 3}}};
+  } else {
+    bad.vectors = {{"no such field", engine::DenseVector{1}}};
+  }
+  good.push_back(std::move(bad));
+  return {engine::DeletePoints{payload::Filter{}}, engine::Upsert{std::move(good), {}, {}}};
+}
+
+engine::Query random_query(const engine::CollectionConfig& config, Random& random) {
+  engine::Query query;
+  const auto& field = config.fields[random() % config.fields.size()];
+  query.using_field = field.name;
+  if (one_in(5, random)) {
+    query.kind = engine::Nearest{random_id(random)};
+  } else {
+    query.kind = engine::Nearest{random_vector(field, random)};
+  }
+  if (one_in(2, random)) query.filter = random_filter(random);
+  query.limit = one_in(4, random) ? 1000 : 1 + random() % 20;
+  query.with_payload = payload::Selector::all();
+  return query;
+}
+
+payload::FieldIndex random_index(Random& random) {
+  constexpr std::array<std::pair<const char*, payload::IndexKind>, 6> kChoices = {
+      {{"n", payload::IndexKind::kInteger},
+       {"s", payload::IndexKind::kKeyword},
+       {"f", payload::IndexKind::kFloat},
+       {"b", payload::IndexKind::kBool},
+       {"t", payload::IndexKind::kText},
+       {"tags", payload::IndexKind::kKeyword}}};
+  const auto& [key, kind] = kChoices[random() % kChoices.size()];
+  payload::FieldIndex index;
+  index.key = key;
+  index.kind = kind;
+  return index;
+}
+
+}  // namespace quiver::model

@@ -1,0 +1,35 @@
+// Requests and questions drawn from a seed, without a look at any state: the same seed gives the
+// same requests in another process.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/config.h"
+#include "engine/operation.h"
+#include "engine/query.h"
+
+namespace quiver::model {
+
+using Random = std::mt19937_64;
+using Request = std::vector<engine::Operation>;
+
+/// A field of every sort, few points, and sizes so small that segments are sealed, merged and
+/// cleaned all the time.
+[[nodiscard]] engine::CollectionConfig random_config(Random& random);
+
+[[nodiscard]] PointId random_id(Random& random);
+[[nodiscard]] engine::VectorValue random_vector(const FieldSchema& field, Random& random);
+[[nodiscard]] payload::Filter random_filter(Random& random, int depth = 2);
+/// One to three operations, valid as far as can be told without the state.
+[[nodiscard]] Request random_request(const engine::CollectionConfig& config, Random& random);
+/// A request of one upsert that must be refused.
+[[nodiscard]] Request invalid_request(const engine::CollectionConfig& config, Random& random);
+/// Nearest neighbours of a vector or of a point, perhaps filtered.
+[[nodiscard]] engine::Query random_query(const engine::CollectionConfig& config, Random& random);
+/// One of a few indexes that fit the payloads.
+[[nodiscard]] payload::FieldIndex random_index(Random& random);
+
+}  // namespace quiver::model

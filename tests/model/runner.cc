@@ -1,0 +1,365 @@
+#include "tests/model/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <future>
+
+namespace quiver::model {
+namespace {
+
+using engine::Ack;
+using engine::Record;
+
+engine::VectorSelector all_vectors() { return {true, {}}; }
+
+/// Every bit that a user can see of an answer.
+std::string text_of(const Record& record) {
+  std::string text = record.id.to_string() + " v" + std::to_string(to_number(record.version));
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &record.score, sizeof(bits));
+  text += " s" + std::to_string(bits) + ' ' + record.payload.value_or("none");
+  return text;
+}
+
+std::string text_of(const Result<std::vector<Record>>& records) {
+  if (!records) return records.error().to_string();
+  std::string text;
+  for (const auto& record : *records) text += text_of(record) + '\n';
+  return text;
+}
+
+}  // namespace
+
+engine::DatabaseOptions small_options(const std::string& directory) {
+  engine::DatabaseOptions options;
+  options.data_dir = directory;
+  options.compute_threads = 2;
+  options.background_threads = 2;
+  options.block_cache_bytes = 8 << 20;
+  options.write_buffer_bytes = 8 << 20;
+  return options;
+}
+
+Result<std::vector<engine::UpdateResult>> update(engine::Collection& collection, Request request,
+                                                 Ack ack) {
+  auto promise = std::make_shared<std::promise<Result<std::vector<engine::UpdateResult>>>>();
+  auto answer = promise->get_future();
+  QV_TRY(collection.update(std::move(request), ack,
+                           [promise](auto result) { promise->set_value(std::move(result)); }));
+  return answer.get();
+}
+
+Runner::Runner(std::string directory, engine::CollectionConfig config)
+    : directory_(std::move(directory)), model_(config) {
+  auto database = engine::Database::open(small_options(directory_));
+  EXPECT_TRUE(database) << database.error().to_string();
+  if (!database) return;
+  const auto created = (*database)->create_collection(kCollection, std::move(config));
+  EXPECT_TRUE(created) << created.error().to_string();
+  EXPECT_TRUE((*database)->close());
+}
+
+Runner::~Runner() {
+  stop_reader();
+  if (database_ != nullptr) close();
+}
+
+void Runner::open() {
+  auto database = engine::Database::open(small_options(directory_));
+  ASSERT_TRUE(database) << database.error().to_string();
+  database_ = *std::move(database);
+  auto collection = database_->collection(kCollection);
+  ASSERT_TRUE(collection) << collection.error().to_string();
+  collection_ = *std::move(collection);
+  EXPECT_EQ(collection_->config()->fields, model_.config().fields);
+  EXPECT_EQ(collection_->config()->indexes, model_.config().indexes);
+}
+
+void Runner::close() {
+  collection_ = nullptr;
+  const auto closed = database_->close();
+  EXPECT_TRUE(closed) << closed.error().to_string();
+  database_ = nullptr;
+}
+
+void Runner::random_step(Random& random) {
+  switch (random() % 24) {
+    case 0:
+      return burst_step(random);
+    case 1:
+      return invalid_step(random);
+    case 2:
+      return index_step(random);
+    case 3:
+      return durable_step(random);
+    case 4:
+      return order_step(random);
+    case 5:
+    case 6:
+      return scroll_step(random);
+    case 7:
+      return retrieve_step(random);
+    case 8:
+    case 9:
+    case 10:
+    case 11:
+      return query_step(random);
+    default:
+      return request_step(random);
+  }
+}
+
+void Runner::request_step(Random& random) {
+  Request request = random_request(model_.config(), random);
+  const bool accepted = model_.apply(request);
+  const auto result = update(*collection_, std::move(request), Ack::kVisible);
+  ASSERT_EQ(result.has_value(), accepted) << (result ? "accepted" : result.error().to_string());
+  if (!result) {
+    EXPECT_EQ(result.error().code(), Code::kNotFound);
+  }
+}
+
+/// Several requests queued at once are committed as one batch, refused ones among them.
+void Runner::burst_step(Random& random) {
+  std::vector<std::future<Result<std::vector<engine::UpdateResult>>>> answers;
+  std::vector<bool> accepted;
+  for (std::uint64_t n = 2 + random() % 10; n > 0; --n) {
+    Request request = random_request(model_.config(), random);
+    accepted.push_back(model_.apply(request));
+    auto promise = std::make_shared<std::promise<Result<std::vector<engine::UpdateResult>>>>();
+    answers.push_back(promise->get_future());
+    const auto queued = collection_->update(
+        std::move(request), Ack::kVisible, [promise](auto r) { promise->set_value(std::move(r)); });
+    ASSERT_TRUE(queued) << queued.error().to_string();
+  }
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const auto result = answers[i].get();
+    EXPECT_EQ(result.has_value(), accepted[i])
+        << "request " << i << ": " << (result ? "accepted" : result.error().to_string());
+  }
+}
+
+/// Acknowledged before it is visible; what is visible after it proves that it was not forgotten.
+void Runner::durable_step(Random& random) {
+  Request request = random_request(model_.config(), random);
+  const bool accepted = model_.apply(request);
+  const auto result = update(*collection_, std::move(request), Ack::kDurable);
+  ASSERT_EQ(result.has_value(), accepted);
+  if (result && !result->empty()) {
+    EXPECT_FALSE((*result)[0].completed);
+  }
+  std::vector<PointId> nobody;  // one in every shard: a barrier
+  for (std::uint64_t n = 1'000'000; n < 1'000'100; ++n) nobody.push_back(PointId::number(n));
+  ASSERT_TRUE(update(*collection_, {engine::DeletePoints{nobody}}, Ack::kVisible));
+}
+
+void Runner::invalid_step(Random& random) {
+  const auto result = update(*collection_, invalid_request(model_.config(), random), Ack::kVisible);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), Code::kInvalidArgument) << result.error().to_string();
+}
+
+void Runner::index_step(Random& random) {
+  const payload::FieldIndex index = random_index(random);
+  auto indexes = model_.config().indexes;
+  const auto same_key = [&](const auto& other) { return other.key == index.key; };
+  const bool there = std::any_of(indexes.begin(), indexes.end(), same_key);
+  std::erase_if(indexes, same_key);
+  if (random() % 3 == 0) {
+    const auto dropped = collection_->drop_index(index.key);
+    ASSERT_TRUE(dropped) << dropped.error().to_string();
+    EXPECT_EQ(*dropped, there);
+  } else {
+    const auto created = collection_->create_index(index);
+    ASSERT_TRUE(created) << created.error().to_string();
+    indexes.push_back(index);
+    std::sort(indexes.begin(), indexes.end(),
+              [](const auto& a, const auto& b) { return a.key < b.key; });
+  }
+  model_.set_indexes(std::move(indexes));
+  EXPECT_EQ(collection_->config()->indexes, model_.config().indexes);
+}
+
+void Runner::query_step(Random& random) {
+  const engine::Query query = random_query(model_.config(), random);
+  const auto wanted = model_.nearest(query);
+  const Cancel cancel;
+  const auto got = collection_->query(query, cancel);
+  ASSERT_EQ(got.has_value(), wanted.has_value()) << (got ? "an answer" : got.error().to_string());
+  if (!got) {
+    EXPECT_EQ(got.error().code(), Code::kNotFound);
+    return;
+  }
+  const auto points = model_.points();
+  ASSERT_EQ(got->size(), wanted->size()) << "field `" << query.using_field << '`';
+  for (std::size_t i = 0; i < got->size(); ++i) {
+    const Record& record = (*got)[i];
+    EXPECT_EQ(record.id, (*wanted)[i].id) << "hit " << i << " of field `" << query.using_field;
+    EXPECT_EQ(record.score, (*wanted)[i].score) << "hit " << i;
+    EXPECT_EQ(record.payload, points.at(record.id).payload);
+    EXPECT_EQ(record.version, points.at(record.id).seq);
+  }
+}
+
+void Runner::scroll_step(Random& random) {
+  engine::ScrollRequest request;
+  if (random() % 4 != 0) request.filter = random_filter(random);
+  request.limit = 1 + random() % 40;
+  const auto wanted = model_.matching(request.filter);
+  const Cancel cancel;
+  std::vector<PointId> got;
+  while (true) {
+    const auto page = collection_->scroll(request, cancel);
+    ASSERT_TRUE(page) << page.error().to_string();
+    for (const auto& record : page->points) got.push_back(record.id);
+    if (!page->next) break;
+    EXPECT_EQ(page->points.size(), request.limit);
+    request.offset = page->next;
+  }
+  EXPECT_EQ(got, wanted);
+  const auto n = collection_->count(request.filter, cancel);
+  ASSERT_TRUE(n) << n.error().to_string();
+  EXPECT_EQ(*n, wanted.size());
+}
+
+/// `n` is one small integer or missing, or has come by an edit; points without one are not listed.
+void Runner::order_step(Random& random) {
+  const auto& indexes = model_.config().indexes;
+  const bool indexed = std::any_of(indexes.begin(), indexes.end(),
+                                   [](const auto& index) { return index.key == "n"; });
+  engine::ScrollRequest request;
+  request.order_by = engine::OrderBy{"n", random() % 2 == 0, std::nullopt};
+  request.limit = 1 + random() % 300;
+  const Cancel cancel;
+  const auto page = collection_->scroll(request, cancel);
+  ASSERT_EQ(page.has_value(), indexed) << (page ? "a page" : page.error().to_string());
+  if (!page) return;
+  std::vector<std::pair<std::int64_t, PointId>> wanted;
+  for (const auto& [id, row] : model_.points()) {
+    const auto document = payload::parse_json(row.payload).value();
+    const auto* n = document.find("n");
+    if (n != nullptr && n->as_i64() != nullptr) wanted.emplace_back(*n->as_i64(), id);
+  }
+  std::sort(wanted.begin(), wanted.end(), [&](const auto& a, const auto& b) {
+    if (a.first != b.first) return (a.first < b.first) != request.order_by->descending;
+    return a.second < b.second;
+  });
+  if (wanted.size() > request.limit) wanted.resize(request.limit);
+  ASSERT_EQ(page->points.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(page->points[i].id, wanted[i].second) << "point " << i;
+    EXPECT_EQ(page->points[i].order_value, engine::OrderValue(wanted[i].first));
+  }
+}
+
+void Runner::retrieve_step(Random& random) {
+  engine::RetrieveRequest request;
+  request.with_vector = all_vectors();
+  for (int i = 0; i < 20; ++i) request.ids.push_back(random_id(random));
+  const auto got = collection_->retrieve(request);
+  ASSERT_TRUE(got) << got.error().to_string();
+  const auto points = model_.points();
+  std::vector<PointId> wanted;
+  for (const auto& id : request.ids) {
+    if (points.contains(id)) wanted.push_back(id);
+  }
+  ASSERT_EQ(got->size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    ASSERT_EQ((*got)[i].id, wanted[i]);
+    expect_record((*got)[i], points.at(wanted[i]));
+  }
+}
+
+void Runner::expect_record(const Record& record, const engine::Row& row) const {
+  EXPECT_EQ(record.version, row.seq) << record.id.to_string();
+  EXPECT_EQ(record.payload, row.payload) << record.id.to_string();
+  ASSERT_TRUE(record.vectors.has_value());
+  std::size_t n_present = 0;
+  for (std::size_t f = 0; f < row.vectors.size(); ++f) {
+    if (!is_present(row.vectors[f])) continue;
+    ++n_present;
+    const FieldSchema& field = model_.config().fields[f];
+    const auto found = std::find_if(record.vectors->begin(), record.vectors->end(),
+                                    [&](const auto& vector) { return vector.name == field.name; });
+    ASSERT_NE(found, record.vectors->end()) << "no vector `" << field.name << '`';
+    EXPECT_EQ(found->value, engine::to_value(field, row.vectors[f])) << '`' << field.name << '`';
+  }
+  EXPECT_EQ(record.vectors->size(), n_present);
+}
+
+void Runner::check_everything() {
+  engine::ScrollRequest request;
+  request.limit = 100000;
+  request.with_vector = all_vectors();
+  const Cancel cancel;
+  const auto page = collection_->scroll(request, cancel);
+  ASSERT_TRUE(page) << page.error().to_string();
+  const auto points = model_.points();
+  ASSERT_EQ(page->points.size(), points.size());
+  std::size_t i = 0;
+  for (const auto& [id, row] : points) {
+    ASSERT_EQ(page->points[i].id, id);
+    expect_record(page->points[i], row);
+    ++i;
+  }
+  EXPECT_EQ(collection_->count(std::nullopt, cancel).value(), points.size());
+  EXPECT_EQ(collection_->info().n_points, points.size());
+}
+
+std::vector<std::string> Runner::probe(std::uint64_t seed) const {
+  Random random(seed);
+  std::vector<std::string> answers;
+  const Cancel cancel;
+  for (int i = 0; i < 30; ++i) {
+    answers.push_back(text_of(collection_->query(random_query(model_.config(), random), cancel)));
+  }
+  return answers;
+}
+
+void Runner::check_rest() {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  auto info = collection_->info();
+  while (info.health != engine::Health::kGreen && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    info = collection_->info();
+  }
+  EXPECT_EQ(info.health, engine::Health::kGreen) << info.optimizer_error;
+  EXPECT_EQ(info.optimizer_error, "");
+  const auto most = model_.n_shards() * (model_.config().optimizer.max_segments + 1);
+  EXPECT_LE(info.n_segments, most) << "with the mutable segment of each shard";
+  EXPECT_TRUE(collection_->optimizations().running.empty());
+}
+
+void Runner::start_reader(std::uint64_t seed) {
+  stop_reader_ = false;
+  reader_ = std::thread([this, seed] { read_until_stopped(seed); });
+}
+
+void Runner::stop_reader() {
+  stop_reader_ = true;
+  if (reader_.joinable()) reader_.join();
+}
+
+/// Beside a writer nothing is known of the answers but that they are whole.
+void Runner::read_until_stopped(std::uint64_t seed) const {
+  Random random(seed);
+  const Cancel cancel;
+  const engine::CollectionConfig config = *collection_->config();
+  while (!stop_reader_) {
+    const auto hits = collection_->query(random_query(config, random), cancel);
+    EXPECT_TRUE(hits || hits.error().code() == Code::kNotFound) << hits.error().to_string();
+    engine::ScrollRequest request;
+    request.limit = 1000;
+    request.filter = random_filter(random);
+    const auto page = collection_->scroll(request, cancel);
+    ASSERT_TRUE(page) << page.error().to_string();
+    EXPECT_TRUE(std::is_sorted(page->points.begin(), page->points.end(),
+                               [](const auto& a, const auto& b) { return a.id < b.id; }));
+    EXPECT_TRUE(collection_->count(request.filter, cancel));
+    (void)collection_->info();
+    (void)collection_->optimizations();
+  }
+}
+
+}  // namespace quiver::model

@@ -1,0 +1,77 @@
+// A real collection beside its model: applies the same requests to both and compares answers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/database.h"
+#include "tests/model/collection_model.h"
+
+namespace quiver::model {
+
+inline constexpr const char* kCollection = "points";
+
+[[nodiscard]] engine::DatabaseOptions small_options(const std::string& directory);
+
+/// Waits for one update.
+[[nodiscard]] Result<std::vector<engine::UpdateResult>> update(engine::Collection& collection,
+                                                               Request request, engine::Ack ack);
+
+class Runner {
+ public:
+  /// A new collection below `directory`.
+  Runner(std::string directory, engine::CollectionConfig config);
+  ~Runner();
+
+  [[nodiscard]] CollectionModel& model() { return model_; }
+  [[nodiscard]] engine::Collection& collection() { return *collection_; }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+
+  void open();
+  void close();
+  /// One of: a request, several at once, a wrong one, an index created or dropped, a question.
+  void random_step(Random& random);
+  /// Every point, value by value, and the counts.
+  void check_everything();
+  /// Answers to fixed questions, with every bit of them.
+  [[nodiscard]] std::vector<std::string> probe(std::uint64_t seed) const;
+  /// Waits until background work has come to rest, and checks what it promises.
+  void check_rest();
+
+  /// Reads without pause from another thread until stopped.
+  void start_reader(std::uint64_t seed);
+  void stop_reader();
+
+ private:
+  void request_step(Random& random);
+  void burst_step(Random& random);
+  void durable_step(Random& random);
+  void invalid_step(Random& random);
+  void index_step(Random& random);
+  void query_step(Random& random);
+  void scroll_step(Random& random);
+  void order_step(Random& random);
+  void retrieve_step(Random& random);
+  void expect_record(const engine::Record& record, const engine::Row& row) const;
+  void read_until_stopped(std::uint64_t seed) const;
+
+  const std::string directory_;
+  CollectionModel model_;
+  std::unique_ptr<engine::Database> database_;
+  std::shared_ptr<engine::Collection> collection_;
+  std::thread reader_;
+  std::atomic<bool> stop_reader_ = false;
+};
+
+/// A child process that sends requests until it is killed; then the collection is opened again and
+/// must hold what was acknowledged. The runner's collection is closed before and open after.
+void crash_and_recover(Runner& runner, std::uint64_t seed, Random& random);
+/// What the child does; does not return.
+[[noreturn]] void run_crash_child(const std::string& directory, std::uint64_t seed);
+
+}  // namespace quiver::model
