@@ -79,10 +79,10 @@ fuzz_of() {
 
 # Prints the counts last; the exit status says the same.
 finish() {
-  local counts
+  local counts name
   counts="$(python3 -B scripts/count_tests.py "$results"/*.xml)"
   echo
   for name in "${failed_steps[@]}"; do echo "FAILED: $name"; done
-  echo "$counts, $((SECONDS - started)) s"
+  echo "$counts; ${#failed_steps[@]} steps failed; $((SECONDS - started)) s"
   [[ "${#failed_steps[@]}" -eq 0 ]]
 }
