@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string>
@@ -27,12 +28,6 @@ struct Note {
   std::uint32_t request = 0;
   std::uint32_t acknowledged = 0;
 };
-
-Request crash_request(const engine::CollectionConfig& config, std::uint64_t seed,
-                      std::uint32_t number) {
-  Random random(seed * 1'000'003 + number);
-  return random_request(config, random);
-}
 
 void tell(Note note) {
   // Fewer bytes than PIPE_BUF: written whole, also by several threads.
@@ -62,14 +57,9 @@ Child start_child(const std::string& directory, std::uint64_t seed) {
   return child;
 }
 
-struct Notes {
-  std::uint32_t n_sent = 0;
-  std::vector<std::uint32_t> acknowledged;
-};
-
 /// Kills the child after so many acknowledgements and `delay_us`, and reads all that it said.
-Notes listen_and_kill(const Child& child, std::uint64_t n_acknowledged, std::uint64_t delay_us) {
-  Notes notes;
+Sent listen_and_kill(const Child& child, std::uint64_t n_acknowledged, std::uint64_t delay_us) {
+  Sent notes;
   bool killed = false;
   const auto kill_now = [&] {
     usleep(static_cast<useconds_t>(delay_us));
@@ -119,18 +109,26 @@ std::vector<std::string> contents(engine::Collection& collection, const Collecti
 
 }  // namespace
 
-/// Each shard holds the requests up to some point: all that were acknowledged, none in part, none
-/// that was not sent.
+Request numbered_request(const engine::CollectionConfig& config, std::uint64_t seed,
+                         std::uint32_t number) {
+  Random random(seed * 1'000'003 + number);
+  return random_request(config, random);
+}
+
 void crash_and_recover(Runner& runner, std::uint64_t seed, Random& random) {
   runner.close();
   const Child child = start_child(runner.directory(), seed);
   const std::uint64_t n_wanted = random() % 5 == 0 ? random() % 3 : random() % 150;
-  const Notes notes = listen_and_kill(child, n_wanted, random() % 20'000);
+  const Sent sent = listen_and_kill(child, n_wanted, random() % 20'000);
   runner.open();
+  expect_prefix(runner, seed, sent);
+}
+
+void expect_prefix(Runner& runner, std::uint64_t seed, const Sent& sent) {
   CollectionModel& model = runner.model();
   std::vector<std::uint32_t> at_least(model.n_shards(), 0);
-  for (const std::uint32_t number : notes.acknowledged) {
-    const auto touched = model.touched(crash_request(model.config(), seed, number));
+  for (const std::uint32_t number : sent.acknowledged) {
+    const auto touched = model.touched(numbered_request(model.config(), seed, number));
     for (std::uint32_t s = 0; s < touched.size(); ++s) {
       if (touched[s]) at_least[s] = std::max(at_least[s], number + 1);
     }
@@ -139,12 +137,12 @@ void crash_and_recover(Runner& runner, std::uint64_t seed, Random& random) {
     const auto found = contents(runner.collection(), model, shard);
     std::uint32_t n = 0;
     const auto apply_next = [&] {
-      model.apply_to_shard(crash_request(model.config(), seed, n++), shard);
+      model.apply_to_shard(numbered_request(model.config(), seed, n++), shard);
     };
     while (n < at_least[shard]) apply_next();
-    while (contents(model.shard(shard)) != found && n < notes.n_sent) apply_next();
+    while (contents(model.shard(shard)) != found && n < sent.n_sent) apply_next();
     ASSERT_EQ(found, contents(model.shard(shard)))
-        << "shard " << shard << ": at least " << at_least[shard] << " requests of " << notes.n_sent
+        << "shard " << shard << ": at least " << at_least[shard] << " requests of " << sent.n_sent
         << " are wanted";
   }
 }
@@ -167,13 +165,14 @@ void run_crash_child(const std::string& directory, std::uint64_t seed) {
     tell({number, 0});
     const auto ack = number % 2 == 0 ? engine::Ack::kVisible : engine::Ack::kDurable;
     const auto queued =
-        (*collection)->update(crash_request(config, seed, number), ack, [&, number](auto result) {
-          if (!result && result.error().code() != Code::kNotFound) _exit(6);
-          tell({number, 1});
-          MutexLock lock(mutex);
-          --n_in_flight;
-          fewer.notify_all();
-        });
+        (*collection)
+            ->update(numbered_request(config, seed, number), ack, [&, number](auto result) {
+              if (!result && result.error().code() != Code::kNotFound) _exit(6);
+              tell({number, 1});
+              MutexLock lock(mutex);
+              --n_in_flight;
+              fewer.notify_all();
+            });
     if (!queued) _exit(7);
   }
   _exit(8);

@@ -36,7 +36,7 @@ class Scenario {
   Scenario& operator=(const Scenario&) = delete;
 
   void run() {
-    Runner runner(directory_.string(), random_config(random_));
+    Runner runner(small_options(directory_.string()), random_config(random_));
     if (::testing::Test::HasFailure()) return;
     runner.open();
     for (int round = 0; round < 6 && clock_.seconds() < seconds_; ++round) {

@@ -50,9 +50,9 @@ Result<std::vector<engine::UpdateResult>> update(engine::Collection& collection,
   return answer.get();
 }
 
-Runner::Runner(std::string directory, engine::CollectionConfig config)
-    : directory_(std::move(directory)), model_(config) {
-  auto database = engine::Database::open(small_options(directory_));
+Runner::Runner(engine::DatabaseOptions options, engine::CollectionConfig config)
+    : options_(std::move(options)), model_(config) {
+  auto database = engine::Database::open(options_);
   EXPECT_TRUE(database) << database.error().to_string();
   if (!database) return;
   const auto created = (*database)->create_collection(kCollection, std::move(config));
@@ -66,7 +66,7 @@ Runner::~Runner() {
 }
 
 void Runner::open() {
-  auto database = engine::Database::open(small_options(directory_));
+  auto database = engine::Database::open(options_);
   ASSERT_TRUE(database) << database.error().to_string();
   database_ = *std::move(database);
   auto collection = database_->collection(kCollection);

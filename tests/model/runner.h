@@ -24,14 +24,16 @@ inline constexpr const char* kCollection = "points";
 
 class Runner {
  public:
-  /// A new collection below `directory`.
-  Runner(std::string directory, engine::CollectionConfig config);
+  /// A new collection, not open yet.
+  Runner(engine::DatabaseOptions options, engine::CollectionConfig config);
   ~Runner();
 
   [[nodiscard]] CollectionModel& model() { return model_; }
   [[nodiscard]] engine::Collection& collection() { return *collection_; }
-  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] const std::string& directory() const { return options_.data_dir; }
 
+  /// For the next opening.
+  void set_options(engine::DatabaseOptions options) { options_ = std::move(options); }
   void open();
   void close();
   /// One of: a request, several at once, a wrong one, an index created or dropped, a question.
@@ -60,7 +62,7 @@ class Runner {
   void expect_record(const engine::Record& record, const engine::Row& row) const;
   void read_until_stopped(std::uint64_t seed) const;
 
-  const std::string directory_;
+  engine::DatabaseOptions options_;
   CollectionModel model_;
   std::unique_ptr<engine::Database> database_;
   std::shared_ptr<engine::Collection> collection_;
@@ -68,8 +70,22 @@ class Runner {
   std::atomic<bool> stop_reader_ = false;
 };
 
-/// A child process that sends requests until it is killed; then the collection is opened again and
-/// must hold what was acknowledged. The runner's collection is closed before and open after.
+/// Request `number` of a series that is the same in every process.
+[[nodiscard]] Request numbered_request(const engine::CollectionConfig& config, std::uint64_t seed,
+                                       std::uint32_t number);
+
+/// What is known of a series that was cut off.
+struct Sent {
+  std::uint32_t n_sent = 0;
+  std::vector<std::uint32_t> acknowledged;
+};
+
+/// After an interruption each shard holds the series up to some point: all that was acknowledged,
+/// nothing in part, nothing that was not sent. Brings the model to what is there.
+void expect_prefix(Runner& runner, std::uint64_t seed, const Sent& sent);
+
+/// A child process that sends a series until it is killed, then `expect_prefix`. The runner is open
+/// before and after.
 void crash_and_recover(Runner& runner, std::uint64_t seed, Random& random);
 /// What the child does; does not return.
 [[noreturn]] void run_crash_child(const std::string& directory, std::uint64_t seed);

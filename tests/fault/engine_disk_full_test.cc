@@ -1,0 +1,108 @@
+// A full or failing disk: writes are refused whole with a clear text, reads go on, and all is well
+// again without a restart.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "tests/fault/engine_fault_support.h"
+
+namespace quiver::fault {
+namespace {
+
+using model::Random;
+using model::Runner;
+
+class EngineDiskFull : public EngineFault {
+ protected:
+  static engine::CollectionConfig config(Random& random) {
+    auto config = model::random_config(random);
+    config.shard_number = 1;
+    return config;
+  }
+  static model::Request big_upsert(std::uint64_t n) {
+    engine::PointInput point{
+        PointId::number(n), {}, R"({"s":")" + std::string(20'000, 'x') + "\"}"};
+    return {engine::Upsert{{point}, {}, {}}};
+  }
+  void live_a_while(Runner& runner, Random& random, int n_steps) {
+    for (int step = 0; step < n_steps && !HasFailure(); ++step) runner.random_step(random);
+  }
+};
+
+TEST_F(EngineDiskFull, StoreFull) {
+  Random random(1);
+  Runner runner(options(), config(random));
+  runner.open();
+  live_a_while(runner, random, 60);
+  for (int round = 0; round < 3 && !HasFailure(); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    disk_->set_capacity(disk_->used_bytes() + 10'000);
+    const auto before = runner.probe(7);
+    for (std::uint64_t n = 5000; n < 5010; ++n) {
+      const auto result = model::update(runner.collection(), big_upsert(n), engine::Ack::kVisible);
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code(), Code::kResourceExhausted) << result.error().to_string();
+      EXPECT_NE(result.error().message().find("no space left"), std::string::npos)
+          << result.error().message();
+      EXPECT_EQ(runner.probe(7), before) << "reads go on, and nothing of it is there";
+    }
+    disk_->set_capacity(std::nullopt);
+    // Numbers given to refused writes are not used again, so versions are not the model's any more:
+    // from here on points are compared without them.
+    const auto result = model::update(runner.collection(), big_upsert(6000), engine::Ack::kVisible);
+    ASSERT_TRUE(result) << result.error().to_string();
+    ASSERT_TRUE(model::update(runner.collection(),
+                              {engine::DeletePoints{std::vector{PointId::number(6000)}}},
+                              engine::Ack::kVisible));
+    EXPECT_EQ(runner.probe(7), before);
+    runner.close();
+    runner.open();
+    EXPECT_EQ(runner.probe(7), before);
+  }
+}
+
+TEST_F(EngineDiskFull, NoRoomForSegments) {
+  Random random(2);
+  Runner runner(options(), config(random));
+  runner.open();
+  live_a_while(runner, random, 60);
+  for (const int error : {ENOSPC, EIO}) {
+    segments_->inject({FileOperation::kAppend, 1, FaultRule::kForever, error});
+    // No payload indexes meanwhile: to make one, files are needed.
+    for (std::uint32_t i = 0; i < 200 && !HasFailure(); ++i) {
+      auto request = model::numbered_request(runner.model().config(), 3, i);
+      const bool accepted = runner.model().apply(request);
+      const auto result =
+          model::update(runner.collection(), std::move(request), engine::Ack::kVisible);
+      EXPECT_EQ(result.has_value(), accepted);
+    }
+    runner.check_everything();
+    const auto info = runner.collection().info();
+    EXPECT_NE(info.health, engine::Health::kGreen);
+    EXPECT_NE(info.optimizer_error, "") << "says what is wrong";
+    segments_->clear_faults();
+    runner.check_rest();
+    runner.check_everything();
+    live_a_while(runner, random, 40);
+  }
+}
+
+TEST_F(EngineDiskFull, SyncsFail) {
+  Random random(3);
+  Runner runner(options(), config(random));
+  runner.open();
+  live_a_while(runner, random, 40);
+  const auto before = runner.probe(7);
+  disk_->fail_syncs(1000);
+  const auto result = model::update(runner.collection(), big_upsert(5000), engine::Ack::kVisible);
+  ASSERT_FALSE(result);
+  EXPECT_FALSE(result.error().message().empty());
+  EXPECT_EQ(runner.probe(7), before);
+  disk_->fail_syncs(0);
+  ASSERT_TRUE(model::update(runner.collection(), big_upsert(5001), engine::Ack::kVisible));
+}
+
+}  // namespace
+}  // namespace quiver::fault

@@ -1,0 +1,47 @@
+// A collection on a machine whose disk can lose power, fill up and fail: the shard's store on a
+// PowerCutDisk, its segments in a FaultyDirectory.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/faulty_directory.h"
+#include "tests/fault/power_cut_fs.h"
+#include "tests/model/runner.h"
+
+namespace quiver::fault {
+
+class EngineFault : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = std::filesystem::path(::testing::TempDir()) /
+            ("quiver_engine_fault_" + std::to_string(getpid()));
+    new_machine();
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  void new_machine() {
+    std::filesystem::remove_all(root_);
+    disk_ = std::make_shared<PowerCutDisk>();
+    auto inner = open_real_directory((root_ / "segments").string()).value();
+    segments_ = std::make_shared<FaultyDirectory>(std::move(inner));
+  }
+  [[nodiscard]] engine::DatabaseOptions options() const {
+    auto options = model::small_options((root_ / "data").string());
+    options.store_file_system = disk_;
+    options.open_directory = [segments = segments_](const std::string& path) {
+      return segments->subdirectory(std::filesystem::path(path).filename().string());
+    };
+    return options;
+  }
+
+  std::filesystem::path root_;
+  std::shared_ptr<PowerCutDisk> disk_;
+  std::shared_ptr<FaultyDirectory> segments_;
+};
+
+}  // namespace quiver::fault

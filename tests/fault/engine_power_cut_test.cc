@@ -1,0 +1,96 @@
+// The power goes at some change of the disk, and with it everything that was not synced: what was
+// acknowledged is there, nothing is there in part, and the collection goes on working.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "base/mutex.h"
+#include "tests/fault/engine_fault_support.h"
+
+namespace quiver::fault {
+namespace {
+
+using model::Runner;
+
+constexpr std::uint32_t kMaxRequests = 400;
+
+class EnginePowerCut : public EngineFault {
+ protected:
+  /// The disk as the power cut leaves it, and how far the series had come.
+  struct Cut {
+    std::shared_ptr<PowerCutDisk> disk;
+    model::Sent sent;
+  };
+
+  /// Sends requests one by one until the power goes at the `at`-th change of the store's disk.
+  Cut run_until_cut(Runner& runner, std::uint64_t seed, std::uint64_t at, Loss loss) {
+    Cut cut;
+    std::atomic<std::uint32_t> n_sent = 0;
+    std::atomic<std::uint32_t> n_acknowledged = 0;
+    std::atomic<std::uint64_t> n_changes = 0;
+    std::atomic<bool> armed = false;  // the hook is set while nothing is open, the counting later
+    std::atomic<bool> done = false;
+    const auto cut_now = [&] {
+      const std::uint32_t at_least = n_acknowledged;
+      // Segments first: what is durable there may only be older than what the store says of it.
+      segments_->cut_power();
+      cut.disk = disk_->after_power_cut(loss, seed);
+      for (std::uint32_t i = 0; i < at_least; ++i) cut.sent.acknowledged.push_back(i);
+      cut.sent.n_sent = n_sent;
+      done = true;
+    };
+    disk_->on_change([&](std::uint64_t) {
+      if (armed && ++n_changes == at) cut_now();
+    });
+    runner.open();
+    armed = true;
+    while (!done && n_sent < kMaxRequests) {
+      auto request = model::numbered_request(runner.model().config(), seed, n_sent);
+      ++n_sent;
+      // Refused requests change nothing; this counts as done all the same.
+      (void)model::update(runner.collection(), std::move(request), engine::Ack::kVisible);
+      ++n_acknowledged;
+    }
+    if (!done) cut_now();
+    runner.close();
+    disk_->on_change(nullptr);
+    return cut;
+  }
+
+  void run(std::uint64_t seed, std::uint64_t at, Loss loss) {
+    new_machine();
+    model::Random random(seed);
+    Runner runner(options(), model::random_config(random));
+    const Cut cut = run_until_cut(runner, seed, at, loss);
+    ASSERT_NE(cut.disk, nullptr);
+    disk_ = cut.disk;
+    const auto dropped = segments_->drop_unsynced();
+    ASSERT_TRUE(dropped) << dropped.error().to_string();
+    runner.set_options(options());
+    runner.open();
+    if (HasFatalFailure()) return;
+    model::expect_prefix(runner, seed, cut.sent);
+    if (HasFatalFailure()) return;
+    runner.check_everything();
+    for (int step = 0; step < 20 && !HasFailure(); ++step) runner.random_step(random);
+    const auto before = runner.probe(seed);
+    runner.close();
+    runner.open();
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(runner.probe(seed), before);
+    runner.check_everything();
+  }
+};
+
+TEST_F(EnginePowerCut, AcknowledgedRequestsSurvive) {
+  for (std::uint64_t i = 1; i <= 24; ++i) {
+    const std::uint64_t at = i <= 12 ? i * 7 : i * 61;
+    const Loss loss = i % 2 == 0 ? Loss::kAllUnsynced : Loss::kSomeUnsynced;
+    SCOPED_TRACE("seed " + std::to_string(i) + ", power cut before change " + std::to_string(at));
+    run(i, at, loss);
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace quiver::fault
