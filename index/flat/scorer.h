@@ -62,9 +62,11 @@ class MultiScorer {
 
  private:
   [[nodiscard]] float score(std::uint32_t row) const;
+  [[nodiscard]] float score_normalised(const MatrixView& tokens) const;
 
   const Query& query_;
   const MultiColumn& column_;
+  bool normalise_rows_;  ///< as for a dense field
   float (*maxsim_)(const float*, std::size_t, std::uint32_t, const std::byte*, std::size_t,
                    std::size_t);
   std::size_t bytes_per_row_;

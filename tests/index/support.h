@@ -231,8 +231,7 @@ struct Exact {
   }
   const bool cosine = schema.metric == Metric::kCosine;
   const double query_scale = cosine && query_norm > 0 ? 1 / std::sqrt(query_norm) : 1;
-  // Only u8 rows are not of unit length already; under MaxSim they stay as they are.
-  const bool divide = cosine && schema.dtype == DType::kU8 && schema.kind == FieldKind::kDense;
+  const bool divide = cosine && schema.dtype == DType::kU8;  // others are of unit length already
   const double row_scale = divide && row_norm > 0 ? 1 / std::sqrt(row_norm) : 1;
   double sum = 0;
   double magnitude = 0;
