@@ -57,6 +57,28 @@ class EnginePowerCut : public EngineFault {
     return cut;
   }
 
+  /// Opens the collection as it is; what the disk holds if the power goes meanwhile.
+  std::shared_ptr<PowerCutDisk> cut_while_opening(std::uint64_t at) {
+    std::shared_ptr<PowerCutDisk> left;
+    std::atomic<std::uint64_t> n_changes = 0;
+    const auto cut_now = [&] {
+      segments_->cut_power();
+      left = disk_->after_power_cut(Loss::kAllUnsynced, at);
+    };
+    disk_->on_change([&](std::uint64_t) {
+      if (++n_changes == at) cut_now();
+    });
+    {
+      auto database = engine::Database::open(options());
+      EXPECT_TRUE(database) << database.error().to_string();
+      (void)(*database)->collection(model::kCollection);  // fails if the power is gone
+      (void)(*database)->close();
+    }
+    disk_->on_change(nullptr);
+    if (left == nullptr) cut_now();
+    return left;
+  }
+
   void run(std::uint64_t seed, std::uint64_t at, Loss loss) {
     new_machine();
     model::Random random(seed);
@@ -89,6 +111,29 @@ TEST_F(EnginePowerCut, AcknowledgedRequestsSurvive) {
     SCOPED_TRACE("seed " + std::to_string(i) + ", power cut before change " + std::to_string(at));
     run(i, at, loss);
     if (HasFailure()) return;
+  }
+}
+
+/// The power goes again while the collection is being opened after a cut.
+TEST_F(EnginePowerCut, RecoveryMayBeInterrupted) {
+  for (std::uint64_t at = 1; at <= 12; ++at) {
+    SCOPED_TRACE("power cut before change " + std::to_string(at) + " of the opening");
+    new_machine();
+    model::Random random(at);
+    Runner runner(options(), model::random_config(random));
+    const Cut first = run_until_cut(runner, at, 300, Loss::kAllUnsynced);
+    disk_ = first.disk;
+    ASSERT_TRUE(segments_->drop_unsynced());
+    runner.set_options(options());
+    const auto second = cut_while_opening(at);
+    disk_ = second;
+    ASSERT_TRUE(segments_->drop_unsynced());
+    runner.set_options(options());
+    runner.open();
+    if (HasFatalFailure()) return;
+    model::expect_prefix(runner, at, first.sent);
+    if (HasFatalFailure()) return;
+    runner.check_everything();
   }
 }
 
