@@ -12,29 +12,39 @@ namespace {
 constexpr double kKiB = 1024;
 constexpr double kMiB = 1024 * kKiB;
 
+template <class T>
+constexpr bool kIsPlain = std::same_as<T, bool> || std::same_as<T, std::string>;
+
+template <class Member>
+ParamValue read_member(const Member& member, double unit) {
+  if constexpr (kIsPlain<Member>) {
+    return member;
+  } else if constexpr (std::floating_point<Member>) {
+    return static_cast<double>(member);
+  } else {
+    return static_cast<std::int64_t>(static_cast<double>(member) / unit);
+  }
+}
+
+template <class Member>
+void write_member(Member& member, const ParamValue& value, double unit) {
+  if constexpr (kIsPlain<Member>) {
+    member = std::get<Member>(value);
+  } else if constexpr (std::floating_point<Member>) {
+    member = static_cast<Member>(std::get<double>(value));
+  } else {
+    member = static_cast<Member>(std::get<std::int64_t>(value)) * static_cast<Member>(unit);
+  }
+}
+
 /// Maps `key` to the member that `access(settings)` refers to; integers are stored as value * unit.
 template <class Access>
 void bind(Key& key, Access access, double unit) {
-  using Member = std::remove_reference_t<std::invoke_result_t<Access, Settings&>>;
-  key.get = [access, unit](const Settings& settings) -> ParamValue {
-    const Member& member = access(const_cast<Settings&>(settings));
-    if constexpr (std::same_as<Member, bool> || std::same_as<Member, std::string>) {
-      return member;
-    } else if constexpr (std::floating_point<Member>) {
-      return static_cast<double>(member);
-    } else {
-      return static_cast<std::int64_t>(static_cast<double>(member) / unit);
-    }
+  key.get = [access, unit](const Settings& settings) {
+    return read_member(access(const_cast<Settings&>(settings)), unit);
   };
   key.set = [access, unit](Settings& settings, const ParamValue& value) {
-    if constexpr (std::same_as<Member, bool> || std::same_as<Member, std::string>) {
-      access(settings) = std::get<Member>(value);
-    } else if constexpr (std::floating_point<Member>) {
-      access(settings) = static_cast<Member>(std::get<double>(value));
-    } else {
-      const auto number = std::get<std::int64_t>(value);
-      access(settings) = static_cast<Member>(number) * static_cast<Member>(unit);
-    }
+    write_member(access(settings), value, unit);
   };
 }
 
