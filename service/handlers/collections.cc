@@ -143,7 +143,7 @@ Answer answer_index_change(Exchange& x, bool completed) {
 
 /// Builds the index; without `wait` the client has been answered already.
 void create_index_later(Exchange& x, const CollectionPtr& collection, payload::FieldIndex index) {
-  x.service().blocking().post(Priority::kHigh, [collection, index = std::move(index)] {
+  x.service().long_running().post(Priority::kHigh, [collection, index = std::move(index)] {
     if (auto done = collection->create_index(index); !done) {
       log_error("creating the payload index on `{}`: {}", index.key, done.error().to_string());
     }
@@ -151,16 +151,20 @@ void create_index_later(Exchange& x, const CollectionPtr& collection, payload::F
 }
 
 Decoded<Answer> create_index(Exchange& x) {
-  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
-    QV_TRY(const WriteParams params, write_params(exchange));
-    QV_TRY(auto collection, collection_of(exchange));
-    QV_TRY(auto index, json::decode_index(exchange.request.body));
+  return blocking(x, [](Exchange& outer) -> Decoded<Answer> {
+    QV_TRY(const WriteParams params, write_params(outer));
+    QV_TRY(auto collection, collection_of(outer));
+    QV_TRY(auto index, json::decode_index(outer.request.body));
     if (!params.wait) {
-      create_index_later(exchange, collection, std::move(index));
-      return answer_index_change(exchange, false);
+      create_index_later(outer, collection, std::move(index));
+      return answer_index_change(outer, false);
     }
-    QV_TRY(collection->create_index(index));
-    return answer_index_change(exchange, true);
+    auto build = [collection = std::move(collection),
+                  index = std::move(index)](Exchange& exchange) -> Decoded<Answer> {
+      QV_TRY(collection->create_index(index));
+      return answer_index_change(exchange, true);
+    };
+    return outer.run_on(outer.service().long_running(), std::move(build));
   });
 }
 

@@ -61,11 +61,12 @@ Answer compute(Exchange& x, Deadline deadline, Work work) {
   auto cancel = std::make_shared<const Cancel>(deadline);
   x.set_cancel(cancel);
   return x.run_on(x.service().database().compute(),
-                  [work = std::move(work), cancel](Exchange& exchange) -> Decoded<Answer> {
+                  [work = std::move(work), cancel](Exchange& exchange) mutable -> Decoded<Answer> {
                     return work(exchange, *cancel);
                   });
 }
 
+/// May open other collections.
 Decoded<> resolve_lookups(Exchange& x, Query& query) {
   if (!has_lookup(query)) return {};
   QV_TRY(x.service().database().resolve_lookups(query));
@@ -79,13 +80,13 @@ template <DecodeQuery decode, Shape shape>
 Decoded<Answer> run_query(Exchange& x, CollectionPtr collection) {
   QV_TRY(const Deadline deadline, read_deadline(x));
   QV_TRY(auto query, decode(x.request.body));
-  QV_TRY(resolve_lookups(x, query));
-  if (collection->is_small(query)) {
+  if (!has_lookup(query) && collection->is_small(query)) {
     return answer_query(x, *collection, query, Cancel(deadline), shape);
   }
   return compute(x, deadline,
                  [collection = std::move(collection), query = std::move(query)](
-                     Exchange& exchange, const Cancel& cancel) {
+                     Exchange& exchange, const Cancel& cancel) mutable -> Decoded<Answer> {
+                   QV_TRY(resolve_lookups(exchange, query));
                    return answer_query(exchange, *collection, query, cancel, shape);
                  });
 }
@@ -94,10 +95,10 @@ template <DecodeQueries decode, Shape shape>
 Decoded<Answer> run_batch(Exchange& x, CollectionPtr collection) {
   QV_TRY(const Deadline deadline, read_deadline(x));
   QV_TRY(auto queries, decode(x.request.body));
-  for (auto& query : queries) QV_TRY(resolve_lookups(x, query));
   return compute(x, deadline,
                  [collection = std::move(collection), queries = std::move(queries)](
-                     Exchange& exchange, const Cancel& cancel) {
+                     Exchange& exchange, const Cancel& cancel) mutable -> Decoded<Answer> {
+                   for (auto& query : queries) QV_TRY(resolve_lookups(exchange, query));
                    return answer_batch(exchange, *collection, queries, cancel, shape);
                  });
 }

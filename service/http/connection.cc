@@ -23,6 +23,8 @@ using boost::system::error_code;
 constexpr std::size_t kBufferBytes = 16 << 10;
 /// For bodies that do not fit a small buffer: fewer system calls.
 constexpr std::size_t kLargeBufferBytes = 256 << 10;
+/// Smaller bodies are not counted: `max_connections` bounds them.
+constexpr std::size_t kCountedBodyBytes = 1 << 20;
 /// How long a client that was refused may go on sending.
 constexpr double kLingerSeconds = 2;
 
@@ -97,12 +99,42 @@ Connection::Parsed Connection::parse() {
     phase_ = Phase::kReading;
     error_code ec;
     begin_ += parser_->put(asio::const_buffer(buffer_.data() + begin_, end_ - begin_), ec);
+    if (!hold_body()) return refuse_overload();
     if (parser_->is_done()) return Parsed::kRequest;
     if (ec == http::error::need_more) break;
     if (ec) return refuse(ec);
   }
   if (request.expects_continue && parser_->is_header_done()) send_continue();
   return Parsed::kMore;
+}
+
+bool Connection::hold_body() {
+  const std::size_t n = request.body.capacity();
+  if (n <= held_bytes_ || n < kCountedBodyBytes) return true;
+  auto& held = service().held_body_bytes();
+  const std::size_t more = n - held_bytes_;
+  held_bytes_ = n;
+  return held.fetch_add(more, std::memory_order_relaxed) + more <=
+         service().options().max_held_body_bytes;
+}
+
+void Connection::release_body() {
+  if (held_bytes_ == 0) return;
+  request.body = std::string();
+  service().held_body_bytes().fetch_sub(held_bytes_, std::memory_order_relaxed);
+  held_bytes_ = 0;
+}
+
+Connection::Parsed Connection::refuse_overload() {
+  begin();
+  error(Error(Code::kUnavailable, "too many large requests at once"));
+  return refused();
+}
+
+Connection::Parsed Connection::refused() {
+  request.keep_alive = false;
+  refused_ = true;
+  return Parsed::kRefused;
 }
 
 Connection::Parsed Connection::refuse(error_code ec) {
@@ -116,9 +148,7 @@ Connection::Parsed Connection::refuse(error_code ec) {
   } else {
     error(ApiError(400, "Bad request: malformed HTTP: " + ec.message()));
   }
-  request.keep_alive = false;
-  refused_ = true;
-  return Parsed::kRefused;
+  return refused();
 }
 
 asio::mutable_buffer Connection::free_space() {
@@ -169,6 +199,7 @@ void Connection::handle() {
 std::size_t Connection::write_now(error_code& ec) {
   phase_ = Phase::kWriting;
   silent_s_ = 0;
+  release_body();  // before the client can know that the answer is there
   if (loop_.stopping) request.keep_alive = false;
   head_.clear();
   append_head(head_, request, response, service().options().cors);

@@ -42,7 +42,8 @@ Service::Service(ServerOptions options, engine::Database& database, MetricsRegis
       database_(database),
       metrics_(metrics),
       router_(all_routes(), metrics, options_.metrics_prefix),
-      blocking_(kBlockingThreads, "http-blocking") {
+      blocking_(kBlockingThreads, "http-block"),
+      long_running_(kBlockingThreads, "http-long") {
   metrics
       .gauge(options_.metrics_prefix + "app_info", "Name and version of the server",
              {{"name", options_.identity.title}, {"version", options_.identity.version}})

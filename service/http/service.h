@@ -1,6 +1,8 @@
 // What all connections share: options, routes, the database, who may do what.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,8 +28,13 @@ class Service {
   [[nodiscard]] const ServerOptions& options() const { return options_; }
   [[nodiscard]] engine::Database& database() const { return database_; }
   [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
-  /// For calls that may take long without computing much: the catalog, building payload indexes.
+  /// For calls that may block: the catalog, opening a collection.
   [[nodiscard]] Executor& blocking() { return blocking_; }
+  /// For calls that may take minutes: building payload indexes.
+  [[nodiscard]] Executor& long_running() { return long_running_; }
+
+  /// Bytes of large bodies that are held now, over all connections.
+  [[nodiscard]] std::atomic<std::size_t>& held_body_bytes() { return held_body_bytes_; }
 
   /// True if the collection was found under this name before and is still open: looking it up again
   /// will not block.
@@ -50,7 +57,9 @@ class Service {
   Mutex open_mutex_;
   std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
       QV_GUARDED_BY(open_mutex_);
+  std::atomic<std::size_t> held_body_bytes_ = 0;
   Executor blocking_;
+  Executor long_running_;
 };
 
 }  // namespace quiver::service

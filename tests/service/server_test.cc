@@ -394,6 +394,28 @@ TEST_F(ServerTest, LargeBodiesAndAnswers) {
   EXPECT_EQ(client.request("GET", "/healthz").status, 200);
 }
 
+TEST_F(ServerTest, RefusesTooMuchAtOnce) {
+  ServerOptions options;
+  options.max_held_body_bytes = 3 << 20;
+  start(options);
+  create("c");
+  const std::string body = "{\"filter\":null" + std::string(2 << 20, ' ') + "}";
+  EXPECT_EQ(call("POST", "/collections/c/points/count", body).status, 200);
+  HttpClient first(server_->port());
+  const std::string head = "POST /collections/c/points/count HTTP/1.1\r\ncontent-length: ";
+  first.send(head + std::to_string(body.size()) + "\r\n\r\n" + body.substr(0, body.size() - 1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // Until the first body has arrived the second one still fits.
+  HttpAnswer refused;
+  for (int i = 0; i < 500 && refused.status != 503; ++i) {
+    refused = call("POST", "/collections/c/points/count", body);
+  }
+  expect_error(refused, 503, "Shard temporarily unavailable: too many large requests at once");
+  first.send("}");
+  EXPECT_EQ(first.receive().status, 200);
+  EXPECT_EQ(call("POST", "/collections/c/points/count", body).status, 200);
+}
+
 TEST_F(ServerTest, StopFinishesWhatIsInFlight) {
   start();
   create("s", R"({"mode":"slow"})");
