@@ -57,12 +57,13 @@ class Demo:
             results.append(([h["id"] for h in hits], ms))
         return results
 
-    def row(self, label, results, recalls=None):
+    def row(self, label, results, recalls=None, known_item=True):
         documents = [query["doc"] for query in self.sample.queries]
         ranks = [1 / (1 + ids.index(doc)) if doc in ids else 0.0 for (ids, _), doc in zip(results, documents)]
+        mrr = f"{np.mean(ranks):.3f}" if known_item else "-"  # a filter may exclude the very document
         p50, p95 = np.percentile([ms for _, ms in results], [50, 95])
         exact = f"{np.mean(recalls):.4f}" if recalls is not None else "-"
-        print(f"  {label:44}{exact:>11}{np.mean(ranks):9.3f}{p50:9.2f}{p95:9.2f}")
+        print(f"  {label:44}{exact:>11}{mrr:>9}{p50:9.2f}{p95:9.2f}")
 
     def table(self, depth=10):
         sample = self.sample
@@ -79,7 +80,7 @@ class Demo:
             best = sample.truth(truth)[1][:, :depth]
             recalls = [recall(ids, best[k], sample.exact_scores(kind, k)[ids]) for k, (ids, _) in enumerate(results)]
             worst = min([worst] + recalls)
-            self.row(label, results, recalls)
+            self.row(label, results, recalls, known_item=not extra)
         self.row("hybrid, reciprocal rank fusion", self.measured(sample.hybrid_query, depth))
         self.row("hybrid, MaxSim over 50 + 50 candidates", self.measured(sample.reranked_query, depth))
         return worst

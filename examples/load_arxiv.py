@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 import zstandard
 
-from sample import INDEXES, Api, recall
+from sample import INDEXES, Api, recall, sparse_row, to_bytes
 
 PAYLOAD = ("title", "primary", "cats", "created", "num_authors")
 FILTERS = {
@@ -51,25 +51,16 @@ class Data:
         plain = self.folder / f"{name}.npy"
         return np.load(plain) if plain.exists() else np.load(io.BytesIO(decompressed(f"{plain}.zst")))
 
-    def sparse_row(self, csr, i):
-        indptr, indices, values = csr
-        row = slice(int(indptr[i]), int(indptr[i + 1]))
-        return {"indices": indices[row].astype(np.uint32), "values": values[row].astype(np.float32)}
-
     def payload(self, i):
         doc = orjson.loads(self.lines[i])
         return {"arxiv_id": doc["id"]} | {key: doc[key] for key in PAYLOAD}
 
     def body(self, first, last):
-        """The upsert of rows `first` to `last`, as bytes. orjson writes NumPy's f32 with the fewest digits."""
+        """The upsert of rows `first` to `last`, as bytes."""
         dense = self.dense[first:last].astype(np.float32)
-        points = [{"id": i, "vector": {"dense": dense[i - first], "sparse": self.sparse_row(self.sparse, i)},
+        points = [{"id": i, "vector": {"dense": dense[i - first], "sparse": sparse_row(self.sparse, i)},
                    "payload": self.payload(i)} for i in range(first, last)]
         return to_bytes({"points": points})
-
-
-def to_bytes(value):
-    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def load(a, data):
@@ -115,8 +106,8 @@ class Check:
         return self.data.dense[ids].astype(np.float32) @ self.data.query_dense[q]
 
     def sparse_score(self, q, ids):
-        query = dict(zip(*(self.data.sparse_row(self.data.query_sparse, q)[k].tolist() for k in ("indices", "values"))))
-        rows = [self.data.sparse_row(self.data.sparse, int(i)) for i in ids]
+        query = dict(zip(*(sparse_row(self.data.query_sparse, q)[k].tolist() for k in ("indices", "values"))))
+        rows = [sparse_row(self.data.sparse, int(i)) for i in ids]
         return np.array([sum(query.get(i, 0.0) * v for i, v in zip(r["indices"].tolist(), r["values"].tolist()))
                          for r in rows], np.float32)
 
@@ -132,14 +123,14 @@ class Check:
             recalls.append(recall([h["id"] for h in hits], best_scores(n, q), exact))
         self.good &= min(recalls) == 1.0 and off < 1e-4
         p50, p95 = np.percentile(latencies, [50, 95]) * 1e3
-        print(f"{label:44}{len(recalls):6}{np.mean(recalls):9.4f}{min(recalls):8.3f}{off:11.1e}{p50:9.2f}{p95:9.2f}")
+        print(f"{label:50}{len(recalls):6}{np.mean(recalls):9.4f}{min(recalls):8.3f}{off:11.1e}{p50:9.2f}{p95:9.2f}")
 
     def all(self, k):
         data, n = self.data, len(self.data.lines)
-        print(f"{'':44}{'n':>6}{'recall':>9}{'worst':>8}{'score off':>11}{'p50 ms':>9}{'p95 ms':>9}")
+        print(f"{'':50}{'n':>6}{'recall':>9}{'worst':>8}{'score off':>11}{'p50 ms':>9}{'p95 ms':>9}")
         queries = range(min(self.a.queries, len(data.query_dense)))
         dense_query = lambda q: {"query": data.query_dense[q], "using": "dense"}
-        sparse_query = lambda q: {"query": data.sparse_row(data.query_sparse, q), "using": "sparse"}
+        sparse_query = lambda q: {"query": sparse_row(data.query_sparse, q), "using": "sparse"}
         if n == len(data.dense):  # the shipped truth is about all documents
             for kind, query, score in (("dense", dense_query, self.dense_score), ("sparse", sparse_query, self.sparse_score)):
                 truth = data.array(f"gt.{kind}.scores")

@@ -19,6 +19,7 @@ SMALL_SEGMENTS = {"QUIVER__OPTIMIZER__SEAL_ROWS": "40", "QUIVER__OPTIMIZER__IDLE
                   "QUIVER__OPTIMIZER__MAX_SEGMENTS": "3", "QUIVER__OPTIMIZER__VACUUM_MIN_ROWS": "10"}
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 30
+MAX_IDLE_S = 20
 
 
 def binary():
@@ -117,10 +118,14 @@ class Server:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def _connection(self):
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        return connection
+        """This thread's connection; a fresh one after a pause, since servers close idle connections."""
+        local, now = self._local, time.monotonic()
+        if getattr(local, "connection", None) is None:
+            local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        elif now - local.used > MAX_IDLE_S:
+            local.connection.close()
+        local.used = now
+        return local.connection
 
     def request(self, method, path, body=None, headers=None):
         """Sends `body` (bytes as they are, anything else as JSON) over this thread's keep-alive connection."""

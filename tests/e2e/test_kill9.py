@@ -29,9 +29,14 @@ def point(id, version):
     number = uuid.UUID(id).int % 2**64 if isinstance(id, str) else id
     random = np.random.default_rng([number, isinstance(id, str), version])
     indices = np.sort(random.choice(50, 5, replace=False)).tolist()
-    vector = {"dense": random.standard_normal(DIM).astype(np.float32).tolist(),
-              "sparse": {"indices": indices, "values": (random.random(5) + 0.1).astype(np.float32).tolist()}}
+    vector = {"dense": shortest(random.standard_normal(DIM)),
+              "sparse": {"indices": indices, "values": shortest(random.random(5) + 0.1)}}
     return {"id": id, "vector": vector, "payload": {"version": version, "group": version % 7}}
+
+
+def shortest(values):
+    """As the server prints f32: with the fewest digits that tell it from its neighbours."""
+    return [float(str(v)) for v in values.astype(np.float32)]
 
 
 class Writer(threading.Thread):
