@@ -115,10 +115,11 @@ def assert_same_hits(ours, whole, limit, offset=0):
 class Pair:
     """One collection, twice: in the server and in local mode."""
 
-    def __init__(self, server, name, data, vectors, sparse=None):
+    def __init__(self, server, name, data, vectors, sparse=None, shards=1):
         self.ours, self.theirs = server.client(), QdrantClient(":memory:")
         self.name, self.data = name, data
-        self.both("create_collection", vectors_config=vectors, sparse_vectors_config=sparse)
+        self.both("create_collection", vectors_config=vectors, sparse_vectors_config=sparse,
+                  shard_number=shards)
 
     def both(self, method, *args, **kwargs):
         answers = []
@@ -174,7 +175,8 @@ def named_pair(server, name, seed, indexed, token_distance=models.Distance.COSIN
         "text": models.VectorParams(size=TEXT_DIM, distance=models.Distance.EUCLID),
         "tokens": models.VectorParams(size=TOKEN_DIM, distance=token_distance, multivector_config=multi),
     }
-    pair = Pair(server, name, data, vectors, {"words": models.SparseVectorParams()})
+    pair = Pair(server, name, data, vectors, {"words": models.SparseVectorParams()},
+                shards=3 if indexed == "before" else 1)
     if indexed == "before":
         pair.index(INDEXES | ORDER_INDEXES)
     pair.ids = data.ids(N_POINTS)
