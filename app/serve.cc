@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "app/collection_metrics.h"
 #include "app/signals.h"
 #include "app/version.h"
 
@@ -69,6 +70,8 @@ Result<> serve(Settings settings) {
   MetricsRegistry metrics;
   metrics.add_collector(collect_process_metrics);
   QV_TRY(const auto database, engine::Database::open(settings.database));
+  metrics.add_collector(
+      [&database](MetricsText& text) { collect_collection_metrics(*database, text); });
   auto started = service::Server::start(settings.server, *database, metrics);
   if (!started) {
     if (auto closed = database->close(); !closed) log_error("{}", closed.error().message());

@@ -33,6 +33,9 @@ struct CollectionInfo {
   std::uint64_t n_indexed_vectors = 0;
   std::uint64_t n_segments = 0;
   std::uint64_t n_queued_updates = 0;
+  /// Segments whose files were found damaged and whose rows were taken from the store instead;
+  /// they are searched without an index until they are sealed again.
+  std::uint64_t n_damaged_segments = 0;
   CollectionConfig config;
   std::vector<IndexInfo> indexes;
 };

@@ -158,6 +158,7 @@ CollectionInfo CollectionImpl::info() const {
     const ShardStatus status = shard->status();
     info.n_segments += status.n_segments;
     info.n_queued_updates += shard->n_queued();
+    info.n_damaged_segments += status.n_damaged;
     optimizing = optimizing || status.optimizing;
     if (info.optimizer_error.empty()) info.optimizer_error = status.error;
   }

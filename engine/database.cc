@@ -83,6 +83,16 @@ class DatabaseImpl final : public Database {
     return std::static_pointer_cast<Collection>(std::move(impl));
   }
 
+  std::vector<std::pair<std::string, std::shared_ptr<Collection>>> open_collections()
+      const override {
+    std::vector<std::pair<std::string, std::shared_ptr<Collection>>> open;
+    for (const auto& entry : all_entries()) {
+      MutexLock lock(entry->mutex);
+      if (entry->open != nullptr) open.emplace_back(entry->name, entry->open);
+    }
+    return open;
+  }
+
   bool exists(const std::string& name_or_alias) const override {
     return catalog_->resolve(name_or_alias).has_value();
   }

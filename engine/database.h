@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,6 +58,11 @@ class Database {
   [[nodiscard]] virtual std::vector<std::string> collection_names() const = 0;
   /// By name or alias; opens it at first touch. kNotFound "Collection `X` doesn't exist!".
   [[nodiscard]] virtual Result<std::shared_ptr<Collection>> collection(const std::string& name) = 0;
+  /// Those that are open now, by name; opens none.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::shared_ptr<Collection>>>
+  open_collections() const {
+    return {};
+  }
   [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;
   /// kAlreadyExists "Collection `X` already exists!".
   virtual Result<> create_collection(const std::string& name, CollectionConfig config) = 0;

@@ -141,6 +141,11 @@ Result<> check_multi(const FieldSchema& field, const MultiVector& vector) {
                 fmt::format("{}: a multi-vector must have at least one row", quoted_name(field)));
   }
   QV_TRY(check_dim(field, vector.dim));
+  if (vector.values.size() != std::size_t{vector.n_tokens} * vector.dim) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: {} values do not make {} rows of {}", quoted_name(field),
+                            vector.values.size(), vector.n_tokens, vector.dim));
+  }
   return check_finite(field, vector.values);
 }
 

@@ -244,6 +244,7 @@ void Shard::update_status() {
   const auto facts = segment_facts();
   status.optimizing = sealing_ || rewriting_ || reclaiming_ || plan_seal(facts).has_value() ||
                       (optimizer.max_threads != 0 && plan_rewrite(facts, optimizer).has_value());
+  status.n_damaged = damaged_.size();
   status.error = last_error_;
   MutexLock lock(status_mutex_);
   status_ = std::move(status);
@@ -282,18 +283,24 @@ void Shard::on_tick() {
   const auto config = config_.load();
   bool settled = false;
   if (idle_s >= config->optimizer.idle_seal_s) {
-    if (mutable_->n_rows() >= kMinIdleRows) {
+    if (mutable_->n_rows() >= kMinIdleRows || !damaged_.empty()) {
       freeze();
       publish();
     }
     save_deletes();
     settled = true;
   }
+  remove_leftovers();
   if (idle >= kReclaimIdle) start_reclaim();
   start_due_jobs();
-  if (settled && !sealing_ && !rewriting_ && !reclaiming_ && !status().optimizing) {
+  if (settled && leftovers_.empty() && !sealing_ && !rewriting_ && !reclaiming_ &&
+      !status().optimizing) {
     wants_tick_ = false;
   }
+}
+
+void Shard::remove_leftovers() {
+  for (const std::uint64_t id : std::exchange(leftovers_, {})) remove_segment_directory(id);
 }
 
 void Shard::save_deletes() {
@@ -329,7 +336,8 @@ bool Shard::is_input(const RewriteJob* job, std::uint64_t segment) {
                                        [&](const Segment& s) { return s.data->id == segment; });
 }
 
-Result<> Shard::save_manifest(const RewriteJob* finished, const State* output) {
+Result<> Shard::save_manifest(const RewriteJob* finished, const State* output,
+                              std::span<const std::uint64_t> forgotten) {
   storage::RowBatch batch;
   Manifest manifest{next_segment_, covered_seq(finished), damaged_};
   for (State& state : segments_) {
@@ -347,6 +355,7 @@ Result<> Shard::save_manifest(const RewriteJob* finished, const State* output) {
   if (finished != nullptr) {
     for (const auto& input : finished->inputs) batch.delete_meta(deleted_key(input.data->id));
   }
+  for (const std::uint64_t id : forgotten) batch.delete_meta(deleted_key(id));
   batch.put_meta(kManifestKey, encode_manifest(manifest));
   batch.trim_ops(Seq{to_number(manifest.covered) + 1});
   QV_TRY(store_->write(batch));

@@ -57,8 +57,9 @@ struct ShardStatus {
   std::uint64_t n_live = 0;
   std::uint64_t n_segments = 0;
   std::uint64_t n_sealed_rows = 0;
-  bool optimizing = false;  ///< work is running or due
-  std::string error;        ///< of the last background job, empty if it went well
+  std::uint64_t n_damaged = 0;  ///< segments found damaged and not yet sealed again
+  bool optimizing = false;      ///< work is running or due
+  std::string error;            ///< of the last background job, empty if it went well
 };
 
 class Shard {
@@ -131,8 +132,11 @@ class Shard {
   void update_status();
   void on_tick();
   void save_deletes();
+  void remove_leftovers();
   /// `finished`: a job whose inputs are left out; `output`: its segment, added.
-  Result<> save_manifest(const RewriteJob* finished, const State* output = nullptr);
+  /// `forgotten`: damaged segments that are rebuilt, whose deletes are dropped.
+  Result<> save_manifest(const RewriteJob* finished, const State* output = nullptr,
+                         std::span<const std::uint64_t> forgotten = {});
   [[nodiscard]] Seq covered_seq(const RewriteJob* finished) const;
   [[nodiscard]] static bool is_input(const RewriteJob* job, std::uint64_t segment);
   [[nodiscard]] std::vector<SegmentFacts> segment_facts() const;
@@ -181,6 +185,7 @@ class Shard {
   /// again, so that a crash meanwhile rebuilds once more.
   std::vector<std::uint64_t> damaged_;
   std::uint64_t rebuild_barrier_ = 0;
+  std::vector<std::uint64_t> leftovers_;  ///< directories still to be removed
   Clock::time_point last_write_ = Clock::now();
   Clock::time_point retry_after_{};
   std::uint64_t n_rows_dropped_ = 0;  ///< deleted or overwritten since the store was compacted

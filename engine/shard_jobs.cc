@@ -137,7 +137,7 @@ void Shard::forget_damage() {
     if (!state.view.data->sealed && state.view.data->id <= rebuild_barrier_) return;
   }
   const auto damaged = std::exchange(damaged_, {});
-  if (auto saved = save_manifest(nullptr); !saved) {
+  if (auto saved = save_manifest(nullptr, nullptr, damaged); !saved) {
     damaged_ = damaged;
     note_failure("saving the manifest", saved.error());
     return;
@@ -162,7 +162,10 @@ void Shard::remove_segment_directory(std::uint64_t id) {
   const std::string name = std::to_string(id);
   if (!segments_directory_->exists(name)) return;
   if (auto removed = segments_directory_->remove_subdirectory(name); !removed) {
-    log_warning("shard {}: {}", path_, removed.error().message());
+    // A payload index may just be building a file in it: the next tick tries again.
+    log_debug("shard {}: {}", path_, removed.error().message());
+    leftovers_.push_back(id);
+    wants_tick_ = true;
   }
 }
 

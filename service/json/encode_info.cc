@@ -1,4 +1,6 @@
 // Collection info: the creator's configuration, completed by defaults.
+#include <fmt/format.h>
+
 #include "service/json/element.h"
 #include "service/json/encode.h"
 
@@ -158,6 +160,17 @@ void write_collection_info(Writer& out, const CollectionInfo& info) {
   out.begin_object();
   out.member("status", health_name(info.health));
   write_optimizer_status(out, info.optimizer_error);
+  if (info.n_damaged_segments != 0) {
+    const auto text = fmt::format(
+        "{} segments were found damaged; their rows are taken from the store and sealed again",
+        info.n_damaged_segments);
+    out.key("warnings");
+    out.begin_array();
+    out.begin_object();
+    out.member("message", std::string_view(text));
+    out.end_object();
+    out.end_array();
+  }
   out.member("indexed_vectors_count", info.n_indexed_vectors);
   out.member("points_count", info.n_points);
   out.member("segments_count", info.n_segments);

@@ -1,0 +1,12 @@
+// Numbers about the open collections, for /metrics.
+#pragma once
+
+#include "base/metrics.h"
+#include "engine/database.h"
+
+namespace quiver::app {
+
+/// Reads the state of every open collection; opens none. Thread-safe.
+void collect_collection_metrics(const engine::Database& database, MetricsText& text);
+
+}  // namespace quiver::app
