@@ -5,8 +5,6 @@
 //
 //   micro_bench [rounds [n_rows [dim]]]        defaults: 15 rounds over 100,000 rows of 384 f32,
 //   one thread
-#include <time.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -19,12 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include "bench/micro/yardstick.h"
 #include "kernels/kernels.h"
 
 namespace quiver {
 namespace {
-
-using Floats64 = float __attribute__((vector_size(64)));
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
@@ -65,37 +62,6 @@ class Rows {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
-volatile float g_sink;
-
-/// The yardstick: reads everything once, eight independent sums of 64 bytes.
-__attribute__((target("avx512f"))) void read_all(const Rows& rows) {
-  const auto* at = reinterpret_cast<const Floats64*>(rows.data());
-  Floats64 sums[8] = {};
-  for (std::size_t i = 0; i < rows.bytes() / 512; ++i, at += 8) {
-    for (int a = 0; a < 8; ++a) sums[a] += at[a];
-  }
-  for (int a = 1; a < 8; ++a) sums[0] += sums[a];
-  g_sink = sums[0][0];
-}
-
-/// Time of this thread alone: what other processes take from the core is not ours.
-double seconds(const std::function<void()>& work) {
-  const auto now = [] {
-    timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-  };
-  const double start = now();
-  work();
-  return now() - start;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
 struct Case {
   std::string name;
   std::function<void()> work;
@@ -105,7 +71,7 @@ struct Case {
 void run(const char* title, std::vector<Case>& cases, int rounds, std::size_t n,
          std::size_t bytes) {
   for (int round = 0; round < rounds; ++round) {
-    for (Case& c : cases) c.times.push_back(seconds(c.work));
+    for (Case& c : cases) c.times.push_back(thread_seconds(c.work));
   }
   std::printf("\n%s\n%-24s %10s %8s %8s\n", title, "", "ns/row", "GB/s", "share");
   const double yardstick = median(cases.front().times);
@@ -134,7 +100,7 @@ void bench_scan(const Shape& shape, DType dtype) {
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::uint32_t>(i);
   std::shuffle(ids.begin(), ids.end(), std::mt19937(11));
   std::vector<Case> cases;
-  cases.push_back({"read all", [&] { read_all(rows); }});
+  cases.push_back({"read all", [&] { read_all(rows.data(), rows.bytes()); }});
   for (const KernelTable* table : available()) {
     static const std::pair<Similarity, const char*> kKinds[] = {
         {Similarity::kDot, "dot"}, {Similarity::kNegL2Squared, "l2"}, {Similarity::kNegL1, "l1"}};
@@ -165,7 +131,7 @@ void bench_maxsim(const Shape& shape, DType dtype) {
   std::vector<float> prepared(MaxSimKernels::prepared_floats(kQuery, kDim));
   kernels().maxsim_family.prepare(query.data(), kQuery, kDim, kDim, prepared.data());
   std::vector<Case> cases;
-  cases.push_back({"read all", [&] { read_all(rows); }});
+  cases.push_back({"read all", [&] { read_all(rows.data(), rows.bytes()); }});
   for (const KernelTable* table : available()) {
     cases.push_back({std::string(table->name) + " dot", [&, table] {
                        const auto score = table->maxsim(Similarity::kDot, dtype);
@@ -198,7 +164,7 @@ void bench_sparse(const Shape& shape) {
   for (std::uint32_t i : query_indices) dense[i] = 1.0f;
   const Rows yard(kRows, 2 * kNonZeros, DType::kF32);
   std::vector<Case> cases;
-  cases.push_back({"read all", [&] { read_all(yard); }});
+  cases.push_back({"read all", [&] { read_all(yard.data(), yard.bytes()); }});
   for (const KernelTable* table : available()) {
     cases.push_back({std::string(table->name) + " dense", [&, table] {
                        for (std::size_t i = 0; i < indices.size(); i += kNonZeros) {
@@ -221,7 +187,7 @@ void bench_topk(const Shape& shape) {
   const auto* values = reinterpret_cast<const float*>(scores.data());
   std::vector<std::uint32_t> positions(1024);
   std::vector<Case> cases;
-  cases.push_back({"read all", [&] { read_all(scores); }});
+  cases.push_back({"read all", [&] { read_all(scores.data(), scores.bytes()); }});
   for (const KernelTable* table : available()) {
     cases.push_back({std::string(table->name) + " 1 % kept", [&, table] {
                        for (std::size_t i = 0; i < 256; ++i) {
