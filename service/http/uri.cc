@@ -51,7 +51,8 @@ std::string_view without_authority(std::string_view target) {
 }
 
 void split_path(std::string_view path, Target& out) {
-  path.remove_prefix(1);
+  // A base address that ends in a slash gives "//collections".
+  path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   if (path.ends_with('/')) path.remove_suffix(1);
   while (!path.empty()) {
     if (out.n_segments == Target::kMaxSegments) {

@@ -60,7 +60,7 @@ Decoded<> check_optimization_threads(Object body) {
   const auto optimizers = find(body, "optimizers_config");
   if (!optimizers || !optimizers->is_object()) return {};
   const auto threads = find(as_object(*optimizers), "max_optimization_threads");
-  if (!threads || threads->is_uint64() || threads->is_int64()) return {};
+  if (!threads || threads->is_uint64()) return {};
   const Path path = root.member("optimizers_config");
   if (threads->is_string() && as_string(*threads) == "auto") return {};
   return wrong_type(*threads, path.member("max_optimization_threads"),

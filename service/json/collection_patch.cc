@@ -81,25 +81,9 @@ Decoded<> copy_named(Object body, std::string_view member, const Shape& shape, s
   for (const auto [name, value] : object) {
     const Path here = path.member(name);
     QV_TRY(const Object params, get_object(value, here));
-    std::string json = "{";
-    const auto quantization = find(params, "quantization_config");
-    const bool disabled = quantization && is_disabled(*quantization);
-    if (disabled) {
-      json += R"("quantization_config":"Disabled")";
-    }
-    for (const auto& known : shape.members) {
-      const auto change = find(params, known.name);
-      if (!change || (disabled && known.name == "quantization_config")) continue;
-      if (known.shape == nullptr) {
-        append_named(json, known.name, to_json(*change));
-        continue;
-      }
-      std::string inner;
-      QV_TRY(const Object object_member, get_object(*change, here.member(known.name)));
-      QV_TRY(append_shaped(inner, object_member, *known.shape, here.member(known.name)));
-      append_named(json, known.name, inner);
-    }
-    append_named(fields, name, json + "}");
+    std::string json;
+    QV_TRY(append_shaped(json, params, shape, here));
+    append_named(fields, name, json);
   }
   append_named(wire, member, fields + "}");
   return {};
@@ -145,7 +129,7 @@ Decoded<CollectionPatch> CollectionPatch::decode(std::string& body) {
   CollectionPatch patch;
   QV_TRY(const Object object, parse_object_body(body));
   patch.json_ = "{";
-  QV_TRY(copy_named(object, "vectors", kVectorShape, patch.json_));
+  QV_TRY(copy_named(object, "vectors", kVectorPatchShape, patch.json_));
   QV_TRY(copy_named(object, "sparse_vectors", kSparseVectorShape, patch.json_));
   const auto add = [&](std::string_view name, const Shape* shape) -> Decoded<> {
     const auto value = find(object, name);
@@ -163,7 +147,7 @@ Decoded<CollectionPatch> CollectionPatch::decode(std::string& body) {
   QV_TRY(add("hnsw_config", &kHnswShape));
   QV_TRY(add("optimizers_config", &kOptimizersShape));
   QV_TRY(check_optimization_threads(object));
-  QV_TRY(add("strict_mode_config", nullptr));
+  QV_TRY(add("strict_mode_config", &kStrictModeShape));
   QV_TRY(add("metadata", nullptr));
   const auto quantization = find(object, "quantization_config");
   if (quantization && is_disabled(*quantization)) {

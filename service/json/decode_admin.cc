@@ -6,6 +6,7 @@
 
 #include "service/json/decode.h"
 #include "service/json/decode_parts.h"
+#include "service/json/shape.h"
 
 namespace quiver::service::json {
 namespace {
@@ -70,25 +71,38 @@ Decoded<payload::TextOptions> decode_text_options(Object object, const Path& pat
   return options;
 }
 
-/// The parameters of each kind: what is echoed, since clients refuse names they do not know.
-bool is_index_param(std::string_view name) {
-  constexpr std::string_view kParams[] = {
-      "type",          "is_tenant", "on_disk",       "enable_hnsw",     "prefix",
-      "lookup",        "range",     "is_principal",  "tokenizer",       "min_token_len",
-      "max_token_len", "lowercase", "ascii_folding", "phrase_matching", "stopwords",
-      "stemmer",       "memory"};
-  return std::find(std::begin(kParams), std::end(kParams), name) != std::end(kParams);
+constexpr std::string_view kStopwordLanguages[] = {
+    "arabic",   "azerbaijani", "basque",   "bengali",   "catalan",    "chinese",
+    "danish",   "dutch",       "english",  "finnish",   "french",     "german",
+    "greek",    "hebrew",      "hinglish", "hungarian", "indonesian", "italian",
+    "japanese", "kazakh",      "nepali",   "norwegian", "portuguese", "romanian",
+    "russian",  "slovene",     "spanish",  "swedish",   "tajik",      "turkish"};
+
+Decoded<> check_stopword_language(Element element, const Path& path) {
+  QV_TRY(const auto language, get_string(element, path));
+  const auto* end = std::end(kStopwordLanguages);
+  if (std::find(std::begin(kStopwordLanguages), end, language) != end) return {};
+  return format_error(path, fmt::format("unknown variant `{}`, expected one of `{}`", language,
+                                        fmt::join(kStopwordLanguages, "`, `")));
 }
 
-std::string index_params_json(Object object) {
-  std::string text = "{";
-  for (const auto [name, value] : object) {
-    if (value.is_null() || !is_index_param(name)) continue;
-    if (text.size() > 1) text += ',';
-    text += fmt::format("\"{}\":", name);
-    append_element(text, value);
+/// A language, or {languages, custom}.
+Decoded<> check_stopwords(Element element, const Path& path) {
+  if (element.is_string()) return check_stopword_language(element, path);
+  QV_TRY(const Object object, get_object(element, path));
+  if (const auto languages = find(object, "languages")) {
+    QV_TRY(const Array array, get_array(*languages, path.member("languages")));
+    for (const Element language : array) {
+      QV_TRY(check_stopword_language(language, path.member("languages")));
+    }
   }
-  return text + "}";
+  if (const auto custom = find(object, "custom")) {
+    QV_TRY(const Array array, get_array(*custom, path.member("custom")));
+    for (const Element word : array) {
+      QV_TRY(get_string(word, path.member("custom")));
+    }
+  }
+  return {};
 }
 
 Decoded<> decode_schema(Element element, const Path& path, FieldIndex& index) {
@@ -103,9 +117,11 @@ Decoded<> decode_schema(Element element, const Path& path, FieldIndex& index) {
   QV_TRY(index.range, decode_bool(object, "range", path, true));
   if (index.kind == IndexKind::kText) {
     QV_TRY(index.text, decode_text_options(object, path));
+    if (const auto stopwords = find(object, "stopwords")) {
+      QV_TRY(check_stopwords(*stopwords, path.member("stopwords")));
+    }
   }
-  index.wire_json = index_params_json(object);
-  return {};
+  return append_shaped(index.wire_json, object, index_shape(index.kind), path);
 }
 
 Decoded<std::string> decode_member_string(Object object, std::string_view name, const Path& path) {

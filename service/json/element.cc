@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -115,14 +116,65 @@ void append_value(std::string& out, Element element) {
   }
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The end of the string whose opening quote is at `at`.
+std::size_t end_of_string(std::string_view json, std::size_t at) {
+  for (++at; at < json.size() && json[at] != '"'; ++at) {
+    if (json[at] == '\\') ++at;
+  }
+  return std::min(at + 1, json.size());
+}
+
+bool fits_64_bits(std::string_view integer) {
+  const char* end = integer.data() + integer.size();
+  std::uint64_t positive = 0;
+  std::int64_t negative = 0;
+  const auto parsed = integer.starts_with('-') ? std::from_chars(integer.data(), end, negative)
+                                               : std::from_chars(integer.data(), end, positive);
+  return parsed.ec != std::errc::result_out_of_range;
+}
+
+/// `json` with an exponent after each integer that 64 bits do not hold: the parser refuses it
+/// as it stands and reads it as a double then, as other JSON libraries do.
+std::string with_large_integers_as_doubles(std::string_view json) {
+  constexpr auto npos = std::string_view::npos;
+  std::string out;
+  for (std::size_t i = 0; i < json.size();) {
+    std::size_t end = i + 1;
+    if (json[i] == '"') end = end_of_string(json, i);
+    const bool is_number = is_digit(json[i]) || json[i] == '-';
+    while (is_number && end < json.size() && is_digit(json[end])) ++end;
+    const auto token = json.substr(i, end - i);
+    const bool is_integer =
+        is_number && (end == json.size() || std::string_view(".eE").find(json[end]) == npos);
+    out += token;
+    if (is_integer && !fits_64_bits(token)) out += "e0";
+    // What follows the point or in the exponent is no integer of its own.
+    if (is_number && !is_integer) {
+      const auto rest = json.find_first_not_of("0123456789.eE+-", end);
+      out += json.substr(end, rest - end);
+      end = std::min(rest, json.size());
+    }
+    i = end;
+  }
+  return out;
+}
+
+simdjson::simdjson_result<Element> parse(std::string& body) {
+  body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
+  return parser_for(body.size()).parse(body.data(), body.size(), false);
+}
+
 }  // namespace
 
 Decoded<Element> parse_body(std::string& body) {
-  if (body.capacity() < body.size() + simdjson::SIMDJSON_PADDING) {
-    body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-  }
   if (body.empty()) return format_error(Path(), "the body is empty, expected a JSON value");
-  auto parsed = parser_for(body.size()).parse(body.data(), body.size(), false);
+  auto parsed = parse(body);
+  if (parsed.error() == simdjson::NUMBER_ERROR) {
+    body = with_large_integers_as_doubles(body);
+    parsed = parse(body);
+  }
   if (parsed.error() != simdjson::SUCCESS) {
     return format_error(Path(), simdjson::error_message(parsed.error()));
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "service/json/decode_parts.h"
 #include "service/json/writer.h"
 
@@ -9,6 +11,15 @@ namespace quiver::service::json {
 namespace {
 
 using enum ValueType;
+
+constexpr std::string_view kMemories[] = {"cold", "cached", "pinned"};
+constexpr std::string_view kScalarTypes[] = {"int8"};
+constexpr std::string_view kCompressions[] = {"x4", "x8", "x16", "x32", "x64"};
+constexpr std::string_view kEncodings[] = {"one_bit", "two_bits", "one_and_half_bits"};
+constexpr std::string_view kQueryEncodings[] = {"default", "binary", "scalar4bits", "scalar8bits"};
+constexpr std::string_view kBits[] = {"bits1", "bits1_5", "bits2", "bits4"};
+constexpr std::string_view kDatatypes[] = {"float32", "uint8", "float16"};
+constexpr std::string_view kModifiers[] = {"none", "idf"};
 
 constexpr ShapeMember kHnsw[] = {
     {.name = "m", .type = kUnsigned},
@@ -18,32 +29,32 @@ constexpr ShapeMember kHnsw[] = {
     {.name = "on_disk", .type = kBool},
     {.name = "payload_m", .type = kUnsigned},
     {.name = "inline_storage", .type = kBool},
-    {.name = "memory", .type = kString},
+    {.name = "memory", .type = kString, .values = kMemories},
 };
 constexpr ShapeMember kScalar[] = {
-    {.name = "type", .type = kString},
+    {.name = "type", .type = kString, .values = kScalarTypes, .required = true},
     {.name = "quantile", .type = kNumber, .min = 0.5, .max = 1},
     {.name = "always_ram", .type = kBool},
-    {.name = "memory", .type = kString},
+    {.name = "memory", .type = kString, .values = kMemories},
 };
 constexpr Shape kScalarShape = {kScalar};
 constexpr ShapeMember kProduct[] = {
-    {.name = "compression", .type = kString},
+    {.name = "compression", .type = kString, .values = kCompressions, .required = true},
     {.name = "always_ram", .type = kBool},
-    {.name = "memory", .type = kString},
+    {.name = "memory", .type = kString, .values = kMemories},
 };
 constexpr Shape kProductShape = {kProduct};
 constexpr ShapeMember kBinary[] = {
     {.name = "always_ram", .type = kBool},
-    {.name = "encoding", .type = kString},
-    {.name = "query_encoding", .type = kString},
-    {.name = "memory", .type = kString},
+    {.name = "encoding", .type = kString, .values = kEncodings},
+    {.name = "query_encoding", .type = kString, .values = kQueryEncodings},
+    {.name = "memory", .type = kString, .values = kMemories},
 };
 constexpr Shape kBinaryShape = {kBinary};
 constexpr ShapeMember kTurbo[] = {
-    {.name = "bits", .type = kString},
+    {.name = "bits", .type = kString, .values = kBits},
     {.name = "always_ram", .type = kBool},
-    {.name = "memory", .type = kString},
+    {.name = "memory", .type = kString, .values = kMemories},
 };
 constexpr Shape kTurboShape = {kTurbo};
 constexpr ShapeMember kQuantization[] = {
@@ -81,18 +92,51 @@ constexpr ShapeMember kVector[] = {
     {.name = "on_disk", .type = kBool},
     {.name = "datatype", .type = kString},
     {.name = "multivector_config", .type = kObject, .shape = &kMultivectorShape},
-    {.name = "memory", .type = kString},
+    {.name = "memory", .type = kString, .values = kMemories},
+};
+constexpr ShapeMember kVectorPatch[] = {
+    {.name = "hnsw_config", .type = kObject, .shape = &kHnswShape},
+    {.name = "quantization_config",
+     .type = kObject,
+     .shape = &kQuantizationShape,
+     .alias = "quantization",
+     .or_text = "Disabled"},
+    {.name = "on_disk", .type = kBool},
+    {.name = "memory", .type = kString, .values = kMemories},
 };
 constexpr ShapeMember kSparseIndex[] = {
     {.name = "full_scan_threshold", .type = kUnsigned},
     {.name = "on_disk", .type = kBool},
-    {.name = "datatype", .type = kString},
-    {.name = "memory", .type = kString},
+    {.name = "datatype", .type = kString, .values = kDatatypes},
+    {.name = "memory", .type = kString, .values = kMemories},
 };
 constexpr Shape kSparseIndexShape = {kSparseIndex};
 constexpr ShapeMember kSparseVector[] = {
     {.name = "index", .type = kObject, .shape = &kSparseIndexShape},
-    {.name = "modifier", .type = kString},
+    {.name = "modifier", .type = kString, .values = kModifiers},
+};
+constexpr ShapeMember kStrictMode[] = {
+    {.name = "enabled", .type = kBool},
+    {.name = "max_query_limit", .type = kUnsigned, .min = 1},
+    {.name = "max_timeout", .type = kUnsigned, .min = 1},
+    {.name = "unindexed_filtering_retrieve", .type = kBool},
+    {.name = "unindexed_filtering_update", .type = kBool},
+    {.name = "search_max_hnsw_ef", .type = kUnsigned},
+    {.name = "search_allow_exact", .type = kBool},
+    {.name = "search_max_oversampling", .type = kNumber},
+    {.name = "upsert_max_batchsize", .type = kUnsigned},
+    {.name = "search_max_batchsize", .type = kUnsigned},
+    {.name = "max_collection_vector_size_bytes", .type = kUnsigned},
+    {.name = "max_collection_payload_size_bytes", .type = kUnsigned},
+    {.name = "max_points_count", .type = kUnsigned, .min = 1},
+    {.name = "read_rate_limit", .type = kUnsigned, .min = 1},
+    {.name = "write_rate_limit", .type = kUnsigned, .min = 1},
+    {.name = "filter_max_conditions", .type = kUnsigned},
+    {.name = "condition_max_size", .type = kUnsigned},
+    {.name = "multivector_config", .type = kObject},
+    {.name = "sparse_config", .type = kObject},
+    {.name = "max_payload_index_count", .type = kUnsigned},
+    {.name = "max_resident_memory_percent", .type = kUnsigned, .min = 1, .max = 100},
 };
 constexpr ShapeMember kCollection[] = {
     {.name = "shard_number", .type = kUnsigned, .min = 1},
@@ -107,7 +151,7 @@ constexpr ShapeMember kCollection[] = {
      .type = kObject,
      .shape = &kQuantizationShape,
      .alias = "quantization"},
-    {.name = "strict_mode_config", .type = kObject},
+    {.name = "strict_mode_config", .type = kObject, .shape = &kStrictModeShape},
     {.name = "metadata", .type = kObject},
 };
 constexpr ShapeMember kCollectionParams[] = {
@@ -130,14 +174,35 @@ Decoded<> check_range(double value, Element element, const ShapeMember& member, 
   return out_of_range(path, to_json(element), wanted_range(member));
 }
 
+Decoded<> check_text(Element element, const ShapeMember& member, const Path& path) {
+  QV_TRY(const auto text, get_string(element, path));
+  const auto& values = member.values;
+  if (values.empty() || std::find(values.begin(), values.end(), text) != values.end()) return {};
+  return format_error(path, fmt::format("unknown variant `{}`, expected one of `{}`", text,
+                                        fmt::join(values, "`, `")));
+}
+
+/// What `append_members` cannot see: members that are not there.
+Decoded<> check_present(Object object, const Shape& shape, const Path& path) {
+  std::size_t n_members = 0;
+  std::string names;
+  for (const auto& member : shape.members) {
+    const bool is_there = find(object, member.name).has_value();
+    if (member.required && !is_there) return missing_field(path, member.name);
+    n_members += is_there ? 1 : 0;
+    names += fmt::format("{}`{}`", names.empty() ? "" : ", ", member.name);
+  }
+  if (!shape.is_choice || n_members == 1) return {};
+  return format_error(path, fmt::format("expected exactly one of {}", names));
+}
+
 Decoded<> check_type(Element element, const ShapeMember& member, const Path& path) {
   switch (member.type) {
     case kBool:
       QV_TRY(get_bool(element, path));
       return {};
     case kString:
-      QV_TRY(get_string(element, path));
-      return {};
+      return check_text(element, member, path);
     case kUnsigned: {
       QV_TRY(const auto value, get_u64(element, path));
       return check_range(static_cast<double>(value), element, member, path);
@@ -157,11 +222,15 @@ Decoded<> check_type(Element element, const ShapeMember& member, const Path& pat
 
 Decoded<> append_member(std::string& out, Element element, const ShapeMember& member,
                         const Path& path) {
-  QV_TRY(check_type(element, member, path));
+  const bool is_text =
+      !member.or_text.empty() && element.is_string() && as_string(element) == member.or_text;
+  if (!is_text) {
+    QV_TRY(check_type(element, member, path));
+  }
   if (!out.ends_with('{')) out += ',';
   append_string(out, member.name);
   out += ':';
-  if (member.shape == nullptr) {
+  if (member.shape == nullptr || is_text) {
     append_element(out, element);
     return {};
   }
@@ -178,11 +247,13 @@ const ShapeMember* find_member(const Shape& shape, std::string_view name) {
 }  // namespace
 
 const Shape kHnswShape = {kHnsw};
-const Shape kQuantizationShape = {kQuantization};
+const Shape kQuantizationShape = {.members = kQuantization, .is_choice = true};
 const Shape kOptimizersShape = {kOptimizers};
 const Shape kWalShape = {kWal};
 const Shape kVectorShape = {kVector};
 const Shape kSparseVectorShape = {kSparseVector};
+const Shape kVectorPatchShape = {kVectorPatch};
+const Shape kStrictModeShape = {kStrictMode};
 const Shape kCollectionShape = {kCollection};
 const Shape kCollectionParamsShape = {kCollectionParams};
 
@@ -196,6 +267,7 @@ Decoded<> append_members(std::string& out, Object object, const Shape& shape, co
 }
 
 Decoded<> append_shaped(std::string& out, Object object, const Shape& shape, const Path& path) {
+  QV_TRY(check_present(object, shape, path));
   out += '{';
   QV_TRY(append_members(out, object, shape, path));
   out += '}';

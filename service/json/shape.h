@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "payload/schema.h"
 #include "service/json/element.h"
 
 namespace quiver::service::json {
@@ -22,11 +23,15 @@ struct ShapeMember {
   const Shape* shape = nullptr;  ///< of kObject; null: any members
   double min = 0;                ///< of kUnsigned and kNumber, both ends included
   double max = std::numeric_limits<double>::infinity();
-  std::string_view alias = {};  ///< another spelling, echoed under `name`
+  std::string_view alias = {};                    ///< another spelling, echoed under `name`
+  std::span<const std::string_view> values = {};  ///< of kString: the only ones; empty: any
+  std::string_view or_text = {};                  ///< a string accepted in the value's place
+  bool required = false;
 };
 
 struct Shape {
   std::span<const ShapeMember> members;
+  bool is_choice = false;  ///< exactly one of the members
 };
 
 extern const Shape kHnswShape;
@@ -35,16 +40,22 @@ extern const Shape kOptimizersShape;
 extern const Shape kWalShape;
 extern const Shape kVectorShape;
 extern const Shape kSparseVectorShape;
+/// What a change of a dense vector may name.
+extern const Shape kVectorPatchShape;
+extern const Shape kStrictModeShape;
 /// All of the body of a creation but `vectors` and `sparse_vectors`.
 extern const Shape kCollectionShape;
 /// Members of `params` in a change of a collection.
 extern const Shape kCollectionParamsShape;
 
+/// The parameters of a payload index: other names are refused by clients that read them back.
+[[nodiscard]] const Shape& index_shape(payload::IndexKind kind);
+
 /// Appends "name":value for each known member of `object` that is not null, with a leading comma
 /// where `out` does not end in '{'. 400 for a wrong type, 422 out of range.
 [[nodiscard]] Decoded<> append_members(std::string& out, Object object, const Shape& shape,
                                        const Path& path);
-/// As an object of its own.
+/// As an object of its own. 400 also for a missing required member or choice.
 [[nodiscard]] Decoded<> append_shaped(std::string& out, Object object, const Shape& shape,
                                       const Path& path);
 

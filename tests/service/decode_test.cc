@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "service/json/element.h"
 #include "service/json/encode.h"
 
 namespace quiver::service::json {
@@ -43,7 +44,7 @@ const engine::Upsert& as_upsert(const Decoded<engine::Operation>& operation) {
 
 TEST(DecodeBody, RefusesWhatIsNoJson) {
   for (const char* bad : {"", "{", "[", "{\"a\":}", "{} {}", "nul", "\"\xff\"", "{\"a\":1e999}",
-                          "{\"a\":NaN}", "{\"a\":18446744073709551616}"}) {
+                          "{\"a\":NaN}", "{\"a\":01}", "{\"a\":-}"}) {
     const auto decoded = query(bad);
     ASSERT_FALSE(decoded) << bad;
     EXPECT_EQ(decoded.error().status, 400) << bad;
@@ -52,6 +53,18 @@ TEST(DecodeBody, RefusesWhatIsNoJson) {
   EXPECT_EQ(query(std::string(100000, '[')).error().status, 400);
   expect_error(query("[]"), 400,
                "Format error in JSON body: invalid type: sequence, expected an object");
+}
+
+TEST(DecodeBody, ReadsIntegersBeyond64BitsAsDoubles) {
+  std::string body =
+      R"({"a":18446744073709551616,"b":-9223372036854775809,"c":[123456789012345678901234567890],)"
+      R"("d":18446744073709551615,"e":-9223372036854775808,"f":"18446744073709551616\\\"3","g":1.5e3,)"
+      R"("h":18446744073709551616.5})";
+  EXPECT_EQ(
+      to_json(*parse_body(body)),
+      R"({"a":18446744073709551616.0,"b":-9223372036854775808.0,"c":[1.2345678901234568e+29],)"
+      R"("d":18446744073709551615,"e":-9223372036854775808,"f":"18446744073709551616\\\"3",)"
+      R"("g":1500.0,"h":18446744073709551616.0})");
 }
 
 TEST(DecodeQuery, Vectors) {
@@ -485,7 +498,7 @@ TEST(CollectionPatch, Merges) {
         "optimizers_config":{"max_optimization_threads":7,"memmap_threshold":null},"params":{"replication_factor":2},"metadata":{"a":1}})"));
   EXPECT_EQ(
       config.wire_json,
-      R"({"vectors":{"size":4,"distance":"Dot","hnsw_config":{"m":3},"on_disk":true},"hnsw_config":{"m":8,"ef_construct":50},"quantization_config":{"scalar":{"type":"int8"}},"optimizers_config":{"max_optimization_threads":7},"metadata":{"a":1},"replication_factor":2})");
+      R"({"vectors":{"size":4,"distance":"Dot","on_disk":true,"hnsw_config":{"m":3}},"hnsw_config":{"m":8,"ef_construct":50},"quantization_config":{"scalar":{"type":"int8"}},"optimizers_config":{"max_optimization_threads":7},"metadata":{"a":1},"replication_factor":2})");
   EXPECT_EQ(config.optimizer.max_threads, 7U);
   ASSERT_TRUE(patch(
       config,
@@ -495,6 +508,48 @@ TEST(CollectionPatch, Merges) {
   const auto unknown = patch(config, R"({"vectors":{"x":{"on_disk":true}}})");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message(), "Not existing vector name error: x");
+}
+
+TEST(CollectionPatch, NamesOnlyWhatMayChange) {
+  auto config = *collection(
+      R"({"vectors":{"size":4,"distance":"Dot","quantization_config":{"binary":{}}},"sparse_vectors":{"s":{}}})");
+  ASSERT_TRUE(patch(config,
+                    R"({"vectors":{"":{"size":8,"distance":"Cosine","datatype":"uint8",
+        "multivector_config":{"comparator":"max_sim"},"quantization_config":"Disabled"}}})"));
+  EXPECT_EQ(config.wire_json,
+            R"({"vectors":{"size":4,"distance":"Dot"},"sparse_vectors":{"s":{}}})");
+  for (std::string bad :
+       {R"({"vectors":{"":{"on_disk":"x"}}})", R"({"vectors":{"":{"hnsw_config":"Disabled"}}})",
+        R"({"sparse_vectors":{"s":{"modifier":"bm25"}}})", R"({"quantization_config":{}})",
+        R"({"strict_mode_config":{"enabled":5}})"}) {
+    const auto decoded = CollectionPatch::decode(bad);
+    ASSERT_FALSE(decoded) << bad;
+    EXPECT_EQ(decoded.error().status, 400) << bad;
+  }
+}
+
+TEST(DecodeCollection, RefusesWhatClientsCouldNotReadBack) {
+  for (const char* bad : {R"("quantization_config":{})", R"("quantization_config":{"unheard":{}})",
+                          R"("quantization_config":{"scalar":{"type":"int8"},"binary":{}})",
+                          R"("quantization_config":{"scalar":{}})",
+                          R"("quantization_config":{"scalar":{"type":"int4"}})",
+                          R"("quantization_config":{"product":{"compression":"x5"}})",
+                          R"("quantization_config":{"binary":{"encoding":"three_bits"}})",
+                          R"("hnsw_config":{"memory":"warm"})",
+                          R"("optimizers_config":{"max_optimization_threads":-1})",
+                          R"("strict_mode_config":{"max_query_limit":"x"})",
+                          R"("sparse_vectors":{"s":{"index":{"datatype":"float8"}}})"}) {
+    const auto decoded =
+        collection(R"({"vectors":{"size":4,"distance":"Dot"},)" + std::string(bad) + "}");
+    ASSERT_FALSE(decoded) << bad;
+    EXPECT_EQ(decoded.error().status, 400) << bad;
+    EXPECT_TRUE(decoded.error().text.starts_with("Format error in JSON body: ")) << bad;
+  }
+  expect_error(
+      collection(R"({"vectors":{"size":4,"distance":"Dot"},"quantization_config":{"int8":{}}})"),
+      400,
+      "Format error in JSON body: quantization_config: expected exactly one of `scalar`, "
+      "`product`, `binary`, `turbo`");
 }
 
 TEST(CollectionInfo, EchoesAndCompletes) {
@@ -507,6 +562,28 @@ TEST(CollectionInfo, EchoesAndCompletes) {
   EXPECT_EQ(
       out,
       R"({"status":"green","optimizer_status":"ok","indexed_vectors_count":0,"points_count":3,"segments_count":0,"config":{"params":{"vectors":{"size":4,"distance":"Dot"},"shard_number":1,"replication_factor":1,"write_consistency_factor":1,"on_disk_payload":true},"hnsw_config":{"m":8,"ef_construct":100,"full_scan_threshold":10000,"max_indexing_threads":0,"on_disk":false},"optimizer_config":{"deleted_threshold":0.2,"vacuum_min_vector_number":1000,"default_segment_number":0,"max_segment_size":null,"memmap_threshold":null,"indexing_threshold":10000,"flush_interval_sec":5,"max_optimization_threads":null},"wal_config":{"wal_capacity_mb":32,"wal_segments_ahead":0,"wal_retain_closed":1},"quantization_config":null},"payload_schema":{},"update_queue":{"length":0}})");
+}
+
+TEST(DecodeIndex, RefusesOrLeavesOutWhatClientsCouldNotReadBack) {
+  const auto index = [](const std::string& schema) {
+    std::string body = R"({"field_name":"k","field_schema":)" + schema + "}";
+    return decode_index(body);
+  };
+  EXPECT_EQ(index(R"({"type":"geo","is_principal":true,"on_disk":true})")->wire_json,
+            R"({"type":"geo","on_disk":true})");
+  const std::string text =
+      R"({"type":"text","stopwords":{"languages":["english"],"custom":["foo"]},)"
+      R"("stemmer":{"type":"snowball","language":"english"}})";
+  EXPECT_EQ(index(text)->wire_json, text);
+  for (const char* bad :
+       {R"({"type":"text","stopwords":"klingon"})", R"({"type":"text","stopwords":["a"]})",
+        R"({"type":"text","stopwords":{"custom":5}})",
+        R"({"type":"text","stemmer":{"type":"foo"}})", R"({"type":"keyword","is_tenant":"x"})",
+        R"({"type":"integer","lookup":5})"}) {
+    const auto decoded = index(bad);
+    ASSERT_FALSE(decoded) << bad;
+    EXPECT_EQ(decoded.error().status, 400) << bad;
+  }
 }
 
 TEST(DecodeIndex, Schemas) {

@@ -23,6 +23,7 @@ TEST(Target, Splits) {
   EXPECT_EQ(segments("/a/"), Strings{"a"});
   EXPECT_EQ(segments("/a//b"), (Strings{"a", "", "b"}));
   EXPECT_EQ(segments("//"), Strings{});
+  EXPECT_EQ(segments("//a/b"), (Strings{"a", "b"}));
   EXPECT_EQ(segments("http://host:1/a/b?x"), (Strings{"a", "b"}));
   EXPECT_EQ(segments("http://host"), Strings{});
   EXPECT_EQ(segments("/a?b/c#d"), Strings{"a"});
