@@ -89,13 +89,28 @@ Decoded<> copy_named(Object body, std::string_view member, const Shape& shape, s
   return {};
 }
 
+/// Modifiers count when a query is asked, so a change holds for what is stored already.
+void apply_modifiers(Object patch, CollectionConfig& config) {
+  const auto fields = find(patch, "sparse_vectors");
+  if (!fields) return;
+  for (FieldSchema& field : config.fields) {
+    const auto params = find(as_object(*fields), field.name);
+    const auto modifier = params ? find(as_object(*params), "modifier") : std::nullopt;
+    if (!modifier) continue;
+    field.modifier = as_string(*modifier) == "idf" ? SparseModifier::kIdf : SparseModifier::kNone;
+  }
+}
+
 /// A field that the patch names and the collection does not have.
 Result<> check_patched_fields(Object patch, std::string_view member,
                               const CollectionConfig& config) {
   const auto fields = find(patch, member);
   if (!fields) return {};
+  const bool is_sparse = member == "sparse_vectors";
   for (const auto [name, value] : as_object(*fields)) {
-    const auto same = [&, n = name](const FieldSchema& field) { return field.name == n; };
+    const auto same = [&, n = name](const FieldSchema& field) {
+      return field.name == n && (field.kind == FieldKind::kSparse) == is_sparse;
+    };
     if (std::none_of(config.fields.begin(), config.fields.end(), same)) {
       return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
     }
@@ -175,6 +190,7 @@ Result<> CollectionPatch::apply(CollectionConfig& config) const {
   std::string merged;
   append_merged_objects(merged, base.object, unwrapped.object);
   config.wire_json = std::move(merged);
+  apply_modifiers(patch.object, config);
   if (const auto optimizers = find(patch.object, "optimizers_config")) {
     apply_optimizer(as_object(*optimizers), config, config.optimizer);
   }

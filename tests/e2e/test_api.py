@@ -609,3 +609,18 @@ def test_pipelining_and_keep_alive(server):
             assert chunk, data
             data += chunk
     assert data.index(b"healthz") < data.index(b"all shards") < data.rindex(b"healthz")
+
+
+def test_a_changed_modifier_counts_for_stored_points(server, name):
+    """The scores of a collection changed to idf are those of one created with it."""
+    points = [{"id": k, "vector": {"s": {"indices": [1, k + 2], "values": [1, 1]}}} for k in range(1, 6)]
+    query = {"query": {"indices": [1, 4], "values": [1, 1]}, "using": "s", "limit": 10}
+    for collection, modifier in ((name, {}), (f"{name}-idf", {"modifier": "idf"})):
+        server.put(f"/collections/{collection}", {"sparse_vectors": {"s": modifier}}).result
+        server.put(f"/collections/{collection}/points?wait=true", {"points": points}).result
+    wanted = server.post(f"/collections/{name}-idf/points/query", query).result
+    assert server.post(f"/collections/{name}/points/query", query).result != wanted
+    server.patch(f"/collections/{name}", {"sparse_vectors": {"s": {"modifier": "idf"}}}).result
+    assert server.post(f"/collections/{name}/points/query", query).result == wanted
+    params = server.get(f"/collections/{name}").result["config"]["params"]
+    assert params["sparse_vectors"] == {"s": {"modifier": "idf"}}

@@ -510,6 +510,16 @@ TEST(CollectionPatch, Merges) {
   EXPECT_EQ(unknown.error().message(), "Not existing vector name error: x");
 }
 
+TEST(CollectionPatch, ChangesModifiers) {
+  auto config = *collection(R"({"sparse_vectors":{"s":{},"t":{"modifier":"idf"}}})");
+  ASSERT_TRUE(patch(config, R"({"sparse_vectors":{"s":{"modifier":"idf"},"t":{"index":{}}}})"));
+  EXPECT_EQ(config.find_field("s")->modifier, SparseModifier::kIdf);
+  EXPECT_EQ(config.find_field("t")->modifier, SparseModifier::kIdf);
+  ASSERT_TRUE(patch(config, R"({"sparse_vectors":{"t":{"modifier":"none"}}})"));
+  EXPECT_EQ(config.find_field("t")->modifier, SparseModifier::kNone);
+  EXPECT_FALSE(patch(config, R"({"vectors":{"t":{"on_disk":true}}})"));
+}
+
 TEST(CollectionPatch, NamesOnlyWhatMayChange) {
   auto config = *collection(
       R"({"vectors":{"size":4,"distance":"Dot","quantization_config":{"binary":{}}},"sparse_vectors":{"s":{}}})");
