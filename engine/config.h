@@ -26,7 +26,7 @@ struct OptimizerConfig {
   /// More sealed segments than this are merged, smallest first.
   std::uint32_t max_segments = 8;
   /// Without writes for this long, what is in memory is sealed.
-  double idle_seal_s = 5;
+  double idle_seal_s = 1;
   /// 0: nothing is optimised until it is raised.
   std::optional<std::uint64_t> max_threads;
 

@@ -15,6 +15,8 @@ constexpr std::uint64_t kGroupBytes = 16ULL << 20;
 constexpr std::size_t kMaxUnsealed = 4;
 /// A mutable segment with fewer rows is not sealed for being idle: replaying it is quick.
 constexpr std::uint32_t kMinIdleRows = 1000;
+/// A seal for idleness that is further off is no work in hand, and the status does not wait for it.
+constexpr double kSoonSealSeconds = 10;
 constexpr auto kRetryDelay = std::chrono::seconds(5);
 constexpr auto kReclaimIdle = std::chrono::seconds(1);
 
@@ -242,7 +244,10 @@ void Shard::update_status() {
   }
   const auto& optimizer = config_.load()->optimizer;
   const auto facts = segment_facts();
-  status.optimizing = sealing_ || rewriting_ || reclaiming_ || plan_seal(facts).has_value() ||
+  const bool seals_soon =
+      mutable_->n_rows() >= kMinIdleRows && optimizer.idle_seal_s <= kSoonSealSeconds;
+  status.optimizing = seals_soon || sealing_ || rewriting_ || reclaiming_ ||
+                      plan_seal(facts).has_value() ||
                       (optimizer.max_threads != 0 && plan_rewrite(facts, optimizer).has_value());
   status.n_damaged = damaged_.size();
   status.error = last_error_;
