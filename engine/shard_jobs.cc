@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint64_t kMinReclaimRows = 10'000;
 constexpr double kReclaimShare = 0.25;
-constexpr auto kRetryDelay = std::chrono::seconds(5);
 
 double seconds_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -114,19 +114,28 @@ std::vector<Range> cut(std::uint32_t n_rows, std::size_t bytes_per_row) {
   return pieces;
 }
 
-/// What the threads of one search share.
-struct Gathered {
-  Mutex mutex;
-  TopK* out QV_GUARDED_BY(mutex) = nullptr;
-  WorkCounters* work QV_GUARDED_BY(mutex) = nullptr;
-  Result<> status QV_GUARDED_BY(mutex);
+/// Where the threads of one search bring what they found.
+class Gathered {
+ public:
+  Gathered(TopK& out, WorkCounters& work) : out_(out), work_(work) {}
 
-  void add(TopK& hits, const WorkCounters& work_done, Result<> result) QV_EXCLUDES(mutex) {
-    MutexLock lock(mutex);
-    for (const Hit& hit : hits.take_sorted()) out->offer(hit.score, hit.row);
-    *work += work_done;
-    if (!result && status) status = std::move(result);
+  void add(TopK& hits, const WorkCounters& work_done, Result<> result) QV_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    for (const Hit& hit : hits.take_sorted()) out_.offer(hit.score, hit.row);
+    work_ += work_done;
+    if (!result && status_) status_ = std::move(result);
   }
+  /// The first failure, once all threads are done.
+  [[nodiscard]] Result<> status() QV_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return status_;
+  }
+
+ private:
+  Mutex mutex_;
+  TopK& out_ QV_GUARDED_BY(mutex_);
+  WorkCounters& work_ QV_GUARDED_BY(mutex_);
+  Result<> status_ QV_GUARDED_BY(mutex_);
 };
 
 template <Scorer S>
@@ -136,16 +145,14 @@ Result<> search_in_parallel(const S& scorer, const std::vector<Range>& pieces,
   const Scan<S> scan(scorer, filter, context.cancel);
   std::atomic<float> own_floor = -std::numeric_limits<float>::infinity();
   std::atomic<float>* floor = out.shared_floor() != nullptr ? out.shared_floor() : &own_floor;
-  Gathered gathered;
-  gathered.out = &out;
-  gathered.work = &work;
+  Gathered gathered(out, work);
   context.executor->parallel_for(pieces.size(), [&](std::size_t i) {
     TopK hits(out.k(), out.ids(), floor);
     WorkCounters work_done;
     auto result = scan.run(pieces[i], hits, work_done);
     gathered.add(hits, work_done, std::move(result));
   });
-  return std::move(gathered.status);
+  return gathered.status();
 }
 
 template <Scorer S>
