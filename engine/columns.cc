@@ -111,11 +111,10 @@ Result<> open_columns(SegmentData& data, Directory& directory,
 Result<> merge_columns(SegmentData& output, std::span<const Segment> inputs,
                        std::span<const RowRef> rows, Directory& directory,
                        std::span<const payload::FieldIndex> indexes) {
+  if (indexes.empty()) return {};
   std::vector<payload::RowOrigin> origins;
-  if (!indexes.empty()) origins.reserve(rows.size());
-  if (!indexes.empty()) {
-    for (const RowRef& row : rows) origins.push_back({row.segment, row.row});
-  }
+  origins.reserve(rows.size());
+  for (const RowRef& row : rows) origins.push_back({row.segment, row.row});
   for (const auto& index : indexes) {
     std::vector<payload::ColumnView> sources;
     for (const auto& input : inputs) {

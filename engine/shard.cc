@@ -161,7 +161,7 @@ void Shard::apply_to_memory(const Staging& staging) {
   if (staging.empty()) return;
   for (const auto& change : staging.changes()) {
     delete_in_memory(change.id);
-    if (change.row != nullptr) put_in_memory(*change.row);
+    if (change.row != nullptr) mutable_->append(*change.row);
   }
   last_write_ = Clock::now();
   wants_tick_ = true;
@@ -184,8 +184,6 @@ void Shard::delete_in_memory(const PointId& id) {
   ++state.n_deleted;
   state.changed = state.unsaved = true;
 }
-
-void Shard::put_in_memory(const Row& row) { mutable_->append(row); }
 
 void Shard::freeze_if_full() {
   const auto& optimizer = config_.load()->optimizer;

@@ -124,7 +124,6 @@ class Shard {
   std::deque<ShardRequest> take_queued();
   Result<> commit(const Staging& staging);
   void apply_to_memory(const Staging& staging);
-  void put_in_memory(const Row& row);
   void delete_in_memory(const PointId& id);
   void freeze_if_full();
   void freeze();

@@ -144,7 +144,7 @@ Result<> Shard::recover_point(const PointId& id, std::optional<std::string_view>
     delete_in_memory(id);
   }
   next_seq_ = std::max(next_seq_, Seq{to_number(row.seq) + 1});
-  put_in_memory(row);
+  mutable_->append(row);
   freeze_if_full();
   return {};
 }

@@ -65,4 +65,17 @@ inline Answer answer_bool(Exchange& x, bool value) {
   return x.request.body.size() > x.service().options().inline_body_bytes;
 }
 
+/// A handler that finds the collection and decodes the body: a large one on the compute executor.
+template <Decoded<Answer> (*run)(Exchange&, std::shared_ptr<engine::Collection>)>
+Decoded<Answer> with_body(Exchange& x) {
+  using CollectionPtr = std::shared_ptr<engine::Collection>;
+  return with_collection(x, [](Exchange& outer, CollectionPtr collection) -> Decoded<Answer> {
+    if (!is_large_body(outer)) return run(outer, std::move(collection));
+    return outer.run_on(outer.service().database().compute(),
+                        [collection = std::move(collection)](Exchange& exchange) {
+                          return run(exchange, collection);
+                        });
+  });
+}
+
 }  // namespace quiver::service

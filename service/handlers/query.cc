@@ -103,18 +103,6 @@ Decoded<Answer> run_batch(Exchange& x, CollectionPtr collection) {
                  });
 }
 
-/// Finds the collection; a large body is decoded on the compute executor.
-template <Decoded<Answer> (*run)(Exchange&, CollectionPtr)>
-Decoded<Answer> search(Exchange& x) {
-  return with_collection(x, [](Exchange& outer, CollectionPtr collection) -> Decoded<Answer> {
-    if (!is_large_body(outer)) return run(outer, std::move(collection));
-    return outer.run_on(outer.service().database().compute(),
-                        [collection = std::move(collection)](Exchange& exchange) {
-                          return run(exchange, collection);
-                        });
-  });
-}
-
 }  // namespace
 
 void add_query_routes(Routes& routes) {
@@ -124,13 +112,13 @@ void add_query_routes(Routes& routes) {
   using json::decode_search_batch;
   routes.insert(routes.end(),
                 {{Method::kPost, "/collections/{name}/points/query", Access::kRead,
-                  search<run_query<decode_query, Shape::kObject>>},
+                  with_body<run_query<decode_query, Shape::kObject>>},
                  {Method::kPost, "/collections/{name}/points/query/batch", Access::kRead,
-                  search<run_batch<decode_query_batch, Shape::kObject>>},
+                  with_body<run_batch<decode_query_batch, Shape::kObject>>},
                  {Method::kPost, "/collections/{name}/points/search", Access::kRead,
-                  search<run_query<decode_search, Shape::kArray>>},
+                  with_body<run_query<decode_search, Shape::kArray>>},
                  {Method::kPost, "/collections/{name}/points/search/batch", Access::kRead,
-                  search<run_batch<decode_search_batch, Shape::kArray>>}});
+                  with_body<run_batch<decode_search_batch, Shape::kArray>>}});
 }
 
 }  // namespace quiver::service

@@ -61,40 +61,28 @@ Decoded<Answer> run_list(Exchange& x, CollectionPtr collection) {
   return start_update(x, *collection, std::move(operations), Shape::kList);
 }
 
-/// Finds the collection; a large body is decoded on the compute executor.
-template <Decoded<Answer> (*run)(Exchange&, CollectionPtr)>
-Decoded<Answer> update(Exchange& x) {
-  return with_collection(x, [](Exchange& outer, CollectionPtr collection) -> Decoded<Answer> {
-    if (!is_large_body(outer)) return run(outer, std::move(collection));
-    return outer.run_on(outer.service().database().compute(),
-                        [collection = std::move(collection)](Exchange& exchange) {
-                          return run(exchange, collection);
-                        });
-  });
-}
-
 }  // namespace
 
 void add_update_routes(Routes& routes) {
   const auto add = [&](Method method, std::string_view pattern, Handler handler) {
     routes.push_back({method, pattern, Access::kWrite, handler});
   };
-  add(Method::kPut, "/collections/{name}/points", update<run_one<json::decode_upsert>>);
+  add(Method::kPut, "/collections/{name}/points", with_body<run_one<json::decode_upsert>>);
   add(Method::kPost, "/collections/{name}/points/delete",
-      update<run_one<json::decode_delete_points>>);
+      with_body<run_one<json::decode_delete_points>>);
   add(Method::kPost, "/collections/{name}/points/payload",
-      update<run_one<json::decode_set_payload>>);
+      with_body<run_one<json::decode_set_payload>>);
   add(Method::kPut, "/collections/{name}/points/payload",
-      update<run_one<json::decode_overwrite_payload>>);
+      with_body<run_one<json::decode_overwrite_payload>>);
   add(Method::kPost, "/collections/{name}/points/payload/delete",
-      update<run_one<json::decode_delete_payload>>);
+      with_body<run_one<json::decode_delete_payload>>);
   add(Method::kPost, "/collections/{name}/points/payload/clear",
-      update<run_one<json::decode_clear_payload>>);
+      with_body<run_one<json::decode_clear_payload>>);
   add(Method::kPut, "/collections/{name}/points/vectors",
-      update<run_one<json::decode_update_vectors>>);
+      with_body<run_one<json::decode_update_vectors>>);
   add(Method::kPost, "/collections/{name}/points/vectors/delete",
-      update<run_one<json::decode_delete_vectors>>);
-  add(Method::kPost, "/collections/{name}/points/batch", update<run_list>);
+      with_body<run_one<json::decode_delete_vectors>>);
+  add(Method::kPost, "/collections/{name}/points/batch", with_body<run_list>);
 }
 
 }  // namespace quiver::service
