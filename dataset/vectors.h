@@ -1,0 +1,91 @@
+// Vectors in files: what a file holds, and reading it row by row or whole.
+//
+// A source is named by one text: a path, with or without `.zst`; for a CSR or ragged set of three
+// or two .npy files the prefix they share (`DIR/sparse` stands for `DIR/sparse.indptr.npy`,
+// `.indices.npy`, `.values.npy`; `DIR/tokens` for `DIR/tokens.indptr.npy`, `.values.npy`); for HDF5
+// `FILE.hdf5:DATASET`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/schema.h"
+
+namespace quiver::dataset {
+
+/// How values lie in the file.
+enum class ValueType : std::uint8_t { kF32, kF64, kF16, kU8, kI8, kI32, kI64 };
+
+struct VectorShape {
+  FieldKind kind = FieldKind::kDense;
+  ValueType type = ValueType::kF32;
+  std::uint32_t dim = 0;                ///< per vector or token; sparse: of the space, 0 if unknown
+  std::optional<std::uint64_t> n_rows;  ///< nullopt: the file does not say
+};
+
+/// Consecutive rows, as f32. Reused from read to read.
+struct VectorBatch {
+  std::uint64_t first_row = 0;
+  std::size_t n_rows = 0;
+  std::vector<float> values;           ///< dense `[n_rows, dim]`, multi `[n_tokens, dim]`
+  std::vector<std::uint64_t> offsets;  ///< sparse, multi: `[n_rows + 1]`, from 0
+  std::vector<std::uint32_t> indices;  ///< sparse: ascending within a row
+
+  void clear();
+};
+
+/// Reads forwards. One thread.
+class VectorReader {
+ public:
+  virtual ~VectorReader() = default;
+
+  [[nodiscard]] virtual const VectorShape& shape() const = 0;
+  /// The row that `read` gives next.
+  [[nodiscard]] virtual std::uint64_t position() const = 0;
+  /// Replaces `out` by up to `max_rows` rows; 0 of them at the end. A file that breaks off, or
+  /// holds what it cannot hold, is kDataLoss or kInvalidArgument; the text names the file, the row
+  /// and the byte offset.
+  virtual Result<> read(std::size_t max_rows, VectorBatch& out) = 0;
+  /// Goes on at `row`, which is not before `position()`.
+  virtual Result<> skip_to(std::uint64_t row) = 0;
+};
+
+/// kNotFound if there is no such file; kInvalidArgument if it holds something else than its name
+/// says, or another kind than `kind`.
+[[nodiscard]] Result<std::unique_ptr<VectorReader>> open_vectors(const std::string& source,
+                                                                 FieldKind kind);
+
+/// Rows [first, end) of a source.
+struct RowRange {
+  std::uint64_t first = 0;
+  std::uint64_t end = UINT64_MAX;
+};
+/// "1000:2000", "1000:", ":2000" or "" for all. kInvalidArgument otherwise.
+[[nodiscard]] Result<RowRange> parse_rows(std::string_view text);
+
+/// All rows of a range, as f32. `batch.first_row` is the range's first.
+struct Vectors {
+  VectorShape shape;
+  VectorBatch batch;
+
+  [[nodiscard]] std::size_t n_rows() const { return batch.n_rows; }
+};
+[[nodiscard]] Result<Vectors> load_vectors(const std::string& source, FieldKind kind,
+                                           RowRange rows = {});
+
+/// Ids of a ground truth, `[n_queries, k]`, from .npy (i32, i64), .ivecs or HDF5.
+struct Neighbours {
+  std::size_t n_queries = 0;
+  std::size_t k = 0;
+  std::vector<std::int64_t> ids;
+};
+[[nodiscard]] Result<Neighbours> load_neighbours(const std::string& source);
+
+}  // namespace quiver::dataset
