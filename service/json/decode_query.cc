@@ -3,6 +3,7 @@
 
 #include "service/json/decode.h"
 #include "service/json/decode_parts.h"
+#include "service/json/float_array.h"
 
 namespace quiver::service::json {
 namespace {
@@ -288,11 +289,20 @@ Decoded<std::vector<Query>> decode_searches(std::string& body, ElementDecoder de
   return queries;
 }
 
+/// As `decode` does, with the query vector read past the tree if it is a plain one.
+Decoded<Query> decode_one(std::string& body, ElementDecoder decode, std::string_view member,
+                          std::string_view inner_member) {
+  auto vector = take_query_vector(body, member, inner_member);
+  QV_TRY(const Element element, parse_body(body));
+  QV_TRY(auto query, decode(element, Path()));
+  if (vector) query.kind = engine::Nearest{engine::VectorValue(*std::move(vector))};
+  return query;
+}
+
 }  // namespace
 
 Decoded<Query> decode_query(std::string& body) {
-  QV_TRY(const Element element, parse_body(body));
-  return decode_query_element(element, Path());
+  return decode_one(body, decode_query_element, "query", "nearest");
 }
 
 Decoded<std::vector<Query>> decode_query_batch(std::string& body) {
@@ -300,8 +310,7 @@ Decoded<std::vector<Query>> decode_query_batch(std::string& body) {
 }
 
 Decoded<Query> decode_search(std::string& body) {
-  QV_TRY(const Element element, parse_body(body));
-  return decode_search_element(element, Path());
+  return decode_one(body, decode_search_element, "vector", "vector");
 }
 
 Decoded<std::vector<Query>> decode_search_batch(std::string& body) {

@@ -1,0 +1,254 @@
+#include "service/json/float_array.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace quiver::service::json {
+namespace {
+
+constexpr std::size_t kMaxDigits = 19;  ///< that surely fit 64 bits
+/// No query's small members are longer; walking over another vector would cost what is saved.
+constexpr std::ptrdiff_t kMaxSkippedBytes = 1024;
+constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                     1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+const char* skip_space(const char* at, const char* end) {
+  while (at != end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
+  return at;
+}
+
+/// True if the eight bytes (the first one lowest) are digits: the high halves are 3, and stay 3
+/// when 6 is added.
+bool are_digits(std::uint64_t bytes) {
+  constexpr std::uint64_t high = 0xF0F0F0F0F0F0F0F0;
+  constexpr std::uint64_t zeros = 0x3030303030303030;
+  return (bytes & high) == zeros && ((bytes + 0x0606060606060606) & high) == zeros;
+}
+
+/// Of eight digits: pairs are joined, then pairs of pairs, then those, each step in one product.
+std::uint32_t value_of_digits(std::uint64_t bytes) {
+  bytes = (bytes & 0x0F0F0F0F0F0F0F0F) * (1 + (10 << 8)) >> 8;
+  bytes = (bytes & 0x00FF00FF00FF00FF) * (1 + (100 << 16)) >> 16;
+  return static_cast<std::uint32_t>((bytes & 0x0000FFFF0000FFFF) * (1 + (10000ULL << 32)) >> 32);
+}
+
+/// Appends the digits at `at` to `value`; returns where they end.
+const char* read_digits(const char* at, const char* end, std::uint64_t& value) {
+  static_assert(std::endian::native == std::endian::little);
+  while (end - at >= 8) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, at, sizeof bytes);
+    if (!are_digits(bytes)) break;
+    value = value * 100'000'000 + value_of_digits(bytes);
+    at += 8;
+  }
+  for (; at != end && is_digit(*at); ++at) value = value * 10 + static_cast<unsigned>(*at - '0');
+  return at;
+}
+
+/// A number as JSON writes it: `digits` without the point, times ten to the `exponent`.
+struct Decimal {
+  bool negative = false;
+  std::uint64_t digits = 0;
+  bool overflowed = false;  ///< `digits` is of no use
+  std::int64_t exponent = 0;
+};
+
+/// How many of `text` count: all but leading zeros and the point.
+std::size_t n_significant(std::string_view text) {
+  const auto first = text.find_first_of("123456789");
+  if (first == std::string_view::npos) return 0;
+  const bool has_point = text.find('.', first) != std::string_view::npos;
+  return text.size() - first - (has_point ? 1 : 0);
+}
+
+/// Where the exponent at `at` ends; nullptr if it is none.
+const char* read_exponent(const char* at, const char* end, std::int64_t& exponent) {
+  const bool negative = at != end && *at == '-';
+  if (at != end && (*at == '-' || *at == '+')) ++at;
+  std::uint64_t value = 0;
+  const char* last = read_digits(at, end, value);
+  if (last == at || last - at > 4) return nullptr;
+  exponent += negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
+  return last;
+}
+
+/// Where the number at `at` ends; nullptr if it is none that JSON allows.
+const char* read_decimal(const char* at, const char* end, Decimal& out) {
+  out.negative = at != end && *at == '-';
+  if (out.negative) ++at;
+  const char* whole = at;
+  at = read_digits(at, end, out.digits);
+  if (at == whole || (*whole == '0' && at - whole > 1)) return nullptr;
+  if (at != end && *at == '.') {
+    const char* fraction = ++at;
+    at = read_digits(at, end, out.digits);
+    if (at == fraction) return nullptr;
+    out.exponent = fraction - at;
+  }
+  const auto length = static_cast<std::size_t>(at - whole);
+  out.overflowed = length > kMaxDigits && n_significant({whole, length}) > kMaxDigits;
+  if (at != end && (*at == 'e' || *at == 'E')) return read_exponent(at + 1, end, out.exponent);
+  return at;
+}
+
+/// True if a double that is off by two units may round to another float than its neighbours do.
+bool is_near_a_tie(double value) {
+  constexpr std::uint64_t kDropped = (1ULL << 29) - 1;  // bits that a float has not
+  constexpr std::uint64_t kTie = 1ULL << 28;
+  const std::uint64_t dropped = std::bit_cast<std::uint64_t>(value) & kDropped;
+  return dropped >= kTie - 2 && dropped <= kTie + 2;
+}
+
+/// Digits and power each round at most once, so the quotient is within two units of the nearest
+/// double, which is all that a float needs unless it lies between two of them.
+std::optional<float> quick_float(const Decimal& number) {
+  constexpr double kSmallest = 1e-30;  // far from where floats lose digits or end
+  constexpr double kLargest = 1e30;
+  const auto power = static_cast<std::size_t>(std::abs(number.exponent));
+  if (number.overflowed || power >= kPowersOfTen.size()) return std::nullopt;
+  const auto digits = static_cast<double>(number.digits);
+  const double value =
+      number.exponent < 0 ? digits / kPowersOfTen[power] : digits * kPowersOfTen[power];
+  const bool is_zero = number.digits == 0;
+  if (!is_zero && (value < kSmallest || value > kLargest || is_near_a_tie(value))) {
+    return std::nullopt;
+  }
+  return static_cast<float>(number.negative ? -value : value);
+}
+
+std::optional<float> exact_float(const char* begin, const char* end) {
+  double value = 0;
+  const auto parsed = std::from_chars(begin, end, value);
+  const auto narrow = static_cast<float>(value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(narrow)) return std::nullopt;
+  return narrow;
+}
+
+/// Where the number at `at` ends; nullptr if there is none or it is no finite float.
+const char* append_float(const char* at, const char* end, std::vector<float>& out) {
+  Decimal number;
+  const char* last = read_decimal(at, end, number);
+  if (last == nullptr) return nullptr;
+  auto value = quick_float(number);
+  if (!value) value = exact_float(at, last);
+  if (!value) return nullptr;
+  out.push_back(*value);
+  return last;
+}
+
+/// Walks over the members of an object without unescaping anything.
+class MemberCursor {
+ public:
+  explicit MemberCursor(std::string_view text)
+      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
+
+  /// Enters the object here and goes to the value of its member `name`. False if this is no object,
+  /// it has none, or that cannot be told without unescaping.
+  bool enter(std::string_view name) {
+    if (!take('{')) return false;
+    do {
+      const auto key = take_key();
+      if (!key) return false;
+      if (*key == name) return true;
+      if (!skip_value()) return false;
+    } while (take(','));
+    return false;
+  }
+  [[nodiscard]] bool is_at(char c) {
+    at_ = skip_space(at_, end_);
+    return at_ != end_ && *at_ == c;
+  }
+  [[nodiscard]] std::size_t position() const { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  bool take(char c) {
+    if (!is_at(c)) return false;
+    ++at_;
+    return true;
+  }
+  /// With the colon after it.
+  std::optional<std::string_view> take_key() {
+    if (!is_at('"')) return std::nullopt;
+    const char* begin = at_ + 1;
+    if (!skip_string()) return std::nullopt;
+    const std::string_view key(begin, static_cast<std::size_t>(at_ - 1 - begin));
+    if (key.find('\\') != std::string_view::npos || !take(':')) return std::nullopt;
+    return key;
+  }
+  bool skip_string() {
+    for (++at_; at_ < end_; ++at_) {
+      if (*at_ == '"') return ++at_, true;
+      if (*at_ == '\\') ++at_;
+    }
+    return false;
+  }
+  /// Brackets are counted, not matched: the tree will be stricter.
+  bool skip_value() {
+    std::size_t depth = 0;
+    const char* last = end_ - at_ > kMaxSkippedBytes ? at_ + kMaxSkippedBytes : end_;
+    while (at_ < last) {
+      const char c = *at_;
+      if (depth == 0 && (c == ',' || c == '}' || c == ']')) return true;
+      if (c == '"') {
+        if (!skip_string()) return false;
+        continue;
+      }
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+      ++at_;
+    }
+    return false;
+  }
+
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+};
+
+/// Where the array of the query vector begins.
+std::optional<std::size_t> find_query_array(std::string_view body, std::string_view member,
+                                            std::string_view inner_member) {
+  MemberCursor cursor(body);
+  if (!cursor.enter(member)) return std::nullopt;
+  if (!cursor.is_at('[') && !cursor.enter(inner_member)) return std::nullopt;
+  if (!cursor.is_at('[')) return std::nullopt;
+  return cursor.position();
+}
+
+}  // namespace
+
+std::optional<std::size_t> read_float_array(std::string_view text, std::vector<float>& out) {
+  constexpr std::size_t kBytesPerNumber = 8;  // at least, of most vectors
+  out.clear();
+  out.reserve(text.size() / kBytesPerNumber);
+  const char* end = text.data() + text.size();
+  const char* at = text.data() + 1;
+  while (true) {
+    at = append_float(skip_space(at, end), end, out);
+    if (at == nullptr) return std::nullopt;
+    at = skip_space(at, end);
+    if (at == end || (*at != ',' && *at != ']')) return std::nullopt;
+    if (*at++ == ']') return static_cast<std::size_t>(at - text.data());
+  }
+}
+
+std::optional<std::vector<float>> take_query_vector(std::string& body, std::string_view member,
+                                                    std::string_view inner_member) {
+  const auto begin = find_query_array(body, member, inner_member);
+  if (!begin) return std::nullopt;
+  std::vector<float> values;
+  const auto length = read_float_array(std::string_view(body).substr(*begin), values);
+  if (!length) return std::nullopt;
+  body.replace(*begin, *length, "[0]");
+  return values;
+}
+
+}  // namespace quiver::service::json
