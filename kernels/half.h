@@ -1,5 +1,5 @@
-// IEEE half precision in software, for the generic level. Same bits as the F16C instructions, NaN
-// payloads included.
+// IEEE half precision and bfloat16 in software, for the generic level. Same bits as the F16C
+// instructions, NaN payloads included.
 #pragma once
 
 #include <bit>
@@ -38,6 +38,18 @@ namespace quiver {
     half = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
   }
   return static_cast<std::uint16_t>(sign | half);
+}
+
+/// The upper half of an f32.
+[[nodiscard]] inline float bf16_to_float(std::uint16_t value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+}
+
+/// Rounds to nearest even; NaN stays NaN, made quiet.
+[[nodiscard]] inline std::uint16_t float_to_bf16(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
 }  // namespace quiver

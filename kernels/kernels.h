@@ -33,20 +33,52 @@ inline constexpr std::size_t kDTypes = 3;
                                         : Similarity::kDot;
 }
 
-/// An f32 query against stored rows of one type, which are converted to f32 in registers.
-/// `query` is `[dim]` f32; a row is `[dim]` values at any byte alignment (64 is fastest); nothing
-/// is read beyond `dim` values of either.
-struct DenseKernels {
-  float (*one)(const float* query, std::uint32_t dim, const std::byte* row);
-  /// Row i at `rows + i * stride_bytes`; writes `out[0 .. n)`.
-  void (*many)(const float* query, std::uint32_t dim, const std::byte* rows,
-               std::size_t stride_bytes, std::size_t n, float* out);
-  /// Row `ids[i]` at `base + ids[i] * stride_bytes`; writes `out[0 .. n)`. Prefetches ahead.
-  void (*gather)(const float* query, std::uint32_t dim, const std::byte* base,
-                 std::size_t stride_bytes, const std::uint32_t* ids, std::size_t n, float* out);
+/// Types of stored values; the first three are those of fields (`DType`), by the same numbers.
+enum class RowType : std::uint8_t { kF32 = 0, kF16 = 1, kU8 = 2, kI8 = 3, kBf16 = 4 };
+inline constexpr std::size_t kRowTypes = 5;
+[[nodiscard]] constexpr RowType row_type(DType dtype) { return static_cast<RowType>(dtype); }
+
+/// Prepared queries that are scored on one pass over the rows: query j at `first + j * stride`.
+template <class Query>
+struct QueryTile {
+  const Query* first = nullptr;
+  std::size_t stride = 0;
+  std::size_t n = 0;  ///< any number; 8 are fastest
 };
+
+/// Scores of a tile: of query j and row i at `first[j * stride + i]`.
+template <class Score>
+struct ScoreTile {
+  Score* first = nullptr;
+  std::size_t stride = 0;
+};
+
+/// The forms of one similarity; all give a (query, row) pair the same bits. A row is `dim` values
+/// at any byte alignment (64 is fastest); nothing is read beyond `dim` values of query or row.
+template <class Query, class Score>
+struct RowKernels {
+  Score (*one)(const Query* query, std::uint32_t dim, const std::byte* row);
+  /// Row i at `rows + i * stride_bytes`; writes `out[0 .. n)`.
+  void (*many)(const Query* query, std::uint32_t dim, const std::byte* rows,
+               std::size_t stride_bytes, std::size_t n, Score* out);
+  /// Row `ids[i]` at `base + ids[i] * stride_bytes`; writes `out[0 .. n)`. Prefetches ahead.
+  void (*gather)(const Query* query, std::uint32_t dim, const std::byte* base,
+                 std::size_t stride_bytes, const std::uint32_t* ids, std::size_t n, Score* out);
+  /// As `many`, several queries on one pass over the rows.
+  void (*tile)(const QueryTile<Query>& queries, std::uint32_t dim, const std::byte* rows,
+               std::size_t stride_bytes, std::size_t n, const ScoreTile<Score>& out);
+  /// As `gather`, several queries on one pass over the rows.
+  void (*tile_gather)(const QueryTile<Query>& queries, std::uint32_t dim, const std::byte* base,
+                      std::size_t stride_bytes, const std::uint32_t* ids, std::size_t n,
+                      const ScoreTile<Score>& out);
+};
+
+/// An f32 query against stored rows of one type, which are converted to f32 in registers.
+using DenseKernels = RowKernels<float, float>;
 struct DenseFamily {
-  DenseKernels table[kSimilarities][kDTypes];
+  DenseKernels table[kSimilarities][kRowTypes];
+  /// Dot product of bf16 and bf16, summed in f32. Subnormal values and sums may count as zero.
+  RowKernels<std::uint16_t, float> bf16_dot;
 };
 
 /// Dot products of sparse vectors: indices strictly ascending, values finite. Both forms give the
@@ -112,9 +144,11 @@ struct KernelTable {
   const TopKKernels& topk;
   const ConvertKernels& convert;
 
+  [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
+    return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];
+  }
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, DType dtype) const {
-    return dense_family
-        .table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(dtype)];
+    return dense(similarity, row_type(dtype));
   }
   [[nodiscard]] auto maxsim(Similarity similarity, DType dtype) const {
     return maxsim_family

@@ -29,6 +29,20 @@ struct StoredU8 {
   static float at(const std::byte* row, std::size_t i) { return static_cast<float>(row[i]); }
 };
 
+struct StoredI8 {
+  static float at(const std::byte* row, std::size_t i) {
+    return static_cast<float>(static_cast<std::int8_t>(row[i]));
+  }
+};
+
+struct StoredBf16 {
+  static float at(const std::byte* row, std::size_t i) {
+    std::uint16_t value;
+    std::memcpy(&value, row + i * sizeof value, sizeof value);
+    return bf16_to_float(value);
+  }
+};
+
 /// The terms of the three similarities; the sum's sign is turned by `finish`.
 struct DotTerm {
   static float add(float sum, float q, float r) { return sum + q * r; }

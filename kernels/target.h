@@ -14,6 +14,13 @@
 #define QV_TARGET_END QV_PRAGMA(GCC pop_options)
 #endif
 
+/// Before a loop of a few rounds over registers: they stay registers only if it is unrolled.
+#if defined(__clang__)
+#define QV_UNROLL QV_PRAGMA(clang loop unroll(full))
+#else
+#define QV_UNROLL QV_PRAGMA(GCC unroll 32)
+#endif
+
 #define QV_AVX2 "avx2,fma,f16c,bmi2,popcnt"
 #define QV_AVX512                                                                            \
   "avx2,fma,f16c,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512vpopcntdq," \

@@ -21,22 +21,45 @@ namespace quiver::avx2 {
 namespace {
 
 constexpr std::size_t kSums = 4;
-constexpr std::size_t kGatherRows = 2;
-constexpr std::size_t kGatherAhead = 4;
-constexpr std::size_t kGatherBytes = 512;
+
+struct Shape {
+  static constexpr std::size_t kManyRows = 1;
+  static constexpr std::size_t kGatherRows = 2;
+  static constexpr std::size_t kGatherAhead = 4;
+  static constexpr std::size_t kGatherBytes = 512;
+  static constexpr std::size_t kTileQueries = 3;
+  static constexpr std::size_t kTileRows = 1;
+  static constexpr std::size_t kTileAhead = 0;
+};
 
 #include "kernels/avx2_rows.inc"
 #include "kernels/terms.inc"
 
+#include "kernels/forms.inc"
+
 #include "kernels/dense/rows.inc"
+
+// Bfloat16 against bfloat16: both are widened.
+struct RowBf16Dot : RowBf16 {
+  using Query = std::uint16_t;
+  static V query(const Query* q) { return load(reinterpret_cast<const std::byte*>(q)); }
+  static V query_tail(const Query* q, std::size_t n) {
+    return load_tail(reinterpret_cast<const std::byte*>(q), n);
+  }
+};
 
 }  // namespace
 
-constinit const DenseFamily kDenseFamily = {{
-    {kEntry<DotTerm, RowF32>, kEntry<DotTerm, RowF16>, kEntry<DotTerm, RowU8>},
-    {kEntry<L2Term, RowF32>, kEntry<L2Term, RowF16>, kEntry<L2Term, RowU8>},
-    {kEntry<L1Term, RowF32>, kEntry<L1Term, RowF16>, kEntry<L1Term, RowU8>},
-}};
+constinit const DenseFamily kDenseFamily = {
+    {
+        {kEntry<DotTerm, RowF32>, kEntry<DotTerm, RowF16>, kEntry<DotTerm, RowU8>,
+         kEntry<DotTerm, RowI8>, kEntry<DotTerm, RowBf16>},
+        {kEntry<L2Term, RowF32>, kEntry<L2Term, RowF16>, kEntry<L2Term, RowU8>,
+         kEntry<L2Term, RowI8>, kEntry<L2Term, RowBf16>},
+        {kEntry<L1Term, RowF32>, kEntry<L1Term, RowF16>, kEntry<L1Term, RowU8>,
+         kEntry<L1Term, RowI8>, kEntry<L1Term, RowBf16>},
+    },
+    kEntry<DotTerm, RowBf16Dot>};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

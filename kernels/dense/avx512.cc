@@ -21,22 +21,58 @@ namespace quiver::avx512 {
 namespace {
 
 constexpr std::size_t kSums = 4;
-constexpr std::size_t kGatherRows = 4;
-constexpr std::size_t kGatherAhead = 4;
-constexpr std::size_t kGatherBytes = 512;
+
+struct Shape {
+  static constexpr std::size_t kManyRows = 1;
+  static constexpr std::size_t kGatherRows = 4;
+  static constexpr std::size_t kGatherAhead = 4;
+  static constexpr std::size_t kGatherBytes = 512;
+  static constexpr std::size_t kTileQueries = 3;
+  static constexpr std::size_t kTileRows = 2;
+  static constexpr std::size_t kTileAhead = 0;
+};
 
 #include "kernels/avx512_rows.inc"
 #include "kernels/terms.inc"
 
+#include "kernels/forms.inc"
+
 #include "kernels/dense/rows.inc"
+
+// Bfloat16 against bfloat16, two products per lane.
+struct RowBf16Dot : Lanes {
+  using Query = std::uint16_t;
+  using Loaded = __m512bh;
+  static constexpr std::size_t kWidth = 32;
+  static constexpr std::size_t kBytes = 2;
+  static Loaded load(const void* from) {
+    return reinterpret_cast<Loaded>(_mm512_loadu_si512(from));
+  }
+  static Loaded load_tail(const void* from, std::size_t n) {
+    const __mmask32 lanes = (1u << n) - 1u;
+    return reinterpret_cast<Loaded>(_mm512_maskz_loadu_epi16(lanes, from));
+  }
+  static Loaded query(const Query* q) { return load(q); }
+  static Loaded query_tail(const Query* q, std::size_t n) { return load_tail(q, n); }
+};
+
+struct Bf16DotTerm {
+  static __m512 add_term(__m512 sum, __m512bh q, __m512bh r) { return _mm512_dpbf16_ps(sum, q, r); }
+  static float finish(float sum) { return sum; }
+};
 
 }  // namespace
 
-constinit const DenseFamily kDenseFamily = {{
-    {kEntry<DotTerm, RowF32>, kEntry<DotTerm, RowF16>, kEntry<DotTerm, RowU8>},
-    {kEntry<L2Term, RowF32>, kEntry<L2Term, RowF16>, kEntry<L2Term, RowU8>},
-    {kEntry<L1Term, RowF32>, kEntry<L1Term, RowF16>, kEntry<L1Term, RowU8>},
-}};
+constinit const DenseFamily kDenseFamily = {
+    {
+        {kEntry<DotTerm, RowF32>, kEntry<DotTerm, RowF16>, kEntry<DotTerm, RowU8>,
+         kEntry<DotTerm, RowI8>, kEntry<DotTerm, RowBf16>},
+        {kEntry<L2Term, RowF32>, kEntry<L2Term, RowF16>, kEntry<L2Term, RowU8>,
+         kEntry<L2Term, RowI8>, kEntry<L2Term, RowBf16>},
+        {kEntry<L1Term, RowF32>, kEntry<L1Term, RowF16>, kEntry<L1Term, RowU8>,
+         kEntry<L1Term, RowI8>, kEntry<L1Term, RowBf16>},
+    },
+    kEntry<Bf16DotTerm, RowBf16Dot>};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

@@ -1,4 +1,6 @@
 // Plain loops over 16 partial sums: the reference for the other levels and the fallback.
+#include <type_traits>
+
 #include "kernels/levels.h"
 #include "kernels/stored.h"
 
@@ -14,46 +16,64 @@ float sum_lanes(float (&sums)[kLanes]) {
   return sums[0];
 }
 
-template <class Term, class Stored>
-float one(const float* query, std::uint32_t dim, const std::byte* row) {
-  float sums[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= dim; i += kLanes) {
-    for (std::size_t j = 0; j < kLanes; ++j) {
-      sums[j] = Term::add(sums[j], query[i + j], Stored::at(row, i + j));
+template <class Value>
+float query_value(Value value) {
+  if constexpr (std::is_same_v<Value, std::uint16_t>) return bf16_to_float(value);
+  return static_cast<float>(value);
+}
+
+#include "kernels/forms.inc"
+
+template <class Term, class Stored, std::size_t n_bytes, class QueryValue = float>
+struct Dense {
+  using Query = QueryValue;
+  using Score = float;
+  static constexpr std::size_t kManyRows = 1;
+  static constexpr std::size_t kGatherRows = 1;
+  static constexpr std::size_t kGatherAhead = 4;
+  static constexpr std::size_t kGatherBytes = 512;
+  static constexpr std::size_t kTileQueries = 1;
+  static constexpr std::size_t kTileRows = 1;
+  static constexpr std::size_t kTileAhead = 0;
+  static std::size_t row_bytes(std::uint32_t dim) { return std::size_t{dim} * n_bytes; }
+
+  template <std::size_t n_queries, std::size_t n_rows>
+  static void score(const Query* query, std::size_t, std::size_t dim,
+                    const std::byte* const (&rows)[n_rows], float* out, std::size_t) {
+    static_assert(n_queries == 1 && n_rows == 1);
+    float sums[kLanes] = {};
+    std::size_t i = 0;
+    for (; i + kLanes <= dim; i += kLanes) {
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        sums[j] = Term::add(sums[j], query_value(query[i + j]), Stored::at(rows[0], i + j));
+      }
     }
+    for (std::size_t j = 0; i < dim; ++i, ++j) {
+      sums[j] = Term::add(sums[j], query_value(query[i]), Stored::at(rows[0], i));
+    }
+    *out = Term::finish(sum_lanes(sums));
   }
-  for (std::size_t j = 0; i < dim; ++i, ++j) {
-    sums[j] = Term::add(sums[j], query[i], Stored::at(row, i));
-  }
-  return Term::finish(sum_lanes(sums));
-}
+};
 
-template <class Term, class Stored>
-void many(const float* query, std::uint32_t dim, const std::byte* rows, std::size_t stride_bytes,
-          std::size_t n, float* out) {
-  for (std::size_t i = 0; i < n; ++i) {
-    out[i] = one<Term, Stored>(query, dim, rows + i * stride_bytes);
-  }
-}
-
-template <class Term, class Stored>
-void gather(const float* query, std::uint32_t dim, const std::byte* base, std::size_t stride_bytes,
-            const std::uint32_t* ids, std::size_t n, float* out) {
-  for (std::size_t i = 0; i < n; ++i) {
-    out[i] = one<Term, Stored>(query, dim, base + ids[i] * stride_bytes);
-  }
-}
-
-template <class Term, class Stored>
-constexpr DenseKernels kEntry = {one<Term, Stored>, many<Term, Stored>, gather<Term, Stored>};
+template <class Term>
+constexpr DenseKernels kF32 = kForms<Dense<Term, StoredF32, 4>>;
+template <class Term>
+constexpr DenseKernels kF16 = kForms<Dense<Term, StoredF16, 2>>;
+template <class Term>
+constexpr DenseKernels kU8 = kForms<Dense<Term, StoredU8, 1>>;
+template <class Term>
+constexpr DenseKernels kI8 = kForms<Dense<Term, StoredI8, 1>>;
+template <class Term>
+constexpr DenseKernels kBf16 = kForms<Dense<Term, StoredBf16, 2>>;
 
 }  // namespace
 
-constinit const DenseFamily kDenseFamily = {{
-    {kEntry<DotTerm, StoredF32>, kEntry<DotTerm, StoredF16>, kEntry<DotTerm, StoredU8>},
-    {kEntry<L2Term, StoredF32>, kEntry<L2Term, StoredF16>, kEntry<L2Term, StoredU8>},
-    {kEntry<L1Term, StoredF32>, kEntry<L1Term, StoredF16>, kEntry<L1Term, StoredU8>},
-}};
+constinit const DenseFamily kDenseFamily = {
+    {
+        {kF32<DotTerm>, kF16<DotTerm>, kU8<DotTerm>, kI8<DotTerm>, kBf16<DotTerm>},
+        {kF32<L2Term>, kF16<L2Term>, kU8<L2Term>, kI8<L2Term>, kBf16<L2Term>},
+        {kF32<L1Term>, kF16<L1Term>, kU8<L1Term>, kI8<L1Term>, kBf16<L1Term>},
+    },
+    kForms<Dense<DotTerm, StoredBf16, 2, std::uint16_t>>};
 
 }  // namespace quiver::generic

@@ -21,6 +21,9 @@ inline constexpr DType kAllDTypes[] = {DType::kF32, DType::kF16, DType::kU8};
 inline constexpr Similarity kAllSimilarities[] = {Similarity::kDot, Similarity::kNegL2Squared,
                                                   Similarity::kNegL1};
 
+inline constexpr RowType kAllRowTypes[] = {RowType::kF32, RowType::kF16, RowType::kU8, RowType::kI8,
+                                           RowType::kBf16};
+
 class KernelTest : public ::testing::TestWithParam<const KernelTable*> {
  protected:
   const KernelTable& k() const { return *GetParam(); }
@@ -44,15 +47,29 @@ inline double half_value(std::uint16_t half) {
   return sign * std::ldexp(1024 + mantissa, exponent - 25);
 }
 
+inline double bf16_value(std::uint16_t value) {
+  const std::uint32_t bits = static_cast<std::uint32_t>(value) << 16;
+  float wide;
+  std::memcpy(&wide, &bits, sizeof wide);
+  return wide;
+}
+
+inline std::size_t bytes_of(RowType type) {
+  return type == RowType::kF32 ? 4 : type == RowType::kF16 || type == RowType::kBf16 ? 2 : 1;
+}
+
 /// `[n_rows, dim]` values of one type, the first row `offset` bytes into a heap block that ends
 /// with the last value.
 class StoredRows {
  public:
   StoredRows(std::size_t n_rows, std::uint32_t dim, DType dtype, std::size_t padding,
              std::size_t offset, std::mt19937& random)
-      : dtype_(dtype),
-        stride_(dim * bytes_per_value(dtype) + padding),
-        size_(offset + (n_rows == 0 ? 0 : (n_rows - 1) * stride_ + dim * bytes_per_value(dtype))),
+      : StoredRows(n_rows, dim, row_type(dtype), padding, offset, random) {}
+  StoredRows(std::size_t n_rows, std::uint32_t dim, RowType type, std::size_t padding,
+             std::size_t offset, std::mt19937& random)
+      : type_(type),
+        stride_(dim * bytes_of(type) + padding),
+        size_(offset + (n_rows == 0 ? 0 : (n_rows - 1) * stride_ + dim * bytes_of(type))),
         memory_(new std::byte[size_]),
         first_(memory_.get() + offset) {
     std::memset(memory_.get(), 0xff, size_);  // NaN between the rows
@@ -68,8 +85,10 @@ class StoredRows {
   double at(std::size_t i, std::uint32_t d) const {
     float f32;
     std::uint16_t f16;
-    if (dtype_ == DType::kF32) return std::memcpy(&f32, place(i, d), 4), f32;
-    if (dtype_ == DType::kF16) return std::memcpy(&f16, place(i, d), 2), half_value(f16);
+    if (type_ == RowType::kF32) return std::memcpy(&f32, place(i, d), 4), f32;
+    if (type_ == RowType::kF16) return std::memcpy(&f16, place(i, d), 2), half_value(f16);
+    if (type_ == RowType::kBf16) return std::memcpy(&f16, place(i, d), 2), bf16_value(f16);
+    if (type_ == RowType::kI8) return static_cast<std::int8_t>(*place(i, d));
     return static_cast<double>(*place(i, d));
   }
   const std::byte* row(std::size_t i) const { return first_ + i * stride_; }
@@ -78,18 +97,21 @@ class StoredRows {
 
  private:
   std::byte* place(std::size_t i, std::uint32_t d) const {
-    return first_ + i * stride_ + d * bytes_per_value(dtype_);
+    return first_ + i * stride_ + d * bytes_of(type_);
   }
   void set_random(std::size_t i, std::uint32_t d, std::mt19937& random) {
-    if (dtype_ == DType::kF32) set_f32(i, d, std::normal_distribution<float>()(random));
+    if (type_ == RowType::kF32) set_f32(i, d, std::normal_distribution<float>()(random));
     // Finite halves of either sign, |x| < 4; every byte.
-    if (dtype_ == DType::kF16) {
+    if (type_ == RowType::kF16) {
       set_f16(i, d, static_cast<std::uint16_t>(random() % 0x4400 | (random() & 0x8000)));
     }
-    if (dtype_ == DType::kU8) set_u8(i, d, static_cast<std::uint8_t>(random()));
+    if (type_ == RowType::kBf16) {  // |x| < 4, subnormals among them
+      set_f16(i, d, static_cast<std::uint16_t>(random() % 0x4080 | (random() & 0x8000)));
+    }
+    if (bytes_of(type_) == 1) set_u8(i, d, static_cast<std::uint8_t>(random()));
   }
 
-  DType dtype_;
+  RowType type_;
   std::size_t stride_;
   std::size_t size_;
   std::unique_ptr<std::byte[]> memory_;
