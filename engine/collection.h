@@ -13,6 +13,7 @@
 #include "base/executor.h"
 #include "base/published.h"
 #include "base/result.h"
+#include "engine/bulk.h"
 #include "engine/config.h"
 #include "engine/operation.h"
 #include "engine/query.h"
@@ -76,6 +77,19 @@ class Collection {
   /// A full queue is kResourceExhausted at once.
   virtual Result<> update(std::vector<Operation> operations, Ack ack,
                           std::function<void(Result<std::vector<UpdateResult>>)> done) = 0;
+
+  /// Upserts a large chunk by the fast path of an import. Returns when it is durable and visible,
+  /// whole and together with its cursor; a crash at any moment leaves both or neither. Checks
+  /// everything first: kInvalidArgument names the point, and nothing is applied. After kUnavailable
+  /// or kResourceExhausted (a failing or full disk) `bulk_cursor` tells whether the chunk is in;
+  /// what is left to do is done when the disk works again. One call at a time, others wait; updates
+  /// of the same collection wait meanwhile.
+  virtual Result<> bulk_load(const BulkChunk& chunk) {
+    (void)chunk;
+    return fail(Code::kUnimplemented, "this collection takes no bulk loads");
+  }
+  /// The cursor of the last chunk that had one, "" if none had.
+  [[nodiscard]] virtual Result<std::string> bulk_cursor() const { return std::string(); }
 
   /// Reads run on the calling thread, large ones helped by the compute executor.
   [[nodiscard]] virtual Result<std::vector<Record>> query(const Query& query,
