@@ -1,12 +1,10 @@
 #include "index/query.h"
 
-#include "kernels/kernels.h"
-
 namespace quiver::index {
 namespace {
 
 /// Above this many dimensions a scattered query (4 bytes each) would leave the cache that makes it
-/// worthwhile; rows are merged with the query instead, to the same bits.
+/// worthwhile.
 constexpr std::uint32_t kMaxScatteredDim = 1U << 20;
 
 void normalise(float* vector, std::size_t dim) {
@@ -27,13 +25,24 @@ Query Query::dense(const FieldSchema& schema, std::span<const float> vector) {
 Query Query::sparse(const FieldSchema& schema, SparseView vector) {
   Query query(schema);
   query.indices_.assign(vector.indices.begin(), vector.indices.end());
-  query.values_.assign(vector.values.begin(), vector.values.end());
+  for (const float value : vector.values) query.values_.push_back(SparseQuery::stored(value));
+  for (const std::uint32_t index : vector.indices) query.sparse_filter_.add(index);
   if (query.indices_.empty() || query.indices_.back() >= kMaxScatteredDim) return query;
-  query.scattered_.assign(query.indices_.back() + 1, 0.0F);
+  query.scattered_.assign(query.indices_.back() + 2, 0.0F);
   for (std::size_t i = 0; i < query.indices_.size(); ++i) {
     query.scattered_[query.indices_[i]] = query.values_[i];
   }
   return query;
+}
+
+SparseQuery Query::sparse() const {
+  const bool scattered = !scattered_.empty();
+  return {.indices = indices_.data(),
+          .values = values_.data(),
+          .n = indices_.size(),
+          .scattered = scattered ? scattered_.data() : nullptr,
+          .dim = scattered ? static_cast<std::uint32_t>(scattered_.size() - 1) : 0,
+          .filter = sparse_filter_};
 }
 
 Query Query::multi(const FieldSchema& schema, std::span<const float> tokens) {

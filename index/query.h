@@ -8,6 +8,7 @@
 
 #include "base/schema.h"
 #include "base/views.h"
+#include "kernels/kernels.h"
 
 namespace quiver::index {
 
@@ -27,9 +28,8 @@ class Query {
   [[nodiscard]] std::uint32_t n_tokens() const { return n_tokens_; }
   /// Multi: as `MaxSimKernels::prepare` leaves it.
   [[nodiscard]] std::span<const float> blocked() const { return blocked_; }
-  [[nodiscard]] SparseView sparse() const { return {indices_, values_}; }
-  /// Sparse: the query as an array over all its dimensions, or empty if that would be too long.
-  [[nodiscard]] std::span<const float> scattered() const { return scattered_; }
+  /// Sparse: as the kernels want it, borrowed from this query.
+  [[nodiscard]] SparseQuery sparse() const;
 
  private:
   explicit Query(const FieldSchema& schema) : schema_(schema) {}
@@ -40,6 +40,7 @@ class Query {
   std::vector<float> blocked_;
   std::vector<std::uint32_t> indices_;
   std::vector<float> scattered_;
+  SparseFilter sparse_filter_;
 };
 
 }  // namespace quiver::index

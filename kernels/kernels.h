@@ -81,16 +81,48 @@ struct DenseFamily {
   RowKernels<std::uint16_t, float> bf16_dot;
 };
 
-/// Dot products of sparse vectors: indices strictly ascending, values finite. Both forms give the
-/// same bits for the same query and row: entry j of the *row* always adds to partial sum j mod 16,
-/// and zero comes out as +0. The two arguments of `merge` are therefore not interchangeable.
+/// Which indices a sparse query may have, by their lowest ten bits: tells most entries of a row
+/// apart from those of the query without a look-up.
+struct alignas(64) SparseFilter {
+  std::uint32_t words[32] = {};
+
+  void add(std::uint32_t index) { words[index / 32 % 32] |= 0x80000000u >> (index % 32); }
+};
+
+/// A sparse query, prepared and borrowed. Indices are strictly ascending, values finite.
+struct SparseQuery {
+  /// As a query holds a value: zero is kept as -0, so that no bits are those of "not there".
+  [[nodiscard]] static constexpr float stored(float value) {
+    return value == 0.0f ? -0.0f : value;
+  }
+
+  const std::uint32_t* indices = nullptr;
+  const float* values = nullptr;  ///< `stored`
+  std::size_t n = 0;
+  /// `[dim + 1]`: the values at their indices and +0 elsewhere, the last +0 for all that lies
+  /// beyond; nullptr: not worth its memory, `values` are looked up instead, to the same bits.
+  const float* scattered = nullptr;
+  std::uint32_t dim = 0;  ///< above every index, below 2^31
+  SparseFilter filter;  ///< of `indices`
+};
+
+/// Compressed rows: row i has entries `[offsets[i], offsets[i + 1])`. Indices are strictly
+/// ascending, values finite.
+struct SparseRows {
+  const std::uint64_t* offsets;
+  const std::uint32_t* indices;
+  const float* values;
+};
+
+/// Dot products of sparse vectors; NaN for a row that shares no index with the query. Entry j of a
+/// row always adds to partial sum j mod 16, and zero comes out as +0.
 struct SparseKernels {
-  float (*merge)(const std::uint32_t* query_indices, const float* query_values, std::size_t n_query,
-                 const std::uint32_t* row_indices, const float* row_values, std::size_t n_row);
-  /// The query scattered into `[dim]` f32, zero elsewhere; `dim` <= 2^31. Row indices >= `dim`
-  /// contribute nothing.
-  float (*dense)(const float* query, std::size_t dim, const std::uint32_t* row_indices,
-                 const float* row_values, std::size_t n_row);
+  /// Rows `first, first + 1, ...`; writes `out[0 .. n)`.
+  void (*many)(const SparseQuery& query, const SparseRows& rows, std::size_t first, std::size_t n,
+               float* out);
+  /// Rows `ids[i]`; writes `out[0 .. n)`. Prefetches ahead.
+  void (*gather)(const SparseQuery& query, const SparseRows& rows, const std::uint32_t* ids,
+                 std::size_t n, float* out);
 };
 
 /// Sum over query tokens of the greatest similarity to any document token (late interaction).

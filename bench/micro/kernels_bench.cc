@@ -146,42 +146,6 @@ void bench_maxsim(const Shape& shape, DType dtype) {
   run(title.c_str(), cases, shape.rounds, kDocs, rows.bytes());
 }
 
-/// Rows of 128 ascending indices of 30,000 against a query of 40; the list of scores for the
-/// filter.
-void bench_sparse(const Shape& shape) {
-  constexpr std::size_t kRows = 20'000, kNonZeros = 128, kDim = 30'000, kQuery = 40;
-  std::mt19937 random(5);
-  std::vector<std::uint32_t> indices(kRows * kNonZeros);
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const std::uint32_t gap = kDim / kNonZeros;
-    indices[i] = static_cast<std::uint32_t>(i % kNonZeros) * gap +
-                 static_cast<std::uint32_t>(random()) % gap;
-  }
-  const std::vector<float> values(indices.size(), 0.5f);
-  std::vector<float> dense(kDim);
-  std::vector<std::uint32_t> query_indices(indices.begin(), indices.begin() + kQuery);
-  const std::vector<float> query_values(kQuery, 1.0f);
-  for (std::uint32_t i : query_indices) dense[i] = 1.0f;
-  const Rows yard(kRows, 2 * kNonZeros, DType::kF32);
-  std::vector<Case> cases;
-  cases.push_back({"read all", [&] { read_all(yard.data(), yard.bytes()); }});
-  for (const KernelTable* table : available()) {
-    cases.push_back({std::string(table->name) + " dense", [&, table] {
-                       for (std::size_t i = 0; i < indices.size(); i += kNonZeros) {
-                         g_sink = table->sparse.dense(dense.data(), kDim, &indices[i], &values[i],
-                                                      kNonZeros);
-                       }
-                     }});
-    cases.push_back({std::string(table->name) + " merge", [&, table] {
-                       for (std::size_t i = 0; i < indices.size(); i += kNonZeros) {
-                         g_sink = table->sparse.merge(query_indices.data(), query_values.data(),
-                                                      kQuery, &indices[i], &values[i], kNonZeros);
-                       }
-                     }});
-  }
-  run("sparse, 128 non-zeros of 30,000", cases, shape.rounds, kRows, yard.bytes());
-}
-
 void bench_topk(const Shape& shape) {
   const Rows scores(256, 1024, DType::kF32);
   const auto* values = reinterpret_cast<const float*>(scores.data());
@@ -214,6 +178,5 @@ int main(int argc, char** argv) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8}) quiver::bench_scan(shape, dtype);
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8})
     quiver::bench_maxsim(shape, dtype);
-  quiver::bench_sparse(shape);
   quiver::bench_topk(shape);
 }

@@ -44,43 +44,17 @@ void DenseScorer::divide_by_norm(std::uint32_t row, float& score) const {
 }
 
 SparseScorer::SparseScorer(const Query& query, const SparseColumn& column)
-    : query_(query),
-      column_(column),
+    : query_(query.sparse()),
+      rows_{column.offsets.data(), column.indices.data(), column.values.data()},
       kernels_(kernels().sparse),
       bytes_per_row_(average_bytes(column.indices.size() * 8, column.offsets.size())) {}
 
-float SparseScorer::score(std::uint32_t row_number) const {
-  const SparseView row = column_.row(row_number);
-  const SparseView query = query_.sparse();
-  const auto scattered = query_.scattered();
-  const float score =
-      scattered.empty()
-          ? kernels_.merge(query.indices.data(), query.values.data(), query.indices.size(),
-                           row.indices.data(), row.values.data(), row.indices.size())
-          : kernels_.dense(scattered.data(), scattered.size(), row.indices.data(),
-                           row.values.data(), row.indices.size());
-  // Only a zero can come from sharing nothing.
-  return score != 0 || shares_an_index(row) ? score : kNoHit;
-}
-
-bool SparseScorer::shares_an_index(const SparseView& row) const {
-  const auto wanted = query_.sparse().indices;
-  std::size_t q = 0;
-  for (const std::uint32_t index : row.indices) {
-    while (q < wanted.size() && wanted[q] < index) ++q;
-    if (q == wanted.size()) return false;
-    if (wanted[q] == index) return true;
-  }
-  return false;
-}
-
 void SparseScorer::score_run(std::uint32_t first, std::span<float> out) const {
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = score(first + static_cast<std::uint32_t>(i));
+  kernels_.many(query_, rows_, first, out.size(), out.data());
 }
 
 void SparseScorer::score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const {
-  for (std::size_t i = 0; i < rows.size(); ++i) out[i] = score(rows[i]);
+  kernels_.gather(query_, rows_, rows.data(), rows.size(), out.data());
 }
 
 MultiScorer::MultiScorer(const Query& query, const MultiColumn& column)

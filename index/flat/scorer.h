@@ -44,11 +44,8 @@ class SparseScorer {
   [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
 
  private:
-  [[nodiscard]] float score(std::uint32_t row) const;
-  [[nodiscard]] bool shares_an_index(const SparseView& row) const;
-
-  const Query& query_;
-  const SparseColumn& column_;
+  SparseQuery query_;
+  SparseRows rows_;
   const SparseKernels& kernels_;
   std::size_t bytes_per_row_;
 };

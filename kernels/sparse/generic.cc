@@ -1,5 +1,7 @@
-// Sixteen partial sums, chosen by the position in the row; see kernels.h for why both forms share
-// bits.
+// Sixteen partial sums, chosen by the position in the row.
+#include <bit>
+#include <limits>
+
 #include "kernels/levels.h"
 
 namespace quiver::generic {
@@ -7,8 +9,25 @@ namespace {
 
 constexpr std::size_t kLanes = 16;
 
-// Adding +0 turns the -0 that underflow can leave into +0: the dense form may lose it on the way,
-// the merge not.
+// The weights of ascending indices; +0 for an index that the query has not.
+class Weights {
+ public:
+  explicit Weights(const SparseQuery& query) : query_(query) {}
+
+  float at(std::uint32_t index) {
+    if (query_.scattered != nullptr) {
+      return query_.scattered[index < query_.dim ? index : query_.dim];
+    }
+    while (next_ < query_.n && query_.indices[next_] < index) ++next_;
+    return next_ < query_.n && query_.indices[next_] == index ? query_.values[next_] : 0.0f;
+  }
+
+ private:
+  const SparseQuery& query_;
+  std::size_t next_ = 0;
+};
+
+// Adding +0 turns the -0 that underflow can leave into +0.
 float sum_lanes(float (&sums)[kLanes]) {
   for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
     for (std::size_t j = 0; j < half; ++j) sums[j] += sums[j + half];
@@ -16,31 +35,23 @@ float sum_lanes(float (&sums)[kLanes]) {
   return sums[0] + 0.0f;
 }
 
-float merge(const std::uint32_t* query_indices, const float* query_values, std::size_t n_query,
-            const std::uint32_t* row_indices, const float* row_values, std::size_t n_row) {
+float score(const SparseQuery& query, const std::uint32_t* indices, const float* values,
+            std::size_t n) {
+  Weights weights(query);
   float sums[kLanes] = {};
-  for (std::size_t i = 0, j = 0; i < n_query && j < n_row;) {
-    const std::uint32_t q = query_indices[i];
-    const std::uint32_t r = row_indices[j];
-    if (q == r) sums[j % kLanes] += query_values[i] * row_values[j];
-    i += q <= r;
-    j += r <= q;
+  bool found = false;
+  for (std::size_t j = 0; j < n; ++j) {
+    const float weight = weights.at(indices[j]);
+    found |= std::bit_cast<std::uint32_t>(weight) != 0;
+    sums[j % kLanes] += weight * values[j];
   }
-  return sum_lanes(sums);
+  return found ? sum_lanes(sums) : std::numeric_limits<float>::quiet_NaN();
 }
 
-float dense(const float* query, std::size_t dim, const std::uint32_t* row_indices,
-            const float* row_values, std::size_t n_row) {
-  float sums[kLanes] = {};
-  for (std::size_t j = 0; j < n_row; ++j) {
-    if (row_indices[j] >= dim) break;  // ascending: the rest is outside as well
-    sums[j % kLanes] += query[row_indices[j]] * row_values[j];
-  }
-  return sum_lanes(sums);
-}
+#include "kernels/sparse/rows.inc"
 
 }  // namespace
 
-constinit const SparseKernels kSparseKernels = {merge, dense};
+constinit const SparseKernels kSparseKernels = {many, gather};
 
 }  // namespace quiver::generic

@@ -214,7 +214,7 @@ TEST(FlatSparse, SharingAnIndexMakesAHit) {
   for (const std::uint32_t far : {100U, 4000000000U}) {  // scattered, and merged
     const PlainVector vector{{1, 1, 1}, {1, 5, far}};
     const Query query = make_query(kSparseField, vector);
-    EXPECT_EQ(query.scattered().empty(), far > 1000);
+    EXPECT_EQ(query.sparse().scattered == nullptr, far > 1000);
     const auto hits = search(column, query, FilterView::all(7), TopK(10));
     EXPECT_EQ(rows_of(hits), (std::vector<std::uint32_t>{0, 3, 4, 2}));
     EXPECT_EQ(hits[1].score, 0.0F);
@@ -240,7 +240,7 @@ TEST(FlatSparse, ScatteredAndMergedQueriesGiveTheSameBits) {
     vector.indices.push_back(3000000000U);  // in no row, but too far to scatter
     vector.values.push_back(1);
     const Query far = make_query(kSparseField, vector);
-    ASSERT_TRUE(far.scattered().empty());
+    ASSERT_EQ(far.sparse().scattered, nullptr);
     expect_same_hits(search(column, far, FilterView::all(300), TopK(300)),
                      search(column, near, FilterView::all(300), TopK(300)));
   }

@@ -51,9 +51,10 @@ TEST(Query, SparseIsScattered) {
   const std::vector<float> values = {2, -3};
   const Query query =
       Query::sparse(schema_of(FieldKind::kSparse, 0, Metric::kDot), {indices, values});
-  const std::vector<float> wanted = {0, 2, 0, 0, -3};
-  ASSERT_EQ(query.scattered().size(), wanted.size());
-  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), query.scattered().begin()));
+  const std::vector<float> wanted = {0, 2, 0, 0, -3, 0};
+  ASSERT_EQ(query.sparse().dim + 1, wanted.size());
+  EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), query.sparse().scattered));
+  EXPECT_EQ(query.sparse().n, 2U);
   EXPECT_EQ(query.sparse().indices[1], 4U);
   EXPECT_EQ(query.sparse().values[1], -3.0F);
 }
@@ -63,14 +64,23 @@ TEST(Query, SparseWithHugeIndicesIsNotScattered) {
   const std::vector<float> values = {2, -3};
   const Query query =
       Query::sparse(schema_of(FieldKind::kSparse, 0, Metric::kDot), {indices, values});
-  EXPECT_TRUE(query.scattered().empty());
-  EXPECT_EQ(query.sparse().indices.size(), 2U);
+  EXPECT_EQ(query.sparse().scattered, nullptr);
+  EXPECT_EQ(query.sparse().n, 2U);
+}
+
+TEST(Query, SparseZeroIsToldFromAbsence) {
+  const std::vector<std::uint32_t> indices = {0, 2};
+  const std::vector<float> values = {0, 1};
+  const Query query =
+      Query::sparse(schema_of(FieldKind::kSparse, 0, Metric::kDot), {indices, values});
+  EXPECT_TRUE(std::signbit(query.sparse().scattered[0]));
+  EXPECT_FALSE(std::signbit(query.sparse().scattered[1]));
 }
 
 TEST(Query, EmptySparse) {
   const Query query = Query::sparse(schema_of(FieldKind::kSparse, 0, Metric::kDot), {});
-  EXPECT_TRUE(query.scattered().empty());
-  EXPECT_TRUE(query.sparse().indices.empty());
+  EXPECT_EQ(query.sparse().scattered, nullptr);
+  EXPECT_EQ(query.sparse().n, 0U);
 }
 
 TEST(Query, EveryTokenOfAMultiVectorIsScaledAlone) {

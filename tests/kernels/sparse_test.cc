@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "tests/kernels/support.h"
 
@@ -8,98 +9,224 @@ namespace quiver::testing {
 namespace {
 
 constexpr unsigned kSeed = 20240502;
-constexpr std::uint32_t kDim = 400;
 
 using SparseTest = KernelTest;
 QV_EVERY_LEVEL(SparseTest);
 
-// Arrays of exactly `n` entries, indices below `below`.
-struct Sparse {
-  Sparse(std::size_t count, std::uint32_t below, std::mt19937& random)
-      : n(count), indices(new std::uint32_t[n]), values(random_floats(n, random)) {
+using Entries = std::map<std::uint32_t, float>;
+
+/// `n` entries with indices below `below`, which is at least `n`.
+Entries random_entries(std::size_t n, std::uint32_t below, std::mt19937& random) {
+  Entries entries;
+  std::normal_distribution<float> value;
+  if (n > below / 2) {
     std::vector<std::uint32_t> all(below);
     for (std::uint32_t i = 0; i < below; ++i) all[i] = i;
     std::shuffle(all.begin(), all.end(), random);
-    std::sort(all.begin(), all.begin() + static_cast<long>(n));
-    std::copy_n(all.begin(), n, indices.get());
+    for (std::size_t i = 0; i < n; ++i) entries[all[i]] = value(random);
   }
-  std::size_t n;
-  std::unique_ptr<std::uint32_t[]> indices;
-  std::unique_ptr<float[]> values;
+  while (entries.size() < n) entries[static_cast<std::uint32_t>(random() % below)] = value(random);
+  return entries;
+}
+
+/// Rows one after another in blocks without a spare byte.
+class Rows {
+ public:
+  explicit Rows(const std::vector<Entries>& rows) : n_(rows.size()) {
+    std::size_t n_entries = 0;
+    for (const Entries& row : rows) n_entries += row.size();
+    offsets_.reset(new std::uint64_t[n_ + 1]());
+    indices_.reset(new std::uint32_t[n_entries]);
+    values_.reset(new float[n_entries]);
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (const auto& [index, value] : rows[i]) {
+        indices_[at] = index;
+        values_[at++] = value;
+      }
+      offsets_[i + 1] = at;
+    }
+  }
+  [[nodiscard]] SparseRows view() const { return {offsets_.get(), indices_.get(), values_.get()}; }
+  [[nodiscard]] std::size_t size() const { return n_; }
+
+ private:
+  std::size_t n_;
+  std::unique_ptr<std::uint64_t[]> offsets_;
+  std::unique_ptr<std::uint32_t[]> indices_;
+  std::unique_ptr<float[]> values_;
 };
 
-float merge(const KernelTable& k, const Sparse& q, const Sparse& r) {
-  return k.sparse.merge(q.indices.get(), q.values.get(), q.n, r.indices.get(), r.values.get(), r.n);
-}
+enum class Form { kScattered, kMerged };
 
-float dense(const KernelTable& k, const Sparse& q, const Sparse& r, std::size_t dim) {
-  const std::unique_ptr<float[]> array(new float[dim]());
-  for (std::size_t i = 0; i < q.n; ++i) {
-    if (q.indices[i] < dim) array[q.indices[i]] = q.values[i];
+/// A query in blocks without a spare byte.
+class PreparedQuery {
+ public:
+  PreparedQuery(const Entries& entries, Form form) {
+    query_.n = entries.size();
+    indices_.reset(new std::uint32_t[query_.n]);
+    values_.reset(new float[query_.n]);
+    std::size_t at = 0;
+    for (const auto& [index, value] : entries) {
+      indices_[at] = index;
+      values_[at++] = SparseQuery::stored(value);
+      query_.filter.add(index);
+    }
+    query_.indices = indices_.get();
+    query_.values = values_.get();
+    if (form == Form::kScattered) scatter(entries.empty() ? 0 : entries.rbegin()->first + 1);
   }
-  return k.sparse.dense(array.get(), dim, r.indices.get(), r.values.get(), r.n);
-}
+  [[nodiscard]] const SparseQuery& view() const { return query_; }
 
-Exact exact_dot(const Sparse& q, const Sparse& r) {
-  std::map<std::uint32_t, double> weights;
-  for (std::size_t i = 0; i < q.n; ++i) weights[q.indices[i]] = q.values[i];
-  Exact result;
-  for (std::size_t j = 0; j < r.n; ++j) {
-    const double term = weights.count(r.indices[j]) ? weights[r.indices[j]] * r.values[j] : 0.0;
-    result.similarity += term;
-    result.magnitude += std::abs(term);
+ private:
+  void scatter(std::uint32_t dim) {
+    scattered_.reset(new float[dim + std::size_t{1}]());
+    for (std::size_t i = 0; i < query_.n; ++i) scattered_[indices_[i]] = values_[i];
+    query_.scattered = scattered_.get();
+    query_.dim = dim;
   }
-  return result;
+
+  SparseQuery query_;
+  std::unique_ptr<std::uint32_t[]> indices_;
+  std::unique_ptr<float[]> values_;
+  std::unique_ptr<float[]> scattered_;
+};
+
+std::vector<float> many(const KernelTable& k, const Entries& query, const Rows& rows, Form form) {
+  const PreparedQuery prepared(query, form);
+  std::vector<float> out(rows.size());
+  k.sparse.many(prepared.view(), rows.view(), 0, rows.size(), out.data());
+  return out;
 }
 
-TEST_P(SparseTest, BothFormsMeetTheBoundWithTheSameBits) {
+float one(const KernelTable& k, const Entries& query, const Entries& row, Form form) {
+  return many(k, query, Rows({row}), form)[0];
+}
+
+void expect_same_bits(const std::vector<float>& got, const std::vector<float>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_TRUE(same_bits(got[i], want[i])) << "row " << i << ": " << got[i] << ", not " << want[i];
+  }
+}
+
+void expect_exact(float got, const Entries& query, const Entries& row) {
+  Exact want;
+  bool shared = false;
+  for (const auto& [index, value] : row) {
+    const auto at = query.find(index);
+    if (at == query.end()) continue;
+    shared = true;
+    want.similarity += double{at->second} * value;
+    want.magnitude += std::abs(double{at->second} * value);
+  }
+  ASSERT_EQ(std::isnan(got), !shared);
+  if (!shared) return;
+  const auto n = static_cast<std::uint32_t>(row.size());
+  ASSERT_NEAR(got, want.similarity, bound(n, want.magnitude));
+}
+
+// Every length of a row, queries of few and of many entries.
+TEST_P(SparseTest, MeetsTheBoundAtEveryLength) {
+  constexpr std::uint32_t kDim = 400;
   std::mt19937 random(kSeed);
-  for (std::size_t n_row = 0; n_row <= 300; ++n_row) {
-    const Sparse row(n_row, kDim, random);
-    const Sparse query(random() % 60, kDim, random);
-    const Exact want = exact_dot(query, row);
-    const float merged = merge(k(), query, row);
-    ASSERT_NEAR(merged, want.similarity, bound(kDim, want.magnitude))
-        << n_row << ", seed " << kSeed;
-    ASSERT_TRUE(same_bits(merged, dense(k(), query, row, kDim))) << n_row << ", seed " << kSeed;
-    ASSERT_TRUE(same_bits(merged, dense(k(), query, row, kDim + 1000)));
+  std::vector<Entries> rows;
+  for (std::size_t n = 0; n <= 300; ++n) rows.push_back(random_entries(n, kDim, random));
+  const Rows stored(rows);
+  for (const std::size_t n_query : {0, 1, 2, 5, 26, 60, 200, 400}) {
+    const Entries query = random_entries(n_query, kDim, random);
+    const auto scattered = many(k(), query, stored, Form::kScattered);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      SCOPED_TRACE(std::to_string(n_query) + " x " + std::to_string(i) + ", seed " +
+                   std::to_string(kSeed));
+      ASSERT_NO_FATAL_FAILURE(expect_exact(scattered[i], query, rows[i]));
+    }
+    expect_same_bits(many(k(), query, stored, Form::kMerged), scattered);
   }
 }
 
-TEST_P(SparseTest, IndicesOutsideTheQueryContributeNothing) {
+// Large spaces, where different indices look alike to the filter, and rows of several pieces.
+TEST_P(SparseTest, LongRowsInLargeSpaces) {
   std::mt19937 random(kSeed);
-  for (std::uint32_t dim : {0u, 1u, 7u, 100u, 399u}) {
-    const Sparse query(std::min(dim, 30u), dim, random);
-    Sparse row(200, kDim, random);
-    ASSERT_TRUE(same_bits(merge(k(), query, row), dense(k(), query, row, dim))) << "dim " << dim;
-    row.indices[199] = std::numeric_limits<std::uint32_t>::max();
-    row.indices[198] = 0x80000000u;
-    ASSERT_TRUE(same_bits(merge(k(), query, row), dense(k(), query, row, dim))) << "dim " << dim;
+  for (const std::uint32_t dim : {1u << 10, 30'522u, 1u << 17, 1u << 31, 0xffffffffu}) {
+    std::vector<Entries> rows;
+    for (const std::size_t n : {1, 15, 193, 1023, 1024, 1025, 3000}) {
+      rows.push_back(random_entries(std::min<std::size_t>(n, dim), dim, random));
+    }
+    Entries query = random_entries(40, dim, random);
+    for (const auto& [index, value] : rows[3]) {
+      if (index % 7 == 0) query[index] = 0.5f - value;
+    }
+    const Rows stored(rows);
+    const auto merged = many(k(), query, stored, Form::kMerged);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      SCOPED_TRACE("dim " + std::to_string(dim) + " row " + std::to_string(i));
+      ASSERT_NO_FATAL_FAILURE(expect_exact(merged[i], query, rows[i]));
+    }
+    if (dim < 1u << 20) expect_same_bits(many(k(), query, stored, Form::kScattered), merged);
   }
 }
 
-// A product that underflows to -0, alone or before entries that do not match, must not tell the
-// forms apart.
-TEST_P(SparseTest, ZeroIsPositive) {
+TEST_P(SparseTest, ARowScoresTheSameBitsInEveryForm) {
   std::mt19937 random(kSeed);
-  for (std::size_t n_row : {1, 2, 17, 40}) {
-    Sparse row(n_row, 50, random);
-    Sparse query(1, 50, random);
-    query.indices[0] = row.indices[0];
-    query.values[0] = -1e-30f;
-    row.values[0] = 1e-30f;
-    EXPECT_TRUE(same_bits(merge(k(), query, row), 0.0f));
-    EXPECT_TRUE(same_bits(dense(k(), query, row, 50), 0.0f));
+  std::vector<Entries> rows;
+  for (int i = 0; i < 50; ++i) rows.push_back(random_entries(random() % 300, 3000, random));
+  const Rows stored(rows);
+  const PreparedQuery query(random_entries(200, 3000, random), Form::kScattered);
+  std::vector<float> want(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    k().sparse.many(query.view(), stored.view(), i, 1, &want[i]);
+  }
+  std::vector<float> run(20);
+  k().sparse.many(query.view(), stored.view(), 25, run.size(), run.data());
+  expect_same_bits(run, {want.begin() + 25, want.begin() + 45});
+  for (std::size_t n = 0; n <= 2 * rows.size(); n += 3) {
+    std::vector<std::uint32_t> ids(n);
+    std::vector<float> expected(n), got(n);
+    for (std::size_t i = 0; i < n; ++i) expected[i] = want[ids[i] = random() % rows.size()];
+    k().sparse.gather(query.view(), stored.view(), ids.data(), n, got.data());
+    expect_same_bits(got, expected);
   }
 }
 
-TEST_P(SparseTest, NothingInCommonIsZero) {
-  const std::uint32_t even[] = {0, 2, 4};
-  const std::uint32_t odd[] = {1, 3, 5};
-  const float values[] = {1, 2, 3};
-  EXPECT_EQ(k().sparse.merge(even, values, 3, odd, values, 3), 0.0f);
-  EXPECT_EQ(k().sparse.merge(even, values, 0, odd, values, 3), 0.0f);
-  EXPECT_EQ(k().sparse.merge(even, values, 3, odd, values, 0), 0.0f);
+// Beyond the query's last index nothing is looked up, wherever the filter would send it.
+TEST_P(SparseTest, IndicesBeyondTheQueryContributeNothing) {
+  for (const std::uint32_t beyond : {6u, 5u + 1024u, 0x7fffffffu, 0x80000005u, 0xffffffffu}) {
+    for (const Form form : {Form::kScattered, Form::kMerged}) {
+      EXPECT_EQ(one(k(), {{5, 2.0f}}, {{5, 3.0f}, {beyond, 7.0f}}, form), 6.0f);
+      EXPECT_TRUE(std::isnan(one(k(), {{5, 2.0f}}, {{beyond, 7.0f}}, form)));
+    }
+  }
+}
+
+// A zero that is there is shared; a zero that is not there is not.
+TEST_P(SparseTest, SharingAnIndexDecides) {
+  for (const Form form : {Form::kScattered, Form::kMerged}) {
+    EXPECT_TRUE(same_bits(one(k(), {{1, 0.0f}}, {{1, 5.0f}}, form), 0.0f));
+    EXPECT_TRUE(same_bits(one(k(), {{1, -0.0f}}, {{1, 5.0f}}, form), 0.0f));
+    EXPECT_TRUE(same_bits(one(k(), {{1, 5.0f}}, {{1, -0.0f}}, form), 0.0f));
+    EXPECT_TRUE(same_bits(one(k(), {{1, 2.0f}, {2, 1.0f}}, {{1, 1.0f}, {2, -2.0f}}, form), 0.0f));
+    EXPECT_TRUE(std::isnan(one(k(), {{1, 5.0f}}, {{0, 5.0f}, {2, 5.0f}}, form)));
+    EXPECT_TRUE(std::isnan(one(k(), {}, {{0, 5.0f}}, form)));
+    EXPECT_TRUE(std::isnan(one(k(), {{0, 5.0f}}, {}, form)));
+  }
+}
+
+TEST_P(SparseTest, ExtremeValues) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const Form form : {Form::kScattered, Form::kMerged}) {
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      Entries row;
+      for (std::uint32_t j = 0; j < 40; ++j) row[3 * j] = 1.0f;
+      row[3 * i] = 1e-30f;
+      EXPECT_TRUE(same_bits(one(k(), {{3 * i, -1e-30f}}, row, form), 0.0f)) << "underflow";
+      row[3 * i] = 1e-45f;
+      EXPECT_EQ(one(k(), {{3 * i, 1.0f}}, row, form), 1e-45f);
+      row[3 * i] = 3e38f;
+      EXPECT_EQ(one(k(), {{3 * i, 1.0f}}, row, form), 3e38f);
+      EXPECT_EQ(one(k(), {{3 * i, -2.0f}}, row, form), -kInfinity);
+    }
+  }
 }
 
 }  // namespace
