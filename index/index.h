@@ -31,7 +31,7 @@ struct WorkCounters {
   std::uint64_t n_lists = 0;
   std::uint64_t n_blocks = 0;
   std::uint64_t n_codes_scored = 0;
-  std::uint64_t n_rows_scored = 0;  ///< exactly
+  std::uint64_t n_rows_scored = 0;  ///< exactly; a row counts for each query of a batch
   std::uint64_t n_bytes = 0;        ///< of vectors and codes read
 
   WorkCounters& operator+=(const WorkCounters& other);
@@ -61,6 +61,14 @@ class Searcher {
   /// every 50 us of work and then answers its error.
   virtual Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
                           const SearchContext& context, TopK& out, WorkCounters& work) const = 0;
+
+  /// As `search` for each query, with the same hits: `outs[i]`, distinct heaps, one for each query,
+  /// are offered those of `queries[i]`. Types that can share a pass over their memory among queries
+  /// do; the default is a loop. `work` is that of all together, memory read once counted once.
+  /// After an error some heaps may be filled.
+  virtual Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
+                                const FilterView& filter, const SearchContext& context,
+                                std::span<TopK* const> outs, WorkCounters& work) const;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
 };
 
@@ -79,11 +87,10 @@ struct IndexType {
   Result<AnyParams> (*parse_build)(const KeyValues& values);
   Result<AnyParams> (*parse_search)(const KeyValues& values);
   /// Writes the index's files into `out`, each checksummed and versioned.
-  Result<> (*build)(const FieldColumn& column, const AnyParams& params,
-                                  const BuildContext& context, Directory& out);
+  Result<> (*build)(const FieldColumn& column, const AnyParams& params, const BuildContext& context,
+                    Directory& out);
   /// Opens what `build` wrote over the same column. Damaged files are kDataLoss.
-  Result<std::unique_ptr<Searcher>> (*open)(const Directory& directory,
-                                                          FieldColumn column);
+  Result<std::unique_ptr<Searcher>> (*open)(const Directory& directory, FieldColumn column);
 };
 
 /// Every index type, `flat` first.

@@ -15,13 +15,4 @@ const IndexType* find_index_type(std::string_view name) {
   return nullptr;
 }
 
-WorkCounters& WorkCounters::operator+=(const WorkCounters& other) {
-  n_lists += other.n_lists;
-  n_blocks += other.n_blocks;
-  n_codes_scored += other.n_codes_scored;
-  n_rows_scored += other.n_rows_scored;
-  n_bytes += other.n_bytes;
-  return *this;
-}
-
 }  // namespace quiver::index

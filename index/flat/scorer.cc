@@ -15,34 +15,6 @@ std::size_t average_bytes(std::size_t total, std::size_t n_rows) {
 
 }  // namespace
 
-DenseScorer::DenseScorer(const Query& query, const DenseColumn& column)
-    : query_(query.values().data()),
-      rows_(column.rows()),
-      kernels_(kernels().dense(similarity_of(query.schema().metric), column.dtype)),
-      normalise_rows_(query.schema().metric == Metric::kCosine && column.dtype == DType::kU8) {}
-
-void DenseScorer::score_run(std::uint32_t first, std::span<float> out) const {
-  kernels_.many(query_, rows_.dim, rows_.row(first), rows_.stride_bytes, out.size(), out.data());
-  if (!normalise_rows_) return;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    divide_by_norm(first + static_cast<std::uint32_t>(i), out[i]);
-  }
-}
-
-void DenseScorer::score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const {
-  kernels_.gather(query_, rows_.dim, rows_.data, rows_.stride_bytes, rows.data(), rows.size(),
-                  out.data());
-  if (!normalise_rows_) return;
-  for (std::size_t i = 0; i < rows.size(); ++i) divide_by_norm(rows[i], out[i]);
-}
-
-void DenseScorer::divide_by_norm(std::uint32_t row, float& score) const {
-  const auto* values = reinterpret_cast<const std::uint8_t*>(rows_.row(row));
-  std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < rows_.dim; ++i) sum += std::uint64_t{values[i]} * values[i];
-  if (sum != 0) score = static_cast<float>(score / std::sqrt(static_cast<double>(sum)));
-}
-
 SparseScorer::SparseScorer(const Query& query, const SparseColumn& column)
     : query_(query.sparse()),
       rows_{column.offsets.data(), column.indices.data(), column.values.data()},

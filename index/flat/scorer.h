@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "index/column.h"
+#include "index/flat/dense.h"
 #include "index/query.h"
 #include "kernels/kernels.h"
 
@@ -17,23 +19,6 @@ concept Scorer = requires(const S& s, std::uint32_t first, std::span<const std::
   s.score_run(first, out);  // rows first, first + 1, …, one for each element of `out`
   s.score_rows(rows, out);  // the rows given, ascending
   s.bytes_per_row();        // an average, for the work counters and for sizing blocks
-};
-
-class DenseScorer {
- public:
-  DenseScorer(const Query& query, const DenseColumn& column);
-  void score_run(std::uint32_t first, std::span<float> out) const;
-  void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
-  [[nodiscard]] std::size_t bytes_per_row() const { return rows_.stride_bytes; }
-
- private:
-  void divide_by_norm(std::uint32_t row, float& score) const;
-
-  const float* query_;
-  MatrixView rows_;
-  DenseKernels kernels_;
-  /// u8 rows cannot be stored normalised, so under Cosine they are at search.
-  bool normalise_rows_;
 };
 
 class SparseScorer {
@@ -70,5 +55,24 @@ class MultiScorer {
 };
 
 static_assert(Scorer<DenseScorer> && Scorer<SparseScorer> && Scorer<MultiScorer>);
+
+/// A scorer as a tile of one query.
+template <Scorer S>
+class OneQuery {
+ public:
+  explicit OneQuery(S scorer) : scorer_(std::move(scorer)) {}
+  [[nodiscard]] std::size_t n_queries() const { return 1; }
+  void score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const {
+    scorer_.score_run(first, std::span(out).first(n));
+  }
+  void score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const {
+    scorer_.score_rows(rows, std::span(out).first(rows.size()));
+  }
+  [[nodiscard]] std::size_t bytes_per_row() const { return scorer_.bytes_per_row(); }
+  [[nodiscard]] std::size_t cost_per_row() const { return scorer_.bytes_per_row(); }
+
+ private:
+  S scorer_;
+};
 
 }  // namespace quiver::index

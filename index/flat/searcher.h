@@ -14,6 +14,10 @@ class FlatSearcher final : public Searcher {
 
   Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  /// Dense fields: tiles of queries share a pass over the rows.
+  Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
+                        const FilterView& filter, const SearchContext& context,
+                        std::span<TopK* const> outs, WorkCounters& work) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:

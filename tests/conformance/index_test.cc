@@ -285,6 +285,46 @@ void replace(Directory& directory, const std::string& name, std::span<const std:
   ASSERT_TRUE(directory.write_file(name, bytes));
 }
 
+/// A batch is its queries one by one: the same hits, to the bit, whatever their number, the filter
+/// and the threads.
+TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
+  Random random(kSeed);
+  const auto column = random_column(
+      schema(), {.n_rows = 900, .present_share = 0.9, .duplicate_share = 0.1}, random);
+  const auto searcher = build_and_open(column);
+  ASSERT_NE(searcher, nullptr);
+  const auto params = type().parse_search({});
+  Executor executor(3, "test");
+  const Cancel cancel;
+  for (Bitset& allowed : some_filters(column.n_rows, random)) {
+    allowed &= present_rows(column);
+    for (const std::size_t n : {0, 1, 2, 7, 8, 9, 19}) {
+      SCOPED_TRACE(std::to_string(n) + " queries");
+      std::vector<Query> queries;
+      std::vector<TopK> tops;
+      queries.reserve(n);
+      tops.reserve(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        queries.push_back(make_query(schema(), random_vector(schema(), {}, random)));
+        tops.emplace_back(i * 5 % 23);  // each its own k, none among them
+      }
+      std::vector<const Query*> query_pointers;
+      std::vector<TopK*> top_pointers;
+      for (const Query& query : queries) query_pointers.push_back(&query);
+      for (TopK& top : tops) top_pointers.push_back(&top);
+      WorkCounters work;
+      Executor* helper = n % 2 == 0 ? &executor : nullptr;
+      const auto result = searcher->search_batch(query_pointers, *params, FilterView::of(allowed),
+                                                 {cancel, helper}, top_pointers, work);
+      ASSERT_TRUE(result) << result.error().to_string();
+      for (std::size_t i = 0; i < n; ++i) {
+        expect_same_hits(tops[i].take_sorted(),
+                         search(*searcher, queries[i], allowed, i * 5 % 23).hits);
+      }
+    }
+  }
+}
+
 /// Whatever files a type writes: cut anywhere, or with any bit turned, they are refused.
 TEST_P(IndexConformance, DamagedFilesAreRefused) {
   Random random(kSeed);
@@ -330,6 +370,15 @@ TEST_P(IndexConformance, CancelledSearchReturnsPromptly) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), Code::kCancelled);
   EXPECT_LT(work.n_rows_scored + work.n_codes_scored, 3000U) << "a block, not everything";
+  const Query* const queries[] = {&query, &query, &query};
+  TopK others[] = {TopK(10), TopK(10), TopK(10)};
+  TopK* const outs[] = {&others[0], &others[1], &others[2]};
+  WorkCounters batch_work;
+  const auto batch = searcher->search_batch(queries, *params, FilterView::of(all),
+                                            {cancelled, nullptr}, outs, batch_work);
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().code(), Code::kCancelled);
+  EXPECT_LT(batch_work.n_rows_scored + batch_work.n_codes_scored, 3 * 3000U);
 }
 
 TEST_P(IndexConformance, ThreadsShareASearcher) {

@@ -1,0 +1,196 @@
+// Scanning rows: blocks that the filter allows, scored for one query or a tile of them, filtered by
+// each query's threshold and offered; on one thread or several.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "index/index.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index {
+
+/// Rows scored between two looks at the thresholds and the clock.
+inline constexpr std::uint32_t kBlockRows = 256;
+/// Queries that share a pass over the rows.
+inline constexpr std::size_t kTileQueries = 8;
+
+/// Scores of a block: of query j at `[j * kBlockRows]`.
+using BlockScores = std::array<float, kTileQueries * kBlockRows>;
+
+/// Scores rows for `n_queries()` <= kTileQueries queries; rows that cannot be a hit get NaN.
+template <class S>
+concept TileScorer = requires(const S& s, std::uint32_t first, std::uint32_t n,
+                              std::span<const std::uint32_t> rows, BlockScores& out) {
+  { s.n_queries() } -> std::convertible_to<std::size_t>;
+  s.score_run(first, n, out);  // rows first, first + 1, …; n <= kBlockRows
+  s.score_rows(rows, out);     // the rows given, ascending; at most kBlockRows
+  s.bytes_per_row();           // an average, for the work counters
+  s.cost_per_row();            // in bytes that one query would read in that time, for sizing blocks
+};
+
+struct Range {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+/// Everything that scanning a range of rows needs; `outs`, one for each query, belong to the
+/// scanning thread.
+template <TileScorer S>
+class Scan {
+ public:
+  Scan(const S& scorer, const FilterView& filter, const Cancel& cancel)
+      : scorer_(scorer), filter_(filter), cancel_(cancel) {
+    const std::size_t rows = kBlockBytes / std::max<std::size_t>(1, scorer.cost_per_row());
+    block_rows_ =
+        static_cast<std::uint32_t>(std::clamp<std::size_t>(rows / 64 * 64, 64, kBlockRows));
+  }
+
+  Result<> run(Range range, std::span<TopK* const> outs, WorkCounters& work) const {
+    for (std::uint32_t first = range.begin; first < range.end; first += block_rows_) {
+      if (cancel_.poll()) return cancel_.check();
+      const std::uint32_t n = std::min(block_rows_, range.end - first);
+      const std::size_t n_scored =
+          is_full(first, n) ? score_run(first, n, outs) : score_allowed(first, n, outs);
+      work.n_rows_scored += n_scored * outs.size();
+      work.n_bytes += n_scored * scorer_.bytes_per_row();
+    }
+    return {};
+  }
+
+ private:
+  /// Work that one block may be at most, so that cancellation is noticed within 50 us.
+  static constexpr std::size_t kBlockBytes = 512 * 1024;
+
+  /// True if every row of the block is allowed. Blocks start at multiples of 64.
+  [[nodiscard]] bool is_full(std::uint32_t first, std::uint32_t n) const {
+    if (filter_.bits() == nullptr) return true;
+    const auto words = filter_.bits()->words();
+    std::uint32_t row = first;
+    for (; row + 64 <= first + n; row += 64) {
+      if (words[row / 64] != ~std::uint64_t{0}) return false;
+    }
+    for (; row < first + n; ++row) {
+      if (!filter_.bits()->test(row)) return false;
+    }
+    return true;
+  }
+
+  std::size_t score_run(std::uint32_t first, std::uint32_t n, std::span<TopK* const> outs) const {
+    BlockScores scores;
+    scorer_.score_run(first, n, scores);
+    offer(scores, n, outs, [first](std::uint32_t i) { return first + i; });
+    return n;
+  }
+
+  std::size_t score_allowed(std::uint32_t first, std::uint32_t n,
+                            std::span<TopK* const> outs) const {
+    std::array<std::uint32_t, kBlockRows> rows;
+    std::uint32_t n_rows = 0;
+    const auto words = filter_.bits()->words();
+    for (std::uint32_t w = first / 64; w * 64 < first + n; ++w) {
+      for (std::uint64_t rest = words[w]; rest != 0; rest &= rest - 1) {
+        const auto row = w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
+        if (row < first + n) rows[n_rows++] = row;
+      }
+    }
+    if (n_rows == 0) return 0;
+    BlockScores scores;
+    scorer_.score_rows(std::span(rows).first(n_rows), scores);
+    offer(scores, n_rows, outs, [&rows](std::uint32_t i) { return rows[i]; });
+    return n_rows;
+  }
+
+  template <class RowOf>
+  static void offer(const BlockScores& scores, std::size_t n_rows, std::span<TopK* const> outs,
+                    RowOf row_of) {
+    std::array<std::uint32_t, kBlockRows> positions;
+    for (std::size_t j = 0; j < outs.size(); ++j) {
+      const float* of_query = scores.data() + j * kBlockRows;
+      const std::size_t n =
+          kernels().topk.at_least(of_query, n_rows, outs[j]->threshold(), positions.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        outs[j]->offer(of_query[positions[i]], row_of(positions[i]));
+      }
+    }
+  }
+
+  const S& scorer_;
+  const FilterView& filter_;
+  const Cancel& cancel_;
+  std::uint32_t block_rows_;
+};
+
+/// Pieces of whole blocks, each of about 4 MiB: what one thread takes at a time. Below two of them
+/// a scan stays on its thread.
+[[nodiscard]] std::vector<Range> cut_into_pieces(std::uint32_t n_rows, std::size_t bytes_per_row);
+
+/// The hits of one piece: per query a heap with the bound that the threads share.
+class PieceHits {
+ public:
+  PieceHits(std::span<TopK* const> outs, std::span<std::atomic<float>> own_floors);
+  [[nodiscard]] std::span<TopK* const> outs() const { return pointers_; }
+  [[nodiscard]] std::vector<TopK>& heaps() { return heaps_; }
+
+ private:
+  std::vector<TopK> heaps_;
+  std::vector<TopK*> pointers_;
+};
+
+/// Where the threads of one search bring what they found.
+class Gathered {
+ public:
+  Gathered(std::span<TopK* const> outs, WorkCounters& work) : outs_(outs), work_(work) {}
+
+  void add(PieceHits& hits, const WorkCounters& work_done, Result<> result) QV_EXCLUDES(mutex_);
+  /// The first failure, once all threads are done.
+  [[nodiscard]] Result<> status() QV_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return status_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::span<TopK* const> outs_ QV_GUARDED_BY(mutex_);
+  WorkCounters& work_ QV_GUARDED_BY(mutex_);
+  Result<> status_ QV_GUARDED_BY(mutex_);
+};
+
+template <TileScorer S>
+Result<> scan_in_parallel(const S& scorer, const std::vector<Range>& pieces,
+                          const FilterView& filter, const SearchContext& context,
+                          std::span<TopK* const> outs, WorkCounters& work) {
+  const Scan<S> scan(scorer, filter, context.cancel);
+  std::vector<std::atomic<float>> floors(outs.size());
+  for (auto& floor : floors) floor = -std::numeric_limits<float>::infinity();
+  Gathered gathered(outs, work);
+  context.executor->parallel_for(pieces.size(), [&](std::size_t i) {
+    PieceHits hits(outs, floors);
+    WorkCounters work_done;
+    auto result = scan.run(pieces[i], hits.outs(), work_done);
+    gathered.add(hits, work_done, std::move(result));
+  });
+  return gathered.status();
+}
+
+/// Offers the allowed rows to `outs`, one for each query of `scorer`.
+template <TileScorer S>
+Result<> scan_rows(const S& scorer, const FilterView& filter, const SearchContext& context,
+                   std::span<TopK* const> outs, WorkCounters& work) {
+  if (context.executor != nullptr) {
+    const auto pieces = cut_into_pieces(filter.n_rows(), scorer.bytes_per_row());
+    if (pieces.size() > 1) return scan_in_parallel(scorer, pieces, filter, context, outs, work);
+  }
+  return Scan<S>(scorer, filter, context.cancel).run({0, filter.n_rows()}, outs, work);
+}
+
+}  // namespace quiver::index

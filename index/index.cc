@@ -1,0 +1,26 @@
+#include "index/index.h"
+
+#include <cassert>
+
+namespace quiver::index {
+
+Result<> Searcher::search_batch(std::span<const Query* const> queries, const AnyParams& params,
+                                const FilterView& filter, const SearchContext& context,
+                                std::span<TopK* const> outs, WorkCounters& work) const {
+  assert(queries.size() == outs.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    QV_TRY(search(*queries[i], params, filter, context, *outs[i], work));
+  }
+  return {};
+}
+
+WorkCounters& WorkCounters::operator+=(const WorkCounters& other) {
+  n_lists += other.n_lists;
+  n_blocks += other.n_blocks;
+  n_codes_scored += other.n_codes_scored;
+  n_rows_scored += other.n_rows_scored;
+  n_bytes += other.n_bytes;
+  return *this;
+}
+
+}  // namespace quiver::index
