@@ -21,7 +21,19 @@
 namespace quiver::dataset {
 
 /// How values lie in the file.
-enum class ValueType : std::uint8_t { kF32, kF64, kF16, kU8, kI8, kI32, kI64 };
+enum class ValueType : std::uint8_t {
+  kF32,
+  kF64,
+  kF16,
+  kU8,
+  kI8,
+  kI32,
+  kI64,
+  kU16,
+  kI16,
+  kU32,
+  kU64,
+};
 
 struct VectorShape {
   FieldKind kind = FieldKind::kDense;

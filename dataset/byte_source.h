@@ -1,0 +1,57 @@
+// The bytes of a file, front to back, decompressed if its name ends in `.zst`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace quiver::dataset {
+
+/// One thread. Offsets count decompressed bytes.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+  /// nullopt where only reading to the end tells.
+  [[nodiscard]] virtual std::optional<std::uint64_t> size() const = 0;
+
+  /// Fills `out`; returns less than its size only at the end of the file. kDataLoss for damaged
+  /// compressed data, kInternal for what the file system says.
+  virtual Result<std::size_t> read(std::span<std::byte> out) = 0;
+  /// Goes on at `position`, which is not before `position()`, or at the end if that comes first.
+  virtual Result<> seek(std::uint64_t position) = 0;
+
+  /// "FILE: row 3, byte 128: TEXT". The row is left out where it is unknown.
+  [[nodiscard]] Error error(Code code, std::optional<std::uint64_t> row, std::uint64_t byte,
+                            std::string_view text) const;
+
+ protected:
+  explicit ByteSource(std::string path) : path_(std::move(path)) {}
+
+  std::uint64_t position_ = 0;
+
+ private:
+  std::string path_;
+};
+
+/// kNotFound if there is no such file, kInvalidArgument if it is no regular file.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
+
+/// The whole path without a final ".zst".
+[[nodiscard]] std::string_view without_zst(std::string_view path);
+
+/// Decompresses what `compressed` gives. For `open_bytes`.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> decompressed(
+    std::unique_ptr<ByteSource> compressed);
+
+}  // namespace quiver::dataset

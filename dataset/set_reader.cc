@@ -1,0 +1,225 @@
+#include "dataset/set_reader.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "dataset/matrix_reader.h"
+
+namespace quiver::dataset {
+namespace {
+
+constexpr std::int64_t kMaxDimSparse = (std::int64_t{1} << 32) - 1;
+constexpr std::size_t kChunkIndices = std::size_t{1} << 15;
+
+/// The row of `batch` that holds its entry `entry`.
+std::uint64_t row_of(const VectorBatch& batch, std::uint64_t entry) {
+  const auto after = std::ranges::upper_bound(batch.offsets, entry);
+  return batch.first_row + static_cast<std::uint64_t>(after - batch.offsets.begin()) - 1;
+}
+
+bool exists(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+/// PREFIX.NAME.npy or, if there is none, PREFIX.NAME.npy.zst.
+std::string member(const std::string& prefix, std::string_view name) {
+  const std::string plain = fmt::format("{}.{}.npy", prefix, name);
+  const std::string packed = plain + ".zst";
+  return !exists(plain) && exists(packed) ? packed : plain;
+}
+
+Result<> check_list(const NpyArray& array, std::string_view wanted) {
+  if (array.shape.size() == 1) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("{}: byte 0: found shape {}, wanted {}", array.values.path(),
+                          shape_text(array.shape), wanted));
+}
+
+struct CsrHead {
+  std::int64_t n_rows, n_columns, n_entries;
+};
+
+Result<CsrHead> read_csr_head(ByteSource& source) {
+  std::array<std::int64_t, 3> head;
+  QV_TRY(const std::size_t n_read, source.read(std::as_writable_bytes(std::span(head))));
+  if (n_read < sizeof(head)) {
+    return fail(source.error(Code::kDataLoss, std::nullopt, n_read,
+                             "the file ends within its head of 24 bytes"));
+  }
+  constexpr std::int64_t kLimit = std::int64_t{1} << 56;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t least = i == 1 ? 1 : 0;
+    const std::int64_t limit = i == 1 ? kMaxDimSparse : kLimit;
+    if (head[i] >= least && head[i] <= limit) continue;
+    constexpr std::string_view kNames[] = {"rows", "columns", "entries"};
+    return fail(source.error(
+        Code::kInvalidArgument, std::nullopt, i * 8,
+        fmt::format("found {} {}, wanted {} to {}", head[i], kNames[i], least, limit)));
+  }
+  return CsrHead{head[0], head[1], head[2]};
+}
+
+Result<ArrayStream> open_part(const std::string& path, ArrayLayout layout) {
+  QV_TRY(std::unique_ptr<ByteSource> source, open_bytes(path));
+  ArrayStream part(std::move(source), layout);
+  QV_TRY(part.skip_to(0));
+  return part;
+}
+
+}  // namespace
+
+SparseReader::SparseReader(RowOffsets offsets, ArrayStream indices, ArrayStream values,
+                           std::uint32_t dim)
+    : offsets_(std::move(offsets)), indices_(std::move(indices)), values_(std::move(values)) {
+  shape_.kind = FieldKind::kSparse;
+  shape_.type = values_.type();
+  shape_.dim = dim;
+  shape_.n_rows = offsets_.n_rows();
+}
+
+Result<> SparseReader::read(std::size_t max_rows, VectorBatch& out) {
+  out.first_row = offsets_.row();
+  QV_TRY(out.n_rows, offsets_.read(max_rows, out.offsets));
+  QV_TRY(read_indices(out));
+  const auto n = static_cast<std::size_t>(out.offsets.back());
+  QV_TRY(const std::size_t n_read, values_.read(n, out.values));
+  if (n_read < n) return fail(values_.broken_off(row_of(out, n_read), values_.position()));
+  if (offsets_.row() < *shape_.n_rows) return {};
+  QV_TRY(indices_.check_end());
+  return values_.check_end();
+}
+
+Result<> SparseReader::append_indices(std::span<const std::int64_t> found, VectorBatch& out) const {
+  const std::int64_t end = shape_.dim == 0 ? kMaxDimSparse : std::int64_t{shape_.dim};
+  for (const std::int64_t& index : found) {
+    if (index < 0 || index >= end) {
+      const std::uint64_t entry =
+          indices_.position() - found.size() + static_cast<std::uint64_t>(&index - found.data());
+      return fail(indices_.error(Code::kInvalidArgument, row_of(out, out.indices.size()), entry,
+                                 fmt::format("found index {}, wanted 0 to {}", index, end - 1)));
+    }
+    out.indices.push_back(static_cast<std::uint32_t>(index));
+  }
+  return {};
+}
+
+Result<> SparseReader::check_order(const VectorBatch& batch, std::uint64_t first_entry) const {
+  for (std::size_t row = 0; row < batch.n_rows; ++row) {
+    for (std::uint64_t i = batch.offsets[row] + 1; i < batch.offsets[row + 1]; ++i) {
+      const std::uint32_t before = batch.indices[i - 1];
+      if (batch.indices[i] > before) continue;
+      return fail(indices_.error(Code::kInvalidArgument, batch.first_row + row, first_entry + i,
+                                 fmt::format("found index {} after index {}, wanted ascending ones",
+                                             batch.indices[i], before)));
+    }
+  }
+  return {};
+}
+
+Result<> SparseReader::read_indices(VectorBatch& out) {
+  const auto n = static_cast<std::size_t>(out.offsets.back());
+  const std::uint64_t first_entry = indices_.position();
+  out.indices.clear();
+  scratch_.resize(kChunkIndices);
+  while (out.indices.size() < n) {
+    const auto chunk = std::span(scratch_).first(std::min(kChunkIndices, n - out.indices.size()));
+    QV_TRY(const std::size_t n_read, indices_.read(chunk));
+    QV_TRY(append_indices(chunk.first(n_read), out));
+    if (n_read < chunk.size()) {
+      return fail(indices_.broken_off(row_of(out, out.indices.size()), indices_.position()));
+    }
+  }
+  return check_order(out, first_entry);
+}
+
+Result<> SparseReader::skip_to(std::uint64_t row) {
+  QV_TRY(offsets_.skip_to(row));
+  QV_TRY(indices_.skip_to(offsets_.first_entry()));
+  return values_.skip_to(offsets_.first_entry());
+}
+
+MultiReader::MultiReader(RowOffsets offsets, ArrayStream values, std::uint32_t dim)
+    : offsets_(std::move(offsets)), values_(std::move(values)) {
+  shape_.kind = FieldKind::kMulti;
+  shape_.type = values_.type();
+  shape_.dim = dim;
+  shape_.n_rows = offsets_.n_rows();
+}
+
+Result<> MultiReader::read(std::size_t max_rows, VectorBatch& out) {
+  out.first_row = offsets_.row();
+  out.indices.clear();
+  QV_TRY(out.n_rows, offsets_.read(max_rows, out.offsets));
+  const auto n = static_cast<std::size_t>(out.offsets.back() * shape_.dim);
+  QV_TRY(const std::size_t n_read, values_.read(n, out.values));
+  if (n_read < n) {
+    return fail(values_.broken_off(row_of(out, n_read / shape_.dim), values_.position()));
+  }
+  return offsets_.row() < *shape_.n_rows ? Result<>() : values_.check_end();
+}
+
+Result<> MultiReader::skip_to(std::uint64_t row) {
+  QV_TRY(offsets_.skip_to(row));
+  return values_.skip_to(offsets_.first_entry() * shape_.dim);
+}
+
+Result<std::unique_ptr<VectorReader>> open_npy_sparse(const std::string& prefix) {
+  QV_TRY(ArrayStream offsets, open_npy_offsets(member(prefix, "indptr")));
+  QV_TRY(NpyArray indices, open_npy(member(prefix, "indices")));
+  QV_TRY(NpyArray values, open_npy(member(prefix, "values")));
+  QV_TRY(check_list(indices, "[entries]"));
+  QV_TRY(check_list(values, "[entries]"));
+  if (!is_integer(indices.values.type())) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: byte 0: found {}, wanted integers", indices.values.path(),
+                            to_string(indices.values.type())));
+  }
+  if (indices.shape != values.shape) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: byte 0: found {} values, wanted one for each of the {} of {}",
+                            values.values.path(), values.shape[0], indices.shape[0],
+                            indices.values.path()));
+  }
+  return std::make_unique<SparseReader>(RowOffsets(std::move(offsets), indices.shape[0]),
+                                        std::move(indices.values), std::move(values.values), 0);
+}
+
+Result<std::unique_ptr<VectorReader>> open_npy_multi(const std::string& prefix) {
+  QV_TRY(ArrayStream offsets, open_npy_offsets(member(prefix, "indptr")));
+  QV_TRY(NpyArray values, open_npy(member(prefix, "values")));
+  const std::uint64_t dim = values.shape.size() == 2 ? values.shape[1] : 0;
+  if (dim < 1 || dim > kMaxDim) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: byte 0: found shape {}, wanted [tokens, dimension] with a "
+                            "dimension from 1 to {}",
+                            values.values.path(), shape_text(values.shape), kMaxDim));
+  }
+  return std::make_unique<MultiReader>(RowOffsets(std::move(offsets), values.shape[0]),
+                                       std::move(values.values), static_cast<std::uint32_t>(dim));
+}
+
+Result<std::unique_ptr<VectorReader>> open_csr(const std::string& path) {
+  QV_TRY(std::unique_ptr<ByteSource> source, open_bytes(path));
+  QV_TRY(const CsrHead head, read_csr_head(*source));
+  const auto n_rows = static_cast<std::uint64_t>(head.n_rows);
+  const auto n_entries = static_cast<std::uint64_t>(head.n_entries);
+  const std::uint64_t indices_byte = sizeof(CsrHead) + (n_rows + 1) * sizeof(std::int64_t);
+  const std::uint64_t values_byte = indices_byte + n_entries * sizeof(std::int32_t);
+  constexpr ByteOrder kOrder = ByteOrder::kLittle;
+  QV_TRY(ArrayStream offsets,
+         open_part(path, {ValueType::kI64, kOrder, sizeof(CsrHead), n_rows + 1, false}));
+  QV_TRY(ArrayStream indices,
+         open_part(path, {ValueType::kI32, kOrder, indices_byte, n_entries, false}));
+  QV_TRY(ArrayStream values,
+         open_part(path, {ValueType::kF32, kOrder, values_byte, n_entries, true}));
+  QV_TRY(values.check_size(0));
+  return std::make_unique<SparseReader>(RowOffsets(std::move(offsets), n_entries),
+                                        std::move(indices), std::move(values),
+                                        static_cast<std::uint32_t>(head.n_columns));
+}
+
+}  // namespace quiver::dataset

@@ -1,0 +1,156 @@
+#include "dataset/vectors.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "dataset/matrix_reader.h"
+#include "dataset/set_reader.h"
+#include "dataset/source_name.h"
+#include "dataset/vecs_reader.h"
+
+namespace quiver::dataset {
+namespace {
+
+constexpr std::size_t kLoadRows = 4096;
+
+bool exists(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+std::string_view to_string(FieldKind kind) {
+  return kind == FieldKind::kDense ? "dense" : kind == FieldKind::kSparse ? "sparse" : "multi";
+}
+
+Result<std::unique_ptr<VectorReader>> open_prefix(const std::string& path, FieldKind kind) {
+  const std::string prefix(without_zst(path));
+  const std::string indptr = prefix + ".indptr.npy";
+  if (kind == FieldKind::kDense && exists(path)) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: no known format; a name ends with {}", path, kKnownEndings));
+  }
+  if (kind == FieldKind::kDense || !(exists(indptr) || exists(indptr + ".zst"))) {
+    return fail(Code::kNotFound,
+                fmt::format("{}: found neither this file nor {}; wanted a name with {}, or the "
+                            "prefix of a sparse or multi-vector set",
+                            path, indptr, kKnownEndings));
+  }
+  return kind == FieldKind::kSparse ? open_npy_sparse(prefix) : open_npy_multi(prefix);
+}
+
+Result<std::unique_ptr<VectorReader>> open_named(const SourceName& name, FieldKind kind) {
+  switch (name.format) {
+    case Format::kNpy:
+      return open_npy_matrix(name.path);
+    case Format::kVecs:
+      return VecsReader::open(name.path, name.type);
+    case Format::kBin:
+      return open_bin_matrix(name.path, name.type);
+    case Format::kIdx:
+      return open_idx_matrix(name.path);
+    case Format::kCsr:
+      return open_csr(name.path);
+    case Format::kHdf5:
+    case Format::kPrefix:
+      break;
+  }
+  return open_prefix(name.path, kind);
+}
+
+FieldKind kind_of(Format format, FieldKind wanted) {
+  if (format == Format::kPrefix) return wanted;
+  return format == Format::kCsr ? FieldKind::kSparse : FieldKind::kDense;
+}
+
+/// Appends `from`, which follows.
+void append(VectorBatch& to, const VectorBatch& from) {
+  to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+  to.indices.insert(to.indices.end(), from.indices.begin(), from.indices.end());
+  if (!from.offsets.empty()) {
+    if (to.offsets.empty()) to.offsets.push_back(0);
+    const std::uint64_t base = to.offsets.back();
+    for (std::size_t i = 1; i < from.offsets.size(); ++i) {
+      to.offsets.push_back(base + from.offsets[i]);
+    }
+  }
+  to.n_rows += from.n_rows;
+}
+
+Result<> check_range(const std::string& source, const VectorShape& shape, RowRange rows) {
+  if (rows.end == UINT64_MAX || !shape.n_rows || rows.end <= *shape.n_rows) return {};
+  return fail(no_such_row(source, rows.end - 1, *shape.n_rows));
+}
+
+}  // namespace
+
+void VectorBatch::clear() {
+  first_row = 0;
+  n_rows = 0;
+  values.clear();
+  offsets.clear();
+  indices.clear();
+}
+
+Result<std::unique_ptr<VectorReader>> open_vectors(const std::string& source, FieldKind kind) {
+  const SourceName name = parse_source(source);
+  const FieldKind found = kind_of(name.format, kind);
+  if (found != kind) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: holds {} vectors, wanted {} ones{}", source, to_string(found),
+                            to_string(kind),
+                            kind == FieldKind::kDense
+                                ? ""
+                                : ": a set of .npy files is named by the prefix they share"));
+  }
+  return open_named(name, kind);
+}
+
+Result<RowRange> parse_rows(std::string_view text) {
+  RowRange range;
+  if (text.empty()) return range;
+  const char* const end = text.data() + text.size();
+  const char* next = text.data();
+  bool is_good = true;
+  const auto read = [&](std::uint64_t& value) {
+    if (next == end || *next == ':') return;
+    const auto result = std::from_chars(next, end, value);
+    is_good &= result.ec == std::errc();
+    next = result.ptr;
+  };
+  read(range.first);
+  is_good &= next != end && *next == ':';
+  if (is_good) ++next;
+  if (is_good) read(range.end);
+  if (is_good && next == end && range.first < range.end) return range;
+  return fail(
+      Code::kInvalidArgument,
+      fmt::format("rows `{}`: wanted FIRST:END with FIRST below END; either may be left out",
+                  text));
+}
+
+Result<Vectors> load_vectors(const std::string& source, FieldKind kind, RowRange rows) {
+  QV_TRY(const std::unique_ptr<VectorReader> reader, open_vectors(source, kind));
+  Vectors vectors;
+  vectors.shape = reader->shape();
+  QV_TRY(check_range(source, vectors.shape, rows));
+  QV_TRY(reader->skip_to(rows.first));
+  vectors.batch.first_row = rows.first;
+  if (kind != FieldKind::kDense) vectors.batch.offsets.assign(1, 0);
+  VectorBatch batch;
+  while (reader->position() < rows.end) {
+    const std::uint64_t n_left = rows.end - reader->position();
+    QV_TRY(
+        reader->read(static_cast<std::size_t>(std::min<std::uint64_t>(n_left, kLoadRows)), batch));
+    if (batch.n_rows == 0) break;
+    append(vectors.batch, batch);
+  }
+  if (rows.end != UINT64_MAX && reader->position() < rows.end) {
+    return fail(no_such_row(source, rows.end - 1, reader->position()));
+  }
+  return vectors;
+}
+
+}  // namespace quiver::dataset
