@@ -37,6 +37,15 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::Operation> decode_delete_vectors(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::Operation>> decode_operations(std::string& body);
 
+/// A point on a line of its own: as in an upsert, but each part may be missing, and there are no
+/// other members.
+struct PointLine {
+  std::optional<PointId> id;
+  std::vector<engine::NamedVector> vectors;
+  std::string payload;  ///< canonical JSON object; empty means {}
+};
+[[nodiscard]] Decoded<PointLine> decode_point_line(std::string& line);
+
 // Collections.
 /// `defaults` for what the body does not say.
 [[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(

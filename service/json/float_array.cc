@@ -10,7 +10,7 @@
 namespace quiver::service::json {
 namespace {
 
-constexpr std::size_t kMaxDigits = 19;  ///< that surely fit 64 bits
+constexpr std::ptrdiff_t kMaxDigits = 19;  ///< that surely fit 64 bits
 /// No query's small members are longer; walking over another vector would cost what is saved.
 constexpr std::ptrdiff_t kMaxSkippedBytes = 1024;
 constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -20,16 +20,18 @@ constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1
 bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
 const char* skip_space(const char* at, const char* end) {
+  if (at != end && *at > ' ') return at;
   while (at != end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
   return at;
 }
 
-/// True if the eight bytes (the first one lowest) are digits: the high halves are 3, and stay 3
-/// when 6 is added.
-bool are_digits(std::uint64_t bytes) {
-  constexpr std::uint64_t high = 0xF0F0F0F0F0F0F0F0;
-  constexpr std::uint64_t zeros = 0x3030303030303030;
-  return (bytes & high) == zeros && ((bytes + 0x0606060606060606) & high) == zeros;
+/// How many of eight bytes (the first one lowest) are digits before another character. Of `bytes`
+/// with every '0' turned into 0, those above 9 reach their high bit when 0x76 is added; a carry
+/// spoils only what comes after one of them.
+unsigned count_digits(std::uint64_t bytes) {
+  const std::uint64_t offset = bytes ^ 0x3030303030303030;
+  const std::uint64_t others = ((offset + 0x7676767676767676) | offset) & 0x8080808080808080;
+  return static_cast<unsigned>(std::countr_zero(others)) / 8;
 }
 
 /// Of eight digits: pairs are joined, then pairs of pairs, then those, each step in one product.
@@ -39,18 +41,30 @@ std::uint32_t value_of_digits(std::uint64_t bytes) {
   return static_cast<std::uint32_t>((bytes & 0x0000FFFF0000FFFF) * (1 + (10000ULL << 32)) >> 32);
 }
 
-/// Appends the digits at `at` to `value`; returns where they end.
+/// Appends the few digits at `at` to `value`; returns where they end.
+const char* read_few_digits(const char* at, const char* end, std::uint64_t& value) {
+  for (; at != end && is_digit(*at); ++at) value = value * 10 + static_cast<unsigned>(*at - '0');
+  return at;
+}
+
+/// As `read_few_digits`, eight at a time.
 const char* read_digits(const char* at, const char* end, std::uint64_t& value) {
   static_assert(std::endian::native == std::endian::little);
+  constexpr std::array<std::uint32_t, 8> kPowers = {1,     10,     100,     1000,
+                                                    10000, 100000, 1000000, 10000000};
   while (end - at >= 8) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, at, sizeof bytes);
-    if (!are_digits(bytes)) break;
+    const unsigned n = count_digits(bytes);
+    if (n == 0) return at;
+    if (n < 8) {  // the digits go to the end, zeros before them
+      value = value * kPowers[n] + value_of_digits(bytes << (64 - 8 * n));
+      return at + n;
+    }
     value = value * 100'000'000 + value_of_digits(bytes);
     at += 8;
   }
-  for (; at != end && is_digit(*at); ++at) value = value * 10 + static_cast<unsigned>(*at - '0');
-  return at;
+  return read_few_digits(at, end, value);
 }
 
 /// A number as JSON writes it: `digits` without the point, times ten to the `exponent`.
@@ -61,20 +75,12 @@ struct Decimal {
   std::int64_t exponent = 0;
 };
 
-/// How many of `text` count: all but leading zeros and the point.
-std::size_t n_significant(std::string_view text) {
-  const auto first = text.find_first_of("123456789");
-  if (first == std::string_view::npos) return 0;
-  const bool has_point = text.find('.', first) != std::string_view::npos;
-  return text.size() - first - (has_point ? 1 : 0);
-}
-
 /// Where the exponent at `at` ends; nullptr if it is none.
 const char* read_exponent(const char* at, const char* end, std::int64_t& exponent) {
   const bool negative = at != end && *at == '-';
   if (at != end && (*at == '-' || *at == '+')) ++at;
   std::uint64_t value = 0;
-  const char* last = read_digits(at, end, value);
+  const char* last = read_few_digits(at, end, value);
   if (last == at || last - at > 4) return nullptr;
   exponent += negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
   return last;
@@ -85,16 +91,20 @@ const char* read_decimal(const char* at, const char* end, Decimal& out) {
   out.negative = at != end && *at == '-';
   if (out.negative) ++at;
   const char* whole = at;
-  at = read_digits(at, end, out.digits);
+  at = read_few_digits(at, end, out.digits);
   if (at == whole || (*whole == '0' && at - whole > 1)) return nullptr;
+  auto n_digits = at - whole;
   if (at != end && *at == '.') {
     const char* fraction = ++at;
+    // Zeros that lead count for nothing.
+    while (out.digits == 0 && at != end && *at == '0') ++at;
+    const char* digits = at;
     at = read_digits(at, end, out.digits);
     if (at == fraction) return nullptr;
     out.exponent = fraction - at;
+    n_digits += at - digits;
   }
-  const auto length = static_cast<std::size_t>(at - whole);
-  out.overflowed = length > kMaxDigits && n_significant({whole, length}) > kMaxDigits;
+  out.overflowed = n_digits > kMaxDigits;
   if (at != end && (*at == 'e' || *at == 'E')) return read_exponent(at + 1, end, out.exponent);
   return at;
 }
