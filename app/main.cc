@@ -6,6 +6,7 @@
 #include <exception>
 #include <string>
 
+#include "app/ann/command.h"
 #include "app/config.h"
 #include "app/load/load.h"
 #include "app/serve.h"
@@ -21,6 +22,7 @@ struct Command {
   bool print_config = false;
   bool config_docs = false;
   quiver::app::LoadOptions load;
+  quiver::app::AnnOptions ann;
 };
 
 int report(const Result<>& result) {
@@ -125,8 +127,10 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", quiver::app::version_line);
   auto* serve = add_serve(app, command);
   auto* version = app.add_subcommand("version", "Print version, commit and instruction levels.");
-  auto* bench = app.add_subcommand("bench", "Measure a running server.");
+  auto* bench =
+      app.add_subcommand("bench", "Measure an index in this process, or a running server.");
   bench->require_subcommand(1);
+  auto* ann = quiver::app::add_ann(*bench, command.ann);
   auto* load = add_load(*bench, command);
   try {
     app.parse(argc, argv);
@@ -135,6 +139,7 @@ int run(int argc, char** argv) {
   }
 
   if (*serve) return report(run_serve(command));
+  if (*ann) return report(quiver::app::run_ann(command.ann));
   if (*load) return report(quiver::app::run_load(command.load));
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;

@@ -1,0 +1,169 @@
+#include "app/ann/ann.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "app/ann/grid.h"
+#include "app/ann/report.h"
+#include "base/clock.h"
+
+namespace quiver::app {
+namespace {
+
+std::string cache_path(const AnnOptions& options) {
+  if (!options.cache.empty()) return options.cache;
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  if (xdg != nullptr && *xdg != '\0') return std::string(xdg) + "/quiver";
+  const char* home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : ".") + "/.cache/quiver";
+}
+
+Method method_of(const AnnOptions& options) {
+  return {options.threads, options.batch,       options.repeats,
+          options.warmup,  options.min_seconds, options.seed};
+}
+
+/// What is measured: rows, queries, truth, index.
+class Run {
+ public:
+  static Result<> run(const AnnOptions& options) {
+    Run run(options);
+    QV_TRY(run.prepare());
+    return run.sweep();
+  }
+
+ private:
+  explicit Run(const AnnOptions& options)
+      : options_(options), builders_(options.build_threads, "build"), method_(method_of(options)) {}
+
+  /// Parameters first: a slip is told before anything long begins.
+  Result<> prepare() {
+    QV_TRY(grid_, parse_grid(options_.sweep));
+    QV_TRY(build_params_, parse_key_values(options_.build));
+    QV_TRY(const auto rows, dataset::parse_rows(options_.rows));
+    QV_TRY(const auto query_rows, dataset::parse_rows(options_.query_rows));
+    QV_TRY(auto schema, parse_schema(options_.kind, options_.metric, options_.dtype));
+    if (!options_.ground_truth.empty() && !options_.rows.empty()) {
+      return fail(Code::kInvalidArgument,
+                  "--ground-truth is about the whole base and --rows takes a part of it; leave one "
+                  "of them out");
+    }
+    QV_TRY(cache_, open_real_directory(cache_path(options_)));
+    QV_TRY(column_, load_column(options_.base, schema, rows));
+    QV_TRY(auto queries, QuerySet::load(options_.queries, column_.schema, query_rows));
+    queries_.emplace(std::move(queries));
+    return {};
+  }
+
+  Result<> sweep() {
+    const Calibrator calibrator;
+    QV_TRY(auto built, BuiltIndex::build(options_.index, column_, build_params_, options_.seed,
+                                         builders_, *cache_));
+    QV_TRY(const auto params, parse_all(built.type()));
+    QV_TRY(truth_, find_truth());
+    facts_ = facts_of(built);
+    Calibration before = calibrator.measure();
+    std::fputs((head(facts_, before) + "\n").c_str(), stdout);
+    Executor searchers(method_.threads, "search");
+    const Allowed allowed(column_);
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
+      if (on_terminal_) std::fprintf(stderr, "\rmeasuring %zu of %zu ", i + 1, grid_.size());
+      const SearchSetup setup{built.searcher(), *queries_, allowed, params[i], options_.k};
+      QV_TRY(auto measurement, measure(setup, method_, searchers));
+      Point point = judge(grid_[i], measurement);
+      point.before = before;
+      point.after = before = calibrator.measure();
+      points_.push_back(std::move(point));
+      mark_disturbed(points_, method_);
+      QV_TRY(write_json());
+    }
+    if (on_terminal_) std::fputs("\r                              \r", stderr);
+    print();
+    return {};
+  }
+
+  Result<std::vector<index::AnyParams>> parse_all(const index::IndexType& type) const {
+    std::vector<index::AnyParams> all;
+    for (const auto& values : grid_) {
+      QV_TRY(all.emplace_back(), type.parse_search(values));
+    }
+    return all;
+  }
+
+  Result<Truth> find_truth() {
+    if (!options_.ground_truth.empty()) {
+      return given_truth(options_.ground_truth, column_, *queries_, options_.k);
+    }
+    return exact_truth(column_, *queries_, options_.k, builders_, *cache_);
+  }
+
+  [[nodiscard]] RunFacts facts_of(const BuiltIndex& built) const {
+    RunFacts facts;
+    facts.data = options_.data.empty() ? options_.base : options_.data;
+    facts.index = options_.index;
+    facts.schema = column_.schema;
+    facts.build_params = build_params_;
+    facts.n_rows = column_.n_rows;
+    facts.n_queries = queries_->size();
+    facts.first_query = queries_->first_row();
+    facts.exact_bytes = column_bytes(column_);
+    facts.k = options_.k;
+    facts.method = method_;
+    facts.cost = built.cost();
+    facts.truth_seconds = truth_.seconds;
+    facts.truth_cached = truth_.cached;
+    facts.truth_given = !options_.ground_truth.empty();
+    return facts;
+  }
+
+  Point judge(const KeyValues& params, Measurement& measurement) const {
+    for (std::size_t q = 0; q < measurement.hits.size(); ++q) {
+      score_exactly(column_, queries_->prepare(q), measurement.hits[q]);
+    }
+    Point point = make_point(params, measurement,
+                             summarise_recall(truth_.perfect, options_.k, measurement.hits));
+    point.n_better_than_truth = count_better_than_truth(truth_.perfect, measurement.hits);
+    point.unix_seconds = unix_time_ms() / 1000;
+    return point;
+  }
+
+  Result<> write_json() const {
+    if (options_.json.empty()) return {};
+    std::ofstream file(options_.json, std::ios::trunc);
+    for (const auto& point : points_) file << to_json(facts_, point) << '\n';
+    if (file.flush()) return {};
+    return fail(Code::kInternal, fmt::format("{}: cannot be written", options_.json));
+  }
+
+  void print() const {
+    std::fputs(to_table(facts_, points_).c_str(), stdout);
+    const auto targets = targets_table(points_, options_.recall_targets);
+    if (!targets.empty()) std::fprintf(stdout, "\n%s", targets.c_str());
+    std::fputs(notes(points_).c_str(), stdout);
+  }
+
+  const AnnOptions& options_;
+  Executor builders_;
+  Method method_;
+  std::vector<KeyValues> grid_;
+  KeyValues build_params_;
+  std::unique_ptr<Directory> cache_;
+  index::FieldColumn column_;
+  std::optional<QuerySet> queries_;
+  Truth truth_;
+  RunFacts facts_;
+  std::vector<Point> points_;
+  const bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
+};
+
+}  // namespace
+
+Result<> run_ann(const AnnOptions& options) { return Run::run(options); }
+
+}  // namespace quiver::app
