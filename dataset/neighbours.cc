@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "dataset/array_stream.h"
+#include "dataset/hdf5.h"
 #include "dataset/source_name.h"
 #include "dataset/vecs_reader.h"
 #include "dataset/vectors.h"
@@ -51,12 +52,30 @@ Result<Neighbours> load_vecs(const SourceName& name) {
   return found;
 }
 
+Result<Neighbours> load_hdf5(const SourceName& name) {
+  QV_TRY(const Hdf5Matrix matrix,
+         Hdf5Matrix::open(name.path, name.dataset.empty() ? "neighbors" : name.dataset));
+  if (!is_integer(matrix.type()) || matrix.n_columns() == 0) {
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("{}: found {} of shape [{}, {}], wanted integers of shape [queries, k]",
+                    matrix.name(), to_string(matrix.type()), matrix.n_rows(), matrix.n_columns()));
+  }
+  Neighbours found;
+  found.n_queries = static_cast<std::size_t>(matrix.n_rows());
+  found.k = static_cast<std::size_t>(matrix.n_columns());
+  found.ids.resize(found.n_queries * found.k);
+  QV_TRY(matrix.read(0, found.n_queries, found.ids.data()));
+  return found;
+}
+
 }  // namespace
 
 Result<Neighbours> load_neighbours(const std::string& source) {
   const SourceName name = parse_source(source);
   if (name.format == Format::kNpy) return load_npy(name.path);
   if (name.format == Format::kVecs) return load_vecs(name);
+  if (name.format == Format::kHdf5) return load_hdf5(name);
   return fail(
       Code::kInvalidArgument,
       fmt::format("{}: wanted neighbours in .npy, .ivecs or .hdf5 (each also .zst)", source));

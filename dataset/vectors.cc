@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "dataset/hdf5.h"
 #include "dataset/matrix_reader.h"
 #include "dataset/set_reader.h"
 #include "dataset/source_name.h"
@@ -54,6 +55,7 @@ Result<std::unique_ptr<VectorReader>> open_named(const SourceName& name, FieldKi
     case Format::kCsr:
       return open_csr(name.path);
     case Format::kHdf5:
+      return open_hdf5_vectors(name.path, name.dataset);
     case Format::kPrefix:
       break;
   }

@@ -92,7 +92,8 @@ struct Vectors {
 [[nodiscard]] Result<Vectors> load_vectors(const std::string& source, FieldKind kind,
                                            RowRange rows = {});
 
-/// Ids of a ground truth, `[n_queries, k]`, from .npy (i32, i64), .ivecs or HDF5.
+/// Ids of a ground truth, `[n_queries, k]`, from .npy (integers), .ivecs or HDF5 (`neighbors` if no
+/// data set is named).
 struct Neighbours {
   std::size_t n_queries = 0;
   std::size_t k = 0;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/dataset/hdf5_file.h"
 #include "tests/dataset/support.h"
 
 namespace quiver::dataset {
@@ -135,16 +136,31 @@ inline std::vector<SourceCase> set_cases() {
   return {csr, set, small, multi};
 }
 
+/// The library's own bytes; its files may be followed by anything.
+inline SourceCase hdf5_case() {
+  const TemporaryDirectory directory;
+  write_hdf5(directory.path("a.hdf5"), "train", {3, 2}, H5T_IEEE_F64BE, H5T_NATIVE_FLOAT,
+             std::vector<float>{1, 2, 3, 4, 5, 6}.data());
+  SourceCase source{"hdf5", FieldKind::kDense, ValueType::kF64, "a.hdf5:train", {}, {}};
+  source.files["a.hdf5"] = read_file(directory.path("a.hdf5"));
+  source.expected = dense_rows(3, {1, 2, 3, 4, 5, 6});
+  source.may_be_followed = true;
+  return source;
+}
+
 inline std::vector<SourceCase> all_cases() {
   std::vector<SourceCase> cases = npy_cases();
   for (auto& more : other_dense_cases()) cases.push_back(std::move(more));
   for (auto& more : set_cases()) cases.push_back(std::move(more));
+  cases.push_back(hdf5_case());
   return cases;
 }
 
 /// What names the compressed files of a source.
 inline std::string packed_source(const std::string& source) {
-  return source == "s" || source == "t" ? source : source + ".zst";
+  if (source == "s" || source == "t") return source;
+  const std::size_t colon = std::min(source.find(':'), source.size());
+  return source.substr(0, colon) + ".zst" + source.substr(colon);
 }
 
 }  // namespace quiver::dataset

@@ -127,6 +127,7 @@ struct SourceCase {
   std::map<std::string, std::string> files;
   VectorBatch expected;
   std::size_t row_bytes = 0;  ///< where a file cut between rows is a good, shorter one; else 0
+  bool may_be_followed = false;
 };
 
 inline void PrintTo(const SourceCase& source, std::ostream* out) { *out << source.name; }
