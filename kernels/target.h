@@ -14,12 +14,12 @@
 #define QV_TARGET_END QV_PRAGMA(GCC pop_options)
 #endif
 
-/// Before a loop of a few rounds over registers: they stay registers only if it is unrolled.
-#if defined(__clang__)
-#define QV_UNROLL QV_PRAGMA(clang loop unroll(full))
-#else
-#define QV_UNROLL QV_PRAGMA(GCC unroll 32)
-#endif
+/// On functions and lambdas whose arguments must stay in registers.
+#define QV_INLINE __attribute__((always_inline)) inline
+#define QV_INLINE_LAMBDA __attribute__((always_inline))
+
+/// Holds a vector in its register: the compiler would rather load it again for each use.
+#define QV_KEEP(vector) __asm__("" : "+v"(vector))
 
 #define QV_AVX2 "avx2,fma,f16c,bmi2,popcnt"
 #define QV_AVX512                                                                            \

@@ -12,6 +12,7 @@
 #include <immintrin.h>
 
 #include <cstring>
+#include <utility>
 
 #include "kernels/levels.h"
 #include "kernels/target.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::size_t kSums = 4;
 
+template <std::size_t n_bytes>
 struct Shape {
   static constexpr std::size_t kManyRows = 1;
   static constexpr std::size_t kGatherRows = 2;
@@ -36,6 +38,7 @@ struct Shape {
 #include "kernels/terms.inc"
 
 #include "kernels/forms.inc"
+#include "kernels/unroll.inc"
 
 #include "kernels/dense/rows.inc"
 

@@ -13,6 +13,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include <utility>
+
 #include "kernels/levels.h"
 #include "kernels/target.h"
 
@@ -22,13 +24,14 @@ namespace {
 
 constexpr std::size_t kSums = 4;
 
+template <std::size_t n_bytes>
 struct Shape {
   static constexpr std::size_t kManyRows = 1;
   static constexpr std::size_t kGatherRows = 4;
   static constexpr std::size_t kGatherAhead = 4;
   static constexpr std::size_t kGatherBytes = 512;
-  static constexpr std::size_t kTileQueries = 3;
-  static constexpr std::size_t kTileRows = 2;
+  static constexpr std::size_t kTileQueries = n_bytes == 4 ? 4 : 3;
+  static constexpr std::size_t kTileRows = n_bytes == 4 ? 1 : 2;
   static constexpr std::size_t kTileAhead = 0;
 };
 
@@ -36,6 +39,7 @@ struct Shape {
 #include "kernels/terms.inc"
 
 #include "kernels/forms.inc"
+#include "kernels/unroll.inc"
 
 #include "kernels/dense/rows.inc"
 
