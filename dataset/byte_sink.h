@@ -1,0 +1,69 @@
+// New files, written front to back. A file has its name only once it is complete: until then it is
+// called `NAME.partial`, and is removed if nothing comes of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace quiver::dataset {
+
+/// What happens to a file that has the name already.
+enum class IfExists : std::uint8_t { kFail, kReplace };
+
+/// One thread.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  ByteSink(const ByteSink&) = delete;
+  ByteSink& operator=(const ByteSink&) = delete;
+
+  /// kResourceExhausted if the disk is full.
+  virtual Result<> append(std::span<const std::byte> bytes) = 0;
+  /// The bytes are on disk and the file has its name. The last call.
+  virtual Result<> finish() = 0;
+
+ protected:
+  ByteSink() = default;
+};
+
+/// A file as it is written.
+class FileSink final : public ByteSink {
+ public:
+  /// kAlreadyExists, kNotFound if the directory is missing.
+  [[nodiscard]] static Result<std::unique_ptr<FileSink>> create(const std::string& path,
+                                                                IfExists if_exists);
+  ~FileSink() override;
+
+  Result<> append(std::span<const std::byte> bytes) override;
+  Result<> finish() override;
+
+  /// Writes over the first bytes, which were appended before.
+  Result<> replace_head(std::span<const std::byte> bytes);
+  /// Appends everything to `other`.
+  Result<> copy_to(ByteSink& other);
+
+ private:
+  FileSink(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  [[nodiscard]] std::string partial() const { return path_ + ".partial"; }
+  Result<> flush();
+
+  std::string path_;
+  int descriptor_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t n_written_ = 0;
+};
+
+/// A file whose bytes are compressed if its name ends in `.zst`.
+[[nodiscard]] Result<std::unique_ptr<ByteSink>> create_bytes(const std::string& path,
+                                                             IfExists if_exists);
+
+/// Compresses into `file`. For `create_bytes`.
+[[nodiscard]] Result<std::unique_ptr<ByteSink>> compressing(std::unique_ptr<ByteSink> file);
+
+}  // namespace quiver::dataset

@@ -1,0 +1,59 @@
+// Vectors and lines into new files; what is written is what `dataset/vectors.h` and
+// `dataset/lines.h` read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/schema.h"
+#include "dataset/byte_sink.h"
+#include "dataset/vectors.h"
+
+namespace quiver::dataset {
+
+struct WriteOptions {
+  FieldKind kind = FieldKind::kDense;
+  DType dtype = DType::kF32;  ///< sparse: kF32 or kF16
+  std::uint32_t dim = 0;      ///< dense, multi: at least 1
+  IfExists if_exists = IfExists::kFail;
+};
+
+/// Writes forwards, with bounded memory. One thread.
+class VectorWriter {
+ public:
+  virtual ~VectorWriter() = default;
+
+  /// Appends the rows (`first_row` does not matter). kInvalidArgument if they are not of the
+  /// writer's shape or a value does not fit its type; kResourceExhausted if the disk is full.
+  virtual Result<> write(const VectorBatch& rows) = 0;
+  /// Everything is on disk, and the files have their names. Without it nothing stays. The last
+  /// call.
+  virtual Result<> finish() = 0;
+};
+
+/// `destination` is a path that ends in `.npy` for dense vectors; for sparse and multi-vectors the
+/// prefix of the files of a set. With `.zst` at its end, indices and values are compressed.
+/// kAlreadyExists, kInvalidArgument for other names.
+[[nodiscard]] Result<std::unique_ptr<VectorWriter>> create_vectors(const std::string& destination,
+                                                                   const WriteOptions& options);
+
+/// JSON lines, compressed if the name ends in `.zst`. One thread.
+class LineWriter {
+ public:
+  [[nodiscard]] static Result<LineWriter> create(const std::string& path, IfExists if_exists);
+
+  /// `line` holds no "\n"; one is added.
+  Result<> write(std::string_view line);
+  /// As of `VectorWriter`.
+  Result<> finish() { return sink_->finish(); }
+
+ private:
+  explicit LineWriter(std::unique_ptr<ByteSink> sink) : sink_(std::move(sink)) {}
+
+  std::unique_ptr<ByteSink> sink_;
+};
+
+}  // namespace quiver::dataset
