@@ -62,7 +62,7 @@ class Run {
   }
 
   Result<> sweep() {
-    const Calibrator calibrator;
+    const Calibrator calibrator(options_.calibration_bytes);
     QV_TRY(auto built, BuiltIndex::build(options_.index, column_, build_params_, options_.seed,
                                          builders_, *cache_));
     QV_TRY(const auto params, parse_all(built.type()));

@@ -34,6 +34,7 @@ struct AnnOptions {
   std::string json;                    ///< file for one JSON line per point
   std::string cache;                   ///< directory; empty: $XDG_CACHE_HOME/quiver
   std::uint64_t seed = 1;              ///< of the build and of the order of queries
+  std::size_t calibration_bytes = 0;   ///< read by the calibration; 0: more than caches hold
 };
 
 /// Runs it, prints the table, writes the JSON lines (after every point, so that an interrupted run

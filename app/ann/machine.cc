@@ -62,10 +62,11 @@ std::optional<std::uint64_t> status_bytes(std::string_view key) {
 
 }  // namespace
 
-Calibrator::Calibrator() {
-  const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const std::size_t bytes =
-      std::max(kLeastBytes, 4 * static_cast<std::size_t>(std::max(cache, 0L)));
+Calibrator::Calibrator(std::size_t bytes) {
+  if (bytes == 0) {
+    const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    bytes = std::max(kLeastBytes, 4 * static_cast<std::size_t>(std::max(cache, 0L)));
+  }
   memory_.assign(bytes / sizeof(std::uint64_t), 1);
 }
 

@@ -17,10 +17,11 @@ struct Calibration {
   double clock_ghz = 0;      ///< by a chain of dependent multiplications and additions
 };
 
-/// Owns memory larger than the caches (at least 128 MiB). One thread.
+/// Owns the memory that it reads. One thread.
 class Calibrator {
  public:
-  Calibrator();
+  /// 0: four times the last cache, at least 128 MiB.
+  explicit Calibrator(std::size_t bytes);
   /// The median of a few short rounds; about 0.1 s.
   [[nodiscard]] Calibration measure() const;
 
