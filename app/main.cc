@@ -8,6 +8,8 @@
 
 #include "app/ann/command.h"
 #include "app/config.h"
+#include "app/import/command.h"
+#include "app/import/import.h"
 #include "app/load/load.h"
 #include "app/serve.h"
 #include "app/version.h"
@@ -23,12 +25,18 @@ struct Command {
   bool config_docs = false;
   quiver::app::LoadOptions load;
   quiver::app::AnnOptions ann;
+  quiver::app::ImportOptions import_files;
 };
+
+int report(const Result<int>& status) {
+  if (status) return *status;
+  std::fprintf(stderr, "quiver: %s\n", status.error().message().c_str());
+  return 1;
+}
 
 int report(const Result<>& result) {
   if (result) return 0;
-  std::fprintf(stderr, "quiver: %s\n", result.error().message().c_str());
-  return 1;
+  return report(Result<int>(quiver::fail(result.error())));
 }
 
 Result<> run_serve(const Command& command) {
@@ -132,6 +140,7 @@ int run(int argc, char** argv) {
   bench->require_subcommand(1);
   auto* ann = quiver::app::add_ann(*bench, command.ann);
   auto* load = add_load(*bench, command);
+  auto* import_files = quiver::app::add_import(app, command.import_files);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -141,6 +150,7 @@ int run(int argc, char** argv) {
   if (*serve) return report(run_serve(command));
   if (*ann) return report(quiver::app::run_ann(command.ann));
   if (*load) return report(quiver::app::run_load(command.load));
+  if (*import_files) return report(quiver::app::run_import(command.import_files));
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;
 }

@@ -49,4 +49,6 @@ int wait_for_stop() {
   return first_signal;
 }
 
+int stop_signal() { return first_signal; }
+
 }  // namespace quiver::app

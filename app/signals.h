@@ -10,5 +10,7 @@ namespace quiver::app {
 [[nodiscard]] Result<> install_stop_signals();
 /// Blocks until the first signal; returns its number.
 [[nodiscard]] int wait_for_stop();
+/// The number of the signal that came, 0 if none did. Does not block.
+[[nodiscard]] int stop_signal();
 
 }  // namespace quiver::app

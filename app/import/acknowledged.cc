@@ -1,0 +1,22 @@
+#include "app/import/acknowledged.h"
+
+namespace quiver::app {
+
+void Acknowledged::add(std::uint64_t first, std::uint64_t end, std::uint64_t n_points) {
+  if (first == end) return;
+  MutexLock lock(mutex_);
+  n_points_sent_ += n_points;
+  ahead_.emplace(first, Range{end, n_points});
+  for (auto it = ahead_.begin(); it != ahead_.end() && it->first == next_row_;
+       it = ahead_.erase(it)) {
+    next_row_ = it->second.end;
+    n_points_ += it->second.n_points;
+  }
+}
+
+Acknowledged::Progress Acknowledged::progress() const {
+  MutexLock lock(mutex_);
+  return {next_row_, n_points_, n_points_sent_};
+}
+
+}  // namespace quiver::app

@@ -1,0 +1,70 @@
+#include "app/import/block_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace quiver::app {
+
+bool BlockQueue::push(RowBlock block) {
+  {
+    MutexLock lock(mutex_);
+    while (!stopped_ && blocks_.size() >= capacity_) changed_.wait(mutex_);
+    if (stopped_) return false;
+    blocks_.push_back(std::move(block));
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void BlockQueue::finish() {
+  {
+    MutexLock lock(mutex_);
+    finished_ = true;
+  }
+  changed_.notify_all();
+}
+
+void BlockQueue::stop() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    blocks_.clear();
+  }
+  changed_.notify_all();
+}
+
+bool BlockQueue::front_may_go() const {
+  if (blocks_.empty()) return false;
+  const auto& points = blocks_.front().points;
+  return ids_ == Ids::kDistinct ||
+         std::none_of(points.begin(), points.end(), [&](const RowPoint& point) {
+           return on_their_way_.find(point.id) != on_their_way_.end();
+         });
+}
+
+std::optional<RowBlock> BlockQueue::pop() {
+  std::optional<RowBlock> block;
+  {
+    MutexLock lock(mutex_);
+    while (!stopped_ && !front_may_go() && !(finished_ && blocks_.empty())) changed_.wait(mutex_);
+    if (stopped_ || blocks_.empty()) return block;
+    block = std::move(blocks_.front());
+    blocks_.pop_front();
+    if (ids_ == Ids::kMayRepeat) {
+      for (const RowPoint& point : block->points) on_their_way_.insert(point.id);
+    }
+  }
+  changed_.notify_all();
+  return block;
+}
+
+void BlockQueue::done(const RowBlock& block) {
+  if (ids_ == Ids::kDistinct) return;
+  {
+    MutexLock lock(mutex_);
+    for (const RowPoint& point : block.points) on_their_way_.erase(point.id);
+  }
+  changed_.notify_all();
+}
+
+}  // namespace quiver::app

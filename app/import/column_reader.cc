@@ -1,0 +1,103 @@
+#include "app/import/column_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace quiver::app {
+namespace {
+
+using dataset::VectorBatch;
+
+void append(VectorBatch& to, const VectorBatch& from) {
+  to.n_rows += from.n_rows;
+  to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+  to.indices.insert(to.indices.end(), from.indices.begin(), from.indices.end());
+  if (from.offsets.empty()) return;
+  const std::uint64_t base = to.offsets.empty() ? 0 : to.offsets.back();
+  if (to.offsets.empty()) to.offsets.push_back(0);
+  std::transform(from.offsets.begin() + 1, from.offsets.end(), std::back_inserter(to.offsets),
+                 [&](std::uint64_t offset) { return base + offset; });
+}
+
+/// Looks at exponents only, so that it vectorizes.
+bool all_finite(std::span<const float> values) {
+  constexpr std::uint32_t kExponent = 0x7F800000;
+  std::uint32_t n_bad = 0;
+  for (const float value : values) {
+    n_bad +=
+        static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent);
+  }
+  return n_bad == 0;
+}
+
+std::string name_infinite(std::span<const float> values) {
+  const auto at = std::find_if_not(values.begin(), values.end(),
+                                   [](float value) { return std::isfinite(value); });
+  return fmt::format("value {} is {}, wanted a finite one", at - values.begin(), *at);
+}
+
+/// The file's values, whole or row by row, have nothing for row `i`.
+bool is_empty_row(const VectorColumn& column, std::size_t i) {
+  return column.kind != FieldKind::kDense && column.batch.offsets[i] == column.batch.offsets[i + 1];
+}
+
+}  // namespace
+
+Result<ColumnReader> ColumnReader::open(SourceSpec spec) {
+  QV_TRY(auto reader, dataset::open_vectors(spec.source, spec.kind));
+  return ColumnReader(std::move(spec), std::move(reader));
+}
+
+Result<std::size_t> ColumnReader::read(std::size_t n, VectorColumn& out) {
+  const std::uint64_t first_row = reader_->position();
+  QV_TRY(reader_->read(n, out.batch));
+  while (out.batch.n_rows > 0 && out.batch.n_rows < n) {
+    QV_TRY(reader_->read(n - out.batch.n_rows, more_));
+    if (more_.n_rows == 0) break;
+    append(out.batch, more_);
+  }
+  out.name = spec_.name;
+  out.kind = spec_.kind;
+  out.dim = shape().dim;
+  if (spec_.scale != 1) {
+    const auto factor = static_cast<float>(spec_.scale);
+    for (float& value : out.batch.values) value *= factor;
+  }
+  mark_present(first_row, out);
+  return out.batch.n_rows;
+}
+
+Result<> ColumnReader::skip_to(std::uint64_t row) { return reader_->skip_to(row); }
+
+/// Without a word on it, a row without tokens or non-zeros is a point without this vector.
+void ColumnReader::mark_present(std::uint64_t first_row, VectorColumn& column) const {
+  column.present.assign(column.batch.n_rows, 1);
+  for (std::size_t i = 0; i < column.batch.n_rows; ++i) {
+    const std::uint64_t row = first_row + i;
+    const bool is_present =
+        present_.empty() ? !is_empty_row(column, i) : row < present_.size() && present_[row] != 0;
+    column.present[i] = static_cast<std::uint8_t>(is_present);
+  }
+}
+
+std::optional<std::string> problem_of(const VectorColumn& column, std::size_t i) {
+  if (column.kind == FieldKind::kDense) {
+    const auto values = dense_row(column, i);
+    return all_finite(values) ? std::nullopt : std::optional(name_infinite(values));
+  }
+  if (column.kind == FieldKind::kMulti) {
+    const auto values = multi_row(column, i);
+    return all_finite(values) ? std::nullopt : std::optional(name_infinite(values));
+  }
+  const SparseRow row = sparse_row(column, i);
+  if (!all_finite(row.values)) return name_infinite(row.values);
+  const auto descent = std::adjacent_find(row.indices.begin(), row.indices.end(),
+                                          std::greater_equal<>());  // also equal ones
+  if (descent == row.indices.end()) return std::nullopt;
+  return fmt::format("index {} follows {}, wanted ascending ones", descent[1], descent[0]);
+}
+
+}  // namespace quiver::app

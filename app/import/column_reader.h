@@ -1,0 +1,46 @@
+// The vectors of one field, from their file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/import/rows.h"
+#include "app/import/source_spec.h"
+#include "base/result.h"
+#include "dataset/vectors.h"
+
+namespace quiver::app {
+
+/// One thread.
+class ColumnReader {
+ public:
+  [[nodiscard]] static Result<ColumnReader> open(SourceSpec spec);
+
+  [[nodiscard]] const SourceSpec& spec() const { return spec_; }
+  [[nodiscard]] const dataset::VectorShape& shape() const { return reader_->shape(); }
+
+  /// Replaces `out` by the next `n` rows, fewer only at the end of the file; returns how many.
+  Result<std::size_t> read(std::size_t n, VectorColumn& out);
+  /// Goes on at `row`, which lies ahead.
+  Result<> skip_to(std::uint64_t row);
+
+ private:
+  ColumnReader(SourceSpec spec, std::unique_ptr<dataset::VectorReader> reader)
+      : spec_(std::move(spec)), reader_(std::move(reader)) {}
+  void mark_present(std::uint64_t first_row, VectorColumn& column) const;
+
+  SourceSpec spec_;
+  std::unique_ptr<dataset::VectorReader> reader_;
+  std::vector<std::uint8_t> present_;  ///< by row; empty: not said
+  dataset::VectorBatch more_;          ///< what a second read gave
+};
+
+/// What is wrong with the vector of row `i` of the block: values that are not finite, indices that
+/// do not ascend. nullopt if nothing is.
+[[nodiscard]] std::optional<std::string> problem_of(const VectorColumn& column, std::size_t i);
+
+}  // namespace quiver::app

@@ -1,0 +1,13 @@
+// `quiver import` on the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "app/import/options.h"
+
+namespace quiver::app {
+
+/// Adds the subcommand; parsing fills `options`, which outlives `app`.
+CLI::App* add_import(CLI::App& app, ImportOptions& options);
+
+}  // namespace quiver::app

@@ -1,0 +1,72 @@
+#include "app/import/connection.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "payload/document.h"
+
+namespace quiver::app {
+namespace {
+
+constexpr std::size_t kChunk = 64 << 10;
+
+tl::unexpected<Error> broken(std::string_view what, const Endpoint& endpoint, int error) {
+  return fail(Code::kUnavailable, fmt::format("{} {}:{}: {}", what, endpoint.host, endpoint.port,
+                                              std::strerror(error)));
+}
+
+}  // namespace
+
+Result<Answer> Connection::exchange(std::string_view method, std::string_view target,
+                                    std::string_view body) {
+  if (!socket_) {
+    QV_TRY(Socket connected, connect_to(endpoint_));
+    socket_.emplace(std::move(connected));
+    reader_ = ResponseReader();
+  }
+  auto answer = exchange_once(request_text(method, target, endpoint_, api_key_, body));
+  if (!answer) socket_.reset();
+  return answer;
+}
+
+Result<Answer> Connection::exchange_once(std::string_view request) {
+  const auto sent = send_all(request);
+  auto answer = receive();  // a server that refuses a large body answers before it was all sent
+  if (!sent && !answer) return fail(sent.error());
+  if (!sent) socket_.reset();
+  return answer;
+}
+
+Result<> Connection::send_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = send(socket_->fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return broken("cannot send to", endpoint_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<Answer> Connection::receive() {
+  while (true) {
+    QV_TRY(const auto response, reader_.next());
+    if (response) return Answer{response->status, std::string(response->body)};
+    const ssize_t n = recv(socket_->fd(), reader_.reserve(kChunk), kChunk, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return broken("no answer from", endpoint_, n == 0 ? ECONNRESET : errno);
+    reader_.commit(static_cast<std::size_t>(n));
+  }
+}
+
+std::string error_text(const Answer& answer) {
+  const auto value = payload::parse_json(answer.body);
+  const payload::Value* status = value ? value->find("status") : nullptr;
+  const payload::Value* error = status == nullptr ? nullptr : status->find("error");
+  const std::string* text = error == nullptr ? nullptr : error->as_string();
+  return fmt::format("{} {}", answer.status, text == nullptr ? answer.body : *text);
+}
+
+}  // namespace quiver::app

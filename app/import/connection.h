@@ -1,0 +1,37 @@
+// One kept-alive HTTP connection: request, answer, request, answer.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/load/http.h"
+#include "base/result.h"
+
+namespace quiver::app {
+
+/// One thread. Connects when there is something to send.
+class Connection {
+ public:
+  Connection(Endpoint endpoint, std::string api_key)
+      : endpoint_(std::move(endpoint)), api_key_(std::move(api_key)) {}
+
+  /// kUnavailable if the connection broke: whether the request was carried out is unknown. The next
+  /// call connects afresh.
+  Result<Answer> exchange(std::string_view method, std::string_view target, std::string_view body);
+
+ private:
+  Result<Answer> exchange_once(std::string_view request);
+  Result<> send_all(std::string_view bytes);
+  Result<Answer> receive();
+
+  const Endpoint endpoint_;
+  const std::string api_key_;
+  std::optional<Socket> socket_;
+  ResponseReader reader_;
+};
+
+/// The text of an error in the server's envelope, or the body itself.
+[[nodiscard]] std::string error_text(const Answer& answer);
+
+}  // namespace quiver::app

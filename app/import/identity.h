@@ -1,0 +1,24 @@
+// What makes an import the same as an earlier one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/import/options.h"
+#include "app/import/plan.h"
+#include "base/result.h"
+
+namespace quiver::app {
+
+/// Target, sources with their sizes and times, and the flags that change what is written: a line
+/// each. kNotFound if a source is not there.
+[[nodiscard]] Result<std::vector<std::string>> import_identity(const ImportOptions& options,
+                                                               const ImportPlan& plan);
+/// The first line of `before` or `now` that the other does not have in its place; empty: none.
+[[nodiscard]] std::string first_difference(const std::vector<std::string>& before,
+                                           const std::vector<std::string>& now);
+
+/// "COLLECTION.SOURCE.import" in the current directory.
+[[nodiscard]] std::string default_state_path(const ImportOptions& options, const ImportPlan& plan);
+
+}  // namespace quiver::app

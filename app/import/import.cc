@@ -1,0 +1,74 @@
+#include "app/import/import.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/import/acknowledged.h"
+#include "app/import/creation.h"
+#include "app/import/directory_import.h"
+#include "app/import/http_import.h"
+#include "app/import/identity.h"
+#include "app/import/import_run.h"
+#include "app/import/plan.h"
+#include "app/import/row_reader.h"
+#include "app/import/schema.h"
+#include "app/signals.h"
+
+namespace quiver::app {
+namespace {
+
+constexpr std::string_view kDefaultUrl = "http://127.0.0.1:6333";
+
+Result<CollectionIs> prepare_collection(const HttpTarget& target, const ImportOptions& options,
+                                        const ImportPlan& plan, const RowReader& reader) {
+  QV_TRY(const auto found, fetch_fields(target));
+  if (found) {
+    QV_TRY(check_fields(*found, reader.columns(), target.collection));
+    return CollectionIs::kOld;
+  }
+  QV_TRY(const std::string body, body_to_create(options, plan, reader.columns()));
+  QV_TRY(const auto fields, parse_fields(body));
+  QV_TRY(check_fields(fields, reader.columns(), target.collection));
+  QV_TRY(create_collection(target, body));
+  return CollectionIs::kNew;
+}
+
+Result<int> import_to_server(const ImportOptions& options, const ImportPlan& plan) {
+  QV_TRY(const Endpoint endpoint, parse_url(options.url));
+  const HttpTarget target{endpoint, options.api_key, options.collection, options.retry_s};
+  BadRows bad_rows(options.skip_bad ? OnBadRow::kSkip : OnBadRow::kStop);
+  QV_TRY(const auto reader, RowReader::open(plan, bad_rows));
+  QV_TRY(auto identity, import_identity(options, plan));
+  QV_TRY(const CollectionIs collection, prepare_collection(target, options, plan, *reader));
+  StateFile store(options.state.empty() ? default_state_path(options, plan) : options.state);
+  QV_TRY(ImportState state,
+         starting_state(options, std::move(identity), reader->first_row(), store, collection));
+  ImportRun run(options, store, std::move(state), *reader, bad_rows);
+  if (run.is_finished()) return 0;
+  QV_TRY(run.begin());
+
+  Acknowledged acknowledged(run.next_row());
+  Result<> saved;
+  const auto tick = [&](const Acknowledged::Progress& done) {
+    run.advance(done.next_row, done.n_points);
+    if (saved) saved = run.save_sometimes();
+    return saved && stop_signal() == 0;
+  };
+  const Ids ids = plan.ids_may_repeat() ? Ids::kMayRepeat : Ids::kDistinct;
+  const auto imported = import_over_http(target, {options.connections, options.batch, ids}, *reader,
+                                         bad_rows, acknowledged, tick);
+  return run.end(saved ? imported : saved);
+}
+
+}  // namespace
+
+Result<int> run_import(ImportOptions options) {
+  QV_TRY(install_stop_signals());
+  if (options.url.empty() && options.data_dir.empty()) options.url = kDefaultUrl;
+  QV_TRY(const ImportPlan plan, make_plan(options));
+  return options.data_dir.empty() ? import_to_server(options, plan)
+                                  : import_to_directory(options, plan);
+}
+
+}  // namespace quiver::app

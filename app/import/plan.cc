@@ -1,0 +1,92 @@
+#include "app/import/plan.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+
+namespace quiver::app {
+namespace {
+
+tl::unexpected<Error> usage(std::string text) {
+  return fail(Code::kInvalidArgument, std::move(text));
+}
+
+Result<std::vector<SourceSpec>> parse_sources(const ImportOptions& options) {
+  const PerName scales(options.scale);
+  std::vector<SourceSpec> specs;
+  std::vector<std::string> names;
+  for (const std::string& text : options.vectors) {
+    QV_TRY(SourceSpec spec, parse_source(text));
+    if (const auto factor = scales.find(spec.name)) {
+      QV_TRY(spec.scale, parse_factor(*factor));
+    }
+    names.push_back(spec.name);
+    specs.push_back(std::move(spec));
+  }
+  QV_TRY(scales.check_names("--scale", names));
+  const std::set<std::string> distinct(names.begin(), names.end());
+  if (distinct.size() < names.size()) return usage("--vectors: two sources have the same name");
+  return specs;
+}
+
+Result<> check_ids(const ImportPlan& plan) {
+  const int n_ways =
+      (plan.id_column ? 1 : 0) + (plan.ids.empty() ? 0 : 1) + (plan.id_offset != 0 ? 1 : 0);
+  if (n_ways > 1) return usage("give one of --id-column, --ids and --id-offset");
+  if (plan.id_column && plan.payload.empty() && plan.points.empty()) {
+    return usage("--id-column wants --payload or --points");
+  }
+  return {};
+}
+
+Result<> check_plan(const ImportPlan& plan) {
+  if (plan.vectors.empty() && plan.points.empty()) {
+    return usage("nothing to import: give --vectors, --points or --from-export");
+  }
+  if (!plan.points.empty() && !plan.payload.empty()) {
+    return usage("--points have payloads of their own: give one of --points and --payload");
+  }
+  if (!plan.payload_keys.empty() && plan.payload.empty() && plan.points.empty()) {
+    return usage("--payload-keys wants --payload or --points");
+  }
+  return check_ids(plan);
+}
+
+}  // namespace
+
+const std::string& ImportPlan::main_source() const {
+  return points.empty() ? vectors.front().source : points;
+}
+
+Result<ImportPlan> make_plan(const ImportOptions& options) {
+  ImportPlan plan;
+  QV_TRY(plan.vectors, parse_sources(options));
+  QV_TRY(plan.rows, dataset::parse_rows(options.rows));
+  plan.points = options.points;
+  plan.payload = options.payload;
+  plan.ids = options.ids;
+  if (!options.id_column.empty()) plan.id_column = options.id_column;
+  plan.id_offset = options.id_offset;
+  plan.payload_keys = options.payload_keys;
+  plan.allow_missing_vectors = options.allow_missing_vectors;
+  QV_TRY(check_plan(plan));
+  return plan;
+}
+
+std::vector<std::string> files_of(const std::string& source) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(source, error)) return {source};
+  std::vector<std::string> files;
+  for (const char* part : {".indptr.npy", ".indices.npy", ".values.npy", ".npy"}) {
+    for (const char* packed : {"", ".zst"}) {
+      const std::string path = fmt::format("{}{}{}", source, part, packed);
+      if (std::filesystem::is_regular_file(path, error)) files.push_back(path);
+    }
+  }
+  const auto colon = source.rfind(':');
+  if (files.empty() && colon != std::string::npos) files.push_back(source.substr(0, colon));
+  return files;
+}
+
+}  // namespace quiver::app

@@ -1,0 +1,168 @@
+#include "app/import/row_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace quiver::app {
+
+RowReader::RowReader(const ImportPlan& plan, BadRows& bad_rows)
+    : plan_(plan), payload_rules_{plan.payload_keys, plan.id_column}, bad_rows_(bad_rows) {}
+
+Result<std::unique_ptr<RowReader>> RowReader::open(const ImportPlan& plan, BadRows& bad_rows) {
+  std::unique_ptr<RowReader> reader(new RowReader(plan, bad_rows));
+  for (const SourceSpec& spec : plan.vectors) {
+    QV_TRY(ColumnReader column, ColumnReader::open(spec));
+    reader->columns_.push_back(std::move(column));
+  }
+  const std::string& lines = plan.points.empty() ? plan.payload : plan.points;
+  if (!lines.empty()) {
+    QV_TRY(LineReader opened, LineReader::open(lines));
+    reader->lines_ = std::make_unique<LineReader>(std::move(opened));
+  }
+  QV_TRY(reader->check_row_counts());
+  QV_TRY(reader->skip_to(plan.rows.first));
+  return reader;
+}
+
+std::optional<std::uint64_t> RowReader::end_row() const {
+  std::optional<std::uint64_t> n_rows;
+  for (const ColumnReader& column : columns_) {
+    if (column.shape().n_rows) n_rows = std::max(n_rows.value_or(0), *column.shape().n_rows);
+  }
+  if (n_rows) return std::max(plan_.rows.first, std::min(*n_rows, plan_.rows.end));
+  return plan_.rows.end == UINT64_MAX ? std::nullopt : std::optional(plan_.rows.end);
+}
+
+/// Files of different lengths are found here already, if their heads tell.
+Result<> RowReader::check_row_counts() const {
+  if (plan_.allow_missing_vectors) return {};
+  const ColumnReader* first = nullptr;
+  for (const ColumnReader& column : columns_) {
+    if (!column.shape().n_rows) continue;
+    if (first == nullptr) first = &column;
+    if (*column.shape().n_rows == *first->shape().n_rows) continue;
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} has {} rows, {} has {}: wanted equal numbers (with "
+                            "--allow-missing-vectors, points beyond the end of one go without it)",
+                            first->spec().source, *first->shape().n_rows, column.spec().source,
+                            *column.shape().n_rows));
+  }
+  return {};
+}
+
+Result<> RowReader::skip_to(std::uint64_t row) {
+  for (ColumnReader& column : columns_) {
+    const auto n_rows = column.shape().n_rows;
+    QV_TRY(column.skip_to(n_rows ? std::min(row, *n_rows) : row));
+  }
+  if (lines_ != nullptr) QV_TRY(lines_->skip_to(row));
+  position_ = row;
+  return {};
+}
+
+std::string RowReader::describe(std::uint64_t row) const {
+  if (lines_ != nullptr) return fmt::format("{} line {}", lines_->path(), row + 1);
+  return fmt::format("{} row {}", columns_.front().spec().source, row);
+}
+
+Result<std::size_t> RowReader::read_lines(std::size_t n) {
+  texts_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    QV_TRY(const auto line, lines_->next());
+    if (!line) return i;
+    texts_[i].assign(*line);
+  }
+  return n;
+}
+
+Result<> RowReader::check_lengths(std::size_t n, std::size_t n_lines, const RowBlock& block) const {
+  const auto ends_early = [&](const std::string& source, std::size_t found) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} ends after {} rows, another source goes on: wanted equal numbers{}",
+                            source, block.first_row + found,
+                            lines_ != nullptr && source == lines_->path()
+                                ? ""
+                                : " (with --allow-missing-vectors, points beyond the end of one "
+                                  "go without it)"));
+  };
+  if (lines_ != nullptr && n_lines < n) return ends_early(lines_->path(), n_lines);
+  if (plan_.allow_missing_vectors) return {};
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const std::size_t found = block.columns[c].batch.n_rows;
+    if (found < n) return ends_early(columns_[c].spec().source, found);
+  }
+  return {};
+}
+
+Result<std::size_t> RowReader::read_sources(std::size_t n, RowBlock& block) {
+  std::size_t n_found = 0;
+  block.columns.resize(columns_.size());
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    QV_TRY(const std::size_t found, columns_[c].read(n, block.columns[c]));
+    n_found = std::max(n_found, found);
+  }
+  std::size_t n_lines = 0;
+  if (lines_ != nullptr) {
+    QV_TRY(n_lines, read_lines(n));
+  }
+  n_found = std::max(n_found, n_lines);
+  QV_TRY(check_lengths(n_found, n_lines, block));
+  for (VectorColumn& column : block.columns) column.present.resize(n_found, 0);
+  return n_found;
+}
+
+Result<RowPoint> RowReader::read_line(std::uint64_t row, std::string& text) const {
+  auto line = plan_.points.empty() ? read_payload_line(text, payload_rules_)
+                                   : read_point_line(text, payload_rules_);
+  if (!line) {
+    return fail(line.error().code(), fmt::format("{}: {}", describe(row), line.error().message()));
+  }
+  const PointId id = line->id.value_or(PointId::number(row + plan_.id_offset));
+  return RowPoint{.row = row,
+                  .id = id,
+                  .payload = std::move(line->payload),
+                  .vectors = std::move(line->vectors)};
+}
+
+Result<RowPoint> RowReader::make_point(const RowBlock& block, std::size_t i) {
+  RowPoint point;
+  point.row = block.first_row + i;
+  point.id = PointId::number(point.row + plan_.id_offset);
+  if (lines_ != nullptr) {
+    QV_TRY(point, read_line(point.row, texts_[i]));
+  }
+  point.column_row = i;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (block.columns[c].present[i] == 0) continue;
+    if (const auto problem = problem_of(block.columns[c], i)) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("{} row {}: {}", columns_[c].spec().source, point.row, *problem));
+    }
+  }
+  return point;
+}
+
+Result<RowBlock> RowReader::read(std::size_t n) {
+  if (stopped_) return fail(*stopped_);
+  RowBlock block;
+  block.first_row = block.end_row = position_;
+  n = static_cast<std::size_t>(std::min<std::uint64_t>(n, plan_.rows.end - position_));
+  QV_TRY(const std::size_t n_found, read_sources(n, block));
+  block.points.reserve(n_found);
+  for (std::size_t i = 0; i < n_found; ++i) {
+    auto point = make_point(block, i);
+    if (point) {
+      block.points.push_back(*std::move(point));
+    } else if (auto taken = bad_rows_.add(position_ + i, point.error().message()); !taken) {
+      stopped_ = taken.error();
+      break;
+    }
+    ++block.end_row;
+  }
+  position_ = block.end_row;
+  if (stopped_ && block.end_row == block.first_row) return fail(*stopped_);
+  return block;
+}
+
+}  // namespace quiver::app

@@ -1,0 +1,65 @@
+// Reads all sources of an import side by side and joins them row by row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/import/bad_rows.h"
+#include "app/import/column_reader.h"
+#include "app/import/line_reader.h"
+#include "app/import/plan.h"
+#include "app/import/point_line.h"
+#include "app/import/rows.h"
+#include "base/result.h"
+
+namespace quiver::app {
+
+/// One thread.
+class RowReader {
+ public:
+  /// Opens everything and compares the numbers of rows where the files say them. `bad_rows` gets
+  /// the rows that cannot become points; it outlives the reader.
+  [[nodiscard]] static Result<std::unique_ptr<RowReader>> open(const ImportPlan& plan,
+                                                               BadRows& bad_rows);
+
+  [[nodiscard]] const std::vector<ColumnReader>& columns() const { return columns_; }
+  /// The first row, and one beyond the last if the files say it.
+  [[nodiscard]] std::uint64_t first_row() const { return plan_.rows.first; }
+  [[nodiscard]] std::optional<std::uint64_t> end_row() const;
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+
+  /// The next `n` rows, or fewer; none (`end_row == first_row`) at the end. A row that stops the
+  /// import ends the block before it, and the next call fails with what is wrong with it.
+  Result<RowBlock> read(std::size_t n);
+  /// Goes on at `row`, which lies ahead.
+  Result<> skip_to(std::uint64_t row);
+
+  /// "docs.jsonl line 18" or "dense.npy row 17".
+  [[nodiscard]] std::string describe(std::uint64_t row) const;
+
+ private:
+  RowReader(const ImportPlan& plan, BadRows& bad_rows);
+  [[nodiscard]] Result<> check_row_counts() const;
+  /// Reads up to `n` rows of every source; how many there are.
+  Result<std::size_t> read_sources(std::size_t n, RowBlock& block);
+  Result<std::size_t> read_lines(std::size_t n);
+  [[nodiscard]] Result<> check_lengths(std::size_t n, std::size_t n_lines,
+                                       const RowBlock& block) const;
+  [[nodiscard]] Result<RowPoint> read_line(std::uint64_t row, std::string& text) const;
+  [[nodiscard]] Result<RowPoint> make_point(const RowBlock& block, std::size_t i);
+
+  const ImportPlan plan_;
+  const PayloadRules payload_rules_;
+  BadRows& bad_rows_;
+  std::vector<ColumnReader> columns_;
+  std::unique_ptr<LineReader> lines_;  ///< of payloads or points; null: none
+  std::vector<std::string> texts_;     ///< the lines of the block
+  std::uint64_t position_ = 0;
+  std::optional<Error> stopped_;  ///< what the next `read` says
+};
+
+}  // namespace quiver::app

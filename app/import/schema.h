@@ -1,0 +1,28 @@
+// The collection an import writes to: what to create, and whether what is there fits.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/import/column_reader.h"
+#include "app/import/options.h"
+#include "base/result.h"
+#include "base/schema.h"
+
+namespace quiver::app {
+
+/// The JSON body that creates a collection for these sources, from flags where they say something:
+/// metric cosine, and the type of values as in the file, unless told otherwise.
+[[nodiscard]] Result<std::string> creation_body(const ImportOptions& options,
+                                                const std::vector<ColumnReader>& columns);
+
+/// The fields in the body of a creation, or in `config.params` of a collection's description.
+[[nodiscard]] Result<std::vector<FieldSchema>> parse_fields(std::string body);
+
+/// kFailedPrecondition unless each column has a field of its name, kind and dimension.
+[[nodiscard]] Result<> check_fields(const std::vector<FieldSchema>& fields,
+                                    const std::vector<ColumnReader>& columns,
+                                    std::string_view collection);
+
+}  // namespace quiver::app
