@@ -13,10 +13,10 @@
 namespace quiver {
 namespace {
 
-#define QV_LEVEL(level)                                                        \
-  KernelTable {                                                                \
-#level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels, \
-        level::kTopKKernels, level::kConvertKernels                            \
+#define QV_LEVEL(level)                                                                         \
+  KernelTable {                                                                                 \
+#level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels,                  \
+        level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels \
   }
 
 constinit const KernelTable kGeneric = QV_LEVEL(generic);

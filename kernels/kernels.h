@@ -92,9 +92,7 @@ struct alignas(64) SparseFilter {
 /// A sparse query, prepared and borrowed. Indices are strictly ascending, values finite.
 struct SparseQuery {
   /// As a query holds a value: zero is kept as -0, so that no bits are those of "not there".
-  [[nodiscard]] static constexpr float stored(float value) {
-    return value == 0.0f ? -0.0f : value;
-  }
+  [[nodiscard]] static constexpr float stored(float value) { return value == 0.0f ? -0.0f : value; }
 
   const std::uint32_t* indices = nullptr;
   const float* values = nullptr;  ///< `stored`
@@ -103,7 +101,7 @@ struct SparseQuery {
   /// beyond; nullptr: not worth its memory, `values` are looked up instead, to the same bits.
   const float* scattered = nullptr;
   std::uint32_t dim = 0;  ///< above every index, below 2^31
-  SparseFilter filter;  ///< of `indices`
+  SparseFilter filter;    ///< of `indices`
 };
 
 /// Compressed rows: row i has entries `[offsets[i], offsets[i + 1])`. Indices are strictly
@@ -145,6 +143,33 @@ struct MaxSimKernels {
   }
 };
 
+/// Bytes against bytes in integers. Exact; `dim` <= 65,536. Distances come out positive here.
+struct ByteKernels {
+  /// u8 query, u8 rows: dot product, squared and absolute distance, indexed by Similarity.
+  RowKernels<std::uint8_t, std::uint32_t> u8[kSimilarities];
+  /// i8 query, u8 rows: dot product. A format that stores i8 as u8, plus 128, subtracts 128 times
+  /// the sum of the query.
+  RowKernels<std::int8_t, std::int32_t> u8_dot_i8;
+  /// i8 rows; the query is prepared as u8, plus 128. Its dot product is that of the prepared query:
+  /// a format subtracts 128 times the sum of the row, which it stores.
+  RowKernels<std::uint8_t, std::int32_t> i8_dot;
+  /// i8 rows and a query prepared as for `i8_dot`: the distances of the values themselves.
+  RowKernels<std::uint8_t, std::uint32_t> i8_l2;
+  RowKernels<std::uint8_t, std::uint32_t> i8_l1;
+};
+
+/// Codes of one bit a dimension, `dim` bytes of them, <= 65,536; what bits mean is the format's.
+/// Exact.
+struct BinaryKernels {
+  /// Bits that differ.
+  RowKernels<std::uint8_t, std::uint32_t> hamming;
+  /// Bits set in both.
+  RowKernels<std::uint8_t, std::uint32_t> common;
+  /// Dot product of a query of 4-bit integers and the bits: the query is four planes of `dim`
+  /// bytes, plane p with bit p of each value.
+  RowKernels<std::uint8_t, std::uint32_t> dot_4bit;
+};
+
 /// Selection for a top-k heap. Exact.
 struct TopKKernels {
   /// Writes the positions of `scores[i] >= threshold` in ascending order and returns how many;
@@ -175,6 +200,8 @@ struct KernelTable {
   const MaxSimKernels& maxsim_family;
   const TopKKernels& topk;
   const ConvertKernels& convert;
+  const ByteKernels& bytes;
+  const BinaryKernels& binary;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

@@ -6,6 +6,8 @@
 #define QV_DECLARE_LEVEL(level)                \
   namespace quiver::level {                    \
   extern const DenseFamily kDenseFamily;       \
+  extern const ByteKernels kByteKernels;       \
+  extern const BinaryKernels kBinaryKernels;   \
   extern const SparseKernels kSparseKernels;   \
   extern const MaxSimKernels kMaxSimKernels;   \
   extern const TopKKernels kTopKKernels;       \

@@ -2,7 +2,7 @@
 #include <bit>
 #include <limits>
 
-#include "tests/kernels/support.h"
+#include "tests/kernels/forms.h"
 
 namespace quiver::testing {
 namespace {
@@ -33,72 +33,6 @@ TEST_P(DenseTest, MeetsTheBoundAtEveryLength) {
   }
 }
 
-std::vector<float> one_by_one(const DenseKernels& kernel, const float* query, std::uint32_t dim,
-                              const StoredRows& rows) {
-  std::vector<float> scores;
-  for (std::size_t i = 0; i < kRows; ++i) scores.push_back(kernel.one(query, dim, rows.row(i)));
-  return scores;
-}
-
-void expect_same(const std::vector<float>& got, const float* want, const char* form,
-                 std::uint32_t dim) {
-  ASSERT_TRUE(got.empty() || std::memcmp(got.data(), want, got.size() * sizeof(float)) == 0)
-      << form << " of " << got.size() << " rows, dim " << dim << ", seed " << kSeed;
-}
-
-void check_many(const DenseKernels& kernel, const float* query, std::uint32_t dim,
-                const StoredRows& rows, const std::vector<float>& want) {
-  for (std::size_t first = 0; first < kRows; ++first) {
-    for (std::size_t n = 0; first + n <= kRows; ++n) {
-      std::vector<float> got(n);
-      kernel.many(query, dim, rows.row(first), rows.stride(), n, got.data());
-      expect_same(got, want.data() + first, "many", dim);
-    }
-  }
-}
-
-/// Tiles of `n` queries, of which `queries` holds the most; every query's scores are those of
-/// `one`, and nothing beyond them is written.
-template <class Query, class Score>
-void check_tile(const RowKernels<Query, Score>& kernel, const Query* queries, std::size_t stride,
-                std::size_t n_queries, std::uint32_t dim, const StoredRows& rows,
-                std::mt19937& random) {
-  for (std::size_t n = 0; n <= kRows; ++n) {
-    std::vector<std::uint32_t> ids(n);
-    for (std::uint32_t& id : ids) id = static_cast<std::uint32_t>(random() % kRows);
-    std::vector<Score> got(n_queries * (n + 1), Score(77));
-    std::vector<Score> gathered = got;
-    kernel.tile({queries, stride, n_queries}, dim, rows.data(), rows.stride(), n,
-                {got.data(), n + 1});
-    kernel.tile_gather({queries, stride, n_queries}, dim, rows.data(), rows.stride(), ids.data(), n,
-                       {gathered.data(), n + 1});
-    for (std::size_t q = 0; q < n_queries; ++q) {
-      for (std::size_t i = 0; i < n; ++i) {
-        const Score want = kernel.one(queries + q * stride, dim, rows.row(i));
-        const Score at_id = kernel.one(queries + q * stride, dim, rows.row(ids[i]));
-        ASSERT_EQ(std::memcmp(&got[q * (n + 1) + i], &want, sizeof want), 0)
-            << "query " << q << " of " << n_queries << ", row " << i << " of " << n << ", dim "
-            << dim << ", seed " << kSeed;
-        ASSERT_EQ(std::memcmp(&gathered[q * (n + 1) + i], &at_id, sizeof want), 0);
-      }
-      ASSERT_EQ(got[q * (n + 1) + n], Score(77));
-      ASSERT_EQ(gathered[q * (n + 1) + n], Score(77));
-    }
-  }
-}
-
-void check_gather(const DenseKernels& kernel, const float* query, std::uint32_t dim,
-                  const StoredRows& rows, const std::vector<float>& all, std::mt19937& random) {
-  for (std::size_t n = 0; n <= 2 * kRows; ++n) {
-    std::vector<std::uint32_t> ids(n);
-    std::vector<float> want(n);
-    for (std::size_t i = 0; i < n; ++i) want[i] = all[ids[i] = random() % kRows];
-    std::vector<float> got(n);
-    kernel.gather(query, dim, rows.data(), rows.stride(), ids.data(), n, got.data());
-    expect_same(got, want.data(), "gather", dim);
-  }
-}
-
 TEST_P(DenseTest, ARowScoresTheSameBitsInEveryForm) {
   std::mt19937 random(kSeed);
   for (std::uint32_t dim :
@@ -107,10 +41,7 @@ TEST_P(DenseTest, ARowScoresTheSameBitsInEveryForm) {
     for (RowType type : kAllRowTypes) {
       for (Similarity similarity : kAllSimilarities) {
         const StoredRows rows(kRows, dim, type, dim % 3, dim % 4, random);
-        const DenseKernels& kernel = k().dense(similarity, type);
-        const std::vector<float> want = one_by_one(kernel, query.get(), dim, rows);
-        check_many(kernel, query.get(), dim, rows, want);
-        check_gather(kernel, query.get(), dim, rows, want, random);
+        check_rows(k().dense(similarity, type), query.get(), dim, rows, kRows, random);
       }
     }
   }
@@ -125,8 +56,8 @@ TEST_P(DenseTest, ATileScoresTheSameBits) {
       for (RowType type : kAllRowTypes) {
         for (Similarity similarity : kAllSimilarities) {
           const StoredRows rows(kRows, dim, type, dim % 3, dim % 4, random);
-          check_tile(k().dense(similarity, type), queries.get(), stride, n_queries, dim, rows,
-                     random);
+          check_tile(k().dense(similarity, type), {queries.get(), stride, n_queries}, dim, rows,
+                     kRows, random);
         }
       }
     }
@@ -168,16 +99,10 @@ TEST_P(DenseTest, Bf16DotHasTheSameBitsInEveryForm) {
   for (std::uint32_t dim : {0, 1, 15, 16, 31, 32, 33, 96, 127, 128, 129, 200, 384}) {
     const auto queries = random_bf16(8 * dim, random);
     const StoredRows rows(kRows, dim, RowType::kBf16, dim % 3, dim % 4, random);
+    check_rows(kernel, queries.get(), dim, rows, kRows, random);
     for (std::size_t n : {1, 2, 3, 5, 8}) {
-      check_tile(kernel, queries.get(), dim, n, dim, rows, random);
+      check_tile(kernel, {queries.get(), dim, n}, dim, rows, kRows, random);
     }
-    std::vector<float> want;
-    for (std::size_t i = 0; i < kRows; ++i) {
-      want.push_back(kernel.one(queries.get(), dim, rows.row(i)));
-    }
-    std::vector<float> got(kRows);
-    kernel.many(queries.get(), dim, rows.data(), rows.stride(), kRows, got.data());
-    expect_same(got, want.data(), "many", dim);
   }
 }
 

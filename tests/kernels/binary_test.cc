@@ -1,0 +1,86 @@
+#include "tests/kernels/forms.h"
+
+namespace quiver::testing {
+namespace {
+
+constexpr unsigned kSeed = 20240507;
+constexpr std::size_t kRows = 11;
+
+using BinaryTest = KernelTest;
+QV_EVERY_LEVEL(BinaryTest);
+
+std::unique_ptr<std::uint8_t[]> random_bytes(std::size_t n, std::mt19937& random) {
+  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[n]);
+  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::uint8_t>(random());
+  return bytes;
+}
+
+bool bit(const std::uint8_t* bytes, std::size_t i) { return bytes[i / 8] >> (i % 8) & 1; }
+
+struct Slow {
+  std::uint32_t hamming = 0;
+  std::uint32_t common = 0;
+  std::uint32_t dot_4bit = 0;
+};
+
+/// Bit by bit; of `query`, the first plane alone for the first two.
+Slow slow(const std::uint8_t* query, const std::byte* row, std::uint32_t dim) {
+  Slow result;
+  const auto* code = reinterpret_cast<const std::uint8_t*>(row);
+  for (std::size_t i = 0; i < std::size_t{dim} * 8; ++i) {
+    result.hamming += bit(query, i) != bit(code, i);
+    result.common += bit(query, i) && bit(code, i);
+    for (std::size_t p = 0; p < 4; ++p) {
+      result.dot_4bit += (bit(query + p * dim, i) && bit(code, i) ? 1U : 0U) << p;
+    }
+  }
+  return result;
+}
+
+TEST_P(BinaryTest, EqualsBitByBitAtEveryLength) {
+  std::mt19937 random(kSeed);
+  for (std::uint32_t dim = 0; dim <= 300; ++dim) {
+    const auto query = random_bytes(4 * std::size_t{dim}, random);
+    const StoredRows rows(5, dim, RowType::kU8, dim % 5, dim % 7, random);
+    std::uint32_t hamming[5], common[5], dot_4bit[5];
+    k().binary.hamming.many(query.get(), dim, rows.data(), rows.stride(), 5, hamming);
+    k().binary.common.many(query.get(), dim, rows.data(), rows.stride(), 5, common);
+    k().binary.dot_4bit.many(query.get(), dim, rows.data(), rows.stride(), 5, dot_4bit);
+    for (std::size_t i = 0; i < 5; ++i) {
+      const Slow want = slow(query.get(), rows.row(i), dim);
+      ASSERT_EQ(hamming[i], want.hamming) << "dim " << dim << " seed " << kSeed;
+      ASSERT_EQ(common[i], want.common) << "dim " << dim << " seed " << kSeed;
+      ASSERT_EQ(dot_4bit[i], want.dot_4bit) << "dim " << dim << " seed " << kSeed;
+    }
+  }
+}
+
+TEST_P(BinaryTest, EveryFormGivesTheSame) {
+  std::mt19937 random(kSeed);
+  for (std::uint32_t dim : {0, 1, 8, 15, 16, 31, 32, 33, 48, 63, 64, 65, 96, 128, 200}) {
+    const std::size_t stride = 4 * dim + 5;
+    const auto queries = random_bytes(9 * stride, random);
+    const StoredRows rows(kRows, dim, RowType::kU8, dim % 3, dim % 4, random);
+    for (const auto* kernel : {&k().binary.hamming, &k().binary.common, &k().binary.dot_4bit}) {
+      check_rows(*kernel, queries.get(), dim, rows, kRows, random);
+      for (std::size_t n : {0, 1, 2, 3, 4, 5, 8, 9}) {
+        check_tile(*kernel, {queries.get(), stride, n}, dim, rows, kRows, random);
+      }
+    }
+  }
+}
+
+TEST_P(BinaryTest, AllAndNoneOfTheLongestCode) {
+  constexpr std::uint32_t kDim = 65536;
+  const std::vector<std::uint8_t> ones(4 * kDim, 0xff);
+  const std::vector<std::byte> full(kDim, std::byte{0xff});
+  const std::vector<std::byte> empty(kDim);
+  EXPECT_EQ(k().binary.hamming.one(ones.data(), kDim, full.data()), 0U);
+  EXPECT_EQ(k().binary.hamming.one(ones.data(), kDim, empty.data()), kDim * 8);
+  EXPECT_EQ(k().binary.common.one(ones.data(), kDim, full.data()), kDim * 8);
+  EXPECT_EQ(k().binary.common.one(ones.data(), kDim, empty.data()), 0U);
+  EXPECT_EQ(k().binary.dot_4bit.one(ones.data(), kDim, full.data()), kDim * 8 * 15);
+}
+
+}  // namespace
+}  // namespace quiver::testing
