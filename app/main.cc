@@ -8,8 +8,11 @@
 
 #include "app/ann/command.h"
 #include "app/config.h"
+#include "app/export/command.h"
+#include "app/export/export.h"
 #include "app/import/command.h"
 #include "app/import/import.h"
+#include "app/load/command.h"
 #include "app/load/load.h"
 #include "app/serve.h"
 #include "app/version.h"
@@ -26,6 +29,7 @@ struct Command {
   quiver::app::LoadOptions load;
   quiver::app::AnnOptions ann;
   quiver::app::ImportOptions import_files;
+  quiver::app::ExportOptions export_files;
 };
 
 int report(const Result<int>& status) {
@@ -73,59 +77,6 @@ CLI::App* add_serve(CLI::App& app, Command& command) {
   return serve;
 }
 
-CLI::App* add_load(CLI::App& bench, Command& command) {
-  auto& load = command.load;
-  auto* app = bench.add_subcommand("load", "Closed loop of HTTP requests: latency and server CPU.");
-  app->add_option("--url", load.url, "Server")->capture_default_str();
-  app->add_option("--collection", load.collection, "Collection")->required();
-  app->add_option("--api-key", load.api_key, "Sent as `api-key`");
-  auto* what = app->add_option_group("what", "What to send");
-  what->add_option("--queries", load.queries, "[n, dim] .npy of query vectors (f32, f16, u8)");
-  what->add_option("--ingest", load.ingest, "[n, dim] .npy of vectors to upsert (f32, f16, u8)");
-  what->require_option(1);
-  app->add_option("--rows", load.rows, "FIRST:END of the file's rows; default all");
-  app->add_option("--using", load.vector_name, "Vector name; default the unnamed one");
-  app->add_option("--connections", load.connections, "Connections")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  app->add_option("--pipeline", load.pipeline, "Requests in flight per connection")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app->add_flag("--json", load.json, "Print one JSON line instead of a table");
-
-  const auto queries = "Queries";
-  app->add_option("--duration", load.duration_s, "Seconds; default 10 unless --requests is given")
-      ->check(CLI::PositiveNumber)
-      ->group(queries);
-  app->add_option("--requests", load.requests, "Requests, the rows taken in turn")
-      ->check(CLI::PositiveNumber)
-      ->group(queries);
-  app->add_option("--warmup", load.warmup, "Requests before counting begins")
-      ->capture_default_str()
-      ->group(queries);
-  app->add_option("--k", load.k, "Hits per query")->capture_default_str()->group(queries);
-  app->add_option("--params", load.params, "Search parameters (JSON object)")->group(queries);
-  app->add_option("--filter", load.filter, "Filter (JSON object)")->group(queries);
-  app->add_flag("--with-payload", load.with_payload, "Ask for payloads")->group(queries);
-
-  const auto ingest = "Ingest";
-  app->add_option("--payload", load.payload, "JSON lines: line i is the payload of row i")
-      ->group(ingest);
-  app->add_option("--batch", load.batch, "Points per request")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str()
-      ->group(ingest);
-  app->add_option("--wait", load.wait, "Answered when visible (true) or when durable (false)")
-      ->capture_default_str()
-      ->group(ingest);
-  app->add_option("--create", load.create, "Create the collection first, from this JSON body")
-      ->group(ingest);
-  app->add_option("--queue", load.queue, "Batches written ahead; 0: all, before the clock starts")
-      ->capture_default_str()
-      ->group(ingest);
-  return app;
-}
-
 int run(int argc, char** argv) {
   Command command;
   CLI::App app("Quiver: durable vector search over HTTP, for dense, sparse and multi-vectors.",
@@ -139,8 +90,9 @@ int run(int argc, char** argv) {
       app.add_subcommand("bench", "Measure an index in this process, or a running server.");
   bench->require_subcommand(1);
   auto* ann = quiver::app::add_ann(*bench, command.ann);
-  auto* load = add_load(*bench, command);
+  auto* load = quiver::app::add_load(*bench, command.load);
   auto* import_files = quiver::app::add_import(app, command.import_files);
+  auto* export_files = quiver::app::add_export(app, command.export_files);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -151,6 +103,7 @@ int run(int argc, char** argv) {
   if (*ann) return report(quiver::app::run_ann(command.ann));
   if (*load) return report(quiver::app::run_load(command.load));
   if (*import_files) return report(quiver::app::run_import(command.import_files));
+  if (*export_files) return report(quiver::app::run_export(command.export_files));
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;
 }

@@ -19,14 +19,11 @@ double thread_cpu_s() {
 }  // namespace
 
 BatchQueue::BatchQueue(const Endpoint& endpoint, const LoadOptions& options,
-                       const NpyMatrix& vectors, const std::vector<std::string>& payloads,
-                       RowRange rows)
+                       const dataset::Vectors& vectors, const std::vector<std::string>& payloads)
     : endpoint_(endpoint),
       options_(options),
       vectors_(vectors),
       payloads_(payloads),
-      rows_(rows),
-      vector_(vectors.dim()),
       writer_([this] { write_all(); }) {
   if (options_.queue > 0) return;
   MutexLock lock(mutex_);
@@ -59,11 +56,13 @@ double BatchQueue::writer_cpu_s() const {
   return writer_cpu_s_;
 }
 
-RequestText BatchQueue::write_batch(RowRange rows) {
+RequestText BatchQueue::write_batch(std::size_t first, std::size_t end) {
   UpsertBody body(options_.vector_name);
-  for (std::size_t i = rows.first; i < rows.second; ++i) {
-    vectors_.row(i, vector_);
-    body.add(i, vector_, payloads_.empty() ? std::string_view() : payloads_[i]);
+  const std::size_t dim = vectors_.shape.dim;
+  const std::span<const float> values(vectors_.batch.values);
+  for (std::size_t i = first; i < end; ++i) {
+    body.add(vectors_.batch.first_row + i, values.subspan(i * dim, dim),
+             payloads_.empty() ? std::string_view() : payloads_[i]);
   }
   const std::string target = fmt::format("/collections/{}/points?wait={}",
                                          escape_segment(options_.collection), options_.wait);
@@ -82,8 +81,8 @@ bool BatchQueue::push(RequestText request) {
 }
 
 void BatchQueue::write_all() {
-  for (std::size_t i = rows_.first; i < rows_.second; i += options_.batch) {
-    if (!push(write_batch({i, std::min(i + options_.batch, rows_.second)}))) break;
+  for (std::size_t i = 0; i < vectors_.n_rows(); i += options_.batch) {
+    if (!push(write_batch(i, std::min(i + options_.batch, vectors_.n_rows())))) break;
   }
   {
     MutexLock lock(mutex_);

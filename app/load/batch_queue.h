@@ -6,25 +6,21 @@
 #include <deque>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "app/load/load.h"
 #include "app/load/loop.h"
-#include "app/load/npy.h"
 #include "base/mutex.h"
+#include "dataset/vectors.h"
 
 namespace quiver::app {
-
-/// Rows of the file, [first, end).
-using RowRange = std::pair<std::size_t, std::size_t>;
 
 class BatchQueue final : public RequestSource {
  public:
   /// Starts the writing thread; with `options.queue` of 0 it returns when all are written. The
-  /// arguments outlive it. `payloads` is empty or has a line per row.
-  BatchQueue(const Endpoint& endpoint, const LoadOptions& options, const NpyMatrix& vectors,
-             const std::vector<std::string>& payloads, RowRange rows);
+  /// arguments outlive it. `payloads` is empty or has a line for each row of `vectors`.
+  BatchQueue(const Endpoint& endpoint, const LoadOptions& options, const dataset::Vectors& vectors,
+             const std::vector<std::string>& payloads);
   ~BatchQueue() override;
   BatchQueue(const BatchQueue&) = delete;
   BatchQueue& operator=(const BatchQueue&) = delete;
@@ -37,16 +33,14 @@ class BatchQueue final : public RequestSource {
 
  private:
   void write_all() QV_EXCLUDES(mutex_);
-  [[nodiscard]] RequestText write_batch(RowRange rows);
+  [[nodiscard]] RequestText write_batch(std::size_t first, std::size_t end);
   /// False when nobody wants it any more.
   bool push(RequestText request) QV_EXCLUDES(mutex_);
 
   const Endpoint& endpoint_;
   const LoadOptions& options_;
-  const NpyMatrix& vectors_;
+  const dataset::Vectors& vectors_;
   const std::vector<std::string>& payloads_;
-  const RowRange rows_;
-  std::vector<float> vector_;     ///< of the writing thread
   std::uint64_t sent_bytes_ = 0;  ///< of the reading thread
 
   mutable Mutex mutex_;

@@ -7,11 +7,13 @@
 #include <string_view>
 
 #include "app/load/load.h"
+#include "dataset/vectors.h"
 
 namespace quiver::app {
 
-/// Of POST /collections/{c}/points/query.
-[[nodiscard]] std::string query_body(const LoadOptions& options, std::span<const float> vector);
+/// Of POST /collections/{c}/points/query, for row `i` of `queries`.
+[[nodiscard]] std::string query_body(const LoadOptions& options, const dataset::Vectors& queries,
+                                     std::size_t i);
 
 /// Of PUT /collections/{c}/points, point by point.
 class UpsertBody {

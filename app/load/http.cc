@@ -177,11 +177,12 @@ Result<std::optional<Response>> ResponseReader::next() {
   return std::optional(Response{static_cast<int>(*status), bytes.substr(body_at, *length)});
 }
 
-Result<Answer> fetch(const Endpoint& endpoint, const std::string& request) {
-  QV_TRY(const Socket socket, connect_to(endpoint));
+namespace {
+
+Result<Answer> exchange(const Socket& socket, ResponseReader& reader, const std::string& request,
+                        const Endpoint& endpoint) {
   QV_TRY(send_all(socket, request, endpoint));
   constexpr std::size_t kChunk = 64 << 10;
-  ResponseReader reader;
   while (true) {
     QV_TRY(const auto response, reader.next());
     if (response) return Answer{response->status, std::string(response->body)};
@@ -192,6 +193,28 @@ Result<Answer> fetch(const Endpoint& endpoint, const std::string& request) {
     if (n <= 0) return fail(socket_error("receive from", endpoint));
     reader.commit(static_cast<std::size_t>(n));
   }
+}
+
+}  // namespace
+
+Result<Answer> fetch(const Endpoint& endpoint, const std::string& request) {
+  QV_TRY(const Socket socket, connect_to(endpoint));
+  ResponseReader reader;
+  return exchange(socket, reader, request, endpoint);
+}
+
+Result<std::vector<Answer>> fetch_all(
+    const Endpoint& endpoint, const std::vector<std::shared_ptr<const std::string>>& requests) {
+  QV_TRY(const Socket socket, connect_to(endpoint));
+  ResponseReader reader;
+  std::vector<Answer> answers;
+  for (const auto& request : requests) {
+    QV_TRY(answers.emplace_back(), exchange(socket, reader, *request, endpoint));
+    if (answers.back().status == 200) continue;
+    return fail(Code::kUnavailable, fmt::format("the server answered with status {}: {}",
+                                                answers.back().status, answers.back().body));
+  }
+  return answers;
 }
 
 }  // namespace quiver::app

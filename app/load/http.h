@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -73,5 +75,8 @@ struct Answer {
 
 /// One request on a connection of its own.
 [[nodiscard]] Result<Answer> fetch(const Endpoint& endpoint, const std::string& request);
+/// One after the other on one connection. An answer without status 200 is an error.
+[[nodiscard]] Result<std::vector<Answer>> fetch_all(
+    const Endpoint& endpoint, const std::vector<std::shared_ptr<const std::string>>& requests);
 
 }  // namespace quiver::app

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <vector>
 
@@ -12,9 +11,11 @@
 #include "app/load/bodies.h"
 #include "app/load/http.h"
 #include "app/load/loop.h"
-#include "app/load/npy.h"
+#include "app/load/recall.h"
 #include "app/load/report.h"
 #include "base/clock.h"
+#include "dataset/lines.h"
+#include "dataset/vectors.h"
 
 namespace quiver::app {
 namespace {
@@ -42,36 +43,21 @@ class RepeatedRequests final : public RequestSource {
   Stopwatch watch_;
 };
 
-/// "FIRST:END", either may be missing.
-Result<RowRange> parse_rows(const std::string& text, std::size_t n_rows) {
-  if (text.empty()) return RowRange{0, n_rows};
-  std::size_t first = 0;
-  std::size_t end = n_rows;
-  int n_read = 0;
-  const int size = static_cast<int>(text.size());
-  const bool is_range =
-      (std::sscanf(text.c_str(), "%zu:%zu%n", &first, &end, &n_read) == 2 && n_read == size) ||
-      (std::sscanf(text.c_str(), "%zu:%n", &first, &n_read) == 1 && n_read == size) ||
-      (std::sscanf(text.c_str(), ":%zu%n", &end, &n_read) == 1 && n_read == size);
-  if (!is_range || first >= end || end > n_rows) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("--rows {}: wanted FIRST:END within 0:{}", text, n_rows));
-  }
-  return RowRange{first, end};
-}
-
-Result<std::vector<std::string>> read_lines(const std::string& path, std::size_t n_wanted) {
+/// Lines [first, first + n) of a file; nothing if `path` is empty.
+Result<std::vector<std::string>> read_lines(const std::string& path, std::uint64_t first,
+                                            std::size_t n) {
   std::vector<std::string> lines;
   if (path.empty()) return lines;
-  std::ifstream file(path);
-  if (!file) return fail(Code::kNotFound, "cannot read " + path);
-  for (std::string line; lines.size() < n_wanted && std::getline(file, line);) {
-    lines.push_back(line);
-  }
-  if (lines.size() < n_wanted) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("{} has {} lines, wanted one for each of {} rows", path, lines.size(),
-                            n_wanted));
+  QV_TRY(auto reader, dataset::LineReader::open(path));
+  QV_TRY(reader.skip_to(first));
+  while (lines.size() < n) {
+    QV_TRY(const auto line, reader.next());
+    if (!line) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("{} has {} lines, wanted one for each row up to {}", path,
+                              reader.line(), first + n));
+    }
+    lines.emplace_back(*line);
   }
   return lines;
 }
@@ -88,7 +74,9 @@ Result<LoadReport> measure(const Endpoint& endpoint, RequestSource& source,
                            const LoadOptions& options) {
   LoadReport report;
   const auto before = server_cpu_s(endpoint, options);
-  QV_TRY(report.loop, run_loop(endpoint, source, {options.connections, options.pipeline}));
+  QV_TRY(report.loop,
+         run_loop(endpoint, source,
+                  {options.connections, options.pipeline, options.rate, options.seed}));
   const auto after = server_cpu_s(endpoint, options);
   if (before && after) report.server_cpu_s = *after - *before;
   if (report.loop.latencies_us.empty()) {
@@ -97,25 +85,35 @@ Result<LoadReport> measure(const Endpoint& endpoint, RequestSource& source,
   return report;
 }
 
+Result<dataset::Vectors> load_rows(const std::string& source, FieldKind kind,
+                                   const LoadOptions& options) {
+  QV_TRY(const auto rows, dataset::parse_rows(options.rows));
+  QV_TRY(auto vectors, dataset::load_vectors(source, kind, rows));
+  if (vectors.n_rows() == 0) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} has no rows{}", source,
+                            options.rows.empty() ? "" : " within --rows " + options.rows));
+  }
+  return vectors;
+}
+
 Result<std::vector<RequestText>> query_requests(const Endpoint& endpoint,
+                                                const dataset::Vectors& queries,
                                                 const LoadOptions& options) {
-  QV_TRY(const NpyMatrix queries, NpyMatrix::open(options.queries));
-  QV_TRY(const RowRange rows, parse_rows(options.rows, queries.n_rows()));
   const std::string target =
       fmt::format("/collections/{}/points/query", escape_segment(options.collection));
-  std::vector<float> vector(queries.dim());
   std::vector<RequestText> requests;
-  for (std::size_t i = rows.first; i < rows.second; ++i) {
-    queries.row(i, vector);
+  requests.reserve(queries.n_rows());
+  for (std::size_t i = 0; i < queries.n_rows(); ++i) {
     requests.push_back(std::make_shared<const std::string>(
-        request_text("POST", target, endpoint, options.api_key, query_body(options, vector))));
+        request_text("POST", target, endpoint, options.api_key, query_body(options, queries, i))));
   }
-  if (requests.empty()) return fail(Code::kInvalidArgument, options.queries + " has no rows");
   return requests;
 }
 
 Result<LoadReport> run_search(const Endpoint& endpoint, const LoadOptions& options) {
-  QV_TRY(const std::vector<RequestText> requests, query_requests(endpoint, options));
+  QV_TRY(const auto queries, load_rows(options.queries, options.kind, options));
+  QV_TRY(const auto requests, query_requests(endpoint, queries, options));
   if (options.warmup > 0) {
     RepeatedRequests warmup(requests, options.warmup, 0);
     QV_TRY(run_loop(endpoint, warmup, {options.connections, options.pipeline}));
@@ -123,7 +121,12 @@ Result<LoadReport> run_search(const Endpoint& endpoint, const LoadOptions& optio
   const bool is_endless = options.requests == 0 && options.duration_s == 0;
   RepeatedRequests source(requests, options.requests,
                           is_endless ? kDefaultDurationS : options.duration_s);
-  return measure(endpoint, source, options);
+  QV_TRY(auto report, measure(endpoint, source, options));
+  if (!options.ground_truth.empty()) {
+    QV_TRY(report.recall, recall_over_network(endpoint, requests, queries.batch.first_row,
+                                              options.ground_truth, options.k));
+  }
+  return report;
 }
 
 Result<> create_collection(const Endpoint& endpoint, const LoadOptions& options) {
@@ -137,14 +140,14 @@ Result<> create_collection(const Endpoint& endpoint, const LoadOptions& options)
 }
 
 Result<LoadReport> run_ingest(const Endpoint& endpoint, const LoadOptions& options) {
-  QV_TRY(const NpyMatrix vectors, NpyMatrix::open(options.ingest));
-  QV_TRY(const RowRange rows, parse_rows(options.rows, vectors.n_rows()));
-  QV_TRY(const std::vector<std::string> payloads, read_lines(options.payload, rows.second));
+  QV_TRY(const auto vectors, load_rows(options.ingest, FieldKind::kDense, options));
+  QV_TRY(const auto payloads,
+         read_lines(options.payload, vectors.batch.first_row, vectors.n_rows()));
   if (!options.create.empty()) QV_TRY(create_collection(endpoint, options));
-  BatchQueue batches(endpoint, options, vectors, payloads, rows);
+  BatchQueue batches(endpoint, options, vectors, payloads);
   QV_TRY(LoadReport report, measure(endpoint, batches, options));
   const std::uint64_t n_succeeded = report.loop.latencies_us.size() * std::uint64_t{options.batch};
-  report.n_points = std::min<std::uint64_t>(n_succeeded, rows.second - rows.first);
+  report.n_points = std::min<std::uint64_t>(n_succeeded, vectors.n_rows());
   report.writer_cpu_s = batches.writer_cpu_s();
   report.sent_bytes = batches.sent_bytes();
   return report;

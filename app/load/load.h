@@ -1,10 +1,11 @@
-// `quiver bench load`: a closed loop of HTTP requests against a running server.
+// `quiver bench load`: HTTP requests against a running server, in a closed or an open loop.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/result.h"
+#include "base/schema.h"
 
 namespace quiver::app {
 
@@ -12,18 +13,22 @@ struct LoadOptions {
   std::string url = "http://127.0.0.1:6333";
   std::string collection;
   std::string api_key;
-  std::string queries;  ///< .npy; this or `ingest`
-  std::string ingest;   ///< .npy
-  std::string rows;     ///< "FIRST:END"; empty: all
+  std::string queries;                 ///< source of vectors (dataset/vectors.h); this or `ingest`
+  std::string ingest;                  ///< source of dense vectors
+  FieldKind kind = FieldKind::kDense;  ///< of `queries`
+  std::string rows;                    ///< "FIRST:END"; empty: all
   std::string vector_name;
   std::uint32_t connections = 1;
   std::uint32_t pipeline = 1;
+  double rate = 0;         ///< arrivals per second (Poisson); 0: a closed loop
+  std::uint64_t seed = 1;  ///< of the arrivals
   bool json = false;
 
   double duration_s = 0;       ///< 0: by `requests`
   std::uint64_t requests = 0;  ///< 0: by `duration_s`; both 0: ten seconds
   std::uint64_t warmup = 100;
   std::uint32_t k = 10;
+  std::string ground_truth;  ///< source of ids; empty: recall is not told
   std::string params;
   std::string filter;
   bool with_payload = false;

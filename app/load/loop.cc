@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <deque>
+#include <random>
 
 #include "base/clock.h"
 
@@ -19,13 +21,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kReceiveBytes = 64 << 10;
-constexpr int kSilenceMs = 60000;
+constexpr std::chrono::seconds kSilence{60};
+/// How soon a source that had nothing is asked again.
+constexpr std::chrono::milliseconds kStarved{1};
 constexpr std::size_t kMaxErrorText = 300;
 
-double thread_cpu_s() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+struct CpuTime {
+  double user_s = 0, system_s = 0;
+};
+
+CpuTime thread_cpu() {
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
 }
 
 struct InFlight {
@@ -43,10 +54,38 @@ struct Connection {
   bool wants_write = false;    ///< as epoll was told
 };
 
+/// When requests begin: at once, or at the moments of a Poisson process.
+class Arrivals {
+ public:
+  Arrivals(double rate, std::uint64_t seed) : gap_s_(rate > 0 ? rate : 1), random_(seed) {
+    is_open_ = rate > 0;
+  }
+
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  /// Of the next request; of a closed loop, `now`.
+  [[nodiscard]] Clock::time_point next(Clock::time_point now) const {
+    return is_open_ ? next_ : now;
+  }
+  void start(Clock::time_point now) { next_ = now; }
+  void advance() {
+    const std::chrono::duration<double> gap(gap_s_(random_));
+    next_ += std::chrono::duration_cast<Clock::duration>(gap);
+  }
+
+ private:
+  bool is_open_ = false;
+  std::exponential_distribution<double> gap_s_;
+  std::mt19937_64 random_;
+  Clock::time_point next_;
+};
+
 class Loop {
  public:
   Loop(const Endpoint& endpoint, RequestSource& source, const LoopOptions& options)
-      : endpoint_(endpoint), source_(source), options_(options) {}
+      : endpoint_(endpoint),
+        source_(source),
+        options_(options),
+        arrivals_(options.rate, options.seed) {}
 
   Result<LoopResult> run();
 
@@ -54,6 +93,8 @@ class Loop {
   Result<> connect(Connection& connection);
   /// Everything that this connection can do now.
   Result<> serve(Connection& connection);
+  /// Begins and sends what there is room for.
+  Result<> feed(Connection& connection);
   void fill(Connection& connection);
   /// False when the connection is broken, here and below.
   bool send_pending(Connection& connection);
@@ -62,13 +103,19 @@ class Loop {
   Result<> reconnect(Connection& connection);
   void watch_writes(Connection& connection);
   Result<> wait_and_serve();
+  /// Gives what has arrived, or what the source has again, to connections that have room.
+  Result<> serve_idle();
+  [[nodiscard]] Clock::duration time_to_wait() const;
   void count_error(std::string text);
 
   const Endpoint& endpoint_;
   RequestSource& source_;
   const LoopOptions& options_;
+  Arrivals arrivals_;
   Socket epoll_;
   std::vector<Connection> connections_;
+  std::size_t next_idle_ = 0;  ///< where the search for a connection with room begins
+  Clock::time_point last_answer_;
   LoopResult result_;
   std::size_t n_in_flight_ = 0;
   bool ended_ = false;
@@ -93,10 +140,13 @@ Result<> Loop::connect(Connection& connection) {
 
 void Loop::fill(Connection& connection) {
   while (!ended_ && connection.in_flight.size() < options_.pipeline) {
+    const auto now = Clock::now();
+    const auto arrival = arrivals_.next(now);
+    if (arrival > now) return;
     RequestText request;
     switch (source_.next(request)) {
       case RequestSource::State::kReady:
-        connection.in_flight.push_back({std::move(request), Clock::now()});
+        connection.in_flight.push_back({std::move(request), arrival});
         ++n_in_flight_;
         break;
       case RequestSource::State::kLater:
@@ -107,6 +157,9 @@ void Loop::fill(Connection& connection) {
         ended_ = true;
         return;
     }
+    if (!arrivals_.is_open()) continue;
+    result_.waits_us.push_back(std::chrono::duration<double, std::micro>(now - arrival).count());
+    arrivals_.advance();
   }
 }
 
@@ -180,40 +233,69 @@ Result<> Loop::reconnect(Connection& connection) {
 
 Result<> Loop::serve(Connection& connection) {
   if (!receive(connection)) QV_TRY(reconnect(connection));
+  return feed(connection);
+}
+
+Result<> Loop::feed(Connection& connection) {
   fill(connection);
   if (!send_pending(connection)) QV_TRY(reconnect(connection));
   watch_writes(connection);
   return {};
 }
 
-Result<> Loop::wait_and_serve() {
-  std::array<epoll_event, 256> events;
-  const int n = epoll_wait(epoll_.fd(), events.data(), events.size(), starved_ ? 1 : kSilenceMs);
-  if (n < 0 && errno != EINTR) {
-    return fail(Code::kInternal, fmt::format("epoll_wait: {}", std::strerror(errno)));
-  }
-  if (n == 0 && !starved_) return fail(Code::kUnavailable, "the server kept silent for a minute");
-  for (int i = 0; i < n; ++i) {
-    QV_TRY(serve(*static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr)));
-  }
-  if (!starved_) return {};
+Clock::duration Loop::time_to_wait() const {
+  const auto now = Clock::now();
+  Clock::duration wait = last_answer_ + kSilence - now;
+  if (starved_) wait = std::min<Clock::duration>(wait, kStarved);
+  const bool has_room = n_in_flight_ < connections_.size() * options_.pipeline;
+  if (arrivals_.is_open() && !ended_ && has_room) wait = std::min(wait, arrivals_.next(now) - now);
+  return std::max(wait, Clock::duration::zero());
+}
+
+Result<> Loop::serve_idle() {
   starved_ = false;
-  for (Connection& connection : connections_) {
-    if (connection.in_flight.size() < options_.pipeline) QV_TRY(serve(connection));
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    if (ended_ || starved_ || arrivals_.next(Clock::time_point::min()) > Clock::now()) return {};
+    Connection& connection = connections_[next_idle_++ % connections_.size()];
+    if (connection.in_flight.size() < options_.pipeline) QV_TRY(feed(connection));
   }
   return {};
 }
 
+Result<> Loop::wait_and_serve() {
+  std::array<epoll_event, 256> events;
+  const auto wait = std::chrono::nanoseconds(time_to_wait()).count();
+  const timespec timeout{.tv_sec = wait / 1'000'000'000, .tv_nsec = wait % 1'000'000'000};
+  const int n = epoll_pwait2(epoll_.fd(), events.data(), events.size(), &timeout, nullptr);
+  if (n < 0 && errno != EINTR) {
+    return fail(Code::kInternal, fmt::format("epoll_pwait2: {}", std::strerror(errno)));
+  }
+  if (n > 0 || n_in_flight_ == 0) last_answer_ = Clock::now();
+  if (Clock::now() - last_answer_ >= kSilence) {
+    return fail(Code::kUnavailable, "the server kept silent for a minute");
+  }
+  for (int i = 0; i < n; ++i) {
+    QV_TRY(serve(*static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr)));
+  }
+  return starved_ || arrivals_.is_open() ? serve_idle() : Result<>();
+}
+
 Result<LoopResult> Loop::run() {
+  // Sleeps end when they should, not up to 50 us later.
+  if (arrivals_.is_open()) prctl(PR_SET_TIMERSLACK, 1UL);
   epoll_ = Socket(epoll_create1(EPOLL_CLOEXEC));
   connections_.resize(options_.connections);
   for (Connection& connection : connections_) QV_TRY(connect(connection));
-  const double cpu_before = thread_cpu_s();
+  const CpuTime before = thread_cpu();
   const Stopwatch watch;
-  for (Connection& connection : connections_) QV_TRY(serve(connection));
+  last_answer_ = Clock::now();
+  arrivals_.start(last_answer_);
+  for (Connection& connection : connections_) QV_TRY(feed(connection));
   while (n_in_flight_ > 0 || !ended_) QV_TRY(wait_and_serve());
   result_.seconds = watch.seconds();
-  result_.client_cpu_s = thread_cpu_s() - cpu_before;
+  const CpuTime after = thread_cpu();
+  result_.client_user_s = after.user_s - before.user_s;
+  result_.client_cpu_s = result_.client_user_s + after.system_s - before.system_s;
   return std::move(result_);
 }
 

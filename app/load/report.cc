@@ -25,6 +25,17 @@ std::string line(std::string_view name, const std::string& text) {
   return fmt::format("{:<15}{}\n", name, text);
 }
 
+std::string loop_name(const LoadOptions& options) {
+  if (options.rate == 0) return "closed loop";
+  return fmt::format("open loop at {:g} arrivals/s", options.rate);
+}
+
+std::string recall_text(const NetworkRecall& recall, const LoadOptions& options) {
+  return fmt::format("{:.4f} @{} over {} queries, by ids{}", recall.mean, options.k,
+                     recall.n_queries,
+                     recall.n_short > 0 ? fmt::format("; {} short answers", recall.n_short) : "");
+}
+
 }  // namespace
 
 Percentiles percentiles(std::vector<double> values) {
@@ -59,13 +70,20 @@ std::string to_table(const LoadReport& report, const LoadOptions& options) {
   const bool is_ingest = report.n_points > 0;
   const std::string_view unit = is_ingest ? "point" : "query";
   std::string out;
-  out += line("requests",
-              fmt::format("{} in {:.2f} s, {} connections, pipeline {}", loop.latencies_us.size(),
-                          loop.seconds, options.connections, options.pipeline));
+  out += line("requests", fmt::format("{} in {:.2f} s, {} connections, pipeline {}, {}",
+                                      loop.latencies_us.size(), loop.seconds, options.connections,
+                                      options.pipeline, loop_name(options)));
   out += line(is_ingest ? "points/s" : "QPS", fmt::format("{:.1f}", per(n, loop.seconds)));
   out +=
       line("latency us", fmt::format("p50 {:.0f}  p95 {:.0f}  p99 {:.0f}  p99.9 {:.0f}  max {:.0f}",
                                      p.p50, p.p95, p.p99, p.p999, p.max));
+  if (!loop.waits_us.empty()) {
+    const Percentiles wait = percentiles(loop.waits_us);
+    out +=
+        line("  of that, wait", fmt::format("p50 {:.0f}  p95 {:.0f}  p99 {:.0f} for a connection",
+                                            wait.p50, wait.p95, wait.p99));
+  }
+  if (report.recall) out += line("recall", recall_text(*report.recall, options));
   out += line("errors", loop.n_errors == 0
                             ? "0"
                             : fmt::format("{}; first: {}", loop.n_errors, loop.first_error));
@@ -73,7 +91,9 @@ std::string to_table(const LoadReport& report, const LoadOptions& options) {
               report.server_cpu_s
                   ? fmt::format("{:.2f} us per {}", per(*report.server_cpu_s * 1e6, n), unit)
                   : "unknown: /metrics has no process_cpu_seconds_total");
-  out += line("client CPU", fmt::format("{:.2f} us per {}", per(loop.client_cpu_s * 1e6, n), unit));
+  out += line("client CPU",
+              fmt::format("{:.2f} us per {}, {:.2f} of them user", per(loop.client_cpu_s * 1e6, n),
+                          unit, per(loop.client_user_s * 1e6, n)));
   if (is_ingest) {
     out +=
         line("bodies", fmt::format("{:.1f} MB, written at {:.2f} us per point; waited for {} times",
@@ -95,6 +115,7 @@ std::string to_json(const LoadReport& report, const LoadOptions& options) {
   json.member("collection", options.collection);
   json.member("connections", std::uint64_t{options.connections});
   json.member("pipeline", std::uint64_t{options.pipeline});
+  if (options.rate > 0) json.member("rate", options.rate);
   json.member("requests", std::uint64_t{loop.latencies_us.size()});
   json.member("errors", loop.n_errors);
   json.member("seconds", loop.seconds);
@@ -104,9 +125,20 @@ std::string to_json(const LoadReport& report, const LoadOptions& options) {
   json.member("p99_us", rounded(p.p99));
   json.member("p999_us", rounded(p.p999));
   json.member("max_us", rounded(p.max));
+  if (!loop.waits_us.empty()) {
+    const Percentiles wait = percentiles(loop.waits_us);
+    json.member("wait_p50_us", rounded(wait.p50));
+    json.member("wait_p99_us", rounded(wait.p99));
+  }
+  if (report.recall) {
+    json.member("k", std::uint64_t{options.k});
+    json.member("recall", report.recall->mean);
+    json.member("short", report.recall->n_short);
+  }
   json.key("cpu_us");
   report.server_cpu_s ? json.f64(rounded(per(*report.server_cpu_s * 1e6, n))) : json.null();
   json.member("client_cpu_us", rounded(per(loop.client_cpu_s * 1e6, n)));
+  json.member("client_user_us", rounded(per(loop.client_user_s * 1e6, n)));
   if (is_ingest) {
     json.member("batch", std::uint64_t{options.batch});
     json.member("points", report.n_points);

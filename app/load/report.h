@@ -8,6 +8,7 @@
 
 #include "app/load/load.h"
 #include "app/load/loop.h"
+#include "app/load/recall.h"
 
 namespace quiver::app {
 
@@ -21,6 +22,7 @@ struct LoadReport {
   LoopResult loop;
   std::uint64_t n_points = 0;  ///< in requests that succeeded; 0 for searches
   std::optional<double> server_cpu_s;
+  std::optional<NetworkRecall> recall;
   double writer_cpu_s = 0;  ///< of the thread that wrote the bodies
   std::uint64_t sent_bytes = 0;
 };

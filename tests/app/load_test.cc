@@ -9,7 +9,7 @@
 
 #include "app/load/bodies.h"
 #include "app/load/http.h"
-#include "app/load/npy.h"
+#include "app/load/recall.h"
 #include "app/load/report.h"
 
 namespace quiver::app {
@@ -17,70 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string npy(const std::string& header, std::string_view data) {
-  std::string padded = header;
-  padded.resize((10 + header.size() + 64) / 64 * 64 - 10, ' ');
-  padded.back() = '\n';
-  std::string bytes = std::string("\x93NUMPY\x01\x00", 8);
-  bytes += static_cast<char>(padded.size() & 0xFF);
-  bytes += static_cast<char>(padded.size() >> 8);
-  return bytes + padded + std::string(data);
-}
-
-template <class T>
-std::string_view bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
-std::vector<float> row(const NpyMatrix& matrix, std::size_t i) {
-  std::vector<float> out(matrix.dim());
-  matrix.row(i, out);
-  return out;
-}
-
-TEST(NpyTest, ReadsTheThreeTypes) {
-  const std::vector<float> f32 = {1, 2.5, -3, 4, 5, 6};
-  const auto a = NpyMatrix::parse(
-      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", bytes_of(f32)), "a");
-  ASSERT_TRUE(a) << a.error().message();
-  EXPECT_EQ(a->n_rows(), 2U);
-  EXPECT_THAT(row(*a, 0), ElementsAre(1, 2.5, -3));
-  EXPECT_THAT(row(*a, 1), ElementsAre(4, 5, 6));
-
-  const std::vector<std::uint16_t> f16 = {0x3C00, 0xC000};
-  const auto b = NpyMatrix::parse(
-      npy("{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }", bytes_of(f16)), "b");
-  ASSERT_TRUE(b) << b.error().message();
-  EXPECT_THAT(row(*b, 0), ElementsAre(1, -2));
-
-  const std::vector<std::uint8_t> u8 = {0, 255};
-  const auto c = NpyMatrix::parse(
-      npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 1), }", bytes_of(u8)), "c");
-  ASSERT_TRUE(c) << c.error().message();
-  EXPECT_THAT(row(*c, 1), ElementsAre(255));
-}
-
-TEST(NpyTest, RefusesWhatItCannotRead) {
-  const std::string data(24, '\0');
-  for (const char* header : {
-           "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 3), }",
-           "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 0), }",
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999, 9999999999), }",
-           "{}",
-       }) {
-    EXPECT_FALSE(NpyMatrix::parse(npy(header, data), "x")) << header;
-  }
-  const std::string good = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", data);
-  for (std::size_t size = 0; size < good.size(); ++size) {
-    EXPECT_FALSE(NpyMatrix::parse(good.substr(0, size), "x")) << size;
-  }
-  EXPECT_FALSE(NpyMatrix::open("/nonexistent.npy"));
-}
 
 TEST(HttpTest, Urls) {
   EXPECT_EQ(parse_url("http://127.0.0.1:80/")->port, 80);
@@ -125,18 +61,55 @@ TEST(HttpTest, ResponsesWithoutLengthAreErrors) {
   }
 }
 
+dataset::Vectors vectors_of(FieldKind kind, std::uint32_t dim, std::vector<float> values,
+                            std::vector<std::uint64_t> offsets = {},
+                            std::vector<std::uint32_t> indices = {}) {
+  dataset::Vectors vectors;
+  vectors.shape.kind = kind;
+  vectors.shape.dim = dim;
+  vectors.batch.n_rows = offsets.empty() ? values.size() / dim : offsets.size() - 1;
+  vectors.batch.values = std::move(values);
+  vectors.batch.offsets = std::move(offsets);
+  vectors.batch.indices = std::move(indices);
+  return vectors;
+}
+
 TEST(BodiesTest, Query) {
   LoadOptions options;
-  const std::vector<float> vector = {0.5, -1};
-  EXPECT_EQ(query_body(options, vector), R"({"query":[0.5,-1.0],"limit":10})");
+  const auto dense = vectors_of(FieldKind::kDense, 2, {9, 9, 0.5, -1});
+  EXPECT_EQ(query_body(options, dense, 1), R"({"query":[0.5,-1.0],"limit":10})");
   options.vector_name = "v";
   options.params = R"({"exact":true})";
   options.filter = R"({"must":[]})";
   options.with_payload = true;
   options.k = 3;
-  EXPECT_EQ(query_body(options, vector),
+  EXPECT_EQ(query_body(options, dense, 1),
             R"({"query":[0.5,-1.0],"limit":3,"using":"v","params":{"exact":true},)"
             R"("filter":{"must":[]},"with_payload":true})");
+}
+
+TEST(BodiesTest, QueriesOfOtherKinds) {
+  const auto sparse =
+      vectors_of(FieldKind::kSparse, 0, {9, 0.5, 1.5}, {0, 1, 3, 3}, {4, 7, 4000000000});
+  EXPECT_EQ(query_body({}, sparse, 1),
+            R"({"query":{"indices":[7,4000000000],"values":[0.5,1.5]},"limit":10})");
+  EXPECT_EQ(query_body({}, sparse, 2), R"({"query":{"indices":[],"values":[]},"limit":10})");
+  const auto multi = vectors_of(FieldKind::kMulti, 2, {9, 9, 1, 2, 3, 4}, {0, 1, 3});
+  EXPECT_EQ(query_body({}, multi, 1), R"({"query":[[1.0,2.0],[3.0,4.0]],"limit":10})");
+}
+
+TEST(RecallTest, IdsOfAnAnswer) {
+  EXPECT_THAT(ids_of(R"({"result":{"points":[{"id":31,"version":3,"score":1.5},)"
+                     R"({"id":"ab","version":1,"score":1},{"id":0,"score":0}]}})"),
+              ElementsAre(31, -1, 0));
+  EXPECT_TRUE(ids_of(R"({"result":{"points":[]}})").empty());
+}
+
+TEST(RecallTest, OverlapWithTheTruth) {
+  const std::vector<std::int64_t> truth = {1, 2, 3, 4};
+  EXPECT_EQ(overlap(std::vector<std::int64_t>{4, 9, 1}, truth), 0.5);
+  EXPECT_EQ(overlap(std::vector<std::int64_t>{4, 3, 2, 1}, truth), 1);
+  EXPECT_EQ(overlap({}, truth), 0);
 }
 
 TEST(BodiesTest, Upsert) {
@@ -184,6 +157,13 @@ TEST(ReportTest, TableAndJson) {
   EXPECT_THAT(to_table(report, options), HasSubstr("25.00 us per query"));
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("qps":2.0,"p50_us":200.0)"));
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("cpu_us":25.0)"));
+  report.recall = NetworkRecall{.mean = 0.75, .n_queries = 8, .n_short = 2};
+  EXPECT_THAT(to_table(report, options), HasSubstr("0.7500 @10 over 8 queries"));
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("recall":0.75,"short":2)"));
+  options.rate = 50;
+  report.loop.waits_us = {1, 2, 3, 4};
+  EXPECT_THAT(to_table(report, options), HasSubstr("open loop at 50 arrivals/s"));
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("wait_p50_us":2.0)"));
   report.n_points = 1000;
   report.server_cpu_s.reset();
   report.loop.first_error = "status 500: \"x\"";

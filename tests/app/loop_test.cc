@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <thread>
@@ -106,7 +108,8 @@ TEST(LoopTest, EveryRequestIsAnsweredOnce) {
     for (const std::uint32_t pipeline : {1U, 4U}) {
       StubServer server([](int) { return kOk; });
       CountedSource source(200);
-      const auto result = run_loop(server.endpoint(), source, {connections, pipeline});
+      const auto result =
+          run_loop(server.endpoint(), source, {.connections = connections, .pipeline = pipeline});
       ASSERT_TRUE(result) << result.error().message();
       EXPECT_EQ(result->latencies_us.size(), 200U);
       EXPECT_EQ(result->n_errors, 0U);
@@ -117,10 +120,63 @@ TEST(LoopTest, EveryRequestIsAnsweredOnce) {
   }
 }
 
+/// `n` requests, with the moments they were asked for.
+class TimedSource final : public RequestSource {
+ public:
+  explicit TimedSource(int n) : left_(n) {}
+  State next(RequestText& request) override {
+    if (left_-- <= 0) return State::kEnd;
+    request = request_;
+    return State::kReady;
+  }
+
+ private:
+  int left_;
+  RequestText request_ = std::make_shared<const std::string>("GET / HTTP/1.1\r\n\r\n");
+};
+
+TEST(LoopTest, AnOpenLoopSendsByTheClock) {
+  StubServer server([](int) { return kOk; });
+  TimedSource source(200);
+  const auto result = run_loop(server.endpoint(), source, {.connections = 4, .rate = 2000});
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(result->latencies_us.size(), 200U);
+  EXPECT_EQ(result->waits_us.size(), 200U);
+  EXPECT_GT(result->seconds, 0.05);  // a tenth of a second on average; a closed loop takes less
+}
+
+TEST(LoopTest, AnOpenLoopCountsTheWaitBehindASlowAnswer) {
+  constexpr auto kPause = std::chrono::milliseconds(200);
+  StubServer server([&](int i) {
+    if (i == 0) std::this_thread::sleep_for(kPause);
+    return kOk;
+  });
+  TimedSource source(50);
+  const auto result = run_loop(server.endpoint(), source, {.connections = 1, .rate = 1000});
+  ASSERT_TRUE(result) << result.error().message();
+  ASSERT_EQ(result->latencies_us.size(), 50U);
+  // All of them arrived while the first was answered, most of them early in that time.
+  const auto n_slow = std::count_if(result->latencies_us.begin(), result->latencies_us.end(),
+                                    [](double us) { return us > 50e3; });
+  EXPECT_GT(n_slow, 25);
+  EXPECT_GT(result->waits_us.back(), 50e3);
+}
+
+TEST(LoopTest, FetchAllGoesOverOneConnection) {
+  StubServer server([](int i) { return i == 5 ? kBad : kOk; });
+  const auto request = std::make_shared<const std::string>("GET / HTTP/1.1\r\n\r\n");
+  const auto answers = fetch_all(server.endpoint(), {request, request, request});
+  ASSERT_TRUE(answers) << answers.error().message();
+  EXPECT_EQ(answers->size(), 3U);
+  const auto refused = fetch_all(server.endpoint(), {request, request, request});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("status 400: bad"));
+}
+
 TEST(LoopTest, RefusalsAreCounted) {
   StubServer server([](int i) { return i % 4 == 0 ? kBad : kOk; });
   CountedSource source(100);
-  const auto result = run_loop(server.endpoint(), source, {2, 2});
+  const auto result = run_loop(server.endpoint(), source, {.connections = 2, .pipeline = 2});
   ASSERT_TRUE(result) << result.error().message();
   EXPECT_EQ(result->latencies_us.size(), 75U);
   EXPECT_EQ(result->n_errors, 25U);
@@ -130,7 +186,7 @@ TEST(LoopTest, RefusalsAreCounted) {
 TEST(LoopTest, BrokenConnectionsAreReplaced) {
   StubServer server([](int i) { return i == 10 ? std::string_view() : kOk; });
   CountedSource source(50);
-  const auto result = run_loop(server.endpoint(), source, {1, 1});
+  const auto result = run_loop(server.endpoint(), source, LoopOptions());
   ASSERT_TRUE(result) << result.error().message();
   EXPECT_EQ(result->n_errors, 1U);
   EXPECT_EQ(result->latencies_us.size(), 49U);
@@ -144,7 +200,7 @@ TEST(LoopTest, NobodyListens) {
     endpoint = server.endpoint();
   }
   CountedSource source(1);
-  const auto result = run_loop(endpoint, source, {1, 1});
+  const auto result = run_loop(endpoint, source, LoopOptions());
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message(), HasSubstr("cannot connect to 127.0.0.1"));
 }

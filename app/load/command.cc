@@ -1,0 +1,92 @@
+#include "app/load/command.h"
+
+#include <CLI/CLI.hpp>
+
+namespace quiver::app {
+namespace {
+
+const std::map<std::string, FieldKind> kKinds = {
+    {"dense", FieldKind::kDense}, {"sparse", FieldKind::kSparse}, {"multi", FieldKind::kMulti}};
+
+void add_loop(CLI::App& app, LoadOptions& o) {
+  const auto group = "Loop";
+  app.add_option("--connections", o.connections, "Connections")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--pipeline", o.pipeline, "Requests in flight per connection, at most")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--rate", o.rate,
+                 "Open loop: requests arrive at this many per second (Poisson) whatever the server "
+                 "does, and latency counts from their arrival; default a closed loop")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_option("--seed", o.seed, "Of the arrivals")->capture_default_str()->group(group);
+}
+
+void add_queries(CLI::App& app, LoadOptions& o) {
+  const auto group = "Queries";
+  app.add_option("--kind", o.kind, "Of the query vectors: dense, sparse or multi")
+      ->transform(CLI::CheckedTransformer(kKinds))
+      ->default_str("dense")
+      ->group(group);
+  app.add_option("--duration", o.duration_s, "Seconds; default 10 unless --requests is given")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_option("--requests", o.requests, "Requests, the rows taken in turn")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_option("--warmup", o.warmup, "Requests before counting begins")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--k", o.k, "Hits per query")->capture_default_str()->group(group);
+  app.add_option("--ground-truth", o.ground_truth,
+                 "Ids of each query's nearest points (.npy, .ivecs, HDF5): recall is told, of one "
+                 "more pass over the rows")
+      ->group(group);
+  app.add_option("--params", o.params, "Search parameters (JSON object)")->group(group);
+  app.add_option("--filter", o.filter, "Filter (JSON object)")->group(group);
+  app.add_flag("--with-payload", o.with_payload, "Ask for payloads")->group(group);
+}
+
+void add_ingest(CLI::App& app, LoadOptions& o) {
+  const auto group = "Ingest";
+  app.add_option("--payload", o.payload, "JSON lines: line i is the payload of row i")
+      ->group(group);
+  app.add_option("--batch", o.batch, "Points per request")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--wait", o.wait, "Answered when visible (true) or when durable (false)")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--create", o.create, "Create the collection first, from this JSON body")
+      ->group(group);
+  app.add_option("--queue", o.queue, "Batches written ahead; 0: all, before the clock starts")
+      ->capture_default_str()
+      ->group(group);
+}
+
+}  // namespace
+
+CLI::App* add_load(CLI::App& bench, LoadOptions& o) {
+  auto* app = bench.add_subcommand("load", "Queries or upserts over HTTP: latency and server CPU.");
+  app->add_option("--url", o.url, "Server")->capture_default_str();
+  app->add_option("--collection", o.collection, "Collection")->required();
+  app->add_option("--api-key", o.api_key, "Sent as `api-key`");
+  auto* what = app->add_option_group("what", "What to send");
+  what->add_option("--queries", o.queries, "Query vectors, as `bench ann` names files");
+  what->add_option("--ingest", o.ingest, "Dense vectors to upsert");
+  what->require_option(1);
+  app->add_option("--rows", o.rows, "FIRST:END of the file's rows; default all");
+  app->add_option("--using", o.vector_name, "Vector name; default the unnamed one");
+  app->add_flag("--json", o.json, "Print one JSON line instead of a table");
+  add_loop(*app, o);
+  add_queries(*app, o);
+  add_ingest(*app, o);
+  return app;
+}
+
+}  // namespace quiver::app
