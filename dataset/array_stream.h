@@ -78,7 +78,7 @@ struct NpyArray {
   ArrayStream values;
   std::vector<std::uint64_t> shape;
 };
-/// Of `.npy` or `.npy.zst`. The size of the file is checked where it is known.
+/// Of `.npy`, maybe compressed. The size of the file is checked where it is known.
 [[nodiscard]] Result<NpyArray> open_npy(const std::string& path);
 
 }  // namespace quiver::dataset

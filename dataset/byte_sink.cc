@@ -86,8 +86,11 @@ Result<> FileSink::finish() {
 }
 
 Result<std::unique_ptr<ByteSink>> create_bytes(const std::string& path, IfExists if_exists) {
+  if (path.ends_with(".gz")) {
+    return fail(Code::kInvalidArgument, path + ": wanted a plain name or .zst, found .gz");
+  }
   QV_TRY(std::unique_ptr<ByteSink> file, FileSink::create(path, if_exists));
-  if (without_zst(path) == path) return file;
+  if (unpacked_name(path) == path) return file;
   return compressing(std::move(file));
 }
 

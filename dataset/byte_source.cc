@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "base/file.h"
 
 namespace quiver::dataset {
 namespace {
 
-constexpr std::string_view kZst = ".zst";
+constexpr std::size_t kSkipBytes = std::size_t{1} << 18;
 
 /// A regular file as it lies there.
 class FileSource final : public ByteSource {
@@ -55,12 +56,24 @@ class FileSource final : public ByteSource {
 Error ByteSource::error(Code code, std::optional<std::uint64_t> row, std::uint64_t byte,
                         std::string_view text) const {
   const std::string where = row ? fmt::format("row {}, ", *row) : std::string();
-  const std::string_view kind = path().ends_with(kZst) ? " (decompressed)" : "";
+  const std::string_view kind = unpacked_name(path()) == path() ? "" : " (decompressed)";
   return Error(code, fmt::format("{}: {}byte {}{}: {}", path(), where, byte, kind, text));
 }
 
-std::string_view without_zst(std::string_view path) {
-  if (path.ends_with(kZst)) path.remove_suffix(kZst.size());
+Result<> ByteSource::seek(std::uint64_t position) {
+  std::vector<std::byte> skipped(std::min<std::uint64_t>(kSkipBytes, position - position_));
+  while (position_ < position) {
+    const auto n = std::min<std::uint64_t>(skipped.size(), position - position_);
+    QV_TRY(const std::size_t n_read, read(std::span(skipped).first(n)));
+    if (n_read < n) break;
+  }
+  return {};
+}
+
+std::string_view unpacked_name(std::string_view path) {
+  for (const std::string_view ending : {".zst", ".gz"}) {
+    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+  }
   return path;
 }
 
@@ -74,8 +87,9 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
   }
   auto file =
       std::make_unique<FileSource>(path, descriptor, static_cast<std::uint64_t>(status.st_size));
-  if (!path.ends_with(kZst)) return file;
-  return decompressed(std::move(file));
+  if (path.ends_with(".zst")) return unzstd(std::move(file));
+  if (path.ends_with(".gz")) return gunzipped(std::move(file));
+  return file;
 }
 
 }  // namespace quiver::dataset

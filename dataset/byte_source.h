@@ -1,4 +1,4 @@
-// The bytes of a file, front to back, decompressed if its name ends in `.zst`.
+// The bytes of a file, front to back, decompressed if its name ends in `.zst` or `.gz`.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ class ByteSource {
   /// compressed data, kInternal for what the file system says.
   virtual Result<std::size_t> read(std::span<std::byte> out) = 0;
   /// Goes on at `position`, which is not before `position()`, or at the end if that comes first.
-  virtual Result<> seek(std::uint64_t position) = 0;
+  /// Reads up to there unless a kind of source knows better.
+  virtual Result<> seek(std::uint64_t position);
 
   /// "FILE: row 3, byte 128: TEXT". The row is left out where it is unknown.
   [[nodiscard]] Error error(Code code, std::optional<std::uint64_t> row, std::uint64_t byte,
@@ -47,11 +48,11 @@ class ByteSource {
 /// kNotFound if there is no such file, kInvalidArgument if it is no regular file.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
 
-/// The whole path without a final ".zst".
-[[nodiscard]] std::string_view without_zst(std::string_view path);
+/// The path without a final ".zst" or ".gz".
+[[nodiscard]] std::string_view unpacked_name(std::string_view path);
 
-/// Decompresses what `compressed` gives. For `open_bytes`.
-[[nodiscard]] Result<std::unique_ptr<ByteSource>> decompressed(
-    std::unique_ptr<ByteSource> compressed);
+/// Decompress what `compressed` gives. For `open_bytes`.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> unzstd(std::unique_ptr<ByteSource> compressed);
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> gunzipped(std::unique_ptr<ByteSource> compressed);
 
 }  // namespace quiver::dataset

@@ -208,7 +208,7 @@ struct Hdf5Matrix::Handles {
 Result<Hdf5Matrix> Hdf5Matrix::open(const std::string& path, const std::string& dataset) {
   QV_TRY(const auto source, open_bytes(path));
   std::unique_ptr<TemporaryFile> unpacked;
-  if (without_zst(path) != path) {
+  if (unpacked_name(path) != path) {
     QV_TRY(unpacked, unpack(*source));
   }
   const LibraryLock lock;

@@ -17,8 +17,9 @@ namespace quiver::dataset {
 class Hdf5Matrix {
  public:
   /// kNotFound if there is no such file or no such data set (the text lists those there are);
-  /// kInvalidArgument for other files and for what is no matrix of numbers. A `.zst` is unpacked to
-  /// the directory for temporary files first, because the format is not read front to back.
+  /// kInvalidArgument for other files and for what is no matrix of numbers. A compressed file is
+  /// unpacked to the directory for temporary files first, because the format is not read front to
+  /// back.
   [[nodiscard]] static Result<Hdf5Matrix> open(const std::string& path, const std::string& dataset);
 
   /// "FILE:DATASET"

@@ -16,7 +16,7 @@ namespace quiver::dataset {
 /// Longer ones are an error, so that a file without lines does not end up in memory.
 inline constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;
 
-/// Reads forwards; decompresses if the name ends in `.zst`. One thread.
+/// Reads forwards; decompresses if the name ends in `.zst` or `.gz`. One thread.
 class LineReader {
  public:
   /// kNotFound if there is no such file.

@@ -76,9 +76,9 @@ Result<Neighbours> load_neighbours(const std::string& source) {
   if (name.format == Format::kNpy) return load_npy(name.path);
   if (name.format == Format::kVecs) return load_vecs(name);
   if (name.format == Format::kHdf5) return load_hdf5(name);
-  return fail(
-      Code::kInvalidArgument,
-      fmt::format("{}: wanted neighbours in .npy, .ivecs or .hdf5 (each also .zst)", source));
+  return fail(Code::kInvalidArgument,
+              fmt::format("{}: wanted neighbours in .npy, .ivecs or .hdf5 (each also .zst or .gz)",
+                          source));
 }
 
 }  // namespace quiver::dataset

@@ -38,7 +38,7 @@ Result<NpyWriter> NpyWriter::create(const std::string& path, ValueType type,
   writer.path_ = path;
   writer.type_ = type;
   writer.n_columns_ = n_columns;
-  const std::string plain(without_zst(path));
+  const std::string plain(unpacked_name(path));
   if (plain != path) {
     QV_TRY(writer.packed_, create_bytes(path, if_exists));
   }

@@ -25,11 +25,13 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-/// PREFIX.NAME.npy or, if there is none, PREFIX.NAME.npy.zst.
+/// PREFIX.NAME.npy or, if there is none, a compressed one.
 std::string member(const std::string& prefix, std::string_view name) {
   const std::string plain = fmt::format("{}.{}.npy", prefix, name);
-  const std::string packed = plain + ".zst";
-  return !exists(plain) && exists(packed) ? packed : plain;
+  for (const char* ending : {"", ".zst", ".gz"}) {
+    if (exists(plain + ending)) return plain + ending;
+  }
+  return plain;
 }
 
 Result<> check_list(const NpyArray& array, std::string_view wanted) {

@@ -37,7 +37,7 @@ bool is_idx_name(std::string_view path) {
 }
 
 const Ending* ending_of(std::string_view path) {
-  const std::string_view plain = without_zst(path);
+  const std::string_view plain = unpacked_name(path);
   const auto* found =
       std::ranges::find_if(kEndings, [&](const Ending& e) { return plain.ends_with(e.text); });
   return found == std::end(kEndings) ? nullptr : found;
@@ -57,7 +57,7 @@ SourceName parse_source(std::string_view source) {
   if (const Ending* ending = ending_of(source)) {
     return {ending->format, ending->type, std::string(source), {}};
   }
-  const bool is_idx = is_idx_name(without_zst(source));
+  const bool is_idx = is_idx_name(unpacked_name(source));
   return {is_idx ? Format::kIdx : Format::kPrefix, ValueType::kF32, std::string(source), {}};
 }
 

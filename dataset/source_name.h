@@ -24,7 +24,7 @@ enum class Format : std::uint8_t {
 struct SourceName {
   Format format = Format::kPrefix;
   ValueType type = ValueType::kF32;  ///< of kVecs and kBin
-  std::string path;                  ///< with `.zst` if that was given
+  std::string path;                  ///< with `.zst` or `.gz` if that was given
   std::string dataset;               ///< of kHdf5; "" if none is named
 };
 
@@ -34,6 +34,6 @@ struct SourceName {
 /// For messages: the endings that are known.
 inline constexpr std::string_view kKnownEndings =
     ".npy, .fvecs, .ivecs, .bvecs, .fbin, .u8bin, .i8bin, .csr, -idx3-ubyte, .hdf5:DATASET (each "
-    "also with .zst)";
+    "also with .zst or .gz)";
 
 }  // namespace quiver::dataset

@@ -26,14 +26,19 @@ std::string_view to_string(FieldKind kind) {
   return kind == FieldKind::kDense ? "dense" : kind == FieldKind::kSparse ? "sparse" : "multi";
 }
 
+bool has_set(const std::string& prefix) {
+  const std::string indptr = prefix + ".indptr.npy";
+  return exists(indptr) || exists(indptr + ".zst") || exists(indptr + ".gz");
+}
+
 Result<std::unique_ptr<VectorReader>> open_prefix(const std::string& path, FieldKind kind) {
-  const std::string prefix(without_zst(path));
+  const std::string prefix(unpacked_name(path));
   const std::string indptr = prefix + ".indptr.npy";
   if (kind == FieldKind::kDense && exists(path)) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{}: no known format; a name ends with {}", path, kKnownEndings));
   }
-  if (kind == FieldKind::kDense || !(exists(indptr) || exists(indptr + ".zst"))) {
+  if (kind == FieldKind::kDense || !has_set(prefix)) {
     return fail(Code::kNotFound,
                 fmt::format("{}: found neither this file nor {}; wanted a name with {}, or the "
                             "prefix of a sparse or multi-vector set",

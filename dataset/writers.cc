@@ -130,7 +130,7 @@ class MultiWriter final : public VectorWriter {
 
 Result<std::unique_ptr<VectorWriter>> create_dense(const std::string& path,
                                                    const WriteOptions& options) {
-  if (!without_zst(path).ends_with(".npy")) {
+  if (!unpacked_name(path).ends_with(".npy")) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{}: wanted a name with .npy or .npy.zst", path));
   }
@@ -145,7 +145,7 @@ Result<std::unique_ptr<VectorWriter>> create_set(const std::string& destination,
     return fail(Code::kInvalidArgument,
                 fmt::format("{}: wanted the prefix that a set of .npy files shares", destination));
   }
-  const std::string prefix(without_zst(destination));
+  const std::string prefix(unpacked_name(destination));
   const char* ending = prefix == destination ? "npy" : "npy.zst";
   const auto path = [&](std::string_view name) {
     return fmt::format("{}.{}.{}", prefix, name, ending);
@@ -168,6 +168,9 @@ Result<std::unique_ptr<VectorWriter>> create_vectors(const std::string& destinat
                                                      const WriteOptions& options) {
   if (options.kind != FieldKind::kSparse && options.dim == 0) {
     return fail(Code::kInvalidArgument, destination + ": found dimension 0, wanted 1 or more");
+  }
+  if (destination.ends_with(".gz")) {
+    return fail(Code::kInvalidArgument, destination + ": wanted a plain name or .zst, found .gz");
   }
   return options.kind == FieldKind::kDense ? create_dense(destination, options)
                                            : create_set(destination, options);

@@ -2,7 +2,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "dataset/byte_source.h"
@@ -12,7 +11,6 @@ namespace {
 
 // The format's largest window (2 GiB): what `zstd --long` wrote is read without being asked twice.
 constexpr int kWindowLogMax = 31;
-constexpr std::size_t kSkipBytes = std::size_t{1} << 18;
 
 struct FreeStream {
   void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
@@ -36,16 +34,6 @@ class ZstdSource final : public ByteSource {
     }
     position_ += output.pos;
     return output.pos;
-  }
-
-  Result<> seek(std::uint64_t position) override {
-    std::vector<std::byte> skipped(std::min<std::uint64_t>(kSkipBytes, position - position_));
-    while (position_ < position) {
-      const auto n = std::min<std::uint64_t>(skipped.size(), position - position_);
-      QV_TRY(const std::size_t n_read, read(std::span(skipped).first(n)));
-      if (n_read < n) break;
-    }
-    return {};
   }
 
  private:
@@ -90,7 +78,7 @@ class ZstdSource final : public ByteSource {
 
 }  // namespace
 
-Result<std::unique_ptr<ByteSource>> decompressed(std::unique_ptr<ByteSource> compressed) {
+Result<std::unique_ptr<ByteSource>> unzstd(std::unique_ptr<ByteSource> compressed) {
   ZSTD_DStream* stream = ZSTD_createDStream();
   if (stream == nullptr) return fail(Code::kResourceExhausted, "no memory for decompression");
   ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, kWindowLogMax);

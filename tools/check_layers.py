@@ -33,6 +33,7 @@ LIBRARIES = {
     "tomlplusplus": r"toml\+\+/",
     "utf8proc": r"utf8proc\.h",
     "xxhash": r"(xxhash|xxh3)\.h",
+    "zlib": r"zlib\.h",
     "zstd": r"zstd",
 }
 ALIASES = {

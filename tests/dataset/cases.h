@@ -156,11 +156,11 @@ inline std::vector<SourceCase> all_cases() {
   return cases;
 }
 
-/// What names the compressed files of a source.
-inline std::string packed_source(const std::string& source) {
+/// What names the files of a source when each has this ending.
+inline std::string packed_source(const std::string& source, const std::string& ending = ".zst") {
   if (source == "s" || source == "t") return source;
   const std::size_t colon = std::min(source.find(':'), source.size());
-  return source.substr(0, colon) + ".zst" + source.substr(colon);
+  return source.substr(0, colon) + ending + source.substr(colon);
 }
 
 }  // namespace quiver::dataset

@@ -110,13 +110,15 @@ TEST_F(NpyTest, MoreValuesThanOneChunk) {
   }
   const std::string bytes = npy("<f2", "(100003, 3)", pack(halves));
   const auto plain = load_vectors(directory_.write("a.npy", bytes), FieldKind::kDense);
-  const auto packed =
+  const auto zst =
       load_vectors(directory_.write("a.npy.zst", compressed(bytes)), FieldKind::kDense);
-  ASSERT_TRUE(plain && packed);
+  const auto gz = load_vectors(directory_.write("a.npy.gz", gzipped(bytes)), FieldKind::kDense);
+  ASSERT_TRUE(plain && zst && gz);
   std::vector<float> expected(halves.size());
   to_f32(ValueType::kF16, reinterpret_cast<const std::byte*>(halves.data()), expected);
   EXPECT_TRUE(plain->batch.values == expected);
-  EXPECT_TRUE(packed->batch.values == expected);
+  EXPECT_TRUE(zst->batch.values == expected);
+  EXPECT_TRUE(gz->batch.values == expected);
 }
 
 // `zstd --long=27` and beyond: the window is larger than what decoders allow by default.
@@ -142,9 +144,14 @@ TEST_F(NpyTest, SeveralFramesAreOneFile) {
   const std::string skippable = pack<std::uint32_t>({0x184D2A50, 3}) + "abc";
   const std::string frames =
       compressed(bytes.substr(0, 50)) + skippable + compressed("") + compressed(bytes.substr(50));
-  const auto vectors = load_vectors(directory_.write("a.npy.zst", frames), FieldKind::kDense);
-  ASSERT_TRUE(vectors) << error_of(vectors);
-  EXPECT_EQ(vectors->batch.values, (std::vector<float>{1, 2}));
+  const std::string members =
+      gzipped(bytes.substr(0, 50)) + gzipped("") + gzipped(bytes.substr(50));
+  for (const auto& path :
+       {directory_.write("a.npy.zst", frames), directory_.write("a.npy.gz", members)}) {
+    const auto vectors = load_vectors(path, FieldKind::kDense);
+    ASSERT_TRUE(vectors) << error_of(vectors);
+    EXPECT_EQ(vectors->batch.values, (std::vector<float>{1, 2}));
+  }
 }
 
 }  // namespace

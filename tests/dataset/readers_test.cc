@@ -10,19 +10,17 @@ namespace quiver::dataset {
 namespace {
 
 /// The case's files, plain or compressed.
-class ReadersTest : public testing::TestWithParam<std::tuple<SourceCase, bool>> {
+class ReadersTest : public testing::TestWithParam<std::tuple<SourceCase, std::string>> {
  protected:
   ReadersTest() {
     for (const auto& [name, bytes] : source().files) {
-      is_packed() ? directory_.write(packed_name(name), compressed(bytes))
-                  : directory_.write(name, bytes);
+      directory_.write(name + ending(), packed(bytes, ending()));
     }
   }
   [[nodiscard]] static const SourceCase& source() { return std::get<0>(GetParam()); }
-  [[nodiscard]] static bool is_packed() { return std::get<1>(GetParam()); }
-  [[nodiscard]] static std::string packed_name(const std::string& name) { return name + ".zst"; }
+  [[nodiscard]] static const std::string& ending() { return std::get<1>(GetParam()); }
   [[nodiscard]] std::string path() const {
-    return directory_.path(is_packed() ? packed_source(source().source) : source().source);
+    return directory_.path(packed_source(source().source, ending()));
   }
   [[nodiscard]] std::unique_ptr<VectorReader> open() const {
     auto reader = open_vectors(path(), source().kind);
@@ -73,7 +71,7 @@ TEST_P(ReadersTest, SaysWhatItHolds) {
   EXPECT_EQ(reader->position(), 0U);
   const std::uint64_t n_rows = source().expected.n_rows;
   EXPECT_EQ(reader->shape().n_rows.value_or(n_rows), n_rows);
-  const bool tells_rows = !is_packed() || source().row_bytes == 0;
+  const bool tells_rows = ending().empty() || source().row_bytes == 0;
   EXPECT_EQ(reader->shape().n_rows.has_value(), tells_rows);
 }
 
@@ -137,10 +135,12 @@ TEST_P(ReadersTest, LoadsRanges) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ReadersTest,
-                         testing::Combine(testing::ValuesIn(all_cases()), testing::Bool()),
+                         testing::Combine(testing::ValuesIn(all_cases()),
+                                          testing::Values("", ".zst", ".gz")),
                          [](const auto& test) {
+                           const std::string& ending = std::get<1>(test.param);
                            return std::get<0>(test.param).name +
-                                  (std::get<1>(test.param) ? "_zst" : "");
+                                  (ending.empty() ? "" : "_" + ending.substr(1));
                          });
 
 TEST(ParseRows, TakesRanges) {

@@ -183,6 +183,9 @@ TEST_F(WritersTest, NamesOfOtherFormats) {
   const auto code = [&](const std::string& name, FieldKind kind) {
     return create_vectors(directory_.path(name), {kind, DType::kF32, 2}).error().code();
   };
+  EXPECT_EQ(code("a.npy.gz", FieldKind::kDense), Code::kInvalidArgument);
+  EXPECT_EQ(code("a.gz", FieldKind::kMulti), Code::kInvalidArgument);
+  EXPECT_FALSE(LineWriter::create(directory_.path("a.jsonl.gz"), IfExists::kFail));
   EXPECT_EQ(code("a.fvecs", FieldKind::kDense), Code::kInvalidArgument);
   EXPECT_EQ(code("a.npy", FieldKind::kSparse), Code::kInvalidArgument);
   EXPECT_EQ(code("none/a.npy", FieldKind::kDense), Code::kNotFound);
