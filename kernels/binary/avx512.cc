@@ -17,6 +17,7 @@ QV_TARGET_BEGIN(QV_AVX512)
 namespace quiver::avx512 {
 namespace {
 
+#include "kernels/forms.inc"
 #include "kernels/unroll.inc"
 
 struct Shape {
@@ -26,11 +27,10 @@ struct Shape {
   static constexpr std::size_t kGatherBytes = 512;
   static constexpr std::size_t kTileQueries = 4;
   static constexpr std::size_t kTileRows = 4;
-  static constexpr std::size_t kTileAhead = 0;
+  static constexpr std::size_t kLongRow = 257;
 };
 
 #include "kernels/avx512_bytes.inc"
-#include "kernels/forms.inc"
 
 #include "kernels/byte_rows.inc"
 

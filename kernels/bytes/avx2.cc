@@ -18,6 +18,7 @@ QV_TARGET_BEGIN(QV_AVX2)
 namespace quiver::avx2 {
 namespace {
 
+#include "kernels/forms.inc"
 #include "kernels/unroll.inc"
 
 struct Shape {
@@ -27,13 +28,12 @@ struct Shape {
   static constexpr std::size_t kGatherBytes = 512;
   static constexpr std::size_t kTileQueries = 4;
   static constexpr std::size_t kTileRows = 2;
-  static constexpr std::size_t kTileAhead = 0;
+  static constexpr std::size_t kLongRow = 257;
 };
 
 #include "kernels/avx2_rows.inc"
 
 #include "kernels/avx2_bytes.inc"
-#include "kernels/forms.inc"
 
 #include "kernels/byte_rows.inc"
 

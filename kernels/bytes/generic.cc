@@ -32,7 +32,7 @@ struct Bytes {
   static constexpr std::size_t kGatherBytes = 512;
   static constexpr std::size_t kTileQueries = 1;
   static constexpr std::size_t kTileRows = 1;
-  static constexpr std::size_t kTileAhead = 0;
+  static constexpr std::size_t kLongRow = kNeverLong;
   static std::size_t row_bytes(std::uint32_t dim) { return dim; }
 
   static std::uint32_t term(std::int32_t q, std::int32_t r) {

@@ -21,6 +21,9 @@ QV_TARGET_BEGIN(QV_AVX2)
 namespace quiver::avx2 {
 namespace {
 
+#include "kernels/forms.inc"
+#include "kernels/unroll.inc"
+
 constexpr std::size_t kSums = 4;
 
 template <std::size_t n_bytes>
@@ -31,14 +34,11 @@ struct Shape {
   static constexpr std::size_t kGatherBytes = 512;
   static constexpr std::size_t kTileQueries = 3;
   static constexpr std::size_t kTileRows = 1;
-  static constexpr std::size_t kTileAhead = 0;
+  static constexpr std::size_t kLongRow = kNeverLong;
 };
 
 #include "kernels/avx2_rows.inc"
 #include "kernels/terms.inc"
-
-#include "kernels/forms.inc"
-#include "kernels/unroll.inc"
 
 #include "kernels/dense/rows.inc"
 

@@ -22,6 +22,9 @@ QV_TARGET_BEGIN(QV_AVX512)
 namespace quiver::avx512 {
 namespace {
 
+#include "kernels/forms.inc"
+#include "kernels/unroll.inc"
+
 constexpr std::size_t kSums = 4;
 
 template <std::size_t n_bytes>
@@ -32,14 +35,11 @@ struct Shape {
   static constexpr std::size_t kGatherBytes = 512;
   static constexpr std::size_t kTileQueries = n_bytes == 4 ? 4 : 3;
   static constexpr std::size_t kTileRows = n_bytes == 4 ? 1 : 2;
-  static constexpr std::size_t kTileAhead = 0;
+  static constexpr std::size_t kLongRow = kNeverLong;
 };
 
 #include "kernels/avx512_rows.inc"
 #include "kernels/terms.inc"
-
-#include "kernels/forms.inc"
-#include "kernels/unroll.inc"
 
 #include "kernels/dense/rows.inc"
 

@@ -34,7 +34,7 @@ struct Dense {
   static constexpr std::size_t kGatherBytes = 512;
   static constexpr std::size_t kTileQueries = 1;
   static constexpr std::size_t kTileRows = 1;
-  static constexpr std::size_t kTileAhead = 0;
+  static constexpr std::size_t kLongRow = kNeverLong;
   static std::size_t row_bytes(std::uint32_t dim) { return std::size_t{dim} * n_bytes; }
 
   template <std::size_t n_queries, std::size_t n_rows>
