@@ -115,6 +115,10 @@ std::uint64_t n_indexed_points(const Snapshot& snapshot, const payload::FieldInd
   return n;
 }
 
+std::string shard_path(const std::string& collection, std::uint32_t shard) {
+  return fmt::format("{}/shard-{}", collection, shard);
+}
+
 Result<PredicatePtr> compile(const std::optional<payload::Filter>& filter,
                              const CollectionConfig& config) {
   if (!filter) return PredicatePtr();
@@ -130,13 +134,22 @@ Result<std::optional<std::vector<std::size_t>>> wanted_fields(const VectorSelect
 
 }  // namespace
 
+Result<> CollectionImpl::check(const std::string& path, const CollectionConfig& config,
+                               const ShardContext& context) {
+  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+    QV_TRY(Shard::check(shard_path(path, i), context));
+  }
+  return {};
+}
+
 Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     const std::string& path, std::shared_ptr<const CollectionConfig> config,
     const ShardContext& context, Executor& compute, SaveConfig save_config) {
   std::shared_ptr<CollectionImpl> collection(
       new CollectionImpl(config, context, compute, std::move(save_config)));
   for (std::uint32_t i = 0; i < config->shard_number; ++i) {
-    QV_TRY(auto shard, Shard::open(fmt::format("{}/shard-{}", path, i), config, context));
+    const Shard* first = i == 0 ? nullptr : collection->shards_.front().get();
+    QV_TRY(auto shard, Shard::open(shard_path(path, i), config, context, first));
     collection->shards_.push_back(std::move(shard));
   }
   return collection;
@@ -338,9 +351,11 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
 
 void CollectionImpl::tick() {
   for (const auto& shard : shards_) shard->tick();
+  retry_bulk();
 }
 
 Result<> CollectionImpl::close() {
+  MutexLock bulk(bulk_mutex_);
   Result<> result;
   for (const auto& shard : shards_) {
     if (auto closed = shard->close(); !closed) result = std::move(closed);

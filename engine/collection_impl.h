@@ -1,8 +1,10 @@
 // A collection over its shards.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +14,16 @@
 
 namespace quiver::engine {
 
-class CollectionImpl final : public Collection {
+class CollectionImpl final : public Collection,
+                             public std::enable_shared_from_this<CollectionImpl> {
  public:
   /// Makes a changed configuration durable before it is put in force.
   using SaveConfig = std::function<Result<>(const CollectionConfig&)>;
 
   /// Opens or creates the shards below `path`.
+  /// The manifests of all shards, without opening one. kDataLoss if one is damaged.
+  static Result<> check(const std::string& path, const CollectionConfig& config,
+                        const ShardContext& context);
   static Result<std::shared_ptr<CollectionImpl>> open(
       const std::string& path, std::shared_ptr<const CollectionConfig> config,
       const ShardContext& context, Executor& compute, SaveConfig save_config);
@@ -29,6 +35,8 @@ class CollectionImpl final : public Collection {
   [[nodiscard]] OptimizationReport optimizations() const override;
   Result<> update(std::vector<Operation> operations, Ack ack,
                   std::function<void(Result<std::vector<UpdateResult>>)> done) override;
+  Result<> bulk_load(const BulkChunk& chunk) override QV_EXCLUDES(bulk_mutex_);
+  [[nodiscard]] Result<std::string> bulk_cursor() const override;
   [[nodiscard]] Result<std::vector<Record>> query(const Query& query,
                                                   const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<Record>> retrieve(const RetrieveRequest& request) const override;
@@ -54,6 +62,22 @@ class CollectionImpl final : public Collection {
         compute_(compute),
         save_config_(std::move(save_config)) {}
 
+  /// A bulk load that is neither finished nor cancelled in all shards.
+  struct OpenLoad {
+    std::uint64_t number = 0;
+    bool decided = false;
+    std::vector<std::uint32_t> shards;  ///< that take part
+  };
+
+  // Bulk loading (collection_bulk.cc).
+  Result<> run_bulk(BulkRows& rows, const std::optional<std::string>& cursor)
+      QV_REQUIRES(bulk_mutex_);
+  Result<> write_bulk(const BulkRows& rows, const std::vector<BulkStart>& starts)
+      QV_REQUIRES(bulk_mutex_);
+  /// Brings an open load to its end.
+  Result<> settle_bulk() QV_REQUIRES(bulk_mutex_);
+  void retry_bulk();
+
   [[nodiscard]] Snapshot snapshot() const;
   Result<> scroll_by_value(const ScrollRequest& request, const Snapshot& snapshot,
                            const payload::Predicate* predicate,
@@ -66,6 +90,11 @@ class CollectionImpl final : public Collection {
   const SaveConfig save_config_;
   Mutex change_mutex_;  ///< one change of configuration at a time
   std::vector<std::unique_ptr<Shard>> shards_;
+
+  Mutex bulk_mutex_;  ///< held across I/O: it is what makes bulk loads one after another
+  std::optional<OpenLoad> open_load_ QV_GUARDED_BY(bulk_mutex_);
+  std::uint64_t last_load_ QV_GUARDED_BY(bulk_mutex_) = 0;
+  std::atomic<bool> unsettled_ = false;  ///< a load stayed open after an error
 };
 
 }  // namespace quiver::engine

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "base/log.h"
@@ -35,6 +36,7 @@ struct Entry {
   Mutex mutex;  ///< held while opening and closing
   std::shared_ptr<CollectionImpl> open QV_GUARDED_BY(mutex);
   bool dropped QV_GUARDED_BY(mutex) = false;
+  std::optional<Error> failure QV_GUARDED_BY(mutex);  ///< of the start's check, or the last opening
   std::atomic<std::uint64_t> last_used = 0;
 };
 
@@ -67,6 +69,7 @@ class DatabaseImpl final : public Database {
     for (const auto& orphan : catalog_->orphans())
       QV_TRY(collections_->remove_subdirectory(orphan));
     for (const auto& stored : catalog_->entries()) QV_TRY(add_entry(stored));
+    for (const auto& entry : all_entries()) check_manifests(*entry);
     ticker_ = std::thread([this] { tick_until_closed(); });
     return {};
   }
@@ -196,11 +199,15 @@ class DatabaseImpl final : public Database {
   }
 
   bool ready(std::string* why) const override {
-    if (closed_) {
-      if (why != nullptr) *why = "closing";
-      return false;
+    std::string reasons = closed_ ? "closing" : "";
+    for (const auto& entry : all_entries()) {
+      MutexLock lock(entry->mutex);
+      if (!entry->failure) continue;
+      reasons += fmt::format("{}collection `{}`: {}", reasons.empty() ? "" : "; ", entry->name,
+                             entry->failure->message());
     }
-    return true;
+    if (why != nullptr) *why = reasons;
+    return reasons.empty();
   }
 
   Executor& compute() override { return compute_; }
@@ -266,7 +273,9 @@ class DatabaseImpl final : public Database {
       MutexLock lock(entry->mutex);
       if (entry->dropped) return no_such_collection(name_or_alias);
       if (entry->open == nullptr) {
-        QV_TRY(entry->open, open_shards(entry));
+        auto shards = open_shards(entry);
+        entry->failure = shards ? std::nullopt : std::optional(shards.error());
+        QV_TRY(entry->open, std::move(shards));
         opened = true;
       }
       collection = entry->open;
@@ -275,17 +284,31 @@ class DatabaseImpl final : public Database {
     return collection;
   }
 
+  [[nodiscard]] std::string path_of(const Entry& entry) const {
+    return fmt::format("{}/{}/{}", options_.data_dir, storage::Catalog::kCollectionsDirectory,
+                       entry.directory);
+  }
+
+  /// A collection that cannot be opened is known before somebody asks for it.
+  void check_manifests(Entry& entry) {
+    MutexLock lock(entry.mutex);
+    const auto config = current_config(entry.name);
+    if (!config) return;
+    const auto checked = CollectionImpl::check(path_of(entry), **config, context_);
+    if (checked) return;
+    entry.failure = checked.error();
+    log_error("collection `{}` cannot serve: {}", entry.name, checked.error().message());
+  }
+
   Result<std::shared_ptr<CollectionImpl>> open_shards(const EntryPtr& entry)
       QV_REQUIRES(entry->mutex) {
-    const std::string path = fmt::format("{}/{}/{}", options_.data_dir,
-                                         storage::Catalog::kCollectionsDirectory, entry->directory);
     // Called with the collection's own lock, never with the entry's.
     auto save = [this, raw = entry.get()](const CollectionConfig& config) -> Result<> {
       QV_TRY(catalog_->update(raw->name, to_json(config)));
       return {};
     };
     QV_TRY(const auto stored, current_config(entry->name));
-    return CollectionImpl::open(path, stored, context_, compute_, std::move(save));
+    return CollectionImpl::open(path_of(*entry), stored, context_, compute_, std::move(save));
   }
 
   Result<std::shared_ptr<const CollectionConfig>> current_config(const std::string& name) {

@@ -29,9 +29,9 @@ tl::unexpected<Error> damaged(std::string_view what) {
 }  // namespace
 
 std::string encode_manifest(const Manifest& manifest) {
-  return fmt::format(R"({{"version":{},"next_segment":{},"covered":{},"segments":[{}]}})", kVersion,
-                     manifest.next_segment, to_number(manifest.covered),
-                     fmt::join(manifest.segments, ","));
+  return fmt::format(R"({{"version":{},"next_segment":{},"covered":{},"last":{},"segments":[{}]}})",
+                     kVersion, manifest.next_segment, to_number(manifest.covered),
+                     to_number(manifest.last), fmt::join(manifest.segments, ","));
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
@@ -44,7 +44,7 @@ Result<Manifest> decode_manifest(std::string_view text) {
   if (!next || !covered || segments == nullptr || segments->as_array() == nullptr) {
     return damaged("next_segment, covered or segments is missing");
   }
-  Manifest manifest{*next, Seq{*covered}, {}};
+  Manifest manifest{*next, Seq{*covered}, {}, Seq{number(json->find("last")).value_or(0)}};
   for (const auto& element : *segments->as_array()) {
     const auto id = number(&element);
     if (!id) return damaged("a segment is not a number");

@@ -19,6 +19,9 @@ struct Manifest {
   /// Every operation up to here is in the segments below and in their stored deletes.
   Seq covered{};
   std::vector<std::uint64_t> segments;
+  /// The last number given to an operation; those of bulk loads stand in no log. 0 in manifests of
+  /// stores that had no bulk load.
+  Seq last{};
 
   bool operator==(const Manifest&) const = default;
 };

@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::size_t kTierFactor = 4;
 constexpr std::uint64_t kSmallestTierBytes = 1 << 20;
+/// Segments beyond this tier (64 MiB) are merged only when there are too many: what a bulk load
+/// wrote is not written again, and what is sealed at its usual size waits for more of its kind.
+constexpr int kLastEagerTier = 3;
 /// Segments merged at once at most: bounds the open inputs and the length of one job.
 constexpr std::size_t kMaxInputs = 16;
 
@@ -87,6 +90,7 @@ std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segment
   for (const auto& segment : free) tiers[tier_of(live_bytes(segment))].push_back(segment);
   for (const auto& [tier, members] : tiers) {
     if (members.size() < kTierFactor) continue;
+    if (tier > kLastEagerTier && free.size() <= config.max_segments) continue;
     if (auto plan = merge_first(members, members.size(), config)) return plan;
   }
   if (free.size() > config.max_segments) {

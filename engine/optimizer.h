@@ -40,8 +40,9 @@ struct RewritePlan {
 /// The next frozen segment to be sealed, oldest first.
 [[nodiscard]] std::optional<RewritePlan> plan_seal(const std::vector<SegmentFacts>& segments);
 /// The most useful merge or clean-up among the sealed segments. Segments are merged in tiers, each
-/// four times larger than the one before, so that a row is rewritten about log4(n) times; beyond
-/// `max_segments` the smallest are merged whatever their tier.
+/// four times larger than the one before, so that a row is rewritten about log4(n) times; large
+/// ones only when there are more than `max_segments`. If no tier has enough of them then, the
+/// smallest are merged whatever their tier.
 [[nodiscard]] std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
                                                       const OptimizerConfig& config);
 

@@ -21,9 +21,12 @@ void put(std::string& out, T value) {
 }
 
 template <class T>
-void put_array(std::string& out, const std::vector<T>& values) {
-  out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+void put_array(std::string& out, std::span<const T> values) {
+  out.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
+
+/// What a field's bytes begin with.
+enum class Tag : std::uint8_t { kAbsent = 0, kTokens = 1, kSparse = 2 };
 
 /// Reads forward; after running out, `ok` is false and everything read is zero.
 class Reader {
@@ -74,14 +77,14 @@ class Reader {
 };
 
 void encode_vector(const StoredVector& vector, std::string& out) {
-  put(out, static_cast<std::uint8_t>(vector.index()));
   if (const auto* tokens = std::get_if<Tokens>(&vector)) {
+    put(out, Tag::kTokens);
     put(out, tokens->n_tokens);
-    put_array(out, tokens->bytes);
+    put_array<std::byte>(out, tokens->bytes);
   } else if (const auto* sparse = std::get_if<SparseVector>(&vector)) {
-    put(out, static_cast<std::uint32_t>(sparse->indices.size()));
-    put_array(out, sparse->indices);
-    put_array(out, sparse->values);
+    append_sparse({sparse->indices, sparse->values}, out);
+  } else {
+    append_absent(out);
   }
 }
 
@@ -103,7 +106,15 @@ std::string quoted_name(const FieldSchema& field) {
   return field.name.empty() ? "the default vector" : fmt::format("vector `{}`", field.name);
 }
 
+/// Without a branch for each value, so that it costs next to nothing.
+bool all_finite(std::span<const float> values) {
+  bool finite = true;
+  for (const float value : values) finite &= std::isfinite(value);
+  return finite;
+}
+
 Result<> check_finite(const FieldSchema& field, std::span<const float> values) {
+  if (all_finite(values)) return {};
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     return fail(Code::kInvalidArgument,
@@ -196,13 +207,12 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
     case DType::kF16:
       break;
   }
-  std::vector<std::uint16_t> halves(values.size());
-  if (kernels().convert.f32_to_f16(values.data(), values.size(), halves.data()) != 0) {
+  auto* halves = reinterpret_cast<std::uint16_t*>(out);
+  if (kernels().convert.f32_to_f16(values.data(), values.size(), halves) != 0) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{} holds float16 values, at most 65504 in size, but a value is larger",
                             quoted_name(field)));
   }
-  std::memcpy(out, halves.data(), halves.size() * sizeof(std::uint16_t));
   return {};
 }
 
@@ -226,6 +236,32 @@ Result<StoredVector> store_tokens(const FieldSchema& field, std::span<const floa
 
 }  // namespace
 
+void append_row_head(Seq seq, std::string_view payload, std::size_t n_fields, std::string& out) {
+  put(out, kRowVersion);
+  put(out, to_number(seq));
+  put(out, static_cast<std::uint32_t>(payload.size()));
+  out += payload;
+  put(out, static_cast<std::uint16_t>(n_fields));
+}
+
+void append_absent(std::string& out) { put(out, Tag::kAbsent); }
+
+void append_tokens(const MatrixView& tokens, std::string& out) {
+  put(out, Tag::kTokens);
+  put(out, static_cast<std::uint32_t>(tokens.n_rows));
+  const std::size_t row_bytes = std::size_t{tokens.dim} * bytes_per_value(tokens.dtype);
+  for (std::size_t i = 0; i < tokens.n_rows; ++i) {
+    put_array(out, std::span<const std::byte>(tokens.row(i), row_bytes));
+  }
+}
+
+void append_sparse(const SparseView& vector, std::string& out) {
+  put(out, Tag::kSparse);
+  put(out, static_cast<std::uint32_t>(vector.indices.size()));
+  put_array(out, vector.indices);
+  put_array(out, vector.values);
+}
+
 std::string encode_row(const Row& row) {
   std::string out;
   std::size_t bytes = 32 + row.payload.size();
@@ -236,11 +272,7 @@ std::string encode_row(const Row& row) {
       bytes += sparse->indices.size() * 8;
   }
   out.reserve(bytes);
-  put(out, kRowVersion);
-  put(out, to_number(row.seq));
-  put(out, static_cast<std::uint32_t>(row.payload.size()));
-  out += row.payload;
-  put(out, static_cast<std::uint16_t>(row.vectors.size()));
+  append_row_head(row.seq, row.payload, row.vectors.size(), out);
   for (const auto& vector : row.vectors) encode_vector(vector, out);
   return out;
 }
@@ -290,6 +322,23 @@ Result<StoredVector> to_stored(const FieldSchema& field, const VectorValue& valu
   if (const auto* multi = std::get_if<MultiVector>(&value))
     return store_tokens(field, multi->values);
   return store_tokens(field, std::get<DenseVector>(value));
+}
+
+Result<> store_values(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+  QV_TRY(check_dim(field, values.size()));
+  QV_TRY(check_finite(field, values));
+  if (field.metric != Metric::kCosine || field.dtype == DType::kU8) {
+    return convert(field, values, out);
+  }
+  const double norm = kernels().convert.norm(values.data(), field.dim);
+  if (norm <= 0) return convert(field, values, out);
+  if (field.dtype == DType::kF32) {
+    kernels().convert.scale(values.data(), field.dim, 1.0 / norm, reinterpret_cast<float*>(out));
+    return {};
+  }
+  std::vector<float> unit(field.dim);
+  kernels().convert.scale(values.data(), field.dim, 1.0 / norm, unit.data());
+  return convert(field, unit, out);
 }
 
 void to_floats(DType dtype, const std::byte* values, std::size_t n, float* out) {

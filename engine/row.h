@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "base/views.h"
 #include "engine/vector.h"
 
 namespace quiver::engine {
@@ -36,6 +38,12 @@ struct Row {
 
 /// The value of a row in the store (docs/formats/row.md).
 [[nodiscard]] std::string encode_row(const Row& row);
+/// The same value written part by part, without a `Row`: its head, then each field in turn.
+/// Appends to `out`.
+void append_row_head(Seq seq, std::string_view payload, std::size_t n_fields, std::string& out);
+void append_absent(std::string& out);
+void append_tokens(const MatrixView& tokens, std::string& out);
+void append_sparse(const SparseView& vector, std::string& out);
 /// kDataLoss if `bytes` is not a row of these fields.
 [[nodiscard]] Result<Row> decode_row(const PointId& id, std::string_view bytes,
                                      const std::vector<FieldSchema>& fields);
@@ -44,6 +52,10 @@ struct Row {
 /// length (u8 excepted), values converted. kInvalidArgument if it does not fit the field: the text
 /// names the dimension or number found and what was wanted.
 [[nodiscard]] Result<StoredVector> to_stored(const FieldSchema& field, const VectorValue& value);
+/// The same for one dense vector or one token, `[dim]`, written to `out` (unpadded, aligned to the
+/// stored type) without an allocation for most fields.
+[[nodiscard]] Result<> store_values(const FieldSchema& field, std::span<const float> values,
+                                    std::byte* out);
 /// The same checks, without conversion: a query vector for `field`.
 [[nodiscard]] Result<> check_vector(const FieldSchema& field, const VectorValue& value);
 

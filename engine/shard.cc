@@ -108,9 +108,9 @@ std::deque<ShardRequest> Shard::take_queued() {
 }
 
 void Shard::drain() {
-  if (n_unsealed() >= kMaxUnsealed && sealing_ && !closed_) {
+  if ((bulk_ || (n_unsealed() >= kMaxUnsealed && sealing_)) && !closed_) {
     MutexLock lock(queue_mutex_);
-    drain_posted_ = false;  // the end of the running seal posts again
+    drain_posted_ = false;  // the end of the bulk load or of the running seal posts again
     return;
   }
   std::vector<Outcome> outcomes;
@@ -145,6 +145,7 @@ void Shard::drain() {
 
 Result<> Shard::commit(const Staging& staging) {
   if (staging.empty()) return {};
+  if (bulk_) return fail(Code::kUnavailable, "closing, and a bulk load is not finished");
   storage::RowBatch batch;
   for (const auto& change : staging.changes()) {
     if (change.row != nullptr) {
@@ -342,7 +343,7 @@ bool Shard::is_input(const RewriteJob* job, std::uint64_t segment) {
 Result<> Shard::save_manifest(const RewriteJob* finished, const State* output,
                               std::span<const std::uint64_t> forgotten) {
   storage::RowBatch batch;
-  Manifest manifest{next_segment_, covered_seq(finished), damaged_};
+  Manifest manifest{next_segment_, covered_seq(finished), damaged_, Seq{to_number(next_seq_) - 1}};
   for (State& state : segments_) {
     const std::uint64_t id = state.view.data->id;
     if (!state.view.data->sealed || is_input(finished, id)) continue;
@@ -359,6 +360,7 @@ Result<> Shard::save_manifest(const RewriteJob* finished, const State* output,
     for (const auto& input : finished->inputs) batch.delete_meta(deleted_key(input.data->id));
   }
   for (const std::uint64_t id : forgotten) batch.delete_meta(deleted_key(id));
+  if (bulk_ && bulk_->installed) batch.delete_meta(kBulkIntentKey);
   batch.put_meta(kManifestKey, encode_manifest(manifest));
   batch.trim_ops(Seq{to_number(manifest.covered) + 1});
   QV_TRY(store_->write(batch));

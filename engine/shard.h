@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/executor.h"
@@ -22,6 +23,8 @@
 #include "base/lane.h"
 #include "base/mutex.h"
 #include "base/published.h"
+#include "engine/bulk_intent.h"
+#include "engine/bulk_rows.h"
 #include "engine/collection.h"
 #include "engine/columns.h"
 #include "engine/manifest.h"
@@ -62,12 +65,29 @@ struct ShardStatus {
   std::string error;            ///< of the last background job, empty if it went well
 };
 
+/// What a shard has put by for its part of a bulk load.
+struct BulkStart {
+  Seq first{};                ///< numbers from here on
+  std::uint64_t segment = 0;  ///< id of the segment to be made
+  std::vector<payload::FieldIndex> indexes;
+};
+
+/// That a bulk load counts: written once, in the first shard.
+struct BulkDecision {
+  std::uint64_t load = 0;
+  std::optional<std::string> cursor;
+};
+
 class Shard {
  public:
-  /// Opens or creates the shard below `path` and recovers it: docs/formats/shard-store.md.
+  /// The manifest of the store at `path`, without opening it. kDataLoss if it is damaged.
+  static Result<> check(const std::string& path, const ShardContext& context);
+  /// Opens or creates the shard below `path` and recovers it: docs/formats/shard-store.md. `first`
+  /// is the collection's first shard, which knows what became of bulk loads; nullptr: this is it.
   static Result<std::unique_ptr<Shard>> open(const std::string& path,
                                              std::shared_ptr<const CollectionConfig> config,
-                                             const ShardContext& context);
+                                             const ShardContext& context,
+                                             const Shard* first = nullptr);
   /// As `close`.
   ~Shard();
   Shard(const Shard&) = delete;
@@ -88,6 +108,30 @@ class Shard {
   [[nodiscard]] std::uint64_t n_queued() const;
   void report(OptimizationReport& report) const;
 
+  // Bulk loading (shard_bulk.cc): one load at a time, in this order, from threads that are not the
+  // lane's; `write_…` from any number of them at once. docs/decisions/0011.
+
+  /// Updates wait from here until `finish_bulk` or `cancel_bulk`.
+  Result<BulkStart> begin_bulk();
+  /// Writes the values of `rows` as row file number `i`.
+  Result<> write_bulk_rows(const BulkStart& start, const SegmentData& data,
+                           std::span<const RowRef> rows, std::uint64_t i) const;
+  Result<SegmentData> write_bulk_segment(const BulkStart& start, const Segment& data,
+                                         std::span<const RowRef> rows) const;
+  /// Records durably that all files are there.
+  Result<> stage_bulk(const BulkIntent& intent, SegmentData output);
+  /// The first shard only: from here on the load is to be finished, whatever happens. After an
+  /// error it is to be cancelled, here first.
+  Result<> decide_bulk(const BulkDecision& decision);
+  /// Makes the load part of the shard. After an error it is to be called again.
+  Result<> finish_bulk();
+  /// Removes what there is of an undecided load. After an error it is to be called again.
+  Result<> cancel_bulk();
+
+  /// The first shard only.
+  [[nodiscard]] std::uint64_t decided_bulk_load() const { return decided_bulk_load_; }
+  [[nodiscard]] Result<std::string> bulk_cursor() const;
+
   /// Applies what is queued, ends background work, closes the store.
   Result<> close();
 
@@ -105,11 +149,20 @@ class Shard {
     Seq first_seq{};       ///< unsealed: of its oldest row
   };
 
+  /// A bulk load on its way.
+  struct BulkLoad {
+    std::uint64_t segment = 0;
+    std::optional<BulkIntent> intent;  ///< once it was to be written
+    std::optional<SegmentData> output;
+    bool ingested = false;   ///< the rows are in the store
+    bool installed = false;  ///< the segment is among `segments_`, older copies are dead
+  };
+
   Shard(std::string path, std::shared_ptr<const CollectionConfig> config,
         const ShardContext& context);
 
   // Opening (shard_recovery.cc).
-  Result<> recover();
+  Result<> recover(const Shard* first);
   Result<Manifest> load_manifest();
   Result<> remove_orphans(const Manifest& manifest);
   Result<> open_segments(const Manifest& manifest);
@@ -118,6 +171,19 @@ class Shard {
   Result<> recover_points(std::span<const PointId> ids);
   Result<> recover_point(const PointId& id, std::optional<std::string_view> bytes);
   Result<> rebuild_from_rows();
+
+  // Bulk loading (shard_bulk.cc), in the lane.
+  template <class F>
+  std::invoke_result_t<F> in_lane(F fn);
+  Result<> ingest_bulk();
+  [[nodiscard]] Result<bool> has_bulk_rows(const BulkIntent& intent) const;
+  void install_bulk();
+  void delete_older(std::span<const PointId> ids);
+  void delete_in_segment(State& state, std::span<const PointId> ids);
+  void delete_in_mutable(std::span<const PointId> ids);
+  Result<> end_bulk();
+  Result<> recover_bulk(Manifest& manifest, const Shard* first);
+  void install_recovered_bulk();
 
   // Writing (shard.cc), in the lane.
   void drain();
@@ -152,6 +218,7 @@ class Shard {
   // Background jobs (shard_jobs.cc), started and finished in the lane.
   void start_due_jobs();
   void start_rewrite(RewritePlan plan);
+  Result<> write_output(RewriteJob& job);
   void finish_rewrite(RewriteJob& job);
   Result<> swap_in(RewriteJob& job);
   void carry_deletes(const RewriteJob& job, State& output);
@@ -172,6 +239,7 @@ class Shard {
   std::unique_ptr<storage::ShardStore> store_;
   Published<CollectionConfig> config_;
   Published<SegmentSet> snapshot_;
+  std::atomic<std::uint64_t> decided_bulk_load_ = 0;
 
   // Lane only.
   std::vector<State> segments_;  ///< sealed and frozen, oldest first
@@ -188,6 +256,7 @@ class Shard {
   Clock::time_point last_write_ = Clock::now();
   Clock::time_point retry_after_{};
   std::uint64_t n_rows_dropped_ = 0;  ///< deleted or overwritten since the store was compacted
+  std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;
   bool sealing_ = false;
   bool rewriting_ = false;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "engine/columns.h"
+#include "engine/sealing.h"
 #include "engine/shard.h"
 
 namespace quiver::engine {
@@ -15,22 +15,6 @@ constexpr double kReclaimShare = 0.25;
 
 double seconds_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-/// Files of the output segment, durable under their final name.
-Result<> write_output(RewriteJob& job, Directory& segments, const std::vector<FieldSchema>& fields,
-                      const Cancel& cancel) {
-  job.rows = live_rows_by_id(job.inputs);
-  if (job.rows.empty()) return {};
-  const std::string name = std::to_string(job.output_id);
-  QV_TRY(auto directory, segments.subdirectory(name));
-  QV_TRY(write_segment_file(*directory, job.inputs, job.rows, cancel, [&job](double share) {
-    job.share_done.store(share, std::memory_order_relaxed);
-  }));
-  QV_TRY(job.output, open_segment_file(*directory, job.output_id, fields));
-  QV_TRY(merge_columns(*job.output, job.inputs, job.rows, *directory, job.indexes));
-  QV_TRY(directory->sync());
-  return segments.sync();
 }
 
 }  // namespace
@@ -69,9 +53,19 @@ void Shard::start_rewrite(RewritePlan plan) {
   jobs_.add(job);
   update_status();
   run_in_background([this, job] {
-    job->result = write_output(*job, *segments_directory_, config_.load()->fields, closing_);
+    job->rows = live_rows_by_id(job->inputs);
+    if (!job->rows.empty()) job->result = write_output(*job);
     lane_->post([this, job] { finish_rewrite(*job); });
   });
+}
+
+Result<> Shard::write_output(RewriteJob& job) {
+  const NewSegment segment{job.output_id, job.inputs, job.rows, job.indexes};
+  QV_TRY(job.output, write_segment(segment, *segments_directory_, config_.load()->fields, closing_,
+                                   [&job](double share) {
+                                     job.share_done.store(share, std::memory_order_relaxed);
+                                   }));
+  return {};
 }
 
 void Shard::finish_rewrite(RewriteJob& job) {

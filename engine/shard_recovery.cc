@@ -10,37 +10,49 @@
 #include "base/log.h"
 #include "engine/columns.h"
 #include "engine/shard.h"
+#include "storage/store_check.h"
 
 namespace quiver::engine {
 namespace {
 /// Points whose rows are read from the store in one call.
 constexpr std::size_t kReadAtOnce = 256;
+
+std::string rows_path(const std::string& shard) { return shard + "/rows"; }
+
 }  // namespace
+
+Result<> Shard::check(const std::string& path, const ShardContext& context) {
+  return storage::check_store(rows_path(path), *context.runtime);
+}
 
 Result<std::unique_ptr<Shard>> Shard::open(const std::string& path,
                                            std::shared_ptr<const CollectionConfig> config,
-                                           const ShardContext& context) {
+                                           const ShardContext& context, const Shard* first) {
   std::unique_ptr<Shard> shard(new Shard(path, std::move(config), context));
-  QV_TRY(shard->recover());
+  QV_TRY(shard->recover(first));
   return shard;
 }
 
-Result<> Shard::recover() {
+Result<> Shard::recover(const Shard* first) {
   QV_TRY(auto directory, context_.open_directory(path_));
   QV_TRY(segments_directory_, directory->subdirectory("segments"));
   QV_TRY(directory->sync());
-  QV_TRY(store_, storage::ShardStore::open(path_ + "/rows", context_.runtime));
-  QV_TRY(const auto manifest, load_manifest());
+  QV_TRY(store_, storage::ShardStore::open(rows_path(path_), context_.runtime));
+  QV_TRY(auto manifest, load_manifest());
+  QV_TRY(recover_bulk(manifest, first));
   QV_TRY(remove_orphans(manifest));
   QV_TRY(open_segments(manifest));
   const auto config = config_.load();
   mutable_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
   QV_TRY(const auto last, store_->last_op());
-  next_seq_ = Seq{std::max(to_number(manifest.covered), last ? to_number(*last) : 0) + 1};
+  const Seq last_seq = std::max({manifest.covered, manifest.last, last.value_or(Seq{0})});
+  next_seq_ = Seq{to_number(last_seq) + 1};
+  install_recovered_bulk();
   publish();
   QV_TRY(replay(Seq{to_number(manifest.covered) + 1}));
   if (!damaged_.empty()) QV_TRY(rebuild_from_rows());
   publish();
+  if (bulk_) QV_TRY(end_bulk());
   wants_tick_ = true;
   lane_->post([this] { start_due_jobs(); });
   return {};

@@ -18,21 +18,6 @@ using Kind = RowBatch::Kind;
 
 constexpr std::array kAllTables{Table::kPoints, Table::kOps, Table::kMeta};
 
-bool holds_data(std::string_view file) { return file.ends_with(".sst") || file.ends_with(".blob"); }
-
-/// RocksDB would start an empty database if the file that names the manifest is gone.
-Result<> check_not_headless(const std::string& path, rocksdb::Env& env) {
-  std::vector<std::string> files;
-  if (!env.GetChildren(path, &files).ok()) return {};
-  if (env.FileExists(path + "/CURRENT").ok()) return {};
-  for (const std::string& file : files) {
-    if (!holds_data(file)) continue;
-    return fail(Code::kDataLoss,
-                fmt::format("cannot open `{}`: it holds `{}` but no file CURRENT", path, file));
-  }
-  return {};
-}
-
 rocksdb::Status add(const RowBatch::Change& change, rocksdb::ColumnFamilyHandle* table,
                     rocksdb::WriteBatch& to) {
   switch (change.kind) {
@@ -62,9 +47,9 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path,
   QV_TRY(check_not_headless(path, *shared.env));
   const std::vector<rocksdb::ColumnFamilyDescriptor> families{
       {rocksdb::kDefaultColumnFamilyName, shared.small_options},
-      {"points", shared.points_options},
-      {"ops", shared.small_options},
-      {"meta", shared.small_options}};
+      {kTableNames[0], shared.points_options},
+      {kTableNames[1], shared.small_options},
+      {kTableNames[2], shared.small_options}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const auto status = rocksdb::DB::Open(shared.database_options, path, families, &handles, &db);
@@ -92,6 +77,13 @@ rocksdb::Status Database::write(const RowBatch& batch, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
   return db_->Write(options, &writes);
+}
+
+rocksdb::Status Database::ingest(const std::vector<std::string>& paths) {
+  rocksdb::IngestExternalFileOptions options;
+  options.move_files = true;
+  options.write_global_seqno = false;  // the manifest has it; the file stays as it was checked
+  return db_->IngestExternalFile(handle(Table::kPoints), paths, options);
 }
 
 Result<std::optional<std::string>> Database::get(Table table, std::string_view key) const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "storage/row_batch.h"
@@ -23,9 +24,16 @@ namespace quiver::storage {
   return {slice.data(), slice.size()};
 }
 
+/// kDataLoss if the file that names the manifest is gone and data is there: RocksDB would start an
+/// empty database.
+[[nodiscard]] Result<> check_not_headless(const std::string& path, rocksdb::Env& env);
+
 /// Thread-safe but for destruction, which nothing else may overlap.
 class Database {
  public:
+  /// Of `RowBatch::Table`, in its order.
+  static constexpr std::array<const char*, 3> kTableNames = {"points", "ops", "meta"};
+
   static Result<std::unique_ptr<Database>> open(const std::string& path,
                                                 const Runtime::Shared& shared);
   ~Database();
@@ -33,6 +41,8 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   rocksdb::Status write(const RowBatch& batch, bool sync);
+  /// Of files of `points`, whose ranges of keys do not overlap. Moves them.
+  rocksdb::Status ingest(const std::vector<std::string>& paths);
   [[nodiscard]] Result<std::optional<std::string>> get(RowBatch::Table table,
                                                        std::string_view key) const;
   [[nodiscard]] std::unique_ptr<rocksdb::Iterator> iterate(RowBatch::Table table) const;
@@ -51,7 +61,7 @@ class Database {
   }
 
  private:
-  static constexpr std::size_t kTables = 3;
+  static constexpr std::size_t kTables = kTableNames.size();
   explicit Database(std::string path) : path_(std::move(path)) {}
   [[nodiscard]] Result<> add_ops_below(std::string_view end, RowBatch& to) const;
 

@@ -28,6 +28,8 @@ class ForwardingLogger final : public rocksdb::Logger {
     if (level < rocksdb::InfoLogLevel::WARN_LEVEL) return;
     std::array<char, 1024> text{};
     std::vsnprintf(text.data(), text.size(), format, arguments);
+    // Said at every opening of a store that has ingested files: those of a writer have no such id.
+    if (std::string_view(text.data()).find("without unique ID") != std::string_view::npos) return;
     const bool is_error = level >= rocksdb::InfoLogLevel::ERROR_LEVEL;
     log(is_error ? LogLevel::kError : LogLevel::kWarning, fmt::format("rocksdb: {}", text.data()));
   }

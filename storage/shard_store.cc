@@ -86,6 +86,30 @@ Result<> ShardStore::destroy(const std::string& path) {
 
 Result<> ShardStore::write(const RowBatch& batch) { return impl_->write(batch); }
 
+RowFileWriter ShardStore::new_row_file(std::string_view name) const {
+  return RowFileWriter(fmt::format("{}/{}", path_, name), impl_->runtime());
+}
+
+Result<> ShardStore::ingest(std::span<const std::string> names) { return impl_->ingest(names); }
+
+Result<> ShardStore::remove_row_files(std::span<const std::string> names) {
+  rocksdb::Env& env = *impl_->runtime()->shared().env;
+  for (const std::string& name : names) {
+    const std::string file = fmt::format("{}/{}", path_, name);
+    if (!env.FileExists(file).ok()) continue;
+    QV_TRY(to_result(env.DeleteFile(file), "remove", file));
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> ShardStore::row_files() const {
+  std::vector<std::string> names;
+  const auto status = impl_->runtime()->shared().env->GetChildren(path_, &names);
+  QV_TRY(to_result(status, "list", path_));
+  std::erase_if(names, [](const std::string& name) { return !name.ends_with(kRowFileSuffix); });
+  return names;
+}
+
 Result<std::optional<std::string>> ShardStore::row(const PointId& id) const {
   QV_TRY(auto inside, impl_->enter());
   return inside->get(Table::kPoints, PointKey(id).view());

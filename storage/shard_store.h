@@ -10,10 +10,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "storage/row_batch.h"
+#include "storage/row_file.h"
 #include "storage/runtime.h"
 
 namespace quiver::storage {
@@ -61,6 +63,19 @@ class ShardStore {
   /// error none of it is visible, now or after the repair; only if the process ends before the
   /// repair may the batch be found whole at the next opening.
   Result<> write(const RowBatch& batch);
+
+  /// A file of rows beside the store, to be ingested; `name` is plain and ends with kRowFileSuffix.
+  /// Any number at a time, each for a range of ids of its own.
+  [[nodiscard]] RowFileWriter new_row_file(std::string_view name) const;
+  /// Makes the rows of finished row files part of the store, replacing rows of the same ids: all or
+  /// nothing, on stable storage on return, readers see them at once. The files are moved, not
+  /// copied. A failure is repaired as that of `write`, and the files are still there unless the
+  /// rows are in.
+  Result<> ingest(std::span<const std::string> names);
+  /// Removes the row files of these names that exist.
+  Result<> remove_row_files(std::span<const std::string> names);
+  /// Names of row files that were not ingested.
+  Result<std::vector<std::string>> row_files() const;
 
   Result<std::optional<std::string>> row(const PointId& id) const;
   /// Calls `visit(i, row of ids[i])` once for each id, i ascending; nullopt if there is no row.

@@ -82,6 +82,17 @@ Result<> ShardStore::Impl::try_write(const RowBatch& batch) {
   return fail(std::move(error));
 }
 
+Result<> ShardStore::Impl::ingest(std::span<const std::string> names) {
+  MutexLock lock(write_mutex_);
+  if (needs_repair_) QV_TRY(repair());
+  std::vector<std::string> paths;
+  for (const std::string& name : names) paths.push_back(fmt::format("{}/{}", path_, name));
+  QV_TRY(auto inside, enter());
+  Result<> result = to_result(inside->ingest(paths), "ingest rows into", path_);
+  if (!result && is_repairable(result.error())) needs_repair_ = true;
+  return result;
+}
+
 Result<> ShardStore::Impl::repair() {
   QV_TRY(prepare_undo());
   QV_TRY(check_disk());

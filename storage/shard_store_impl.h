@@ -7,6 +7,8 @@
 //   more: its log may end in a torn or unwanted record. The repair opens the database anew, which
 //   moves the log's contents into files, and then writes back what the failed batch would have
 //   replaced, in case the batch was found in the log.
+// - An ingestion that failed has changed nothing; it too is followed by a repair, since RocksDB may
+//   refuse writes from then on.
 // - `write_mutex_` is held across I/O: it is what makes writes one after another.
 #pragma once
 
@@ -55,8 +57,10 @@ class ShardStore::Impl {
   Result<Inside> enter();
 
   Result<> write(const RowBatch& batch) QV_EXCLUDES(write_mutex_);
+  Result<> ingest(std::span<const std::string> names) QV_EXCLUDES(write_mutex_);
   Result<> reclaim();
   StoreStats stats();
+  [[nodiscard]] const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
 
  private:
   Result<> try_write(const RowBatch& batch) QV_REQUIRES(write_mutex_);

@@ -147,6 +147,20 @@ TEST(PlanRewrite, LoadOfAMillionPointsEndsWithFewSegments) {
   EXPECT_LE(simulation.rewrites_per_row(), 3.0);
 }
 
+/// A bulk load writes segments of its chunks' size, and they stay as they are.
+TEST(PlanRewrite, LargeSegmentsAreMergedOnlyWhenThereAreTooMany) {
+  const OptimizerConfig config;
+  std::vector<SegmentFacts> segments;
+  for (std::uint64_t id = 1; id <= config.max_segments; ++id) {
+    segments.push_back(sealed(id, 170'000, 0, 256 << 20));
+    EXPECT_FALSE(plan_rewrite(segments, config)) << id << " segments";
+  }
+  segments.push_back(sealed(100, 170'000, 0, 256 << 20));
+  const auto plan = plan_rewrite(segments, config);
+  ASSERT_TRUE(plan);
+  EXPECT_GE(plan->segments.size(), 4U) << "many at once, so that each is rewritten seldom";
+}
+
 TEST(PlanRewrite, RandomLoadsComeToRestWithFewSegments) {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -45,10 +45,9 @@ class EnginePowerCut : public EngineFault {
     runner.open();
     armed = true;
     while (!done && n_sent < kMaxRequests) {
-      auto request = model::numbered_request(runner.model().config(), seed, n_sent);
-      ++n_sent;
+      const std::uint32_t number = n_sent++;
       // Refused requests change nothing; this counts as done all the same.
-      (void)model::update(runner.collection(), std::move(request), engine::Ack::kVisible);
+      (void)model::send(runner.collection(), runner.model().config(), seed, number);
       ++n_acknowledged;
     }
     if (!done) cut_now();

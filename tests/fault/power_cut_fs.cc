@@ -92,7 +92,10 @@ struct DiskState {
   }
   [[nodiscard]] std::uint64_t used() QV_REQUIRES(mutex) {
     std::uint64_t bytes = 0;
-    for (const auto& [name, inode] : live) bytes += inode->bytes.size();
+    std::set<const Inode*> counted;  // a file may have two names
+    for (const auto& [name, inode] : live) {
+      if (counted.insert(inode.get()).second) bytes += inode->bytes.size();
+    }
     return bytes;
   }
 };
@@ -317,9 +320,14 @@ class MemoryFileSystem final : public rocksdb::FileSystemWrapper {
         {parent(normal(to)), {{normal(to), found->second}, {normal(from), nullptr}}});
     return IOStatus::OK();
   }
-  IOStatus LinkFile(const std::string& /*from*/, const std::string& /*to*/, const IOOptions& /*o*/,
+  IOStatus LinkFile(const std::string& from, const std::string& to, const IOOptions& /*o*/,
                     IODebugContext* /*d*/) override {
-    return IOStatus::NotSupported("LinkFile");
+    disk_->about_to_change();
+    MutexLock lock(disk_->mutex);
+    const auto found = disk_->live.find(normal(from));
+    if (found == disk_->live.end()) return not_found(from);
+    disk_->change_names({parent(normal(to)), {{normal(to), found->second}}});
+    return IOStatus::OK();
   }
   IOStatus Truncate(const std::string& /*path*/, size_t /*size*/, const IOOptions& /*o*/,
                     IODebugContext* /*d*/) override {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "tests/model/bulk_input.h"
 #include "tests/model/runner.h"
 
 extern char** environ;
@@ -107,12 +108,51 @@ std::vector<std::string> contents(engine::Collection& collection, const Collecti
   return contents;
 }
 
+std::string cursor_of(std::uint64_t seed, std::uint32_t number) {
+  return std::to_string(seed) + '/' + std::to_string(number);
+}
+
+/// The cursor names the last bulk chunk that is there, and that is there in every shard.
+void expect_cursor(Runner& runner, std::uint64_t seed, const Sent& sent,
+                   const std::vector<std::uint32_t>& n_found) {
+  const auto cursor = runner.collection().bulk_cursor();
+  ASSERT_TRUE(cursor) << cursor.error().to_string();
+  std::int64_t last = -1;
+  for (std::uint32_t number = 0; number < sent.n_sent; ++number) {
+    if (*cursor == cursor_of(seed, number)) last = number;
+  }
+  for (std::uint32_t number = 0; number < sent.n_sent; ++number) {
+    if (!is_bulk(number)) continue;
+    const auto request = numbered_request(runner.model().config(), seed, number);
+    const auto touched = runner.model().touched(request);
+    for (std::uint32_t s = 0; s < touched.size(); ++s) {
+      if (!touched[s]) continue;
+      EXPECT_EQ(number < n_found[s], static_cast<std::int64_t>(number) <= last)
+          << "bulk chunk " << number << " in shard " << s << ", the cursor is " << last;
+    }
+  }
+}
+
 }  // namespace
 
 Request numbered_request(const engine::CollectionConfig& config, std::uint64_t seed,
                          std::uint32_t number) {
   Random random(seed * 1'000'003 + number);
-  return random_request(config, random);
+  if (!is_bulk(number)) return random_request(config, random);
+  return {engine::Upsert{random_points(config, 20 + random() % 60, random), {}, {}}};
+}
+
+bool is_bulk(std::uint32_t number) { return number % 5 == 2; }
+
+Result<> send(engine::Collection& collection, const engine::CollectionConfig& config,
+              std::uint64_t seed, std::uint32_t number) {
+  auto request = numbered_request(config, seed, number);
+  if (is_bulk(number)) {
+    auto& points = std::get<engine::Upsert>(request[0]).points;
+    return collection.bulk_load(OwnedChunk(config, points, cursor_of(seed, number)).view());
+  }
+  QV_TRY(update(collection, std::move(request), engine::Ack::kVisible));
+  return {};
 }
 
 void crash_and_recover(Runner& runner, std::uint64_t seed, Random& random) {
@@ -133,6 +173,7 @@ void expect_prefix(Runner& runner, std::uint64_t seed, const Sent& sent) {
       if (touched[s]) at_least[s] = std::max(at_least[s], number + 1);
     }
   }
+  std::vector<std::uint32_t> n_found;
   for (std::uint32_t shard = 0; shard < model.n_shards(); ++shard) {
     const auto found = contents(runner.collection(), model, shard);
     std::uint32_t n = 0;
@@ -144,7 +185,9 @@ void expect_prefix(Runner& runner, std::uint64_t seed, const Sent& sent) {
     ASSERT_EQ(found, contents(model.shard(shard)))
         << "shard " << shard << ": at least " << at_least[shard] << " requests of " << sent.n_sent
         << " are wanted";
+    n_found.push_back(n);
   }
+  expect_cursor(runner, seed, sent, n_found);
 }
 
 void run_crash_child(const std::string& directory, std::uint64_t seed) {
@@ -163,6 +206,16 @@ void run_crash_child(const std::string& directory, std::uint64_t seed) {
       ++n_in_flight;
     }
     tell({number, 0});
+    if (is_bulk(number)) {
+      {
+        MutexLock lock(mutex);
+        while (n_in_flight > 1) fewer.wait(mutex);  // all before it
+        --n_in_flight;
+      }
+      if (!send(**collection, config, seed, number)) _exit(6);
+      tell({number, 1});
+      continue;
+    }
     const auto ack = number % 2 == 0 ? engine::Ack::kVisible : engine::Ack::kDurable;
     const auto queued =
         (*collection)

@@ -103,12 +103,10 @@ engine::PointInput random_point(const engine::CollectionConfig& config, Random& 
   return point;
 }
 
-std::vector<engine::PointInput> random_points(const engine::CollectionConfig& config,
-                                              Random& random) {
-  std::vector<engine::PointInput> points;
+std::vector<engine::PointInput> some_points(const engine::CollectionConfig& config,
+                                            Random& random) {
   const std::uint64_t n = one_in(10, random) ? 60 : 1 + random() % 8;
-  for (std::uint64_t i = 0; i < n; ++i) points.push_back(random_point(config, random));
-  return points;
+  return random_points(config, n, random);
 }
 
 engine::PointSelector random_selector(Random& random) {
@@ -139,7 +137,7 @@ std::optional<std::string> random_key(Random& random) {
 }
 
 Operation random_upsert(const engine::CollectionConfig& config, Random& random) {
-  engine::Upsert upsert{random_points(config, random), {}, {}};
+  engine::Upsert upsert{some_points(config, random), {}, {}};
   if (one_in(5, random)) upsert.mode = static_cast<engine::UpsertMode>(random() % 3);
   if (one_in(5, random)) upsert.update_filter = random_filter(random);
   return upsert;
@@ -237,6 +235,13 @@ payload::Filter random_filter(Random& random, int depth) {
   return filter;
 }
 
+std::vector<engine::PointInput> random_points(const engine::CollectionConfig& config,
+                                              std::uint64_t n, Random& random) {
+  std::vector<engine::PointInput> points;
+  for (std::uint64_t i = 0; i < n; ++i) points.push_back(random_point(config, random));
+  return points;
+}
+
 Request random_request(const engine::CollectionConfig& config, Random& random) {
   Request request;
   const std::uint64_t n = one_in(4, random) ? 1 + random() % 3 : 1;
@@ -245,7 +250,7 @@ Request random_request(const engine::CollectionConfig& config, Random& random) {
 }
 
 Request invalid_request(const engine::CollectionConfig& config, Random& random) {
-  auto good = random_points(config, random);
+  auto good = some_points(config, random);
   auto bad = random_point(config, random);
   if (one_in(2, random)) {
     bad.vectors = {{"", engine::DenseVector{1, 2, 3}}};

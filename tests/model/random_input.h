@@ -25,6 +25,9 @@ using Request = std::vector<engine::Operation>;
 [[nodiscard]] payload::Filter random_filter(Random& random, int depth = 2);
 /// One to three operations, valid as far as can be told without the state.
 [[nodiscard]] Request random_request(const engine::CollectionConfig& config, Random& random);
+/// `n` points, valid, some of them with equal ids.
+[[nodiscard]] std::vector<engine::PointInput> random_points(const engine::CollectionConfig& config,
+                                                            std::uint64_t n, Random& random);
 /// A request of one upsert that must be refused.
 [[nodiscard]] Request invalid_request(const engine::CollectionConfig& config, Random& random);
 /// Nearest neighbours of a vector or of a point, perhaps filtered.

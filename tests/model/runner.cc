@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstring>
 #include <future>
+#include <limits>
+
+#include "tests/model/bulk_input.h"
 
 namespace quiver::model {
 namespace {
@@ -74,6 +77,7 @@ void Runner::open() {
   collection_ = *std::move(collection);
   EXPECT_EQ(collection_->config()->fields, model_.config().fields);
   EXPECT_EQ(collection_->config()->indexes, model_.config().indexes);
+  cursor_ = collection_->bulk_cursor().value();
 }
 
 void Runner::close() {
@@ -84,7 +88,7 @@ void Runner::close() {
 }
 
 void Runner::random_step(Random& random) {
-  switch (random() % 24) {
+  switch (random() % 26) {
     case 0:
       return burst_step(random);
     case 1:
@@ -105,6 +109,10 @@ void Runner::random_step(Random& random) {
     case 10:
     case 11:
       return query_step(random);
+    case 12:
+      return bulk_step(random);
+    case 13:
+      return random() % 3 == 0 ? invalid_bulk_step(random) : bulk_step(random);
     default:
       return request_step(random);
   }
@@ -179,6 +187,43 @@ void Runner::index_step(Random& random) {
   }
   model_.set_indexes(std::move(indexes));
   EXPECT_EQ(collection_->config()->indexes, model_.config().indexes);
+}
+
+void Runner::bulk_step(Random& random) {
+  const std::uint64_t n = random() % 5 == 0 ? random() % 3 : 1 + random() % 150;
+  auto points = random_points(model_.config(), n, random);
+  ASSERT_TRUE(model_.apply({engine::Upsert{points, {}, {}}}));
+  std::optional<std::string> cursor;
+  if (random() % 4 != 0) cursor = cursor_ = "row " + std::to_string(random() % 1000);
+  const OwnedChunk chunk(model_.config(), std::move(points), cursor);
+  const auto loaded = collection_->bulk_load(chunk.view());
+  ASSERT_TRUE(loaded) << loaded.error().to_string();
+  EXPECT_EQ(collection_->bulk_cursor().value(), cursor_);
+}
+
+void Runner::invalid_bulk_step(Random& random) {
+  auto points = random_points(model_.config(), 1 + random() % 50, random);
+  auto& bad = points[random() % points.size()];
+  bad.vectors = {{"", engine::DenseVector(6, 1.0F)}};
+  switch (random() % 3) {
+    case 0:
+      std::get<engine::DenseVector>(bad.vectors[0].value)[3] =
+          std::numeric_limits<float>::infinity();
+      break;
+    case 1:
+      bad.vectors.push_back({"words", engine::SparseVector{{4, 4}, {1, 2}}});
+      break;
+    default:
+      bad.payload = random() % 2 == 0 ? "[1]" : "{\"n\":";
+  }
+  const PointId id = bad.id;
+  const OwnedChunk chunk(model_.config(), std::move(points), "never");
+  const auto loaded = collection_->bulk_load(chunk.view());
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code(), Code::kInvalidArgument);
+  EXPECT_NE(loaded.error().message().find("point " + id.to_string()), std::string::npos)
+      << loaded.error().message();
+  EXPECT_EQ(collection_->bulk_cursor().value(), cursor_);
 }
 
 void Runner::query_step(Random& random) {

@@ -55,6 +55,8 @@ class Runner {
   void durable_step(Random& random);
   void invalid_step(Random& random);
   void index_step(Random& random);
+  void bulk_step(Random& random);
+  void invalid_bulk_step(Random& random);
   void query_step(Random& random);
   void scroll_step(Random& random);
   void order_step(Random& random);
@@ -66,13 +68,20 @@ class Runner {
   CollectionModel model_;
   std::unique_ptr<engine::Database> database_;
   std::shared_ptr<engine::Collection> collection_;
+  std::string cursor_;  ///< of the last bulk chunk
   std::thread reader_;
   std::atomic<bool> stop_reader_ = false;
 };
 
-/// Request `number` of a series that is the same in every process.
+/// Request `number` of a series that is the same in every process. Now and then one upsert of many
+/// points, which `send` loads as a bulk chunk with its number for a cursor.
 [[nodiscard]] Request numbered_request(const engine::CollectionConfig& config, std::uint64_t seed,
                                        std::uint32_t number);
+
+[[nodiscard]] bool is_bulk(std::uint32_t number);
+/// Sends it and waits for the answer.
+Result<> send(engine::Collection& collection, const engine::CollectionConfig& config,
+              std::uint64_t seed, std::uint32_t number);
 
 /// What is known of a series that was cut off.
 struct Sent {
@@ -81,7 +90,8 @@ struct Sent {
 };
 
 /// After an interruption each shard holds the series up to some point: all that was acknowledged,
-/// nothing in part, nothing that was not sent. Brings the model to what is there.
+/// nothing in part, nothing that was not sent; bulk chunks are in all shards or in none, as the
+/// cursor says. Brings the model to what is there.
 void expect_prefix(Runner& runner, std::uint64_t seed, const Sent& sent);
 
 /// A child process that sends a series until it is killed, then `expect_prefix`. The runner is open

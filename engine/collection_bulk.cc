@@ -1,0 +1,140 @@
+// A bulk load over all shards: docs/decisions/0011.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/log.h"
+#include "engine/bulk_rows.h"
+#include "engine/collection_impl.h"
+
+namespace quiver::engine {
+namespace {
+
+/// Values in one file of rows: what the store's compactions may have to move at once.
+constexpr std::uint64_t kRowFileBytes = 64ULL << 20;
+
+std::uint64_t n_row_files(const BulkRows& rows, const BulkPart& part) {
+  const std::uint64_t bytes = rows.data.data_bytes() / rows.data.n_rows * part.rows.size();
+  return std::min<std::uint64_t>(part.rows.size(), 1 + bytes / kRowFileBytes);
+}
+
+BulkIntent intent_of(std::uint64_t load, const BulkStart& start, const BulkRows& rows,
+                     const BulkPart& part) {
+  const std::uint32_t first = part.rows.front().row;
+  return {load,
+          start.segment,
+          n_row_files(rows, part),
+          rows.data.ids[first],
+          rows.data.seqs[first],
+          Seq{to_number(start.first) + part.n_numbers - 1}};
+}
+
+/// The rows get the numbers that their shards gave out.
+void set_seqs(BulkRows& rows, const std::vector<BulkStart>& starts, std::uint32_t n_shards) {
+  std::vector<std::uint64_t> first(n_shards, 0);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    first[rows.parts[i].shard] = to_number(starts[i].first);
+  }
+  std::vector<Seq> seqs(std::move(rows.numbers));
+  for (std::size_t row = 0; row < seqs.size(); ++row) {
+    const auto shard = shard_of(rows.data.ids[row], n_shards);
+    seqs[row] = Seq{to_number(seqs[row]) + first[shard]};
+  }
+  rows.data.seqs = SharedSpan<Seq>::of(std::move(seqs));
+}
+
+}  // namespace
+
+Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
+  MutexLock lock(bulk_mutex_);
+  QV_TRY(settle_bulk());
+  QV_TRY(auto rows, make_bulk_rows(chunk, *config_.load(), *context_.background));
+  if (rows.parts.empty() && !chunk.cursor) return {};
+  last_load_ = std::max(last_load_, shards_.front()->decided_bulk_load()) + 1;
+  open_load_.emplace();
+  open_load_->number = last_load_;
+  auto loaded = run_bulk(rows, chunk.cursor);
+  auto settled = settle_bulk();
+  if (!settled) {
+    log_error("a bulk load is not over yet: {}", settled.error().message());
+    unsettled_ = true;
+  }
+  return loaded ? settled : loaded;
+}
+
+Result<std::string> CollectionImpl::bulk_cursor() const { return shards_.front()->bulk_cursor(); }
+
+Result<> CollectionImpl::run_bulk(BulkRows& rows, const std::optional<std::string>& cursor) {
+  std::vector<BulkStart> starts;
+  for (const BulkPart& part : rows.parts) {
+    QV_TRY(auto start, shards_[part.shard]->begin_bulk());
+    open_load_->shards.push_back(part.shard);
+    starts.push_back(std::move(start));
+  }
+  set_seqs(rows, starts, static_cast<std::uint32_t>(shards_.size()));
+  QV_TRY(write_bulk(rows, starts));
+  QV_TRY(shards_.front()->decide_bulk({open_load_->number, cursor}));
+  open_load_->decided = true;
+  return {};
+}
+
+Result<> CollectionImpl::write_bulk(const BulkRows& rows, const std::vector<BulkStart>& starts) {
+  const Segment data{std::shared_ptr<const SegmentData>(std::shared_ptr<void>(), &rows.data),
+                     nullptr, 0};
+  std::vector<Result<SegmentData>> segments(starts.size(), fail(Code::kInternal, "not written"));
+  std::vector<std::function<Result<>()>> tasks;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    Shard& shard = *shards_[rows.parts[i].shard];
+    const std::span part(rows.parts[i].rows);
+    tasks.emplace_back([&, i, part]() -> Result<> {
+      segments[i] = shard.write_bulk_segment(starts[i], data, part);
+      return segments[i] ? Result<>() : fail(segments[i].error());
+    });
+    const std::uint64_t n_files = n_row_files(rows, rows.parts[i]);
+    for (std::uint64_t f = 0; f < n_files; ++f) {
+      const std::size_t begin = part.size() * f / n_files;
+      const std::size_t end = part.size() * (f + 1) / n_files;
+      tasks.emplace_back([&, i, f, some = part.subspan(begin, end - begin)] {
+        return shard.write_bulk_rows(starts[i], rows.data, some, f);
+      });
+    }
+  }
+  std::vector<Result<>> results(tasks.size());
+  context_.background->parallel_for(
+      tasks.size(), [&](std::size_t i) { results[i] = tasks[i](); }, Priority::kLow);
+  for (auto& result : results) QV_TRY(std::move(result));
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const BulkIntent intent = intent_of(open_load_->number, starts[i], rows, rows.parts[i]);
+    QV_TRY(shards_[rows.parts[i].shard]->stage_bulk(intent, *std::move(segments[i])));
+  }
+  return {};
+}
+
+Result<> CollectionImpl::settle_bulk() {
+  if (!open_load_) return {};
+  if (open_load_->decided) {
+    for (const std::uint32_t shard : open_load_->shards) QV_TRY(shards_[shard]->finish_bulk());
+  } else {
+    // The first shard first: the others may forget the load only when its decision cannot turn up
+    // any more.
+    QV_TRY(shards_.front()->cancel_bulk());
+    for (const std::uint32_t shard : open_load_->shards) {
+      if (shard != 0) QV_TRY(shards_[shard]->cancel_bulk());
+    }
+  }
+  open_load_.reset();
+  unsettled_ = false;
+  return {};
+}
+
+/// After a failure of the disk: updates wait until the load is over.
+void CollectionImpl::retry_bulk() {
+  if (!unsettled_.exchange(false)) return;
+  context_.background->post(Priority::kLow, [self = shared_from_this()] {
+    MutexLock lock(self->bulk_mutex_);
+    if (!self->settle_bulk()) self->unsettled_ = true;
+  });
+}
+
+}  // namespace quiver::engine
