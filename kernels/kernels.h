@@ -83,7 +83,7 @@ struct DenseFamily {
 
 /// Which indices a sparse query may have, by their lowest ten bits: tells most entries of a row
 /// apart from those of the query without a look-up.
-struct alignas(64) SparseFilter {
+struct SparseFilter {
   std::uint32_t words[32] = {};
 
   void add(std::uint32_t index) { words[index / 32 % 32] |= 0x80000000u >> (index % 32); }
@@ -126,7 +126,11 @@ struct SparseKernels {
 /// Sum over query tokens of the greatest similarity to any document token (late interaction).
 /// A query is prepared once into blocks of 16 tokens, `[n_blocks, dim, 16]` f32, the last one
 /// zero-padded; the layout is the same on every level. Similarities that are NaN (overflow) never
-/// win.
+/// win. What follows a document in memory is prefetched.
+///
+/// Codes: all tokens share one scale. A query token is i8, a document token is u8: its i8 codes
+/// plus 128, because instructions multiply u8 by i8 and what the 128 adds is the same for every
+/// document token. Exact; `dim` <= 65,536.
 struct MaxSimKernels {
   /// `tokens` is `[n_query, dim]` f32, row i at `tokens + i * stride_floats`; writes
   /// `prepared_floats(n_query, dim)` floats. Exact.
@@ -137,9 +141,22 @@ struct MaxSimKernels {
                                          std::uint32_t dim, const std::byte* doc,
                                          std::size_t stride_bytes, std::size_t n_doc);
 
+  /// `tokens` is `[n_query, dim]`; writes `prepared_codes(n_query, dim)` bytes: blocks of
+  /// `[1 + dim / 4 rounded up, 16]` groups of four bytes, the first -128 * the sum of the token's
+  /// codes as i32, then its codes, zero-padded.
+  void (*prepare_codes)(const std::int8_t* tokens, std::size_t n_query, std::uint32_t dim,
+                        std::size_t stride_bytes, std::int8_t* prepared);
+  /// `doc` is `[n_doc, dim]` u8, `n_doc` >= 1. The dot products are those of the i8 codes.
+  std::int64_t (*score_codes)(const std::int8_t* prepared, std::size_t n_query, std::uint32_t dim,
+                              const std::byte* doc, std::size_t stride_bytes, std::size_t n_doc);
+
   [[nodiscard]] static constexpr std::size_t prepared_floats(std::size_t n_query,
                                                              std::uint32_t dim) {
     return (n_query + 15) / 16 * 16 * dim;
+  }
+  [[nodiscard]] static constexpr std::size_t prepared_codes(std::size_t n_query,
+                                                            std::uint32_t dim) {
+    return (n_query + 15) / 16 * 64 * (1 + (std::size_t{dim} + 3) / 4);
   }
 };
 

@@ -1,36 +1,111 @@
 // Query tokens in lanes, document values broadcast: no sum across lanes is ever needed, and the
-// greatest is one vmaxps. 32 query tokens by 8 document tokens: 16 sums in registers, two query
-// loads and eight broadcasts for 16 products. vfmadd zmm: latency 4 on Zen 4 and Golden Cove, one
-// per cycle on Zen 4, two on Golden Cove. Measured on Zen 4 (family 25, model 17), 32 x 100 tokens
-// of 128 dimensions, dot: f32 12 us, f16 9.2 us, u8 8.7 us, against 90-140 us generic; 409,600
-// products at 16 a cycle are about 8 us.
+// greatest is one vmaxps. Up to 32 query tokens by 8 document tokens: 16 sums in registers, two
+// query loads and eight broadcasts for 16 products. A query's last 8 tokens or fewer take a ymm
+// register: two ymm products a cycle cost Zen 4 no more than one zmm, and queries of 14 tokens fill
+// .69 of blocks of 16, .81 with halves. f32 tokens and codes are read where they lie, other
+// types are converted in L1; the next tile is prefetched.
+//
+// vfmadd and vpdpbusd zmm: latency 4 on Zen 4, 4 and 5 on Golden Cove; one per cycle on Zen 4, two
+// on Golden Cove.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #include "kernels/levels.h"
 #include "kernels/target.h"
+#include "kernels/unroll.h"
 
 QV_TARGET_BEGIN(QV_AVX512)
 namespace quiver::avx512 {
 namespace {
 
 #include "kernels/avx512_rows.inc"
+
+inline __m256 negate(__m256 a) { return _mm256_sub_ps(_mm256_setzero_ps(), a); }
+
 #include "kernels/terms.inc"
 
-constexpr std::size_t kDocRows = 8;
-constexpr std::size_t kBlocksPerTile = 2;  // one register each
+struct WideLanes : Lanes {
+  static V load(const std::byte* from) { return _mm512_loadu_ps(from); }
+  static V broadcast(const std::byte* value) {
+    return _mm512_set1_ps(*reinterpret_cast<const float*>(value));
+  }
+};
 
+struct HalfLanes {
+  using V = __m256;
+  static V zero() { return _mm256_setzero_ps(); }
+  static V lowest() { return _mm256_set1_ps(-__builtin_inff()); }
+  static V greater(V a, V b) { return _mm256_max_ps(a, b); }  // `b` where either is NaN
+  static V load(const std::byte* from) {
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(from));
+  }
+  static V broadcast(const std::byte* value) {
+    return _mm256_broadcast_ss(reinterpret_cast<const float*>(value));
+  }
+  static void store(float* to, V v) { _mm256_storeu_ps(to, v); }
+};
+
+// Sums of codes, and codes by four.
+struct WideCodes {
+  using V = __m512i;
+  static constexpr std::size_t kWidth = 16;
+  static V lowest() { return _mm512_set1_epi32(INT32_MIN); }
+  static V greater(V a, V b) { return _mm512_max_epi32(a, b); }
+  static V load(const std::byte* from) { return _mm512_loadu_si512(from); }
+  static V broadcast(const std::byte* value) {
+    return _mm512_set1_epi32(*reinterpret_cast<const std::int32_t*>(value));
+  }
+  static void store(std::int32_t* to, V v) { _mm512_storeu_si512(to, v); }
+};
+struct HalfCodes {
+  using V = __m256i;
+  static V lowest() { return _mm256_set1_epi32(INT32_MIN); }
+  static V greater(V a, V b) { return _mm256_max_epi32(a, b); }
+  static V load(const std::byte* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  static V broadcast(const std::byte* value) {
+    return _mm256_set1_epi32(*reinterpret_cast<const std::int32_t*>(value));
+  }
+  static void store(std::int32_t* to, V v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
+  }
+};
+
+inline __m256 lower_half(__m512 v) { return _mm512_castps512_ps256(v); }
+inline __m256i lower_half(__m512i v) { return _mm512_castsi512_si256(v); }
+
+inline __m512i add_four_products(__m512i sum, __m512i query, __m512i codes) {
+  return _mm512_dpbusd_epi32(sum, codes, query);
+}
+inline __m256i add_four_products(__m256i sum, __m256i query, __m256i codes) {
+  return _mm256_dpbusd_epi32(sum, codes, query);
+}
+
+#include "kernels/maxsim/prepare.inc"
 #include "kernels/maxsim/tile.inc"
+
+template <class Math, class Source>
+std::size_t score_panel(typename Math::Total& total, const Panel& panel, std::size_t n_query,
+                        std::size_t dim, const Doc& doc) {
+  if (n_query > 24) return add_panel<Math, Source, Shape<2, 0, 8>>(total, panel, n_query, dim, doc);
+  if (n_query > 16) return add_panel<Math, Source, Shape<1, 1, 8>>(total, panel, n_query, dim, doc);
+  if (n_query > 8) return add_panel<Math, Source, Shape<1, 0, 8>>(total, panel, n_query, dim, doc);
+  return add_panel<Math, Source, Shape<0, 1, 8>>(total, panel, n_query, dim, doc);
+}
 
 }  // namespace
 
 constinit const MaxSimKernels kMaxSimKernels = {
     prepare,
     {
-        {score<DotTerm, RowF32>, score<DotTerm, RowF16>, score<DotTerm, RowU8>},
-        {score<L2Term, RowF32>, score<L2Term, RowF16>, score<L2Term, RowU8>},
-        {score<L1Term, RowF32>, score<L1Term, RowF16>, score<L1Term, RowU8>},
-    }};
+        {score<DotTerm, InPlace>, score<DotTerm, Converted<RowF16>>,
+         score<DotTerm, Converted<RowU8>>},
+        {score<L2Term, InPlace>, score<L2Term, Converted<RowF16>>, score<L2Term, Converted<RowU8>>},
+        {score<L1Term, InPlace>, score<L1Term, Converted<RowF16>>, score<L1Term, Converted<RowU8>>},
+    },
+    prepare_codes,
+    score_codes};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

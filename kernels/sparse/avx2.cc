@@ -55,7 +55,7 @@ __m256 load_values(const float* values, std::size_t n) {
 struct Filter {
   explicit Filter(const SparseFilter& filter) {
     for (std::size_t i = 0; i < 4; ++i) {
-      words[i] = _mm256_load_si256(reinterpret_cast<const __m256i*>(filter.words + 8 * i));
+      words[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(filter.words + 8 * i));
     }
   }
   [[nodiscard]] __m256 pick(std::size_t i, __m256i at) const {

@@ -31,7 +31,7 @@ __m512 load_values(const float* values, std::size_t n) {
 
 struct Filter {
   explicit Filter(const SparseFilter& filter)
-      : low(_mm512_load_si512(filter.words)), high(_mm512_load_si512(filter.words + 16)) {}
+      : low(_mm512_loadu_si512(filter.words)), high(_mm512_loadu_si512(filter.words + 16)) {}
 
   Mask test(__m512i indices, std::size_t n) const {
     const __m512i word = _mm512_permutex2var_epi32(low, _mm512_srli_epi32(indices, 5), high);

@@ -76,7 +76,8 @@ TEST_P(MaxSimTest, RaggedSizesMeetTheBound) {
 TEST_P(MaxSimTest, TilesDoNotShowInTheBits) {
   std::mt19937 random(kSeed);
   for (const Size& size :
-       {Size{35, 19, 70}, Size{17, 8, 128}, Size{50, 3, 131}, Size{1, 30, 257}}) {
+       {Size{35, 19, 70}, Size{17, 8, 128}, Size{50, 3, 131}, Size{1, 30, 257}, Size{8, 5, 33},
+        Size{9, 6, 40}, Size{24, 13, 16}, Size{25, 12, 17}, Size{104, 20, 64}}) {
     const auto tokens = random_floats(size.n_query * size.dim, random);
     for (DType dtype : kAllDTypes) {
       const StoredRows doc(size.n_doc, size.dim, dtype, 1, 3, random);
@@ -112,6 +113,93 @@ TEST_P(MaxSimTest, PreparedBlocksAreTransposedAndPadded) {
       const float want = token < kQuery ? tokens[token * kStride + d] : 0.0f;
       ASSERT_EQ(prepared[token / 16 * 16 * kDim + d * 16 + token % 16], want) << token << " " << d;
     }
+  }
+}
+
+/// `[n_query, dim]` and `[n_doc, dim]` codes with gaps between the rows, in blocks without a spare
+/// byte; document codes are stored + 128.
+struct CodeCase {
+  CodeCase(const Size& wanted, std::mt19937& random)
+      : size(wanted),
+        query_stride(size.dim + size.dim % 3),
+        doc_stride(size.dim + size.dim % 4),
+        query_bytes(block_bytes(size.n_query, query_stride)),
+        doc_bytes(block_bytes(size.n_doc, doc_stride)),
+        query(new std::int8_t[query_bytes]),
+        doc(new std::byte[doc_bytes]) {
+    for (std::size_t i = 0; i < query_bytes; ++i) query[i] = static_cast<std::int8_t>(random());
+    for (std::size_t i = 0; i < doc_bytes; ++i) doc[i] = static_cast<std::byte>(random());
+  }
+  [[nodiscard]] std::size_t block_bytes(std::size_t n, std::size_t stride) const {
+    return n == 0 ? 0 : (n - 1) * stride + size.dim;
+  }
+  [[nodiscard]] std::int64_t expected() const {
+    std::int64_t total = 0;
+    for (std::size_t q = 0; q < size.n_query; ++q) {
+      std::int64_t best = INT64_MIN;
+      for (std::size_t i = 0; i < size.n_doc; ++i) best = std::max(best, dot(q, i));
+      total += best;
+    }
+    return total;
+  }
+  [[nodiscard]] std::int64_t dot(std::size_t q, std::size_t i) const {
+    std::int64_t sum = 0;
+    for (std::size_t d = 0; d < size.dim; ++d) {
+      const int code = std::to_integer<int>(doc[i * doc_stride + d]) - 128;
+      sum += query[q * query_stride + d] * code;
+    }
+    return sum;
+  }
+  [[nodiscard]] std::int64_t score(const MaxSimKernels& k) const {
+    const std::size_t n = MaxSimKernels::prepared_codes(size.n_query, size.dim);
+    const std::unique_ptr<std::int8_t[]> prepared(new std::int8_t[n]);
+    k.prepare_codes(query.get(), size.n_query, size.dim, query_stride, prepared.get());
+    return k.score_codes(prepared.get(), size.n_query, size.dim, doc.get(), doc_stride, size.n_doc);
+  }
+
+  Size size;
+  std::size_t query_stride, doc_stride, query_bytes, doc_bytes;
+  std::unique_ptr<std::int8_t[]> query;
+  std::unique_ptr<std::byte[]> doc;
+};
+
+TEST_P(MaxSimTest, CodesAreExactAtEveryLength) {
+  std::mt19937 random(kSeed);
+  std::vector<Size> sizes = ragged_sizes();
+  for (std::uint32_t dim = 0; dim <= 300; ++dim) sizes.push_back({1 + dim % 40, 1 + dim % 11, dim});
+  for (const Size& size : sizes) {
+    const CodeCase codes(size, random);
+    ASSERT_EQ(codes.score(k().maxsim_family), codes.expected())
+        << size.n_query << " x " << size.n_doc << " x " << size.dim << ", seed " << kSeed;
+  }
+}
+
+// The greatest sums that there are, in either direction.
+TEST_P(MaxSimTest, ExtremeCodesAreExact) {
+  std::mt19937 random(kSeed);
+  for (const std::uint32_t dim : {1u, 4u, 130u, 65'536u}) {
+    for (const int query : {-128, 127}) {
+      for (const int doc : {0, 255}) {
+        CodeCase codes({3, 2, dim}, random);
+        std::fill_n(codes.query.get(), codes.query_bytes, static_cast<std::int8_t>(query));
+        std::fill_n(codes.doc.get(), codes.doc_bytes, static_cast<std::byte>(doc));
+        ASSERT_EQ(codes.score(k().maxsim_family), 3ll * query * (doc - 128) * dim);
+      }
+    }
+  }
+}
+
+TEST_P(MaxSimTest, PreparedCodesAreThoseOfGeneric) {
+  std::mt19937 random(kSeed);
+  for (const Size& size : {Size{18, 1, 5}, Size{16, 1, 8}, Size{1, 1, 0}, Size{0, 1, 3}}) {
+    const CodeCase codes(size, random);
+    const std::size_t n = MaxSimKernels::prepared_codes(size.n_query, size.dim);
+    std::vector<std::int8_t> got(n, 1), want(n, 2);
+    k().maxsim_family.prepare_codes(codes.query.get(), size.n_query, size.dim, codes.query_stride,
+                                    got.data());
+    available().back()->maxsim_family.prepare_codes(codes.query.get(), size.n_query, size.dim,
+                                                    codes.query_stride, want.data());
+    ASSERT_EQ(got, want);
   }
 }
 
