@@ -1,8 +1,9 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo test test-all setup build format tidy docs clean help
+.PHONY: demo bench test test-all setup build format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
+	@echo "make bench     set up, build, measure exact search over the sample: a table and a picture"
 	@echo "make test      set up, build, run every test and the sanitizer runs"
 	@echo "make test-all  make test, then clang, clang-tidy, other instruction levels, fuzzing, long tests"
 	@echo "make build     the release build: build/release/quiver"
@@ -13,6 +14,9 @@ help:
 
 demo:
 	@scripts/demo
+
+bench:
+	@scripts/bench
 
 test:
 	@scripts/test

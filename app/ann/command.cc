@@ -52,6 +52,7 @@ void add_field(CLI::App& app, AnnOptions& o) {
   app.add_option("--sweep", o.sweep,
                  "A search parameter and its values: key=a,b,c; may be "
                  "repeated: every combination is measured")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->group(group);
 }
@@ -85,11 +86,14 @@ void add_method(CLI::App& app, AnnOptions& o) {
 CLI::App* add_ann(CLI::App& bench, AnnOptions& options) {
   auto* app = bench.add_subcommand(
       "ann", "An index in this process: recall, rate, latency, build and memory over a sweep.");
+  // A later --flag overrides an earlier one, so that a stored list of flags can be changed.
+  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_data(*app, options);
   add_field(*app, options);
   add_method(*app, options);
   app->add_option("--recall", options.recall_targets,
                   "Recalls, .90,.95: the fastest point that reaches each is printed")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->delimiter(',')
       ->check(CLI::Range(0.0, 1.0))
       ->group("Report");

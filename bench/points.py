@@ -1,0 +1,61 @@
+"""The JSON lines of `quiver bench ann`: reading, naming, choosing the best."""
+import json
+from pathlib import Path
+
+
+def read(paths):
+    """All points of the files, in order."""
+    points = []
+    for path in paths:
+        for number, line in enumerate(Path(path).read_text().splitlines(), 1):
+            try:
+                points.append(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise SystemExit(f"{path}:{number}: no JSON: {error}") from error
+    return points
+
+
+def settings(parameters):
+    return " ".join(f"{k}={v}" for k, v in parameters.items())
+
+
+def series(point):
+    """What a curve is: everything but the search parameters."""
+    parts = [point["index"], settings(point.get("build_params", {}))]
+    if point.get("dtype", "f32") != "f32":
+        parts.append(point["dtype"])
+    if point.get("batch", 1) > 1:
+        parts.append(f"batch {point['batch']}")
+    if point.get("threads", 1) > 1:
+        parts.append(f"{point['threads']} threads")
+    return " ".join(p for p in parts if p)
+
+
+def grouped(points, key):
+    groups = {}
+    for point in points:
+        groups.setdefault(key(point), []).append(point)
+    return groups
+
+
+def front(points, value="qps", larger=True):
+    """The points that no other one beats in both recall and `value`, by recall."""
+    sign = 1 if larger else -1
+    best, chosen = None, []
+    for point in sorted(points, key=lambda p: (-p["recall"], -sign * p[value])):
+        if best is None or sign * point[value] > best:
+            best = sign * point[value]
+            chosen.append(point)
+    return chosen[::-1]
+
+
+def align(heads, rows):
+    """Lines of text; the first column to the left, the others to the right."""
+    widths = [max(len(str(r[c])) for r in [heads, *rows]) for c in range(len(heads))]
+    cells = [heads, ["─" * w for w in widths], *rows]
+    return "\n".join("  ".join(f"{x:<{w}}" if c == 0 else f"{x:>{w}}" for c, (x, w) in enumerate(zip(r, widths))).rstrip()
+                     for r in cells)
+
+
+def number(value):
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
