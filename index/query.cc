@@ -1,5 +1,8 @@
 #include "index/query.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace quiver::index {
 namespace {
 
@@ -13,11 +16,26 @@ void normalise(float* vector, std::size_t dim) {
   if (norm > 0) convert.scale(vector, dim, 1.0 / norm, vector);
 }
 
+/// Longer vectors would overflow sums of 32 bits.
+constexpr std::uint32_t kMaxByteDim = 1U << 16;
+
+std::vector<std::uint8_t> as_bytes(std::span<const float> vector) {
+  const bool fits = std::all_of(vector.begin(), vector.end(), [](float value) {
+    return value >= 0 && value <= 255 && value == std::trunc(value);
+  });
+  if (!fits) return {};
+  std::vector<std::uint8_t> bytes(vector.size());
+  std::transform(vector.begin(), vector.end(), bytes.begin(),
+                 [](float value) { return static_cast<std::uint8_t>(value); });
+  return bytes;
+}
+
 }  // namespace
 
 Query Query::dense(const FieldSchema& schema, std::span<const float> vector) {
   Query query(schema);
   query.values_.assign(vector.begin(), vector.end());
+  if (schema.dtype == DType::kU8 && vector.size() <= kMaxByteDim) query.bytes_ = as_bytes(vector);
   if (schema.metric == Metric::kCosine) normalise(query.values_.data(), query.values_.size());
   return query;
 }

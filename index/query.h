@@ -25,6 +25,9 @@ class Query {
   [[nodiscard]] const FieldSchema& schema() const { return schema_; }
   /// Dense: the vector; multi: the tokens, row-major.
   [[nodiscard]] std::span<const float> values() const { return values_; }
+  /// Dense, u8 fields: the vector as it was given, if it is one of whole numbers in [0, 255]; else
+  /// empty. Rows are then scored in integers.
+  [[nodiscard]] std::span<const std::uint8_t> bytes() const { return bytes_; }
   [[nodiscard]] std::uint32_t n_tokens() const { return n_tokens_; }
   /// Multi: as `MaxSimKernels::prepare` leaves it.
   [[nodiscard]] std::span<const float> blocked() const { return blocked_; }
@@ -36,6 +39,7 @@ class Query {
 
   FieldSchema schema_;
   std::vector<float> values_;
+  std::vector<std::uint8_t> bytes_;
   std::uint32_t n_tokens_ = 0;
   std::vector<float> blocked_;
   std::vector<std::uint32_t> indices_;

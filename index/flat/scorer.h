@@ -1,4 +1,4 @@
-// Exact scores of a query against runs and lists of rows: one class per kind of field.
+// Exact scores of a sparse or a late-interaction query against runs and lists of rows.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "index/column.h"
-#include "index/flat/dense.h"
+#include "index/flat/scan.h"
 #include "index/query.h"
 #include "kernels/kernels.h"
 
@@ -54,7 +54,7 @@ class MultiScorer {
   std::size_t bytes_per_row_;
 };
 
-static_assert(Scorer<DenseScorer> && Scorer<SparseScorer> && Scorer<MultiScorer>);
+static_assert(Scorer<SparseScorer> && Scorer<MultiScorer>);
 
 /// A scorer as a tile of one query.
 template <Scorer S>

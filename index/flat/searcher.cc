@@ -2,25 +2,58 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <vector>
 
+#include "index/flat/dense.h"
 #include "index/flat/scan.h"
 #include "index/flat/scorer.h"
 
 namespace quiver::index {
 namespace {
 
+/// `visit` with the scorer for queries of a dense field, all with bytes or all without.
+template <class Visit>
+auto with_dense(std::span<const Query* const> queries, const DenseColumn& column, Visit visit) {
+  if (!queries.front()->bytes().empty()) return visit(ByteScorer(queries, column));
+  return visit(DenseScorer(queries, column));
+}
+
 template <class Visit>
 auto with_scorer(const Query& query, const FieldColumn& column, Visit visit) {
   switch (column.schema.kind) {
     case FieldKind::kSparse:
-      return visit(SparseScorer(query, column.sparse()));
+      return visit(OneQuery(SparseScorer(query, column.sparse())));
     case FieldKind::kMulti:
-      return visit(MultiScorer(query, column.multi()));
+      return visit(OneQuery(MultiScorer(query, column.multi())));
     case FieldKind::kDense:
       break;
   }
-  return visit(DenseScorer(query, column.dense()));
+  const Query* const queries[] = {&query};
+  return with_dense(queries, column.dense(), visit);
+}
+
+/// Queries with and without bytes, which are not scored in one tile, and where their hits go.
+struct Batch {
+  std::vector<const Query*> queries;
+  std::vector<TopK*> outs;
+
+  void add(const Query* query, TopK* out) {
+    queries.push_back(query);
+    outs.push_back(out);
+  }
+};
+
+Result<> search_tiles(const Batch& batch, const DenseColumn& column, const FilterView& filter,
+                      const SearchContext& context, WorkCounters& work) {
+  const std::span queries(batch.queries);
+  const std::span outs(batch.outs);
+  for (std::size_t first = 0; first < queries.size(); first += kTileQueries) {
+    const std::size_t n = std::min(kTileQueries, queries.size() - first);
+    QV_TRY(with_dense(queries.subspan(first, n), column, [&](const auto& scorer) {
+      return scan_rows(scorer, filter, context, outs.subspan(first, n), work);
+    }));
+  }
+  return {};
 }
 
 }  // namespace
@@ -29,8 +62,8 @@ Result<> FlatSearcher::search(const Query& query, const AnyParams&, const Filter
                               const SearchContext& context, TopK& out, WorkCounters& work) const {
   if (filter.n_rows() == 0 || out.k() == 0) return {};
   TopK* const outs[] = {&out};
-  return with_scorer(query, column_, [&]<Scorer S>(S scorer) {
-    return scan_rows(OneQuery<S>(std::move(scorer)), filter, context, outs, work);
+  return with_scorer(query, column_, [&](const auto& scorer) {
+    return scan_rows(scorer, filter, context, outs, work);
   });
 }
 
@@ -41,20 +74,22 @@ Result<> FlatSearcher::search_batch(std::span<const Query* const> queries, const
     return Searcher::search_batch(queries, params, filter, context, outs, work);
   }
   if (filter.n_rows() == 0) return {};
-  for (std::size_t first = 0; first < queries.size(); first += kTileQueries) {
-    const std::size_t n = std::min(kTileQueries, queries.size() - first);
-    const DenseTile tile(queries.subspan(first, n), column_.dense());
-    QV_TRY(scan_rows(tile, filter, context, outs.subspan(first, n), work));
+  Batch with_bytes;
+  Batch without;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (outs[i]->k() == 0) continue;
+    (queries[i]->bytes().empty() ? without : with_bytes).add(queries[i], outs[i]);
   }
-  return {};
+  QV_TRY(search_tiles(with_bytes, column_.dense(), filter, context, work));
+  return search_tiles(without, column_.dense(), filter, context, work);
 }
 
 std::optional<float> score_row(const Query& query, const FieldColumn& column, std::uint32_t row) {
   if (column.present[row] == 0) return std::nullopt;
-  float score = 0;
-  with_scorer(query, column, [&](const auto& scorer) { scorer.score_run(row, {&score, 1}); });
-  if (std::isnan(score)) return std::nullopt;
-  return score;
+  BlockScores scores;
+  with_scorer(query, column, [&](const auto& scorer) { scorer.score_run(row, 1, scores); });
+  if (std::isnan(scores[0])) return std::nullopt;
+  return scores[0];
 }
 
 Result<> count_terms(const SparseColumn& column, const FilterView& filter,
