@@ -52,7 +52,7 @@ Result<CsrHead> read_csr_head(ByteSource& source) {
     return fail(source.error(Code::kDataLoss, std::nullopt, n_read,
                              "the file ends within its head of 24 bytes"));
   }
-  constexpr std::int64_t kLimit = std::int64_t{1} << 56;
+  constexpr std::int64_t kLimit = std::int64_t{1} << 48;
   for (std::size_t i = 0; i < 3; ++i) {
     const std::int64_t least = i == 1 ? 1 : 0;
     const std::int64_t limit = i == 1 ? kMaxDimSparse : kLimit;

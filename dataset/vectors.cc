@@ -16,6 +16,8 @@ namespace quiver::dataset {
 namespace {
 
 constexpr std::size_t kLoadRows = 4096;
+// Heads of compressed files are not to be believed before their rows were read.
+constexpr std::uint64_t kMaxReservedValues = std::uint64_t{1} << 30;
 
 bool exists(const std::string& path) {
   struct stat status;
@@ -86,6 +88,15 @@ void append(VectorBatch& to, const VectorBatch& from) {
   to.n_rows += from.n_rows;
 }
 
+/// Room for the rows of a dense source that says how many it has.
+void reserve(Vectors& vectors, RowRange rows) {
+  if (vectors.shape.kind != FieldKind::kDense || !vectors.shape.n_rows) return;
+  const std::uint64_t end = std::min(rows.end, *vectors.shape.n_rows);
+  const std::uint64_t n_rows = end - std::min(rows.first, end);
+  const std::uint64_t n_values = std::min(n_rows, kMaxReservedValues) * vectors.shape.dim;
+  vectors.batch.values.reserve(static_cast<std::size_t>(std::min(n_values, kMaxReservedValues)));
+}
+
 Result<> check_range(const std::string& source, const VectorShape& shape, RowRange rows) {
   if (rows.end == UINT64_MAX || !shape.n_rows || rows.end <= *shape.n_rows) return {};
   return fail(no_such_row(source, rows.end - 1, *shape.n_rows));
@@ -144,6 +155,7 @@ Result<Vectors> load_vectors(const std::string& source, FieldKind kind, RowRange
   vectors.shape = reader->shape();
   QV_TRY(check_range(source, vectors.shape, rows));
   QV_TRY(reader->skip_to(rows.first));
+  reserve(vectors, rows);
   vectors.batch.first_row = rows.first;
   if (kind != FieldKind::kDense) vectors.batch.offsets.assign(1, 0);
   VectorBatch batch;
