@@ -1,0 +1,210 @@
+"""Rows and queries of a set as the adapters want them, its ground truth, and the recall of returned ids."""
+import hashlib
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import datasets  # noqa: E402
+
+CSR_PARTS = ("indptr", "indices", "values")
+MARGIN = 32  # candidates beyond k that are scored again in f64
+BLOCK = 1 << 16
+
+
+class Csr:
+    """Sparse rows: indices ascending within a row."""
+
+    def __init__(self, indptr, indices, values, dim=None):
+        self.indptr = np.asarray(indptr, np.int64)
+        self.indices = np.asarray(indices, np.int32)
+        self.values = np.asarray(values, np.float32)
+        self.dim = dim or int(self.indices.max(initial=-1)) + 1
+
+    def __len__(self):
+        return len(self.indptr) - 1
+
+    def __getitem__(self, row):
+        part = slice(self.indptr[row], self.indptr[row + 1])
+        return self.indices[part], self.values[part]
+
+
+class Data:
+    """A data set named by its files. What crosses to another process are the names; arrays are read where used."""
+
+    def __init__(self, name, files):
+        self.name, self.files = name, files
+        self.kind, self.metric = files.kind, files.metric
+        self.held = {}
+
+    def __getstate__(self):
+        return self.__dict__ | {"held": {}}
+
+    def paths(self, which):
+        path = self.files.base if which == "base" else self.files.queries
+        if self.kind == "dense":
+            return [path]
+        return [datasets.existing(path.with_name(f"{path.name}.{part}.npy")) for part in CSR_PARTS]
+
+    def raw(self, which):
+        """As stored: an array, memory-mapped if it is not compressed, or a Csr."""
+        if which not in self.held:
+            arrays = [datasets.load(p) for p in self.paths(which)]
+            self.held[which] = arrays[0] if self.kind == "dense" else Csr(*arrays)
+        return self.held[which]
+
+    def rows(self):
+        """f32 [n, dim], of unit length for cosine; or a Csr."""
+        return self.floats(self.raw("base"))
+
+    def queries(self):
+        return self.floats(self.raw("queries"))
+
+    def floats(self, raw):
+        if self.kind == "sparse":
+            return raw
+        vectors = np.ascontiguousarray(raw, np.float32)
+        if self.metric == "cosine":
+            vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
+        return vectors
+
+    def release(self):
+        """Forgets the rows."""
+        self.held.pop("base", None)
+
+    @property
+    def dim(self):
+        if self.kind == "dense":
+            return self.raw("base").shape[1]
+        return max(self.raw("base").dim, self.raw("queries").dim)
+
+    def __len__(self):
+        return len(self.raw("base"))
+
+    def row_bytes(self):
+        """Bytes of the exact rows in f32, all together; sparse: with 4-byte indices and 8-byte offsets."""
+        if self.kind == "dense":
+            return 4 * len(self) * self.dim
+        return 8 * len(self.raw("base").indices) + 8 * len(self)
+
+    def identity(self):
+        """A digest of the rows' files, and of what is done to them."""
+        digest = hashlib.sha1(f"{self.kind} {self.metric}".encode())
+        for path in self.paths("base"):
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha1").digest())
+        return digest.hexdigest()[:16]
+
+
+class Scorer:
+    """Exact scores, the larger the better: sums in f64 over the stored values; euclid: minus the squared distance."""
+
+    def __init__(self, data):
+        self.data = data
+        self.queries = data.queries()
+        self.wide = np.zeros(data.dim, np.float64) if data.kind == "sparse" else None
+
+    def __call__(self, query, ids):
+        ids = np.asarray(ids, np.int64)
+        if self.data.kind == "sparse":
+            return self.sparse(query, ids)
+        rows = self.data.floats(self.data.raw("base")[ids]).astype(np.float64)
+        wanted = self.queries[query].astype(np.float64)
+        if self.data.metric == "euclid":
+            return -((rows - wanted) ** 2).sum(1)
+        return rows @ wanted
+
+    def sparse(self, query, ids):
+        indices, values = self.queries[query]
+        self.wide[indices] = values
+        rows = self.data.raw("base")
+        scores = np.array([self.wide[i] @ v.astype(np.float64) for i, v in (rows[int(j)] for j in ids)])
+        self.wide[indices] = 0
+        return scores
+
+
+class Truth:
+    """The k-th best exact score of the queries `rows`, and recall by it: docs/benchmarks.md, "recall@k"."""
+
+    def __init__(self, data, rows, k, given=None):
+        self.rows, self.k = rows, min(k, len(data))
+        self.scorer = Scorer(data)
+        found = given[rows.start:rows.stop] if given is not None else candidates(data, rows, self.k + MARGIN)
+        self.kth = [np.sort(self.scorer(q, ids))[::-1][self.k - 1] for q, ids in zip(rows, found)]
+
+    @staticmethod
+    def slack(score):
+        return 1e-6 * max(1.0, abs(score))
+
+    def recall(self, found):
+        """Of one list of ids for each query: the mean, the 5th percentile, how many lists are short, how many beat the
+        truth (none, if it is one)."""
+        shares, short, better = [], 0, 0
+        for query, kth, ids in zip(self.rows, self.kth, found):
+            ids = np.unique(np.asarray(ids, np.int64)[:self.k])
+            ids = ids[ids >= 0]
+            scores = self.scorer(query, ids)
+            shares.append(min(1.0, float((scores >= kth - self.slack(kth)).sum()) / self.k))
+            short += len(ids) < self.k
+            better += len(ids) == self.k and scores.min() > kth + self.slack(kth)
+        fifth = sorted(shares)[max(int(np.ceil(0.05 * len(shares))), 1) - 1]
+        return {"recall": float(np.mean(shares)), "recall_p5": fifth, "short": int(short), "better_than_truth": int(better)}
+
+
+def candidates(data, queries, n):
+    """Ids of each query's best n rows, by f32 scores."""
+    n = min(n, len(data))
+    if data.kind == "sparse":
+        return sparse_candidates(data, queries, n)
+    wanted = data.queries()[queries.start:queries.stop]
+    best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(wanted)
+    for first in range(0, len(data), BLOCK):
+        rows = data.floats(data.raw("base")[first:first + BLOCK])
+        scores = wanted @ rows.T
+        if data.metric == "euclid":
+            scores = 2 * scores - (rows ** 2).sum(1)
+        best = [merge(ids, kept, first, found, n) for (ids, kept), found in zip(best, scores)]
+    return [ids for ids, _ in best]
+
+
+def merge(ids, kept, first, found, n):
+    ids = np.concatenate([ids, np.arange(first, first + len(found))])
+    scores = np.concatenate([kept, found])
+    if len(scores) > n:
+        chosen = np.argpartition(-scores, n - 1)[:n]
+        return ids[chosen], scores[chosen]
+    return ids, scores
+
+
+def sparse_candidates(data, queries, n):
+    rows, wanted = data.raw("base"), data.raw("queries")
+    order = np.argsort(rows.indices, kind="stable")
+    owner = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(rows.indptr))[order]
+    values = rows.values[order]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows.indices, minlength=data.dim))])
+    for query in queries:
+        scores = np.zeros(len(rows))
+        for index, value in zip(*wanted[query]):
+            part = slice(ends[index], ends[index + 1])
+            scores[owner[part]] += value * values[part]  # a row has an index once
+        yield np.argpartition(-scores, n - 1)[:n] if n < len(rows) else np.arange(len(rows))
+
+
+def find(where):
+    """The dense and the sparse set of a folder laid out as those of `bench/datasets.py`, or the set of that name."""
+    folder = Path(where)
+    if not folder.is_dir():
+        known = datasets.catalog()
+        if where not in known:
+            raise SystemExit(f"no folder and no data set `{where}`; one of {', '.join(known)}")
+        return [Data(where, known[where].files(datasets.Options()))]
+    found = []
+    for name, kind, base, queries, truth in datasets.LAYOUTS:
+        paths = datasets.source(folder, base, kind), datasets.source(folder, queries, kind)
+        if kind != "multi" and all(paths):
+            files = datasets.Files(kind, "dot", *paths, datasets.existing(folder / truth))
+            found.append(Data(f"{folder.resolve().name}/{name}", files))
+    if not found:
+        raise SystemExit(f"{folder}: found neither dense.npy and queries.dense.npy nor sparse.*.npy and queries.sparse.*.npy")
+    return found
