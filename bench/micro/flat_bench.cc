@@ -1,10 +1,14 @@
-// Exact dense search over real rows, one thread, one query per call, against the bandwidth of a
-// loop that only reads the same memory. The two take turns; medians are printed.
+// Exact dense search over real rows, one thread: one query per call, and batches of eight, over
+// rows of f32 and of u8, against the bandwidth of a loop that only reads the same memory. All take
+// turns; medians are printed.
 //
-//   flat_bench ROWS.npy QUERIES.npy [rounds]      f16 or f32 matrices; rows are kept as f32, metric
-//   Dot
+//   flat_bench ROWS.npy QUERIES.npy [rounds]      f16 or f32 matrices, metric Dot; for u8, values
+//                                                 are scaled and shifted to [0, 255]
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,55 +21,130 @@ namespace quiver {
 namespace {
 
 constexpr std::size_t kTop = 10;
+constexpr std::size_t kBatch = 8;
 
-index::FieldColumn read_column(const app::NpyMatrix& matrix) {
+/// Components of unit vectors of some hundred dimensions are rarely beyond +-0.25.
+float to_byte(float value) {
+  return std::clamp(std::round((value + 0.25F) * 510.0F), 0.0F, 255.0F);
+}
+
+index::FieldColumn read_column(const app::NpyMatrix& matrix, DType dtype) {
   index::FieldColumn column;
   column.schema.dim = static_cast<std::uint32_t>(matrix.dim());
   column.schema.metric = Metric::kDot;
+  column.schema.dtype = dtype;
   column.n_rows = column.n_present = static_cast<std::uint32_t>(matrix.n_rows());
   column.present = SharedSpan<std::uint8_t>::of(std::vector<std::uint8_t>(matrix.n_rows(), 1));
-  const std::size_t stride = padded_row_bytes(column.schema.dim, DType::kF32);
+  const std::size_t stride = padded_row_bytes(column.schema.dim, dtype);
   AppendBuffer<std::byte> rows;
   rows.reserve(matrix.n_rows() * stride);
+  std::vector<float> values(matrix.dim());
   for (std::size_t i = 0; i < matrix.n_rows(); ++i) {
-    auto* row = reinterpret_cast<float*>(rows.append_zeros(stride));
-    matrix.row(i, {row, matrix.dim()});
+    matrix.row(i, values);
+    std::byte* row = rows.append_zeros(stride);
+    for (std::size_t d = 0; d < values.size(); ++d) {
+      if (dtype == DType::kF32) reinterpret_cast<float*>(row)[d] = values[d];
+      if (dtype == DType::kU8) row[d] = static_cast<std::byte>(to_byte(values[d]));
+    }
   }
-  column.values = index::DenseColumn{rows.view(), column.schema.dim, DType::kF32};
+  column.values = index::DenseColumn{rows.view(), column.schema.dim, dtype};
   return column;
+}
+
+/// One way to search, timed in turn with the others.
+struct Case {
+  std::string name;
+  double n_queries = 0;  ///< 0: only reads
+  double n_bytes = 0;    ///< of all rows
+  std::function<Result<>(int round)> work;
+  std::vector<double> times = {};
+};
+
+class FlatBench {
+ public:
+  FlatBench(const app::NpyMatrix& rows, const app::NpyMatrix& queries, DType dtype)
+      : queries_(queries),
+        name_(dtype == DType::kU8 ? "u8" : "f32"),
+        column_(read_column(rows, dtype)),
+        searcher_(column_) {}
+
+  void add_cases(std::vector<Case>& cases) {
+    const SharedBytes& memory = column_.dense().bytes;
+    const auto n_bytes = static_cast<double>(memory.size());
+    cases.push_back({name_ + " reading", 0, n_bytes, [this](int) -> Result<> {
+                       const SharedBytes& all = column_.dense().bytes;
+                       read_all(all.data(), all.size() / 512 * 512);
+                       return {};
+                     }});
+    for (const std::size_t n : {std::size_t{1}, kBatch}) {
+      cases.push_back({name_ + (n == 1 ? " one query" : " eight queries"), static_cast<double>(n),
+                       n_bytes, [this, n](int round) { return search(round, n); }});
+    }
+  }
+  [[nodiscard]] const index::FieldColumn& column() const { return column_; }
+
+ private:
+  Result<> search(int round, std::size_t n) {
+    std::vector<index::Query> queries;
+    std::vector<index::TopK> tops(n, index::TopK(kTop));
+    std::vector<const index::Query*> query_pointers;
+    std::vector<index::TopK*> outs;
+    queries.reserve(n);
+    std::vector<float> vector(queries_.dim());
+    for (std::size_t j = 0; j < n; ++j) {
+      queries_.row((static_cast<std::size_t>(round) * n + j) % queries_.n_rows(), vector);
+      if (column_.schema.dtype == DType::kU8) {
+        std::transform(vector.begin(), vector.end(), vector.begin(), to_byte);
+      }
+      queries.push_back(index::Query::dense(column_.schema, vector));
+      query_pointers.push_back(&queries.back());
+      outs.push_back(&tops[j]);
+    }
+    index::WorkCounters work;
+    const auto all = index::FilterView::all(column_.n_rows);
+    if (n == 1) return searcher_.search(queries[0], {}, all, {cancel_}, tops[0], work);
+    return searcher_.search_batch(query_pointers, {}, all, {cancel_}, outs, work);
+  }
+
+  const app::NpyMatrix& queries_;
+  std::string name_;
+  index::FieldColumn column_;
+  index::FlatSearcher searcher_;
+  Cancel cancel_;
+};
+
+void print(const std::vector<Case>& cases) {
+  std::printf("%-20s %9s %9s %8s %11s %12s\n", "", "ms", "QPS", "GB/s", "of reading", "x one f32");
+  double reading = 0;
+  double one_f32 = 0;
+  for (const Case& c : cases) {
+    const double seconds = median(c.times);
+    if (c.n_queries == 0) reading = seconds;
+    if (c.n_queries == 1 && one_f32 == 0) one_f32 = 1 / seconds;
+    std::printf("%-20s %9.3f %9.0f %8.1f %10.0f%% %11.2fx\n", c.name.c_str(), seconds * 1e3,
+                c.n_queries / seconds, c.n_bytes / seconds * 1e-9, 100 * reading / seconds,
+                one_f32 == 0 ? 0 : c.n_queries / seconds / one_f32);
+  }
 }
 
 Result<> run(const std::string& rows_path, const std::string& queries_path, int rounds) {
   QV_TRY(const auto rows, app::NpyMatrix::open(rows_path));
   QV_TRY(const auto queries, app::NpyMatrix::open(queries_path));
-  const auto column = read_column(rows);
-  const index::FlatSearcher searcher(column);
-  const SharedBytes& memory = column.dense().bytes;
-  const Cancel cancel;
-  std::vector<double> reading;
-  std::vector<double> searching;
-  std::vector<float> vector(queries.dim());
+  FlatBench f32(rows, queries, DType::kF32);
+  FlatBench u8(rows, queries, DType::kU8);
+  std::vector<Case> cases;
+  f32.add_cases(cases);
+  u8.add_cases(cases);
   Result<> status;
-  for (int round = 0; round < rounds && status; ++round) {
-    reading.push_back(thread_seconds([&] { read_all(memory.data(), memory.size()); }));
-    queries.row(static_cast<std::size_t>(round) % queries.n_rows(), vector);
-    searching.push_back(thread_seconds([&] {
-      const auto query = index::Query::dense(column.schema, vector);
-      index::TopK hits(kTop);
-      index::WorkCounters work;
-      status =
-          searcher.search(query, {}, index::FilterView::all(column.n_rows), {cancel}, hits, work);
-    }));
+  for (int round = 0; round < rounds; ++round) {
+    for (Case& c : cases) {
+      c.times.push_back(thread_seconds([&] { status = c.work(round); }));
+      QV_TRY(std::move(status));
+    }
   }
-  QV_TRY(std::move(status));
-  const auto gigabytes = static_cast<double>(memory.size()) * 1e-9;
-  const double read = median(reading);
-  const double search = median(searching);
-  std::printf("%u rows of %u f32, %.1f MB, k = %zu, %d rounds, one thread\n", column.n_rows,
-              column.schema.dim, gigabytes * 1e3, kTop, rounds);
-  std::printf("reading    %8.2f ms  %6.2f GB/s\n", read * 1e3, gigabytes / read);
-  std::printf("searching  %8.2f ms  %6.2f GB/s  %5.1f %% of reading\n", search * 1e3,
-              gigabytes / search, 100 * read / search);
+  std::printf("%u rows of %u, k = %zu, %d rounds, one thread\n", f32.column().n_rows,
+              f32.column().schema.dim, kTop, rounds);
+  print(cases);
   return {};
 }
 
@@ -77,7 +156,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: flat_bench ROWS.npy QUERIES.npy [rounds]\n");
     return 2;
   }
-  const auto done = quiver::run(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 101);
+  const auto done = quiver::run(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 51);
   if (!done) std::fprintf(stderr, "flat_bench: %s\n", done.error().message().c_str());
   return done ? 0 : 1;
 }

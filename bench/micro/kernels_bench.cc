@@ -3,8 +3,8 @@
 // kernels take turns in one process, and medians are printed, so that a busy neighbour disturbs
 // both alike.
 //
-//   micro_bench [rounds [n_rows [dim]]]        defaults: 15 rounds over 100,000 rows of 384 f32,
-//   one thread
+//   micro_bench [rounds]        late interaction and the threshold filter; default: 15 rounds, one
+//                               thread. Kernels over dense rows have dense_bench.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -84,42 +84,10 @@ void run(const char* title, std::vector<Case>& cases, int rounds, std::size_t n,
 
 struct Shape {
   int rounds;
-  std::size_t n_rows;
-  std::uint32_t dim;
 };
 
 const char* name_of(DType dtype) {
   return dtype == DType::kF32 ? "f32" : dtype == DType::kF16 ? "f16" : "u8";
-}
-
-void bench_scan(const Shape& shape, DType dtype) {
-  const Rows rows(shape.n_rows, shape.dim, dtype);
-  const std::vector<float> query(shape.dim, 0.5f);
-  std::vector<float> out(shape.n_rows);
-  std::vector<std::uint32_t> ids(shape.n_rows);
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::uint32_t>(i);
-  std::shuffle(ids.begin(), ids.end(), std::mt19937(11));
-  std::vector<Case> cases;
-  cases.push_back({"read all", [&] { read_all(rows.data(), rows.bytes()); }});
-  for (const KernelTable* table : available()) {
-    static const std::pair<Similarity, const char*> kKinds[] = {
-        {Similarity::kDot, "dot"}, {Similarity::kNegL2Squared, "l2"}, {Similarity::kNegL1, "l1"}};
-    for (const auto& [similarity, kind] : kKinds) {
-      const DenseKernels& k = table->dense(similarity, dtype);
-      cases.push_back({std::string(table->name) + " " + kind + " many", [&] {
-                         k.many(query.data(), shape.dim, rows.data(), rows.stride(), shape.n_rows,
-                                out.data());
-                       }});
-      if (similarity != Similarity::kDot) continue;
-      cases.push_back({std::string(table->name) + " dot gather", [&] {
-                         k.gather(query.data(), shape.dim, rows.data(), rows.stride(), ids.data(),
-                                  ids.size(), out.data());
-                       }});
-    }
-  }
-  const std::string title =
-      std::to_string(shape.n_rows) + " x " + std::to_string(shape.dim) + " " + name_of(dtype);
-  run(title.c_str(), cases, shape.rounds, shape.n_rows, rows.bytes());
 }
 
 /// 32 query tokens against documents of 100 tokens; a row is one document.
@@ -167,15 +135,12 @@ void bench_topk(const Shape& shape) {
 
 int main(int argc, char** argv) {
   using quiver::DType;
-  quiver::Shape shape{15, 100'000, 384};
+  quiver::Shape shape{15};
   if (argc > 1) shape.rounds = std::atoi(argv[1]);
-  if (argc > 2) shape.n_rows = static_cast<std::size_t>(std::atoll(argv[2]));
-  if (argc > 3) shape.dim = static_cast<std::uint32_t>(std::atoi(argv[3]));
   if (!__builtin_cpu_supports("avx512f")) {
     std::fprintf(stderr, "the yardstick reads 64 bytes at a time and wants AVX-512\n");
     return 1;
   }
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8}) quiver::bench_scan(shape, dtype);
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8})
     quiver::bench_maxsim(shape, dtype);
   quiver::bench_topk(shape);
