@@ -2,8 +2,8 @@
 // rows of f32 and of u8, against the bandwidth of a loop that only reads the same memory. All take
 // turns; medians are printed.
 //
-//   flat_bench ROWS.npy QUERIES.npy [rounds]      f16 or f32 matrices, metric Dot; for u8, values
-//                                                 are scaled and shifted to [0, 255]
+//   flat_bench ROWS QUERIES [rounds]      files of vectors (dataset/vectors.h), metric Dot; for u8,
+//                                         values are scaled and shifted to [0, 255]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,9 +12,9 @@
 #include <memory>
 #include <string>
 
-#include "app/load/npy.h"
 #include "base/append_buffer.h"
 #include "bench/micro/yardstick.h"
+#include "dataset/vectors.h"
 #include "index/flat/searcher.h"
 
 namespace quiver {
@@ -28,21 +28,21 @@ float to_byte(float value) {
   return std::clamp(std::round((value + 0.25F) * 510.0F), 0.0F, 255.0F);
 }
 
-index::FieldColumn read_column(const app::NpyMatrix& matrix, DType dtype) {
+index::FieldColumn read_column(const dataset::Vectors& set, DType dtype) {
+  const std::size_t dim = set.shape.dim;
   index::FieldColumn column;
-  column.schema.dim = static_cast<std::uint32_t>(matrix.dim());
+  column.schema.dim = set.shape.dim;
   column.schema.metric = Metric::kDot;
   column.schema.dtype = dtype;
-  column.n_rows = column.n_present = static_cast<std::uint32_t>(matrix.n_rows());
-  column.present = SharedSpan<std::uint8_t>::of(std::vector<std::uint8_t>(matrix.n_rows(), 1));
+  column.n_rows = column.n_present = static_cast<std::uint32_t>(set.batch.n_rows);
+  column.present = SharedSpan<std::uint8_t>::of(std::vector<std::uint8_t>(column.n_rows, 1));
   const std::size_t stride = padded_row_bytes(column.schema.dim, dtype);
   AppendBuffer<std::byte> rows;
-  rows.reserve(matrix.n_rows() * stride);
-  std::vector<float> values(matrix.dim());
-  for (std::size_t i = 0; i < matrix.n_rows(); ++i) {
-    matrix.row(i, values);
+  rows.reserve(column.n_rows * stride);
+  for (std::size_t i = 0; i < column.n_rows; ++i) {
+    const float* values = set.batch.values.data() + i * dim;
     std::byte* row = rows.append_zeros(stride);
-    for (std::size_t d = 0; d < values.size(); ++d) {
+    for (std::size_t d = 0; d < dim; ++d) {
       if (dtype == DType::kF32) reinterpret_cast<float*>(row)[d] = values[d];
       if (dtype == DType::kU8) row[d] = static_cast<std::byte>(to_byte(values[d]));
     }
@@ -62,7 +62,7 @@ struct Case {
 
 class FlatBench {
  public:
-  FlatBench(const app::NpyMatrix& rows, const app::NpyMatrix& queries, DType dtype)
+  FlatBench(const dataset::Vectors& rows, const dataset::Vectors& queries, DType dtype)
       : queries_(queries),
         name_(dtype == DType::kU8 ? "u8" : "f32"),
         column_(read_column(rows, dtype)),
@@ -90,9 +90,10 @@ class FlatBench {
     std::vector<const index::Query*> query_pointers;
     std::vector<index::TopK*> outs;
     queries.reserve(n);
-    std::vector<float> vector(queries_.dim());
     for (std::size_t j = 0; j < n; ++j) {
-      queries_.row((static_cast<std::size_t>(round) * n + j) % queries_.n_rows(), vector);
+      const auto row = (static_cast<std::size_t>(round) * n + j) % queries_.batch.n_rows;
+      const float* values = queries_.batch.values.data() + row * queries_.shape.dim;
+      std::vector<float> vector(values, values + queries_.shape.dim);
       if (column_.schema.dtype == DType::kU8) {
         std::transform(vector.begin(), vector.end(), vector.begin(), to_byte);
       }
@@ -106,7 +107,7 @@ class FlatBench {
     return searcher_.search_batch(query_pointers, {}, all, {cancel_}, outs, work);
   }
 
-  const app::NpyMatrix& queries_;
+  const dataset::Vectors& queries_;
   std::string name_;
   index::FieldColumn column_;
   index::FlatSearcher searcher_;
@@ -128,8 +129,8 @@ void print(const std::vector<Case>& cases) {
 }
 
 Result<> run(const std::string& rows_path, const std::string& queries_path, int rounds) {
-  QV_TRY(const auto rows, app::NpyMatrix::open(rows_path));
-  QV_TRY(const auto queries, app::NpyMatrix::open(queries_path));
+  QV_TRY(const auto rows, dataset::load_vectors(rows_path, FieldKind::kDense));
+  QV_TRY(const auto queries, dataset::load_vectors(queries_path, FieldKind::kDense));
   FlatBench f32(rows, queries, DType::kF32);
   FlatBench u8(rows, queries, DType::kU8);
   std::vector<Case> cases;
@@ -153,7 +154,7 @@ Result<> run(const std::string& rows_path, const std::string& queries_path, int 
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: flat_bench ROWS.npy QUERIES.npy [rounds]\n");
+    std::fprintf(stderr, "usage: flat_bench ROWS QUERIES [rounds]\n");
     return 2;
   }
   const auto done = quiver::run(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 51);
