@@ -50,9 +50,10 @@ class Scan {
  public:
   Scan(const S& scorer, const FilterView& filter, const Cancel& cancel)
       : scorer_(scorer), filter_(filter), cancel_(cancel) {
+    // A power of two, so that a block is whole words of the filter or lies in one.
     const std::size_t rows = kBlockBytes / std::max<std::size_t>(1, scorer.cost_per_row());
     block_rows_ =
-        static_cast<std::uint32_t>(std::clamp<std::size_t>(rows / 64 * 64, 64, kBlockRows));
+        static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlockRows)));
   }
 
   Result<> run(Range range, std::span<TopK* const> outs, WorkCounters& work) const {
@@ -71,7 +72,7 @@ class Scan {
   /// Work that one block may be at most, so that cancellation is noticed within 50 us.
   static constexpr std::size_t kBlockBytes = 512 * 1024;
 
-  /// True if every row of the block is allowed. Blocks start at multiples of 64.
+  /// True if every row of the block is allowed.
   [[nodiscard]] bool is_full(std::uint32_t first, std::uint32_t n) const {
     if (filter_.bits() == nullptr) return true;
     const auto words = filter_.bits()->words();
@@ -100,7 +101,7 @@ class Scan {
     for (std::uint32_t w = first / 64; w * 64 < first + n; ++w) {
       for (std::uint64_t rest = words[w]; rest != 0; rest &= rest - 1) {
         const auto row = w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
-        if (row < first + n) rows[n_rows++] = row;
+        if (row >= first && row < first + n) rows[n_rows++] = row;
       }
     }
     if (n_rows == 0) return 0;

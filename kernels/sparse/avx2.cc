@@ -2,6 +2,9 @@
 // vblendvps, and entries are packed and spread by vpermd with a table of the 256 masks. Weights are
 // plain loads: the gather instruction is slower on Zen 4. Sums: lane = position in the row mod 16,
 // two registers.
+//
+// Cycles of one on Zen 4 (Haswell): vpermd .5 (1), vblendvps .5 (2), vpmovzxbd .5 (1).
+// Measured on Zen 4, as in avx512.cc: 159 ns a row, 44 % of the bandwidth of reading.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -4,8 +4,14 @@
 // by one gather, and spread back by vexpandps. Sums: lane = position in the row mod 16, in one
 // register: its latency is hidden by the next row.
 //
-// Zen 4 (Golden Cove): vgatherdps zmm one per 24 (11) cycles; vpermi2d, vprolvd 1 (1);
-// vpcompressd and vexpandps to a register 2 (2).
+// Cycles of one on Zen 4 (Golden Cove): vgatherdps zmm 21 (11); vpermi2d, vprolvd 1 (1);
+// vpcompressd and vexpandps from and to registers 2 (2).
+//
+// Measured on Zen 4 (family 25, model 17), g++ 12.2, by sparse_bench: 100,000 rows of 193 entries
+// of 30,522 dimensions, queries of 26, from memory: 82-98 ns a row, 75-90 % of the bandwidth of
+// reading; a gather for every entry takes 145 ns, generic 282. Walking the bits of the masks
+// instead of packing them, 165; a branch for registers without a candidate, 150: both guess wrong
+// too often. Software prefetch was no faster.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
