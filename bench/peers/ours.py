@@ -1,4 +1,4 @@
-"""`quiver bench ann` as one more engine: a process for each round."""
+"""`quiver bench ann` as one more engine: a process for each round, on the core to which the runner is pinned."""
 import json
 import shlex
 import statistics
@@ -12,12 +12,12 @@ MEDIANS = ("p50_us", "p95_us", "p99_us", "p999_us", "cpu_us")
 class Ours:
     """One index type of ours with its build parameters and sweep, as flags: "flat", "NAME --build a=1 --sweep x=1,2"."""
 
-    def __init__(self, quiver, words, data, cache, cpu):
+    def __init__(self, quiver, words, data, cache):
         index, *flags = shlex.split(words)
         self.index = f"quiver {index}"
-        self.command = (["taskset", "-c", str(cpu)] if cpu is not None else []) + [str(quiver), "bench", "ann"]
-        self.command += data.files.flags(data.name) + ["--cache", str(cache), "--index", index, *flags]
-        self.command += ["--repeats", "1", "--build-threads", "1"]
+        self.exact = index == "flat"
+        self.command = [str(quiver), "bench", "ann", *data.files.flags(data.name), "--cache", str(cache),
+                        "--index", index, *flags, "--repeats", "1", "--build-threads", "1"]
 
     def measure(self, first, end, k, seconds, batch, seed):
         """One JSON object for each point of the sweep."""

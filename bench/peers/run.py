@@ -11,6 +11,7 @@ all engines in turn, --repeats times. Of 2,000 queries the first thousand choose
 import argparse
 import datetime
 import itertools
+import json
 import os
 import re
 import sys
@@ -160,7 +161,8 @@ class Run:
         say(f"{self.data.name}: {len(self.data):,} rows, truth")
         for rows in (self.choose, self.report):
             self.truth(rows)
-        ours = [Ours(self.o.quiver, words, self.data, self.o.cache, self.o.cpu) for words in self.ours_words()]
+        ours = [Ours(self.o.quiver, words, self.data, self.o.cache) for words in self.o.ours or ["flat"]]
+        exact_ours, graded_ours = [o for o in ours if o.exact], [o for o in ours if not o.exact]
         engines = [e for e in (self.start(*p) for p in self.peers()) if e]
         exact, graded = [], []
         for engine in engines:
@@ -168,19 +170,18 @@ class Run:
             (exact if engine.peer.exact else graded).extend((engine, s) for s in settings)
             if not settings:
                 self.missing.append(f"{engine.index} {points.settings(engine.build_parameters)}: no point near the targets")
-        found = {"exact": self.rounds(exact, ours, exact=True)} if exact or ours else {}
-        if graded:
-            found["graded"] = self.rounds(graded, [])
+        found = {}
+        if exact or exact_ours:
+            found["exact"] = self.rounds(exact, exact_ours, exact=True)
+        if graded or graded_ours:
+            found["graded"] = self.rounds(graded, graded_ours)
         for batch in self.o.batch:
             batched = [w for w in exact if batch in w[0].peer.batches]
             if batched:
-                found[f"batch {batch}"] = self.rounds(batched, ours, exact=True, batch=batch)
+                found[f"batch {batch}"] = self.rounds(batched, exact_ours, exact=True, batch=batch)
         for engine in engines:
             engine.close()
         return found
-
-    def ours_words(self):
-        return self.o.ours or ["flat"]
 
 
 def thinned(front, targets):
@@ -225,7 +226,6 @@ def print_tables(run, found):
 
 
 def write(run, found, folder):
-    import json
     folder.mkdir(parents=True, exist_ok=True)
     for name, group in found.items():
         path = folder / f"{run.data.name.replace('/', '-')}-{name.replace(' ', '-')}.jsonl"

@@ -59,6 +59,7 @@ def serve(pipe, name, data, parameters, cache, cpu):
     try:
         if cpu is not None:
             os.sched_setaffinity(0, {cpu})
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # some libraries tell stdout how they build
         kind = peer.all_peers()[name]
         index, facts = cached(kind, data, parameters, Path(cache))
         queries = data.queries()

@@ -86,4 +86,56 @@ class Flat(Faiss):
         return 0, self.rows_bytes()
 
 
-PEERS = [Flat]
+class Hnsw(Faiss):
+    builds = [{"M": 32, "efConstruction": 200}, {"M": 16, "efConstruction": 200}]
+    sweep = {"efSearch": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)}
+
+    @classmethod
+    def name(cls):
+        return "faiss HNSW"
+
+    @classmethod
+    def build(cls, data, parameters):
+        index = library().IndexHNSWFlat(data.dim, parameters["M"], cls.metric(data))
+        index.hnsw.efConstruction = parameters["efConstruction"]
+        index.add(data.rows())
+        return cls(index)
+
+    def bytes(self):
+        return self.index_bytes() - self.rows_bytes(), self.rows_bytes()
+
+    def use(self, search):
+        self.parameters = self.faiss.SearchParametersHNSW(efSearch=search["efSearch"])
+
+
+class IvfPqFastScan(Faiss):
+    """4-bit product codes of two (or four) dimensions each, scanned 32 at a time, then exact rows for k * k_factor."""
+    builds = [{"dims_per_code": 2}, {"dims_per_code": 4}]
+    sweep = {"nprobe": (4, 8, 16, 32, 64, 128), "k_factor": (4, 8, 16, 32)}
+    LEAST_TRAINING = 39  # rows per centroid below which FAISS warns
+
+    @classmethod
+    def name(cls):
+        return "faiss IVF-PQ-FastScan"
+
+    @classmethod
+    def build(cls, data, parameters):
+        faiss = library()
+        rows = data.rows()
+        n_lists = 1 << int(np.log2(min(4 * len(rows) ** 0.5, len(rows) / cls.LEAST_TRAINING)))
+        description = f"IVF{n_lists},PQ{data.dim // parameters['dims_per_code']}x4fs,RFlat"
+        index = faiss.index_factory(data.dim, description, cls.metric(data))
+        index.train(rows)
+        index.add(rows)
+        return cls(index)
+
+    def bytes(self):
+        return self.index_bytes() - self.rows_bytes(), self.rows_bytes()
+
+    def use(self, search):
+        self.probing = self.faiss.IVFSearchParameters(nprobe=search["nprobe"])
+        self.parameters = self.faiss.IndexRefineSearchParameters(k_factor=search["k_factor"],
+                                                                 base_index_params=self.probing)
+
+
+PEERS = [Flat, Hnsw, IvfPqFastScan]

@@ -1,0 +1,83 @@
+"""Seismic (Bruch, Nardini, Rulli, Venturini 2024) in its authors' Rust: inverted lists in blocks with summaries.
+
+`SeismicIndexRaw` takes numbers; the index with tokens would look up 26 strings of 400 bytes for each query.
+"""
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from peer import Peer
+
+ENTRY_BYTES = 4   # of the rows that it keeps: u16 index, f16 value
+OFFSET_BYTES = 8
+
+
+def write_rows(rows, path):
+    """Its inner format: count; for each row its length, indices (u32), values (f32)."""
+    with open(path, "wb") as file:
+        file.write(np.uint32(len(rows)).tobytes())
+        for row in range(len(rows)):
+            indices, values = rows[row]
+            file.write(np.uint32(len(indices)).tobytes() + indices.astype(np.uint32).tobytes() + values.tobytes())
+
+
+class Seismic(Peer):
+    package = "pyseismic-lsr"
+    kinds = ("sparse",)
+    builds = [{"n_postings": 2000, "centroid_fraction": 0.1, "summary_energy": 0.4},
+              {"n_postings": 4000, "centroid_fraction": 0.2, "summary_energy": 0.6}]
+    sweep = {"query_cut": (3, 5, 8, 12, 20), "heap_factor": (0.6, 0.7, 0.8, 0.9, 1.0)}
+
+    def __init__(self, index):
+        self.index = index
+        self.file_bytes = 0
+
+    @classmethod
+    def name(cls):
+        return "Seismic"
+
+    @classmethod
+    def build(cls, data, parameters):
+        from seismic import SeismicIndexRaw
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.bin"
+            write_rows(data.rows(), path)
+            return cls(SeismicIndexRaw.build(str(path), **parameters))
+
+    def save(self, folder):
+        self.index.save(str(folder / "index"))
+        self.file_bytes = file_of(folder).stat().st_size
+
+    @classmethod
+    def load(cls, folder, data, parameters):
+        from seismic import SeismicIndexRaw
+        found = cls(SeismicIndexRaw.load(str(file_of(folder))))
+        found.file_bytes = file_of(folder).stat().st_size
+        return found
+
+    def bytes(self):
+        """Of the file, which is what lies in memory; the rows in it are rounded to f16."""
+        rows = ENTRY_BYTES * self.index.nnz + OFFSET_BYTES * (self.index.len + 1)
+        return self.file_bytes - rows, rows
+
+    def use(self, search):
+        self.cut, self.heap_factor = search["query_cut"], search["heap_factor"]
+
+    def query(self, queries, row):
+        indices, values = queries[row]
+        return indices.astype(np.int32), values
+
+    def search(self, query, k):
+        return self.index.search(query[0], query[1], k, self.cut, self.heap_factor, 0, True)
+
+    @staticmethod
+    def ids_of(found):
+        return [row for _, row in found]
+
+
+def file_of(folder):
+    return next(p for p in folder.iterdir() if p.name.startswith("index"))
+
+
+PEERS = [Seismic]
