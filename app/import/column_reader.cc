@@ -6,6 +6,8 @@
 #include <bit>
 #include <cmath>
 
+#include "dataset/array_stream.h"
+
 namespace quiver::app {
 namespace {
 
@@ -44,11 +46,23 @@ bool is_empty_row(const VectorColumn& column, std::size_t i) {
   return column.kind != FieldKind::kDense && column.batch.offsets[i] == column.batch.offsets[i + 1];
 }
 
+Result<std::vector<std::uint8_t>> read_mask(const std::string& path) {
+  QV_TRY(auto array, dataset::open_npy(path));
+  std::vector<float> values;
+  QV_TRY(const std::size_t n, array.values.read(array.values.size(), values));
+  if (n < array.values.size()) return fail(array.values.broken_off(n, n));
+  return std::vector<std::uint8_t>(values.begin(), values.end());
+}
+
 }  // namespace
 
 Result<ColumnReader> ColumnReader::open(SourceSpec spec) {
   QV_TRY(auto reader, dataset::open_vectors(spec.source, spec.kind));
-  return ColumnReader(std::move(spec), std::move(reader));
+  ColumnReader column(std::move(spec), std::move(reader));
+  if (!column.spec_.present.empty()) {
+    QV_TRY(column.present_, read_mask(column.spec_.present));
+  }
+  return column;
 }
 
 Result<std::size_t> ColumnReader::read(std::size_t n, VectorColumn& out) {

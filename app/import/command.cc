@@ -44,6 +44,11 @@ void add_sources(CLI::App& app, ImportOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(group);
+  app.add_option("--from-export", options.from_export,
+                 "Directory that `quiver export` wrote: all of it, with ids, payloads and --create")
+      ->group(group);
+  app.add_option("--ids", options.ids, "Ids: .npy list of integers, or JSON lines, an id each")
+      ->group(group);
   app.add_option("--id-column", options.id_column,
                  "Ids (unsigned integers or UUIDs) are this member of the payloads")
       ->group(group);
@@ -62,6 +67,10 @@ void add_sources(CLI::App& app, ImportOptions& options) {
 void add_target(CLI::App& app, ImportOptions& options) {
   const char* group = "Target";
   app.add_option("--url", options.url, "Server; default http://127.0.0.1:6333")->group(group);
+  app.add_option("--data-dir", options.data_dir,
+                 "Data directory that no server has open: rows go straight into its files")
+      ->excludes("--url")
+      ->group(group);
   app.add_option("--api-key", options.api_key, "Sent as `api-key`")
       ->envname("QUIVER_API_KEY")
       ->group(group);

@@ -153,6 +153,12 @@ Result<CollectionIs> prepare_collection(Database& database, const ImportOptions&
   }
   QV_TRY(check_fields(config->fields, reader.columns(), options.collection));
   QV_TRY(database.create_collection(options.collection, *std::move(config)));
+  QV_TRY(const auto collection, database.collection(options.collection));
+  for (std::string index : plan.index_bodies) {
+    auto decoded = service::json::decode_index(index);
+    if (!decoded) return fail(Code::kInvalidArgument, decoded.error().text);
+    QV_TRY(collection->create_index(*decoded));
+  }
   return CollectionIs::kNew;
 }
 

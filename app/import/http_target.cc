@@ -50,10 +50,16 @@ Result<std::optional<std::vector<FieldSchema>>> fetch_fields(const HttpTarget& t
   return std::optional(std::move(fields));
 }
 
-Result<> create_collection(const HttpTarget& target, const std::string& body) {
+Result<> create_collection(const HttpTarget& target, const std::string& body,
+                           const std::vector<std::string>& indexes) {
   Connection connection(target.endpoint, target.api_key);
   QV_TRY(const Answer answer, connection.exchange("PUT", collection_path(target), body));
   if (answer.status != 200) return refusal(target, "create", answer);
+  for (const std::string& index : indexes) {
+    QV_TRY(const Answer indexed,
+           connection.exchange("PUT", collection_path(target) + "/index?wait=true", index));
+    if (indexed.status != 200) return refusal(target, "create an index of", indexed);
+  }
   return {};
 }
 

@@ -28,7 +28,9 @@ struct HttpTarget {
 /// nullopt if there is no such collection.
 [[nodiscard]] Result<std::optional<std::vector<FieldSchema>>> fetch_fields(
     const HttpTarget& target);
-[[nodiscard]] Result<> create_collection(const HttpTarget& target, const std::string& body);
+/// With payload indexes, a body each.
+[[nodiscard]] Result<> create_collection(const HttpTarget& target, const std::string& body,
+                                         const std::vector<std::string>& indexes);
 
 /// Sends blocks over one connection. One thread.
 class BlockSender {

@@ -30,7 +30,7 @@ Result<CollectionIs> prepare_collection(const HttpTarget& target, const ImportOp
   QV_TRY(const std::string body, body_to_create(options, plan, reader.columns()));
   QV_TRY(const auto fields, parse_fields(body));
   QV_TRY(check_fields(fields, reader.columns(), target.collection));
-  QV_TRY(create_collection(target, body));
+  QV_TRY(create_collection(target, body, plan.index_bodies));
   return CollectionIs::kNew;
 }
 

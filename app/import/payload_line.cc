@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "payload/document.h"
-
 namespace quiver::app {
 namespace {
 
@@ -17,23 +15,15 @@ std::string shortened(std::string text) {
   return text;
 }
 
-Result<PointId> to_id(const Value& value, const std::string& column) {
-  if (const auto* number = value.as_i64(); number != nullptr && *number >= 0) {
-    return PointId::number(static_cast<std::uint64_t>(*number));
-  }
-  if (const auto* number = value.as_u64()) return PointId::number(*number);
-  if (const auto* text = value.as_string()) {
-    if (const auto uuid = PointId::parse_uuid(*text)) return *uuid;
-  }
-  return fail(Code::kInvalidArgument,
-              fmt::format("id column \"{}\" holds {}, wanted an unsigned integer or a UUID", column,
-                          shortened(payload::to_json(value))));
-}
-
 Result<PointId> find_id(const Value& document, const std::string& column) {
   const Value* value = document.find(column);
-  if (value != nullptr) return to_id(*value, column);
-  return fail(Code::kInvalidArgument, fmt::format("there is no id column \"{}\"", column));
+  if (value == nullptr) {
+    return fail(Code::kInvalidArgument, fmt::format("there is no id column \"{}\"", column));
+  }
+  const auto id = to_point_id(*value);
+  if (id) return *id;
+  return fail(Code::kInvalidArgument,
+              fmt::format("id column \"{}\": {}", column, id.error().message()));
 }
 
 void keep_only(Value& document, const std::vector<std::string>& keys) {
@@ -43,6 +33,18 @@ void keep_only(Value& document, const std::vector<std::string>& keys) {
 }
 
 }  // namespace
+
+Result<PointId> to_point_id(const Value& value) {
+  if (const auto* number = value.as_i64(); number != nullptr && *number >= 0) {
+    return PointId::number(static_cast<std::uint64_t>(*number));
+  }
+  if (const auto* number = value.as_u64()) return PointId::number(*number);
+  if (const auto* text = value.as_string()) {
+    if (const auto uuid = PointId::parse_uuid(*text)) return *uuid;
+  }
+  return fail(Code::kInvalidArgument, fmt::format("{} is no unsigned integer and no UUID",
+                                                  shortened(payload::to_json(value))));
+}
 
 Result<PayloadLine> read_payload(std::string_view line, const PayloadRules& rules) {
   QV_TRY(Value document, payload::parse_json(line));

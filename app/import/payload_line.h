@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "payload/document.h"
 
 namespace quiver::app {
 
@@ -20,6 +21,9 @@ struct PayloadLine {
   std::string payload;  ///< canonical JSON object; empty: none
   std::optional<PointId> id;
 };
+
+/// An unsigned integer, or a UUID as text.
+[[nodiscard]] Result<PointId> to_point_id(const payload::Value& value);
 
 /// kInvalidArgument unless `line` is a JSON object (or null, without an id column) that holds what
 /// the rules want.

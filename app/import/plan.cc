@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
+#include <utility>
+
+#include "app/import/export_manifest.h"
 
 namespace quiver::app {
 namespace {
@@ -30,6 +35,36 @@ Result<std::vector<SourceSpec>> parse_sources(const ImportOptions& options) {
   return specs;
 }
 
+/// A directory that `quiver export` wrote says everything itself.
+Result<> add_export(const std::string& directory, ImportPlan& plan) {
+  const std::string path = directory + "/" + kExportManifest;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  if (!file || !(bytes << file.rdbuf())) return fail(Code::kNotFound, "cannot read " + path);
+  auto manifest = parse_manifest(std::move(bytes).str());
+  if (!manifest) {
+    return fail(Code::kDataLoss, fmt::format("{}: {}", path, manifest.error().message()));
+  }
+  for (SourceSpec& spec : manifest->vectors) {
+    spec.source = directory + "/" + spec.source;
+    if (!spec.present.empty()) spec.present = directory + "/" + spec.present;
+    plan.vectors.push_back(std::move(spec));
+  }
+  plan.ids = directory + "/" + manifest->ids;
+  plan.payload = directory + "/" + manifest->payload;
+  plan.create_body = std::move(manifest->create);
+  plan.index_bodies = std::move(manifest->indexes);
+  return {};
+}
+
+Result<> check_export(const ImportOptions& options) {
+  const bool has_more = !options.vectors.empty() || !options.points.empty() ||
+                        !options.payload.empty() || !options.ids.empty();
+  if (!has_more) return {};
+  return usage(
+      "--from-export names all sources: give none of --vectors, --points, --payload, --ids");
+}
+
 Result<> check_ids(const ImportPlan& plan) {
   const int n_ways =
       (plan.id_column ? 1 : 0) + (plan.ids.empty() ? 0 : 1) + (plan.id_offset != 0 ? 1 : 0);
@@ -41,7 +76,7 @@ Result<> check_ids(const ImportPlan& plan) {
 }
 
 Result<> check_plan(const ImportPlan& plan) {
-  if (plan.vectors.empty() && plan.points.empty()) {
+  if (plan.vectors.empty() && plan.points.empty() && plan.payload.empty()) {
     return usage("nothing to import: give --vectors, --points or --from-export");
   }
   if (!plan.points.empty() && !plan.payload.empty()) {
@@ -56,7 +91,8 @@ Result<> check_plan(const ImportPlan& plan) {
 }  // namespace
 
 const std::string& ImportPlan::main_source() const {
-  return points.empty() ? vectors.front().source : points;
+  if (!points.empty()) return points;
+  return vectors.empty() ? payload : vectors.front().source;
 }
 
 Result<ImportPlan> make_plan(const ImportOptions& options) {
@@ -70,6 +106,10 @@ Result<ImportPlan> make_plan(const ImportOptions& options) {
   plan.id_offset = options.id_offset;
   plan.payload_keys = options.payload_keys;
   plan.allow_missing_vectors = options.allow_missing_vectors;
+  if (!options.from_export.empty()) {
+    QV_TRY(check_export(options));
+    QV_TRY(add_export(options.from_export, plan));
+  }
   QV_TRY(check_plan(plan));
   return plan;
 }

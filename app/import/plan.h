@@ -17,13 +17,15 @@ struct ImportPlan {
   std::vector<SourceSpec> vectors;
   std::string points;   ///< JSON lines, a point each; empty: none
   std::string payload;  ///< JSON lines, a payload each; empty: none
-  std::string ids;      ///< .npy; empty: none
+  std::string ids;      ///< .npy or JSON lines; empty: none
   dataset::RowRange rows;
   std::optional<std::string> id_column;
   std::uint64_t id_offset = 0;
   std::vector<std::string> payload_keys;
   bool allow_missing_vectors = false;
-  std::string create_body;  ///< what an export says its collection was; empty: nothing
+  // What an export says its collection was; empty: nothing.
+  std::string create_body;                ///< of PUT /collections/{name}
+  std::vector<std::string> index_bodies;  ///< of PUT /collections/{name}/index
 
   /// True where two rows may carry one id.
   [[nodiscard]] bool ids_may_repeat() const {

@@ -17,8 +17,12 @@ Result<std::unique_ptr<RowReader>> RowReader::open(const ImportPlan& plan, BadRo
   }
   const std::string& lines = plan.points.empty() ? plan.payload : plan.points;
   if (!lines.empty()) {
-    QV_TRY(LineReader opened, LineReader::open(lines));
-    reader->lines_ = std::make_unique<LineReader>(std::move(opened));
+    QV_TRY(auto opened, dataset::LineReader::open(lines));
+    reader->lines_ = std::make_unique<dataset::LineReader>(std::move(opened));
+  }
+  if (!plan.ids.empty()) {
+    QV_TRY(IdReader ids, IdReader::open(plan.ids));
+    reader->ids_ = std::make_unique<IdReader>(std::move(ids));
   }
   QV_TRY(reader->check_row_counts());
   QV_TRY(reader->skip_to(plan.rows.first));
@@ -57,6 +61,7 @@ Result<> RowReader::skip_to(std::uint64_t row) {
     QV_TRY(column.skip_to(n_rows ? std::min(row, *n_rows) : row));
   }
   if (lines_ != nullptr) QV_TRY(lines_->skip_to(row));
+  if (ids_ != nullptr) QV_TRY(ids_->skip_to(row));
   position_ = row;
   return {};
 }
@@ -76,21 +81,23 @@ Result<std::size_t> RowReader::read_lines(std::size_t n) {
   return n;
 }
 
+tl::unexpected<Error> RowReader::ends_early(const std::string& source, std::uint64_t n_rows) const {
+  return fail(Code::kInvalidArgument,
+              fmt::format("{} ends after {} rows, another source goes on: wanted equal numbers",
+                          source, n_rows));
+}
+
 Result<> RowReader::check_lengths(std::size_t n, std::size_t n_lines, const RowBlock& block) const {
-  const auto ends_early = [&](const std::string& source, std::size_t found) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("{} ends after {} rows, another source goes on: wanted equal numbers{}",
-                            source, block.first_row + found,
-                            lines_ != nullptr && source == lines_->path()
-                                ? ""
-                                : " (with --allow-missing-vectors, points beyond the end of one "
-                                  "go without it)"));
-  };
-  if (lines_ != nullptr && n_lines < n) return ends_early(lines_->path(), n_lines);
+  if (lines_ != nullptr && n_lines < n) {
+    return ends_early(lines_->path(), block.first_row + n_lines);
+  }
+  if (ids_ != nullptr && block_ids_.size() < n) {
+    return ends_early(ids_->path(), block.first_row + block_ids_.size());
+  }
   if (plan_.allow_missing_vectors) return {};
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const std::size_t found = block.columns[c].batch.n_rows;
-    if (found < n) return ends_early(columns_[c].spec().source, found);
+    if (found < n) return ends_early(columns_[c].spec().source, block.first_row + found);
   }
   return {};
 }
@@ -107,6 +114,10 @@ Result<std::size_t> RowReader::read_sources(std::size_t n, RowBlock& block) {
     QV_TRY(n_lines, read_lines(n));
   }
   n_found = std::max(n_found, n_lines);
+  if (ids_ != nullptr) {
+    QV_TRY(ids_->read(n, block_ids_));
+    n_found = std::max(n_found, block_ids_.size());
+  }
   QV_TRY(check_lengths(n_found, n_lines, block));
   for (VectorColumn& column : block.columns) column.present.resize(n_found, 0);
   return n_found;
@@ -131,6 +142,9 @@ Result<RowPoint> RowReader::make_point(const RowBlock& block, std::size_t i) {
   point.id = PointId::number(point.row + plan_.id_offset);
   if (lines_ != nullptr) {
     QV_TRY(point, read_line(point.row, texts_[i]));
+  }
+  if (ids_ != nullptr) {
+    QV_TRY(point.id, block_ids_[i]);
   }
   point.column_row = i;
   for (std::size_t c = 0; c < columns_.size(); ++c) {

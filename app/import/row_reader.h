@@ -10,11 +10,12 @@
 
 #include "app/import/bad_rows.h"
 #include "app/import/column_reader.h"
-#include "app/import/line_reader.h"
+#include "app/import/id_reader.h"
 #include "app/import/plan.h"
 #include "app/import/point_line.h"
 #include "app/import/rows.h"
 #include "base/result.h"
+#include "dataset/lines.h"
 
 namespace quiver::app {
 
@@ -49,6 +50,8 @@ class RowReader {
   Result<std::size_t> read_lines(std::size_t n);
   [[nodiscard]] Result<> check_lengths(std::size_t n, std::size_t n_lines,
                                        const RowBlock& block) const;
+  [[nodiscard]] tl::unexpected<Error> ends_early(const std::string& source,
+                                                 std::uint64_t n_rows) const;
   [[nodiscard]] Result<RowPoint> read_line(std::uint64_t row, std::string& text) const;
   [[nodiscard]] Result<RowPoint> make_point(const RowBlock& block, std::size_t i);
 
@@ -56,8 +59,10 @@ class RowReader {
   const PayloadRules payload_rules_;
   BadRows& bad_rows_;
   std::vector<ColumnReader> columns_;
-  std::unique_ptr<LineReader> lines_;  ///< of payloads or points; null: none
-  std::vector<std::string> texts_;     ///< the lines of the block
+  std::unique_ptr<dataset::LineReader> lines_;  ///< of payloads or points; null: none
+  std::vector<std::string> texts_;              ///< the lines of the block
+  std::unique_ptr<IdReader> ids_;               ///< null: none
+  std::vector<Result<PointId>> block_ids_;
   std::uint64_t position_ = 0;
   std::optional<Error> stopped_;  ///< what the next `read` says
 };

@@ -46,6 +46,9 @@ struct PointLine {
 };
 [[nodiscard]] Decoded<PointLine> decode_point_line(std::string& line);
 
+/// The answer to a scroll, as a client reads it.
+[[nodiscard]] Decoded<engine::ScrollPage> decode_scroll_page(std::string& body);
+
 // Collections.
 /// `defaults` for what the body does not say.
 [[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(

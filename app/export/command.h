@@ -1,0 +1,13 @@
+// `quiver export` on the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "app/export/options.h"
+
+namespace quiver::app {
+
+/// Adds the subcommand; parsing fills `options`, which outlives `app`.
+CLI::App* add_export(CLI::App& app, ExportOptions& options);
+
+}  // namespace quiver::app

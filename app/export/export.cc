@@ -1,0 +1,100 @@
+#include "app/export/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "app/export/point_sink.h"
+#include "app/export/point_source.h"
+#include "app/import/progress.h"
+#include "app/signals.h"
+#include "base/clock.h"
+
+namespace quiver::app {
+namespace {
+
+constexpr std::string_view kDefaultUrl = "http://127.0.0.1:6333";
+
+/// So many points that their vectors are about 8 MB as text.
+std::uint64_t page_size(const ExportOptions& options, const CollectionFacts& facts) {
+  constexpr std::uint64_t kGoodPageBytes = 8 << 20;
+  constexpr std::uint64_t kBytesPerFloat = 12;
+  constexpr std::uint64_t kTokens = 100;
+  if (options.page > 0) return options.page;
+  std::uint64_t bytes = 1000;
+  for (const FieldSchema& field : facts.fields) {
+    const std::uint64_t n = field.kind == FieldKind::kDense   ? field.dim
+                            : field.kind == FieldKind::kMulti ? field.dim * kTokens
+                                                              : 2 * kTokens;
+    bytes += n * kBytesPerFloat;
+  }
+  return std::clamp<std::uint64_t>(kGoodPageBytes / bytes, 1, 10'000);
+}
+
+/// UUIDs order after all numbers, so one look tells.
+Result<IdKinds> id_kinds(PointSource& source) {
+  QV_TRY(const auto page, source.page(PointId::uuid(0, 0), 1));
+  return page.points.empty() ? IdKinds::kNumbers : IdKinds::kAny;
+}
+
+Result<std::unique_ptr<PointSink>> create_sink(const ExportOptions& options, PointSource& source) {
+  const auto if_exists = options.force ? dataset::IfExists::kReplace : dataset::IfExists::kFail;
+  if (options.out.ends_with(".jsonl") || options.out.ends_with(".jsonl.zst")) {
+    return create_lines(options.out, source.facts(), if_exists);
+  }
+  QV_TRY(const IdKinds ids, id_kinds(source));
+  return create_arrays(options.out, source.facts(), ids, if_exists);
+}
+
+/// How many points were written.
+Result<std::uint64_t> copy_points(const ExportOptions& options, PointSource& source,
+                                  PointSink& sink) {
+  ProgressDisplay display(0, source.facts().n_points,
+                          options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
+  const std::uint64_t limit = page_size(options, source.facts());
+  std::optional<PointId> first;
+  std::uint64_t n_points = 0;
+  do {
+    QV_TRY(const auto page, source.page(first, limit));
+    QV_TRY(sink.write(page.points));
+    n_points += page.points.size();
+    display.show(n_points);
+    first = page.next;
+    if (stop_signal() != 0) return fail(Code::kCancelled, "interrupted: nothing was exported");
+  } while (first);
+  display.clear();
+  QV_TRY(sink.finish());
+  return n_points;
+}
+
+Result<std::uint64_t> export_points(const ExportOptions& options, PointSource& source) {
+  QV_TRY(const auto sink, create_sink(options, source));
+  return copy_points(options, source, *sink);
+}
+
+}  // namespace
+
+Result<int> run_export(ExportOptions options) {
+  QV_TRY(install_stop_signals());
+  if (options.url.empty()) options.url = kDefaultUrl;
+  const Stopwatch watch;
+  QV_TRY(const auto source,
+         options.data_dir.empty() ? open_server_points(options) : open_directory_points(options));
+  const auto exported = export_points(options, *source);
+  const auto closed = source->close();
+  if (!exported && stop_signal() != 0) {
+    std::fprintf(stderr, "%s\n", exported.error().message().c_str());
+    return 128 + stop_signal();
+  }
+  if (!exported) return fail(exported.error());
+  QV_TRY(closed);
+  const double rate = static_cast<double>(*exported) / watch.seconds();
+  std::printf("exported %s points of `%s` to %s in %.1f s, %s points/s\n",
+              with_commas(*exported).c_str(), options.collection.c_str(), options.out.c_str(),
+              watch.seconds(), with_commas(static_cast<std::uint64_t>(rate)).c_str());
+  return 0;
+}
+
+}  // namespace quiver::app

@@ -1,0 +1,42 @@
+// Where exported points go.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "app/export/point_source.h"
+#include "base/result.h"
+#include "dataset/byte_sink.h"
+#include "engine/query.h"
+
+namespace quiver::app {
+
+enum class IdKinds : std::uint8_t { kNumbers, kAny };
+
+/// One thread.
+class PointSink {
+ public:
+  virtual ~PointSink() = default;
+
+  virtual Result<> write(std::span<const engine::Record> points) = 0;
+  /// The files are complete. The last call.
+  virtual Result<> finish() = 0;
+};
+
+/// JSON lines, and the body of the creation beside them.
+[[nodiscard]] Result<std::unique_ptr<PointSink>> create_lines(const std::string& path,
+                                                              const CollectionFacts& facts,
+                                                              dataset::IfExists if_exists);
+/// A directory of .npy files.
+[[nodiscard]] Result<std::unique_ptr<PointSink>> create_arrays(const std::string& directory,
+                                                               const CollectionFacts& facts,
+                                                               IdKinds ids,
+                                                               dataset::IfExists if_exists);
+
+/// Writes a small text file in one step.
+[[nodiscard]] Result<> write_text(const std::string& path, const std::string& text,
+                                  dataset::IfExists if_exists);
+
+}  // namespace quiver::app

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include "app/export/point_source.h"
+#include "app/import/connection.h"
+#include "payload/document.h"
+#include "service/json/decode.h"
+#include "service/json/encode.h"
+#include "service/json/writer.h"
+
+namespace quiver::app {
+namespace {
+
+constexpr int kAttempts = 5;
+
+class ServerPoints final : public PointSource {
+ public:
+  ServerPoints(const Endpoint& endpoint, const ExportOptions& options)
+      : path_("/collections/" + escape_segment(options.collection)),
+        connection_(endpoint, options.api_key) {}
+
+  Result<> open() {
+    QV_TRY(const Answer answer, ask("GET", path_, ""));
+    QV_TRY(const payload::Value body, payload::parse_json(answer.body));
+    const payload::Value* result = body.find("result");
+    if (result == nullptr) return fail(Code::kInvalidArgument, "the server's answer has no result");
+    QV_TRY(facts_, parse_facts(payload::to_json(*result)));
+    return {};
+  }
+
+  [[nodiscard]] const CollectionFacts& facts() const override { return facts_; }
+
+  Result<engine::ScrollPage> page(const std::optional<PointId>& first,
+                                  std::uint64_t limit) override {
+    std::string body;
+    service::json::Writer json(body);
+    json.begin_object();
+    json.member("limit", limit);
+    json.member("with_payload", true);
+    json.member("with_vector", true);
+    if (first) json.key("offset"), service::json::write_id(json, *first);
+    json.end_object();
+    QV_TRY(Answer answer, ask("POST", path_ + "/points/scroll", body));
+    auto decoded = service::json::decode_scroll_page(answer.body);
+    if (!decoded) return fail(Code::kInvalidArgument, decoded.error().text);
+    return *std::move(decoded);
+  }
+
+  Result<> close() override { return {}; }
+
+ private:
+  /// Reading again does no harm: a connection that breaks is replaced.
+  Result<Answer> ask(std::string_view method, const std::string& target, const std::string& body) {
+    Result<Answer> answer = connection_.exchange(method, target, body);
+    for (int i = 1; i < kAttempts && !answer; ++i) {
+      answer = connection_.exchange(method, target, body);
+    }
+    if (!answer || answer->status == 200) return answer;
+    return fail(answer->status == 404 ? Code::kNotFound : Code::kFailedPrecondition,
+                fmt::format("the server answered {}", error_text(*answer)));
+  }
+
+  const std::string path_;
+  Connection connection_;
+  CollectionFacts facts_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PointSource>> open_server_points(const ExportOptions& options) {
+  QV_TRY(const Endpoint endpoint, parse_url(options.url));
+  auto points = std::make_unique<ServerPoints>(endpoint, options);
+  QV_TRY(points->open());
+  return std::unique_ptr<PointSource>(std::move(points));
+}
+
+}  // namespace quiver::app

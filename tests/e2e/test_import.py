@@ -1,0 +1,424 @@
+"""`quiver import` and `quiver export`: round trips, bad rows, interruptions of every kind.
+
+Every test compares all points of the collection with what the sources say.
+"""
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+import uuid
+
+import numpy as np
+import pytest
+import zstandard
+
+from quiver_server import Server, binary
+
+SEED = int(os.environ.get("QUIVER_IMPORT_SEED", "20260401"))
+DIM, TOKEN_DIM, VOCABULARY = 16, 8, 100
+TARGETS = ["server", "directory"]
+
+
+def quiver(*args, cwd, status=0):
+    """Runs the binary to its end; returns stdout + stderr."""
+    done = subprocess.run([binary(), *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=300)
+    assert done.returncode == status, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def shortest(values):
+    """As the server prints f32: with the fewest digits that tell it from its neighbours."""
+    return [float(str(v)) for v in np.asarray(values, np.float32)]
+
+
+def stored(server, collection):
+    """All points by id."""
+    points, offset = {}, None
+    while True:
+        body = {"limit": 1000, "offset": offset, "with_vector": True}
+        page = server.post(f"/collections/{collection}/points/scroll", body).result
+        points |= {p["id"]: p for p in page["points"]}
+        offset = page["next_page_offset"]
+        if offset is None:
+            return points
+
+
+class Target:
+    """Where to import: a running server, or the data directory of one that is started to look at the outcome."""
+
+    def __init__(self, kind, server):
+        self.kind, self.server = kind, server
+        if kind == "server":
+            server.start()
+
+    @property
+    def flags(self):
+        if self.kind == "server":
+            return ["--url", f"http://127.0.0.1:{self.server.port}"]
+        return ["--data-dir", self.server.data_dir]
+
+    def points(self, collection):
+        if self.kind == "server":
+            return stored(self.server, collection)
+        self.server.start()
+        found = stored(self.server, collection)
+        self.server.stop()
+        return found
+
+    def describe(self, collection):
+        if self.kind == "directory":
+            self.server.start()
+        info = self.server.get(f"/collections/{collection}").result
+        if self.kind == "directory":
+            self.server.stop()
+        return {"params": info["config"]["params"],
+                "indexes": {k: v["data_type"] for k, v in info["payload_schema"].items()}}
+
+
+@pytest.fixture(params=TARGETS)
+def target(request, new_server):
+    return Target(request.param, new_server())
+
+
+class Sources:
+    """Files of `n` rows, and the points they make."""
+
+    def __init__(self, folder, n, seed=SEED):
+        self.folder, self.n = folder, n
+        rng = np.random.default_rng(seed)
+        self.dense = rng.standard_normal((n, DIM)).astype(np.float32)
+        np.save(folder / "dense.npy", self.dense)
+        lengths = rng.integers(0, 6, n)
+        self.indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.indices = np.concatenate([np.sort(rng.choice(VOCABULARY, k, replace=False)) for k in lengths]
+                                      + [np.zeros(0)]).astype(np.int32)
+        self.weights = rng.random(len(self.indices)).astype(np.float32)
+        for part, array in [("indptr", self.indptr), ("indices", self.indices), ("values", self.weights)]:
+            np.save(folder / f"words.{part}.npy", array)
+        self.token_ptr = np.concatenate([[0], np.cumsum(rng.integers(0, 4, n))]).astype(np.int64)
+        self.tokens = rng.standard_normal((self.token_ptr[-1], TOKEN_DIM)).astype(np.float32)
+        np.save(folder / "tokens.indptr.npy", self.token_ptr)
+        np.save(folder / "tokens.values.npy", self.tokens)
+        self.payload = [{"n": i, "half": i / 2, "text": f"row \"{i}\" é", "tags": ["a", "b"][:i % 3],
+                         "uid": str(uuid.UUID(int=i * 7 + 1))} for i in range(n)]
+        (folder / "payload.jsonl").write_text("".join(json.dumps(p) + "\n" for p in self.payload))
+
+    flags = ["--vectors", "dense=dense.npy", "--vectors", "sparse:words=words", "--vectors", "multi:tokens=tokens",
+             "--payload", "payload.jsonl", "--create", "--metric", "dot"]
+
+    def vector(self, i):
+        vector = {"dense": shortest(self.dense[i])}
+        first, end = self.indptr[i:i + 2]
+        if end > first:
+            vector["words"] = {"indices": self.indices[first:end].tolist(), "values": shortest(self.weights[first:end])}
+        first, end = self.token_ptr[i:i + 2]
+        if end > first:
+            vector["tokens"] = [shortest(token) for token in self.tokens[first:end]]
+        return vector
+
+    def points(self, id_of=lambda i: i, rows=None):
+        """Later rows replace earlier ones of the same id."""
+        return {id_of(i): {"id": id_of(i), "payload": self.payload[i], "vector": self.vector(i)}
+                for i in (rows if rows is not None else range(self.n))}
+
+
+# Everything at once.
+
+def test_all_kinds(target, tmp_path):
+    sources = Sources(tmp_path, 500)
+    text = quiver("import", *sources.flags, *target.flags, "--collection", "c", "--batch", 64, cwd=tmp_path)
+    assert "imported 500 points into `c`" in text
+    assert target.points("c") == sources.points()
+
+
+def test_compressed_sources(target, tmp_path):
+    sources = Sources(tmp_path, 200)
+    for file in [*tmp_path.glob("*.npy"), tmp_path / "payload.jsonl"]:
+        (tmp_path / (file.name + ".zst")).write_bytes(zstandard.compress(file.read_bytes()))
+        file.unlink()
+    flags = [f.replace("dense.npy", "dense.npy.zst").replace("payload.jsonl", "payload.jsonl.zst")
+             for f in sources.flags]
+    quiver("import", *flags, *target.flags, "--collection", "c", cwd=tmp_path)
+    assert target.points("c") == sources.points()
+
+
+def test_ids_and_payload_keys(target, tmp_path):
+    sources = Sources(tmp_path, 100)
+    more = [*target.flags, "--payload-keys", "n,uid"]
+    quiver("import", *sources.flags, *more, "--collection", "u", "--id-column", "uid", cwd=tmp_path)
+    quiver("import", *sources.flags, *more, "--collection", "o", "--id-offset", 1000, "--rows", "10:20", cwd=tmp_path)
+    sources.payload = [{"n": p["n"], "uid": p["uid"]} for p in sources.payload]
+    assert target.points("u") == sources.points(lambda i: sources.payload[i]["uid"])
+    assert target.points("o") == sources.points(lambda i: i + 1000, range(10, 20))
+
+
+def dense_file(path, matrix):
+    """Writes f32 or u8 rows in the format that the name says."""
+    n, dim = matrix.shape
+    raw = matrix.tobytes()
+    if path.suffix == ".npy":
+        np.save(path, matrix)
+    elif path.suffix in (".fvecs", ".bvecs"):
+        path.write_bytes(b"".join(struct.pack("<i", dim) + row.tobytes() for row in matrix))
+    elif path.suffix in (".fbin", ".u8bin"):
+        path.write_bytes(struct.pack("<II", n, dim) + raw)
+    else:
+        path.write_bytes(struct.pack(">IIII", 0x00000803, n, dim // 4, 4) + raw)
+
+
+@pytest.mark.parametrize("file", ["x.npy", "x.fvecs", "x.bvecs", "x.fbin", "x.u8bin", "x-idx3-ubyte"])
+def test_dense_formats(server, name, tmp_path, file):
+    matrix = np.random.default_rng(SEED).integers(0, 256, (50, DIM))
+    is_f32 = file in ("x.npy", "x.fvecs", "x.fbin")
+    dense_file(tmp_path / file, matrix.astype(np.float32 if is_f32 else np.uint8))
+    quiver("import", "--vectors", file, "--url", f"http://127.0.0.1:{server.port}", "--collection", name, "--create",
+           "--metric", "euclid", cwd=tmp_path)
+    points = stored(server, name)
+    assert [points[i]["vector"] for i in range(50)] == matrix.tolist()
+    size = {"size": DIM, "distance": "Euclid", "datatype": "float32" if is_f32 else "uint8"}
+    assert server.get(f"/collections/{name}").result["config"]["params"]["vectors"] == size
+
+
+# Round trips.
+
+ANY = {"vectors": {"f32": {"size": 5, "distance": "Manhattan"}, "f16": {"size": 3, "distance": "Dot", "datatype": "float16"},
+                   "u8": {"size": 4, "distance": "Euclid", "datatype": "uint8"},
+                   "multi": {"size": 2, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}},
+       "sparse_vectors": {"words": {"modifier": "idf"}}, "shard_number": 2}
+
+
+def any_points(n):
+    """Numbers and UUIDs, every vector missing somewhere."""
+    rng = np.random.default_rng(SEED)
+    for i in range(n):
+        vector = {"f32": rng.standard_normal(5).tolist(), "f16": rng.standard_normal(3).tolist(),
+                  "u8": rng.integers(0, 256, 4).tolist(), "multi": rng.standard_normal((1 + i % 3, 2)).tolist(),
+                  "words": {"indices": [i, i + 5], "values": rng.random(2).tolist()}}
+        vector = {name: v for name, v in vector.items() if rng.random() < 0.7}
+        payload = {"i": i, "list": [1, 1.0, None, {"x": "ü"}], "big": 2**64 - 1} if i % 5 else {}
+        yield {"id": 2**64 - 1 - i if i % 2 else str(uuid.UUID(int=i * 3 + 1)), "vector": vector, "payload": payload}
+
+
+def fill(server, n=300, numbers_only=False):
+    server.put("/collections/any", ANY).result
+    server.put("/collections/any/index?wait=true", {"field_name": "i", "field_schema": "integer"}).result
+    points = [p for p in any_points(n) if not numbers_only or isinstance(p["id"], int)]
+    server.put("/collections/any/points?wait=true", {"points": points}).result
+
+
+@pytest.mark.parametrize("numbers_only", [False, True])
+@pytest.mark.parametrize("out", ["any.jsonl", "any.jsonl.zst", "folder"])
+def test_round_trip(target, tmp_path, out, numbers_only):
+    if target.kind == "directory":
+        target.server.start()
+    fill(target.server, numbers_only=numbers_only)
+    if target.kind == "directory":
+        target.server.stop()
+    text = quiver("export", *target.flags, "--collection", "any", "--out", out, "--page", 17, cwd=tmp_path)
+    before = target.points("any")
+    assert f"exported {len(before)} points of `any`" in text
+    if out == "folder":
+        source = ["--from-export", out, "--create"]
+        assert (tmp_path / out / "ids.npy").exists() == numbers_only
+    else:
+        source = ["--points", out, "--create", "@any.create.json"]
+    quiver("import", *source, *target.flags, "--collection", "copy", cwd=tmp_path)
+    assert target.points("copy") == before
+    found, wanted = target.describe("copy"), target.describe("any")
+    assert found["params"] == wanted["params"]
+    if out == "folder":
+        assert found["indexes"] == wanted["indexes"] == {"i": "integer"}
+
+
+def test_exported_arrays(new_server, tmp_path):
+    server = new_server().start()
+    fill(server, 60, numbers_only=True)
+    quiver("export", "--url", f"http://127.0.0.1:{server.port}", "--collection", "any", "--out", "out", cwd=tmp_path)
+    points = stored(server, "any")
+    ids = np.load(tmp_path / "out/ids.npy")
+    assert ids.dtype == np.uint64 and ids.tolist() == sorted(points)
+    assert np.load(tmp_path / "out/vectors.f16.npy").dtype == np.float16
+    present, rows = np.load(tmp_path / "out/present.u8.npy"), np.load(tmp_path / "out/vectors.u8.npy")
+    assert rows.dtype == np.uint8
+    for id, is_there, row in zip(ids.tolist(), present, rows):
+        assert points[id]["vector"].get("u8", []) == (row.tolist() if is_there else [])
+    text = quiver("export", "--url", f"http://127.0.0.1:{server.port}", "--collection", "any", "--out", "out",
+                  cwd=tmp_path, status=1)
+    assert "--force" in text
+
+
+def test_round_trip_of_unit_vectors(server, name, tmp_path):
+    """Cosine scales again what it scaled before: the last bit may change."""
+    server.put(f"/collections/{name}", {"vectors": {"size": DIM, "distance": "Cosine"}}).result
+    rows = np.random.default_rng(SEED).standard_normal((100, DIM)).tolist()
+    server.put(f"/collections/{name}/points?wait=true", {"batch": {"ids": list(range(100)), "vectors": rows}}).result
+    url = ["--url", f"http://127.0.0.1:{server.port}"]
+    quiver("export", *url, "--collection", name, "--out", "out", cwd=tmp_path)
+    quiver("import", "--from-export", "out", *url, "--collection", name + "copy", "--create", cwd=tmp_path)
+    before, after = stored(server, name), stored(server, name + "copy")
+    np.testing.assert_allclose([after[i]["vector"] for i in range(100)], [before[i]["vector"] for i in range(100)],
+                               rtol=2.4e-7)
+
+
+# Bad rows.
+
+def bad_sources(folder):
+    sources = Sources(folder, 100)
+    sources.dense[7, 3] = np.nan
+    np.save(folder / "dense.npy", sources.dense)
+    lines = (folder / "payload.jsonl").read_text().splitlines()
+    lines[40] = '{"n": 40'
+    lines[70] = '[1]'
+    (folder / "payload.jsonl").write_text("\n".join(lines) + "\n")
+    return sources
+
+
+def test_bad_rows_stop(target, tmp_path):
+    sources = bad_sources(tmp_path)
+    text = quiver("import", *sources.flags, *target.flags, "--collection", "c", "--batch", 5, cwd=tmp_path, status=1)
+    assert "dense.npy row 7: value 3 is nan" in text and "goes on at row 7" in text
+    assert target.points("c") == sources.points(rows=range(7))
+
+
+def test_bad_rows_are_skipped(target, tmp_path):
+    sources = bad_sources(tmp_path)
+    text = quiver("import", *sources.flags, *target.flags, "--collection", "c", "--batch", 30, "--skip-bad", cwd=tmp_path)
+    assert "left out 3 bad rows" in text and "imported 97 points" in text
+    for where in ["dense.npy row 7", "payload.jsonl line 41", "payload.jsonl line 71"]:
+        assert where in text
+    assert target.points("c") == sources.points(rows=set(range(100)) - {7, 40, 70})
+
+
+def test_points_that_do_not_fit(target, tmp_path):
+    points = [{"id": i, "vector": [0.5, i], "payload": {"i": i}} for i in range(50)]
+    points[20]["vector"] = [1, 2, 3]
+    points[30]["id"] = -1
+    points[31]["vectr"] = points[31].pop("vector")
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(p) + "\n" for p in points))
+    create = '{"vectors":{"size":2,"distance":"Dot"}}'
+    flags = ["--points", "p.jsonl", *target.flags, "--collection", "c", "--create", create]
+    text = quiver("import", *flags, cwd=tmp_path, status=1)
+    assert "p.jsonl line 21" in text and "expected dim: 2, got 3" in text and "goes on at row 20" in text
+    assert set(target.points("c")) == set(range(20))
+    text = quiver("import", *flags, "--skip-bad", cwd=tmp_path)
+    assert "going on at row 20" in text and "left out 3 bad rows" in text and "vectr" in text
+    good = {i: points[i] for i in range(50) if i not in (20, 30, 31)}
+    assert target.points("c") == good
+
+
+@pytest.mark.parametrize("flags,wanted", [
+    (["--vectors", "dense=missing.npy"], "missing.npy"),
+    (["--vectors", "dense=dense.npy", "--payload", "short.jsonl"], "ends after 10 rows"),
+    (["--vectors", "dense=dense.npy", "--vectors", "other=short.npy"], "short.npy has 5"),
+    (["--vectors", "sparse:dense=words"], "the field is dense"),
+    (["--vectors", "dense=short.npy"], "of 4 dimensions, the field wants 16"),
+    (["--vectors", "nobody=dense.npy"], "there is no such field"),
+    (["--vectors", "dense=dense.npy", "--rows", "5"], "FIRST:END"),
+    (["--vectors", "dense=dense.npy", "--id-column", "x"], "--id-column wants"),
+    ([], "nothing to import"),
+])
+def test_refused(server, tmp_path, name, flags, wanted):
+    Sources(tmp_path, 50)
+    (tmp_path / "short.jsonl").write_text("{}\n" * 10)
+    np.save(tmp_path / "short.npy", np.zeros((5, 4), np.float32))
+    server.put(f"/collections/{name}", {"vectors": {"dense": {"size": DIM, "distance": "Dot"},
+                                                    "other": {"size": 4, "distance": "Dot"}}}).result
+    text = quiver("import", *flags, "--url", f"http://127.0.0.1:{server.port}", "--collection", name, cwd=tmp_path, status=1)
+    assert wanted in text
+
+
+# Going on.
+
+def test_finished_and_restart(target, tmp_path):
+    sources = Sources(tmp_path, 50)
+    command = ["import", *sources.flags, *target.flags, "--collection", "c"]
+    quiver(*command, cwd=tmp_path)
+    assert "finished already: 50 points" in quiver(*command, cwd=tmp_path)
+    assert "imported 50 points" in quiver(*command, "--restart", cwd=tmp_path)
+    assert "imported 20 points" in quiver(*command, "--rows", ":20", cwd=tmp_path)
+    assert target.points("c") == sources.points()
+
+
+def start_import(sources, target, *more):
+    batch = 3 if target.kind == "server" else 40  # so that an import takes about a second
+    command = [binary(), "import", *sources.flags, *target.flags, "--collection", "c", "--batch", batch, *more]
+    return subprocess.Popen([str(c) for c in command], cwd=sources.folder, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+
+
+def test_sigint(target, tmp_path):
+    sources = Sources(tmp_path, 4000)
+    process = start_import(sources, target)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, text
+    assert "the same command goes on at row" in text
+    quiver(*process.args[1:], cwd=tmp_path)
+    assert target.points("c") == sources.points()
+
+
+@pytest.mark.parametrize("ids", ["rows", "repeated"])
+def test_kill9_and_resume(target, tmp_path, ids):
+    """Killed at random moments until it is through. With repeated ids, the last row of an id counts."""
+    sources = Sources(tmp_path, 2000)
+    id_of, more = (lambda i: i), []
+    if ids == "repeated":
+        for i, payload in enumerate(sources.payload):
+            payload["uid"] = str(uuid.UUID(int=i % 700 + 1)) if i % 3 else i % 500
+        (tmp_path / "payload.jsonl").write_text("".join(json.dumps(p) + "\n" for p in sources.payload))
+        id_of, more = (lambda i: sources.payload[i]["uid"]), ["--id-column", "uid"]
+    moments = random.Random(SEED)
+    n_killed = 0
+    while True:
+        process = start_import(sources, target, *more)
+        try:
+            text = process.communicate(timeout=moments.uniform(0.02, 0.3) if n_killed < 12 else 60)[0]
+            assert process.returncode == 0, text
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            n_killed += 1
+    print(f"seed {SEED}: killed {n_killed} times")
+    assert n_killed > 1
+    assert target.points("c") == sources.points(id_of)
+
+
+def test_server_goes_away(new_server, tmp_path):
+    sources = Sources(tmp_path, 3000)
+    target = Target("server", new_server())
+    process = start_import(sources, target)
+    for _ in range(2):
+        time.sleep(0.3)
+        target.server.kill9()
+        target.server.start()
+    text = process.communicate(timeout=60)[0]
+    assert process.returncode == 0, text
+    assert target.points("c") == sources.points()
+
+
+def test_directory_in_use(new_server, tmp_path):
+    server = new_server().start()
+    sources = Sources(tmp_path, 10)
+    text = quiver("import", *sources.flags, "--data-dir", server.data_dir, "--collection", "c", cwd=tmp_path, status=1)
+    assert str(server.process.pid) in text
+
+
+def test_bars_of_a_server(server, name, tmp_path):
+    """A server that nobody listens on, and one that wants a key."""
+    sources = Sources(tmp_path, 10)
+    text = quiver("import", *sources.flags, "--url", "http://127.0.0.1:1", "--collection", name, cwd=tmp_path, status=1)
+    assert "cannot connect to 127.0.0.1:1" in text
+    closed = Server(tmp_path / "closed", args=["--set", "service.api_key=secret"])
+    closed.start(wait=False)
+    try:
+        time.sleep(1)
+        flags = [*sources.flags, "--url", f"http://127.0.0.1:{closed.port}", "--collection", name]
+        assert "401" in quiver("import", *flags, cwd=tmp_path, status=1)
+        assert "imported 10" in quiver("import", *flags, "--api-key", "secret", cwd=tmp_path)
+    finally:
+        closed.close()
