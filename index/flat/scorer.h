@@ -18,7 +18,8 @@ concept Scorer = requires(const S& s, std::uint32_t first, std::span<const std::
                           std::span<float> out) {
   s.score_run(first, out);  // rows first, first + 1, …, one for each element of `out`
   s.score_rows(rows, out);  // the rows given, ascending
-  s.bytes_per_row();        // an average, for the work counters and for sizing blocks
+  s.bytes_per_row();        // an average, for the work counters
+  s.cost_per_row();         // as of a TileScorer
 };
 
 class SparseScorer {
@@ -27,6 +28,7 @@ class SparseScorer {
   void score_run(std::uint32_t first, std::span<float> out) const;
   void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
   [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
+  [[nodiscard]] std::size_t cost_per_row() const { return bytes_per_row_; }
 
  private:
   SparseQuery query_;
@@ -41,6 +43,12 @@ class MultiScorer {
   void score_run(std::uint32_t first, std::span<float> out) const;
   void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
   [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
+  /// Sixteen query tokens take the time in which f32 tokens are read.
+  [[nodiscard]] std::size_t cost_per_row() const {
+    const std::size_t f32_bytes =
+        bytes_per_row_ * sizeof(float) / bytes_per_value(column_.tokens.dtype);
+    return f32_bytes * (query_.n_tokens() / 16 + 1);
+  }
 
  private:
   [[nodiscard]] float score(std::uint32_t row) const;
@@ -69,7 +77,7 @@ class OneQuery {
     scorer_.score_rows(rows, std::span(out).first(rows.size()));
   }
   [[nodiscard]] std::size_t bytes_per_row() const { return scorer_.bytes_per_row(); }
-  [[nodiscard]] std::size_t cost_per_row() const { return scorer_.bytes_per_row(); }
+  [[nodiscard]] std::size_t cost_per_row() const { return scorer_.cost_per_row(); }
 
  private:
   S scorer_;
