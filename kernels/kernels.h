@@ -203,6 +203,9 @@ struct ConvertKernels {
   std::size_t (*f32_to_f16)(const float* in, std::size_t n, std::uint16_t* out);
   void (*f16_to_f32)(const std::uint16_t* in, std::size_t n, float* out);
   void (*u8_to_f32)(const std::uint8_t* in, std::size_t n, float* out);
+  /// Rounds to nearest even; NaN stays NaN.
+  void (*f32_to_bf16)(const float* in, std::size_t n, std::uint16_t* out);
+  void (*bf16_to_f32)(const std::uint16_t* in, std::size_t n, float* out);
   /// Euclidean length, summed in f64: neither overflows nor loses small values.
   double (*norm)(const float* in, std::size_t n);
   /// `out[i] = float(double(in[i]) * factor)`; `scale(v, n, 1.0 / norm(v, n), v)` normalises unless

@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "kernels/half.h"
 #include "kernels/levels.h"
 #include "kernels/target.h"
 
@@ -13,7 +14,8 @@ namespace {
 
 }  // namespace
 
-constinit const ConvertKernels kConvertKernels = {f32_to_f16, f16_to_f32, u8_to_f32, norm, scale};
+constinit const ConvertKernels kConvertKernels = {f32_to_f16,  f16_to_f32, u8_to_f32, f32_to_bf16,
+                                                  bf16_to_f32, norm,       scale};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

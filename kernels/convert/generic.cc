@@ -28,6 +28,14 @@ void u8_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = in[i];
 }
 
+void f32_to_bf16(const float* in, std::size_t n, std::uint16_t* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = float_to_bf16(in[i]);
+}
+
+void bf16_to_f32(const std::uint16_t* in, std::size_t n, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = bf16_to_float(in[i]);
+}
+
 double norm(const float* in, std::size_t n) {
   double sums[kLanes] = {};
   for (std::size_t i = 0; i < n; ++i) {
@@ -46,6 +54,7 @@ void scale(const float* in, std::size_t n, double factor, float* out) {
 
 }  // namespace
 
-constinit const ConvertKernels kConvertKernels = {f32_to_f16, f16_to_f32, u8_to_f32, norm, scale};
+constinit const ConvertKernels kConvertKernels = {f32_to_f16,  f16_to_f32, u8_to_f32, f32_to_bf16,
+                                                  bf16_to_f32, norm,       scale};
 
 }  // namespace quiver::generic

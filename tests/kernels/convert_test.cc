@@ -95,6 +95,44 @@ TEST_P(ConvertTest, Bytes) {
   }
 }
 
+/// The nearer of the two neighbours; of equally near ones, the even.
+std::uint16_t slow_bf16(float value) {
+  const auto below = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+  if (std::isinf(value)) return below;
+  const auto above = static_cast<std::uint16_t>(below + 1);
+  const double low = std::abs(double{value} - bf16_value(below));
+  // Infinity counts as the next power of two here.
+  const double next =
+      std::isinf(bf16_value(above)) ? std::copysign(0x1p128, value) : bf16_value(above);
+  const double high = std::abs(double{value} - next);
+  return low < high || (low == high && below % 2 == 0) ? below : above;
+}
+
+TEST_P(ConvertTest, Bf16RoundsToNearestEven) {
+  std::mt19937 random(kSeed);
+  for (std::size_t n = 0; n <= 300; ++n) {
+    std::vector<float> floats(n);
+    for (float& value : floats) {
+      auto bits = static_cast<std::uint32_t>(random());
+      if (random() % 3 == 0) bits = (bits & 0xffff0000u) | 0x8000u;  // half way
+      if (random() % 20 == 0) bits |= 0x7f7f0000u;                   // the greatest
+      value = std::bit_cast<float>(bits);
+    }
+    std::vector<std::uint16_t> got(n);
+    k().convert.f32_to_bf16(floats.data(), n, got.data());
+    std::vector<float> back(n);
+    k().convert.bf16_to_f32(got.data(), n, back.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      if (std::isnan(floats[i])) {
+        ASSERT_TRUE(std::isnan(back[i]));
+      } else {
+        ASSERT_EQ(got[i], slow_bf16(floats[i])) << floats[i] << ", seed " << kSeed;
+        ASSERT_EQ(double{back[i]}, bf16_value(got[i]));
+      }
+    }
+  }
+}
+
 TEST_P(ConvertTest, NormAndScaleHaveTheSameBitsOnEveryLevel) {
   std::mt19937 random(kSeed);
   for (std::size_t n = 0; n <= 300; ++n) {
