@@ -36,6 +36,10 @@ Result<> check_store(const std::string& path, const Runtime& runtime) {
   if (!shared.env->FileExists(path + "/CURRENT").ok()) return {};
   std::vector<std::string> families;
   const auto status = rocksdb::DB::ListColumnFamilies(shared.database_options, path, &families);
+  if (status.IsPathNotFound()) {
+    return fail(Code::kDataLoss,
+                fmt::format("cannot open `{}`: its manifest is gone: {}", path, status.ToString()));
+  }
   QV_TRY(to_result(status, "read the manifest of", path));
   for (const char* wanted : Database::kTableNames) {
     if (std::find(families.begin(), families.end(), wanted) != families.end()) continue;

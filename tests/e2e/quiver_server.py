@@ -85,13 +85,13 @@ class Server:
             self.wait_ready()
         return self
 
-    def wait_ready(self):
+    def wait_ready(self, path="/readyz"):
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise AssertionError(f"server ended with {self.process.returncode}:\n{self.log_tail()}")
             with contextlib.suppress(OSError, http.client.HTTPException):
-                if self.request("GET", "/readyz").status == 200:
+                if self.request("GET", path).status == 200:
                     return
             time.sleep(0.02)
         raise AssertionError(f"not ready after {START_TIMEOUT_S} s:\n{self.log_tail()}")

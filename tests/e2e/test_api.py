@@ -597,6 +597,28 @@ def test_clean_restart_keeps_everything(new_server):
     server.stop()
 
 
+def test_a_damaged_collection_is_told_at_start_and_the_others_serve(new_server):
+    server = new_server().start()
+    for name in ("sound", "broken"):
+        create(server, name, UNNAMED)
+        upsert(server, name, [{"id": 1, "vector": [1, 2]}])
+    server.stop()
+    manifests = list(max((server.data_dir / "collections").iterdir()).rglob("MANIFEST-*"))  # of the later one
+    assert manifests
+    for manifest in manifests:
+        manifest.write_bytes(b"no manifest")
+    server.start(wait=False)
+    server.wait_ready("/livez")
+    ready = server.get("/readyz")
+    assert ready.status == 503 and "`broken`" in ready.text and "`sound`" not in ready.text
+    assert server.get("/livez").status == 200
+    assert server.post("/collections/sound/points/query", {"query": [1, 1]}).result["points"][0]["id"] == 1
+    assert server.post("/collections/broken/points/query", {"query": [1, 1]}).status == 503
+    assert server.delete("/collections/broken").result is True
+    assert server.get("/readyz").status == 200
+    server.stop()
+
+
 def test_pipelining_and_keep_alive(server):
     """Several requests in one packet are answered in order on the one connection."""
     import socket
