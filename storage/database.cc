@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "storage/kept_files.h"
 #include "storage/keys.h"
 #include "storage/rocksdb_status.h"
 
@@ -83,7 +84,10 @@ rocksdb::Status Database::ingest(const std::vector<std::string>& paths) {
   rocksdb::IngestExternalFileOptions options;
   options.move_files = true;
   options.write_global_seqno = false;  // the manifest has it; the file stays as it was checked
-  return db_->IngestExternalFile(handle(Table::kPoints), paths, options);
+  KeptFiles kept;
+  auto status = db_->IngestExternalFile(handle(Table::kPoints), paths, options);
+  if (status.ok()) kept.remove(*db_->GetEnv()->GetFileSystem());
+  return status;
 }
 
 Result<std::optional<std::string>> Database::get(Table table, std::string_view key) const {

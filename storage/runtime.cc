@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "storage/kept_files.h"
 #include "storage/runtime_shared.h"
 
 namespace quiver::storage {
@@ -143,12 +144,10 @@ Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
   shared->cache = rocksdb::NewLRUCache(options.block_cache_bytes);
   shared->write_buffers = std::make_shared<rocksdb::WriteBufferManager>(options.write_buffer_bytes);
   shared->logger = std::make_shared<ForwardingLogger>();
-  shared->env = rocksdb::Env::Default();
-  if (options.file_system) {
-    auto file_system = options.file_system->wrap(rocksdb::FileSystem::Default());
-    shared->own_env = rocksdb::NewCompositeEnv(file_system);
-    shared->env = shared->own_env.get();
-  }
+  auto file_system = rocksdb::FileSystem::Default();
+  if (options.file_system) file_system = options.file_system->wrap(file_system);
+  shared->own_env = rocksdb::NewCompositeEnv(KeptFiles::wrap(file_system));
+  shared->env = shared->own_env.get();
   constexpr std::size_t kSmallWriteBuffer = std::size_t{8} << 20;
   const std::size_t small = std::min(options.shard_write_buffer_bytes, kSmallWriteBuffer);
   shared->database_options = database_options(options, *shared);

@@ -16,7 +16,7 @@ struct Runtime::Shared {
   std::shared_ptr<rocksdb::Cache> cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
   std::shared_ptr<rocksdb::Logger> logger;
-  std::unique_ptr<rocksdb::Env> own_env;  // null without a FileSystemSeam
+  std::unique_ptr<rocksdb::Env> own_env;
   rocksdb::Env* env = nullptr;
 
   rocksdb::DBOptions database_options;

@@ -33,8 +33,12 @@ class EngineFault : public ::testing::Test {
   [[nodiscard]] engine::DatabaseOptions options() const {
     auto options = model::small_options((root_ / "data").string());
     options.store_file_system = disk_;
-    options.open_directory = [segments = segments_](const std::string& path) {
-      return segments->subdirectory(std::filesystem::path(path).filename().string());
+    // Durable when it is there, as a real one.
+    options.open_directory =
+        [segments = segments_](const std::string& path) -> Result<std::unique_ptr<Directory>> {
+      QV_TRY(auto opened, segments->subdirectory(std::filesystem::path(path).filename().string()));
+      QV_TRY(segments->sync());
+      return opened;
     };
     return options;
   }
