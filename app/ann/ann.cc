@@ -80,7 +80,7 @@ class Run {
       point.before = before;
       point.after = before = calibrator.measure();
       points_.push_back(std::move(point));
-      mark_disturbed(points_, method_);
+      mark_disturbed(points_);
       QV_TRY(write_json());
     }
     if (on_terminal_) std::fputs("\r                              \r", stderr);

@@ -50,6 +50,12 @@ double clock_ghz() {
   return static_cast<double>(kChain) * kCyclesPerLink * 1e-9 / watch.seconds();
 }
 
+double seconds_of(clockid_t clock) {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
 /// The value of a line "KEY: 123 kB" of /proc/self/status, in bytes.
 std::optional<std::uint64_t> status_bytes(std::string_view key) {
   std::ifstream file("/proc/self/status");
@@ -113,11 +119,9 @@ std::size_t n_usable_cpus() {
   return static_cast<std::size_t>(CPU_COUNT(&set));
 }
 
-double process_cpu_seconds() {
-  timespec t{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
+double process_cpu_seconds() { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
+
+double thread_cpu_seconds() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 
 PeakMemory::PeakMemory() {
   std::ofstream file("/proc/self/clear_refs");

@@ -40,6 +40,8 @@ class Calibrator {
 [[nodiscard]] std::size_t n_usable_cpus();
 /// CPU time of this process, all threads.
 [[nodiscard]] double process_cpu_seconds();
+/// CPU time of the calling thread.
+[[nodiscard]] double thread_cpu_seconds();
 
 /// The most memory that the process holds at once, above what it holds when this is made.
 class PeakMemory {

@@ -20,6 +20,8 @@ class Pass {
       : setup_(setup), batch_(batch), order_(order), latencies_us_(latencies_us), hits_(hits) {}
 
   void work() {
+    const double cpu = thread_cpu_seconds();
+    const Stopwatch busy;
     std::vector<std::vector<index::Hit>> found(batch_);
     index::WorkCounters done;
     for (;;) {
@@ -34,15 +36,21 @@ class Pass {
       if (!result) keep(std::move(result));
     }
     MutexLock lock(mutex_);
-    work_ += done;
+    done_.work += done;
+    done_.busy_seconds += busy.seconds();
+    done_.cpu_seconds += thread_cpu_seconds() - cpu;
   }
-  [[nodiscard]] Result<> status() QV_EXCLUDES(mutex_) {
+
+  /// What all threads did together.
+  struct Done {
+    index::WorkCounters work;
+    double busy_seconds = 0;  ///< of wall time, from a thread's first call to its last
+    double cpu_seconds = 0;   ///< in that time
+  };
+  [[nodiscard]] Result<Done> done() QV_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
-    return status_;
-  }
-  [[nodiscard]] index::WorkCounters done() QV_EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    return work_;
+    QV_TRY(std::move(status_));
+    return done_;
   }
 
  private:
@@ -62,7 +70,7 @@ class Pass {
 
   Mutex mutex_;
   Result<> status_ QV_GUARDED_BY(mutex_);
-  index::WorkCounters work_ QV_GUARDED_BY(mutex_);
+  Done done_ QV_GUARDED_BY(mutex_);
 };
 
 class Measuring {
@@ -77,11 +85,11 @@ class Measuring {
   Result<Measurement> run() && {
     for (std::size_t i = 0; i < method_.warmup; ++i) QV_TRY(pass());
     measured_.latencies_us.clear();
-    seconds_ = cpu_seconds_ = 0;
+    seconds_ = cpu_seconds_ = busy_seconds_ = busy_cpu_seconds_ = 0;
     n_queries_ = 0;
     for (std::size_t i = 0; i < method_.repeats; ++i) QV_TRY(repeat());
     measured_.cpu_us = cpu_seconds_ * 1e6 / static_cast<double>(n_queries_);
-    measured_.cpu_share = cpu_seconds_ / (seconds_ * static_cast<double>(method_.threads));
+    measured_.cpu_share = busy_cpu_seconds_ / busy_seconds_;
     return std::move(measured_);
   }
 
@@ -112,8 +120,11 @@ class Measuring {
     seconds_ += watch.seconds();
     cpu_seconds_ += process_cpu_seconds() - cpu;
     n_queries_ += order_.size();
-    measured_.work = pass.done();
-    return pass.status();
+    QV_TRY(const auto done, pass.done());
+    measured_.work = done.work;
+    busy_seconds_ += done.busy_seconds;
+    busy_cpu_seconds_ += done.cpu_seconds;
+    return {};
   }
 
   const SearchSetup& setup_;
@@ -123,7 +134,9 @@ class Measuring {
   std::vector<std::uint32_t> order_;
   Measurement measured_;
   double seconds_ = 0;
-  double cpu_seconds_ = 0;
+  double cpu_seconds_ = 0;  ///< of the process
+  double busy_seconds_ = 0;
+  double busy_cpu_seconds_ = 0;
   std::size_t n_queries_ = 0;
 };
 

@@ -21,11 +21,11 @@ struct Method {
 };
 
 struct Measurement {
-  std::vector<double> qps;                    ///< one for each repeat
-  std::vector<double> latencies_us;           ///< of every call in every repeat
-  double cpu_us = 0;                          ///< of the process per query
-  double cpu_share = 0;                       ///< CPU time of the process / (wall time * threads)
-  index::WorkCounters work;                   ///< of one pass
+  std::vector<double> qps;           ///< one for each repeat
+  std::vector<double> latencies_us;  ///< of every call in every repeat
+  double cpu_us = 0;                 ///< of the process per query
+  double cpu_share = 0;              ///< CPU time / wall time of the threads while they searched
+  index::WorkCounters work;          ///< of one pass
   std::vector<std::vector<index::Hit>> hits;  ///< of each query, from the last pass
 };
 

@@ -63,7 +63,7 @@ Point make_point(KeyValues params, const Measurement& measurement, const RecallS
   return point;
 }
 
-void mark_disturbed(std::span<Point> points, const Method& method) {
+void mark_disturbed(std::span<Point> points) {
   std::vector<Calibration> all;
   for (const auto& point : points) {
     all.push_back(point.before);
@@ -71,7 +71,7 @@ void mark_disturbed(std::span<Point> points, const Method& method) {
   }
   const Calibration usual = typical(all);
   for (auto& point : points) {
-    const bool kept_away = method.threads == 1 && point.cpu_share < kLeastCpuShare;
+    const bool kept_away = point.cpu_share < kLeastCpuShare;
     point.disturbed = kept_away || deviates(point.before, usual) || deviates(point.after, usual);
   }
 }

@@ -52,9 +52,9 @@ struct Point {
 
 [[nodiscard]] Point make_point(KeyValues params, const Measurement& measurement,
                                const RecallSummary& recall);
-/// Marks the points whose calibrations are off the run's, or whose single thread was kept from its
-/// core for more than 3 % of the time.
-void mark_disturbed(std::span<Point> points, const Method& method);
+/// Marks the points whose calibrations are off the run's, or whose threads were kept from their
+/// cores for more than 3 % of the time.
+void mark_disturbed(std::span<Point> points);
 
 /// What precedes the table: data, index, machine, method.
 [[nodiscard]] std::string head(const RunFacts& facts, const Calibration& machine);

@@ -151,14 +151,10 @@ TEST(Disturbed, OnlyThePointsWhoseMachineWasAnother) {
   points[2].before.clock_ghz = 3.1;
   points[3].cpu_share = 0.96;
   points[4].after = {9.8, 2.95};  // within 3 %
-  mark_disturbed(points, Method{});
+  mark_disturbed(points);
   std::vector<bool> disturbed;
   for (const auto& point : points) disturbed.push_back(point.disturbed);
   EXPECT_THAT(disturbed, testing::ElementsAre(false, true, true, true, false));
-  Method threads;
-  threads.threads = 2;  // waiting for the last query of a pass is no disturbance
-  mark_disturbed(points, threads);
-  EXPECT_FALSE(points[3].disturbed);
 }
 
 TEST(Targets, FastestPointThatReachesEach) {
