@@ -1,15 +1,26 @@
-// One query against rows of f32, f16 or u8: the query comes from L1, rows are converted in
-// registers, one fused product and sum per value into four partial sums per row; f16 at 256 bits.
+// f32 queries against rows of f32, f16, bf16, u8 or i8: queries come from L1, rows are converted in
+// registers, one fused product and sum per value into four partial sums per pair; f16 at 256 bits.
+// bf16 against bf16 takes vdpbf16ps, two products a lane.
 //
-// vfmadd zmm: latency 4 on Zen 4 and Golden Cove, one per cycle on Zen 4, two on Golden Cove. Four
-// sums hide that latency on Zen 4; two and eight were no faster from memory (eight cost 15 %).
+// vfmadd zmm: latency 4 on Zen 4 and Golden Cove, one per cycle on Zen 4, two on Golden Cove;
+// vdpbf16ps zmm: latency 6 on Zen 4, one per cycle (Golden Cove: 5, one); vcvtph2ps ymm: latency 4
+// and 7, one per cycle. Four sums hide the latency of the products on Zen 4; two and eight were no
+// faster from memory (eight cost 15 %).
 //
-// Measured on Zen 4 (family 25, model 17), g++ 12.2, by bench/micro, one thread, medians; "share"
-// is of the bandwidth of a loop with eight 64-byte accumulators over the same memory in the same
-// run. 100,000 x 384, dot, read in order: f32 68-92 ns a row (93-104 %), f16 48 (93-107 %), u8
-// 26-32 (77-93 %); gathered at random f32 150-210, f16 130, u8 66. Rows per pass, f32: one 100 %,
-// two 46-57 %, four 50 %, so one. Software prefetch 0.5-8 KiB ahead cost 5-25 %, so none. Gathered:
-// fetching 512 bytes four rows ahead takes 225 ns against 325 without.
+// One query: one row per pass, because a single ascending stream is what the hardware's prefetch
+// follows best (two rows side by side 46-57 % of the bandwidth, four 50 %); software prefetch 0.5-8
+// KiB ahead cost 5-25 %, so none. Gathered: fetching 512 bytes four rows ahead takes 225 ns against
+// 325 without. Tiles: f32 one row by four queries for the same reason (105 ns for eight queries;
+// two rows by three 140, with prefetch 150-210); narrower rows two by three, 24 sums, five loads
+// for six products.
+//
+// Measured on Zen 4 (family 25, model 17), g++ 12.2, by dense_bench, one thread, medians, ns per
+// (query, row) of 384 values. 100,000 rows in order: f32 80-117 (84-110 % of the bandwidth that the
+// same run measured), f16 49 (102 %), bf16 52 (85 %), u8 28-33 (62-75 %); at random f32 147, f16
+// 111, u8 70; tiles of eight f32 13-14.5 (85-97 % of the bandwidth), f16 10, u8 9.7. From L2: f32
+// 14.7 (89 % of its bandwidth), f16 13.8, u8 13.8; tiles f32 10.9 (61 % of the products a cycle),
+// f16 8.7 (76 %), u8 9.0 (73 %). bf16 against bf16: 7.6 (88 % of its products a cycle), 20 at 1,024
+// values, tiles 4.9.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
