@@ -22,13 +22,20 @@ namespace {
 #include "kernels/avx2_rows.inc"
 #include "kernels/terms.inc"
 
+// A step of a document token, at any address.
+template <class T>
+T four_bytes(const std::byte* from) {
+  T value;
+  static_assert(sizeof value == 4);
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
 struct WideLanes : Lanes {
   static V load(const std::byte* from) {
     return _mm256_loadu_ps(reinterpret_cast<const float*>(from));
   }
-  static V broadcast(const std::byte* value) {
-    return _mm256_broadcast_ss(reinterpret_cast<const float*>(value));
-  }
+  static V broadcast(const std::byte* value) { return _mm256_set1_ps(four_bytes<float>(value)); }
 };
 using HalfLanes = WideLanes;
 
@@ -42,7 +49,7 @@ struct WideCodes {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
   static V broadcast(const std::byte* value) {
-    return _mm256_set1_epi32(*reinterpret_cast<const std::int32_t*>(value));
+    return _mm256_set1_epi32(four_bytes<std::int32_t>(value));
   }
   static void store(std::int32_t* to, V v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);

@@ -34,11 +34,18 @@ inline __m256 negate(__m256 a) { return _mm256_sub_ps(_mm256_setzero_ps(), a); }
 
 #include "kernels/terms.inc"
 
+// A step of a document token, at any address.
+template <class T>
+T four_bytes(const std::byte* from) {
+  T value;
+  static_assert(sizeof value == 4);
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
 struct WideLanes : Lanes {
   static V load(const std::byte* from) { return _mm512_loadu_ps(from); }
-  static V broadcast(const std::byte* value) {
-    return _mm512_set1_ps(*reinterpret_cast<const float*>(value));
-  }
+  static V broadcast(const std::byte* value) { return _mm512_set1_ps(four_bytes<float>(value)); }
 };
 
 struct HalfLanes {
@@ -49,9 +56,7 @@ struct HalfLanes {
   static V load(const std::byte* from) {
     return _mm256_loadu_ps(reinterpret_cast<const float*>(from));
   }
-  static V broadcast(const std::byte* value) {
-    return _mm256_broadcast_ss(reinterpret_cast<const float*>(value));
-  }
+  static V broadcast(const std::byte* value) { return _mm256_set1_ps(four_bytes<float>(value)); }
   static void store(float* to, V v) { _mm256_storeu_ps(to, v); }
 };
 
@@ -63,7 +68,7 @@ struct WideCodes {
   static V greater(V a, V b) { return _mm512_max_epi32(a, b); }
   static V load(const std::byte* from) { return _mm512_loadu_si512(from); }
   static V broadcast(const std::byte* value) {
-    return _mm512_set1_epi32(*reinterpret_cast<const std::int32_t*>(value));
+    return _mm512_set1_epi32(four_bytes<std::int32_t>(value));
   }
   static void store(std::int32_t* to, V v) { _mm512_storeu_si512(to, v); }
 };
@@ -75,7 +80,7 @@ struct HalfCodes {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
   static V broadcast(const std::byte* value) {
-    return _mm256_set1_epi32(*reinterpret_cast<const std::int32_t*>(value));
+    return _mm256_set1_epi32(four_bytes<std::int32_t>(value));
   }
   static void store(std::int32_t* to, V v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
