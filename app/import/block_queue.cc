@@ -58,13 +58,24 @@ std::optional<RowBlock> BlockQueue::pop() {
   return block;
 }
 
-void BlockQueue::done(const RowBlock& block) {
-  if (ids_ == Ids::kDistinct) return;
+void BlockQueue::done(RowBlock block) {
   {
     MutexLock lock(mutex_);
-    for (const RowPoint& point : block.points) on_their_way_.erase(point.id);
+    if (ids_ == Ids::kMayRepeat) {
+      for (const RowPoint& point : block.points) on_their_way_.erase(point.id);
+    }
+    if (used_.size() < capacity_) used_.push_back(std::move(block));
   }
   changed_.notify_all();
+}
+
+RowBlock BlockQueue::used() {
+  RowBlock block;
+  MutexLock lock(mutex_);
+  if (used_.empty()) return block;
+  block = std::move(used_.back());
+  used_.pop_back();
+  return block;
 }
 
 }  // namespace quiver::app

@@ -10,6 +10,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_set>
+#include <vector>
 
 #include "app/import/rows.h"
 #include "base/mutex.h"
@@ -31,7 +32,9 @@ class BlockQueue {
 
   /// The next block; nullopt at the end. `done` follows.
   std::optional<RowBlock> pop() QV_EXCLUDES(mutex_);
-  void done(const RowBlock& block) QV_EXCLUDES(mutex_);
+  void done(RowBlock block) QV_EXCLUDES(mutex_);
+  /// A block that was done, for its memory; an empty one if there is none.
+  RowBlock used() QV_EXCLUDES(mutex_);
 
  private:
   [[nodiscard]] bool front_may_go() const QV_REQUIRES(mutex_);
@@ -41,6 +44,7 @@ class BlockQueue {
   Mutex mutex_;
   CondVar changed_;
   std::deque<RowBlock> blocks_ QV_GUARDED_BY(mutex_);
+  std::vector<RowBlock> used_ QV_GUARDED_BY(mutex_);
   std::unordered_set<PointId> on_their_way_ QV_GUARDED_BY(mutex_);
   bool finished_ QV_GUARDED_BY(mutex_) = false;
   bool stopped_ QV_GUARDED_BY(mutex_) = false;

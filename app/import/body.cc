@@ -67,8 +67,8 @@ void write_vectors(Writer& json, const RowBlock& block, const RowPoint& point) {
 
 }  // namespace
 
-std::string upsert_body(const RowBlock& block, std::span<const RowPoint> points) {
-  std::string body;
+void write_upsert(const RowBlock& block, std::span<const RowPoint> points, std::string& body) {
+  body.clear();
   Writer json(body);
   json.begin_object();
   json.key("points");
@@ -84,7 +84,6 @@ std::string upsert_body(const RowBlock& block, std::span<const RowPoint> points)
   }
   json.end_array();
   json.end_object();
-  return body;
 }
 
 }  // namespace quiver::app

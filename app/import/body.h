@@ -8,7 +8,8 @@
 
 namespace quiver::app {
 
-/// The body of PUT /collections/{c}/points for some of a block's points.
-[[nodiscard]] std::string upsert_body(const RowBlock& block, std::span<const RowPoint> points);
+/// The body of PUT /collections/{c}/points for some of a block's points. Replaces `body`, whose
+/// memory is used again.
+void write_upsert(const RowBlock& block, std::span<const RowPoint> points, std::string& body);
 
 }  // namespace quiver::app

@@ -27,22 +27,35 @@ Result<Answer> Connection::exchange(std::string_view method, std::string_view ta
     socket_.emplace(std::move(connected));
     reader_ = ResponseReader();
   }
-  auto answer = exchange_once(request_text(method, target, endpoint_, api_key_, body));
+  auto answer = exchange_once(request_head(method, target, body.size()), body);
   if (!answer) socket_.reset();
   return answer;
 }
 
-Result<Answer> Connection::exchange_once(std::string_view request) {
-  const auto sent = send_all(request);
+/// Apart from the body, which is large and need not be copied.
+std::string Connection::request_head(std::string_view method, std::string_view target,
+                                     std::size_t body_bytes) const {
+  std::string head = request_text(method, target, endpoint_, api_key_, "");
+  if (body_bytes > 0) {
+    head.insert(
+        head.size() - 2,
+        fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body_bytes));
+  }
+  return head;
+}
+
+Result<Answer> Connection::exchange_once(std::string_view head, std::string_view body) {
+  auto sent = send_all(head, body.empty() ? 0 : MSG_MORE);
+  if (sent) sent = send_all(body, 0);
   auto answer = receive();  // a server that refuses a large body answers before it was all sent
   if (!sent && !answer) return fail(sent.error());
   if (!sent) socket_.reset();
   return answer;
 }
 
-Result<> Connection::send_all(std::string_view bytes) {
+Result<> Connection::send_all(std::string_view bytes, int flags) {
   while (!bytes.empty()) {
-    const ssize_t n = send(socket_->fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t n = send(socket_->fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | flags);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return broken("cannot send to", endpoint_, errno);
     bytes.remove_prefix(static_cast<std::size_t>(n));

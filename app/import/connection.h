@@ -21,8 +21,10 @@ class Connection {
   Result<Answer> exchange(std::string_view method, std::string_view target, std::string_view body);
 
  private:
-  Result<Answer> exchange_once(std::string_view request);
-  Result<> send_all(std::string_view bytes);
+  [[nodiscard]] std::string request_head(std::string_view method, std::string_view target,
+                                         std::size_t body_bytes) const;
+  Result<Answer> exchange_once(std::string_view head, std::string_view body);
+  Result<> send_all(std::string_view bytes, int flags);
   Result<Answer> receive();
 
   const Endpoint endpoint_;

@@ -89,7 +89,7 @@ class HttpImport {
   /// An error of reading comes after the rows before it were sent.
   void read_all() {
     while (true) {
-      auto block = reader_.read(rows_per_block());
+      auto block = reader_.read(rows_per_block(), queue_.used());
       if (!block) {
         reading_error_ = block.error();
         break;
@@ -102,10 +102,10 @@ class HttpImport {
   void send_all() {
     BlockSender sender(target_, bad_rows_, stopping_,
                        [this](std::uint64_t row) { return reader_.describe(row); });
-    while (const auto block = queue_.pop()) {
+    while (auto block = queue_.pop()) {
       const auto outcome = sender.send(*block);
-      queue_.done(*block);
       acknowledged_.add(block->first_row, outcome.end_row, outcome.n_points);
+      queue_.done(*std::move(block));
       if (outcome.n_points > 0) {
         row_bytes_ = static_cast<double>(outcome.n_bytes) / static_cast<double>(outcome.n_points);
       }

@@ -85,10 +85,10 @@ BlockSender::Outcome BlockSender::send(const RowBlock& block) {
 
 Result<> BlockSender::send_points(const RowBlock& block, Points points, Outcome& outcome) {
   if (points.empty()) return {};
-  const std::string body = upsert_body(block, points);
-  QV_TRY(const Answer answer, ask(body));
+  write_upsert(block, points, body_);
+  QV_TRY(const Answer answer, ask());
   if (answer.status != 200) return refused(block, points, answer, outcome);
-  outcome.n_bytes += body.size();
+  outcome.n_bytes += body_.size();
   outcome.n_points += points.size();
   outcome.end_row = points.back().row + 1;
   return {};
@@ -109,11 +109,11 @@ Result<> BlockSender::refused(const RowBlock& block, Points points, const Answer
   return send_points(block, points.subspan(half), outcome);
 }
 
-Result<Answer> BlockSender::ask(const std::string& body) {
+Result<Answer> BlockSender::ask() {
   const Stopwatch since;
   delay_s_ = 0;
   while (true) {
-    auto answer = connection_.exchange("PUT", path_, body);
+    auto answer = connection_.exchange("PUT", path_, body_);
     if (answer && !is_later(answer->status)) return answer;
     QV_TRY(wait_to_retry(
         since, answer ? "the server answered " + error_text(*answer) : answer.error().message()));

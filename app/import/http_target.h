@@ -52,8 +52,8 @@ class BlockSender {
   using Points = std::span<const RowPoint>;
   Result<> send_points(const RowBlock& block, Points points, Outcome& outcome);
   Result<> refused(const RowBlock& block, Points points, const Answer& answer, Outcome& outcome);
-  /// Until the server answers something that is not "later".
-  Result<Answer> ask(const std::string& body);
+  /// Sends `body_` until the server answers something that is not "later".
+  Result<Answer> ask();
   /// Waits before another attempt; fails with `why` when it has been too long.
   Result<> wait_to_retry(const Stopwatch& since, const std::string& why);
 
@@ -63,6 +63,7 @@ class BlockSender {
   const std::function<std::string(std::uint64_t)> describe_;
   const std::string path_;
   Connection connection_;
+  std::string body_;  ///< of the request that is asked
   double delay_s_ = 0;
 };
 

@@ -119,7 +119,7 @@ std::vector<std::string> files_of(const std::string& source) {
   if (std::filesystem::is_regular_file(source, error)) return {source};
   std::vector<std::string> files;
   for (const char* part : {".indptr.npy", ".indices.npy", ".values.npy", ".npy"}) {
-    for (const char* packed : {"", ".zst"}) {
+    for (const char* packed : {"", ".zst", ".gz"}) {
       const std::string path = fmt::format("{}{}{}", source, part, packed);
       if (std::filesystem::is_regular_file(path, error)) files.push_back(path);
     }

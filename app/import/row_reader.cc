@@ -157,9 +157,10 @@ Result<RowPoint> RowReader::make_point(const RowBlock& block, std::size_t i) {
   return point;
 }
 
-Result<RowBlock> RowReader::read(std::size_t n) {
+Result<RowBlock> RowReader::read(std::size_t n, RowBlock used) {
   if (stopped_) return fail(*stopped_);
-  RowBlock block;
+  RowBlock block = std::move(used);
+  block.points.clear();
   block.first_row = block.end_row = position_;
   n = static_cast<std::size_t>(std::min<std::uint64_t>(n, plan_.rows.end - position_));
   QV_TRY(const std::size_t n_found, read_sources(n, block));

@@ -35,7 +35,8 @@ class RowReader {
 
   /// The next `n` rows, or fewer; none (`end_row == first_row`) at the end. A row that stops the
   /// import ends the block before it, and the next call fails with what is wrong with it.
-  Result<RowBlock> read(std::size_t n);
+  /// `used` gives its memory.
+  Result<RowBlock> read(std::size_t n, RowBlock used = {});
   /// Goes on at `row`, which lies ahead.
   Result<> skip_to(std::uint64_t row);
 

@@ -183,14 +183,14 @@ TEST(BlockQueueTest, AnIdIsOnItsWayOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
-      while (const auto block = queue.pop()) {
+      while (auto block = queue.pop()) {
         for (const RowPoint& point : block->points) {
           EXPECT_EQ(users[point.id.low()]++, 0);
           EXPECT_LE(last_row[point.id.low()].exchange(point.row), point.row);
         }
         std::this_thread::yield();
         for (const RowPoint& point : block->points) --users[point.id.low()];
-        queue.done(*block);
+        queue.done(*std::move(block));
       }
     });
   }
@@ -253,7 +253,9 @@ TEST(BodyTest, Upsert) {
   block.columns = {dense_column(), sparse_column()};
   block.points[1].payload = R"({"a":1})";
   block.points.front().vectors = {{"", engine::MultiVector{2, 1, {8, 9}}}};
-  EXPECT_EQ(upsert_body(block, block.points),
+  std::string body = "what was there";
+  write_upsert(block, block.points, body);
+  EXPECT_EQ(body,
             R"({"points":[{"id":1,"vector":{"d":[1.0,2.0],"s":{"indices":[7],"values":[0.5]},)"
             R"("":[[8.0],[9.0]]}},{"id":2,"vector":{"d":[3.0,4.0]},"payload":{"a":1}},)"
             R"({"id":3,"vector":{"s":{"indices":[1,9],"values":[1.0,2.0]}}}]})");
