@@ -135,6 +135,8 @@ class Run:
             kept.setdefault((*key, place), []).append(point | {"calibrations": around, "key": (*key, place)})
 
     def peer_round(self, kept, key, engine, setting, rows, number, batch):
+        if engine.peer.load is None:  # ours is a new process in each round, too
+            engine.renew()
         found, around = self.bracketed(
             lambda: engine.measure(**self.request(rows, setting, self.o.seconds, number + 1, batch)))
         ids = found.pop("ids")

@@ -20,19 +20,28 @@ class Engine:
     """A peer's index in another process, from the side of the runner."""
 
     def __init__(self, name, data, parameters, cache, cpu):
+        self.index, self.build_parameters = name, parameters
+        self.arguments = (name, data, parameters, cache, cpu)
+        self.start()
+
+    def start(self):
         for variable in THREADS:
             os.environ[variable] = "1"
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=serve, args=(other, name, data, parameters, cache, cpu), daemon=True)
+        self.process = context.Process(target=serve, args=(other, *self.arguments), daemon=True)
         self.process.start()
         other.close()
-        self.index, self.build_parameters = name, parameters
         try:
             self.facts = self.answer()
         except RuntimeError:
             self.close()
             raise
+
+    def renew(self):
+        """Another process with the same index: where pages lie in memory is luck, and lasts as long as a process."""
+        self.close()
+        self.start()
 
     def measure(self, **request):
         self.pipe.send(request)
