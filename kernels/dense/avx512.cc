@@ -11,8 +11,8 @@
 // follows best (two rows side by side 46-57 % of the bandwidth, four 50 %); software prefetch 0.5-8
 // KiB ahead cost 5-25 %, so none. Gathered: fetching 512 bytes four rows ahead takes 225 ns against
 // 325 without. Tiles: f32 one row by four queries for the same reason (105 ns for eight queries;
-// two rows by three 140, with prefetch 150-210); narrower rows two by three, 24 sums, five loads
-// for six products.
+// two rows by three 140, with prefetch 150-210; eight queries at once with two sums each 150-170);
+// narrower rows two by three, 24 sums, five loads for six products.
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by dense_bench, one thread, medians, ns per
 // (query, row) of 384 values. 100,000 rows in order: f32 80-117 (84-110 % of the bandwidth that the
