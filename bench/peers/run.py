@@ -245,7 +245,7 @@ def options():
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--targets", type=lambda t: [float(x) for x in t.split(",")], default=[.9, .95, .98, .99])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.2, help="least time of a repeat, in whole passes")
+    parser.add_argument("--seconds", type=float, default=0.1, help="least time of a repeat, in whole passes")
     parser.add_argument("--builds", type=int, default=9, help="how many of a peer's build settings")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="sizes for the exact scans")
     parser.add_argument("--tune-queries", type=int, default=1000)
