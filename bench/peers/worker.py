@@ -39,7 +39,7 @@ class Engine:
             raise
 
     def renew(self):
-        """Another process with the same index: where pages lie in memory is luck, and lasts as long as a process."""
+        """Another process with the same index: so that the luck of one process does not count for all rounds."""
         self.close()
         self.start()
 
