@@ -342,17 +342,27 @@ def test_finished_and_restart(target, tmp_path):
     assert target.points("c") == sources.points()
 
 
-def start_import(sources, target, *more):
-    batch = 3 if target.kind == "server" else 40  # so that an import takes about a second
-    command = [binary(), "import", *sources.flags, *target.flags, "--collection", "c", "--batch", batch, *more]
+def start_import(sources, target, *more, collection="c"):
+    batch = 3 if target.kind == "server" else 40  # so that an import takes a while
+    command = [binary(), "import", *sources.flags, *target.flags, "--collection", collection, "--batch", batch, *more]
     return subprocess.Popen([str(c) for c in command], cwd=sources.folder, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
 
 
+def seconds_to_import(sources, target, *more):
+    """Of an import that nothing interrupts, so that others are interrupted in their midst on any machine."""
+    begin = time.monotonic()
+    process = start_import(sources, target, *more, collection="uninterrupted")
+    text = process.communicate(timeout=120)[0]
+    assert process.returncode == 0, text
+    return time.monotonic() - begin
+
+
 def test_sigint(target, tmp_path):
-    sources = Sources(tmp_path, 4000)
+    sources = Sources(tmp_path, 6000)
+    whole = seconds_to_import(sources, target)
     process = start_import(sources, target)
-    time.sleep(0.4)
+    time.sleep(0.4 * whole)
     process.send_signal(signal.SIGINT)
     text = process.communicate(timeout=60)[0]
     assert process.returncode == 130, text
@@ -364,7 +374,7 @@ def test_sigint(target, tmp_path):
 @pytest.mark.parametrize("ids", ["rows", "repeated"])
 def test_kill9_and_resume(target, tmp_path, ids):
     """Killed at random moments until it is through. With repeated ids, the last row of an id counts."""
-    sources = Sources(tmp_path, 2000)
+    sources = Sources(tmp_path, 4000)
     id_of, more = (lambda i: i), []
     if ids == "repeated":
         for i, payload in enumerate(sources.payload):
@@ -373,10 +383,11 @@ def test_kill9_and_resume(target, tmp_path, ids):
         id_of, more = (lambda i: sources.payload[i]["uid"]), ["--id-column", "uid"]
     moments = random.Random(SEED)
     n_killed = 0
+    whole = seconds_to_import(sources, target, *more)
     while True:
         process = start_import(sources, target, *more)
         try:
-            text = process.communicate(timeout=moments.uniform(0.02, 0.3) if n_killed < 12 else 60)[0]
+            text = process.communicate(timeout=moments.uniform(0.1, 0.6) * whole if n_killed < 12 else 60)[0]
             assert process.returncode == 0, text
             break
         except subprocess.TimeoutExpired:
@@ -384,7 +395,7 @@ def test_kill9_and_resume(target, tmp_path, ids):
             process.communicate()
             n_killed += 1
     print(f"seed {SEED}: killed {n_killed} times")
-    assert n_killed > 1
+    assert n_killed > 0
     assert target.points("c") == sources.points(id_of)
 
 
