@@ -94,6 +94,9 @@ class Collection {
   /// Reads run on the calling thread, large ones helped by the compute executor.
   [[nodiscard]] virtual Result<std::vector<Record>> query(const Query& query,
                                                           const Cancel& cancel) const = 0;
+  /// An answer for each query, all of one snapshot; an error of one is that of all.
+  [[nodiscard]] virtual Result<std::vector<std::vector<Record>>> query_batch(
+      std::span<const Query> queries, const Cancel& cancel) const = 0;
   /// Points in the order asked for; unknown ids are left out.
   [[nodiscard]] virtual Result<std::vector<Record>> retrieve(
       const RetrieveRequest& request) const = 0;

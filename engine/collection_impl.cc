@@ -243,6 +243,13 @@ Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Canc
   return run_query({now, *config, cancel, executor}, query);
 }
 
+Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<const Query> queries,
+                                                                     const Cancel& cancel) const {
+  const Snapshot now = snapshot();
+  const auto config = config_.load();
+  return run_queries({now, *config, cancel, &compute_}, queries);
+}
+
 Result<std::vector<Record>> CollectionImpl::retrieve(const RetrieveRequest& request) const {
   const auto config = config_.load();
   QV_TRY(const auto fields, wanted_fields(request.with_vector, *config));

@@ -39,6 +39,8 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] Result<std::string> bulk_cursor() const override;
   [[nodiscard]] Result<std::vector<Record>> query(const Query& query,
                                                   const Cancel& cancel) const override;
+  [[nodiscard]] Result<std::vector<std::vector<Record>>> query_batch(
+      std::span<const Query> queries, const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<Record>> retrieve(const RetrieveRequest& request) const override;
   [[nodiscard]] Result<ScrollPage> scroll(const ScrollRequest& request,
                                           const Cancel& cancel) const override;

@@ -43,6 +43,7 @@ struct SearchParams {
   bool indexed_only = false;
   std::optional<std::uint64_t> hnsw_ef;  ///< the effort a stock client can send
   KeyValues index;                       ///< `params.<index name>` of the chosen index
+  bool operator==(const SearchParams&) const = default;
 };
 
 struct Nearest {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -63,6 +64,12 @@ FilterPtr both(const FilterPtr& outer, const std::optional<payload::Filter>& inn
   return std::make_shared<const payload::Filter>(std::move(merged));
 }
 
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
+  return a > std::numeric_limits<std::uint64_t>::max() - b
+             ? std::numeric_limits<std::uint64_t>::max()
+             : a + b;
+}
+
 class QueryRun {
  public:
   explicit QueryRun(const SearchEnvironment& environment) : environment_(environment) {}
@@ -72,15 +79,41 @@ class QueryRun {
     const FilterPtr filter = both(outer, node.filter);
     QV_TRY(auto ranking,
            node.prefetch.empty() ? leaf(node, filter, limit) : merge(node, filter, limit));
-    if (node.score_threshold) {
-      std::erase_if(ranking.candidates, [&](const Candidate& candidate) {
-        return !passes_threshold(ranking.metric, candidate.score, *node.score_threshold);
-      });
-    }
+    apply_threshold(node, ranking);
     return ranking;
   }
 
+  /// The same for each of several queries that `are_searched_alike`.
+  Result<std::vector<Ranking>> run_alike(std::span<const Query* const> nodes) {
+    QV_TRY(const std::size_t field, field_number(nodes[0]->using_field));
+    const auto& schema = environment_.config.fields[field];
+    std::vector<index::Query> prepared;
+    Leaf leaf{{}, {}, field, nullptr, std::nullopt, nodes[0]->params};
+    prepared.reserve(nodes.size());
+    for (const Query* node : nodes) {
+      const auto& nearest = std::get<Nearest>(node->kind);
+      QV_TRY(auto query, prepare(schema, field, std::get<VectorValue>(nearest.vector)));
+      prepared.push_back(std::move(query));
+      leaf.queries.push_back(&prepared.back());
+      leaf.limits.push_back(saturating_add(node->limit, node->offset));
+    }
+    QV_TRY(auto candidates, search_segments(leaf));
+    std::vector<Ranking> rankings;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      rankings.push_back({std::move(candidates[i]), schema.metric});
+      apply_threshold(*nodes[i], rankings.back());
+    }
+    return rankings;
+  }
+
  private:
+  static void apply_threshold(const Query& node, Ranking& ranking) {
+    if (!node.score_threshold) return;
+    std::erase_if(ranking.candidates, [&](const Candidate& candidate) {
+      return !passes_threshold(ranking.metric, candidate.score, *node.score_threshold);
+    });
+  }
+
   Result<Ranking> leaf(const Query& node, const FilterPtr& filter, std::uint64_t limit) {
     QV_TRY(const auto predicate, compile(filter));
     if (const auto* nearest = std::get_if<Nearest>(&node.kind)) {
@@ -215,71 +248,108 @@ class QueryRun {
     std::optional<PointId> excluded;
     QV_TRY(auto value, query_vector(nearest, field, excluded));
     QV_TRY(const auto query, prepare(schema, field, std::move(value)));
-    Leaf leaf{query, field, predicate, excluded, limit, node.params};
+    const Leaf leaf{{&query}, {limit}, field, predicate, excluded, node.params};
     QV_TRY(auto candidates, search_segments(leaf));
-    return Ranking{std::move(candidates), schema.metric};
+    return Ranking{std::move(candidates[0]), schema.metric};
   }
 
+  /// Queries of one field that are searched alike, over one pass of its vectors where the index
+  /// can.
   struct Leaf {
-    const index::Query& query;
+    std::vector<const index::Query*> queries;
+    std::vector<std::uint64_t> limits;  ///< one for each
     std::size_t field;
     const payload::Predicate* predicate;
     std::optional<PointId> excluded;
-    std::uint64_t limit;
     const SearchParams& params;
   };
+  using Floors = std::vector<std::atomic<float>>;
 
-  Result<Candidates> search_segments(const Leaf& leaf) {
+  /// The best of each query.
+  Result<std::vector<Candidates>> search_segments(const Leaf& leaf) {
     const auto& segments = environment_.snapshot.segments();
-    std::vector<Result<Candidates>> parts(segments.size());
-    std::atomic<float> floor = -std::numeric_limits<float>::infinity();
+    std::vector<Result<std::vector<Candidates>>> parts(segments.size());
+    Floors floors(leaf.queries.size());
+    for (auto& floor : floors) floor = -std::numeric_limits<float>::infinity();
     const auto search = [&](std::size_t i) {
-      parts[i] = search_segment(leaf, *segments[i], floor);
+      parts[i] = search_segment(leaf, *segments[i], floors);
     };
     if (environment_.executor != nullptr && segments.size() > 1) {
       environment_.executor->parallel_for(segments.size(), search);
     } else {
       for (std::size_t i = 0; i < segments.size(); ++i) search(i);
     }
-    Candidates all;
-    for (auto& part : parts) {
-      if (!part) return fail(part.error());
-      all.insert(all.end(), part->begin(), part->end());
-    }
-    sort_best_first(all);
-    if (all.size() > leaf.limit) all.resize(leaf.limit);
-    return all;
+    return merged(leaf, parts);
   }
 
-  Result<Candidates> search_segment(const Leaf& leaf, const Segment& segment,
-                                    std::atomic<float>& floor) const {
-    const auto& data = *segment.data;
-    const auto& column = data.fields[leaf.field];
-    if (column.n_present == 0) return Candidates{};
-    std::optional<Bitset> allowed;
-    const bool filtered = leaf.predicate != nullptr && !leaf.predicate->always_true();
-    if (filtered || segment.n_deleted != 0 || !column.all_present() || leaf.excluded) {
-      QV_TRY(allowed, matching_rows(segment, leaf.predicate, environment_.cancel));
-      allowed = with_vector(segment, leaf.field, *std::move(allowed));
-      const auto own = leaf.excluded ? segment.find(*leaf.excluded) : std::nullopt;
-      if (own) allowed->reset(*own);
+  static Result<std::vector<Candidates>> merged(
+      const Leaf& leaf, const std::vector<Result<std::vector<Candidates>>>& parts) {
+    std::vector<Candidates> best(leaf.queries.size());
+    for (const auto& part : parts) {
+      if (!part) return fail(part.error());
+      for (std::size_t i = 0; i < part->size(); ++i) {
+        best[i].insert(best[i].end(), (*part)[i].begin(), (*part)[i].end());
+      }
     }
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      sort_best_first(best[i]);
+      if (best[i].size() > leaf.limits[i]) best[i].resize(leaf.limits[i]);
+    }
+    return best;
+  }
+
+  /// The rows that may be hits; nullopt: all.
+  Result<std::optional<Bitset>> allowed_rows(const Leaf& leaf, const Segment& segment) const {
+    const bool filtered = leaf.predicate != nullptr && !leaf.predicate->always_true();
+    const auto& column = segment.data->fields[leaf.field];
+    if (!filtered && segment.n_deleted == 0 && column.all_present() && !leaf.excluded) {
+      return std::optional<Bitset>();
+    }
+    QV_TRY(auto allowed, matching_rows(segment, leaf.predicate, environment_.cancel));
+    allowed = with_vector(segment, leaf.field, std::move(allowed));
+    const auto own = leaf.excluded ? segment.find(*leaf.excluded) : std::nullopt;
+    if (own) allowed.reset(*own);
+    return std::optional<Bitset>(std::move(allowed));
+  }
+
+  Result<std::vector<Candidates>> search_segment(const Leaf& leaf, const Segment& segment,
+                                                 Floors& floors) const {
+    const auto& data = *segment.data;
+    if (data.fields[leaf.field].n_present == 0) return std::vector<Candidates>{};
+    QV_TRY(const auto allowed, allowed_rows(leaf, segment));
     const auto filter =
         allowed ? index::FilterView::of(*allowed) : index::FilterView::all(data.n_rows);
+    std::vector<index::TopK> heaps;
+    heaps.reserve(leaf.queries.size());
+    for (std::size_t i = 0; i < leaf.queries.size(); ++i) {
+      const std::uint64_t limit = leaf.limits[i];
+      heaps.emplace_back(std::min<std::uint64_t>(limit, segment.n_live()),
+                         data.sealed ? std::span<const PointId>() : data.ids.span(),
+                         segment.n_live() >= limit ? &floors[i] : nullptr);
+    }
+    QV_TRY(search_index(leaf, *data.searchers[leaf.field], filter, heaps));
+    std::vector<Candidates> candidates(heaps.size());
+    for (std::size_t i = 0; i < heaps.size(); ++i) {
+      for (const auto& hit : heaps[i].take_sorted()) {
+        candidates[i].push_back({data.ids[hit.row], hit.score, &segment, hit.row, {}});
+      }
+    }
+    return candidates;
+  }
+
+  Result<> search_index(const Leaf& leaf, const index::Searcher& searcher,
+                        const index::FilterView& filter, std::vector<index::TopK>& heaps) const {
     const auto prefer = leaf.params.exact          ? index::Prefer::kExact
                         : leaf.params.indexed_only ? index::Prefer::kIndexed
                                                    : index::Prefer::kAny;
-    index::TopK hits(std::min<std::uint64_t>(leaf.limit, segment.n_live()),
-                     data.sealed ? std::span<const PointId>() : data.ids.span(),
-                     segment.n_live() >= leaf.limit ? &floor : nullptr);
-    index::WorkCounters work;
     const index::SearchContext context{environment_.cancel, environment_.executor, prefer};
-    QV_TRY(data.searchers[leaf.field]->search(leaf.query, {}, filter, context, hits, work));
-    Candidates candidates;
-    for (const auto& hit : hits.take_sorted()) {
-      candidates.push_back({data.ids[hit.row], hit.score, &segment, hit.row, {}});
+    index::WorkCounters work;
+    if (heaps.size() == 1) {
+      return searcher.search(*leaf.queries[0], {}, filter, context, heaps[0], work);
     }
-    return candidates;
+    std::vector<index::TopK*> outs;
+    for (auto& heap : heaps) outs.push_back(&heap);
+    return searcher.search_batch(leaf.queries, {}, filter, context, outs, work);
   }
 
   Result<Ranking> rescored(const Query& node, const Nearest& nearest, Candidates candidates,
@@ -409,21 +479,16 @@ bool is_listing(const QueryKind& kind) {
          std::holds_alternative<Sample>(kind);
 }
 
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-  return a > std::numeric_limits<std::uint64_t>::max() - b
-             ? std::numeric_limits<std::uint64_t>::max()
-             : a + b;
-}
-
 }  // namespace
 
-Result<std::vector<Record>> run_query(const SearchEnvironment& environment, const Query& query) {
+namespace {
+
+Result<std::vector<Record>> records_of(const SearchEnvironment& environment, const Query& query,
+                                       const Ranking& ranking) {
   std::optional<std::vector<std::size_t>> fields;
   if (!query.with_vector.none()) {
     QV_TRY(fields, selected_fields(query.with_vector, environment.config.fields));
   }
-  QueryRun run(environment);
-  QV_TRY(const auto ranking, run.run(query, nullptr, saturating_add(query.limit, query.offset)));
   std::vector<Record> records;
   const bool listing = is_listing(query.kind);
   for (std::size_t i = query.offset; i < ranking.candidates.size(); ++i) {
@@ -436,6 +501,52 @@ Result<std::vector<Record>> run_query(const SearchEnvironment& environment, cons
     records.push_back(std::move(record));
   }
   return records;
+}
+
+/// A vector by value, and nothing that makes its rows other than those of the next.
+bool is_plain(const Query& query) {
+  const auto* nearest = std::get_if<Nearest>(&query.kind);
+  return nearest != nullptr && std::holds_alternative<VectorValue>(nearest->vector) &&
+         query.prefetch.empty() && !query.filter;
+}
+
+bool are_searched_alike(const Query& a, const Query& b) {
+  return is_plain(a) && is_plain(b) && a.using_field == b.using_field && a.params == b.params;
+}
+
+}  // namespace
+
+Result<std::vector<Record>> run_query(const SearchEnvironment& environment, const Query& query) {
+  QueryRun run(environment);
+  QV_TRY(const auto ranking, run.run(query, nullptr, saturating_add(query.limit, query.offset)));
+  return records_of(environment, query, ranking);
+}
+
+Result<std::vector<std::vector<Record>>> run_queries(const SearchEnvironment& environment,
+                                                     std::span<const Query> queries) {
+  std::vector<std::vector<Record>> answers(queries.size());
+  std::vector<bool> answered(queries.size(), false);
+  for (std::size_t first = 0; first < queries.size(); ++first) {
+    if (answered[first]) continue;
+    std::vector<std::size_t> numbers = {first};
+    std::vector<const Query*> alike = {&queries[first]};
+    for (std::size_t i = first + 1; i < queries.size(); ++i) {
+      if (answered[i] || !are_searched_alike(queries[first], queries[i])) continue;
+      numbers.push_back(i);
+      alike.push_back(&queries[i]);
+      answered[i] = true;
+    }
+    if (alike.size() == 1) {
+      QV_TRY(answers[first], run_query(environment, queries[first]));
+      continue;
+    }
+    QueryRun run(environment);
+    QV_TRY(const auto rankings, run.run_alike(alike));
+    for (std::size_t i = 0; i < alike.size(); ++i) {
+      QV_TRY(answers[numbers[i]], records_of(environment, *alike[i], rankings[i]));
+    }
+  }
+  return answers;
 }
 
 std::uint64_t scan_bytes(const Snapshot& snapshot, const Query& query) {

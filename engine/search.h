@@ -2,6 +2,7 @@
 // re-scored on the way up.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/cancel.h"
@@ -21,6 +22,11 @@ struct SearchEnvironment {
 
 [[nodiscard]] Result<std::vector<Record>> run_query(const SearchEnvironment& environment,
                                                     const Query& query);
+
+/// An answer for each, as `run_query` gives it. Plain nearest queries of one field share a pass
+/// over its vectors where the index can.
+[[nodiscard]] Result<std::vector<std::vector<Record>>> run_queries(
+    const SearchEnvironment& environment, std::span<const Query> queries);
 
 /// Bytes of vectors that an exact answer would read at most, filters aside.
 [[nodiscard]] std::uint64_t scan_bytes(const Snapshot& snapshot, const Query& query);

@@ -41,12 +41,7 @@ Decoded<Answer> answer_query(Exchange& x, const Collection& collection, const Qu
 
 Decoded<Answer> answer_batch(Exchange& x, const Collection& collection, const Queries& queries,
                              const Cancel& cancel, Shape shape) {
-  std::vector<std::vector<engine::Record>> answers;
-  answers.reserve(queries.size());
-  for (const auto& query : queries) {
-    QV_TRY(auto records, collection.query(query, cancel));
-    answers.push_back(std::move(records));
-  }
+  QV_TRY(const auto answers, collection.query_batch(queries, cancel));
   auto out = x.begin_result();
   out.begin_array();
   for (const auto& records : answers) write_points(out, records, shape);

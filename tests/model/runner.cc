@@ -107,8 +107,9 @@ void Runner::random_step(Random& random) {
     case 8:
     case 9:
     case 10:
-    case 11:
       return query_step(random);
+    case 11:
+      return query_batch_step(random);
     case 12:
       return bulk_step(random);
     case 13:
@@ -245,6 +246,26 @@ void Runner::query_step(Random& random) {
     EXPECT_EQ(record.payload, points.at(record.id).payload);
     EXPECT_EQ(record.version, points.at(record.id).seq);
   }
+}
+
+void Runner::query_batch_step(Random& random) {
+  std::vector<engine::Query> queries(2 + random() % 6);
+  for (auto& query : queries) {
+    query = random_query(model_.config(), random);
+    if (random() % 2 == 0) query.filter.reset();  // so that some share a pass
+  }
+  const Cancel cancel;
+  std::vector<std::string> wanted;
+  for (const auto& query : queries) {
+    const auto one = collection_->query(query, cancel);
+    if (!one) return;  // query_step's business
+    wanted.push_back(text_of(one));
+  }
+  const auto answers = collection_->query_batch(queries, cancel);
+  ASSERT_TRUE(answers) << answers.error().to_string();
+  std::vector<std::string> got;
+  for (const auto& answer : *answers) got.push_back(text_of(answer));
+  EXPECT_EQ(got, wanted);
 }
 
 void Runner::scroll_step(Random& random) {

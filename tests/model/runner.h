@@ -58,6 +58,8 @@ class Runner {
   void bulk_step(Random& random);
   void invalid_bulk_step(Random& random);
   void query_step(Random& random);
+  /// The same answers as one by one.
+  void query_batch_step(Random& random);
   void scroll_step(Random& random);
   void order_step(Random& random);
   void retrieve_step(Random& random);

@@ -115,6 +115,16 @@ Record FakeCollection::record(const PointId& id, const Point& point,
   return record;
 }
 
+Result<std::vector<std::vector<Record>>> FakeCollection::query_batch(
+    std::span<const engine::Query> queries, const Cancel& cancel) const {
+  std::vector<std::vector<Record>> answers;
+  for (const auto& one : queries) {
+    QV_TRY(auto answer, query(one, cancel));
+    answers.push_back(std::move(answer));
+  }
+  return answers;
+}
+
 Result<std::vector<Record>> FakeCollection::query(const engine::Query& query,
                                                   const Cancel& cancel) const {
   if (config()->wire_json.find("\"throws\"") != std::string::npos) {

@@ -27,6 +27,8 @@ class FakeCollection final : public engine::Collection {
                   std::function<void(Result<std::vector<engine::UpdateResult>>)> done) override;
   Result<std::vector<engine::Record>> query(const engine::Query& query,
                                             const Cancel& cancel) const override;
+  Result<std::vector<std::vector<engine::Record>>> query_batch(
+      std::span<const engine::Query> queries, const Cancel& cancel) const override;
   Result<std::vector<engine::Record>> retrieve(
       const engine::RetrieveRequest& request) const override;
   Result<engine::ScrollPage> scroll(const engine::ScrollRequest& request,
