@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "dataset/matrix_reader.h"
 
@@ -25,13 +26,25 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-/// PREFIX.NAME.npy or, if there is none, a compressed one.
-std::string member(const std::string& prefix, std::string_view name) {
-  const std::string plain = fmt::format("{}.{}.npy", prefix, name);
+/// `plain` or, if there is none, a compressed one; nullopt if there is neither.
+std::optional<std::string> existing(const std::string& plain) {
   for (const char* ending : {"", ".zst", ".gz"}) {
     if (exists(plain + ending)) return plain + ending;
   }
-  return plain;
+  return std::nullopt;
+}
+
+/// PREFIX.NAME.npy, plain or compressed.
+std::string member(const std::string& prefix, std::string_view name) {
+  const std::string plain = fmt::format("{}.{}.npy", prefix, name);
+  return existing(plain).value_or(plain);
+}
+
+/// Of a ragged set: PREFIX.values.npy or, if there is none, PREFIX.npy.
+std::string values_of_tokens(const std::string& prefix) {
+  const std::string values = prefix + ".values.npy";
+  if (const auto found = existing(values)) return *found;
+  return existing(prefix + ".npy").value_or(values);
 }
 
 Result<> check_list(const NpyArray& array, std::string_view wanted) {
@@ -192,7 +205,7 @@ Result<std::unique_ptr<VectorReader>> open_npy_sparse(const std::string& prefix)
 
 Result<std::unique_ptr<VectorReader>> open_npy_multi(const std::string& prefix) {
   QV_TRY(ArrayStream offsets, open_npy_offsets(member(prefix, "indptr")));
-  QV_TRY(NpyArray values, open_npy(member(prefix, "values")));
+  QV_TRY(NpyArray values, open_npy(values_of_tokens(prefix)));
   const std::uint64_t dim = values.shape.size() == 2 ? values.shape[1] : 0;
   if (dim < 1 || dim > kMaxDim) {
     return fail(Code::kInvalidArgument,

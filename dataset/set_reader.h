@@ -52,7 +52,7 @@ class MultiReader final : public VectorReader {
 
 /// PREFIX.indptr.npy, PREFIX.indices.npy and PREFIX.values.npy, each plain or compressed.
 [[nodiscard]] Result<std::unique_ptr<VectorReader>> open_npy_sparse(const std::string& prefix);
-/// PREFIX.indptr.npy and PREFIX.values.npy, each plain or compressed.
+/// PREFIX.indptr.npy and PREFIX.values.npy or PREFIX.npy, each plain or compressed.
 [[nodiscard]] Result<std::unique_ptr<VectorReader>> open_npy_multi(const std::string& prefix);
 /// big-ann-benchmarks: i64 rows, columns, entries; i64 indptr; i32 indices; f32 values. A
 /// compressed file is decompressed three times, so that none of it has to fit in memory.

@@ -1,10 +1,10 @@
 // Vectors in files: what a file holds, and reading it row by row or whole.
 //
 // A source is named by one text: a path, with or without `.zst` or `.gz`; for a CSR or ragged set
-// of three or two .npy files the prefix they share (`DIR/sparse` stands for
-// `DIR/sparse.indptr.npy`,
-// `.indices.npy`, `.values.npy`; `DIR/tokens` for `DIR/tokens.indptr.npy`, `.values.npy`); for HDF5
-// `FILE.hdf5:DATASET`. The formats: .npy; .fvecs, .ivecs, .bvecs; .fbin, .u8bin, .i8bin; .csr; IDX.
+// of .npy files the prefix they share (`DIR/sparse` stands for `DIR/sparse.indptr.npy`,
+// `.indices.npy` and `.values.npy`; `DIR/tokens` for `DIR/tokens.indptr.npy` with `.values.npy`, or
+// with `DIR/tokens.npy`); for HDF5 `FILE.hdf5:DATASET`. The formats: .npy; .fvecs, .ivecs, .bvecs;
+// .fbin, .u8bin, .i8bin; .csr; IDX.
 #pragma once
 
 #include <cstddef>

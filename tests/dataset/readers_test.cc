@@ -143,6 +143,20 @@ INSTANTIATE_TEST_SUITE_P(Formats, ReadersTest,
                                   (ending.empty() ? "" : "_" + ending.substr(1));
                          });
 
+TEST(Ragged, TokensMayLieInAFileOfThePrefixItself) {
+  const TemporaryDirectory directory;
+  directory.write("t.indptr.npy", npy("<i8", "(3,)", pack<std::int64_t>({0, 1, 3})));
+  directory.write("t.npy", npy("<f4", "(3, 2)", pack<float>({1, 2, 3, 4, 5, 6})));
+  const auto found = load_vectors(directory.path("t"), FieldKind::kMulti);
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->batch.values, (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(found->batch.offsets, (std::vector<std::uint64_t>{0, 1, 3}));
+  // The other name comes first.
+  directory.write("t.values.npy", npy("<f4", "(3, 1)", pack<float>({7, 8, 9})));
+  EXPECT_EQ(load_vectors(directory.path("t"), FieldKind::kMulti)->batch.values,
+            (std::vector<float>{7, 8, 9}));
+}
+
 TEST(ParseRows, TakesRanges) {
   const auto range = [](std::string_view text) {
     const auto rows = parse_rows(text);
