@@ -1,5 +1,7 @@
 #include "service/http/connection.h"
 
+#include <sys/socket.h>
+
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
@@ -263,8 +265,18 @@ double Connection::silence_limit_s() const {
   }
 }
 
+/// The end of what the client sends, with nothing before it. Half-closed connections look the same:
+/// who wants an answer that takes long keeps both directions open.
+bool Connection::client_is_gone() {
+  char byte = 0;
+  return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 void Connection::tick() {
-  if (phase_ == Phase::kHandling) return;
+  if (phase_ == Phase::kHandling) {
+    if (client_is_gone()) cancel();
+    return;
+  }
   if (++silent_s_ <= silence_limit_s()) return;
   error_code ignored;
   socket_.close(ignored);

@@ -70,6 +70,7 @@ class Connection final : public Exchange {
   boost::asio::awaitable<bool> write_rest(std::size_t n_sent);
   boost::asio::awaitable<void> serve_requests();
   boost::asio::awaitable<void> linger();
+  [[nodiscard]] bool client_is_gone();
   [[nodiscard]] double silence_limit_s() const;
 
   EventLoop& loop_;

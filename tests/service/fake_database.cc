@@ -130,8 +130,9 @@ Result<std::vector<Record>> FakeCollection::query(const engine::Query& query,
   if (config()->wire_json.find("\"throws\"") != std::string::npos) {
     throw std::runtime_error("the fake was asked to throw");
   }
-  if (config()->wire_json.find("\"slow\"") != std::string::npos) {
-    for (int i = 0; i < 200; ++i) {
+  const bool endless = config()->wire_json.find("\"endless\"") != std::string::npos;
+  if (endless || config()->wire_json.find("\"slow\"") != std::string::npos) {
+    for (int i = 0; endless || i < 200; ++i) {
       QV_TRY(cancel.check());
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

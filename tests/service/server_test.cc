@@ -444,6 +444,26 @@ TEST_F(ServerTest, StopCancelsAfterTheGraceTime) {
   EXPECT_EQ(busy.receive().status, 408);
 }
 
+TEST_F(ServerTest, AQueryEndsWhenItsClientIsGone) {
+  start();
+  create("s", R"({"mode":"endless"})");
+  {
+    HttpClient gone(server_->port());
+    gone.send("POST /collections/s/points/query HTTP/1.1\r\ncontent-length: 28\r\n\r\n" +
+              std::string(R"({"query":[1,2],"limit":1000})"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  HttpClient client(server_->port());
+  const auto was_cancelled = [&] {
+    const std::string metrics = client.request("GET", "/metrics").body;
+    return metrics.find(R"(status="408")") != std::string::npos;
+  };
+  for (int i = 0; i < 500 && !was_cancelled(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(was_cancelled());
+}
+
 TEST_F(ServerTest, ManyClientsAtOnce) {
   start();
   create("c");
