@@ -44,6 +44,21 @@ bool is_common_param(std::string_view name) {
   return name == "quantization" || name == "acorn" || name == "idf";
 }
 
+/// What stock clients send for quantized collections; the values are checked, and change nothing as
+/// long as scores are exact.
+Decoded<> check_quantization(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  for (const auto name : {"ignore", "rescore"}) {
+    if (const auto flag = find(object, name)) QV_TRY(get_bool(*flag, path.member(name)));
+  }
+  if (const auto oversampling = find(object, "oversampling")) {
+    const Path here = path.member("oversampling");
+    QV_TRY(const double value, get_f64(*oversampling, here));
+    if (!(value >= 1)) return out_of_range(here, to_json(*oversampling), "1.0 or larger");
+  }
+  return {};
+}
+
 Decoded<engine::SearchParams> decode_params(Element element, const Path& path) {
   engine::SearchParams params;
   QV_TRY(const Object object, get_object(element, path));
@@ -55,6 +70,9 @@ Decoded<engine::SearchParams> decode_params(Element element, const Path& path) {
   }
   if (const auto hnsw_ef = find(object, "hnsw_ef")) {
     QV_TRY(params.hnsw_ef, get_u64(*hnsw_ef, path.member("hnsw_ef")));
+  }
+  if (const auto quantization = find(object, "quantization")) {
+    QV_TRY(check_quantization(*quantization, path.member("quantization")));
   }
   for (const auto [name, value] : object) {
     if (!value.is_object() || is_common_param(name)) continue;

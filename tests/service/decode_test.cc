@@ -55,6 +55,15 @@ TEST(DecodeBody, RefusesWhatIsNoJson) {
                "Format error in JSON body: invalid type: sequence, expected an object");
 }
 
+TEST(DecodeBody, ChecksQuantizationParameters) {
+  EXPECT_TRUE(query(R"({"query":[1],"params":{"quantization":{"ignore":true,"rescore":null,)"
+                    R"("oversampling":1.0}}})"));
+  expect_error(query(R"({"query":[1],"params":{"quantization":{"oversampling":0.5}}})"), 422,
+               "Validation error in JSON body: [internal.params.quantization.oversampling: value "
+               "0.5 invalid, must be 1.0 or larger]");
+  EXPECT_EQ(query(R"({"query":[1],"params":{"quantization":{"ignore":3}}})").error().status, 400);
+}
+
 TEST(DecodeBody, ReadsIntegersBeyond64BitsAsDoubles) {
   std::string body =
       R"({"a":18446744073709551616,"b":-9223372036854775809,"c":[123456789012345678901234567890],)"
