@@ -483,6 +483,9 @@ bool is_listing(const QueryKind& kind) {
 
 namespace {
 
+/// Payloads and vectors may be long.
+constexpr std::size_t kRecordsBetweenChecks = 16;
+
 Result<std::vector<Record>> records_of(const SearchEnvironment& environment, const Query& query,
                                        const Ranking& ranking) {
   std::optional<std::vector<std::size_t>> fields;
@@ -492,6 +495,7 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
   std::vector<Record> records;
   const bool listing = is_listing(query.kind);
   for (std::size_t i = query.offset; i < ranking.candidates.size(); ++i) {
+    if (i % kRecordsBetweenChecks == 0) QV_TRY(environment.cancel.check());
     const auto& candidate = ranking.candidates[i];
     auto record = make_record(*candidate.segment, candidate.row, query.with_payload,
                               fields ? &*fields : nullptr);

@@ -85,7 +85,18 @@ class Run {
     }
     if (on_terminal_) std::fputs("\r                              \r", stderr);
     print();
-    return {};
+    return check_truth();
+  }
+
+  /// Known only now: an exact search is not made beside a truth that is given.
+  Result<> check_truth() const {
+    std::size_t n_better = 0;
+    for (const auto& point : points_) n_better = std::max(n_better, point.n_better_than_truth);
+    if (n_better == 0) return {};
+    return fail(Code::kInvalidArgument,
+                fmt::format("the ground truth {} is wrong: {} queries were answered better than by "
+                            "it, so the recall above means nothing. Other rows, another metric?",
+                            options_.ground_truth, n_better));
   }
 
   Result<std::vector<index::AnyParams>> parse_all(const index::IndexType& type) const {

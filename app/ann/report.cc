@@ -176,14 +176,6 @@ std::string notes(std::span<const Point> points) {
         "(3 %), or something else used the core. Repeat them.\n",
         n_disturbed, points.size());
   }
-  std::size_t n_better = 0;
-  for (const auto& point : points) n_better = std::max(n_better, point.n_better_than_truth);
-  if (n_better > 0) {
-    out += fmt::format(
-        "\nThe ground truth is wrong: {} queries were answered better than by it. "
-        "Other rows, another metric?\n",
-        n_better);
-  }
   return out;
 }
 

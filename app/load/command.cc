@@ -5,9 +5,6 @@
 namespace quiver::app {
 namespace {
 
-const std::map<std::string, FieldKind> kKinds = {
-    {"dense", FieldKind::kDense}, {"sparse", FieldKind::kSparse}, {"multi", FieldKind::kMulti}};
-
 void add_loop(CLI::App& app, LoadOptions& o) {
   const auto group = "Loop";
   app.add_option("--connections", o.connections, "Connections")
@@ -21,7 +18,7 @@ void add_loop(CLI::App& app, LoadOptions& o) {
   app.add_option("--rate", o.rate,
                  "Open loop: requests arrive at this many per second (Poisson) whatever the server "
                  "does, and latency counts from their arrival; default a closed loop")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.001, 1e9))
       ->group(group);
   app.add_option("--seed", o.seed, "Of the arrivals")->capture_default_str()->group(group);
 }
@@ -29,8 +26,8 @@ void add_loop(CLI::App& app, LoadOptions& o) {
 void add_queries(CLI::App& app, LoadOptions& o) {
   const auto group = "Queries";
   app.add_option("--kind", o.kind, "Of the query vectors: dense, sparse or multi")
-      ->transform(CLI::CheckedTransformer(kKinds))
-      ->default_str("dense")
+      ->check(CLI::IsMember({"dense", "sparse", "multi"}))
+      ->capture_default_str()
       ->group(group);
   app.add_option("--duration", o.duration_s, "Seconds; default 10 unless --requests is given")
       ->check(CLI::PositiveNumber)

@@ -29,8 +29,8 @@ class RepeatedRequests final : public RequestSource {
       : requests_(requests), limit_(limit), duration_s_(duration_s) {}
 
   State next(RequestText& request) override {
-    const bool out_of_time = duration_s_ > 0 && watch_.seconds() >= duration_s_;
-    if (out_of_time || (limit_ > 0 && n_taken_ >= limit_)) return State::kEnd;
+    if (duration_s_ > 0 && watch_.seconds() >= duration_s_) return State::kOutOfTime;
+    if (limit_ > 0 && n_taken_ >= limit_) return State::kEnd;
     request = requests_[n_taken_++ % requests_.size()];
     return State::kReady;
   }
@@ -85,6 +85,11 @@ Result<LoadReport> measure(const Endpoint& endpoint, RequestSource& source,
   return report;
 }
 
+FieldKind kind_of(std::string_view name) {
+  if (name == "sparse") return FieldKind::kSparse;
+  return name == "multi" ? FieldKind::kMulti : FieldKind::kDense;
+}
+
 Result<dataset::Vectors> load_rows(const std::string& source, FieldKind kind,
                                    const LoadOptions& options) {
   QV_TRY(const auto rows, dataset::parse_rows(options.rows));
@@ -112,7 +117,7 @@ Result<std::vector<RequestText>> query_requests(const Endpoint& endpoint,
 }
 
 Result<LoadReport> run_search(const Endpoint& endpoint, const LoadOptions& options) {
-  QV_TRY(const auto queries, load_rows(options.queries, options.kind, options));
+  QV_TRY(const auto queries, load_rows(options.queries, kind_of(options.kind), options));
   QV_TRY(const auto requests, query_requests(endpoint, queries, options));
   if (options.warmup > 0) {
     RepeatedRequests warmup(requests, options.warmup, 0);

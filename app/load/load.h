@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/schema.h"
 
 namespace quiver::app {
 
@@ -13,10 +12,10 @@ struct LoadOptions {
   std::string url = "http://127.0.0.1:6333";
   std::string collection;
   std::string api_key;
-  std::string queries;                 ///< source of vectors (dataset/vectors.h); this or `ingest`
-  std::string ingest;                  ///< source of dense vectors
-  FieldKind kind = FieldKind::kDense;  ///< of `queries`
-  std::string rows;                    ///< "FIRST:END"; empty: all
+  std::string queries;         ///< source of vectors (dataset/vectors.h); this or `ingest`
+  std::string ingest;          ///< source of dense vectors
+  std::string kind = "dense";  ///< of `queries`: dense, sparse or multi
+  std::string rows;            ///< "FIRST:END"; empty: all
   std::string vector_name;
   std::uint32_t connections = 1;
   std::uint32_t pipeline = 1;

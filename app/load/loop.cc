@@ -67,6 +67,12 @@ class Arrivals {
     return is_open_ ? next_ : now;
   }
   void start(Clock::time_point now) { next_ = now; }
+  /// How many come from the next one on until `end`. They are used up.
+  std::uint64_t count_until(Clock::time_point end) {
+    std::uint64_t n = 0;
+    for (; next_ <= end; ++n) advance();
+    return n;
+  }
   void advance() {
     const std::chrono::duration<double> gap(gap_s_(random_));
     next_ += std::chrono::duration_cast<Clock::duration>(gap);
@@ -153,6 +159,9 @@ void Loop::fill(Connection& connection) {
         starved_ = true;
         ++result_.n_starved;
         return;
+      case RequestSource::State::kOutOfTime:
+        if (arrivals_.is_open()) result_.n_unsent = arrivals_.count_until(now);
+        [[fallthrough]];
       case RequestSource::State::kEnd:
         ended_ = true;
         return;

@@ -20,9 +20,10 @@ using RequestText = std::shared_ptr<const std::string>;
 /// Where the loop takes its requests from. Called by the thread of the loop only.
 class RequestSource {
  public:
-  enum class State { kReady, kLater, kEnd };
+  enum class State { kReady, kLater, kEnd, kOutOfTime };
   virtual ~RequestSource() = default;
-  /// kReady sets `request`. After kLater the loop asks again within a millisecond.
+  /// kReady sets `request`. After kLater the loop asks again within a millisecond. kOutOfTime is
+  /// kEnd for an open loop whose arrivals would go on.
   virtual State next(RequestText& request) = 0;
 };
 
@@ -39,6 +40,9 @@ struct LoopResult {
   std::vector<double> waits_us;
   std::uint64_t n_errors = 0;  ///< other answers, and requests on connections that broke
   std::string first_error;
+  /// Open loop: arrivals before the end that no connection was free for. Their waits are in no
+  /// percentile.
+  std::uint64_t n_unsent = 0;
   std::uint64_t n_starved = 0;  ///< times that a connection had to wait for the source
   double seconds = 0;           ///< from the first request to the last answer
   double client_cpu_s = 0;      ///< of this thread

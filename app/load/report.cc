@@ -79,9 +79,13 @@ std::string to_table(const LoadReport& report, const LoadOptions& options) {
                                      p.p50, p.p95, p.p99, p.p999, p.max));
   if (!loop.waits_us.empty()) {
     const Percentiles wait = percentiles(loop.waits_us);
-    out +=
-        line("  of that, wait", fmt::format("p50 {:.0f}  p95 {:.0f}  p99 {:.0f} for a connection",
-                                            wait.p50, wait.p95, wait.p99));
+    out += line(" of that, wait", fmt::format("p50 {:.0f}  p95 {:.0f}  p99 {:.0f} for a connection",
+                                              wait.p50, wait.p95, wait.p99));
+  }
+  if (loop.n_unsent > 0) {
+    out += line("not sent", fmt::format("{} arrivals: the server did not keep up, and their waits "
+                                        "are not in the figures above",
+                                        loop.n_unsent));
   }
   if (report.recall) out += line("recall", recall_text(*report.recall, options));
   out += line("errors", loop.n_errors == 0
@@ -130,6 +134,7 @@ std::string to_json(const LoadReport& report, const LoadOptions& options) {
     json.member("wait_p50_us", rounded(wait.p50));
     json.member("wait_p99_us", rounded(wait.p99));
   }
+  if (options.rate > 0) json.member("unsent", loop.n_unsent);
   if (report.recall) {
     json.member("k", std::uint64_t{options.k});
     json.member("recall", report.recall->mean);

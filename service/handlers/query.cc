@@ -44,7 +44,10 @@ Decoded<Answer> answer_batch(Exchange& x, const Collection& collection, const Qu
   QV_TRY(const auto answers, collection.query_batch(queries, cancel));
   auto out = x.begin_result();
   out.begin_array();
-  for (const auto& records : answers) write_points(out, records, shape);
+  for (const auto& records : answers) {
+    QV_TRY(cancel.check());
+    write_points(out, records, shape);
+  }
   out.end_array();
   x.end_result();
   return Answer::kReady;

@@ -162,6 +162,30 @@ TEST(LoopTest, AnOpenLoopCountsTheWaitBehindASlowAnswer) {
   EXPECT_GT(result->waits_us.back(), 50e3);
 }
 
+TEST(LoopTest, AnOpenLoopSaysWhatItNeverSent) {
+  StubServer server([](int) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return kOk;
+  });
+  class Brief final : public RequestSource {
+   public:
+    State next(RequestText& request) override {
+      if (n_++ == 5) return State::kOutOfTime;
+      request = request_;
+      return State::kReady;
+    }
+
+   private:
+    int n_ = 0;
+    RequestText request_ = std::make_shared<const std::string>("GET / HTTP/1.1\r\n\r\n");
+  } source;
+  const auto result = run_loop(server.endpoint(), source, {.connections = 1, .rate = 1000});
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(result->latencies_us.size(), 5U);
+  // A hundred milliseconds at a thousand a second, less the five.
+  EXPECT_GT(result->n_unsent, 30U);
+}
+
 TEST(LoopTest, FetchAllGoesOverOneConnection) {
   StubServer server([](int i) { return i == 5 ? kBad : kOk; });
   const auto request = std::make_shared<const std::string>("GET / HTTP/1.1\r\n\r\n");

@@ -121,7 +121,7 @@ TEST_F(RunTest, ATruthThatIsNoneIsTold) {
   o.k = 2;
   o.ground_truth =
       write_npy("truth.npy", dataset::ValueType::kI32, {50, 2}, std::vector<std::int32_t>(100, 1));
-  EXPECT_THAT(run(o), HasSubstr("The ground truth is wrong"));
+  EXPECT_THAT(error_of(o), HasSubstr("truth.npy is wrong"));
 }
 
 TEST_F(RunTest, WhatDoesNotFitIsSaidBeforeAnythingIsMeasured) {
