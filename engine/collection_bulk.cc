@@ -52,7 +52,7 @@ Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
   QV_TRY(auto rows, make_bulk_rows(chunk, *config_.load(), *context_.background));
   if (rows.parts.empty() && !chunk.cursor) return {};
   last_load_ = std::max(last_load_, shards_.front()->decided_bulk_load()) + 1;
-  open_load_.emplace();
+  open_load_ = OpenLoad{};
   open_load_->number = last_load_;
   auto loaded = run_bulk(rows, chunk.cursor);
   auto settled = settle_bulk();

@@ -32,7 +32,7 @@ Result<BulkStart> Shard::begin_bulk() {
   return in_lane([&]() -> Result<BulkStart> {
     // Nobody else takes numbers meanwhile; they are used up only when the load counts.
     BulkStart start{next_seq_, next_segment_++, config_.load()->indexes};
-    bulk_.emplace();
+    bulk_ = BulkLoad{};
     bulk_->segment = start.segment;
     return start;
   });
@@ -222,7 +222,7 @@ Result<> Shard::recover_bulk(Manifest& manifest, const Shard* first) {
     QV_TRY(const auto intent, decode_intent(*text));
     if (intent.load == decided) {
       log_info("shard {}: finishing a bulk load", path_);
-      bulk_.emplace();
+      bulk_ = BulkLoad{};
       bulk_->segment = intent.segment;
       bulk_->intent = intent;
       QV_TRY(ingest_bulk());

@@ -36,9 +36,10 @@ void BlockQueue::stop() {
 bool BlockQueue::front_may_go() const {
   if (blocks_.empty()) return false;
   const auto& points = blocks_.front().points;
+  const auto& on_their_way = on_their_way_;
   return ids_ == Ids::kDistinct ||
          std::none_of(points.begin(), points.end(), [&](const RowPoint& point) {
-           return on_their_way_.find(point.id) != on_their_way_.end();
+           return on_their_way.find(point.id) != on_their_way.end();
          });
 }
 
