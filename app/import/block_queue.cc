@@ -1,6 +1,5 @@
 #include "app/import/block_queue.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace quiver::app {
@@ -35,12 +34,11 @@ void BlockQueue::stop() {
 
 bool BlockQueue::front_may_go() const {
   if (blocks_.empty()) return false;
-  const auto& points = blocks_.front().points;
-  const auto& on_their_way = on_their_way_;
-  return ids_ == Ids::kDistinct ||
-         std::none_of(points.begin(), points.end(), [&](const RowPoint& point) {
-           return on_their_way.find(point.id) != on_their_way.end();
-         });
+  if (ids_ == Ids::kDistinct) return true;
+  for (const RowPoint& point : blocks_.front().points) {
+    if (on_their_way_.contains(point.id)) return false;
+  }
+  return true;
 }
 
 std::optional<RowBlock> BlockQueue::pop() {
