@@ -20,10 +20,10 @@ class CollectionImpl final : public Collection,
   /// Makes a changed configuration durable before it is put in force.
   using SaveConfig = std::function<Result<>(const CollectionConfig&)>;
 
-  /// Opens or creates the shards below `path`.
   /// The manifests of all shards, without opening one. kDataLoss if one is damaged.
   static Result<> check(const std::string& path, const CollectionConfig& config,
                         const ShardContext& context);
+  /// Opens or creates the shards below `path`.
   static Result<std::shared_ptr<CollectionImpl>> open(
       const std::string& path, std::shared_ptr<const CollectionConfig> config,
       const ShardContext& context, Executor& compute, SaveConfig save_config);
