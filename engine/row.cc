@@ -216,16 +216,30 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
   return {};
 }
 
+/// Cosine compares directions, so vectors are stored at length 1; bytes cannot be.
+bool is_normalised(const FieldSchema& field) {
+  return field.metric == Metric::kCosine && field.dtype != DType::kU8;
+}
+
+/// Scales the rows of `values`, `[n_rows, dim]`, to length 1; a row of zeros stays. `out`: as long.
+void normalise(std::span<const float> values, std::uint32_t dim, float* out) {
+  for (std::size_t first = 0; first < values.size(); first += dim) {
+    const auto row = values.subspan(first, dim);
+    const double norm = kernels().convert.norm(row.data(), dim);
+    if (norm > 0) {
+      kernels().convert.scale(row.data(), dim, 1.0 / norm, out + first);
+    } else {
+      std::copy(row.begin(), row.end(), out + first);
+    }
+  }
+}
+
 /// `values`: `[n_tokens, dim]`.
 Result<StoredVector> store_tokens(const FieldSchema& field, std::span<const float> values) {
   std::vector<float> unit;
-  if (field.metric == Metric::kCosine && field.dtype != DType::kU8) {
-    unit.assign(values.begin(), values.end());
-    for (std::size_t first = 0; first < unit.size(); first += field.dim) {
-      const double norm = kernels().convert.norm(unit.data() + first, field.dim);
-      if (norm > 0)
-        kernels().convert.scale(unit.data() + first, field.dim, 1.0 / norm, unit.data() + first);
-    }
+  if (is_normalised(field)) {
+    unit.resize(values.size());
+    normalise(values, field.dim, unit.data());
     values = unit;
   }
   Tokens tokens{static_cast<std::uint32_t>(values.size() / field.dim), {}};
@@ -327,17 +341,13 @@ Result<StoredVector> to_stored(const FieldSchema& field, const VectorValue& valu
 Result<> store_values(const FieldSchema& field, std::span<const float> values, std::byte* out) {
   QV_TRY(check_dim(field, values.size()));
   QV_TRY(check_finite(field, values));
-  if (field.metric != Metric::kCosine || field.dtype == DType::kU8) {
-    return convert(field, values, out);
-  }
-  const double norm = kernels().convert.norm(values.data(), field.dim);
-  if (norm <= 0) return convert(field, values, out);
+  if (!is_normalised(field)) return convert(field, values, out);
   if (field.dtype == DType::kF32) {
-    kernels().convert.scale(values.data(), field.dim, 1.0 / norm, reinterpret_cast<float*>(out));
+    normalise(values, field.dim, reinterpret_cast<float*>(out));
     return {};
   }
   std::vector<float> unit(field.dim);
-  kernels().convert.scale(values.data(), field.dim, 1.0 / norm, unit.data());
+  normalise(values, field.dim, unit.data());
   return convert(field, unit, out);
 }
 
