@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <optional>
 #include <thread>
 
 #include "base/log.h"
+#include "base/published.h"
 #include "engine/collection_impl.h"
 #include "storage/catalog.h"
 #include "storage/lock_file.h"
@@ -36,7 +36,9 @@ struct Entry {
   Mutex mutex;  ///< held while opening and closing
   std::shared_ptr<CollectionImpl> open QV_GUARDED_BY(mutex);
   bool dropped QV_GUARDED_BY(mutex) = false;
-  std::optional<Error> failure QV_GUARDED_BY(mutex);  ///< of the start's check, or the last opening
+  /// Of the start's check, or the last opening; null if that went well. Read without waiting for
+  /// an opening.
+  Published<Error> failure;
   std::atomic<std::uint64_t> last_used = 0;
 };
 
@@ -201,10 +203,10 @@ class DatabaseImpl final : public Database {
   bool ready(std::string* why) const override {
     std::string reasons = closed_ ? "closing" : "";
     for (const auto& entry : all_entries()) {
-      MutexLock lock(entry->mutex);
-      if (!entry->failure) continue;
+      const auto failure = entry->failure.load();
+      if (failure == nullptr) continue;
       reasons += fmt::format("{}collection `{}`: {}", reasons.empty() ? "" : "; ", entry->name,
-                             entry->failure->message());
+                             failure->message());
     }
     if (why != nullptr) *why = reasons;
     return reasons.empty();
@@ -274,7 +276,7 @@ class DatabaseImpl final : public Database {
       if (entry->dropped) return no_such_collection(name_or_alias);
       if (entry->open == nullptr) {
         auto shards = open_shards(entry);
-        entry->failure = shards ? std::nullopt : std::optional(shards.error());
+        entry->failure.store(shards ? nullptr : std::make_shared<const Error>(shards.error()));
         QV_TRY(entry->open, std::move(shards));
         opened = true;
       }
@@ -291,12 +293,11 @@ class DatabaseImpl final : public Database {
 
   /// A collection that cannot be opened is known before somebody asks for it.
   void check_manifests(Entry& entry) {
-    MutexLock lock(entry.mutex);
     const auto config = current_config(entry.name);
     if (!config) return;
     const auto checked = CollectionImpl::check(path_of(entry), **config, context_);
     if (checked) return;
-    entry.failure = checked.error();
+    entry.failure.store(std::make_shared<const Error>(checked.error()));
     log_error("collection `{}` cannot serve: {}", entry.name, checked.error().message());
   }
 
