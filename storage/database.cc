@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,11 +43,25 @@ void put_back(Table table, std::string_view key, const std::optional<std::string
   }
 }
 
+bool holds_data(std::string_view file) {
+  return file.ends_with(".sst") || file.ends_with(".blob") || file.ends_with(".log");
+}
+
 }  // namespace
+
+Result<bool> has_manifest(const std::string& path, rocksdb::Env& env) {
+  if (env.FileExists(path + "/CURRENT").ok()) return true;
+  std::vector<std::string> files;
+  if (!env.GetChildren(path, &files).ok()) return false;
+  const auto data = std::find_if(files.begin(), files.end(), holds_data);
+  if (data == files.end()) return false;
+  return fail(Code::kDataLoss,
+              fmt::format("cannot open `{}`: it holds `{}` but no file CURRENT", path, *data));
+}
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path,
                                                  const Runtime::Shared& shared) {
-  QV_TRY(check_not_headless(path, *shared.env));
+  QV_TRY(has_manifest(path, *shared.env));
   const std::vector<rocksdb::ColumnFamilyDescriptor> families{
       {rocksdb::kDefaultColumnFamilyName, shared.small_options},
       {kTableNames[0], shared.points_options},

@@ -24,9 +24,9 @@ namespace quiver::storage {
   return {slice.data(), slice.size()};
 }
 
-/// kDataLoss if the file that names the manifest is gone and data is there: RocksDB would start an
-/// empty database.
-[[nodiscard]] Result<> check_not_headless(const std::string& path, rocksdb::Env& env);
+/// True if there is the file that names the manifest. kDataLoss if it is gone and data is there:
+/// RocksDB would start an empty database.
+[[nodiscard]] Result<bool> has_manifest(const std::string& path, rocksdb::Env& env);
 
 /// Thread-safe but for destruction, which nothing else may overlap.
 class Database {
