@@ -25,6 +25,7 @@ Result<std::unique_ptr<RowReader>> RowReader::open(const ImportPlan& plan, BadRo
     reader->ids_ = std::make_unique<IdReader>(std::move(ids));
   }
   QV_TRY(reader->check_row_counts());
+  QV_TRY(reader->check_range());
   QV_TRY(reader->skip_to(plan.rows.first));
   return reader;
 }
@@ -53,6 +54,27 @@ Result<> RowReader::check_row_counts() const {
                             *column.shape().n_rows));
   }
   return {};
+}
+
+tl::unexpected<Error> RowReader::no_rows(const std::string& source, std::uint64_t n_rows) const {
+  const std::string end = plan_.rows.end == UINT64_MAX ? "" : std::to_string(plan_.rows.end);
+  return fail(Code::kInvalidArgument,
+              fmt::format("--rows {}:{} holds no row: {} has {} rows (the first is row 0)",
+                          plan_.rows.first, end, source, n_rows));
+}
+
+/// Of an empty file all rows can be imported; a part of it cannot.
+Result<> RowReader::check_range() const {
+  const ColumnReader* longest = nullptr;
+  for (const ColumnReader& column : columns_) {
+    const auto n_rows = column.shape().n_rows;
+    if (!n_rows) return {};
+    if (longest == nullptr || *n_rows > *longest->shape().n_rows) longest = &column;
+  }
+  if (plan_.rows.first == 0 || longest == nullptr) return {};
+  if (lines_ != nullptr && plan_.allow_missing_vectors) return {};
+  const std::uint64_t n_rows = *longest->shape().n_rows;
+  return plan_.rows.first < n_rows ? Result<>() : no_rows(longest->spec().source, n_rows);
 }
 
 Result<> RowReader::skip_to(std::uint64_t row) {
@@ -164,6 +186,9 @@ Result<RowBlock> RowReader::read(std::size_t n, RowBlock used) {
   block.first_row = block.end_row = position_;
   n = static_cast<std::size_t>(std::min<std::uint64_t>(n, plan_.rows.end - position_));
   QV_TRY(const std::size_t n_found, read_sources(n, block));
+  if (n_found == 0 && position_ > 0 && position_ == plan_.rows.first) {
+    return no_rows(plan_.main_source(), position_);
+  }
   block.points.reserve(n_found);
   for (std::size_t i = 0; i < n_found; ++i) {
     auto point = make_point(block, i);

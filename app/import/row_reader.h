@@ -22,8 +22,9 @@ namespace quiver::app {
 /// One thread.
 class RowReader {
  public:
-  /// Opens everything and compares the numbers of rows where the files say them. `bad_rows` gets
-  /// the rows that cannot become points; it outlives the reader.
+  /// Opens everything and compares the numbers of rows where the files say them; a range that
+  /// begins at the end of the files or beyond is kInvalidArgument, here or at the first `read`.
+  /// `bad_rows` gets the rows that cannot become points; it outlives the reader.
   [[nodiscard]] static Result<std::unique_ptr<RowReader>> open(const ImportPlan& plan,
                                                                BadRows& bad_rows);
 
@@ -46,6 +47,9 @@ class RowReader {
  private:
   RowReader(const ImportPlan& plan, BadRows& bad_rows);
   [[nodiscard]] Result<> check_row_counts() const;
+  [[nodiscard]] Result<> check_range() const;
+  [[nodiscard]] tl::unexpected<Error> no_rows(const std::string& source,
+                                              std::uint64_t n_rows) const;
   /// Reads up to `n` rows of every source; how many there are.
   Result<std::size_t> read_sources(std::size_t n, RowBlock& block);
   Result<std::size_t> read_lines(std::size_t n);
