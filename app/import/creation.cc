@@ -22,6 +22,12 @@ Result<std::string> text_or_file(const std::string& text) {
   return std::move(bytes).str();
 }
 
+/// From `--create`, else from the export that is imported; empty: from neither.
+Result<std::string> given_body(const ImportOptions& options, const ImportPlan& plan) {
+  if (!options.create->empty()) return text_or_file(*options.create);
+  return plan.create_body;
+}
+
 }  // namespace
 
 Result<std::string> body_to_create(const ImportOptions& options, const ImportPlan& plan,
@@ -32,9 +38,20 @@ Result<std::string> body_to_create(const ImportOptions& options, const ImportPla
         fmt::format("there is no collection `{}` at {}: create it, or give --create",
                     options.collection, options.data_dir.empty() ? options.url : options.data_dir));
   }
-  if (!options.create->empty()) return text_or_file(*options.create);
-  if (!plan.create_body.empty()) return plan.create_body;
-  return creation_body(options, columns);
+  QV_TRY(std::string body, given_body(options, plan));
+  if (body.empty()) return creation_body(options, columns);
+  return body;
+}
+
+Result<> check_collection(const std::vector<FieldSchema>& fields, const ImportOptions& options,
+                          const ImportPlan& plan, const std::vector<ColumnReader>& columns) {
+  QV_TRY(check_fields(fields, columns, options.collection));
+  QV_TRY(check_flags(fields, columns, options));
+  if (!options.create) return {};
+  QV_TRY(std::string body, given_body(options, plan));
+  if (body.empty()) return {};
+  QV_TRY(const auto wanted, parse_fields(std::move(body)));
+  return check_same(fields, wanted, options.collection);
 }
 
 }  // namespace quiver::app

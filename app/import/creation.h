@@ -1,4 +1,5 @@
-// The body that creates the collection of an import, wherever it comes from.
+// The collection of an import: the body that creates it, and whether what is there is what the
+// flags say.
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 #include "app/import/options.h"
 #include "app/import/plan.h"
 #include "base/result.h"
+#include "base/schema.h"
 
 namespace quiver::app {
 
@@ -16,5 +18,11 @@ namespace quiver::app {
 [[nodiscard]] Result<std::string> body_to_create(const ImportOptions& options,
                                                  const ImportPlan& plan,
                                                  const std::vector<ColumnReader>& columns);
+
+/// kFailedPrecondition unless a collection of these fields takes the sources and is what the flags
+/// ask for: each word of --metric and --dtype, and each field of a body that is given for --create.
+[[nodiscard]] Result<> check_collection(const std::vector<FieldSchema>& fields,
+                                        const ImportOptions& options, const ImportPlan& plan,
+                                        const std::vector<ColumnReader>& columns);
 
 }  // namespace quiver::app

@@ -13,7 +13,6 @@
 #include "app/import/identity.h"
 #include "app/import/import_run.h"
 #include "app/import/row_reader.h"
-#include "app/import/schema.h"
 #include "app/signals.h"
 #include "base/log.h"
 #include "engine/database.h"
@@ -151,7 +150,7 @@ Result<CollectionIs> prepare_collection(Database& database, const ImportOptions&
   if (auto named = service::json::check_collection_name(options.collection); !named) {
     return fail(Code::kInvalidArgument, named.error().text);
   }
-  QV_TRY(check_fields(config->fields, reader.columns(), options.collection));
+  QV_TRY(check_collection(config->fields, options, plan, reader.columns()));
   QV_TRY(database.create_collection(options.collection, *std::move(config)));
   QV_TRY(const auto collection, database.collection(options.collection));
   for (std::string index : plan.index_bodies) {
@@ -168,7 +167,7 @@ Result<int> import_into(Database& database, const ImportOptions& options, const 
   QV_TRY(auto identity, import_identity(options, plan));
   QV_TRY(const CollectionIs is, prepare_collection(database, options, plan, *reader));
   QV_TRY(const auto collection, database.collection(options.collection));
-  QV_TRY(check_fields(collection->config()->fields, reader->columns(), options.collection));
+  QV_TRY(check_collection(collection->config()->fields, options, plan, reader->columns()));
   CursorStore store(*collection);
   QV_TRY(ImportState state,
          starting_state(options, std::move(identity), reader->first_row(), store, is));

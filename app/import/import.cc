@@ -24,12 +24,12 @@ Result<CollectionIs> prepare_collection(const HttpTarget& target, const ImportOp
                                         const ImportPlan& plan, const RowReader& reader) {
   QV_TRY(const auto found, fetch_fields(target));
   if (found) {
-    QV_TRY(check_fields(*found, reader.columns(), target.collection));
+    QV_TRY(check_collection(*found, options, plan, reader.columns()));
     return CollectionIs::kOld;
   }
   QV_TRY(const std::string body, body_to_create(options, plan, reader.columns()));
   QV_TRY(const auto fields, parse_fields(body));
-  QV_TRY(check_fields(fields, reader.columns(), target.collection));
+  QV_TRY(check_collection(fields, options, plan, reader.columns()));
   QV_TRY(create_collection(target, body, plan.index_bodies));
   return CollectionIs::kNew;
 }

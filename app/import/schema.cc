@@ -12,49 +12,70 @@ namespace {
 
 using service::json::Writer;
 
-/// As users type them, and as the wire spells them.
+/// By `Metric`: as users type them, and as the wire spells them.
 constexpr std::pair<std::string_view, std::string_view> kMetrics[] = {
-    {"cosine", "Cosine"}, {"dot", "Dot"}, {"euclid", "Euclid"}, {"manhattan", "Manhattan"}};
+    {"dot", "Dot"}, {"cosine", "Cosine"}, {"euclid", "Euclid"}, {"manhattan", "Manhattan"}};
+/// By `DType`.
 constexpr std::string_view kTypes[] = {"float32", "float16", "uint8"};
 
-Result<std::string_view> metric_of(const std::string& text) {
-  for (const auto& [name, wire] : kMetrics) {
-    if (text == name || text == wire) return wire;
+std::string_view name_of(Metric metric) { return kMetrics[static_cast<std::size_t>(metric)].first; }
+std::string_view wire_name_of(Metric metric) {
+  return kMetrics[static_cast<std::size_t>(metric)].second;
+}
+std::string_view name_of(DType type) { return kTypes[static_cast<std::size_t>(type)]; }
+
+Result<Metric> parse_metric(const std::string& text) {
+  for (std::size_t i = 0; i < std::size(kMetrics); ++i) {
+    if (text == kMetrics[i].first || text == kMetrics[i].second) return static_cast<Metric>(i);
   }
   return fail(Code::kInvalidArgument,
               fmt::format("--metric {}: wanted cosine, dot, euclid or manhattan", text));
 }
 
-Result<std::string_view> type_of(const std::string& text) {
-  for (const std::string_view type : kTypes) {
-    if (text == type) return type;
+Result<DType> parse_type(const std::string& text) {
+  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
+    if (text == kTypes[i]) return static_cast<DType>(i);
   }
   return fail(Code::kInvalidArgument,
               fmt::format("--dtype {}: wanted float32, float16 or uint8", text));
 }
 
+/// What the flags say of the field `name`; nullopt: nothing.
+Result<std::optional<Metric>> metric_flag(const ImportOptions& options, const std::string& name) {
+  const auto text = PerName(options.metric).find(name);
+  if (!text) return std::optional<Metric>();
+  QV_TRY(const Metric metric, parse_metric(*text));
+  return std::optional(metric);
+}
+
+Result<std::optional<DType>> type_flag(const ImportOptions& options, const std::string& name) {
+  const auto text = PerName(options.dtype).find(name);
+  if (!text) return std::optional<DType>();
+  QV_TRY(const DType type, parse_type(*text));
+  return std::optional(type);
+}
+
 /// Scaled values are not what the file holds any more.
-std::string type_in_file(const ColumnReader& column) {
-  if (column.spec().scale != 1) return "float32";
+DType type_in_file(const ColumnReader& column) {
+  if (column.spec().scale != 1) return DType::kF32;
   switch (column.shape().type) {
     case dataset::ValueType::kF16:
-      return "float16";
+      return DType::kF16;
     case dataset::ValueType::kU8:
-      return "uint8";
+      return DType::kU8;
     default:
-      return "float32";
+      return DType::kF32;
   }
 }
 
 Result<> write_field(Writer& json, const ColumnReader& column, const ImportOptions& options) {
   const std::string& name = column.spec().name;
-  QV_TRY(const auto metric, metric_of(PerName(options.metric).find(name).value_or("cosine")));
-  QV_TRY(const auto type,
-         type_of(PerName(options.dtype).find(name).value_or(type_in_file(column))));
+  QV_TRY(const auto metric, metric_flag(options, name));
+  QV_TRY(const auto type, type_flag(options, name));
   json.begin_object();
   json.member("size", std::uint64_t{column.shape().dim});
-  json.member("distance", metric);
-  json.member("datatype", type);
+  json.member("distance", wire_name_of(metric.value_or(Metric::kCosine)));
+  json.member("datatype", name_of(type.value_or(type_in_file(column))));
   if (column.spec().kind == FieldKind::kMulti) {
     json.key("multivector_config");
     json.raw(R"({"comparator":"max_sim"})");
@@ -94,29 +115,57 @@ void write_sparse_vectors(Writer& json, const std::vector<ColumnReader>& columns
   json.end_object();
 }
 
-Result<> check_flag_names(const ImportOptions& options, const std::vector<ColumnReader>& columns) {
+/// Of the fields that have a metric and a type.
+std::vector<std::string> names_of(const std::vector<ColumnReader>& columns) {
   std::vector<std::string> names;
   for (const ColumnReader& column : columns) {
     if (!is_sparse(column)) names.push_back(column.spec().name);
   }
+  return names;
+}
+
+Result<> check_flag_names(const ImportOptions& options, const std::vector<std::string>& names) {
   QV_TRY(PerName(options.metric).check_names("--metric", names));
   return PerName(options.dtype).check_names("--dtype", names);
 }
 
+std::string describe(const FieldSchema& field) {
+  std::string text = fmt::format("{} \"{}\"", kind_name(field.kind), field.name);
+  if (field.kind == FieldKind::kSparse) return text;
+  return text + fmt::format(" of {} dimensions, {}, {}", field.dim, name_of(field.dtype),
+                            name_of(field.metric));
+}
+
 std::string describe(const std::vector<FieldSchema>& fields) {
   std::string text;
-  for (const FieldSchema& field : fields) {
-    text += fmt::format("{}{} \"{}\"", text.empty() ? "" : ", ", kind_name(field.kind), field.name);
-    if (field.kind != FieldKind::kSparse) text += fmt::format(" of {} dimensions", field.dim);
-  }
+  for (const FieldSchema& field : fields) text += (text.empty() ? "" : "; ") + describe(field);
   return text.empty() ? "no vectors" : text;
+}
+
+const FieldSchema* find_field(const std::vector<FieldSchema>& fields, std::string_view name) {
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const FieldSchema& field) { return field.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+Result<> check_flags_of(const FieldSchema& field, const ImportOptions& options) {
+  const auto differs = [&](std::string_view flag, std::string_view wanted) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("{} {}: collection `{}` has {}", flag, wanted, options.collection,
+                            describe(field)));
+  };
+  QV_TRY(const auto metric, metric_flag(options, field.name));
+  QV_TRY(const auto type, type_flag(options, field.name));
+  if (metric && *metric != field.metric) return differs("--metric", name_of(*metric));
+  if (type && *type != field.dtype) return differs("--dtype", name_of(*type));
+  return {};
 }
 
 }  // namespace
 
 Result<std::string> creation_body(const ImportOptions& options,
                                   const std::vector<ColumnReader>& columns) {
-  QV_TRY(check_flag_names(options, columns));
+  QV_TRY(check_flag_names(options, names_of(columns)));
   if (columns.empty()) {
     return fail(Code::kInvalidArgument,
                 "--create: JSON points do not say metrics and types: give the body of the "
@@ -147,9 +196,8 @@ Result<> check_fields(const std::vector<FieldSchema>& fields,
   };
   for (const ColumnReader& column : columns) {
     const SourceSpec& spec = column.spec();
-    const auto field = std::find_if(fields.begin(), fields.end(),
-                                    [&](const FieldSchema& f) { return f.name == spec.name; });
-    if (field == fields.end()) return unfit(spec, "there is no such field");
+    const FieldSchema* field = find_field(fields, spec.name);
+    if (field == nullptr) return unfit(spec, "there is no such field");
     if (field->kind != spec.kind) {
       return unfit(spec, fmt::format("the field is {}", kind_name(field->kind)));
     }
@@ -157,6 +205,33 @@ Result<> check_fields(const std::vector<FieldSchema>& fields,
       return unfit(spec, fmt::format("of {} dimensions, the field wants {}", column.shape().dim,
                                      field->dim));
     }
+  }
+  return {};
+}
+
+Result<> check_flags(const std::vector<FieldSchema>& fields,
+                     const std::vector<ColumnReader>& columns, const ImportOptions& options) {
+  std::vector<std::string> names = names_of(columns);
+  for (const FieldSchema& field : fields) {
+    if (columns.empty() && field.kind != FieldKind::kSparse) names.push_back(field.name);
+  }
+  QV_TRY(check_flag_names(options, names));
+  for (const std::string& name : names) {
+    const FieldSchema* field = find_field(fields, name);
+    if (field != nullptr) QV_TRY(check_flags_of(*field, options));
+  }
+  return {};
+}
+
+Result<> check_same(const std::vector<FieldSchema>& fields, const std::vector<FieldSchema>& wanted,
+                    std::string_view collection) {
+  for (const FieldSchema& field : wanted) {
+    const FieldSchema* found = find_field(fields, field.name);
+    if (found != nullptr && describe(*found) == describe(field)) continue;
+    return fail(Code::kFailedPrecondition,
+                fmt::format("--create wants {}, but collection `{}` is there and has {}: leave "
+                            "--create out to import into it as it is",
+                            describe(field), collection, describe(fields)));
   }
   return {};
 }

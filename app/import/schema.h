@@ -25,4 +25,16 @@ namespace quiver::app {
                                     const std::vector<ColumnReader>& columns,
                                     std::string_view collection);
 
+/// kFailedPrecondition unless the fields that are imported to have the metrics and types that
+/// --metric and --dtype name. Without columns, all dense and multi fields are.
+[[nodiscard]] Result<> check_flags(const std::vector<FieldSchema>& fields,
+                                   const std::vector<ColumnReader>& columns,
+                                   const ImportOptions& options);
+
+/// kFailedPrecondition unless each of `wanted` is among `fields`, of the same kind, dimension, type
+/// and metric.
+[[nodiscard]] Result<> check_same(const std::vector<FieldSchema>& fields,
+                                  const std::vector<FieldSchema>& wanted,
+                                  std::string_view collection);
+
 }  // namespace quiver::app

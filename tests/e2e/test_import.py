@@ -318,6 +318,17 @@ def test_points_that_do_not_fit(target, tmp_path):
     (["--vectors", "nobody=dense.npy"], "there is no such field"),
     (["--vectors", "dense=dense.npy", "--rows", "5"], "FIRST:END"),
     (["--vectors", "dense=dense.npy", "--id-column", "x"], "--id-column wants"),
+    (["--vectors", "dense=dense.npy", "--metric", "euclid"],
+     f'--metric euclid: collection `NAME` has dense "dense" of {DIM} dimensions, float32, dot'),
+    (["--vectors", "dense=dense.npy", "--dtype", "float16"], "--dtype float16: collection `NAME` has"),
+    (["--vectors", "dense=dense.npy", "--metric", "other=dot"], 'there are no vectors "other"'),
+    (["--points", "short.jsonl", "--metric", "other=cosine"], "--metric cosine: collection `NAME` has"),
+    (["--vectors", "dense=dense.npy", "--create", '{"vectors":{"dense":{"size":16,"distance":"Cosine"}}}'],
+     f'--create wants dense "dense" of {DIM} dimensions, float32, cosine, but'),
+    (["--vectors", "dense=dense.npy", "--rows", "50:"], "--rows 50: holds no row: dense.npy has 50 rows"),
+    (["--vectors", "dense=dense.npy", "--rows", "60:70"], "--rows 60:70 holds no row: dense.npy has 50 rows"),
+    (["--payload", "short.jsonl", "--rows", "10:"], "--rows 10: holds no row: short.jsonl has 10 rows"),
+    (["--payload", "short.jsonl", "--rows", "12:"], "10"),
     ([], "nothing to import"),
 ])
 def test_refused(server, tmp_path, name, flags, wanted):
@@ -327,7 +338,23 @@ def test_refused(server, tmp_path, name, flags, wanted):
     server.put(f"/collections/{name}", {"vectors": {"dense": {"size": DIM, "distance": "Dot"},
                                                     "other": {"size": 4, "distance": "Dot"}}}).result
     text = quiver("import", *flags, "--url", f"http://127.0.0.1:{server.port}", "--collection", name, cwd=tmp_path, status=1)
-    assert wanted in text
+    assert wanted.replace("NAME", name) in text
+
+
+def test_flags_that_a_directory_contradicts(tmp_path):
+    """And those that it agrees with."""
+    sources = Sources(tmp_path, 20)
+    command = ["import", *sources.flags, "--data-dir", "data", "--collection", "c"]
+    quiver(*command, cwd=tmp_path)
+    assert "finished already" in quiver(*command, "--dtype", "float32", cwd=tmp_path)
+    text = quiver(*command[:-4], "--metric", "tokens=cosine", *command[-4:], cwd=tmp_path, status=1)
+    assert f'--metric cosine: collection `c` has multi "tokens" of {TOKEN_DIM} dimensions, float32, dot' in text
+
+
+def test_a_file_without_rows(server, name, tmp_path):
+    np.save(tmp_path / "none.npy", np.zeros((0, DIM), np.float32))
+    flags = ["--vectors", "none.npy", "--url", f"http://127.0.0.1:{server.port}", "--collection", name, "--create"]
+    assert "imported 0 points" in quiver("import", *flags, cwd=tmp_path)
 
 
 # Going on.
