@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 
 namespace quiver {
 namespace {
@@ -60,6 +61,13 @@ std::optional<PointId> PointId::parse_uuid(std::string_view text) {
     half = (half << 4) | static_cast<std::uint64_t>(digit);
   }
   return uuid(halves[0], halves[1]);
+}
+
+std::optional<PointId> PointId::parse(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return number(value);
+  return parse_uuid(text);
 }
 
 std::string PointId::to_key() const {

@@ -40,6 +40,8 @@ class PointId {
   }
   /// Simple, hyphenated, urn and braced spellings, any case; nullopt if `text` is none of them.
   [[nodiscard]] static std::optional<PointId> parse_uuid(std::string_view text);
+  /// A decimal number or, if it is none that fits 64 bits, a UUID; nullopt if it is neither.
+  [[nodiscard]] static std::optional<PointId> parse(std::string_view text);
 
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
   [[nodiscard]] constexpr std::uint64_t high() const { return high_; }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "service/json/decode.h"
 #include "service/json/decode_parts.h"
@@ -223,10 +222,7 @@ Decoded<std::vector<AliasAction>> decode_alias_actions(std::string& body) {
 }
 
 Decoded<PointId> parse_path_id(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (ec == std::errc() && end == text.data() + text.size()) return PointId::number(number);
-  if (const auto uuid = PointId::parse_uuid(text)) return *uuid;
+  if (const auto id = PointId::parse(text)) return *id;
   return wrong_input(fmt::format("Can not recognize \"{}\" as point id", text));
 }
 

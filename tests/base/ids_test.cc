@@ -30,6 +30,24 @@ TEST(PointId, RefusesWhatIsNoUuid) {
   }
 }
 
+TEST(PointId, ParsesWhatItPrints) {
+  for (const PointId id :
+       {PointId::number(0), PointId::number(std::numeric_limits<std::uint64_t>::max()),
+        PointId::uuid(0, 0), PointId::uuid(0x5c56c79369f34fbfULL, 0x87e6c4bf54c28c26ULL)}) {
+    EXPECT_EQ(PointId::parse(id.to_string()), id) << id.to_string();
+  }
+}
+
+TEST(PointId, ParsesDigitsAsANumberWhereTheyFit) {
+  EXPECT_EQ(PointId::parse("00000000000000000000000000000042"), PointId::number(42));
+  EXPECT_EQ(PointId::parse("10000000000000000000000000000042"),
+            PointId::uuid(0x1000000000000000, 0x42));
+  for (const char* text : {"", " 1", "1 ", "-1", "+1", "1.0", "0x1", "18446744073709551616",
+                           "5c56c793-69f3-4fbf-87e6-c4bf54c28c2g"}) {
+    EXPECT_FALSE(PointId::parse(text)) << text;
+  }
+}
+
 TEST(PointId, PrintsNumbers) { EXPECT_EQ(PointId::number(42).to_string(), "42"); }
 
 TEST(PointId, KeysOrderAsIds) {
