@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "payload/document.h"
@@ -18,23 +17,6 @@ tl::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("the record of a bulk load is damaged: {}", what));
 }
 
-std::optional<std::uint64_t> number(const payload::Value& json, std::string_view key) {
-  const auto* value = json.find(key);
-  if (value == nullptr) return std::nullopt;
-  if (const auto* i = value->as_i64(); i != nullptr && *i >= 0)
-    return static_cast<std::uint64_t>(*i);
-  if (const auto* u = value->as_u64()) return *u;
-  return std::nullopt;
-}
-
-std::optional<PointId> parse_id(const std::string& text) {
-  if (auto uuid = PointId::parse_uuid(text)) return uuid;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return PointId::number(value);
-}
-
 }  // namespace
 
 std::string encode_intent(const BulkIntent& intent) {
@@ -47,19 +29,19 @@ std::string encode_intent(const BulkIntent& intent) {
 Result<BulkIntent> decode_intent(std::string_view text) {
   const auto json = payload::parse_json(text);
   if (!json) return damaged(json.error().message());
-  if (number(*json, "version") != kVersion) return damaged("version is not 1");
+  if (json->find_unsigned("version") != kVersion) return damaged("version is not 1");
   constexpr std::array<std::string_view, 5> kKeys = {"load", "segment", "files", "first_seq",
                                                      "last_seq"};
   std::array<std::uint64_t, kKeys.size()> values{};
   for (std::size_t i = 0; i < kKeys.size(); ++i) {
-    const auto value = number(*json, kKeys[i]);
+    const auto value = json->find_unsigned(kKeys[i]);
     if (!value) return damaged(fmt::format("{} is missing", kKeys[i]));
     values[i] = *value;
   }
   const auto* id_text = json->find("first_id");
   const auto id = id_text == nullptr || id_text->as_string() == nullptr
                       ? std::nullopt
-                      : parse_id(*id_text->as_string());
+                      : PointId::parse(*id_text->as_string());
   if (!id) return damaged("first_id is missing");
   return BulkIntent{values[0], values[1], values[2], *id, Seq{values[3]}, Seq{values[4]}};
 }

@@ -95,8 +95,7 @@ class ObjectReader {
   }
   template <std::unsigned_integral T>
   void read(std::string_view key, T& out) {
-    const auto* member = find(key);
-    if (const auto value = integer(member)) {
+    if (const auto value = object_.find_unsigned(key)) {
       out = static_cast<T>(*value);
     } else {
       miss(key);
@@ -105,7 +104,7 @@ class ObjectReader {
   void read(std::string_view key, std::optional<std::uint64_t>& out) {
     const auto* member = find(key);
     if (member == nullptr) return miss(key);
-    out = integer(member);
+    out = member->as_unsigned();
   }
   template <class Enum, std::size_t n>
   void read(std::string_view key, const std::array<std::string_view, n>& names, Enum& out) {
@@ -130,12 +129,6 @@ class ObjectReader {
   }
 
  private:
-  static std::optional<std::uint64_t> integer(const Value* value) {
-    if (value == nullptr) return std::nullopt;
-    if (const auto* u = value->as_u64()) return *u;
-    if (const auto* i = value->as_i64(); i != nullptr && *i >= 0) return *i;
-    return std::nullopt;
-  }
   void miss(std::string_view key) {
     if (missing_.empty()) missing_ = key;
   }

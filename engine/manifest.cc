@@ -14,14 +14,6 @@ constexpr std::uint64_t kVersion = 1;
 constexpr char kPut = 1;
 constexpr char kDelete = 2;
 
-std::optional<std::uint64_t> number(const payload::Value* value) {
-  if (value == nullptr) return std::nullopt;
-  if (const auto* i = value->as_i64(); i != nullptr && *i >= 0)
-    return static_cast<std::uint64_t>(*i);
-  if (const auto* u = value->as_u64()) return *u;
-  return std::nullopt;
-}
-
 tl::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("the shard's manifest is damaged: {}", what));
 }
@@ -37,16 +29,16 @@ std::string encode_manifest(const Manifest& manifest) {
 Result<Manifest> decode_manifest(std::string_view text) {
   const auto json = payload::parse_json(text);
   if (!json) return damaged(json.error().message());
-  if (number(json->find("version")) != kVersion) return damaged("version is not 1");
-  const auto next = number(json->find("next_segment"));
-  const auto covered = number(json->find("covered"));
+  if (json->find_unsigned("version") != kVersion) return damaged("version is not 1");
+  const auto next = json->find_unsigned("next_segment");
+  const auto covered = json->find_unsigned("covered");
   const auto* segments = json->find("segments");
   if (!next || !covered || segments == nullptr || segments->as_array() == nullptr) {
     return damaged("next_segment, covered or segments is missing");
   }
-  Manifest manifest{*next, Seq{*covered}, {}, Seq{number(json->find("last")).value_or(0)}};
+  Manifest manifest{*next, Seq{*covered}, {}, Seq{json->find_unsigned("last").value_or(0)}};
   for (const auto& element : *segments->as_array()) {
-    const auto id = number(&element);
+    const auto id = element.as_unsigned();
     if (!id) return damaged("a segment is not a number");
     manifest.segments.push_back(*id);
   }

@@ -218,6 +218,14 @@ Value::Value(std::string value) : data_(std::move(value)) {}
 Value::Value(Array value) : data_(std::move(value)) {}
 Value::Value(Object value) : data_(std::move(value)) {}
 
+std::optional<std::uint64_t> Value::as_unsigned() const {
+  if (const auto* small = as_i64(); small != nullptr && *small >= 0) {
+    return static_cast<std::uint64_t>(*small);
+  }
+  if (const auto* large = as_u64()) return *large;
+  return std::nullopt;
+}
+
 const Value* Value::find(std::string_view key) const {
   const Object* object = as_object();
   if (object == nullptr) return nullptr;
@@ -225,6 +233,11 @@ const Value* Value::find(std::string_view key) const {
     if (member.key == key) return &member.value;
   }
   return nullptr;
+}
+
+std::optional<std::uint64_t> Value::find_unsigned(std::string_view key) const {
+  const Value* value = find(key);
+  return value == nullptr ? std::nullopt : value->as_unsigned();
 }
 
 bool operator==(const Value& a, const Value& b) { return a.data_ == b.data_; }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,8 @@ class Value {
   [[nodiscard]] const std::int64_t* as_i64() const { return std::get_if<std::int64_t>(&data_); }
   /// Only integers above the range of i64.
   [[nodiscard]] const std::uint64_t* as_u64() const { return std::get_if<std::uint64_t>(&data_); }
+  /// An integer that is not negative, whichever of the two holds it.
+  [[nodiscard]] std::optional<std::uint64_t> as_unsigned() const;
   [[nodiscard]] const double* as_double() const { return std::get_if<double>(&data_); }
   [[nodiscard]] const std::string* as_string() const { return std::get_if<std::string>(&data_); }
   [[nodiscard]] const Array* as_array() const { return std::get_if<Array>(&data_); }
@@ -55,6 +58,8 @@ class Value {
 
   /// The member of an object, or null if there is none or this is no object.
   [[nodiscard]] const Value* find(std::string_view key) const;
+  /// `as_unsigned` of the member, if there is one.
+  [[nodiscard]] std::optional<std::uint64_t> find_unsigned(std::string_view key) const;
 
   friend bool operator==(const Value& a, const Value& b);
 

@@ -123,5 +123,22 @@ TEST(Document, UnsignedNumbersThatFitAreSigned) {
   EXPECT_FALSE(Value(1.0) == Value(std::int64_t{1}));
 }
 
+TEST(Document, UnsignedIntegersOfBothKinds) {
+  constexpr std::uint64_t kSigned = std::numeric_limits<std::int64_t>::max();
+  for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{7}, kSigned, kSigned + 1,
+                                     std::numeric_limits<std::uint64_t>::max()}) {
+    EXPECT_EQ(Value(number).as_unsigned(), number);
+    EXPECT_EQ(parse_json(std::to_string(number))->as_unsigned(), number);
+  }
+  for (const char* other : {"-1", "-9223372036854775808", "1.0", "\"1\"", "true", "null", "[1]"}) {
+    EXPECT_EQ(parse_json(other)->as_unsigned(), std::nullopt) << other;
+  }
+  const Value object = *parse_json(R"({"a":7,"b":-7})");
+  EXPECT_EQ(object.find_unsigned("a"), 7U);
+  EXPECT_EQ(object.find_unsigned("b"), std::nullopt);
+  EXPECT_EQ(object.find_unsigned("c"), std::nullopt);
+  EXPECT_EQ(parse_json("[7]")->find_unsigned("a"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace quiver::payload
