@@ -173,17 +173,27 @@ void Shard::delete_in_memory(const PointId& id) {
   // Each id is touched once between two publications, so the published places are still true.
   const auto place = snapshot_.load()->find(id);
   if (!place) return;
-  ++n_rows_dropped_;
-  if (place->segment >= segments_.size()) {
-    mutable_deleted_.resize(mutable_->n_rows());
-    mutable_deleted_.set(place->row);
-    ++n_mutable_deleted_;
-    return;
+  if (place->segment < segments_.size()) {
+    mark_dead(segments_[place->segment], place->row);
+  } else {
+    mark_mutable_dead(place->row);
   }
-  State& state = segments_[place->segment];
-  state.deleted.set(place->row);
+}
+
+void Shard::mark_dead(State& state, std::size_t row) {
+  if (state.deleted.test(row)) return;
+  state.deleted.set(row);
   ++state.n_deleted;
+  ++n_rows_dropped_;
   state.changed = state.unsaved = true;
+}
+
+void Shard::mark_mutable_dead(std::size_t row) {
+  mutable_deleted_.resize(mutable_->n_rows());
+  if (mutable_deleted_.test(row)) return;
+  mutable_deleted_.set(row);
+  ++n_mutable_deleted_;
+  ++n_rows_dropped_;
 }
 
 void Shard::freeze_if_full() {

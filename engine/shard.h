@@ -191,6 +191,8 @@ class Shard {
   Result<> commit(const Staging& staging);
   void apply_to_memory(const Staging& staging);
   void delete_in_memory(const PointId& id);
+  void mark_dead(State& state, std::size_t row);
+  void mark_mutable_dead(std::size_t row);
   void freeze_if_full();
   void freeze();
   void publish();

@@ -159,16 +159,9 @@ void Shard::delete_older(std::span<const PointId> ids) {
 void Shard::delete_in_segment(State& state, std::span<const PointId> ids) {
   const auto& data = *state.view.data;
   const auto old = data.ids.span();
-  const auto remove = [&](std::size_t row) {
-    if (state.deleted.test(row)) return;
-    state.deleted.set(row);
-    ++state.n_deleted;
-    ++n_rows_dropped_;
-    state.changed = state.unsaved = true;
-  };
   if (!data.sealed) {
     for (std::size_t row = 0; row < old.size(); ++row) {
-      if (std::binary_search(ids.begin(), ids.end(), old[row])) remove(row);
+      if (std::binary_search(ids.begin(), ids.end(), old[row])) mark_dead(state, row);
     }
     return;
   }
@@ -180,7 +173,7 @@ void Shard::delete_in_segment(State& state, std::span<const PointId> ids) {
     } else if (*id < *row) {
       id = std::lower_bound(id, ids.end(), *row);
     } else {
-      remove(static_cast<std::size_t>(row - old.begin()));
+      mark_dead(state, static_cast<std::size_t>(row - old.begin()));
       ++id;
       ++row;
     }
@@ -189,14 +182,9 @@ void Shard::delete_in_segment(State& state, std::span<const PointId> ids) {
 
 void Shard::delete_in_mutable(std::span<const PointId> ids) {
   if (mutable_->n_rows() == 0) return;
-  mutable_deleted_.resize(mutable_->n_rows());
   const auto data = mutable_->snapshot();
   for (std::size_t row = 0; row < data->n_rows; ++row) {
-    if (mutable_deleted_.test(row)) continue;
-    if (!std::binary_search(ids.begin(), ids.end(), data->ids[row])) continue;
-    mutable_deleted_.set(row);
-    ++n_mutable_deleted_;
-    ++n_rows_dropped_;
+    if (std::binary_search(ids.begin(), ids.end(), data->ids[row])) mark_mutable_dead(row);
   }
 }
 
