@@ -13,10 +13,11 @@
 namespace quiver {
 namespace {
 
-#define QV_LEVEL(level)                                                                         \
-  KernelTable {                                                                                 \
-#level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels,                  \
-        level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels \
+#define QV_LEVEL(level)                                                                          \
+  KernelTable {                                                                                  \
+#level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels,                   \
+        level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels, \
+        level::kRecordKernels, level::kSumKernels                                                \
   }
 
 constinit const KernelTable kGeneric = QV_LEVEL(generic);

@@ -187,6 +187,27 @@ struct BinaryKernels {
   RowKernels<std::uint8_t, std::uint32_t> dot_4bit;
 };
 
+/// Forward records of learned-sparse indexes: terms and their values, of which a query's table says
+/// the weights. Between levels results differ by rounding.
+struct RecordKernels {
+  /// The sum of `table[terms[i]] * values[i]` for `n` terms, a multiple of 16. `terms` are u16 or
+  /// u32, on 32-byte boundaries; `values` f32, f16 or u8 as numbers from 0 to 255. Indexed by
+  /// [terms are u32][RowType], for those three.
+  float (*score[2][kDTypes])(const float* table, const std::byte* terms, const std::byte* values,
+                             std::size_t n);
+};
+
+/// Sums of 16 bits, one a row. `n` is a multiple of 64 and `sums` starts on a cache line. Exact.
+struct SumKernels {
+  /// Writes the positions of `sums[i] >= threshold` in ascending order and returns how many, those
+  /// alone whose bit in `allowed` is set unless it is nullptr. `positions` has room for `n`.
+  std::size_t (*at_least)(const std::uint16_t* sums, std::size_t n, std::uint16_t threshold,
+                          const std::uint64_t* allowed, std::uint16_t* positions);
+  /// How many that would be.
+  std::size_t (*count_at_least)(const std::uint16_t* sums, std::size_t n, std::uint16_t threshold,
+                                const std::uint64_t* allowed);
+};
+
 /// Selection for a top-k heap. Exact.
 struct TopKKernels {
   /// Writes the positions of `scores[i] >= threshold` in ascending order and returns how many;
@@ -222,6 +243,8 @@ struct KernelTable {
   const ConvertKernels& convert;
   const ByteKernels& bytes;
   const BinaryKernels& binary;
+  const RecordKernels& records;
+  const SumKernels& sums;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

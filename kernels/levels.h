@@ -12,6 +12,8 @@
   extern const MaxSimKernels kMaxSimKernels;   \
   extern const TopKKernels kTopKKernels;       \
   extern const ConvertKernels kConvertKernels; \
+  extern const RecordKernels kRecordKernels;   \
+  extern const SumKernels kSumKernels;         \
   }
 
 QV_DECLARE_LEVEL(generic)

@@ -1,0 +1,55 @@
+// The forward index: one record a row with its terms and codes of their values, for scoring
+// candidates in a few cache lines.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/result.h"
+#include "base/section_file.h"
+#include "base/shared_span.h"
+#include "index/column.h"
+#include "index/seismic/terms.h"
+
+namespace quiver::index::seismic {
+
+/// How values are kept in records. kU8 has one scale a column: largest value / 255.
+enum class Codec : std::uint32_t { kF32 = 0, kF16 = 1, kU8 = 2 };
+
+/// Immutable; shares its memory. Terms are kept in 16 bits if fewer than 65,536 numbers are needed,
+/// else in 32. A record starts on a cache line: the terms, padded to a multiple of 16 with the
+/// number of terms (at which a query's table is 0), then as many values.
+class Records {
+ public:
+  [[nodiscard]] static Records build(const SparseColumn& column, std::uint32_t n_rows,
+                                     const TermMap& terms, Codec codec);
+  void write(SectionWriter& out) const;
+  [[nodiscard]] static Result<Records> open(const SectionReader& in, std::uint32_t n_rows,
+                                            std::uint32_t n_terms);
+
+  /// Sum over the terms of the row of `table[term]` times its value as coded. `table`: `[n_terms +
+  /// 1]`, 0 where the query has no weight, and at the end.
+  [[nodiscard]] float score(const float* table, std::uint32_t row) const;
+  /// Fetches the line that says where the record is, then the record itself.
+  void prefetch_place(std::uint32_t row) const { __builtin_prefetch(places_.data() + row); }
+  void prefetch(std::uint32_t row) const;
+
+  [[nodiscard]] Codec codec() const { return codec_; }
+  [[nodiscard]] std::uint64_t bytes() const;
+
+ private:
+  struct Place {
+    std::uint32_t line = 0;      ///< of 64 bytes
+    std::uint32_t n_padded = 0;  ///< terms
+  };
+
+  Codec codec_ = Codec::kU8;
+  bool wide_ = false;
+  float scale_ = 1;
+  SharedSpan<Place> places_;
+  SharedBytes lines_;
+};
+
+}  // namespace quiver::index::seismic

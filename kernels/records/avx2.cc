@@ -1,0 +1,59 @@
+// Gathers of eight weights; two sums hide the latency of the multiply-add.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "kernels/levels.h"
+#include "kernels/target.h"
+
+QV_TARGET_BEGIN(QV_AVX2)
+namespace quiver::avx2 {
+namespace {
+
+__m256i load_terms(const std::uint16_t* terms) {
+  return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(terms)));
+}
+__m256i load_terms(const std::uint32_t* terms) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(terms));
+}
+
+__m256 load_values(const float* values) { return _mm256_loadu_ps(values); }
+__m256 load_values(const std::uint16_t* halves) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves)));
+}
+__m256 load_values(const std::uint8_t* codes) {
+  return _mm256_cvtepi32_ps(
+      _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes))));
+}
+
+float total(__m256 lanes) {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps(lanes, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+template <class Term, class Value>
+float score(const float* table, const std::byte* terms, const std::byte* values, std::size_t n) {
+  const auto* term = reinterpret_cast<const Term*>(terms);
+  const auto* value = reinterpret_cast<const Value*>(values);
+  __m256 even = _mm256_setzero_ps();
+  __m256 odd = _mm256_setzero_ps();
+  for (std::size_t i = 0; i < n; i += 16) {
+    const __m256 a = _mm256_i32gather_ps(table, load_terms(term + i), 4);
+    const __m256 b = _mm256_i32gather_ps(table, load_terms(term + i + 8), 4);
+    even = _mm256_fmadd_ps(a, load_values(value + i), even);
+    odd = _mm256_fmadd_ps(b, load_values(value + i + 8), odd);
+  }
+  return total(_mm256_add_ps(even, odd));
+}
+
+}  // namespace
+
+constinit const RecordKernels kRecordKernels = {
+    {{score<std::uint16_t, float>, score<std::uint16_t, std::uint16_t>,
+      score<std::uint16_t, std::uint8_t>},
+     {score<std::uint32_t, float>, score<std::uint32_t, std::uint16_t>,
+      score<std::uint32_t, std::uint8_t>}}};
+
+}  // namespace quiver::avx2
+QV_TARGET_END
+#endif

@@ -1,0 +1,64 @@
+// Gathers of sixteen weights; two sums hide the latency of the multiply-add.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "kernels/levels.h"
+#include "kernels/target.h"
+
+QV_TARGET_BEGIN(QV_AVX512)
+namespace quiver::avx512 {
+namespace {
+
+__m512i load_terms(const std::uint16_t* terms) {
+  return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(terms)));
+}
+__m512i load_terms(const std::uint32_t* terms) { return _mm512_loadu_si512(terms); }
+
+__m512 load_values(const float* values) { return _mm512_loadu_ps(values); }
+__m512 load_values(const std::uint16_t* halves) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
+}
+__m512 load_values(const std::uint8_t* codes) {
+  return _mm512_cvtepi32_ps(
+      _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))));
+}
+
+float total(__m512 lanes) {
+  const __m256 eight =
+      _mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps(lanes, 1));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+template <class Term, class Value>
+float score(const float* table, const std::byte* terms, const std::byte* values, std::size_t n) {
+  const auto* term = reinterpret_cast<const Term*>(terms);
+  const auto* value = reinterpret_cast<const Value*>(values);
+  __m512 even = _mm512_setzero_ps();
+  __m512 odd = _mm512_setzero_ps();
+  std::size_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const __m512 a = _mm512_i32gather_ps(load_terms(term + i), table, 4);
+    const __m512 b = _mm512_i32gather_ps(load_terms(term + i + 16), table, 4);
+    even = _mm512_fmadd_ps(a, load_values(value + i), even);
+    odd = _mm512_fmadd_ps(b, load_values(value + i + 16), odd);
+  }
+  if (i < n) {
+    const __m512 a = _mm512_i32gather_ps(load_terms(term + i), table, 4);
+    even = _mm512_fmadd_ps(a, load_values(value + i), even);
+  }
+  return total(_mm512_add_ps(even, odd));
+}
+
+}  // namespace
+
+constinit const RecordKernels kRecordKernels = {
+    {{score<std::uint16_t, float>, score<std::uint16_t, std::uint16_t>,
+      score<std::uint16_t, std::uint8_t>},
+     {score<std::uint32_t, float>, score<std::uint32_t, std::uint16_t>,
+      score<std::uint32_t, std::uint8_t>}}};
+
+}  // namespace quiver::avx512
+QV_TARGET_END
+#endif

@@ -1,0 +1,84 @@
+#include "base/bitset.h"
+#include "tests/kernels/support.h"
+
+namespace quiver::testing {
+namespace {
+
+constexpr unsigned kSeed = 20240611;
+
+using RecordsTest = KernelTest;
+QV_EVERY_LEVEL(RecordsTest);
+using SumsTest = KernelTest;
+QV_EVERY_LEVEL(SumsTest);
+
+template <class Term>
+void check_records(const KernelTable& k, std::mt19937& random, std::size_t n) {
+  constexpr std::uint32_t kTerms = 60'000;
+  std::vector<float> table(kTerms + 1);
+  for (auto& weight : table) weight = random() % 4 == 0 ? static_cast<float>(random() % 100) : 0;
+  struct alignas(64) Line {
+    Term terms[64 / sizeof(Term)];
+  };
+  std::vector<Line> lines(n * sizeof(Term) / 64 + 1);
+  auto* terms = reinterpret_cast<Term*>(lines.data());
+  std::vector<float> values(n);
+  std::vector<std::uint8_t> codes(n);
+  std::vector<std::uint16_t> halves(n);
+  double wanted = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    terms[i] = static_cast<Term>(random() % (kTerms + 1));
+    codes[i] = static_cast<std::uint8_t>(random());
+    values[i] = codes[i];
+    wanted += static_cast<double>(table[terms[i]]) * codes[i];
+  }
+  k.convert.f32_to_f16(values.data(), n, halves.data());
+  const auto& score = k.records.score[sizeof(Term) / 4];
+  const auto* first = reinterpret_cast<const std::byte*>(terms);
+  const auto bytes = [](const auto& v) { return reinterpret_cast<const std::byte*>(v.data()); };
+  // Whole numbers below 2^24: exact in every order.
+  EXPECT_EQ(score[0](table.data(), first, bytes(values), n), wanted);
+  EXPECT_EQ(score[1](table.data(), first, bytes(halves), n), wanted);
+  EXPECT_EQ(score[2](table.data(), first, bytes(codes), n), wanted);
+}
+
+TEST_P(RecordsTest, EqualTheSlowSum) {
+  std::mt19937 random(kSeed);
+  for (std::size_t n = 0; n <= 512; n += 16) {
+    check_records<std::uint16_t>(k(), random, n);
+    check_records<std::uint32_t>(k(), random, n);
+  }
+}
+
+TEST_P(SumsTest, EqualTheSlowLoop) {
+  std::mt19937 random(kSeed);
+  struct alignas(64) Sums {
+    std::uint16_t values[512];
+  };
+  for (std::size_t n = 0; n <= 512; n += 64) {
+    Sums sums;
+    Bitset allowed(512);
+    for (std::size_t i = 0; i < 512; ++i) {
+      sums.values[i] = static_cast<std::uint16_t>(random() % 3 == 0 ? random() : random() % 8);
+      if (random() % 2 == 0) allowed.set(i);
+    }
+    for (const unsigned threshold : {0U, 1U, 5U, 0x7FFFU, 0x8000U, 0xFFFFU}) {
+      for (const std::uint64_t* words :
+           {static_cast<const std::uint64_t*>(nullptr), std::as_const(allowed).words().data()}) {
+        std::vector<std::uint16_t> wanted;
+        for (std::size_t i = 0; i < n; ++i) {
+          if (sums.values[i] >= threshold && (words == nullptr || allowed.test(i))) {
+            wanted.push_back(static_cast<std::uint16_t>(i));
+          }
+        }
+        std::vector<std::uint16_t> found(n);
+        const auto bar = static_cast<std::uint16_t>(threshold);
+        found.resize(k().sums.at_least(sums.values, n, bar, words, found.data()));
+        EXPECT_EQ(found, wanted) << "n " << n << " threshold " << threshold << " seed " << kSeed;
+        EXPECT_EQ(k().sums.count_at_least(sums.values, n, bar, words), wanted.size());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quiver::testing
