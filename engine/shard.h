@@ -198,19 +198,20 @@ class Shard {
   void publish();
   void update_status();
   void on_tick();
-  void save_deletes();
-  void remove_leftovers();
+  [[nodiscard]] std::vector<SegmentFacts> segment_facts() const;
+  [[nodiscard]] std::size_t n_unsealed() const;
+  void note_failure(std::string_view what, const Error& error);
+
+  // The manifest (shard_manifest.cc), in the lane.
   /// `finished`: a job whose inputs are left out; `output`: its segment, added.
   /// `forgotten`: damaged segments that are rebuilt, whose deletes are dropped.
   Result<> save_manifest(const RewriteJob* finished, const State* output = nullptr,
                          std::span<const std::uint64_t> forgotten = {});
   [[nodiscard]] Seq covered_seq(const RewriteJob* finished) const;
   [[nodiscard]] static bool is_input(const RewriteJob* job, std::uint64_t segment);
-  [[nodiscard]] std::vector<SegmentFacts> segment_facts() const;
-  [[nodiscard]] std::size_t n_unsealed() const;
-  void note_failure(std::string_view what, const Error& error);
+  void save_deletes();
 
-  // Configuration (shard.cc), in the lane.
+  // Configuration (shard_config.cc), in the lane.
   void apply_config(const std::shared_ptr<const CollectionConfig>& config);
   void drop_column(State& state, const payload::FieldIndex& index);
   void build_columns(const std::function<void(Result<>)>& done);
@@ -228,6 +229,7 @@ class Shard {
   void remove_inputs(const RewriteJob& job);
   void abandon(const RewriteJob& job);
   void remove_segment_directory(std::uint64_t id);
+  void remove_leftovers();
   void wake_writers();
   void start_reclaim();
 

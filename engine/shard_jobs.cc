@@ -162,6 +162,10 @@ void Shard::remove_segment_directory(std::uint64_t id) {
   }
 }
 
+void Shard::remove_leftovers() {
+  for (const std::uint64_t id : std::exchange(leftovers_, {})) remove_segment_directory(id);
+}
+
 void Shard::wake_writers() {
   bool post = false;
   {
@@ -188,6 +192,30 @@ void Shard::start_reclaim() {
       update_status();
     });
   });
+}
+
+void Shard::run_in_background(Task task) {
+  {
+    MutexLock lock(background_mutex_);
+    ++n_background_;
+  }
+  const bool posted = context_.background->post(
+      Priority::kLow, [this, task = std::make_shared<Task>(std::move(task))] {
+        (*task)();
+        end_background();
+      });
+  if (!posted) end_background();
+}
+
+void Shard::end_background() {
+  MutexLock lock(background_mutex_);
+  --n_background_;
+  background_done_.notify_all();
+}
+
+void Shard::wait_for_background() {
+  MutexLock lock(background_mutex_);
+  while (n_background_ != 0) background_done_.wait(background_mutex_);
 }
 
 }  // namespace quiver::engine
