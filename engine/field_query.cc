@@ -1,0 +1,101 @@
+#include "engine/field_query.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "engine/row.h"
+#include "index/flat/searcher.h"
+
+namespace quiver::engine {
+namespace {
+
+Result<std::size_t> field_number(const CollectionConfig& config, const std::string& name) {
+  for (std::size_t i = 0; i < config.fields.size(); ++i) {
+    if (config.fields[i].name == name) return i;
+  }
+  return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
+}
+
+/// By value; `id` is set if it is that of a stored point.
+Result<VectorValue> value_of(const SearchEnvironment& environment, const Nearest& nearest,
+                             std::size_t field, std::optional<PointId>& id) {
+  if (const auto* value = std::get_if<VectorValue>(&nearest.vector)) return *value;
+  id = std::get<PointId>(nearest.vector);
+  const auto place = environment.snapshot.find(*id);
+  if (!place) {
+    return fail(Code::kNotFound, fmt::format("No point with id {} found", id->to_string()));
+  }
+  const auto& schema = environment.config.fields[field];
+  const auto stored = place->segment->vector(field, place->row);
+  if (!is_present(stored)) {
+    return fail(Code::kNotFound,
+                fmt::format("Point with id {} has no vector `{}`", id->to_string(), schema.name));
+  }
+  return to_value(schema, stored);
+}
+
+/// Multiplies by ln((N - n + 0.5) / (n + 0.5) + 1): N points with a vector, n of them with the
+/// index.
+Result<> weigh_by_idf(const SearchEnvironment& environment, std::size_t field,
+                      SparseVector& query) {
+  std::vector<std::uint64_t> counts(query.indices.size(), 0);
+  std::uint64_t n_points = 0;
+  for (const Segment* segment : environment.snapshot.segments()) {
+    const Bitset rows = with_vector(*segment, field, segment->live());
+    n_points += rows.count();
+    QV_TRY(index::count_terms(segment->data->fields[field].sparse(), index::FilterView::of(rows),
+                              query.indices, counts, environment.cancel));
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto n = static_cast<double>(counts[i]);
+    const double idf = std::log((static_cast<double>(n_points) - n + 0.5) / (n + 0.5) + 1);
+    query.values[i] = static_cast<float>(query.values[i] * idf);
+  }
+  return {};
+}
+
+Result<index::Query> prepare(const SearchEnvironment& environment, std::size_t field,
+                             VectorValue value) {
+  const auto& schema = environment.config.fields[field];
+  if (schema.kind == FieldKind::kMulti && std::holds_alternative<DenseVector>(value)) {
+    auto& token = std::get<DenseVector>(value);
+    const auto dim = static_cast<std::uint32_t>(token.size());
+    value = MultiVector{1, dim, std::move(token)};
+  }
+  QV_TRY(check_vector(schema, value));
+  if (const auto* multi = std::get_if<MultiVector>(&value)) {
+    return index::Query::multi(schema, multi->values);
+  }
+  if (const auto* dense = std::get_if<DenseVector>(&value)) {
+    return index::Query::dense(schema, *dense);
+  }
+  QV_TRY(const auto stored, to_stored(schema, value));
+  auto sparse = std::get<SparseVector>(stored);
+  if (schema.modifier == SparseModifier::kIdf) QV_TRY(weigh_by_idf(environment, field, sparse));
+  return index::Query::sparse(schema, {sparse.indices, sparse.values});
+}
+
+}  // namespace
+
+Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::string& using_field,
+                               const Nearest& nearest) {
+  QV_TRY(const std::size_t field, field_number(environment.config, using_field));
+  std::optional<PointId> excluded;
+  QV_TRY(auto value, value_of(environment, nearest, field, excluded));
+  QV_TRY(auto query, prepare(environment, field, std::move(value)));
+  return FieldQuery{field, std::move(query), excluded};
+}
+
+Bitset with_vector(const Segment& segment, std::size_t field, Bitset rows) {
+  const auto& column = segment.data->fields[field];
+  if (column.all_present()) return rows;
+  for (std::uint32_t row = 0; row < column.n_rows; ++row) {
+    if (column.present[row] == 0) rows.reset(row);
+  }
+  return rows;
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,33 @@
+// A nearest query as the index of its field takes it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "base/bitset.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "engine/query.h"
+#include "engine/search.h"
+#include "engine/segment.h"
+#include "index/query.h"
+
+namespace quiver::engine {
+
+struct FieldQuery {
+  std::size_t field;  ///< number of the field in the configuration
+  index::Query prepared;
+  std::optional<PointId> excluded;  ///< a stored point, if the vector is its own: it is no hit
+};
+
+/// kInvalidArgument if there is no field of that name or the vector does not fit it; kNotFound if
+/// it is that of a point which is not there or has none.
+[[nodiscard]] Result<FieldQuery> field_query(const SearchEnvironment& environment,
+                                             const std::string& using_field,
+                                             const Nearest& nearest);
+
+/// Those of `rows` that have a vector.
+[[nodiscard]] Bitset with_vector(const Segment& segment, std::size_t field, Bitset rows);
+
+}  // namespace quiver::engine
