@@ -18,6 +18,14 @@
 #define QV_INLINE __attribute__((always_inline)) inline
 #define QV_INLINE_LAMBDA __attribute__((always_inline))
 
+/// Before a loop of a few rounds over registers: an array stays in registers only if its loops are
+/// unrolled. Where the compiler does that too late: unroll.inc.
+#if defined(__clang__)
+#define QV_UNROLL QV_PRAGMA(clang loop unroll(full))
+#else
+#define QV_UNROLL QV_PRAGMA(GCC unroll 32)
+#endif
+
 /// Holds a vector in its register: the compiler would rather load it again for each use.
 #define QV_KEEP(vector) __asm__("" : "+v"(vector))
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/unroll.h"
+#include "kernels/target.h"
 
 namespace quiver {
 

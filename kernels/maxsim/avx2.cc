@@ -13,7 +13,6 @@
 
 #include "kernels/levels.h"
 #include "kernels/target.h"
-#include "kernels/unroll.h"
 
 QV_TARGET_BEGIN(QV_AVX2)
 namespace quiver::avx2 {

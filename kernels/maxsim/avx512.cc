@@ -22,7 +22,6 @@
 
 #include "kernels/levels.h"
 #include "kernels/target.h"
-#include "kernels/unroll.h"
 
 QV_TARGET_BEGIN(QV_AVX512)
 namespace quiver::avx512 {
