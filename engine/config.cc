@@ -50,6 +50,7 @@ Value to_value(const OptimizerConfig& config) {
       {"max_segment_rows", number(config.max_segment_rows)},
       {"max_segments", number(config.max_segments)},
       {"idle_seal_s", Value(config.idle_seal_s)},
+      {"index_min_bytes", number(config.index_min_bytes)},
       {"max_threads", config.max_threads ? number(*config.max_threads) : Value()},
   });
 }
@@ -160,6 +161,9 @@ Result<OptimizerConfig> read_optimizer(const Value& value) {
   reader.read("max_segment_rows", config.max_segment_rows);
   reader.read("max_segments", config.max_segments);
   reader.read("idle_seal_s", config.idle_seal_s);
+  if (reader.find("index_min_bytes") != nullptr) {  // older ones have none
+    reader.read("index_min_bytes", config.index_min_bytes);
+  }
   reader.read("max_threads", config.max_threads);
   QV_TRY(reader.status());
   return config;

@@ -27,6 +27,9 @@ struct OptimizerConfig {
   std::uint32_t max_segments = 8;
   /// Without writes for this long, what is in memory is sealed.
   double idle_seal_s = 1;
+  /// Vectors of a field that take less than this in a segment have no index: searching them exactly
+  /// is as fast, and nothing is to be built.
+  std::uint64_t index_min_bytes = 1ULL << 20;
   /// 0: nothing is optimised until it is raised.
   std::optional<std::uint64_t> max_threads;
 

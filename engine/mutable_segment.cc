@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "index/flat/searcher.h"
+#include "index/flat/type.h"
 #include "payload/document.h"
 
 namespace quiver::engine {
@@ -61,6 +62,11 @@ index::FieldColumn MutableSegment::FieldBuffer::view() const {
       break;
   }
   return column;
+}
+
+std::shared_ptr<const index::Searcher> MutableSegment::FieldBuffer::searcher(
+    index::FieldColumn column) const {
+  return std::make_shared<index::FlatSearcher>(std::move(column));
 }
 
 MutableSegment::MutableSegment(std::uint64_t id, const std::vector<FieldSchema>& fields,
@@ -124,8 +130,9 @@ std::shared_ptr<const SegmentData> MutableSegment::snapshot() const {
   data->seqs = seqs_.view();
   data->documents = {document_offsets_.view(), documents_.view()};
   for (const auto& field : fields_) {
-    data->fields.push_back(field.view());
-    data->searchers.push_back(std::make_shared<index::FlatSearcher>(data->fields.back()));
+    auto column = field.view();
+    auto searcher = field.searcher(column);
+    data->add_field(std::move(column), std::move(searcher), &index::kFlat);
   }
   for (const auto& [key, column] : columns_) data->columns.emplace(key, column->view());
   data->id_table = id_table_;

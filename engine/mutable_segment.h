@@ -44,6 +44,8 @@ class MutableSegment {
     /// Returns the bytes added.
     std::size_t append(const StoredVector& vector);
     [[nodiscard]] index::FieldColumn view() const;
+    /// Over the rows so far: `column` is a `view` of them.
+    [[nodiscard]] std::shared_ptr<const index::Searcher> searcher(index::FieldColumn column) const;
 
     FieldSchema schema;
     std::uint32_t n_present = 0;

@@ -57,7 +57,7 @@ std::optional<RewritePlan> merge_first(const std::vector<SegmentFacts>& candidat
   return plan;
 }
 
-OptimizationState describe(const RewriteJob& job) {
+OptimizationState describe(const Job& job) {
   OptimizationState state;
   state.id = job.number;
   state.name = job.name;
@@ -99,12 +99,22 @@ std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segment
   return std::nullopt;
 }
 
-void JobHistory::add(std::shared_ptr<const RewriteJob> job) {
+std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments) {
+  const SegmentFacts* largest = nullptr;
+  for (const auto& segment : segments) {
+    if (!segment.sealed || segment.busy || !segment.lacks_index) continue;
+    if (largest == nullptr || segment.bytes > largest->bytes) largest = &segment;
+  }
+  if (largest == nullptr) return std::nullopt;
+  return largest->id;
+}
+
+void JobHistory::add(std::shared_ptr<const Job> job) {
   MutexLock lock(mutex_);
   running_.push_back(std::move(job));
 }
 
-void JobHistory::finish(const RewriteJob& job, const Result<>& result) {
+void JobHistory::finish(const Job& job, const Result<>& result) {
   auto state = describe(job);
   state.status = result ? "done" : "failed: " + result.error().message();
   if (result) state.done = state.total;

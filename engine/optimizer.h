@@ -1,4 +1,5 @@
-// When to seal, merge and clean segments (a pure function of the facts), and what such a job is.
+// When to seal, merge, clean and index segments (a pure function of the facts), and what such a job
+// is.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "engine/collection.h"
 #include "engine/config.h"
+#include "engine/indexes.h"
 #include "engine/segment.h"
 #include "engine/segment_file.h"
 
@@ -27,6 +29,7 @@ struct SegmentFacts {
   std::uint32_t n_rows = 0;
   std::uint32_t n_deleted = 0;
   std::uint64_t bytes = 0;
+  bool lacks_index = false;  ///< a field should have an index and has none
 
   [[nodiscard]] std::uint32_t n_live() const { return n_rows - n_deleted; }
 };
@@ -46,15 +49,14 @@ struct RewritePlan {
 [[nodiscard]] std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
                                                       const OptimizerConfig& config);
 
-/// A rewrite on its way: made in the lane, run in the background, finished in the lane.
-struct RewriteJob {
+/// The sealed segment whose missing index costs its searches most.
+[[nodiscard]] std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments);
+
+/// Background work: made in the lane, run in the background, finished in the lane.
+struct Job {
   std::uint64_t number = 0;
   std::string_view name;
-  std::uint64_t output_id = 0;
   std::vector<Segment> inputs;
-  std::vector<payload::FieldIndex> indexes;
-  std::vector<RowRef> rows;           ///< of the output, by the background thread
-  std::optional<SegmentData> output;  ///< nothing if no row was left
   Result<> result;
   std::uint64_t n_rows = 0;  ///< live rows of the inputs at the start
   double started_at = 0;     ///< seconds since the epoch
@@ -62,18 +64,31 @@ struct RewriteJob {
   std::atomic<double> share_done = 0;
 };
 
+/// The live rows of its inputs become one sealed segment.
+struct RewriteJob : Job {
+  std::uint64_t output_id = 0;
+  std::vector<payload::FieldIndex> indexes;
+  std::vector<RowRef> rows;           ///< of the output, by the background thread
+  std::optional<SegmentData> output;  ///< nothing if no row was left
+};
+
+/// The missing vector indexes of its one input are built.
+struct IndexJob : Job {
+  std::vector<BuiltIndex> built;
+};
+
 /// Running and finished jobs of a shard, for reports. Thread-safe.
 class JobHistory {
  public:
-  void add(std::shared_ptr<const RewriteJob> job);
-  void finish(const RewriteJob& job, const Result<>& result);
+  void add(std::shared_ptr<const Job> job);
+  void finish(const Job& job, const Result<>& result);
   void report(OptimizationReport& report) const;
 
  private:
   static constexpr std::size_t kKept = 16;
 
   mutable Mutex mutex_;
-  std::vector<std::shared_ptr<const RewriteJob>> running_ QV_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const Job>> running_ QV_GUARDED_BY(mutex_);
   std::vector<OptimizationState> completed_ QV_GUARDED_BY(mutex_);
 };
 

@@ -15,7 +15,9 @@ Tokens copy_tokens(const MatrixView& rows) {
   return tokens;
 }
 
-std::uint64_t field_bytes(const index::FieldColumn& field) {
+}  // namespace
+
+std::uint64_t data_bytes(const index::FieldColumn& field) {
   switch (field.schema.kind) {
     case FieldKind::kDense:
       return field.dense().bytes.size();
@@ -27,12 +29,18 @@ std::uint64_t field_bytes(const index::FieldColumn& field) {
   return 0;
 }
 
-}  // namespace
-
 std::uint64_t SegmentData::data_bytes() const {
   std::uint64_t bytes = documents.bytes.size();
-  for (const auto& field : fields) bytes += field_bytes(field);
+  for (const auto& field : fields) bytes += engine::data_bytes(field);
   return bytes;
+}
+
+void SegmentData::add_field(index::FieldColumn column,
+                            std::shared_ptr<const index::Searcher> searcher,
+                            const index::IndexType* type) {
+  fields.push_back(std::move(column));
+  searchers.push_back(std::move(searcher));
+  index_types.push_back(type);
 }
 
 std::optional<std::uint32_t> Segment::find(const PointId& id) const {

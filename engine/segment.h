@@ -40,13 +40,19 @@ struct SegmentData {
   SharedSpan<Seq> seqs;
   Documents documents;
   std::vector<index::FieldColumn> fields;  ///< as in the collection's configuration
-  std::vector<std::shared_ptr<const index::Searcher>> searchers;    ///< one for each field
+  std::vector<std::shared_ptr<const index::Searcher>> searchers;  ///< one for each field
+  std::vector<const index::IndexType*> index_types;  ///< of the searchers; flat: exact, no files
   std::map<std::string, payload::ColumnView, std::less<>> columns;  ///< payload indexes by key
   std::shared_ptr<const IdTable> id_table;                          ///< unsealed only
 
   /// Bytes of vectors and payload.
   [[nodiscard]] std::uint64_t data_bytes() const;
+  void add_field(index::FieldColumn column, std::shared_ptr<const index::Searcher> searcher,
+                 const index::IndexType* type);
 };
+
+/// Bytes of the vectors of a field.
+[[nodiscard]] std::uint64_t data_bytes(const index::FieldColumn& field);
 
 /// A segment in a snapshot: its columns and which of its rows are dead.
 struct Segment {

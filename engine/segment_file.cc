@@ -7,6 +7,7 @@
 
 #include "base/section_file.h"
 #include "index/flat/searcher.h"
+#include "index/flat/type.h"
 
 namespace quiver::engine {
 namespace {
@@ -229,8 +230,8 @@ Result<SegmentData> open_segment_file(const Directory& directory, std::uint64_t 
   QV_TRY(reader.check_offsets(offsets.span(), data.documents.bytes.size()));
   for (std::size_t f = 0; f < fields.size(); ++f) {
     QV_TRY(auto column, read_field(reader, f, fields[f]));
-    data.searchers.push_back(std::make_shared<index::FlatSearcher>(column));
-    data.fields.push_back(std::move(column));
+    auto exact = std::make_shared<index::FlatSearcher>(column);
+    data.add_field(std::move(column), std::move(exact), &index::kFlat);
   }
   return data;
 }

@@ -14,6 +14,11 @@ Result<> Searcher::search_batch(std::span<const Query* const> queries, const Any
   return {};
 }
 
+Result<> Searcher::count_terms(std::span<const std::uint32_t>, const FilterView&,
+                               std::span<std::uint64_t>, const Cancel&) const {
+  return fail(Code::kUnimplemented, "this index has no terms to count");
+}
+
 WorkCounters& WorkCounters::operator+=(const WorkCounters& other) {
   n_lists += other.n_lists;
   n_blocks += other.n_blocks;

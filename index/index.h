@@ -69,6 +69,10 @@ class Searcher {
   virtual Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
                                 const FilterView& filter, const SearchContext& context,
                                 std::span<TopK* const> outs, WorkCounters& work) const;
+  /// Sparse fields: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`;
+  /// `terms` ascending. Exact. Polls `cancel`. Others: kUnimplemented, the default.
+  virtual Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+                               std::span<std::uint64_t> counts, const Cancel& cancel) const;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
 };
 

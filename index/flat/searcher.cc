@@ -84,6 +84,14 @@ Result<> FlatSearcher::search_batch(std::span<const Query* const> queries, const
   return search_tiles(without, column_.dense(), filter, context, work);
 }
 
+Result<> FlatSearcher::count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+                                   std::span<std::uint64_t> counts, const Cancel& cancel) const {
+  if (column_.schema.kind != FieldKind::kSparse) {
+    return Searcher::count_terms(terms, filter, counts, cancel);
+  }
+  return index::count_terms(column_.sparse(), filter, terms, counts, cancel);
+}
+
 std::optional<float> score_row(const Query& query, const FieldColumn& column, std::uint32_t row) {
   if (column.present[row] == 0) return std::nullopt;
   BlockScores scores;

@@ -18,6 +18,9 @@ class FlatSearcher final : public Searcher {
   Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
                         const FilterView& filter, const SearchContext& context,
                         std::span<TopK* const> outs, WorkCounters& work) const override;
+  /// Reads the indices of every allowed row.
+  Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+                       std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:

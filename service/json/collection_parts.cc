@@ -1,6 +1,7 @@
 #include "service/json/collection_parts.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace quiver::service::json {
 
@@ -9,12 +10,20 @@ using engine::OptimizerConfig;
 
 namespace {
 
+constexpr std::uint64_t kBytesPerKb = 1024;
+
 std::uint64_t bytes_per_row(const CollectionConfig& config) {
   std::uint64_t bytes = 0;
   for (const auto& field : config.fields) {
     bytes += std::uint64_t{field.dim} * bytes_per_value(field.dtype);
   }
   return std::max<std::uint64_t>(bytes, 1);
+}
+
+/// 0 means that nothing is indexed.
+std::uint64_t indexing_threshold_bytes(std::uint64_t kb) {
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  return kb == 0 || kb > kNever / kBytesPerKb ? kNever : kb * kBytesPerKb;
 }
 
 }  // namespace
@@ -35,7 +44,6 @@ std::optional<std::uint64_t> unsigned_member(Object object, std::string_view nam
 }
 
 void apply_optimizer(Object object, const CollectionConfig& config, OptimizerConfig& out) {
-  constexpr std::uint64_t kBytesPerKb = 1024;
   if (const auto threshold = find(object, "deleted_threshold")) {
     out.deleted_threshold = as_double(*threshold);
   }
@@ -49,6 +57,9 @@ void apply_optimizer(Object object, const CollectionConfig& config, OptimizerCon
     const double rows = bytes / static_cast<double>(bytes_per_row(config));
     const auto limit = static_cast<double>(OptimizerConfig().max_segment_rows);
     out.max_segment_rows = static_cast<std::uint64_t>(std::clamp(rows, 1.0, limit));
+  }
+  if (const auto kb = find(object, {"indexing_threshold", "indexing_threshold_kb"})) {
+    out.index_min_bytes = indexing_threshold_bytes(as_uint64(*kb));
   }
   if (const auto threads = find(object, "max_optimization_threads")) {
     out.max_threads = unsigned_member(object, "max_optimization_threads");

@@ -383,6 +383,29 @@ TEST_P(IndexConformance, CancelledSearchReturnsPromptly) {
   EXPECT_LT(batch_work.n_rows_scored + batch_work.n_codes_scored, 3 * 3000U);
 }
 
+TEST_P(IndexConformance, TermsAreCountedExactly) {
+  Random random(kSeed);
+  const auto column = random_column(schema(), {.n_rows = 600, .present_share = 0.9}, random);
+  const auto searcher = build_and_open(column);
+  ASSERT_NE(searcher, nullptr);
+  const Cancel cancel;
+  const std::vector<std::uint32_t> terms = {0, 1, 5, 17, 4000000000U};
+  for (const Bitset& allowed : some_filters(column.n_rows, random)) {
+    const auto filter = FilterView::of(allowed);
+    std::vector<std::uint64_t> counts(terms.size(), 3);  // added to, not overwritten
+    const auto result = searcher->count_terms(terms, filter, counts, cancel);
+    if (schema().kind != FieldKind::kSparse) {
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().code(), Code::kUnimplemented);
+      return;
+    }
+    ASSERT_TRUE(result) << result.error().to_string();
+    std::vector<std::uint64_t> wanted(terms.size(), 3);
+    ASSERT_TRUE(count_terms(column.sparse(), filter, terms, wanted, cancel));
+    EXPECT_EQ(counts, wanted);
+  }
+}
+
 TEST_P(IndexConformance, ThreadsShareASearcher) {
   Random random(kSeed);
   const auto column = random_column(schema(), {.n_rows = 400}, random);

@@ -176,6 +176,19 @@ TEST(PlanRewrite, RandomLoadsComeToRestWithFewSegments) {
   }
 }
 
+TEST(PlanIndex, LargestThatLacksItsIndex) {
+  EXPECT_FALSE(plan_index({}));
+  std::vector<SegmentFacts> segments = {sealed(1, 10, 0, 100), sealed(2, 10, 0, 300),
+                                        sealed(3, 10, 0, 200), sealed(4, 10, 0, 900),
+                                        sealed(5, 10, 0, 800)};
+  EXPECT_FALSE(plan_index(segments)) << "none lacks one";
+  for (auto& segment : segments) segment.lacks_index = segment.id != 4;
+  segments[4].busy = true;
+  EXPECT_EQ(plan_index(segments), 2U);
+  segments[1].sealed = false;
+  EXPECT_EQ(plan_index(segments), 3U);
+}
+
 TEST(JobHistory, RunningThenDone) {
   JobHistory history;
   auto job = std::make_shared<RewriteJob>();

@@ -1,0 +1,72 @@
+// The vector index of each field of a sealed segment: of which type it is, where its files lie, how
+// they come there. All of it through the contract of index/index.h.
+//
+// An index is a cache over the segment's rows. A field whose index is missing or damaged is
+// searched exactly until it is built again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/executor.h"
+#include "base/file.h"
+#include "base/result.h"
+#include "engine/segment.h"
+#include "index/index.h"
+
+namespace quiver::engine {
+
+/// The type that a field's segments are indexed with; never nullptr.
+using IndexChooser = std::function<const index::IndexType*(const FieldSchema&)>;
+
+/// Sparse fields: `seismic`; others, and where a type does not support the field: `flat`.
+[[nodiscard]] const index::IndexType* default_index(const FieldSchema& schema);
+/// What exact searchers stand under.
+[[nodiscard]] const index::IndexType* flat_index();
+
+/// Which segments are indexed, and how.
+struct IndexPolicy {
+  IndexChooser choose = default_index;
+  /// Vectors of a field that take less than this in a segment are searched exactly.
+  std::uint64_t min_bytes = 0;
+};
+
+/// `index-<field>-<type>`: the directory of an index, below that of its segment.
+[[nodiscard]] std::string index_directory(std::size_t field, const index::IndexType& type);
+
+/// Numbers of the fields that should have an index and are searched without. None if `data` is not
+/// sealed.
+[[nodiscard]] std::vector<std::size_t> missing_indexes(const SegmentData& data,
+                                                       const IndexPolicy& policy);
+
+/// Opens what indexes there are of a sealed segment, in the segment's own `directory`. False if one
+/// could not be opened: its field is then searched exactly, and the log says why.
+bool open_indexes(SegmentData& data, const Directory& directory, const IndexPolicy& policy);
+
+struct BuiltIndex {
+  std::size_t field = 0;
+  const index::IndexType* type = nullptr;
+  std::shared_ptr<const index::Searcher> searcher;
+};
+
+struct IndexBuild {
+  const IndexPolicy& policy;
+  const Cancel& cancel;
+  Executor* executor = nullptr;                    ///< nullptr: stay on the calling thread
+  std::function<void(double)> progress = nullptr;  ///< gets the share done
+};
+
+/// Builds the missing indexes of a sealed segment below `segments` and opens them. Durable on
+/// return. An index appears under its name when all its files are there; after an error nothing of
+/// the one that failed stays, and those before it do.
+[[nodiscard]] Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data,
+                                                            Directory& segments,
+                                                            const IndexBuild& build);
+/// From here on `data` is searched with them.
+void install_indexes(SegmentData& data, std::vector<BuiltIndex> built);
+
+}  // namespace quiver::engine
