@@ -1,9 +1,10 @@
 #include "index/flat/type.h"
 #include "index/index.h"
+#include "index/seismic/type.h"
 
 namespace quiver::index {
 namespace {
-constexpr const IndexType* kTypes[] = {&kFlat};
+constexpr const IndexType* kTypes[] = {&kFlat, &kSeismic};
 }  // namespace
 
 std::span<const IndexType* const> index_types() { return kTypes; }

@@ -1,0 +1,51 @@
+// Searching a sparse field through its lists.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "index/flat/searcher.h"
+#include "index/index.h"
+#include "index/seismic/candidates.h"
+#include "index/seismic/impact_lists.h"
+#include "index/seismic/params.h"
+#include "index/seismic/records.h"
+#include "index/seismic/terms.h"
+
+namespace quiver::index::seismic {
+
+/// What a file holds, opened.
+struct Parts {
+  TermMap terms;
+  ImpactLists lists;
+  Records records;
+  std::uint64_t mapped_bytes = 0;
+};
+
+class SeismicSearcher final : public Searcher {
+ public:
+  SeismicSearcher(FieldColumn column, Parts parts)
+      : column_(std::move(column)), flat_(column_), parts_(std::move(parts)) {}
+
+  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+                  const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+                       std::span<std::uint64_t> counts, const Cancel& cancel) const override;
+  [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
+
+ private:
+  struct Request;
+
+  Result<> search_exactly(const Request& request) const;
+  Result<> search_truncated(const Request& request) const;
+  /// Scores of records, for the best of which exact ones are offered.
+  void rescore(const Request& request, std::vector<Candidate>& candidates) const;
+  [[nodiscard]] bool may_be_zero(const Request& request) const;
+
+  FieldColumn column_;
+  FlatSearcher flat_;
+  Parts parts_;
+};
+
+}  // namespace quiver::index::seismic

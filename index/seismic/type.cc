@@ -1,0 +1,92 @@
+#include "index/seismic/type.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "index/seismic/params.h"
+#include "index/seismic/searcher.h"
+
+namespace quiver::index {
+namespace {
+
+using namespace seismic;
+
+constexpr std::string_view kFile = "lists.qvx";
+constexpr SectionFormat kFormat{"sparse index", "QVSEISM1", "QVSEIEND", 1};
+enum Section : std::uint32_t { kTerms = 10 };
+
+bool supports(const FieldSchema& schema) { return schema.kind == FieldKind::kSparse; }
+
+Result<Codec> parse_codec(const std::string& name) {
+  if (name == "u8") return Codec::kU8;
+  if (name == "f16") return Codec::kF16;
+  if (name == "f32") return Codec::kF32;
+  return fail(Code::kInvalidArgument, fmt::format("codec is \"{}\", must be u8, f16 or f32", name));
+}
+
+Result<AnyParams> parse_build(const KeyValues& values) {
+  QV_TRY(auto params, parse_params<seismic::BuildParams>(values));
+  QV_TRY(parse_codec(params.codec));
+  return AnyParams(params);
+}
+
+Result<Method> parse_method(const std::string& name) {
+  if (name == "auto") return Method::kAuto;
+  if (name == "scan") return Method::kScan;
+  if (name == "exact") return Method::kExact;
+  return fail(Code::kInvalidArgument,
+              fmt::format("method is \"{}\", must be auto, scan or exact", name));
+}
+
+Result<AnyParams> parse_search(const KeyValues& values) {
+  QV_TRY(const auto params, parse_params<seismic::SearchParams>(values));
+  SearchOptions options;
+  QV_TRY(options.method, parse_method(params.method));
+  options.postings = params.effort == 0 ? params.postings : std::min(1.0, params.effort / 512.0);
+  options.candidates = params.candidates;
+  options.exact_below = params.exact_below;
+  return AnyParams(options);
+}
+
+Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
+               Directory& out) {
+  const auto* given = std::any_cast<seismic::BuildParams>(&any);
+  const auto params = given == nullptr ? seismic::BuildParams{} : *given;
+  QV_TRY(const Codec codec, parse_codec(params.codec));
+  QV_TRY(auto file, out.create_file(kFile));
+  SectionWriter writer(kFormat, std::move(file));
+  const SparseColumn& rows = column.sparse();
+  const TermMap terms = TermMap::of(rows, 0, column.n_rows);
+  writer.section(kTerms, terms.keys().span());
+  QV_TRY(ImpactLists::write(rows, column.n_rows, terms, context, writer));
+  Records::build(rows, column.n_rows, terms, codec).write(writer);
+  QV_TRY(context.cancel.check());
+  return writer.finish(column.n_rows);
+}
+
+Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn column) {
+  QV_TRY(auto file, directory.open_mapped(kFile));
+  const std::uint64_t n_bytes = file->bytes().size();
+  QV_TRY(const auto reader, SectionReader::open(kFormat, std::move(file), directory.path()));
+  if (reader.n_rows() != column.n_rows) {
+    return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), column.n_rows));
+  }
+  Parts parts;
+  QV_TRY(auto keys, reader.get<TermMap::Key>(kTerms));
+  if (!std::is_sorted(keys.begin(), keys.end(), std::less_equal<>())) {
+    return reader.damaged("terms do not ascend");
+  }
+  parts.terms = TermMap(std::move(keys));
+  QV_TRY(parts.lists, ImpactLists::open(reader, column.n_rows, parts.terms.size()));
+  QV_TRY(parts.records, Records::open(reader, column.n_rows, parts.terms.size()));
+  parts.mapped_bytes = n_bytes;
+  return std::make_unique<SeismicSearcher>(std::move(column), std::move(parts));
+}
+
+}  // namespace
+
+constinit const IndexType kSeismic{"seismic", supports, parse_build, parse_search, build, open};
+
+}  // namespace quiver::index
