@@ -1,0 +1,97 @@
+// Parameters of Seismic's blocks: how they are built, and how they are searched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/params.h"
+#include "base/result.h"
+
+namespace quiver::index::seismic {
+
+/// Letters in comments are those of Bruch, Nardini, Rulli and Venturini, "Efficient inverted
+/// indexes for approximate retrieval over learned sparse representations" (SIGIR 2024).
+struct BlockParams {
+  /// Mean number of postings a list keeps (λ); 0: `default_postings`. More: better recall, more
+  /// memory.
+  std::uint32_t n_postings = 0;
+  /// A list keeps at most this many times `n_postings`. Only with pruning `global`.
+  float max_fraction = 6;
+  /// `global`: the largest values of the collection; `fixed`: the `n_postings` largest of each
+  /// list; `coi`: the share `coi_fraction` of each list, `n_postings` at most.
+  std::string pruning = "global";
+  float coi_fraction = 0.15F;
+  /// The largest components of a row that are posted whatever their values are, so that each row
+  /// can be found.
+  std::uint32_t n_covered = 3;
+
+  /// `kmeans`: rows near the same centroid; `fixed`: chunks of `block_size` rows of falling values.
+  std::string blocking = "kmeans";
+  std::uint32_t block_size = 10;
+  /// Blocks of `kmeans` have at most this many rows.
+  std::uint32_t max_block_size = 32;
+  /// Centroids of a list, as a share of its rows (β / λ). More: smaller blocks, better summaries,
+  /// more memory.
+  float centroid_fraction = 0.2F;
+  /// Rows of clusters of at most this size go to others.
+  std::uint32_t min_cluster_size = 2;
+  /// Components of a row that decide about its centroid.
+  std::uint32_t doc_cut = 15;
+
+  /// Share of a summary's sum that is kept (α), largest components first.
+  float summary_energy = 0.5F;
+  /// If not 0: the number of components a summary keeps, instead of `summary_energy`.
+  std::uint32_t summary_terms = 0;
+
+  /// Nearest neighbours kept for each row (κ), to refine results by; 0: none. Costs a search a row.
+  std::uint32_t n_neighbours = 0;
+
+  template <class V>
+  static constexpr void fields(V&& v) {
+    v(field("n_postings", &BlockParams::n_postings, {.min = 0, .max = 10'000'000}));
+    v(field("max_fraction", &BlockParams::max_fraction, {.min = 1, .max = 1000}));
+    v(field("pruning", &BlockParams::pruning));
+    v(field("coi_fraction", &BlockParams::coi_fraction, {.min = 0, .max = 1}));
+    v(field("n_covered", &BlockParams::n_covered, {.min = 0, .max = 64}));
+    v(field("blocking", &BlockParams::blocking));
+    v(field("block_size", &BlockParams::block_size, {.min = 1, .max = 65'535}));
+    v(field("max_block_size", &BlockParams::max_block_size, {.min = 1, .max = 65'535}));
+    v(field("centroid_fraction", &BlockParams::centroid_fraction, {.min = 0, .max = 1}));
+    v(field("min_cluster_size", &BlockParams::min_cluster_size, {.min = 0, .max = 65'535}));
+    v(field("doc_cut", &BlockParams::doc_cut, {.min = 1, .max = 65'535}));
+    v(field("summary_energy", &BlockParams::summary_energy, {.min = 0, .max = 1}));
+    v(field("summary_terms", &BlockParams::summary_terms, {.min = 0, .max = 1'000'000}));
+    v(field("n_neighbours", &BlockParams::n_neighbours, {.min = 0, .max = 64}));
+  }
+};
+
+/// kInvalidArgument for a value out of its range and for an unknown pruning or blocking.
+[[nodiscard]] Result<> check(const BlockParams& params);
+
+/// λ for a collection of `n_rows`.
+[[nodiscard]] std::uint32_t default_postings(std::uint32_t n_rows);
+
+struct BlockSearchParams {
+  /// Lists that are walked: those of the query's largest weights.
+  std::uint32_t query_cut = 10;
+  /// A block is opened if its estimate reaches this share of the worst wanted score. Lower: more
+  /// blocks, better recall, slower.
+  float heap_factor = 0.8F;
+  /// Neighbours of each result that are scored in the end; at most as many as were built.
+  std::uint32_t n_knn = 0;
+  /// Rows that are scored at most; 0: no limit.
+  std::uint32_t budget = 0;
+  /// Stops after so many rows in a row that were none of the best; 0: never.
+  std::uint32_t patience = 0;
+
+  template <class V>
+  static constexpr void fields(V&& v) {
+    v(field("query_cut", &BlockSearchParams::query_cut, {.min = 1, .max = 1'000'000}));
+    v(field("heap_factor", &BlockSearchParams::heap_factor, {.min = 0, .max = 2}));
+    v(field("n_knn", &BlockSearchParams::n_knn, {.min = 0, .max = 64}));
+    v(field("budget", &BlockSearchParams::budget));
+    v(field("patience", &BlockSearchParams::patience));
+  }
+};
+
+}  // namespace quiver::index::seismic

@@ -1,0 +1,111 @@
+#include "index/seismic/block_scores.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quiver::index::seismic {
+namespace {
+
+/// About the largest sum, so that sums fit 32 bits although weights are rounded up.
+constexpr double kLargestSum = 2'000'000'000;
+constexpr double kLargestCode = 255;
+constexpr std::size_t kListsPerPoll = 8;
+
+}  // namespace
+
+Result<> BlockScorer::score(const Blocks& blocks, std::span<const QueryTerm> terms,
+                            std::uint32_t query_cut, const Cancel& cancel, WorkCounters& work) {
+  scored_.clear();
+  choose_terms(terms);
+  if (chosen_.empty()) return {};
+  set_weights(blocks.scale());
+  return score_lists(blocks, std::min<std::size_t>(query_cut, chosen_.size()), cancel, work);
+}
+
+void BlockScorer::choose_terms(std::span<const QueryTerm> terms) {
+  chosen_.clear();
+  for (const QueryTerm& term : terms) {
+    if (term.weight > 0) chosen_.push_back(term);
+  }
+  std::sort(chosen_.begin(), chosen_.end(), [](const QueryTerm& a, const QueryTerm& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.term < b.term;
+  });
+}
+
+void BlockScorer::set_weights(float scale) {
+  double total = 0;
+  for (const QueryTerm& term : chosen_) total += term.weight;
+  const double factor = kLargestSum / kLargestCode / total;
+  weights_.clear();
+  for (const QueryTerm& term : chosen_) {
+    weights_.push_back(static_cast<std::uint32_t>(std::ceil(term.weight * factor)));
+  }
+  unit_ = static_cast<float>(scale / factor);
+}
+
+Result<> BlockScorer::score_lists(const Blocks& blocks, std::size_t n_lists, const Cancel& cancel,
+                                  WorkCounters& work) {
+  find_runs(blocks, n_lists);
+  for (std::size_t list = 0; list < n_lists; ++list) {
+    if (list % kListsPerPoll == 0) QV_TRY(cancel.check());
+    const ListHeader& header = blocks.list(chosen_[list].term);
+    if (header.n_blocks == 0) continue;
+    sums_.assign(header.n_blocks, 0);
+    const std::size_t n_entries = add_runs(blocks, list);
+    collect(header);
+    ++work.n_lists;
+    work.n_bytes += n_entries * SummaryView::kEntryBytes;
+  }
+  return {};
+}
+
+/// Three waves over all terms of all lists, so that no miss is waited for alone: directories, then
+/// ranks and places of runs, then runs.
+void BlockScorer::find_runs(const Blocks& blocks, std::size_t n_lists) {
+  const std::size_t n_terms = chosen_.size();
+  ranks_.resize(n_lists * n_terms);
+  for (std::size_t l = 0; l < n_lists; ++l) __builtin_prefetch(&blocks.list(chosen_[l].term));
+  for (std::size_t l = 0; l < n_lists; ++l) {
+    const SummaryView list = blocks.summaries(chosen_[l].term);
+    for (const QueryTerm& term : chosen_) list.prefetch_rank(term.term);
+  }
+  for (std::size_t l = 0; l < n_lists; ++l) {
+    const SummaryView list = blocks.summaries(chosen_[l].term);
+    const bool empty = blocks.list(chosen_[l].term).n_blocks == 0;
+    for (std::size_t t = 0; t < n_terms; ++t) {
+      const std::uint32_t rank = empty ? SummaryView::kNone : list.rank(chosen_[t].term);
+      ranks_[l * n_terms + t] = rank;
+      if (rank != SummaryView::kNone) list.prefetch_run_place(rank);
+    }
+  }
+  for (std::size_t l = 0; l < n_lists; ++l) {
+    const SummaryView list = blocks.summaries(chosen_[l].term);
+    for (std::size_t t = 0; t < n_terms; ++t) {
+      const std::uint32_t rank = ranks_[l * n_terms + t];
+      if (rank != SummaryView::kNone) list.run(rank).prefetch();
+    }
+  }
+}
+
+std::size_t BlockScorer::add_runs(const Blocks& blocks, std::size_t list) {
+  const SummaryView summaries = blocks.summaries(chosen_[list].term);
+  const std::size_t n_terms = chosen_.size();
+  std::size_t n_entries = 0;
+  for (std::size_t t = 0; t < n_terms; ++t) {
+    const std::uint32_t rank = ranks_[list * n_terms + t];
+    if (rank == SummaryView::kNone) continue;
+    const SummaryView::Run run = summaries.run(rank);
+    const std::uint32_t weight = weights_[t];
+    for (std::uint32_t i = 0; i < run.n; ++i) sums_[run.block(i)] += weight * run.code(i);
+    n_entries += run.n;
+  }
+  return n_entries;
+}
+
+void BlockScorer::collect(const ListHeader& header) {
+  for (std::uint32_t b = 0; b < header.n_blocks; ++b) {
+    scored_.emplace_back(sums_[b], header.first_block + b);
+  }
+}
+
+}  // namespace quiver::index::seismic

@@ -1,0 +1,47 @@
+// Estimates of all blocks of a query's lists, from their summaries.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/seismic/best_first.h"
+#include "index/seismic/blocks.h"
+
+namespace quiver::index::seismic {
+
+/// Scratch memory of one thread, kept from query to query.
+class BlockScorer {
+ public:
+  /// Scores the blocks of the `query_cut` lists of the largest weights. A sum times `unit()` is
+  /// about the largest score that a row of the block may have, less what its summary left out;
+  /// weights below zero count as zero.
+  Result<> score(const Blocks& blocks, std::span<const QueryTerm> terms, std::uint32_t query_cut,
+                 const Cancel& cancel, WorkCounters& work);
+
+  [[nodiscard]] std::span<ScoredBlock> blocks() { return scored_; }
+  [[nodiscard]] float unit() const { return unit_; }
+
+ private:
+  struct Term {
+    std::uint32_t term = 0;
+    std::uint32_t weight = 0;
+  };
+
+  void choose_terms(std::span<const QueryTerm> terms);
+  void set_weights(float scale);
+  Result<> score_lists(const Blocks& blocks, std::size_t n_lists, const Cancel& cancel,
+                       WorkCounters& work);
+  void find_runs(const Blocks& blocks, std::size_t n_lists);
+  std::size_t add_runs(const Blocks& blocks, std::size_t list);
+  void collect(const ListHeader& header);
+
+  std::vector<QueryTerm> chosen_;       ///< of positive weight, largest first
+  std::vector<std::uint32_t> weights_;  ///< of `chosen_`, as integers
+  std::vector<std::uint32_t> ranks_;    ///< `[n_lists, n_terms]`
+  std::vector<std::uint32_t> sums_;     ///< by block of one list
+  std::vector<ScoredBlock> scored_;
+  float unit_ = 1;
+};
+
+}  // namespace quiver::index::seismic

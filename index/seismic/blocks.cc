@@ -1,0 +1,98 @@
+#include "index/seismic/blocks.h"
+
+#include <cmath>
+
+namespace quiver::index::seismic {
+namespace {
+
+enum Section : std::uint32_t {
+  kFacts = 40,
+  kLists = 41,
+  kSummaries = 42,
+  kFirstRows = 43,
+  kRows = 44,
+  kNeighbours = 45,
+};
+
+struct Facts {
+  float scale = 1;
+  std::uint32_t n_neighbours = 0;
+  std::uint64_t reserved = 0;
+};
+
+bool all_below(std::span<const std::uint32_t> numbers, std::uint32_t limit) {
+  std::uint32_t wrong = 0;
+  for (const std::uint32_t number : numbers) wrong |= number >= limit ? 1U : 0U;
+  return wrong == 0;
+}
+
+bool are_offsets(std::span<const std::uint32_t> offsets, std::size_t total) {
+  if (offsets.empty() || offsets.front() != 0 || offsets.back() != total) return false;
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] < offsets[i - 1]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Blocks::write(SectionWriter& out) const {
+  const Facts facts{scale_, n_neighbours_, 0};
+  out.section(kFacts, std::span(&facts, 1));
+  out.section(kLists, lists_.span());
+  out.section(kSummaries, summaries_.span());
+  out.section(kFirstRows, first_row_.span());
+  out.section(kRows, rows_.span());
+  out.section(kNeighbours, neighbours_.span());
+}
+
+Result<Blocks> Blocks::open(const SectionReader& in, std::uint32_t n_rows, std::uint32_t n_terms) {
+  QV_TRY(const auto facts, in.get<Facts>(kFacts, 0, 1));
+  Blocks blocks;
+  blocks.n_rows_ = n_rows;
+  blocks.scale_ = facts[0].scale;
+  blocks.n_neighbours_ = facts[0].n_neighbours;
+  if (!(blocks.scale_ > 0) || !std::isfinite(blocks.scale_))
+    return in.damaged("scale of summaries");
+  QV_TRY(blocks.lists_, in.get<ListHeader>(kLists, 0, n_terms));
+  QV_TRY(blocks.summaries_, in.get<std::byte>(kSummaries));
+  QV_TRY(blocks.first_row_, in.get<std::uint32_t>(kFirstRows));
+  QV_TRY(blocks.rows_, in.get<std::uint32_t>(kRows));
+  const std::uint64_t n_neighbours = std::uint64_t{n_rows} * blocks.n_neighbours_;
+  QV_TRY(blocks.neighbours_, in.get<std::uint32_t>(kNeighbours, 0, n_neighbours));
+  if (!are_offsets(blocks.first_row_.span(), blocks.rows_.size())) {
+    return in.damaged("offsets of blocks");
+  }
+  if (!all_below(blocks.rows_.span(), n_rows)) return in.damaged("rows of blocks");
+  if (!all_below(blocks.neighbours_.span(), n_rows)) return in.damaged("neighbours of rows");
+  QV_TRY(blocks.check_lists(in));
+  return blocks;
+}
+
+Result<> Blocks::check_lists(const SectionReader& in) const {
+  std::uint64_t n_blocks = 0;
+  const std::uint64_t n_lines = summaries_.size() / 64;
+  for (std::uint32_t term = 0; term < n_terms(); ++term) {
+    const ListHeader& header = lists_[term];
+    if (header.first_block != n_blocks || header.n_blocks > kMaxBlocks) {
+      return in.damaged("blocks of a list");
+    }
+    n_blocks += header.n_blocks;
+    if (header.n_blocks == 0) continue;
+    const bool known = header.directory <= static_cast<std::uint32_t>(Directory::kSorted);
+    if (!known || header.n_lines != SummaryView::n_lines(header, n_terms()) ||
+        std::uint64_t{header.line} + header.n_lines > n_lines ||
+        !summaries(term).valid(n_terms())) {
+      return in.damaged("summaries of a list");
+    }
+  }
+  if (n_blocks + 1 != first_row_.size()) return in.damaged("number of blocks");
+  return {};
+}
+
+std::uint64_t Blocks::bytes() const {
+  return lists_.span().size_bytes() + summaries_.size() + first_row_.span().size_bytes() +
+         rows_.span().size_bytes() + neighbours_.span().size_bytes();
+}
+
+}  // namespace quiver::index::seismic

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <numeric>
+
+#include "base/hash.h"
+#include "index/seismic/blocking.h"
+#include "index/seismic/blocks.h"
+#include "index/seismic/neighbours.h"
+#include "index/seismic/pruning.h"
+
+namespace quiver::index::seismic {
+namespace {
+
+constexpr std::size_t kLine = 64;
+
+struct alignas(kLine) Line {
+  std::byte bytes[kLine];
+};
+
+/// The finished parts of one list.
+struct BuiltList {
+  ListHeader header;
+  std::vector<std::uint32_t> ends;  ///< of blocks, in rows of the list
+  std::vector<std::uint32_t> rows;
+  std::vector<std::byte> summaries;
+};
+
+std::uint64_t seed_of(std::uint64_t seed, std::uint32_t term) {
+  return hash_bytes(std::as_bytes(std::span(&term, 1)), seed);
+}
+
+/// Adds up what threads have done, and tells it as rows.
+class Progress {
+ public:
+  Progress(const BuildContext& context, std::uint64_t n_rows, std::uint64_t total)
+      : context_(context), n_rows_(n_rows), total_(std::max<std::uint64_t>(total, 1)) {}
+  void add(std::uint64_t n) { done_ += n; }
+  /// For one thread.
+  void tell() const {
+    if (!context_.progress) return;
+    const double share = static_cast<double>(done_.load()) / static_cast<double>(total_);
+    context_.progress(static_cast<std::uint64_t>(static_cast<double>(n_rows_) * share));
+  }
+
+ private:
+  const BuildContext& context_;
+  std::uint64_t n_rows_;
+  std::uint64_t total_;
+  std::atomic<std::uint64_t> done_ = 0;
+};
+
+}  // namespace
+
+/// One build. Lists are built by all threads, longest first, and put together in order of terms.
+class BlocksBuilder {
+ public:
+  BlocksBuilder(const CodedRows& rows, PostingLists lists, const BlockParams& params,
+                const BuildContext& context)
+      : rows_(rows), lists_(std::move(lists)), params_(params), context_(context) {}
+
+  Result<Blocks> run() {
+    if (lists_.postings.size() >= 0xFFFFFFFF) {
+      return fail(Code::kResourceExhausted,
+                  "more than 2^32 - 2 postings: wanted a smaller `n_postings`");
+    }
+    built_.resize(rows_.n_terms());
+    build_lists();
+    QV_TRY(context_.cancel.check());
+    return join();
+  }
+  static void set_neighbours(Blocks& blocks, std::uint32_t n, std::vector<std::uint32_t> rows) {
+    blocks.n_neighbours_ = n;
+    blocks.neighbours_ = SharedSpan<std::uint32_t>::of(std::move(rows));
+  }
+
+ private:
+  void build_lists() {
+    std::vector<std::uint32_t> order(rows_.n_terms());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return lists_.list(a).size() > lists_.list(b).size();
+    });
+    Progress progress(context_, rows_.n_rows(), lists_.postings.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&](std::size_t worker) {
+      Blocker blocker(rows_, params_);
+      Summarizer summarizer(rows_, params_);
+      for (std::size_t i = next++; i < order.size() && !context_.cancel.poll(); i = next++) {
+        build_list(order[i], blocker, summarizer);
+        progress.add(lists_.list(order[i]).size());
+        if (worker == 0) progress.tell();
+      }
+    };
+    if (context_.executor == nullptr) {
+      work(0);
+    } else {
+      context_.executor->parallel_for(context_.executor->n_threads() + 1, work, Priority::kLow);
+    }
+    if (!context_.cancel.poll()) progress.tell();
+  }
+  void build_list(std::uint32_t term, Blocker& blocker, Summarizer& summarizer) {
+    const auto list = lists_.list(term);
+    if (list.empty()) return;
+    Grouping grouping;
+    blocker.group(list, seed_of(context_.seed, term), grouping);
+    BuiltList& built = built_[term];
+    built.header.n_blocks = static_cast<std::uint32_t>(grouping.n_blocks());
+    built.summaries = summarizer.summarize(grouping, built.header);
+    built.ends.assign(grouping.first.begin() + 1, grouping.first.end());
+    built.rows = std::move(grouping.rows);
+  }
+  /// Frees each list when it has been copied.
+  Result<Blocks> join() {
+    std::size_t n_lines = 0;
+    for (const BuiltList& built : built_) n_lines += built.header.n_lines;
+    auto lines = std::make_shared<std::vector<Line>>(n_lines);
+    auto* bytes = reinterpret_cast<std::byte*>(lines->data());
+    std::vector<ListHeader> headers;
+    std::vector<std::uint32_t> first_row = {0};
+    std::vector<std::uint32_t> rows;
+    rows.reserve(lists_.postings.size());
+    std::size_t line = 0;
+    for (BuiltList& built : built_) {
+      built.header.first_block = static_cast<std::uint32_t>(first_row.size() - 1);
+      built.header.line = static_cast<std::uint32_t>(line);
+      headers.push_back(built.header);
+      std::copy(built.summaries.begin(), built.summaries.end(), bytes + line * kLine);
+      line += built.header.n_lines;
+      const auto begin = static_cast<std::uint32_t>(rows.size());
+      for (const std::uint32_t end : built.ends) first_row.push_back(begin + end);
+      rows.insert(rows.end(), built.rows.begin(), built.rows.end());
+      built = {};
+    }
+    Blocks blocks;
+    blocks.n_rows_ = rows_.n_rows();
+    blocks.scale_ = rows_.scale();
+    blocks.lists_ = SharedSpan<ListHeader>::of(std::move(headers));
+    blocks.summaries_ = SharedBytes(std::span<const std::byte>(bytes, n_lines * kLine), lines);
+    blocks.first_row_ = SharedSpan<std::uint32_t>::of(std::move(first_row));
+    blocks.rows_ = SharedSpan<std::uint32_t>::of(std::move(rows));
+    return blocks;
+  }
+
+  const CodedRows& rows_;
+  PostingLists lists_;
+  const BlockParams& params_;
+  const BuildContext& context_;
+  std::vector<BuiltList> built_;  ///< by term
+};
+
+Result<Blocks> Blocks::build(const SparseColumn& column, std::uint32_t n_rows, const TermMap& terms,
+                             const Records& records, const BlockParams& params,
+                             const BuildContext& context) {
+  QV_TRY(check(params));
+  Blocks blocks;
+  {
+    const CodedRows rows(column, n_rows, terms, params.doc_cut);
+    QV_TRY(context.cancel.check());
+    BlocksBuilder builder(rows, prune(column, rows, params), params, context);
+    QV_TRY(blocks, builder.run());
+  }
+  if (params.n_neighbours == 0) return blocks;
+  QV_TRY(auto neighbours,
+         find_neighbours(blocks, column, terms, records, params.n_neighbours, context));
+  BlocksBuilder::set_neighbours(blocks, params.n_neighbours, std::move(neighbours));
+  return blocks;
+}
+
+}  // namespace quiver::index::seismic
