@@ -89,12 +89,10 @@ Result<ArrayStream> open_part(const std::string& path, ArrayLayout layout) {
 
 SparseReader::SparseReader(RowOffsets offsets, ArrayStream indices, ArrayStream values,
                            std::uint32_t dim)
-    : offsets_(std::move(offsets)), indices_(std::move(indices)), values_(std::move(values)) {
-  shape_.kind = FieldKind::kSparse;
-  shape_.type = values_.type();
-  shape_.dim = dim;
-  shape_.n_rows = offsets_.n_rows();
-}
+    : offsets_(std::move(offsets)),
+      indices_(std::move(indices)),
+      values_(std::move(values)),
+      shape_{FieldKind::kSparse, values_.type(), dim, offsets_.n_rows()} {}
 
 Result<> SparseReader::read(std::size_t max_rows, VectorBatch& out) {
   out.first_row = offsets_.row();
@@ -158,12 +156,9 @@ Result<> SparseReader::skip_to(std::uint64_t row) {
 }
 
 MultiReader::MultiReader(RowOffsets offsets, ArrayStream values, std::uint32_t dim)
-    : offsets_(std::move(offsets)), values_(std::move(values)) {
-  shape_.kind = FieldKind::kMulti;
-  shape_.type = values_.type();
-  shape_.dim = dim;
-  shape_.n_rows = offsets_.n_rows();
-}
+    : offsets_(std::move(offsets)),
+      values_(std::move(values)),
+      shape_{FieldKind::kMulti, values_.type(), dim, offsets_.n_rows()} {}
 
 Result<> MultiReader::read(std::size_t max_rows, VectorBatch& out) {
   out.first_row = offsets_.row();
