@@ -35,10 +35,7 @@ void keep_only(Value& document, const std::vector<std::string>& keys) {
 }  // namespace
 
 Result<PointId> to_point_id(const Value& value) {
-  if (const auto* number = value.as_i64(); number != nullptr && *number >= 0) {
-    return PointId::number(static_cast<std::uint64_t>(*number));
-  }
-  if (const auto* number = value.as_u64()) return PointId::number(*number);
+  if (const auto number = value.as_unsigned()) return PointId::number(*number);
   if (const auto* text = value.as_string()) {
     if (const auto uuid = PointId::parse_uuid(*text)) return *uuid;
   }
