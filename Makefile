@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench bench-peers test test-all setup build format tidy docs clean help
+.PHONY: demo bench bench-peers test test-all setup build deb format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -8,6 +8,7 @@ help:
 	@echo "make test      set up, build, run every test and the sanitizer runs"
 	@echo "make test-all  make test, then clang, clang-tidy, other instruction levels, fuzzing, long tests"
 	@echo "make build     the release build: build/release/quiver"
+	@echo "make deb       the release build as a package for Debian 12"
 	@echo "make format    clang-format over the tree"
 	@echo "make tidy      clang-tidy over the tree"
 	@echo "make docs      write docs/configuration.md from the declaration of the keys"
@@ -33,6 +34,9 @@ setup:
 
 build:
 	@scripts/build release
+
+deb:
+	@scripts/deb
 
 format:
 	@scripts/format

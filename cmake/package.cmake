@@ -1,0 +1,27 @@
+# `make deb`: the server, its unit and an example of its configuration, for Debian 12.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # cpack packs what was built; tests are no part of it
+install(TARGETS quiver RUNTIME DESTINATION bin)
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/quiver.service DESTINATION lib/systemd/system)
+install(FILES ${CMAKE_SOURCE_DIR}/deploy/quiver.toml DESTINATION /etc/quiver)
+install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md
+        ${CMAKE_SOURCE_DIR}/docs/configuration.md DESTINATION share/doc/quiver)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/quiver RENAME copyright)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME quiver)
+set(CPACK_PACKAGE_VENDOR "Quiver")
+set(CPACK_PACKAGE_CONTACT "The Quiver maintainers <quiver@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "vector search server: dense, sparse and multi-vector")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_OUTPUT_FILE_PREFIX ${CMAKE_BINARY_DIR}/package)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION database)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
+    ${CMAKE_SOURCE_DIR}/deploy/deb/conffiles
+    ${CMAKE_SOURCE_DIR}/deploy/deb/postinst
+    ${CMAKE_SOURCE_DIR}/deploy/deb/prerm
+    ${CMAKE_SOURCE_DIR}/deploy/deb/postrm)
+include(CPack)
