@@ -77,6 +77,26 @@ CLI::App* add_serve(CLI::App& app, Command& command) {
   return serve;
 }
 
+/// The application or subcommand that was not told which subcommand; null if that is no problem.
+const CLI::App* without_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  if (!chosen.empty()) return without_command(*chosen.front());
+  return app.get_require_subcommand_min() > 0 ? &app : nullptr;
+}
+
+/// A word that stands where a subcommand was wanted; the parser itself says only that one is
+/// missing. "" if there is none.
+std::string unknown_command(const CLI::App& app) {
+  const CLI::App* at = without_command(app);
+  if (at == nullptr || at->remaining().empty()) return "";
+  std::string known;
+  for (const auto* command : at->get_subcommands([](const CLI::App*) { return true; })) {
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  return at->get_name() + ": there is no command `" + at->remaining().front() +
+         "`, wanted one of " + known;
+}
+
 int run(int argc, char** argv) {
   Command command;
   CLI::App app("Quiver: durable vector search over HTTP, for dense, sparse and multi-vectors.",
@@ -95,6 +115,11 @@ int run(int argc, char** argv) {
   auto* export_files = quiver::app::add_export(app, command.export_files);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    const std::string unknown = unknown_command(app);
+    if (unknown.empty()) app.exit(error);
+    if (!unknown.empty()) std::fprintf(stderr, "%s\nRun with --help.\n", unknown.c_str());
+    return 2;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -96,6 +96,10 @@ Result<std::string> read_string(std::string_view name, const ParamValue& value) 
 Result<> check_known(const KeyValues& values, const std::vector<std::string_view>& known) {
   for (const auto& [name, value] : values) {
     if (std::ranges::find(known, name) != known.end()) continue;
+    if (known.empty()) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("unknown parameter `{}`: there are none", name));
+    }
     return fail(Code::kInvalidArgument,
                 fmt::format("unknown parameter `{}`: known are {}", name, fmt::join(known, ", ")));
   }

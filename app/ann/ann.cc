@@ -29,6 +29,44 @@ Method method_of(const AnnOptions& options) {
           options.warmup,  options.min_seconds, options.seed};
 }
 
+/// What the flags say. Parsed before anything else: a slip is told before anything long begins.
+struct Flags {
+  std::vector<KeyValues> grid;
+  KeyValues build_params;
+  std::vector<index::AnyParams> search_params;  ///< one for each of `grid`
+  dataset::RowRange rows, query_rows;
+  FieldSchema schema;
+};
+
+/// The error of an index about its parameters, with the flag and the index in front.
+template <class T>
+Result<T> of_index(Result<T> parsed, const char* flag, const char* what, const std::string& index) {
+  if (parsed) return parsed;
+  return fail(parsed.error().code(), fmt::format("{}: {} parameters of index `{}`: {}", flag, what,
+                                                 index, parsed.error().message()));
+}
+
+Result<Flags> parse_flags(const AnnOptions& options) {
+  Flags flags;
+  QV_TRY(flags.grid, parse_grid(options.sweep));
+  QV_TRY(flags.build_params, parse_key_values(options.build));
+  QV_TRY(flags.rows, dataset::parse_rows(options.rows));
+  QV_TRY(flags.query_rows, dataset::parse_rows(options.query_rows));
+  QV_TRY(flags.schema, parse_schema(options.kind, options.metric, options.dtype));
+  if (!options.ground_truth.empty() && !options.rows.empty()) {
+    return fail(Code::kInvalidArgument,
+                "--ground-truth is about the whole base and --rows takes a part of it; leave one "
+                "of them out");
+  }
+  QV_TRY(const auto* type, find_index(options.index));
+  QV_TRY(of_index(type->parse_build(flags.build_params), "--build", "build", options.index));
+  for (const KeyValues& values : flags.grid) {
+    QV_TRY(flags.search_params.emplace_back(),
+           of_index(type->parse_search(values), "--sweep", "search", options.index));
+  }
+  return flags;
+}
+
 /// What is measured: rows, queries, truth, index.
 class Run {
  public:
@@ -42,41 +80,32 @@ class Run {
   explicit Run(const AnnOptions& options)
       : options_(options), builders_(options.build_threads, "build"), method_(method_of(options)) {}
 
-  /// Parameters first: a slip is told before anything long begins.
   Result<> prepare() {
-    QV_TRY(grid_, parse_grid(options_.sweep));
-    QV_TRY(build_params_, parse_key_values(options_.build));
-    QV_TRY(const auto rows, dataset::parse_rows(options_.rows));
-    QV_TRY(const auto query_rows, dataset::parse_rows(options_.query_rows));
-    QV_TRY(auto schema, parse_schema(options_.kind, options_.metric, options_.dtype));
-    if (!options_.ground_truth.empty() && !options_.rows.empty()) {
-      return fail(Code::kInvalidArgument,
-                  "--ground-truth is about the whole base and --rows takes a part of it; leave one "
-                  "of them out");
-    }
+    QV_TRY(flags_, parse_flags(options_));
     QV_TRY(cache_, open_real_directory(cache_path(options_)));
-    QV_TRY(column_, load_column(options_.base, schema, rows));
-    QV_TRY(auto queries, QuerySet::load(options_.queries, column_.schema, query_rows));
+    QV_TRY(column_, load_column(options_.base, flags_.schema, flags_.rows));
+    QV_TRY(auto queries, QuerySet::load(options_.queries, column_.schema, flags_.query_rows));
     queries_.emplace(std::move(queries));
     return {};
   }
 
   Result<> sweep() {
     const Calibrator calibrator(options_.calibration_bytes);
-    QV_TRY(auto built, BuiltIndex::build(options_.index, column_, build_params_, options_.seed,
-                                         builders_, *cache_));
-    QV_TRY(const auto params, parse_all(built.type()));
+    QV_TRY(auto built, BuiltIndex::build(options_.index, column_, flags_.build_params,
+                                         options_.seed, builders_, *cache_));
     QV_TRY(truth_, find_truth());
     facts_ = facts_of(built);
     Calibration before = calibrator.measure();
     std::fputs((head(facts_, before) + "\n").c_str(), stdout);
     Executor searchers(method_.threads, "search");
     const Allowed allowed(column_);
-    for (std::size_t i = 0; i < grid_.size(); ++i) {
-      if (on_terminal_) std::fprintf(stderr, "\rmeasuring %zu of %zu ", i + 1, grid_.size());
-      const SearchSetup setup{built.searcher(), *queries_, allowed, params[i], options_.k};
+    const auto& grid = flags_.grid;
+    for (std::size_t i = 0; i < grid.size(); ++i) {
+      if (on_terminal_) std::fprintf(stderr, "\rmeasuring %zu of %zu ", i + 1, grid.size());
+      const SearchSetup setup{built.searcher(), *queries_, allowed, flags_.search_params[i],
+                              options_.k};
       QV_TRY(auto measurement, measure(setup, method_, searchers));
-      Point point = judge(grid_[i], measurement);
+      Point point = judge(grid[i], measurement);
       point.before = before;
       point.after = before = calibrator.measure();
       points_.push_back(std::move(point));
@@ -99,14 +128,6 @@ class Run {
                             options_.ground_truth, n_better));
   }
 
-  Result<std::vector<index::AnyParams>> parse_all(const index::IndexType& type) const {
-    std::vector<index::AnyParams> all;
-    for (const auto& values : grid_) {
-      QV_TRY(all.emplace_back(), type.parse_search(values));
-    }
-    return all;
-  }
-
   Result<Truth> find_truth() {
     if (!options_.ground_truth.empty()) {
       return given_truth(options_.ground_truth, column_, *queries_, options_.k);
@@ -119,7 +140,7 @@ class Run {
     facts.data = options_.data.empty() ? options_.base : options_.data;
     facts.index = options_.index;
     facts.schema = column_.schema;
-    facts.build_params = build_params_;
+    facts.build_params = flags_.build_params;
     facts.n_rows = column_.n_rows;
     facts.n_queries = queries_->size();
     facts.first_query = queries_->first_row();
@@ -162,8 +183,7 @@ class Run {
   const AnnOptions& options_;
   Executor builders_;
   Method method_;
-  std::vector<KeyValues> grid_;
-  KeyValues build_params_;
+  Flags flags_;
   std::unique_ptr<Directory> cache_;
   index::FieldColumn column_;
   std::optional<QuerySet> queries_;
@@ -174,6 +194,11 @@ class Run {
 };
 
 }  // namespace
+
+Result<> check_usage(const AnnOptions& options) {
+  QV_TRY(parse_flags(options));
+  return {};
+}
 
 Result<> run_ann(const AnnOptions& options) { return Run::run(options); }
 

@@ -37,6 +37,10 @@ struct AnnOptions {
   std::size_t calibration_bytes = 0;   ///< read by the calibration; 0: more than caches hold
 };
 
+/// What is wrong with the flags whatever the files hold: words, ranges, parameters that the index
+/// does not have.
+[[nodiscard]] Result<> check_usage(const AnnOptions& options);
+
 /// Runs it, prints the table, writes the JSON lines (after every point, so that an interrupted run
 /// leaves what it has).
 [[nodiscard]] Result<> run_ann(const AnnOptions& options);

@@ -13,13 +13,7 @@ namespace quiver::app {
 namespace {
 
 Result<const index::IndexType*> find_type(const std::string& name, const FieldSchema& schema) {
-  const auto* type = index::find_index_type(name);
-  if (type == nullptr) {
-    std::vector<std::string_view> known;
-    for (const auto* other : index::index_types()) known.push_back(other->name);
-    return fail(Code::kNotFound,
-                fmt::format("no index type `{}`; one of {}", name, fmt::join(known, ", ")));
-  }
+  QV_TRY(const auto* type, find_index(name));
   if (!type->supports(schema)) {
     return fail(Code::kInvalidArgument,
                 fmt::format("index `{}` does not support such a field", name));
@@ -39,6 +33,15 @@ Result<std::uint64_t> bytes_of_files(const Directory& directory) {
 }
 
 }  // namespace
+
+Result<const index::IndexType*> find_index(const std::string& name) {
+  const auto* type = index::find_index_type(name);
+  if (type != nullptr) return type;
+  std::vector<std::string_view> known;
+  for (const auto* other : index::index_types()) known.push_back(other->name);
+  return fail(Code::kNotFound,
+              fmt::format("no index type `{}`; one of {}", name, fmt::join(known, ", ")));
+}
 
 Result<BuiltIndex> BuiltIndex::build(const std::string& type, const index::FieldColumn& column,
                                      const KeyValues& params, std::uint64_t seed,

@@ -13,6 +13,9 @@
 
 namespace quiver::app {
 
+/// kNotFound if there is no index of this name; the text lists those there are.
+[[nodiscard]] Result<const index::IndexType*> find_index(const std::string& name);
+
 /// Its directory goes when it does.
 class BuiltIndex {
  public:

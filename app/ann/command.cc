@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/usage.h"
+
 namespace quiver::app {
 namespace {
 
@@ -19,8 +21,8 @@ void add_data(CLI::App& app, AnnOptions& o) {
   app.add_option("--base", o.base, "Vectors to search")->required()->group(group);
   app.add_option("--queries", o.queries, "Query vectors")->required()->group(group);
   app.add_option("--ground-truth", o.ground_truth,
-                 "Ids of each query's best rows, [n, k' >= k] (.npy, .ivecs, HDF5); default: "
-                 "computed exactly, and kept in the cache")
+                 "Ids of each query's best rows, [n, k' >= k] (.npy, .ivecs, .ibin, HDF5); "
+                 "default: computed exactly, and kept in the cache")
       ->group(group);
   app.add_option("--rows", o.rows, "FIRST:END of the base; default all")->group(group);
   app.add_option("--query-rows", o.query_rows, "FIRST:END of the queries; default all")
@@ -99,6 +101,7 @@ CLI::App* add_ann(CLI::App& bench, AnnOptions& options) {
       ->group("Report");
   app->add_option("--json", options.json, "File for one JSON line per point")->group("Report");
   app->footer(kFooter);
+  app->callback([&options] { throw_if_wrong(check_usage(options)); });
   return app;
 }
 

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "app/ann/statistics.h"
+#include "app/statistics.h"
 #include "base/clock.h"
 
 namespace quiver::app {

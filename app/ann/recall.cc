@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "app/ann/statistics.h"
+#include "app/statistics.h"
 
 namespace quiver::app {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "app/ann/names.h"
-#include "app/ann/statistics.h"
 #include "app/ann/text_table.h"
+#include "app/names.h"
+#include "app/statistics.h"
 #include "kernels/kernels.h"
 
 namespace quiver::app {

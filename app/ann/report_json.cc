@@ -6,9 +6,9 @@
 #include <cmath>
 #include <ctime>
 
-#include "app/ann/names.h"
 #include "app/ann/report.h"
-#include "app/ann/statistics.h"
+#include "app/names.h"
+#include "app/statistics.h"
 #include "app/version.h"
 #include "kernels/kernels.h"
 #include "service/json/writer.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/ann/names.h"
+#include "app/names.h"
 #include "base/append_buffer.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -132,22 +132,12 @@ Result<> check_size(const std::string& source, std::uint64_t n_rows) {
   return {};
 }
 
-template <class Enum, std::size_t N>
-Result<Enum> parse_word(std::string_view what, std::string_view word,
-                        const std::array<std::string_view, N>& words) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (word == words[i]) return static_cast<Enum>(i);
-  }
-  return fail(Code::kInvalidArgument,
-              fmt::format("`{}` is no {}; one of {}", word, what, fmt::join(words, ", ")));
-}
-
 }  // namespace
 
 Result<FieldSchema> parse_schema(const std::string& kind, const std::string& metric,
                                  const std::string& dtype) {
   FieldSchema schema;
-  QV_TRY(schema.kind, parse_word<FieldKind>("kind", kind, kKindNames));
+  QV_TRY(schema.kind, parse_kind(kind));
   QV_TRY(schema.metric, parse_word<Metric>("metric", metric, kMetricNames));
   QV_TRY(schema.dtype, parse_word<DType>("type of values", dtype, kDTypeNames));
   if (schema.kind == FieldKind::kSparse &&

@@ -1,5 +1,7 @@
 #include "app/export/command.h"
 
+#include "app/usage.h"
+
 namespace quiver::app {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr const char* kFooter =
     "vector field vectors.NAME.npy in the field's type (dense), vectors.NAME.{indptr,indices,\n"
     "values}.npy (sparse) or vectors.NAME.{indptr,values}.npy (multi); present.NAME.npy holds 0\n"
     "where a point has no such vector, if there are such points. Read by `quiver import\n"
-    "--from-export DIR`, and by NumPy.\n"
+    "--from-export DIR`, and by NumPy. Other endings (.csv, .npy, …) are refused.\n"
     "\n"
     "Points come in the order of their ids. Over HTTP, points that change meanwhile are exported "
     "as\n"
@@ -31,7 +33,10 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
   command->add_option("--data-dir", options.data_dir,
                       "Read this data directory, which no server has open");
   command->add_option("--collection", options.collection, "Collection")->required();
-  command->add_option("--out", options.out, "FILE.jsonl, FILE.jsonl.zst, or a directory")
+  command
+      ->add_option("--out", options.out,
+                   "FILE.jsonl, FILE.jsonl.zst, or a directory; a new directory with a dot in its "
+                   "name ends in /")
       ->required();
   command->add_option("--page", options.page, "Points read at a time; 0: about 8 MB of them")
       ->check(CLI::Range(0, 100'000))
@@ -40,6 +45,7 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
   command->add_flag("--quiet", options.quiet, "No progress");
   command->get_option("--url")->excludes("--data-dir");
   command->footer(kFooter);
+  command->callback([&options] { throw_if_wrong(check_usage(options)); });
   return command;
 }
 

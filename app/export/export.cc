@@ -41,7 +41,8 @@ Result<IdKinds> id_kinds(PointSource& source) {
 
 Result<std::unique_ptr<PointSink>> create_sink(const ExportOptions& options, PointSource& source) {
   const auto if_exists = options.force ? dataset::IfExists::kReplace : dataset::IfExists::kFail;
-  if (options.out.ends_with(".jsonl") || options.out.ends_with(".jsonl.zst")) {
+  QV_TRY(const ExportFormat format, export_format(options.out));
+  if (format == ExportFormat::kLines) {
     return create_lines(options.out, source.facts(), if_exists);
   }
   QV_TRY(const IdKinds ids, id_kinds(source));

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
+
 namespace quiver::app {
 
 struct ExportOptions {
@@ -16,5 +18,14 @@ struct ExportOptions {
   bool force = false;      ///< replace files that are there
   bool quiet = false;
 };
+
+enum class ExportFormat : std::uint8_t { kLines, kArrays };
+
+/// What `out` stands for: FILE.jsonl or FILE.jsonl.zst lines; a directory (one that is there, a
+/// name that ends in '/' or has no ending) arrays. kInvalidArgument for any other ending.
+[[nodiscard]] Result<ExportFormat> export_format(const std::string& out);
+
+/// What is wrong with the flags whatever the collection holds.
+[[nodiscard]] Result<> check_usage(const ExportOptions& options);
 
 }  // namespace quiver::app

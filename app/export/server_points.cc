@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "app/client/connection.h"
 #include "app/export/point_source.h"
-#include "app/import/connection.h"
 #include "payload/document.h"
 #include "service/json/decode.h"
 #include "service/json/encode.h"

@@ -181,10 +181,6 @@ Result<int> import_into(Database& database, const ImportOptions& options, const 
 }  // namespace
 
 Result<int> import_to_directory(const ImportOptions& options, const ImportPlan& plan) {
-  if (!options.state.empty()) {
-    return fail(Code::kInvalidArgument,
-                "--state goes with --url: in a data directory the collection keeps the state");
-  }
   if (!options.create && !std::filesystem::is_directory(options.data_dir)) {
     return fail(Code::kNotFound, fmt::format("there is no data directory {}", options.data_dir));
   }

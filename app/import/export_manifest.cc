@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "app/names.h"
 #include "payload/document.h"
 #include "service/json/writer.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "app/client/connection.h"
 #include "app/import/bad_rows.h"
-#include "app/import/connection.h"
 #include "app/import/rows.h"
 #include "base/clock.h"
 #include "base/result.h"

@@ -34,6 +34,12 @@ Result<CollectionIs> prepare_collection(const HttpTarget& target, const ImportOp
   return CollectionIs::kNew;
 }
 
+/// A file that the user did not name is not left behind.
+StateFile state_file(const ImportOptions& options, const ImportPlan& plan) {
+  if (!options.state.empty()) return {options.state, WhenFinished::kKeep};
+  return {default_state_path(options, plan), WhenFinished::kRemove};
+}
+
 Result<int> import_to_server(const ImportOptions& options, const ImportPlan& plan) {
   QV_TRY(const Endpoint endpoint, parse_url(options.url));
   const HttpTarget target{endpoint, options.api_key, options.collection, options.retry_s};
@@ -41,7 +47,7 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
   QV_TRY(const auto reader, RowReader::open(plan, bad_rows));
   QV_TRY(auto identity, import_identity(options, plan));
   QV_TRY(const CollectionIs collection, prepare_collection(target, options, plan, *reader));
-  StateFile store(options.state.empty() ? default_state_path(options, plan) : options.state);
+  StateFile store = state_file(options, plan);
   QV_TRY(ImportState state,
          starting_state(options, std::move(identity), reader->first_row(), store, collection));
   ImportRun run(options, store, std::move(state), *reader, bad_rows);
@@ -65,6 +71,7 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
 
 Result<int> run_import(ImportOptions options) {
   QV_TRY(install_stop_signals());
+  QV_TRY(check_usage(options));
   if (options.url.empty() && options.data_dir.empty()) options.url = kDefaultUrl;
   QV_TRY(const ImportPlan plan, make_plan(options));
   return options.data_dir.empty() ? import_to_server(options, plan)

@@ -8,7 +8,9 @@
 #include <sstream>
 #include <utility>
 
+#include "app/client/http.h"
 #include "app/import/export_manifest.h"
+#include "app/import/schema.h"
 
 namespace quiver::app {
 namespace {
@@ -57,7 +59,7 @@ Result<> add_export(const std::string& directory, ImportPlan& plan) {
   return {};
 }
 
-Result<> check_export(const ImportOptions& options) {
+Result<> check_from_export(const ImportOptions& options) {
   const bool has_more = !options.vectors.empty() || !options.points.empty() ||
                         !options.payload.empty() || !options.ids.empty();
   if (!has_more) return {};
@@ -88,14 +90,7 @@ Result<> check_plan(const ImportPlan& plan) {
   return check_ids(plan);
 }
 
-}  // namespace
-
-const std::string& ImportPlan::main_source() const {
-  if (!points.empty()) return points;
-  return vectors.empty() ? payload : vectors.front().source;
-}
-
-Result<ImportPlan> make_plan(const ImportOptions& options) {
+Result<ImportPlan> plan_of_flags(const ImportOptions& options) {
   ImportPlan plan;
   QV_TRY(plan.vectors, parse_sources(options));
   QV_TRY(plan.rows, dataset::parse_rows(options.rows));
@@ -106,8 +101,29 @@ Result<ImportPlan> make_plan(const ImportOptions& options) {
   plan.id_offset = options.id_offset;
   plan.payload_keys = options.payload_keys;
   plan.allow_missing_vectors = options.allow_missing_vectors;
+  return plan;
+}
+
+}  // namespace
+
+const std::string& ImportPlan::main_source() const {
+  if (!points.empty()) return points;
+  return vectors.empty() ? payload : vectors.front().source;
+}
+
+Result<> check_usage(const ImportOptions& options) {
+  QV_TRY(const ImportPlan plan, plan_of_flags(options));
+  QV_TRY(options.from_export.empty() ? check_plan(plan) : check_from_export(options));
+  QV_TRY(check_words(options));
+  if (!options.url.empty()) QV_TRY(parse_url(options.url));
+  if (options.state.empty() || options.data_dir.empty()) return {};
+  return usage("--state goes with --url: in a data directory the collection keeps the state");
+}
+
+Result<ImportPlan> make_plan(const ImportOptions& options) {
+  QV_TRY(ImportPlan plan, plan_of_flags(options));
   if (!options.from_export.empty()) {
-    QV_TRY(check_export(options));
+    QV_TRY(check_from_export(options));
     QV_TRY(add_export(options.from_export, plan));
   }
   QV_TRY(check_plan(plan));

@@ -35,6 +35,9 @@ struct ImportPlan {
   [[nodiscard]] const std::string& main_source() const;
 };
 
+/// What is wrong with the flags whatever the files and the target hold; no file is looked at.
+[[nodiscard]] Result<> check_usage(const ImportOptions& options);
+
 /// kInvalidArgument for what does not fit together.
 [[nodiscard]] Result<ImportPlan> make_plan(const ImportOptions& options);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/names.h"
 #include "service/json/decode.h"
 #include "service/json/writer.h"
 
@@ -12,29 +13,24 @@ namespace {
 
 using service::json::Writer;
 
-/// By `Metric`: as users type them, and as the wire spells them.
-constexpr std::pair<std::string_view, std::string_view> kMetrics[] = {
-    {"dot", "Dot"}, {"cosine", "Cosine"}, {"euclid", "Euclid"}, {"manhattan", "Manhattan"}};
-/// By `DType`.
-constexpr std::string_view kTypes[] = {"float32", "float16", "uint8"};
+// As the wire spells them; users may, too.
+constexpr std::string_view kWireMetrics[] = {"Dot", "Cosine", "Euclid", "Manhattan"};
+constexpr std::string_view kWireTypes[] = {"float32", "float16", "uint8"};
 
-std::string_view name_of(Metric metric) { return kMetrics[static_cast<std::size_t>(metric)].first; }
-std::string_view wire_name_of(Metric metric) {
-  return kMetrics[static_cast<std::size_t>(metric)].second;
-}
-std::string_view name_of(DType type) { return kTypes[static_cast<std::size_t>(type)]; }
+std::string_view wire_name(Metric metric) { return kWireMetrics[static_cast<std::size_t>(metric)]; }
+std::string_view wire_name(DType type) { return kWireTypes[static_cast<std::size_t>(type)]; }
 
 Result<Metric> parse_metric(const std::string& text) {
-  for (std::size_t i = 0; i < std::size(kMetrics); ++i) {
-    if (text == kMetrics[i].first || text == kMetrics[i].second) return static_cast<Metric>(i);
+  for (std::size_t i = 0; i < kMetricNames.size(); ++i) {
+    if (text == kMetricNames[i] || text == kWireMetrics[i]) return static_cast<Metric>(i);
   }
   return fail(Code::kInvalidArgument,
               fmt::format("--metric {}: wanted cosine, dot, euclid or manhattan", text));
 }
 
 Result<DType> parse_type(const std::string& text) {
-  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
-    if (text == kTypes[i]) return static_cast<DType>(i);
+  for (std::size_t i = 0; i < std::size(kWireTypes); ++i) {
+    if (text == kWireTypes[i]) return static_cast<DType>(i);
   }
   return fail(Code::kInvalidArgument,
               fmt::format("--dtype {}: wanted float32, float16 or uint8", text));
@@ -74,8 +70,8 @@ Result<> write_field(Writer& json, const ColumnReader& column, const ImportOptio
   QV_TRY(const auto type, type_flag(options, name));
   json.begin_object();
   json.member("size", std::uint64_t{column.shape().dim});
-  json.member("distance", wire_name_of(metric.value_or(Metric::kCosine)));
-  json.member("datatype", name_of(type.value_or(type_in_file(column))));
+  json.member("distance", wire_name(metric.value_or(Metric::kCosine)));
+  json.member("datatype", wire_name(type.value_or(type_in_file(column))));
   if (column.spec().kind == FieldKind::kMulti) {
     json.key("multivector_config");
     json.raw(R"({"comparator":"max_sim"})");
@@ -132,8 +128,8 @@ Result<> check_flag_names(const ImportOptions& options, const std::vector<std::s
 std::string describe(const FieldSchema& field) {
   std::string text = fmt::format("{} \"{}\"", kind_name(field.kind), field.name);
   if (field.kind == FieldKind::kSparse) return text;
-  return text + fmt::format(" of {} dimensions, {}, {}", field.dim, name_of(field.dtype),
-                            name_of(field.metric));
+  return text + fmt::format(" of {} dimensions, {}, {}", field.dim, wire_name(field.dtype),
+                            metric_name(field.metric));
 }
 
 std::string describe(const std::vector<FieldSchema>& fields) {
@@ -156,12 +152,19 @@ Result<> check_flags_of(const FieldSchema& field, const ImportOptions& options) 
   };
   QV_TRY(const auto metric, metric_flag(options, field.name));
   QV_TRY(const auto type, type_flag(options, field.name));
-  if (metric && *metric != field.metric) return differs("--metric", name_of(*metric));
-  if (type && *type != field.dtype) return differs("--dtype", name_of(*type));
+  if (metric && *metric != field.metric) return differs("--metric", metric_name(*metric));
+  if (type && *type != field.dtype) return differs("--dtype", wire_name(*type));
   return {};
 }
 
 }  // namespace
+
+Result<> check_words(const ImportOptions& options) {
+  const auto value_of = [](const std::string& text) { return text.substr(text.find('=') + 1); };
+  for (const std::string& text : options.metric) QV_TRY(parse_metric(value_of(text)));
+  for (const std::string& text : options.dtype) QV_TRY(parse_type(value_of(text)));
+  return {};
+}
 
 Result<std::string> creation_body(const ImportOptions& options,
                                   const std::vector<ColumnReader>& columns) {

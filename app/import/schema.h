@@ -12,6 +12,9 @@
 
 namespace quiver::app {
 
+/// kInvalidArgument for a --metric or --dtype that is none.
+[[nodiscard]] Result<> check_words(const ImportOptions& options);
+
 /// The JSON body that creates a collection for these sources, from flags where they say something:
 /// metric cosine, and the type of values as in the file, unless told otherwise.
 [[nodiscard]] Result<std::string> creation_body(const ImportOptions& options,

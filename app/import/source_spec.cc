@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "app/names.h"
+
 namespace quiver::app {
 namespace {
-
-constexpr std::string_view kKinds[] = {"dense", "sparse", "multi"};
 
 std::optional<double> parse_number(std::string_view text) {
   double value = 0;
@@ -20,8 +20,6 @@ std::optional<double> parse_number(std::string_view text) {
 
 }  // namespace
 
-std::string_view kind_name(FieldKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
-
 std::string SourceSpec::describe() const {
   return fmt::format("{} vectors{} of {}", kind_name(kind),
                      name.empty() ? "" : fmt::format(" \"{}\"", name), source);
@@ -30,10 +28,11 @@ std::string SourceSpec::describe() const {
 Result<SourceSpec> parse_source(std::string_view text) {
   SourceSpec spec;
   std::string_view rest = text;
-  for (std::size_t i = 0; i < std::size(kKinds); ++i) {
-    if (!text.starts_with(kKinds[i]) || !text.substr(kKinds[i].size()).starts_with(':')) continue;
+  for (std::size_t i = 0; i < kKindNames.size(); ++i) {
+    const std::string_view name = kKindNames[i];
+    if (!text.starts_with(name) || !text.substr(name.size()).starts_with(':')) continue;
     spec.kind = static_cast<FieldKind>(i);
-    rest = text.substr(kKinds[i].size() + 1);
+    rest = text.substr(name.size() + 1);
   }
   const auto equals = rest.find('=');
   if (equals != std::string_view::npos) {

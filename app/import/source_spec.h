@@ -45,6 +45,4 @@ class PerName {
 /// "0.5" or "1/127".
 [[nodiscard]] Result<double> parse_factor(std::string_view text);
 
-[[nodiscard]] std::string_view kind_name(FieldKind kind);
-
 }  // namespace quiver::app

@@ -131,4 +131,9 @@ Result<> save_state(const std::string& path, const ImportState& state) {
   return fail(file_error(errno, "rename", temporary));
 }
 
+Result<> remove_state(const std::string& path) {
+  if (std::remove(path.c_str()) == 0 || errno == ENOENT) return {};
+  return fail(file_error(errno, "remove", path));
+}
+
 }  // namespace quiver::app

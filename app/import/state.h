@@ -29,6 +29,8 @@ struct ImportState {
 [[nodiscard]] Result<std::optional<ImportState>> load_state(const std::string& path);
 /// In one step: a reader finds the old state or this one.
 [[nodiscard]] Result<> save_state(const std::string& path, const ImportState& state);
+/// No file is none to remove.
+[[nodiscard]] Result<> remove_state(const std::string& path);
 
 [[nodiscard]] std::string to_json(const ImportState& state);
 [[nodiscard]] Result<ImportState> parse_state(const std::string& json);

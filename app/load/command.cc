@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/usage.h"
+
 namespace quiver::app {
 namespace {
 
@@ -39,9 +41,10 @@ void add_queries(CLI::App& app, LoadOptions& o) {
       ->capture_default_str()
       ->group(group);
   app.add_option("--k", o.k, "Hits per query")->capture_default_str()->group(group);
-  app.add_option("--ground-truth", o.ground_truth,
-                 "Ids of each query's nearest points (.npy, .ivecs, HDF5): recall is told, of one "
-                 "more pass over the rows")
+  app.add_option(
+         "--ground-truth", o.ground_truth,
+         "Ids of each query's nearest points (.npy, .ivecs, .ibin, HDF5): recall is told, of "
+         "one more pass over the rows")
       ->group(group);
   app.add_option("--params", o.params, "Search parameters (JSON object)")->group(group);
   app.add_option("--filter", o.filter, "Filter (JSON object)")->group(group);
@@ -83,6 +86,7 @@ CLI::App* add_load(CLI::App& bench, LoadOptions& o) {
   add_loop(*app, o);
   add_queries(*app, o);
   add_ingest(*app, o);
+  app->callback([&o] { throw_if_wrong(check_usage(o)); });
   return app;
 }
 

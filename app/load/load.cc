@@ -7,12 +7,13 @@
 #include <optional>
 #include <vector>
 
+#include "app/client/connection.h"
 #include "app/load/batch_queue.h"
 #include "app/load/bodies.h"
-#include "app/load/http.h"
 #include "app/load/loop.h"
 #include "app/load/recall.h"
 #include "app/load/report.h"
+#include "app/names.h"
 #include "base/clock.h"
 #include "dataset/lines.h"
 #include "dataset/vectors.h"
@@ -85,11 +86,6 @@ Result<LoadReport> measure(const Endpoint& endpoint, RequestSource& source,
   return report;
 }
 
-FieldKind kind_of(std::string_view name) {
-  if (name == "sparse") return FieldKind::kSparse;
-  return name == "multi" ? FieldKind::kMulti : FieldKind::kDense;
-}
-
 Result<dataset::Vectors> load_rows(const std::string& source, FieldKind kind,
                                    const LoadOptions& options) {
   QV_TRY(const auto rows, dataset::parse_rows(options.rows));
@@ -117,7 +113,8 @@ Result<std::vector<RequestText>> query_requests(const Endpoint& endpoint,
 }
 
 Result<LoadReport> run_search(const Endpoint& endpoint, const LoadOptions& options) {
-  QV_TRY(const auto queries, load_rows(options.queries, kind_of(options.kind), options));
+  QV_TRY(const FieldKind kind, parse_kind(options.kind));
+  QV_TRY(const auto queries, load_rows(options.queries, kind, options));
   QV_TRY(const auto requests, query_requests(endpoint, queries, options));
   if (options.warmup > 0) {
     RepeatedRequests warmup(requests, options.warmup, 0);
@@ -159,6 +156,13 @@ Result<LoadReport> run_ingest(const Endpoint& endpoint, const LoadOptions& optio
 }
 
 }  // namespace
+
+Result<> check_usage(const LoadOptions& options) {
+  QV_TRY(parse_url(options.url));
+  QV_TRY(dataset::parse_rows(options.rows));
+  QV_TRY(parse_kind(options.kind));
+  return {};
+}
 
 Result<> run_load(const LoadOptions& options) {
   QV_TRY(const Endpoint endpoint, parse_url(options.url));

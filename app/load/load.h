@@ -39,6 +39,9 @@ struct LoadOptions {
   std::uint32_t queue = 16;  ///< batches ahead; 0: all
 };
 
+/// What is wrong with the flags whatever the files hold.
+[[nodiscard]] Result<> check_usage(const LoadOptions& options);
+
 /// Runs it and prints the report. An error if the server cannot be reached, the files do not fit,
 /// or no request at all succeeded.
 [[nodiscard]] Result<> run_load(const LoadOptions& options);

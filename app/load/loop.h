@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/load/http.h"
+#include "app/client/http.h"
 #include "base/result.h"
 
 namespace quiver::app {

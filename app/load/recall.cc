@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/client/connection.h"
 #include "dataset/vectors.h"
 
 namespace quiver::app {

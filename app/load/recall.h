@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/load/http.h"
+#include "app/client/http.h"
 #include "app/load/loop.h"
 #include "base/result.h"
 

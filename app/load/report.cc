@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "app/statistics.h"
 #include "service/json/writer.h"
 
 namespace quiver::app {
@@ -41,10 +42,7 @@ std::string recall_text(const NetworkRecall& recall, const LoadOptions& options)
 Percentiles percentiles(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
-  const auto at = [&](double share) {
-    const auto rank = std::ceil(share * static_cast<double>(values.size()));
-    return values[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
-  };
+  const auto at = [&](double share) { return percentile_of_sorted(values, share); };
   return {at(0.5), at(0.95), at(0.99), at(0.999), values.back()};
 }
 

@@ -21,6 +21,7 @@
 #include "app/import/progress.h"
 #include "app/import/source_spec.h"
 #include "app/import/state.h"
+#include "app/import/state_store.h"
 
 namespace quiver::app {
 namespace {
@@ -123,6 +124,17 @@ TEST(StateTest, RoundTripAndDamage) {
   ASSERT_FALSE(damaged);
   EXPECT_THAT(damaged.error().message(), HasSubstr("--restart"));
   std::filesystem::remove(path);
+  StateFile kept(path, WhenFinished::kKeep);
+  StateFile removed(path, WhenFinished::kRemove);
+  ImportState unfinished = state;
+  unfinished.finished = false;
+  ASSERT_TRUE(kept.save(state));
+  EXPECT_TRUE(removed.load()->value().finished);
+  ASSERT_TRUE(removed.save(unfinished));
+  EXPECT_FALSE(removed.load()->value().finished);
+  ASSERT_TRUE(removed.save(state));
+  EXPECT_FALSE(removed.load()->has_value());
+  EXPECT_TRUE(removed.save(state));
 }
 
 TEST(StateTest, Differences) {

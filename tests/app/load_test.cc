@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "app/client/http.h"
 #include "app/load/bodies.h"
-#include "app/load/http.h"
 #include "app/load/recall.h"
 #include "app/load/report.h"
 

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "app/client/connection.h"
+
 namespace quiver::app {
 namespace {
 
@@ -178,12 +180,18 @@ TEST(LoopTest, AnOpenLoopSaysWhatItNeverSent) {
    private:
     int n_ = 0;
     RequestText request_ = std::make_shared<const std::string>("GET / HTTP/1.1\r\n\r\n");
-  } source;
+  };
+  Brief source;
   const auto result = run_loop(server.endpoint(), source, {.connections = 1, .rate = 1000});
   ASSERT_TRUE(result) << result.error().message();
   EXPECT_EQ(result->latencies_us.size(), 5U);
   // A hundred milliseconds at a thousand a second, less the five.
   EXPECT_GT(result->n_unsent, 30U);
+  // So many are not drawn one by one.
+  Brief again;
+  const auto flooded = run_loop(server.endpoint(), again, {.connections = 1, .rate = 1e12});
+  ASSERT_TRUE(flooded) << flooded.error().message();
+  EXPECT_GT(flooded->n_unsent, 30'000'000'000U);
 }
 
 TEST(LoopTest, FetchAllGoesOverOneConnection) {

@@ -88,6 +88,41 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(answer.returncode, 2, arguments)
             self.assertTrue(answer.stderr)
 
+    def test_unknown_commands_are_named(self):
+        for arguments, wanted in ((("imprt", "--collection", "c"), "quiver: there is no command `imprt`, wanted one of serve, "),
+                                  (("bench", "lod"), "bench: there is no command `lod`, wanted one of ann, load"),
+                                  ((), "A subcommand is required"),
+                                  (("import", "--url", "http://h"), "--collection is required")):
+            answer = run(*arguments)
+            self.assertEqual(answer.returncode, 2, arguments)
+            self.assertIn(wanted, answer.stderr)
+
+    def test_slips_of_flags_are_usage_errors(self):
+        ann = ("bench", "ann", "--base", "b.npy", "--queries", "q.npy")
+        load = ("bench", "load", "--collection", "c", "--queries", "q.npy")
+        export = ("export", "--collection", "c", "--out")
+        for arguments, wanted in (
+                ((*ann, "--sweep", "ef=1"), "--sweep: search parameters of index `flat`: unknown parameter `ef`: there are none"),
+                ((*ann, "--build", "m=1"), "--build: build parameters of index `flat`: unknown parameter `m`"),
+                ((*ann, "--sweep", "ef"), "`ef` is not of the form key=a,b,c"),
+                ((*ann, "--index", "flatt"), "no index type `flatt`; one of "),
+                ((*ann, "--rows", "5:5"), "rows `5:5`: wanted FIRST:END"),
+                ((*load, "--rows", "x"), "rows `x`: wanted FIRST:END"),
+                ((*load, "--url", "localhost"), "\"localhost\" is no http://HOST:PORT"),
+                ((*export, "x.csv"), "--out x.csv: wanted FILE.jsonl, FILE.jsonl.zst, or a directory"),
+                ((*export, "x.npy"), "--out x.npy: wanted FILE.jsonl"),
+                ((*export, "x", "--url", "h:1"), "\"h:1\" is no http://HOST:PORT"),
+                (("import", "--collection", "c"), "nothing to import"),
+                (("import", "--collection", "c", "--vectors", "a.npy", "--metric", "l2"), "--metric l2: wanted cosine, dot"),
+                (("import", "--collection", "c", "--vectors", "a.npy", "--data-dir", "d", "--state", "s"), "--state goes with --url")):
+            answer = run(*arguments)
+            self.assertEqual(answer.returncode, 2, (arguments, answer.stderr))
+            self.assertIn(wanted, answer.stderr)
+        # What only files and servers tell is another matter.
+        for arguments in ((*ann,), (*export, "x", "--data-dir", "/no-such-directory"), (*export, "x.csv/", "--data-dir", "/no-such"),
+                          ("import", "--collection", "c", "--vectors", "a.npy", "--url", "http://127.0.0.1:1")):
+            self.assertEqual(run(*arguments).returncode, 1, arguments)
+
     def test_print_config(self):
         answer = run("serve", "--print-config", "--http", "localhost:1", env={"QUIVER__LOG__FORMAT": "json"})
         self.assertEqual(answer.returncode, 0)

@@ -280,6 +280,7 @@ def test_bad_rows_stop(target, tmp_path):
     sources = bad_sources(tmp_path)
     text = quiver("import", *sources.flags, *target.flags, "--collection", "c", "--batch", 5, cwd=tmp_path, status=1)
     assert "dense.npy row 7: value 3 is nan" in text and "goes on at row 7" in text
+    assert len(list(tmp_path.glob("*.import"))) == (1 if target.kind == "server" else 0)
     assert target.points("c") == sources.points(rows=range(7))
 
 
@@ -309,35 +310,38 @@ def test_points_that_do_not_fit(target, tmp_path):
     assert target.points("c") == good
 
 
-@pytest.mark.parametrize("flags,wanted", [
-    (["--vectors", "dense=missing.npy"], "missing.npy"),
-    (["--vectors", "dense=dense.npy", "--payload", "short.jsonl"], "ends after 10 rows"),
-    (["--vectors", "dense=dense.npy", "--vectors", "other=short.npy"], "short.npy has 5"),
-    (["--vectors", "sparse:dense=words"], "the field is dense"),
-    (["--vectors", "dense=short.npy"], "of 4 dimensions, the field wants 16"),
-    (["--vectors", "nobody=dense.npy"], "there is no such field"),
-    (["--vectors", "dense=dense.npy", "--rows", "5"], "FIRST:END"),
-    (["--vectors", "dense=dense.npy", "--id-column", "x"], "--id-column wants"),
+@pytest.mark.parametrize("flags,wanted,status", [
+    (["--vectors", "dense=missing.npy"], "missing.npy", 1),
+    (["--vectors", "dense=dense.npy", "--payload", "short.jsonl"], "ends after 10 rows", 1),
+    (["--vectors", "dense=dense.npy", "--vectors", "other=short.npy"], "short.npy has 5", 1),
+    (["--vectors", "sparse:dense=words"], "the field is dense", 1),
+    (["--vectors", "dense=short.npy"], "of 4 dimensions, the field wants 16", 1),
+    (["--vectors", "nobody=dense.npy"], "there is no such field", 1),
+    (["--vectors", "dense=dense.npy", "--rows", "5"], "FIRST:END", 2),
+    (["--vectors", "dense=dense.npy", "--rows", "5:5"], "rows `5:5`: wanted FIRST:END with FIRST below END", 2),
+    (["--vectors", "dense=dense.npy", "--id-column", "x"], "--id-column wants", 2),
+    (["--vectors", "dense=dense.npy", "--metric", "l2"], "--metric l2: wanted cosine, dot", 2),
+    (["--vectors", "dense=dense.npy", "--dtype", "dense=f8"], "--dtype f8: wanted float32", 2),
     (["--vectors", "dense=dense.npy", "--metric", "euclid"],
-     f'--metric euclid: collection `NAME` has dense "dense" of {DIM} dimensions, float32, dot'),
-    (["--vectors", "dense=dense.npy", "--dtype", "float16"], "--dtype float16: collection `NAME` has"),
-    (["--vectors", "dense=dense.npy", "--metric", "other=dot"], 'there are no vectors "other"'),
-    (["--points", "short.jsonl", "--metric", "other=cosine"], "--metric cosine: collection `NAME` has"),
+     f'--metric euclid: collection `NAME` has dense "dense" of {DIM} dimensions, float32, dot', 1),
+    (["--vectors", "dense=dense.npy", "--dtype", "float16"], "--dtype float16: collection `NAME` has", 1),
+    (["--vectors", "dense=dense.npy", "--metric", "other=dot"], 'there are no vectors "other"', 1),
+    (["--points", "short.jsonl", "--metric", "other=cosine"], "--metric cosine: collection `NAME` has", 1),
     (["--vectors", "dense=dense.npy", "--create", '{"vectors":{"dense":{"size":16,"distance":"Cosine"}}}'],
-     f'--create wants dense "dense" of {DIM} dimensions, float32, cosine, but'),
-    (["--vectors", "dense=dense.npy", "--rows", "50:"], "--rows 50: holds no row: dense.npy has 50 rows"),
-    (["--vectors", "dense=dense.npy", "--rows", "60:70"], "--rows 60:70 holds no row: dense.npy has 50 rows"),
-    (["--payload", "short.jsonl", "--rows", "10:"], "--rows 10: holds no row: short.jsonl has 10 rows"),
-    (["--payload", "short.jsonl", "--rows", "12:"], "10"),
-    ([], "nothing to import"),
+     f'--create wants dense "dense" of {DIM} dimensions, float32, cosine, but', 1),
+    (["--vectors", "dense=dense.npy", "--rows", "50:"], "--rows 50: holds no row: dense.npy has 50 rows", 1),
+    (["--vectors", "dense=dense.npy", "--rows", "60:70"], "--rows 60:70 holds no row: dense.npy has 50 rows", 1),
+    (["--payload", "short.jsonl", "--rows", "10:"], "--rows 10: holds no row: short.jsonl has 10 rows", 1),
+    (["--payload", "short.jsonl", "--rows", "12:"], "10", 1),
+    ([], "nothing to import", 2),
 ])
-def test_refused(server, tmp_path, name, flags, wanted):
+def test_refused(server, tmp_path, name, flags, wanted, status):
     Sources(tmp_path, 50)
     (tmp_path / "short.jsonl").write_text("{}\n" * 10)
     np.save(tmp_path / "short.npy", np.zeros((5, 4), np.float32))
     server.put(f"/collections/{name}", {"vectors": {"dense": {"size": DIM, "distance": "Dot"},
                                                     "other": {"size": 4, "distance": "Dot"}}}).result
-    text = quiver("import", *flags, "--url", f"http://127.0.0.1:{server.port}", "--collection", name, cwd=tmp_path, status=1)
+    text = quiver("import", *flags, "--url", f"http://127.0.0.1:{server.port}", "--collection", name, cwd=tmp_path, status=status)
     assert wanted.replace("NAME", name) in text
 
 
@@ -362,6 +366,10 @@ def test_a_file_without_rows(server, name, tmp_path):
 def test_finished_and_restart(target, tmp_path):
     sources = Sources(tmp_path, 50)
     command = ["import", *sources.flags, *target.flags, "--collection", "c"]
+    if target.kind == "server":
+        assert "imported 50 points" in quiver(*command, cwd=tmp_path)
+        assert not list(tmp_path.glob("*.import"))  # a file that nobody named is not left behind
+        command += ["--state", "s.import"]
     quiver(*command, cwd=tmp_path)
     assert "finished already: 50 points" in quiver(*command, cwd=tmp_path)
     assert "imported 50 points" in quiver(*command, "--restart", cwd=tmp_path)

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/ann/statistics.h"
+#include "app/statistics.h"
 
 namespace quiver::app {
 namespace {

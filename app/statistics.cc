@@ -1,4 +1,4 @@
-#include "app/ann/statistics.h"
+#include "app/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,22 @@
 
 namespace quiver::app {
 
+namespace {
+
+std::size_t rank_of(std::size_t n, double share) {
+  const auto rank = std::ceil(share * static_cast<double>(n));
+  return static_cast<std::size_t>(std::max(rank, 1.0)) - 1;
+}
+
+}  // namespace
+
+double percentile_of_sorted(std::span<const double> values, double share) {
+  return values.empty() ? 0 : values[rank_of(values.size(), share)];
+}
+
 double percentile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
-  const auto rank = std::ceil(share * static_cast<double>(values.size()));
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::max(rank, 1.0)) - 1;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank_of(values.size(), share));
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }

@@ -1,4 +1,4 @@
-#include "app/load/http.h"
+#include "app/client/http.h"
 
 #include <fmt/format.h>
 #include <netdb.h>
@@ -65,16 +65,6 @@ std::optional<std::size_t> content_length(std::string_view head) {
     head.remove_prefix(std::min(line.size() + 2, head.size()));
   }
   return std::nullopt;
-}
-
-Result<> send_all(const Socket& socket, std::string_view bytes, const Endpoint& endpoint) {
-  while (!bytes.empty()) {
-    const ssize_t n = send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(socket_error("send to", endpoint));
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
 }
 
 void set_timeouts(int fd) {
@@ -175,46 +165,6 @@ Result<std::optional<Response>> ResponseReader::next() {
   if (bytes.size() - body_at < *length) return std::optional<Response>();
   begin_ += body_at + *length;
   return std::optional(Response{static_cast<int>(*status), bytes.substr(body_at, *length)});
-}
-
-namespace {
-
-Result<Answer> exchange(const Socket& socket, ResponseReader& reader, const std::string& request,
-                        const Endpoint& endpoint) {
-  QV_TRY(send_all(socket, request, endpoint));
-  constexpr std::size_t kChunk = 64 << 10;
-  while (true) {
-    QV_TRY(const auto response, reader.next());
-    if (response) return Answer{response->status, std::string(response->body)};
-    char* space = reader.reserve(kChunk);
-    const ssize_t n = recv(socket.fd(), space, kChunk, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n == 0) errno = ECONNRESET;
-    if (n <= 0) return fail(socket_error("receive from", endpoint));
-    reader.commit(static_cast<std::size_t>(n));
-  }
-}
-
-}  // namespace
-
-Result<Answer> fetch(const Endpoint& endpoint, const std::string& request) {
-  QV_TRY(const Socket socket, connect_to(endpoint));
-  ResponseReader reader;
-  return exchange(socket, reader, request, endpoint);
-}
-
-Result<std::vector<Answer>> fetch_all(
-    const Endpoint& endpoint, const std::vector<std::shared_ptr<const std::string>>& requests) {
-  QV_TRY(const Socket socket, connect_to(endpoint));
-  ResponseReader reader;
-  std::vector<Answer> answers;
-  for (const auto& request : requests) {
-    QV_TRY(answers.emplace_back(), exchange(socket, reader, *request, endpoint));
-    if (answers.back().status == 200) continue;
-    return fail(Code::kUnavailable, fmt::format("the server answered with status {}: {}",
-                                                answers.back().status, answers.back().body));
-  }
-  return answers;
 }
 
 }  // namespace quiver::app

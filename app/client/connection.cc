@@ -1,4 +1,4 @@
-#include "app/import/connection.h"
+#include "app/client/connection.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -22,12 +22,20 @@ tl::unexpected<Error> broken(std::string_view what, const Endpoint& endpoint, in
 
 Result<Answer> Connection::exchange(std::string_view method, std::string_view target,
                                     std::string_view body) {
+  return exchange_parts(request_head(method, target, body.size()), body);
+}
+
+Result<Answer> Connection::exchange(std::string_view request) {
+  return exchange_parts(request, "");
+}
+
+Result<Answer> Connection::exchange_parts(std::string_view head, std::string_view body) {
   if (!socket_) {
     QV_TRY(Socket connected, connect_to(endpoint_));
     socket_.emplace(std::move(connected));
     reader_ = ResponseReader();
   }
-  auto answer = exchange_once(request_head(method, target, body.size()), body);
+  auto answer = exchange_once(head, body);
   if (!answer) socket_.reset();
   return answer;
 }
@@ -72,6 +80,23 @@ Result<Answer> Connection::receive() {
     if (n <= 0) return broken("no answer from", endpoint_, n == 0 ? ECONNRESET : errno);
     reader_.commit(static_cast<std::size_t>(n));
   }
+}
+
+Result<Answer> fetch(const Endpoint& endpoint, const std::string& request) {
+  return Connection(endpoint, "").exchange(request);
+}
+
+Result<std::vector<Answer>> fetch_all(
+    const Endpoint& endpoint, const std::vector<std::shared_ptr<const std::string>>& requests) {
+  Connection connection(endpoint, "");
+  std::vector<Answer> answers;
+  for (const auto& request : requests) {
+    QV_TRY(answers.emplace_back(), connection.exchange(*request));
+    if (answers.back().status == 200) continue;
+    return fail(Code::kUnavailable, fmt::format("the server answered with status {}: {}",
+                                                answers.back().status, answers.back().body));
+  }
+  return answers;
 }
 
 std::string error_text(const Answer& answer) {

@@ -1,13 +1,11 @@
-// As much of an HTTP/1.1 client as a load generator needs: little work per request.
+// As much of HTTP/1.1 as clients of one server need: little work per request.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/result.h"
 
@@ -67,16 +65,5 @@ class ResponseReader {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };
-
-struct Answer {
-  int status = 0;
-  std::string body;
-};
-
-/// One request on a connection of its own.
-[[nodiscard]] Result<Answer> fetch(const Endpoint& endpoint, const std::string& request);
-/// One after the other on one connection. An answer without status 200 is an error.
-[[nodiscard]] Result<std::vector<Answer>> fetch_all(
-    const Endpoint& endpoint, const std::vector<std::shared_ptr<const std::string>>& requests);
 
 }  // namespace quiver::app

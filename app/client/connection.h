@@ -1,14 +1,21 @@
 // One kept-alive HTTP connection: request, answer, request, answer.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "app/load/http.h"
+#include "app/client/http.h"
 #include "base/result.h"
 
 namespace quiver::app {
+
+struct Answer {
+  int status = 0;
+  std::string body;
+};
 
 /// One thread. Connects when there is something to send.
 class Connection {
@@ -19,10 +26,13 @@ class Connection {
   /// kUnavailable if the connection broke: whether the request was carried out is unknown. The next
   /// call connects afresh.
   Result<Answer> exchange(std::string_view method, std::string_view target, std::string_view body);
+  /// The same of a whole request, `request_text`.
+  Result<Answer> exchange(std::string_view request);
 
  private:
   [[nodiscard]] std::string request_head(std::string_view method, std::string_view target,
                                          std::size_t body_bytes) const;
+  Result<Answer> exchange_parts(std::string_view head, std::string_view body);
   Result<Answer> exchange_once(std::string_view head, std::string_view body);
   Result<> send_all(std::string_view bytes, int flags);
   Result<Answer> receive();
@@ -32,6 +42,12 @@ class Connection {
   std::optional<Socket> socket_;
   ResponseReader reader_;
 };
+
+/// One request on a connection of its own.
+[[nodiscard]] Result<Answer> fetch(const Endpoint& endpoint, const std::string& request);
+/// One after the other on one connection. An answer without status 200 is an error.
+[[nodiscard]] Result<std::vector<Answer>> fetch_all(
+    const Endpoint& endpoint, const std::vector<std::shared_ptr<const std::string>>& requests);
 
 /// The text of an error in the server's envelope, or the body itself.
 [[nodiscard]] std::string error_text(const Answer& answer);
