@@ -39,12 +39,26 @@ Decoded<Answer> answer_query(Exchange& x, const Collection& collection, const Qu
   return Answer::kReady;
 }
 
+/// The engine says what is wrong, but not with which search. Only of what a client can mend, and
+/// at most what the batch itself may cost: the first search that fails alone as the batch did.
+ApiError name_search(const Collection& collection, const Queries& queries, const Cancel& cancel,
+                     const Error& error) {
+  const ApiError unnamed(error);
+  if (unnamed.status != 400 && unnamed.status != 404) return unnamed;
+  for (std::size_t i = 0; i < queries.size() && cancel.check(); ++i) {
+    const auto alone = collection.query(queries[i], cancel);
+    if (!alone && alone.error().message() == error.message()) return in_search(i, unnamed);
+  }
+  return unnamed;
+}
+
 Decoded<Answer> answer_batch(Exchange& x, const Collection& collection, const Queries& queries,
                              const Cancel& cancel, Shape shape) {
-  QV_TRY(const auto answers, collection.query_batch(queries, cancel));
+  const auto answers = collection.query_batch(queries, cancel);
+  if (!answers) return fail(name_search(collection, queries, cancel, answers.error()));
   auto out = x.begin_result();
   out.begin_array();
-  for (const auto& records : answers) {
+  for (const auto& records : *answers) {
     QV_TRY(cancel.check());
     write_points(out, records, shape);
   }
@@ -96,7 +110,10 @@ Decoded<Answer> run_batch(Exchange& x, CollectionPtr collection) {
   return compute(x, deadline,
                  [collection = std::move(collection), queries = std::move(queries)](
                      Exchange& exchange, const Cancel& cancel) mutable -> Decoded<Answer> {
-                   for (auto& query : queries) QV_TRY(resolve_lookups(exchange, query));
+                   for (std::size_t i = 0; i < queries.size(); ++i) {
+                     auto resolved = resolve_lookups(exchange, queries[i]);
+                     if (!resolved) return fail(in_search(i, std::move(resolved).error()));
+                   }
                    return answer_batch(exchange, *collection, queries, cancel, shape);
                  });
 }

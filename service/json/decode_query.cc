@@ -76,7 +76,8 @@ Decoded<engine::SearchParams> decode_params(Element element, const Path& path) {
   }
   for (const auto [name, value] : object) {
     if (!value.is_object() || is_common_param(name)) continue;
-    QV_TRY(decode_index_params(as_object(value), path.member(name), params.index));
+    auto& values = params.index[std::string(name)];
+    QV_TRY(decode_index_params(as_object(value), path.member(name), values));
   }
   return params;
 }
@@ -301,8 +302,9 @@ Decoded<std::vector<Query>> decode_searches(std::string& body, ElementDecoder de
   std::vector<Query> queries;
   queries.reserve(array.size());
   for (const Element item : array) {
-    QV_TRY(auto query, decode(item, searches.item(queries.size())));
-    queries.push_back(std::move(query));
+    auto query = decode(item, searches.item(queries.size()));
+    if (!query) return fail(in_search(queries.size(), std::move(query).error()));
+    queries.push_back(*std::move(query));
   }
   return queries;
 }

@@ -74,6 +74,14 @@ tl::unexpected<ApiError> wrong_input(std::string_view text) {
   return fail(ApiError(400, fmt::format("Wrong input: {}", text)));
 }
 
+ApiError in_search(std::size_t index, ApiError error) {
+  const std::string name = fmt::format("searches[{}]", index);
+  if (error.text.find(name) != std::string::npos) return error;
+  const auto colon = error.text.find(": ");  // after the status in words
+  error.text.insert(colon == std::string::npos ? 0 : colon + 2, name + ": ");
+  return error;
+}
+
 tl::unexpected<ApiError> bad_request(std::string_view text) {
   return fail(ApiError(400, fmt::format("Bad request: {}", text)));
 }

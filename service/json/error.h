@@ -65,6 +65,9 @@ class Path {
 [[nodiscard]] tl::unexpected<ApiError> validation_error(const Path& path, std::string_view text);
 /// 400 "Wrong input: <text>".
 [[nodiscard]] tl::unexpected<ApiError> wrong_input(std::string_view text);
+/// The error of one search of a batch, which it names: "Wrong input: searches[3]: <text>". One
+/// whose text names it already stays as it is.
+[[nodiscard]] ApiError in_search(std::size_t index, ApiError error);
 /// 400 "Bad request: <text>".
 [[nodiscard]] tl::unexpected<ApiError> bad_request(std::string_view text);
 

@@ -481,6 +481,13 @@ def test_query_forms(server, name):
     result = server.post(f"{path}/batch", batch).result
     assert [[h["id"] for h in r["points"]] for r in result] == [[5], [1]]
     assert server.post(f"{path}/batch", {"searches": []}).result == []
+    good = {"query": [0, 1], "using": "image", "limit": 1}
+    for wrong in [{"query": [0, 1, 2], "using": "image"}, {"query": [0, 1], "using": "nobody"}, {"query": 999, "using": "image"},
+                  {"query": {"recommend": {}}}, {"query": 1, "using": "image", "lookup_from": {"collection": "nobody"}}]:
+        alone = server.post(path, wrong)
+        answer = server.post(f"{path}/batch", {"searches": [good, good, wrong, good]})
+        kind, _, rest = alone.error.partition(": ")
+        assert (answer.status, answer.error) == (alone.status, f"{kind}: searches[2]: {rest}")
 
 
 def test_rrf_and_dbsf_scores(server, name):

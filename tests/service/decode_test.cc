@@ -181,7 +181,9 @@ TEST(DecodeQuery, Everything) {
   EXPECT_TRUE(decoded->params.exact);
   EXPECT_TRUE(decoded->params.indexed_only);
   EXPECT_EQ(decoded->params.hnsw_ef, 99U);
-  EXPECT_EQ(to_string(decoded->params.index), R"(cut=8 heap_factor=0.5 mode="a" on=true)");
+  ASSERT_EQ(decoded->params.index.size(), 1U);
+  EXPECT_EQ(to_string(decoded->params.index.at("seismic")),
+            R"(cut=8 heap_factor=0.5 mode="a" on=true)");
 }
 
 TEST(DecodeQuery, Kinds) {
@@ -256,6 +258,12 @@ TEST(DecodeSearch, OlderForm) {
   std::string batch = R"({"searches":[{"vector":[1],"limit":2},{"limit":2}]})";
   expect_error(decode_search_batch(batch), 400,
                "Format error in JSON body: searches[1]: missing field `vector`");
+  batch = R"({"searches":[{"query":1},{"query":{"recommend":{}}}]})";
+  expect_error(decode_query_batch(batch), 400,
+               "Wrong input: searches[1]: `recommend` queries are not supported");
+  batch = R"({"searches":[{"query":{"fusion":"rrf"}}]})";
+  expect_error(decode_query_batch(batch), 400,
+               "Bad request: searches[0]: cannot apply Fusion without prefetches");
 }
 
 TEST(DecodeUpsert, Points) {
