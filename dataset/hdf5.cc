@@ -58,6 +58,7 @@ using File = Handle<H5Fclose>;
 using Dataset = Handle<H5Dclose>;
 using Space = Handle<H5Sclose>;
 using Type = Handle<H5Tclose>;
+using Object = Handle<H5Oclose>;
 using Properties = Handle<H5Pclose>;
 
 /// The innermost of the library's last errors.
@@ -116,6 +117,18 @@ Result<std::unique_ptr<TemporaryFile>> unpack(ByteSource& source) {
   return file;
 }
 
+/// For what has the marks of HDF5 and cannot be read. Files of newer libraries look like this: 2.0
+/// writes chunked data sets of a version that 1.10 refuses.
+std::string unreadable(std::string_view name, const std::string& why) {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format(
+      "{}: cannot be read by the HDF5 library {}.{}.{} ({}): it is damaged, or in a newer format "
+      "(of "
+      "HDF5 2.0, say); wanted one that HDF5 1.10 reads, as h5py writes with libver='v110'",
+      name, major, minor, release, why);
+}
+
 /// `path` for messages; `real_path` is what is opened.
 Result<File> open_file(const std::string& path, const std::string& real_path) {
   const Properties properties(H5Pcreate(H5P_FILE_ACCESS));
@@ -123,8 +136,13 @@ Result<File> open_file(const std::string& path, const std::string& real_path) {
   H5Pset_file_locking(properties.get(), 0, 1);
   File file(H5Fopen(real_path.c_str(), H5F_ACC_RDONLY, properties.get()));
   if (file) return file;
+  const std::string why = last_error();
+  const bool is_of_another_version = why.find("version") != std::string::npos;
+  if (is_of_another_version && H5Fis_hdf5(real_path.c_str()) > 0) {
+    return fail(Code::kInvalidArgument, unreadable(path, why));
+  }
   return fail(Code::kInvalidArgument,
-              fmt::format("{}: byte 0: wanted an HDF5 file, found: {}", path, last_error()));
+              fmt::format("{}: byte 0: wanted an HDF5 file, found: {}", path, why));
 }
 
 std::vector<std::string> datasets_of(const File& file) {
@@ -137,9 +155,20 @@ std::vector<std::string> datasets_of(const File& file) {
   return names;
 }
 
+/// There is something of this name, as far as the library can tell no group.
+bool holds_no_group(const File& file, const std::string& name) {
+  if (H5Lexists(file.get(), name.c_str(), H5P_DEFAULT) <= 0) return false;
+  const Object object(H5Oopen(file.get(), name.c_str(), H5P_DEFAULT));
+  return H5Iget_type(object.get()) != H5I_GROUP;
+}
+
 Result<Dataset> open_dataset(const File& file, const std::string& path, const std::string& name) {
   Dataset dataset(name.empty() ? H5I_INVALID_HID : H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT));
   if (dataset) return dataset;
+  const std::string why = last_error();
+  if (!name.empty() && holds_no_group(file, name)) {
+    return fail(Code::kInvalidArgument, unreadable(path + ":" + name, why));
+  }
   return fail(name.empty() ? Code::kInvalidArgument : Code::kNotFound,
               fmt::format("{}: found no data set `{}`, wanted FILE:DATASET with one of: {}", path,
                           name, fmt::join(datasets_of(file), ", ")));

@@ -1,7 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+
 #include "dataset/array_stream.h"
 #include "dataset/hdf5.h"
+#include "dataset/matrix_reader.h"
 #include "dataset/source_name.h"
 #include "dataset/vecs_reader.h"
 #include "dataset/vectors.h"
@@ -10,6 +17,25 @@ namespace quiver::dataset {
 namespace {
 
 constexpr std::size_t kChunkIds = std::size_t{1} << 16;
+
+constexpr std::size_t kBinHeadBytes = 8;
+constexpr std::string_view kWanted =
+    "wanted neighbours in .npy, .ivecs, .hdf5 (each also .zst or .gz), or as in "
+    "big-ann-benchmarks: u32 queries, u32 k, i32 ids, maybe f32 distances";
+
+/// The next `n` values, `found.k` for each query; memory grows with what is found.
+Result<> read_ids(ArrayStream& values, std::uint64_t n, Neighbours& found) {
+  while (found.ids.size() < n) {
+    const std::size_t begin = found.ids.size();
+    const auto n_chunk = std::min<std::uint64_t>(kChunkIds, n - begin);
+    found.ids.resize(begin + static_cast<std::size_t>(n_chunk));
+    QV_TRY(const std::size_t n_read, values.read(std::span(found.ids).subspan(begin)));
+    if (n_read < n_chunk) {
+      return fail(values.broken_off((begin + n_read) / found.k, begin + n_read));
+    }
+  }
+  return {};
+}
 
 Result<Neighbours> load_npy(const std::string& path) {
   QV_TRY(NpyArray array, open_npy(path));
@@ -22,16 +48,47 @@ Result<Neighbours> load_npy(const std::string& path) {
   Neighbours found;
   found.n_queries = static_cast<std::size_t>(array.shape[0]);
   found.k = static_cast<std::size_t>(array.shape[1]);
-  while (array.values.position() < array.values.size()) {
-    const std::size_t begin = found.ids.size();
-    const auto n = std::min<std::uint64_t>(kChunkIds, array.values.size() - begin);
-    found.ids.resize(begin + static_cast<std::size_t>(n));
-    QV_TRY(const std::size_t n_read, array.values.read(std::span(found.ids).subspan(begin)));
-    if (n_read < n) {
-      return fail(array.values.broken_off((begin + n_read) / found.k, begin + n_read));
-    }
-  }
+  QV_TRY(read_ids(array.values, array.values.size(), found));
   QV_TRY(array.values.check_end());
+  return found;
+}
+
+/// big-ann-benchmarks: u32 queries, u32 k, the ids (i32), then as many distances (f32) or nothing.
+Result<Neighbours> load_bin(const std::string& path) {
+  QV_TRY(std::unique_ptr<ByteSource> source, open_bytes(path));
+  std::array<std::uint32_t, 2> head{};
+  QV_TRY(const std::size_t n_read, source->read(std::as_writable_bytes(std::span(head))));
+  const auto [n_queries, k] = head;
+  if (n_read < kBinHeadBytes || k < 1 || k > kMaxDim) {
+    return fail(
+        source->error(Code::kInvalidArgument, std::nullopt, 0,
+                      fmt::format("found {} ids for each query, wanted 1 to {}; ", k, kMaxDim) +
+                          std::string(kWanted)));
+  }
+  const std::uint64_t n_ids = std::uint64_t{n_queries} * k;
+  const auto size = source->size();
+  const bool has_ids_only = size == kBinHeadBytes + 4 * n_ids;
+  if (size && !has_ids_only && *size != kBinHeadBytes + 8 * n_ids) {
+    return fail(source->error(
+        Code::kDataLoss, std::nullopt, *size,
+        fmt::format("found {} bytes, wanted {} for {} queries with {} ids (i32), or {} with as "
+                    "many distances; {}",
+                    *size, kBinHeadBytes + 4 * n_ids, n_queries, k, kBinHeadBytes + 8 * n_ids,
+                    kWanted)));
+  }
+  ArrayStream values(std::move(source), {ValueType::kI32, ByteOrder::kLittle, kBinHeadBytes,
+                                         has_ids_only ? n_ids : 2 * n_ids, true});
+  Neighbours found;
+  found.n_queries = n_queries;
+  found.k = k;
+  QV_TRY(read_ids(values, n_ids, found));
+  if (size) return found;
+  // Compressed: that nothing is missing or follows shows only at the end.
+  std::vector<float> distances;
+  QV_TRY(const std::size_t n_distances, values.read(static_cast<std::size_t>(n_ids), distances));
+  if (n_distances == 0) return found;
+  if (n_distances < n_ids) return fail(values.broken_off(n_distances / k, values.position()));
+  QV_TRY(values.check_end());
   return found;
 }
 
@@ -76,9 +133,11 @@ Result<Neighbours> load_neighbours(const std::string& source) {
   if (name.format == Format::kNpy) return load_npy(name.path);
   if (name.format == Format::kVecs) return load_vecs(name);
   if (name.format == Format::kHdf5) return load_hdf5(name);
-  return fail(Code::kInvalidArgument,
-              fmt::format("{}: wanted neighbours in .npy, .ivecs or .hdf5 (each also .zst or .gz)",
-                          source));
+  // These have various endings: .ibin, .bin, .gt, none at all. Their head and size tell.
+  const bool may_be_bin = name.format == Format::kPrefix ||
+                          (name.format == Format::kBin && name.type == ValueType::kI32);
+  if (may_be_bin) return load_bin(name.path);
+  return fail(Code::kInvalidArgument, fmt::format("{}: {}", source, kWanted));
 }
 
 }  // namespace quiver::dataset

@@ -20,6 +20,7 @@ constexpr Ending kEndings[] = {
     {".fbin", Format::kBin, ValueType::kF32},
     {".u8bin", Format::kBin, ValueType::kU8},
     {".i8bin", Format::kBin, ValueType::kI8},
+    {".ibin", Format::kBin, ValueType::kI32},
     {".csr", Format::kCsr},
     {".hdf5", Format::kHdf5},
     {".h5", Format::kHdf5},

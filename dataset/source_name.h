@@ -14,7 +14,7 @@ namespace quiver::dataset {
 enum class Format : std::uint8_t {
   kNpy,
   kVecs,  ///< .fvecs, .ivecs, .bvecs
-  kBin,   ///< .fbin, .u8bin, .i8bin
+  kBin,   ///< .fbin, .u8bin, .i8bin, .ibin
   kIdx,
   kHdf5,
   kCsr,
@@ -33,7 +33,8 @@ struct SourceName {
 
 /// For messages: the endings that are known.
 inline constexpr std::string_view kKnownEndings =
-    ".npy, .fvecs, .ivecs, .bvecs, .fbin, .u8bin, .i8bin, .csr, -idx3-ubyte, .hdf5:DATASET (each "
+    ".npy, .fvecs, .ivecs, .bvecs, .fbin, .u8bin, .i8bin, .ibin, .csr, -idx3-ubyte, .hdf5:DATASET "
+    "(each "
     "also with .zst or .gz)";
 
 }  // namespace quiver::dataset

@@ -1,6 +1,7 @@
 #include "dataset/vectors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -28,24 +29,60 @@ std::string_view to_string(FieldKind kind) {
   return kind == FieldKind::kDense ? "dense" : kind == FieldKind::kSparse ? "sparse" : "multi";
 }
 
-bool has_set(const std::string& prefix) {
-  const std::string indptr = prefix + ".indptr.npy";
-  return exists(indptr) || exists(indptr + ".zst") || exists(indptr + ".gz");
+bool has_part(const std::string& prefix, std::string_view part) {
+  const std::string path = fmt::format("{}.{}", prefix, part);
+  return exists(path) || exists(path + ".zst") || exists(path + ".gz");
+}
+
+/// The files of a set that are there, and the first that is not.
+struct SetParts {
+  std::vector<std::string> found;
+  std::string missing;
+};
+
+SetParts parts_of(const std::string& prefix, FieldKind kind) {
+  SetParts parts;
+  for (const std::string_view part : {"indptr.npy", "indices.npy", "values.npy"}) {
+    const bool is_of_sparse = part == "indices.npy";
+    const bool is_tokens = kind == FieldKind::kMulti && part == "values.npy";
+    if (has_part(prefix, part)) {
+      parts.found.push_back(fmt::format("{}.{}", prefix, part));
+    } else if (is_tokens && has_part(prefix, "npy")) {
+      parts.found.push_back(prefix + ".npy");
+    } else if (parts.missing.empty() && !(is_of_sparse && kind == FieldKind::kMulti)) {
+      parts.missing = fmt::format("{}.{}", prefix, part);
+    }
+  }
+  return parts;
+}
+
+Result<> check_set(const std::string& path, const std::string& prefix, FieldKind kind) {
+  const SetParts parts = parts_of(prefix, kind);
+  if (parts.found.empty()) {
+    return fail(Code::kNotFound,
+                fmt::format("{}: found neither this file nor {}.indptr.npy; wanted a name with {}, "
+                            "or the prefix of a sparse or multi-vector set",
+                            path, prefix, kKnownEndings));
+  }
+  if (kind == FieldKind::kDense) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: found {}, of a set of sparse or multi-vectors, wanted a file of "
+                            "dense ones",
+                            path, fmt::join(parts.found, " and ")));
+  }
+  if (parts.missing.empty()) return {};
+  return fail(Code::kNotFound,
+              fmt::format("{}: found {}, but not {}, which a set of {} vectors has", path,
+                          fmt::join(parts.found, " and "), parts.missing, to_string(kind)));
 }
 
 Result<std::unique_ptr<VectorReader>> open_prefix(const std::string& path, FieldKind kind) {
   const std::string prefix(unpacked_name(path));
-  const std::string indptr = prefix + ".indptr.npy";
   if (kind == FieldKind::kDense && exists(path)) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{}: no known format; a name ends with {}", path, kKnownEndings));
   }
-  if (kind == FieldKind::kDense || !has_set(prefix)) {
-    return fail(Code::kNotFound,
-                fmt::format("{}: found neither this file nor {}; wanted a name with {}, or the "
-                            "prefix of a sparse or multi-vector set",
-                            path, indptr, kKnownEndings));
-  }
+  QV_TRY(check_set(path, prefix, kind));
   return kind == FieldKind::kSparse ? open_npy_sparse(prefix) : open_npy_multi(prefix);
 }
 

@@ -4,7 +4,7 @@
 // of .npy files the prefix they share (`DIR/sparse` stands for `DIR/sparse.indptr.npy`,
 // `.indices.npy` and `.values.npy`; `DIR/tokens` for `DIR/tokens.indptr.npy` with `.values.npy`, or
 // with `DIR/tokens.npy`); for HDF5 `FILE.hdf5:DATASET`. The formats: .npy; .fvecs, .ivecs, .bvecs;
-// .fbin, .u8bin, .i8bin; .csr; IDX.
+// .fbin, .u8bin, .i8bin, .ibin; .csr; IDX.
 #pragma once
 
 #include <cstddef>
@@ -93,8 +93,9 @@ struct Vectors {
 [[nodiscard]] Result<Vectors> load_vectors(const std::string& source, FieldKind kind,
                                            RowRange rows = {});
 
-/// Ids of a ground truth, `[n_queries, k]`, from .npy (integers), .ivecs or HDF5 (`neighbors` if no
-/// data set is named).
+/// Ids of a ground truth, `[n_queries, k]`, from .npy (integers), .ivecs, HDF5 (`neighbors` if no
+/// data set is named), or of any other ending as in big-ann-benchmarks: u32 queries, u32 k, the ids
+/// (i32), and maybe the distances (f32), which are passed over.
 struct Neighbours {
   std::size_t n_queries = 0;
   std::size_t k = 0;

@@ -86,6 +86,7 @@ inline std::vector<SourceCase> other_dense_cases() {
       one("bvecs", ValueType::kU8, "a.bvecs", bvecs, 6),
       one("fbin", ValueType::kF32, "a.fbin", bin_head + pack<float>({1, 2, 3, 4, 5, 6})),
       one("u8bin", ValueType::kU8, "a.u8bin", bin_head + u8_rows),
+      one("ibin", ValueType::kI32, "a.ibin", bin_head + pack<int>({1, 2, 3, 4, 5, 6})),
       one("i8bin", ValueType::kI8, "a.i8bin", bin_head + u8_rows),
       one("idx_u8", ValueType::kU8, "a-idx3-ubyte", idx_head(8, {3, 1, 2}) + u8_rows),
       one("idx_i16", ValueType::kI16, "a.idx2",

@@ -97,5 +97,30 @@ TEST_F(Hdf5Test, DataSetsThatAreNoVectors) {
   expect_in(error_of(load_neighbours(path() + ":floats")), "found f32 of shape [1, 1], wanted int");
 }
 
+/// HDF5 2.0 writes layout messages of version 5; here the message of an old file says 9.
+TEST_F(Hdf5Test, FormatsOfNewerLibraries) {
+  add<float>("train", {3, 2}, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {1, 2, 3, 4, 5, 6});
+  std::string bytes = read_file(path());
+  const std::string layout({3, 1});  // version 3, contiguous, after a head of type 8
+  std::size_t at = bytes.find(std::string({8, 0}));
+  while (at != std::string::npos && bytes.substr(at + 8, 2) != layout) {
+    at = bytes.find(std::string({8, 0}), at + 1);
+  }
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 8] = 9;
+  directory_.write("new.hdf5", bytes);
+  const std::string dataset = failure(directory_.path("new.hdf5:train"));
+  EXPECT_NE(dataset.find("new.hdf5:train: cannot be read by the HDF5 library 1."),
+            std::string::npos)
+      << dataset;
+  EXPECT_NE(dataset.find("libver='v110'"), std::string::npos) << dataset;
+  std::string superblock = read_file(path());
+  superblock[8] = 77;
+  directory_.write("newer.hdf5", superblock);
+  const std::string file = failure(directory_.path("newer.hdf5:train"));
+  EXPECT_NE(file.find("newer.hdf5: cannot be read by the HDF5 library 1."), std::string::npos)
+      << file;
+}
+
 }  // namespace
 }  // namespace quiver::dataset

@@ -302,6 +302,16 @@ TEST(Malformed, NamesThatSayNothing) {
   expect_in(error_of(open_vectors(directory.path("none"), FieldKind::kSparse)),
             {"not_found", "none.indptr.npy"});
   expect_in(error_of(open_vectors(directory.path("none.npy"), FieldKind::kDense)), {"not_found"});
+  const auto of_set = [&](FieldKind kind) {
+    return error_of(open_vectors(directory.path("s"), kind));
+  };
+  directory.write("s.indptr.npy", npy("<i8", "(2,)", pack<std::int64_t>({0, 1})));
+  expect_in(of_set(FieldKind::kDense), {"s: found ", "s.indptr.npy, of a set of sparse or multi"});
+  expect_in(of_set(FieldKind::kSparse),
+            {"s.indptr.npy, but not ", "s.indices.npy, which a set of"});
+  expect_in(of_set(FieldKind::kMulti), {"s.indptr.npy, but not ", "s.values.npy, which a set of"});
+  std::filesystem::rename(directory.path("s.indptr.npy"), directory.path("s.values.npy"));
+  expect_in(of_set(FieldKind::kSparse), {"s.values.npy, but not ", "s.indptr.npy, which a set of"});
   std::filesystem::create_directory(directory.path("d.npy"));
   expect_in(error_of(open_vectors(directory.path("d.npy"), FieldKind::kDense)),
             {"is no regular file"});

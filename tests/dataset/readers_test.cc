@@ -189,6 +189,15 @@ TEST(Neighbours, FromEachFormat) {
   const std::string ivecs = pack<int>({3, 1, 2, 3, 3, 4, 5, -1});
   expect_ids(directory.write("c.ivecs", ivecs));
   expect_ids(directory.write("c.ivecs.zst", compressed(ivecs)));
+  const std::string head = pack<std::uint32_t>({2, 3});
+  const std::string bin_ids = head + pack<int>({1, 2, 3, 4, 5, -1});
+  const std::string with_distances = bin_ids + pack<float>({.1F, .2F, .3F, .4F, .5F, .6F});
+  for (const std::string& bytes : {bin_ids, with_distances}) {
+    expect_ids(directory.write("e.ibin", bytes));
+    expect_ids(directory.write("e.bin", bytes));
+    expect_ids(directory.write("GT-10M", bytes));
+    expect_ids(directory.write("e.ibin.zst", compressed(bytes)));
+  }
   const auto u32 = load_neighbours(
       directory.write("d.npy", npy("<u4", "(1, 1)", pack<std::uint32_t>({4000000000U}))));
   ASSERT_TRUE(u32);
@@ -203,6 +212,21 @@ TEST(Neighbours, OfWhatHoldsNone) {
   EXPECT_FALSE(load_neighbours(directory.write("c.fvecs", pack<int>({1, 0}))));
   EXPECT_FALSE(load_neighbours(directory.write("d.txt", "1 2 3")));
   EXPECT_FALSE(load_neighbours(directory.write("e.ivecs", pack<int>({2, 0, 0, 1, 0, 0}))));
+  const auto bin = [&](std::uint32_t n, std::uint32_t k, std::size_t n_values) {
+    return pack<std::uint32_t>({n, k}) + pack(std::vector<int>(n_values, 7));
+  };
+  for (const std::size_t n_values : {0, 5, 7, 11, 13}) {
+    const auto found = load_neighbours(directory.write("g.ibin", bin(2, 3, n_values)));
+    ASSERT_FALSE(found);
+    EXPECT_NE(error_of(found).find("wanted 32 for 2 queries with 3 ids"), std::string::npos)
+        << error_of(found);
+    EXPECT_FALSE(load_neighbours(directory.write("g.bin.zst", compressed(bin(2, 3, n_values)))));
+  }
+  EXPECT_FALSE(load_neighbours(directory.write("h.ibin", bin(2, 0, 0))));
+  EXPECT_FALSE(load_neighbours(directory.write("i.ibin", bin(UINT32_MAX, UINT32_MAX, 6))));
+  EXPECT_FALSE(load_neighbours(directory.write("j.ibin.zst", compressed(bin(UINT32_MAX, 9, 6)))));
+  EXPECT_FALSE(load_neighbours(directory.write("k.fbin", bin(2, 3, 6))));
+  EXPECT_FALSE(load_neighbours(directory.write("l.ibin", "123")));
   const std::string good = npy("<i4", "(2, 2)", pack<int>({1, 2, 3, 4}));
   const auto cut = load_neighbours(directory.write("f.npy.zst", compressed(good.substr(0, 140))));
   EXPECT_EQ(cut.error().code(), Code::kDataLoss);
