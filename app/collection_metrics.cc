@@ -3,6 +3,21 @@
 namespace quiver::app {
 namespace {
 
+void add_search_work(const index::WorkCounters& work, const Labels& labels, MetricsText& text) {
+  const auto counter = [&](std::string_view metric, std::string_view help, std::uint64_t value) {
+    text.sample(metric, help, MetricType::kCounter, labels, static_cast<double>(value));
+  };
+  counter("collection_search_lists_total", "Lists of indexes that searches opened", work.n_lists);
+  counter("collection_search_blocks_total", "Blocks of indexes that searches opened",
+          work.n_blocks);
+  counter("collection_search_codes_scored_total", "Codes that searches scored",
+          work.n_codes_scored);
+  counter("collection_search_rows_scored_total", "Rows that searches scored exactly",
+          work.n_rows_scored);
+  counter("collection_search_bytes_total", "Bytes of vectors and codes that searches read",
+          work.n_bytes);
+}
+
 void add_collection(const std::string& name, const engine::Collection& collection,
                     MetricsText& text) {
   const auto info = collection.info();
@@ -16,8 +31,12 @@ void add_collection(const std::string& name, const engine::Collection& collectio
   gauge("collection_damaged_segments",
         "Segments found damaged whose rows are served from the store until sealed again",
         info.n_damaged_segments);
-  gauge("collection_running_optimizations", "Segments being sealed, merged or cleaned",
+  gauge("collection_damaged_indexes",
+        "Segments with an index found damaged, searched exactly until it is built again",
+        info.n_damaged_indexes);
+  gauge("collection_running_optimizations", "Segments being sealed, merged, cleaned or indexed",
         collection.optimizations().running.size());
+  add_search_work(info.search_work, labels, text);
 }
 
 }  // namespace

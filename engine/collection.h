@@ -17,6 +17,7 @@
 #include "engine/config.h"
 #include "engine/operation.h"
 #include "engine/query.h"
+#include "index/index.h"
 
 namespace quiver::engine {
 
@@ -37,6 +38,11 @@ struct CollectionInfo {
   /// Segments whose files were found damaged and whose rows were taken from the store instead;
   /// they are searched without an index until they are sealed again.
   std::uint64_t n_damaged_segments = 0;
+  /// Segments with an index that was found damaged; until it is built again they are searched
+  /// exactly.
+  std::uint64_t n_damaged_indexes = 0;
+  /// Of all searches since the collection was opened.
+  index::WorkCounters search_work;
   CollectionConfig config;
   std::vector<IndexInfo> indexes;
 };

@@ -115,6 +115,21 @@ std::uint64_t n_indexed_points(const Snapshot& snapshot, const payload::FieldInd
   return n;
 }
 
+std::uint64_t n_indexed_vectors(const SegmentData& data, const IndexPolicy& policy) {
+  std::uint64_t n = 0;
+  for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
+    if (!lacks_index(data, field, policy)) n += data.fields[field].n_present;
+  }
+  return n;
+}
+
+/// True if the optimizer has work with the segment before it.
+bool is_queued(const SegmentData& data, const OptimizerConfig& optimizer,
+               const IndexPolicy& policy) {
+  if (data.sealed) return !missing_indexes(data, policy).empty();
+  return data.n_rows >= optimizer.seal_rows || data.data_bytes() >= optimizer.seal_bytes;
+}
+
 std::string shard_path(const std::string& collection, std::uint32_t shard) {
   return fmt::format("{}/shard-{}", collection, shard);
 }
@@ -162,6 +177,10 @@ Snapshot CollectionImpl::snapshot() const {
   return Snapshot(std::move(sets));
 }
 
+IndexPolicy CollectionImpl::index_policy(const CollectionConfig& config) const {
+  return {context_.choose_index, config.optimizer.index_min_bytes};
+}
+
 CollectionInfo CollectionImpl::info() const {
   CollectionInfo info;
   info.config = *config_.load();
@@ -172,17 +191,19 @@ CollectionInfo CollectionImpl::info() const {
     info.n_segments += status.n_segments;
     info.n_queued_updates += shard->n_queued();
     info.n_damaged_segments += status.n_damaged;
+    info.n_damaged_indexes += status.n_damaged_indexes;
     optimizing = optimizing || status.optimizing;
     if (info.optimizer_error.empty()) info.optimizer_error = status.error;
   }
+  const auto policy = index_policy(info.config);
   for (const Segment* segment : now.segments()) {
     info.n_points += segment->n_live();
-    if (!segment->data->sealed) continue;
-    for (const auto& field : segment->data->fields) info.n_indexed_vectors += field.n_present;
+    info.n_indexed_vectors += n_indexed_vectors(*segment->data, policy);
   }
   for (const auto& index : info.config.indexes) {
     info.indexes.push_back({index, n_indexed_points(now, index)});
   }
+  info.search_work = search_work_.load();
   info.health = !info.optimizer_error.empty()              ? Health::kRed
                 : optimizing || info.n_queued_updates != 0 ? Health::kYellow
                                                            : Health::kGreen;
@@ -194,14 +215,14 @@ OptimizationReport CollectionImpl::optimizations() const {
   const auto config = config_.load();
   for (const auto& shard : shards_) shard->report(report);
   const Snapshot now = snapshot();  // outlives the loop
+  const auto policy = index_policy(*config);
   for (const Segment* segment : now.segments()) {
-    if (segment->data->sealed) {
-      ++report.n_idle_segments;
-    } else if (segment->data->n_rows >= config->optimizer.seal_rows ||
-               segment->data->data_bytes() >= config->optimizer.seal_bytes) {
+    if (is_queued(*segment->data, config->optimizer, policy)) {
       ++report.n_queued;
       ++report.n_queued_segments;
       report.n_queued_points += segment->n_live();
+    } else if (segment->data->sealed) {
+      ++report.n_idle_segments;
     }
   }
   return report;
@@ -240,14 +261,21 @@ Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Canc
   const Snapshot now = snapshot();
   const auto config = config_.load();
   Executor* executor = scan_bytes(now, query) > kSmallBytes ? &compute_ : nullptr;
-  return run_query({now, *config, cancel, executor}, query);
+  index::WorkCounters work;
+  auto records = run_query({now, *config, cancel, executor, index_policy(*config), &work}, query);
+  search_work_.add(work);
+  return records;
 }
 
 Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<const Query> queries,
                                                                      const Cancel& cancel) const {
   const Snapshot now = snapshot();
   const auto config = config_.load();
-  return run_queries({now, *config, cancel, &compute_}, queries);
+  index::WorkCounters work;
+  auto answers =
+      run_queries({now, *config, cancel, &compute_, index_policy(*config), &work}, queries);
+  search_work_.add(work);
+  return answers;
 }
 
 Result<std::vector<Record>> CollectionImpl::retrieve(const RetrieveRequest& request) const {

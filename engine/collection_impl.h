@@ -11,6 +11,7 @@
 #include "engine/collection.h"
 #include "engine/shard.h"
 #include "engine/snapshot.h"
+#include "engine/work_totals.h"
 
 namespace quiver::engine {
 
@@ -81,6 +82,7 @@ class CollectionImpl final : public Collection,
   void retry_bulk();
 
   [[nodiscard]] Snapshot snapshot() const;
+  [[nodiscard]] IndexPolicy index_policy(const CollectionConfig& config) const;
   Result<> scroll_by_value(const ScrollRequest& request, const Snapshot& snapshot,
                            const payload::Predicate* predicate,
                            const std::vector<std::size_t>* fields, const Cancel& cancel,
@@ -92,6 +94,7 @@ class CollectionImpl final : public Collection,
   const SaveConfig save_config_;
   Mutex change_mutex_;  ///< one change of configuration at a time
   std::vector<std::unique_ptr<Shard>> shards_;
+  mutable WorkTotals search_work_;
 
   Mutex bulk_mutex_;  ///< held across I/O: it is what makes bulk loads one after another
   std::optional<OpenLoad> open_load_ QV_GUARDED_BY(bulk_mutex_);

@@ -67,6 +67,7 @@ class DatabaseImpl final : public Database {
     context_.lanes = &lanes_;
     context_.background = &background_;
     context_.max_queued_bytes = options_.max_queued_bytes;
+    context_.choose_index = options_.choose_index;
     if (options_.open_directory) context_.open_directory = options_.open_directory;
     for (const auto& orphan : catalog_->orphans())
       QV_TRY(collections_->remove_subdirectory(orphan));

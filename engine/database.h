@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "engine/collection.h"
+#include "engine/indexes.h"
 #include "storage/runtime.h"
 
 namespace quiver::engine {
@@ -31,6 +32,8 @@ struct DatabaseOptions {
   /// segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory;
+  /// Seam for tests: the index types of fields.
+  IndexChooser choose_index = default_index;
 };
 
 struct Alias {

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "engine/row.h"
-#include "index/flat/searcher.h"
+#include "index/index.h"
 
 namespace quiver::engine {
 namespace {
@@ -37,6 +38,21 @@ Result<VectorValue> value_of(const SearchEnvironment& environment, const Nearest
   return to_value(schema, stored);
 }
 
+/// Adds to `counts` the live points with each term; the result is how many have a vector.
+Result<std::uint64_t> count_terms(const Segment& segment, std::size_t field,
+                                  std::span<const std::uint32_t> terms,
+                                  std::span<std::uint64_t> counts, const Cancel& cancel) {
+  const auto& data = *segment.data;
+  if (segment.n_deleted == 0 && data.fields[field].all_present()) {
+    QV_TRY(data.searchers[field]->count_terms(terms, index::FilterView::all(data.n_rows), counts,
+                                              cancel));
+    return data.n_rows;
+  }
+  const Bitset rows = with_vector(segment, field, segment.live());
+  QV_TRY(data.searchers[field]->count_terms(terms, index::FilterView::of(rows), counts, cancel));
+  return rows.count();
+}
+
 /// Multiplies by ln((N - n + 0.5) / (n + 0.5) + 1): N points with a vector, n of them with the
 /// index.
 Result<> weigh_by_idf(const SearchEnvironment& environment, std::size_t field,
@@ -44,10 +60,9 @@ Result<> weigh_by_idf(const SearchEnvironment& environment, std::size_t field,
   std::vector<std::uint64_t> counts(query.indices.size(), 0);
   std::uint64_t n_points = 0;
   for (const Segment* segment : environment.snapshot.segments()) {
-    const Bitset rows = with_vector(*segment, field, segment->live());
-    n_points += rows.count();
-    QV_TRY(index::count_terms(segment->data->fields[field].sparse(), index::FilterView::of(rows),
-                              query.indices, counts, environment.cancel));
+    QV_TRY(const std::uint64_t n,
+           count_terms(*segment, field, query.indices, counts, environment.cancel));
+    n_points += n;
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const auto n = static_cast<double>(counts[i]);

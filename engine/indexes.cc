@@ -81,27 +81,32 @@ class Progress {
   std::uint64_t n_done_ = 0;
 };
 
+Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field,
+                              const index::IndexType& type, const Directory& directory) {
+  QV_TRY(const auto files, directory.open_subdirectory(index_directory(field, type)));
+  QV_TRY(auto searcher, type.open(*files, data.fields[field]));
+  return BuiltIndex{field, &type, std::move(searcher)};
+}
+
 Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, Directory& directory,
                                const IndexBuild& build, const Progress& progress) {
   const auto& column = data.fields[field];
   const auto* type = build.policy.choose(column.schema);
   QV_TRY(const auto params, type->parse_build({}));
   const index::BuildContext context{build.executor, build.cancel, kSeed, progress.of_field()};
-  const std::string name = index_directory(field, *type);
-  Draft draft(directory, name);
+  Draft draft(directory, index_directory(field, *type));
   QV_TRY(auto files, draft.begin());
   QV_TRY(type->build(column, params, context, *files));
   QV_TRY(draft.finish(*files));
-  QV_TRY(const auto complete, directory.open_subdirectory(name));
-  QV_TRY(auto searcher, type->open(*complete, column));
-  return BuiltIndex{field, type, std::move(searcher)};
+  return open_index(data, field, *type, directory);
 }
 
-Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field,
-                              const index::IndexType& type, const Directory& directory) {
-  QV_TRY(const auto files, directory.open_subdirectory(index_directory(field, type)));
-  QV_TRY(auto searcher, type.open(*files, data.fields[field]));
-  return BuiltIndex{field, &type, std::move(searcher)};
+/// One that is whole may be there: of a build that failed at a later field.
+Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
+                                 const IndexBuild& build, const Progress& progress) {
+  const auto* type = build.policy.choose(data.fields[field].schema);
+  if (auto there = open_index(data, field, *type, directory)) return there;
+  return build_index(data, field, directory, build, progress);
 }
 
 }  // namespace
@@ -118,11 +123,16 @@ std::string index_directory(std::size_t field, const index::IndexType& type) {
   return fmt::format("index-{}-{}", field, type.name);
 }
 
+bool lacks_index(const SegmentData& data, std::size_t field, const IndexPolicy& policy) {
+  if (!data.sealed) return false;
+  const auto* wanted = wanted_index(data.fields[field], policy);
+  return wanted != nullptr && data.index_types[field] != wanted;
+}
+
 std::vector<std::size_t> missing_indexes(const SegmentData& data, const IndexPolicy& policy) {
   std::vector<std::size_t> missing;
-  for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
-    const auto* wanted = wanted_index(data.fields[field], policy);
-    if (wanted != nullptr && data.index_types[field] != wanted) missing.push_back(field);
+  for (std::size_t field = 0; field < data.fields.size(); ++field) {
+    if (lacks_index(data, field, policy)) missing.push_back(field);
   }
   return missing;
 }
@@ -154,7 +164,7 @@ Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory
   Progress progress(data, fields.size(), build.progress);
   std::vector<BuiltIndex> built;
   for (const std::size_t field : fields) {
-    QV_TRY(auto index, build_index(data, field, *directory, build, progress));
+    QV_TRY(auto index, open_or_build(data, field, *directory, build, progress));
     built.push_back(std::move(index));
     progress.field_done();
   }

@@ -38,6 +38,9 @@ struct IndexPolicy {
 /// `index-<field>-<type>`: the directory of an index, below that of its segment.
 [[nodiscard]] std::string index_directory(std::size_t field, const index::IndexType& type);
 
+/// True if a field of a sealed segment should have an index and is searched without.
+[[nodiscard]] bool lacks_index(const SegmentData& data, std::size_t field,
+                               const IndexPolicy& policy);
 /// Numbers of the fields that should have an index and are searched without. None if `data` is not
 /// sealed.
 [[nodiscard]] std::vector<std::size_t> missing_indexes(const SegmentData& data,

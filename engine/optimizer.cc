@@ -1,6 +1,7 @@
 #include "engine/optimizer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 namespace quiver::engine {
@@ -72,6 +73,10 @@ OptimizationState describe(const Job& job) {
 }
 
 }  // namespace
+
+double seconds_since_epoch() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 std::optional<RewritePlan> plan_seal(const std::vector<SegmentFacts>& segments) {
   for (const auto& segment : segments) {

@@ -52,6 +52,8 @@ struct RewritePlan {
 /// The sealed segment whose missing index costs its searches most.
 [[nodiscard]] std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments);
 
+[[nodiscard]] double seconds_since_epoch();
+
 /// Background work: made in the lane, run in the background, finished in the lane.
 struct Job {
   std::uint64_t number = 0;
@@ -59,10 +61,15 @@ struct Job {
   std::vector<Segment> inputs;
   Result<> result;
   std::uint64_t n_rows = 0;  ///< live rows of the inputs at the start
-  double started_at = 0;     ///< seconds since the epoch
+  double started_at = seconds_since_epoch();
   Stopwatch clock;
   std::atomic<double> share_done = 0;
+
+  void set_done(double share) { share_done.store(share, std::memory_order_relaxed); }
 };
+
+/// Of the work of a rewrite that builds indexes too, the part that writing the rows is taken for.
+inline constexpr double kShareOfRows = 0.2;
 
 /// The live rows of its inputs become one sealed segment.
 struct RewriteJob : Job {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -42,7 +44,9 @@ struct SearchParams {
   bool exact = false;
   bool indexed_only = false;
   std::optional<std::uint64_t> hnsw_ef;  ///< the effort a stock client can send
-  KeyValues index;                       ///< `params.<index name>` of the chosen index
+  /// `params.<name>`: parameters of indexes, by the kind of field or the name of the index type
+  /// that they are for (index_params.h); others are ignored.
+  std::map<std::string, KeyValues, std::less<>> index;
   bool operator==(const SearchParams&) const = default;
 };
 

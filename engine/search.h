@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/executor.h"
 #include "engine/config.h"
+#include "engine/indexes.h"
 #include "engine/query.h"
 #include "engine/snapshot.h"
 
@@ -18,6 +19,8 @@ struct SearchEnvironment {
   const CollectionConfig& config;
   const Cancel& cancel;
   Executor* executor = nullptr;  ///< nullptr: stay on this thread
+  IndexPolicy indexes = {};
+  index::WorkCounters* work = nullptr;  ///< if there is one, the searches' work is added to it
 };
 
 [[nodiscard]] Result<std::vector<Record>> run_query(const SearchEnvironment& environment,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/field_query.h"
+#include "engine/index_params.h"
 #include "engine/segment_rows.h"
 #include "index/index.h"
 
@@ -32,26 +33,35 @@ Result<std::optional<Bitset>> allowed_rows(const SearchEnvironment& environment,
 }
 
 Result<> search_index(const SearchEnvironment& environment, const FieldSearch& search,
-                      const index::Searcher& searcher, const index::FilterView& filter,
-                      std::vector<index::TopK>& heaps) {
+                      const index::AnyParams& params, const index::Searcher& searcher,
+                      const index::FilterView& filter, std::vector<index::TopK>& heaps,
+                      index::WorkCounters& work) {
   const auto prefer = search.params.exact          ? index::Prefer::kExact
                       : search.params.indexed_only ? index::Prefer::kIndexed
                                                    : index::Prefer::kAny;
   const index::SearchContext context{environment.cancel, environment.executor, prefer};
-  index::WorkCounters work;
   if (heaps.size() == 1) {
-    return searcher.search(*search.queries[0], {}, filter, context, heaps[0], work);
+    return searcher.search(*search.queries[0], params, filter, context, heaps[0], work);
   }
   std::vector<index::TopK*> outs;
   for (auto& heap : heaps) outs.push_back(&heap);
-  return searcher.search_batch(search.queries, {}, filter, context, outs, work);
+  return searcher.search_batch(search.queries, params, filter, context, outs, work);
+}
+
+/// Whether the user would rather miss its points than wait for a search without the index.
+bool is_left_out(const SearchEnvironment& environment, const FieldSearch& search,
+                 const SegmentData& data) {
+  return search.params.indexed_only && lacks_index(data, search.field, environment.indexes);
 }
 
 Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environment,
-                                               const FieldSearch& search, const Segment& segment,
-                                               Floors& floors) {
+                                               const FieldSearch& search,
+                                               const index::AnyParams& params,
+                                               const Segment& segment, Floors& floors,
+                                               index::WorkCounters& work) {
   const auto& data = *segment.data;
   if (data.fields[search.field].n_present == 0) return std::vector<Candidates>{};
+  if (is_left_out(environment, search, data)) return std::vector<Candidates>{};
   QV_TRY(const auto allowed, allowed_rows(environment, search, segment));
   const auto filter =
       allowed ? index::FilterView::of(*allowed) : index::FilterView::all(data.n_rows);
@@ -63,7 +73,8 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
                        data.sealed ? std::span<const PointId>() : data.ids.span(),
                        segment.n_live() >= limit ? &floors[i] : nullptr);
   }
-  QV_TRY(search_index(environment, search, *data.searchers[search.field], filter, heaps));
+  const auto& searcher = *data.searchers[search.field];
+  QV_TRY(search_index(environment, search, params, searcher, filter, heaps, work));
   std::vector<Candidates> candidates(heaps.size());
   for (std::size_t i = 0; i < heaps.size(); ++i) {
     for (const auto& hit : heaps[i].take_sorted()) {
@@ -91,16 +102,23 @@ Result<std::vector<Candidates>> merged(const FieldSearch& search,
 Result<std::vector<Candidates>> search_segments(const SearchEnvironment& environment,
                                                 const FieldSearch& search) {
   const auto& segments = environment.snapshot.segments();
+  const auto& schema = environment.config.fields[search.field];
+  QV_TRY(const auto params,
+         index_params(*environment.indexes.choose(schema), schema, search.params));
   std::vector<Result<std::vector<Candidates>>> parts(segments.size());
+  std::vector<index::WorkCounters> work(segments.size());
   Floors floors(search.queries.size());
   for (auto& floor : floors) floor = -std::numeric_limits<float>::infinity();
   const auto search_one = [&](std::size_t i) {
-    parts[i] = search_segment(environment, search, *segments[i], floors);
+    parts[i] = search_segment(environment, search, params, *segments[i], floors, work[i]);
   };
   if (environment.executor != nullptr && segments.size() > 1) {
     environment.executor->parallel_for(segments.size(), search_one);
   } else {
     for (std::size_t i = 0; i < segments.size(); ++i) search_one(i);
+  }
+  if (environment.work != nullptr) {
+    for (const auto& part : work) *environment.work += part;
   }
   return merged(search, parts);
 }

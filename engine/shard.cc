@@ -255,10 +255,13 @@ void Shard::update_status() {
   const auto facts = segment_facts();
   const bool seals_soon =
       mutable_->n_rows() >= kMinIdleRows && optimizer.idle_seal_s <= kSoonSealSeconds;
-  status.optimizing = seals_soon || sealing_ || rewriting_ || reclaiming_ ||
-                      plan_seal(facts).has_value() ||
-                      (optimizer.max_threads != 0 && plan_rewrite(facts, optimizer).has_value());
+  const bool optimizes =
+      optimizer.max_threads != 0 &&
+      (plan_rewrite(facts, optimizer).has_value() || plan_index(facts).has_value());
+  status.optimizing = seals_soon || sealing_ || optimizing_ || reclaiming_ ||
+                      plan_seal(facts).has_value() || optimizes;
   status.n_damaged = damaged_.size();
+  for (const State& state : segments_) status.n_damaged_indexes += state.index_damaged ? 1 : 0;
   status.error = last_error_;
   MutexLock lock(status_mutex_);
   status_ = std::move(status);
@@ -277,11 +280,12 @@ std::size_t Shard::n_unsealed() const {
 }
 
 std::vector<SegmentFacts> Shard::segment_facts() const {
+  const auto policy = index_policy();
   std::vector<SegmentFacts> facts;
   for (const State& state : segments_) {
     const auto& data = *state.view.data;
-    facts.push_back(
-        {data.id, data.sealed, state.busy, data.n_rows, state.n_deleted, data.data_bytes()});
+    facts.push_back({data.id, data.sealed, state.busy, data.n_rows, state.n_deleted,
+                     data.data_bytes(), !missing_indexes(data, policy).empty()});
   }
   return facts;
 }
@@ -307,7 +311,7 @@ void Shard::on_tick() {
   remove_leftovers();
   if (idle >= kReclaimIdle) start_reclaim();
   start_due_jobs();
-  if (settled && leftovers_.empty() && !sealing_ && !rewriting_ && !reclaiming_ &&
+  if (settled && leftovers_.empty() && !sealing_ && !optimizing_ && !reclaiming_ &&
       !status().optimizing) {
     wants_tick_ = false;
   }

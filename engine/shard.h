@@ -3,7 +3,8 @@
 // Threads and state:
 //  * The *apply lane* is serial. It alone reads and writes the members under "lane only".
 //  * Readers take the published snapshot and never wait for the lane.
-//  * Background jobs (seal, merge, vacuum) read snapshots, write new files, and hand their result
+//  * Background jobs (seal, merge, vacuum, index) read snapshots, write new files, and hand their
+//  result
 //    to the lane, which swaps it in.
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "engine/bulk_rows.h"
 #include "engine/collection.h"
 #include "engine/columns.h"
+#include "engine/indexes.h"
 #include "engine/manifest.h"
 #include "engine/mutable_segment.h"
 #include "engine/optimizer.h"
@@ -46,6 +48,8 @@ struct ShardContext {
   /// Opens a shard's directory; tests put their own file system in.
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory =
       open_real_directory;
+  /// The index types of fields; tests put their own in.
+  IndexChooser choose_index = default_index;
 };
 
 /// Operations of one request, applied together or not at all.
@@ -60,9 +64,10 @@ struct ShardStatus {
   std::uint64_t n_live = 0;
   std::uint64_t n_segments = 0;
   std::uint64_t n_sealed_rows = 0;
-  std::uint64_t n_damaged = 0;  ///< segments found damaged and not yet sealed again
-  bool optimizing = false;      ///< work is running or due
-  std::string error;            ///< of the last background job, empty if it went well
+  std::uint64_t n_damaged = 0;          ///< segments found damaged and not yet sealed again
+  std::uint64_t n_damaged_indexes = 0;  ///< segments with an index that was, not yet built again
+  bool optimizing = false;              ///< work is running or due
+  std::string error;                    ///< of the last background job, empty if it went well
 };
 
 /// What a shard has put by for its part of a bulk load.
@@ -143,10 +148,11 @@ class Shard {
     Segment view;
     Bitset deleted;  ///< `[n_rows]`, the lane's own; newer than `view.deleted` if `changed`
     std::uint32_t n_deleted = 0;
-    bool changed = false;  ///< since the last publication
-    bool unsaved = false;  ///< since the deletes were last stored
-    bool busy = false;     ///< input of a running job
-    Seq first_seq{};       ///< unsealed: of its oldest row
+    bool changed = false;        ///< since the last publication
+    bool unsaved = false;        ///< since the deletes were last stored
+    bool busy = false;           ///< input of a running job
+    bool index_damaged = false;  ///< an index was found so and is not built again
+    Seq first_seq{};             ///< unsealed: of its oldest row
   };
 
   /// A bulk load on its way.
@@ -233,7 +239,13 @@ class Shard {
   void wake_writers();
   void start_reclaim();
 
-  void run_in_background(Task task);
+  // Vector indexes (shard_indexes.cc): built in the background, installed in the lane.
+  [[nodiscard]] IndexPolicy index_policy() const;
+  void start_index(std::uint64_t segment);
+  void finish_index(IndexJob& job);
+  Result<> index_output(RewriteJob& job);
+
+  void run_in_background(Priority priority, Task task);
   void end_background() QV_EXCLUDES(background_mutex_);
   void wait_for_background() QV_EXCLUDES(background_mutex_);
 
@@ -263,7 +275,7 @@ class Shard {
   std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;
   bool sealing_ = false;
-  bool rewriting_ = false;
+  bool optimizing_ = false;  ///< one merge, vacuum or build of an index at a time
   bool reclaiming_ = false;
 
   // Any thread.

@@ -55,7 +55,7 @@ void Shard::build_columns(const std::function<void(Result<>)>& done) {
     done({});
     return;
   }
-  run_in_background([this, lacking = std::move(lacking), indexes = config->indexes, done] {
+  auto build = [this, lacking = std::move(lacking), indexes = config->indexes, done] {
     for (const auto& data : lacking) {
       auto columns = missing_columns(*data, indexes, *segments_directory_);
       if (!columns) {
@@ -70,7 +70,8 @@ void Shard::build_columns(const std::function<void(Result<>)>& done) {
     }
     // Segments may have been swapped in meanwhile: look again until none lacks a column.
     lane_->post([this, done] { build_columns(done); });
-  });
+  };
+  run_in_background(Priority::kHigh, std::move(build));  // somebody waits for it
 }
 
 bool Shard::has_segment(std::uint64_t id) const {

@@ -13,10 +13,6 @@ namespace {
 constexpr std::uint64_t kMinReclaimRows = 10'000;
 constexpr double kReclaimShare = 0.25;
 
-double seconds_since_epoch() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 void Shard::start_due_jobs() {
@@ -28,11 +24,14 @@ void Shard::start_due_jobs() {
       start_rewrite(*std::move(plan));
     }
   }
-  if (!rewriting_ && optimizer.max_threads != 0) {
-    if (auto plan = plan_rewrite(segment_facts(), optimizer)) {
-      rewriting_ = true;
-      start_rewrite(*std::move(plan));
-    }
+  if (optimizing_ || optimizer.max_threads == 0) return;
+  const auto facts = segment_facts();
+  if (auto plan = plan_rewrite(facts, optimizer)) {
+    optimizing_ = true;
+    start_rewrite(*std::move(plan));
+  } else if (const auto segment = plan_index(facts)) {
+    optimizing_ = true;
+    start_index(*segment);
   }
 }
 
@@ -41,7 +40,6 @@ void Shard::start_rewrite(RewritePlan plan) {
   job->number = job->output_id = next_segment_++;
   job->name = plan.name;
   job->indexes = config_.load()->indexes;
-  job->started_at = seconds_since_epoch();
   for (State& state : segments_) {
     const bool chosen = std::find(plan.segments.begin(), plan.segments.end(),
                                   state.view.data->id) != plan.segments.end();
@@ -52,26 +50,29 @@ void Shard::start_rewrite(RewritePlan plan) {
   }
   jobs_.add(job);
   update_status();
-  run_in_background([this, job] {
+  // Writers wait for a seal: it goes before merges and builds, which may take long.
+  run_in_background(plan.name == "seal" ? Priority::kHigh : Priority::kLow, [this, job] {
     job->rows = live_rows_by_id(job->inputs);
     if (!job->rows.empty()) job->result = write_output(*job);
     lane_->post([this, job] { finish_rewrite(*job); });
   });
 }
 
+/// A seal is short: its rows are indexed by a job of their own. Until a merge ends its inputs
+/// answer with their indexes, so its output comes with one.
 Result<> Shard::write_output(RewriteJob& job) {
+  const bool with_indexes = job.name != "seal";
+  const double share_of_rows = with_indexes ? kShareOfRows : 1;
   const NewSegment segment{job.output_id, job.inputs, job.rows, job.indexes};
   QV_TRY(job.output, write_segment(segment, *segments_directory_, config_.load()->fields, closing_,
-                                   [&job](double share) {
-                                     job.share_done.store(share, std::memory_order_relaxed);
-                                   }));
-  return {};
+                                   [&](double share) { job.set_done(share * share_of_rows); }));
+  return with_indexes ? index_output(job) : Result<>();
 }
 
 void Shard::finish_rewrite(RewriteJob& job) {
   Result<> result = std::move(job.result);
   if (result) result = swap_in(job);
-  (job.name == "seal" ? sealing_ : rewriting_) = false;
+  (job.name == "seal" ? sealing_ : optimizing_) = false;
   if (result) {
     last_error_.clear();
     remove_inputs(job);
@@ -182,7 +183,7 @@ void Shard::start_reclaim() {
   if (reclaiming_ || n_rows_dropped_ < limit || Clock::now() < retry_after_) return;
   reclaiming_ = true;
   update_status();
-  run_in_background([this, n_dropped = n_rows_dropped_] {
+  run_in_background(Priority::kLow, [this, n_dropped = n_rows_dropped_] {
     auto result = store_->reclaim();
     lane_->post([this, n_dropped, result = std::move(result)] {
       reclaiming_ = false;
@@ -194,13 +195,13 @@ void Shard::start_reclaim() {
   });
 }
 
-void Shard::run_in_background(Task task) {
+void Shard::run_in_background(Priority priority, Task task) {
   {
     MutexLock lock(background_mutex_);
     ++n_background_;
   }
-  const bool posted = context_.background->post(
-      Priority::kLow, [this, task = std::make_shared<Task>(std::move(task))] {
+  const bool posted =
+      context_.background->post(priority, [this, task = std::make_shared<Task>(std::move(task))] {
         (*task)();
         end_background();
       });

@@ -102,6 +102,7 @@ Result<Shard::State> Shard::open_segment(std::uint64_t id) const {
   QV_TRY(auto data, open_segment_file(*directory, id, config->fields));
   QV_TRY(open_columns(data, *directory, config->indexes));
   State state;
+  state.index_damaged = !open_indexes(data, *directory, index_policy());
   state.deleted = Bitset(data.n_rows);
   QV_TRY(const auto deleted, store_->meta(deleted_key(id)));
   if (deleted) {

@@ -1,0 +1,77 @@
+// Vector indexes of a shard's sealed segments: docs/decisions/0014.
+#include <utility>
+
+#include "base/log.h"
+#include "engine/shard.h"
+
+namespace quiver::engine {
+
+IndexPolicy Shard::index_policy() const {
+  return {context_.choose_index, config_.load()->optimizer.index_min_bytes};
+}
+
+void Shard::start_index(std::uint64_t segment) {
+  auto job = std::make_shared<IndexJob>();
+  job->number = next_segment_++;  // unlike that of any other job
+  job->name = "index";
+  for (State& state : segments_) {
+    if (state.view.data->id != segment) continue;
+    state.busy = true;
+    job->inputs.push_back(state.view);
+    job->n_rows = state.view.n_live();
+  }
+  jobs_.add(job);
+  update_status();
+  run_in_background(Priority::kLow, [this, job] {
+    const auto policy = index_policy();
+    auto built = build_indexes(
+        *job->inputs.front().data, *segments_directory_,
+        {policy, closing_, context_.background, [&job](double share) { job->set_done(share); }});
+    if (built) {
+      job->built = *std::move(built);
+    } else {
+      job->result = fail(built.error());
+    }
+    lane_->post([this, job] { finish_index(*job); });
+  });
+}
+
+void Shard::finish_index(IndexJob& job) {
+  optimizing_ = false;
+  for (State& state : segments_) {
+    if (state.view.data->id != job.inputs.front().data->id) continue;
+    state.busy = false;
+    if (!job.result) break;
+    auto data = std::make_shared<SegmentData>(*state.view.data);
+    install_indexes(*data, std::exchange(job.built, {}));
+    state.view.data = std::move(data);
+    state.index_damaged = false;
+  }
+  if (job.result) {
+    last_error_.clear();
+  } else if (!closed_) {
+    note_failure(job.name, job.result.error());
+  }
+  jobs_.finish(job, job.result);
+  job.inputs.clear();
+  publish();
+  start_due_jobs();
+}
+
+/// Without an index the output is complete too, and it is built by a job of its own.
+Result<> Shard::index_output(RewriteJob& job) {
+  const auto policy = index_policy();
+  auto built = build_indexes(*job.output, *segments_directory_,
+                             {policy, closing_, context_.background, [&job](double share) {
+                                job.set_done(kShareOfRows + share * (1 - kShareOfRows));
+                              }});
+  QV_TRY(closing_.check());
+  if (built) {
+    install_indexes(*job.output, *std::move(built));
+  } else {
+    log_warning("shard {}: {}: {}", path_, job.name, built.error().message());
+  }
+  return {};
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,32 @@
+// The work of many searches, summed.
+#pragma once
+
+#include "base/metrics.h"
+#include "index/index.h"
+
+namespace quiver::engine {
+
+/// Thread-safe. What `load` gives while others add is true of each counter by itself.
+class WorkTotals {
+ public:
+  void add(const index::WorkCounters& work) {
+    n_lists_.add(work.n_lists);
+    n_blocks_.add(work.n_blocks);
+    n_codes_scored_.add(work.n_codes_scored);
+    n_rows_scored_.add(work.n_rows_scored);
+    n_bytes_.add(work.n_bytes);
+  }
+  [[nodiscard]] index::WorkCounters load() const {
+    return {n_lists_.value(), n_blocks_.value(), n_codes_scored_.value(), n_rows_scored_.value(),
+            n_bytes_.value()};
+  }
+
+ private:
+  Counter n_lists_;
+  Counter n_blocks_;
+  Counter n_codes_scored_;
+  Counter n_rows_scored_;
+  Counter n_bytes_;
+};
+
+}  // namespace quiver::engine

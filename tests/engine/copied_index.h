@@ -1,0 +1,132 @@
+// An index type for tests of what the engine does with indexes. Its file is a checked copy of the
+// rows' bytes; it answers exactly, and leaves a mark in the work counters.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/section_file.h"
+#include "engine/indexes.h"
+#include "index/flat/searcher.h"
+#include "index/index.h"
+
+namespace quiver::engine::testing {
+
+struct CopiedBuildParams {
+  template <class V>
+  static constexpr void fields(V&&) {}
+};
+struct CopiedSearchParams {
+  std::uint32_t effort = 1;
+  bool loud = false;
+  template <class V>
+  static constexpr void fields(V&& v) {
+    v(field("effort", &CopiedSearchParams::effort, {.min = 1, .max = 1000}));
+    v(field("loud", &CopiedSearchParams::loud));
+  }
+};
+
+/// What builds do, for all tests of a process.
+struct CopiedControl {
+  std::atomic<int> n_builds = 0;
+  std::atomic<bool> hold =
+      false;  ///< builds wait, half done, until it is false or they are stopped
+  std::atomic<bool> fail = false;
+};
+inline CopiedControl copied_control;
+
+/// Adds one list to the work of each query, and its `effort` in blocks.
+class CopiedSearcher final : public index::Searcher {
+ public:
+  explicit CopiedSearcher(index::FieldColumn column) : flat_(std::move(column)) {}
+
+  Result<> search(const index::Query& query, const index::AnyParams& params,
+                  const index::FilterView& filter, const index::SearchContext& context,
+                  index::TopK& out, index::WorkCounters& work) const override {
+    work.n_lists += 1;
+    work.n_blocks += std::any_cast<const CopiedSearchParams&>(params).effort;
+    return flat_.search(query, {}, filter, context, out, work);
+  }
+  Result<> count_terms(std::span<const std::uint32_t> terms, const index::FilterView& filter,
+                       std::span<std::uint64_t> counts, const Cancel& cancel) const override {
+    return flat_.count_terms(terms, filter, counts, cancel);
+  }
+  [[nodiscard]] index::MemoryUse memory() const override { return {sizeof(*this), 0}; }
+
+ private:
+  index::FlatSearcher flat_;
+};
+
+namespace copied {
+
+inline constexpr SectionFormat kFormat{"copied index", "QVCOPY01", "QVCOPEND", 1};
+
+inline Bytes value_bytes(const index::FieldColumn& column) {
+  switch (column.schema.kind) {
+    case FieldKind::kDense:
+      return column.dense().bytes.span();
+    case FieldKind::kSparse:
+      return std::as_bytes(column.sparse().values.span());
+    case FieldKind::kMulti:
+      return column.multi().tokens.bytes.span();
+  }
+  return {};
+}
+
+inline Result<> build(const index::FieldColumn& column, const index::AnyParams&,
+                      const index::BuildContext& context, Directory& out) {
+  ++copied_control.n_builds;
+  QV_TRY(auto file, out.create_file("copy"));
+  SectionWriter writer(kFormat, std::move(file));
+  writer.section(1, value_bytes(column));
+  if (context.progress) context.progress(column.n_rows / 2);
+  while (copied_control.hold && !context.cancel.poll()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  QV_TRY(context.cancel.check());
+  if (copied_control.fail) return fail(Code::kInternal, "the build was told to fail");
+  return writer.finish(column.n_rows);
+}
+
+inline Result<std::unique_ptr<index::Searcher>> open(const Directory& directory,
+                                                     index::FieldColumn column) {
+  QV_TRY(auto file, directory.open_mapped("copy"));
+  QV_TRY(const auto reader, SectionReader::open(kFormat, std::move(file), directory.path()));
+  QV_TRY(const auto copy, reader.get<std::byte>(1));
+  const Bytes wanted = value_bytes(column);
+  if (!std::equal(copy.begin(), copy.end(), wanted.begin(), wanted.end())) {
+    return reader.damaged("it is of other rows");
+  }
+  return std::make_unique<CopiedSearcher>(std::move(column));
+}
+
+template <class Params>
+Result<index::AnyParams> parse(const KeyValues& values) {
+  QV_TRY(auto params, parse_params<Params>(values));
+  return index::AnyParams(params);
+}
+
+}  // namespace copied
+
+inline constinit const index::IndexType kCopied{"copied",
+                                                [](const FieldSchema&) { return true; },
+                                                copied::parse<CopiedBuildParams>,
+                                                copied::parse<CopiedSearchParams>,
+                                                copied::build,
+                                                copied::open};
+
+inline const index::IndexType* copied_index(const FieldSchema&) { return &kCopied; }
+
+/// An index for each kind of field: the real one, or a copy where there is none yet.
+inline const index::IndexType* some_index(const FieldSchema& schema) {
+  const auto* type = default_index(schema);
+  return type == flat_index() ? &kCopied : type;
+}
+
+}  // namespace quiver::engine::testing

@@ -1,0 +1,214 @@
+#include "engine/indexes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/index_params.h"
+#include "engine/segment_file.h"
+#include "index/flat/type.h"
+#include "tests/engine/copied_index.h"
+#include "tests/engine/support.h"
+
+namespace quiver::engine::testing {
+namespace {
+
+constexpr std::uint64_t kId = 7;
+const IndexPolicy kCopies{copied_index, 0};
+
+/// A sealed segment, in memory.
+class SegmentIndexes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    copied_control.n_builds = 0;
+    copied_control.fail = copied_control.hold = false;
+    Random random(71);
+    const std::vector<Segment> inputs = {segment_of(random_rows(60, fields_, random), fields_)};
+    directory_ = segments_->subdirectory(std::to_string(kId)).value();
+    ASSERT_TRUE(write_segment_file(*directory_, inputs, live_rows_by_id(inputs), cancel_, nullptr));
+    data_ = open_segment_file(*directory_, kId, fields_).value();
+  }
+
+  [[nodiscard]] std::vector<std::size_t> all_fields() const {
+    std::vector<std::size_t> numbers(fields_.size());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+  }
+  Result<> build(SegmentData& data, const IndexPolicy& policy = kCopies) {
+    QV_TRY(auto built, build_indexes(data, *segments_, {policy, cancel_}));
+    install_indexes(data, std::move(built));
+    return {};
+  }
+  [[nodiscard]] SegmentData reopened() const {
+    return open_segment_file(*directory_, kId, fields_).value();
+  }
+  [[nodiscard]] std::vector<std::string> index_directories() const {
+    std::vector<std::string> names;
+    const auto entries = directory_->list().value();
+    for (const auto& entry : entries) {
+      if (entry.kind == EntryKind::kDirectory) names.push_back(entry.name);
+    }
+    return names;
+  }
+
+  const std::vector<FieldSchema> fields_ = mixed_fields();
+  const Cancel cancel_;
+  std::unique_ptr<Directory> segments_ = make_memory_directory();
+  std::unique_ptr<Directory> directory_;
+  SegmentData data_;
+};
+
+TEST(DefaultIndex, SparseFieldsAreIndexed) {
+  for (const FieldSchema& field : mixed_fields()) {
+    const auto* type = default_index(field);
+    ASSERT_NE(type, nullptr);
+    EXPECT_TRUE(type->supports(field));
+    EXPECT_EQ(type->name, field.kind == FieldKind::kSparse ? "seismic" : "flat") << field.name;
+  }
+}
+
+TEST_F(SegmentIndexes, BuiltOnceAndFoundAgain) {
+  EXPECT_EQ(missing_indexes(data_, kCopies), all_fields());
+  ASSERT_TRUE(build(data_));
+  EXPECT_TRUE(missing_indexes(data_, kCopies).empty());
+  EXPECT_EQ(index_directories().size(), fields_.size());
+  EXPECT_TRUE(directory_->exists("index-3-copied"));
+  EXPECT_EQ(copied_control.n_builds, static_cast<int>(fields_.size()));
+
+  auto again = reopened();
+  EXPECT_EQ(missing_indexes(again, kCopies), all_fields());
+  EXPECT_TRUE(open_indexes(again, *directory_, kCopies));
+  EXPECT_TRUE(missing_indexes(again, kCopies).empty());
+  EXPECT_EQ(copied_control.n_builds, static_cast<int>(fields_.size()));
+}
+
+TEST_F(SegmentIndexes, WithoutFilesTheFieldsAreSearchedExactly) {
+  EXPECT_TRUE(open_indexes(data_, *directory_, kCopies)) << "not built is not damaged";
+  EXPECT_EQ(missing_indexes(data_, kCopies), all_fields());
+  for (const auto* type : data_.index_types) EXPECT_EQ(type, flat_index());
+}
+
+TEST_F(SegmentIndexes, NoneAreWantedOfSmallSegmentsOfFlatFieldsAndOfGrowingOnes) {
+  EXPECT_TRUE(missing_indexes(data_, {copied_index, 1 << 20}).empty());
+  const auto flat = [](const FieldSchema&) { return flat_index(); };
+  EXPECT_TRUE(missing_indexes(data_, {flat, 0}).empty());
+  data_.sealed = false;
+  EXPECT_TRUE(missing_indexes(data_, kCopies).empty());
+}
+
+TEST_F(SegmentIndexes, NoneIsWantedOfAFieldWithoutVectors) {
+  data_.fields[2].n_present = 0;
+  EXPECT_EQ(missing_indexes(data_, kCopies), (std::vector<std::size_t>{0, 1, 3, 4}));
+}
+
+TEST_F(SegmentIndexes, ADamagedOneIsLeftOutAndBuiltAgain) {
+  ASSERT_TRUE(build(data_));
+  auto files = directory_->open_subdirectory("index-0-copied").value();
+  const auto good = files->read_file("copy").value();
+  for (std::size_t at = 0; at < good.size(); at += 41) {
+    SCOPED_TRACE("byte " + std::to_string(at));
+    auto bad = good;
+    bad[at] ^= std::byte{4};
+    ASSERT_TRUE(files->replace_file("copy", bad));
+    auto again = reopened();
+    EXPECT_FALSE(open_indexes(again, *directory_, kCopies));
+    EXPECT_EQ(missing_indexes(again, kCopies), std::vector<std::size_t>{0});
+    ASSERT_TRUE(build(again));
+    EXPECT_TRUE(missing_indexes(again, kCopies).empty());
+    files = directory_->open_subdirectory("index-0-copied").value();
+    EXPECT_EQ(files->read_file("copy").value(), good);
+  }
+}
+
+TEST_F(SegmentIndexes, AFailedBuildLeavesNothing) {
+  copied_control.fail = true;
+  const auto failed = build(data_);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message(), "the build was told to fail");
+  EXPECT_TRUE(index_directories().empty());
+  copied_control.fail = false;
+  EXPECT_TRUE(build(data_));
+}
+
+TEST_F(SegmentIndexes, ACancelledBuildLeavesNothing) {
+  cancel_.cancel();
+  const auto failed = build(data_);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::kCancelled);
+  EXPECT_TRUE(index_directories().empty());
+}
+
+TEST_F(SegmentIndexes, WhatACrashLeftIsReplaced) {
+  auto draft = directory_->subdirectory("index-1-copied.tmp").value();
+  ASSERT_TRUE(draft->write_file("copy", as_byte_span("half of it")));
+  EXPECT_TRUE(open_indexes(data_, *directory_, kCopies));
+  ASSERT_TRUE(build(data_));
+  EXPECT_FALSE(directory_->exists("index-1-copied.tmp"));
+  EXPECT_EQ(index_directories().size(), fields_.size());
+}
+
+TEST_F(SegmentIndexes, WhatAFailedBuildFinishedIsTaken) {
+  ASSERT_TRUE(build(data_));
+  ASSERT_TRUE(directory_->remove_subdirectory("index-4-copied"));
+  auto again = reopened();
+  ASSERT_TRUE(build(again));
+  EXPECT_EQ(copied_control.n_builds, static_cast<int>(fields_.size()) + 1);
+}
+
+TEST_F(SegmentIndexes, ProgressAscendsToAll) {
+  std::vector<double> shares;
+  const auto built =
+      build_indexes(data_, *segments_,
+                    {kCopies, cancel_, nullptr, [&](double share) { shares.push_back(share); }});
+  ASSERT_TRUE(built);
+  ASSERT_EQ(shares.size(), fields_.size());
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_GT(shares.front(), 0);
+  EXPECT_LE(shares.back(), 1);
+}
+
+TEST(IndexParams, FromKindTypeAndEffort) {
+  const FieldSchema sparse{"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, {}};
+  const auto parse = [&](const SearchParams& params) {
+    const auto parsed = index_params(kCopied, sparse, params);
+    EXPECT_TRUE(parsed) << parsed.error().to_string();
+    return std::any_cast<CopiedSearchParams>(*parsed);
+  };
+  SearchParams params;
+  EXPECT_EQ(parse(params).effort, 1U);
+  params.hnsw_ef = 99;
+  EXPECT_EQ(parse(params).effort, 99U);
+  params.index["sparse"]["effort"] = std::int64_t{5};
+  params.index["sparse"]["loud"] = true;
+  params.index["dense"]["nonsense"] = true;
+  params.index["no such index"]["nonsense"] = true;
+  EXPECT_EQ(parse(params).effort, 5U);
+  EXPECT_TRUE(parse(params).loud);
+  params.index["copied"]["effort"] = std::int64_t{6};
+  EXPECT_EQ(parse(params).effort, 6U) << "the type's name is the more special";
+}
+
+TEST(IndexParams, UnknownOnesAreNamedBesideTheKnown) {
+  const FieldSchema sparse{"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, {}};
+  SearchParams params;
+  params.index["sparse"]["querycut"] = std::int64_t{5};
+  const auto parsed = index_params(kCopied, sparse, params);
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().code(), Code::kInvalidArgument);
+  for (const char* name : {"querycut", "effort", "loud"}) {
+    EXPECT_NE(parsed.error().message().find(name), std::string::npos) << parsed.error().message();
+  }
+}
+
+TEST(IndexParams, EffortIsForThoseThatHaveIt) {
+  const FieldSchema dense{"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, {}};
+  SearchParams params;
+  params.hnsw_ef = 128;
+  EXPECT_TRUE(index_params(index::kFlat, dense, params));
+  params.hnsw_ef = ~std::uint64_t{0};
+  EXPECT_TRUE(index_params(kCopied, dense, params)) << "too large for this type: it is a hint";
+}
+
+}  // namespace
+}  // namespace quiver::engine::testing
