@@ -1,167 +1,19 @@
-// Seismic's blocks against the definition: every row scored, and counts taken by hand.
+// Searching Seismic's blocks, against the definition: every row scored.
 #include "index/seismic/blocks.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
+#include <cstring>
 
 #include "index/seismic/best_first.h"
 #include "index/seismic/block_scores.h"
-#include "index/seismic/blocking.h"
-#include "index/seismic/pruning.h"
-#include "tests/index/support.h"
+#include "index/seismic/visited.h"
+#include "tests/index/seismic_blocks_support.h"
 
 namespace quiver::index::seismic {
 namespace {
 
-using testing::PlainVector;
-using testing::Random;
-
-constexpr SectionFormat kFormat = {"test file", "QVTESTBL", "LBTSETVQ", 1};
-constexpr std::uint64_t kSeed = 20240614;
-
-FieldSchema sparse_schema() {
-  return {"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, SparseModifier::kNone};
-}
-
-SparseColumn column_of(const std::vector<PlainVector>& vectors) {
-  std::vector<std::optional<PlainVector>> all(vectors.begin(), vectors.end());
-  return testing::make_column(sparse_schema(), all).sparse();
-}
-
-struct Topics {
-  std::uint32_t n_rows = 2000;
-  std::uint32_t n_terms = 600;
-  std::uint32_t n_topics = 25;
-  std::uint32_t n_nonzero = 30;
-  double negative_share = 0;
-};
-
-/// Rows draw most terms from one topic; low terms are common. As learned sparse vectors look.
-PlainVector random_row(const Topics& topics, Random& random) {
-  const std::uint32_t topic = random() % topics.n_topics;
-  std::map<std::uint32_t, float> entries;
-  std::uniform_real_distribution<float> uniform(0, 1);
-  for (std::uint32_t i = 0; i < topics.n_nonzero; ++i) {
-    const float u = uniform(random);
-    const auto term = i % 3 == 0
-                          ? static_cast<std::uint32_t>(u * u * topics.n_terms)
-                          : (topic * 97 + static_cast<std::uint32_t>(u * u * 60)) % topics.n_terms;
-    const float value = std::exp(uniform(random) * 3 - 2);
-    entries[term] = uniform(random) < topics.negative_share ? -value : value;
-  }
-  PlainVector row;
-  for (const auto& [term, value] : entries) {
-    row.indices.push_back(term);
-    row.values.push_back(value);
-  }
-  return row;
-}
-
-std::vector<PlainVector> random_rows(const Topics& topics, Random& random) {
-  std::vector<PlainVector> rows;
-  for (std::uint32_t i = 0; i < topics.n_rows; ++i) rows.push_back(random_row(topics, random));
-  return rows;
-}
-
-/// An index over rows, and what a search needs beside it.
-struct Built {
-  explicit Built(SparseColumn sparse, const BlockParams& params = {}, Codec codec = Codec::kF32,
-                 Executor* executor = nullptr)
-      : column(std::move(sparse)),
-        n_rows(static_cast<std::uint32_t>(column.offsets.size() - 1)),
-        terms(TermMap::of(column, 0, n_rows)),
-        records(Records::build(column, n_rows, terms, codec)) {
-    const BuildContext context{executor, cancel, kSeed, {}};
-    auto result = Blocks::build(column, n_rows, terms, records, params, context);
-    EXPECT_TRUE(result) << result.error().to_string();
-    if (result) blocks = *std::move(result);
-  }
-
-  std::vector<Candidate> search(const PlainVector& query, const BlockSearchParams& params,
-                                std::size_t n_wanted, const FilterView& filter) {
-    const auto query_terms = terms.terms_of({query.indices, query.values});
-    std::vector<float> table(terms.size() + 1, 0);
-    for (const QueryTerm& term : query_terms) table[term.term] = term.weight;
-    std::vector<Candidate> found;
-    const auto status = blocks.search(query_terms, table.data(), records, filter, params, n_wanted,
-                                      cancel, found, work);
-    EXPECT_TRUE(status);
-    return found;
-  }
-  std::vector<Candidate> search(const PlainVector& query, const BlockSearchParams& params,
-                                std::size_t n_wanted = 10) {
-    return search(query, params, n_wanted, FilterView::all(n_rows));
-  }
-  [[nodiscard]] double exact(const PlainVector& query, std::uint32_t row) const {
-    const auto score = testing::exact_sparse(query, column.row(row));
-    return score ? score->score : 0;
-  }
-  /// The rows in the lists of the `query_cut` largest positive weights.
-  std::set<std::uint32_t> reachable(const PlainVector& query, std::size_t query_cut) const {
-    auto query_terms = terms.terms_of({query.indices, query.values});
-    std::erase_if(query_terms, [](const QueryTerm& t) { return t.weight <= 0; });
-    std::sort(query_terms.begin(), query_terms.end(), [](const QueryTerm& a, const QueryTerm& b) {
-      return a.weight != b.weight ? a.weight > b.weight : a.term < b.term;
-    });
-    if (query_terms.size() > query_cut) query_terms.resize(query_cut);
-    std::set<std::uint32_t> rows;
-    for (const QueryTerm& term : query_terms) {
-      const ListHeader& list = blocks.list(term.term);
-      for (std::uint32_t b = 0; b < list.n_blocks; ++b) {
-        const auto block = blocks.rows(list.first_block + b);
-        rows.insert(block.begin(), block.end());
-      }
-    }
-    return rows;
-  }
-  /// The scores of the `n` best of `rows`, best first.
-  std::vector<double> best_of(const PlainVector& query, const std::set<std::uint32_t>& rows,
-                              std::size_t n) const {
-    std::vector<double> scores;
-    for (const std::uint32_t row : rows) scores.push_back(exact(query, row));
-    std::sort(scores.begin(), scores.end(), std::greater<>());
-    scores.resize(std::min(n, scores.size()));
-    return scores;
-  }
-  void expect_best_of(const PlainVector& query, const std::vector<Candidate>& found,
-                      const std::set<std::uint32_t>& rows, std::size_t n) const {
-    const auto wanted = best_of(query, rows, n);
-    ASSERT_EQ(found.size(), wanted.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      EXPECT_NEAR(found[i].score, wanted[i], 1e-4 * (1 + std::abs(wanted[i])));
-      EXPECT_NEAR(found[i].score, exact(query, found[i].row), 1e-4 * (1 + std::abs(wanted[i])));
-      EXPECT_TRUE(rows.contains(found[i].row));
-    }
-  }
-
-  Cancel cancel;
-  SparseColumn column;
-  std::uint32_t n_rows;
-  TermMap terms;
-  Records records;
-  Blocks blocks;
-  WorkCounters work;
-};
-
-std::set<std::uint32_t> all_rows(std::uint32_t n) {
-  std::set<std::uint32_t> rows;
-  for (std::uint32_t row = 0; row < n; ++row) rows.insert(row);
-  return rows;
-}
-
-/// Nothing is left out: the answer is that of an exact search over the lists that are walked.
-BlockParams everything_kept() {
-  BlockParams params;
-  params.n_postings = 1'000'000;
-  params.centroid_fraction = 1;
-  params.min_cluster_size = 0;
-  params.summary_energy = 1;
-  return params;
-}
+using namespace testing;
 
 TEST(SeismicBlocks, WithNothingLeftOutIsExactOverTheListsThatAreWalked) {
   Random random(kSeed);
@@ -211,6 +63,217 @@ TEST(SeismicBlocks, DefaultsFindMostOfTheBest) {
     }
   }
   EXPECT_GE(recall / kQueries / 10, 0.93);
+}
+
+TEST(SeismicBlocks, FiltersAreObeyedAndEverythingAllowedIsFound) {
+  Random random(kSeed);
+  const Topics topics{.n_rows = 800};
+  Built built(column_of(random_rows(topics, random)), everything_kept());
+  for (const Bitset& allowed : base::some_filters(built.n_rows, random)) {
+    const PlainVector query = random_row(topics, random);
+    std::set<std::uint32_t> rows;
+    for (const std::uint32_t row : built.reachable(query, 100)) {
+      if (allowed.test(row)) rows.insert(row);
+    }
+    const auto found =
+        built.search(query, {.query_cut = 100, .heap_factor = 0}, 10, FilterView::of(allowed));
+    built.expect_best_of(query, found, rows, 10);
+  }
+}
+
+TEST(SeismicBlocks, NegativeValuesAndWeightsCount) {
+  Random random(kSeed);
+  const Topics topics{.n_rows = 1000, .negative_share = 0.3};
+  Built built(column_of(random_rows(topics, random)), everything_kept());
+  for (int i = 0; i < 30; ++i) {
+    const PlainVector query = random_row(topics, random);
+    const auto found = built.search(query, {.query_cut = 1000, .heap_factor = 0});
+    built.expect_best_of(query, found, built.reachable(query, 1000), 10);
+    const auto all = built.best_of(query, all_rows(built.n_rows), 10);
+    ASSERT_EQ(found.size(), 10U);
+    EXPECT_NEAR(found.back().score, all.back(), 1e-4) << "positive products are in walked lists";
+  }
+}
+
+TEST(SeismicBlocks, OnlyNegativeWeightsFindNothing) {
+  Built built(column_of({sparse({1, 2}, {1.0F, 2.0F}), sparse({2}, {1.0F})}));
+  EXPECT_TRUE(built.search(sparse({1, 2}, {-1.0F, -1.0F}), {}).empty());
+}
+
+TEST(SeismicBlocks, OddCollections) {
+  const PlainVector query = sparse({3, 70'000}, {1.0F, 0.5F});
+  Built nothing(column_of({}));
+  EXPECT_TRUE(nothing.search(query, {}).empty());
+  Built empty_rows(column_of({PlainVector{}, PlainVector{}, PlainVector{}}));
+  EXPECT_TRUE(empty_rows.search(query, {}).empty());
+  Built unknown(column_of({sparse({1}, {1.0F}), PlainVector{}, sparse({2}, {1.0F})}));
+  EXPECT_TRUE(unknown.search(query, {}).empty());
+  Built single(
+      column_of({sparse({3}, {2.0F}), PlainVector{}, sparse({3}, {1.0F}), sparse({4}, {9.0F})}));
+  const auto found = single.search(query, {}, 100);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].row, 0U);
+  EXPECT_EQ(found[1].row, 2U);
+  EXPECT_TRUE(single.search(query, {}, 0).empty());
+}
+
+TEST(SeismicBlocks, EqualValuesAndEqualRowsAreOrderedByRow) {
+  std::vector<PlainVector> rows(500, sparse({1, 5, 9}, {0.5F, 0.5F, 0.5F}));
+  Built built(column_of(rows), everything_kept());
+  const auto found = built.search(sparse({5, 9}, {1.0F, 1.0F}), {.heap_factor = 0}, 20);
+  ASSERT_EQ(found.size(), 20U);
+  for (std::uint32_t i = 0; i < 20; ++i) EXPECT_EQ(found[i].row, i);
+}
+
+TEST(SeismicBlocks, EachRowIsFoundByItsStrongestComponents) {
+  Random random(kSeed);
+  const Topics topics{.n_rows = 1500};
+  BlockParams params;
+  params.n_postings = 2;  // nearly all postings are pruned
+  const auto rows = random_rows(topics, random);
+  Built built(column_of(rows), params);
+  for (std::uint32_t row = 0; row < rows.size(); ++row) {
+    EXPECT_TRUE(built.reachable(rows[row], 1).contains(row)) << "row " << row;
+  }
+}
+
+TEST(SeismicBlocks, WideVocabularies) {
+  Random random(kSeed);
+  std::vector<PlainVector> rows;
+  for (int i = 0; i < 3000; ++i) {
+    PlainVector row;
+    for (std::uint32_t j = 0; j < 30; ++j) {  // 90,000 components, up to the largest index
+      const auto index = static_cast<std::uint32_t>(j * 143'165'577ULL + random() % 6000);
+      row.indices.push_back(j == 29 && i % 2 == 0 ? 0xFFFFFFFF : index);
+      row.values.push_back(1 + static_cast<float>(random() % 100));
+    }
+    rows.push_back(std::move(row));
+  }
+  Built built(column_of(rows), everything_kept());
+  ASSERT_GT(built.terms.size(), 65'536U);
+  for (int i = 0; i < 20; ++i) {
+    const PlainVector& query = rows[random() % rows.size()];
+    const auto found = built.search(query, {.query_cut = 100, .heap_factor = 1});
+    const auto reachable = built.reachable(query, 100);
+    const auto wanted = built.best_of(query, reachable, 10);
+    ASSERT_EQ(found.size(), wanted.size());
+    for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(found[j].score, wanted[j], 1);
+  }
+}
+
+TEST(SeismicBlocks, MoreThan65535BlocksAreNotMade) {
+  std::vector<PlainVector> rows(70'000, sparse({1}, {0.5F}));
+  for (const char* blocking : {"fixed", "kmeans"}) {
+    BlockParams params = everything_kept();
+    params.blocking = blocking;
+    params.block_size = 1;
+    params.max_block_size = 1;
+    params.centroid_fraction = 0.01F;
+    Built built(column_of(rows), params);
+    EXPECT_LE(built.blocks.n_blocks(), kMaxBlocks);
+    EXPECT_EQ(built.search(sparse({1}, {1.0F}), {.heap_factor = 0}, 70'000).size(), 70'000U);
+  }
+}
+
+TEST(SeismicBlocks, BudgetAndPatienceLimitTheWork) {
+  Random random(kSeed);
+  const Topics topics;
+  Built built(column_of(random_rows(topics, random)));
+  const PlainVector query = random_row(topics, random);
+  const auto scored = [&](const BlockSearchParams& params) {
+    built.work = {};
+    EXPECT_FALSE(built.search(query, params).empty());
+    return built.work.n_codes_scored;
+  };
+  const auto all = scored({.heap_factor = 0});
+  EXPECT_GT(all, 300U);
+  EXPECT_EQ(scored({.heap_factor = 0, .budget = 37}), 37U);
+  EXPECT_LT(scored({.heap_factor = 0, .patience = 50}), all);
+  EXPECT_EQ(scored({.heap_factor = 0, .patience = 1'000'000}), all);
+}
+
+TEST(SeismicBlocks, NeighboursImproveResults) {
+  Random random(kSeed);
+  const Topics topics{.n_rows = 3000};
+  BlockParams params;
+  params.n_postings = 40;
+  params.n_neighbours = 8;
+  Built built(column_of(random_rows(topics, random)), params);
+  double with = 0;
+  double without = 0;
+  for (int i = 0; i < 50; ++i) {
+    const PlainVector query = random_row(topics, random);
+    const auto best = built.best_of(query, all_rows(built.n_rows), 10);
+    const auto recall = [&](const std::vector<Candidate>& found) {
+      double n = 0;
+      for (const Candidate& hit : found) n += hit.score >= best.back() * (1 - 1e-5) ? 1 : 0;
+      return n / 10;
+    };
+    without += recall(built.search(query, {.query_cut = 2, .heap_factor = 1}));
+    with += recall(built.search(query, {.query_cut = 2, .heap_factor = 1, .n_knn = 64}));
+  }
+  EXPECT_GT(with, without + 1);
+}
+
+TEST(SeismicBlocks, NeighboursOfFewRowsAreFilledUpWithTheRow) {
+  BlockParams params;
+  params.n_neighbours = 4;
+  Built built(column_of({sparse({1}, {1.0F}), sparse({1, 2}, {1.0F, 1.0F}), PlainVector{},
+                         sparse({7}, {1.0F})}),
+              params);
+  const auto neighbours = [&](std::uint32_t row) {
+    const auto found = built.blocks.neighbours(row);
+    return std::vector<std::uint32_t>(found.begin(), found.end());
+  };
+  EXPECT_EQ(neighbours(0), (std::vector<std::uint32_t>{1, 0, 0, 0}));
+  EXPECT_EQ(neighbours(1), (std::vector<std::uint32_t>{0, 1, 1, 1}));
+  EXPECT_EQ(neighbours(2), (std::vector<std::uint32_t>{2, 2, 2, 2}));
+  EXPECT_EQ(neighbours(3), (std::vector<std::uint32_t>{3, 3, 3, 3}));
+}
+
+TEST(SeismicBlocks, CancelledSearchAnswersWhy) {
+  Random random(kSeed);
+  const Topics topics;
+  Built built(column_of(random_rows(topics, random)));
+  const PlainVector query = random_row(topics, random);
+  const auto terms = built.terms.terms_of({query.indices, query.values});
+  const std::vector<float> table(built.terms.size() + 1, 0);
+  built.cancel.cancel();
+  std::vector<Candidate> found;
+  const auto status =
+      built.blocks.search(terms, table.data(), built.records, FilterView::all(built.n_rows), {}, 10,
+                          built.cancel, found, built.work);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code(), Code::kCancelled);
+}
+
+TEST(SeismicBlocks, BestFirstIsTheSortedOrder) {
+  Random random(kSeed);
+  for (const std::size_t n : {0U, 1U, 31U, 32U, 33U, 100U, 1000U}) {
+    std::vector<ScoredBlock> blocks;
+    for (std::uint32_t b = 0; b < n; ++b) blocks.emplace_back(random() % 50, b);
+    auto wanted = blocks;
+    std::sort(wanted.begin(), wanted.end(), std::greater<>());
+    BestFirst order(blocks);
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(order[i].block(), wanted[i].block());
+      EXPECT_EQ(order[i].sum(), wanted[i].sum());
+    }
+  }
+}
+
+TEST(SeismicBlocks, VisitedRowsAreASet) {
+  Random random(kSeed);
+  VisitedRows visited;
+  for (const std::size_t n : {10U, 700U, 20'000U}) {
+    visited.clear();
+    std::set<std::uint32_t> wanted;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto row = static_cast<std::uint32_t>(random() % (n * 2));
+      EXPECT_EQ(visited.insert(row), wanted.insert(row).second);
+    }
+    EXPECT_EQ(visited.size(), wanted.size());
+  }
 }
 
 }  // namespace
