@@ -162,6 +162,7 @@ ScanPlan::ScanPlan(const ImpactLists& lists, std::span<const QueryTerm> terms, V
     terms_.push_back({term.term, 0, 0, {}});
     largest += static_cast<double>(term.weight) * lists.max_of(term.term);
   }
+  has_other_terms_ = terms_.size() != terms.size();
   // Rounding up adds less than 1 a term.
   const double room = kLargestSum - static_cast<double>(terms_.size()) - 1;
   units_ = largest > 0 ? room / largest : 0;
@@ -276,9 +277,9 @@ void score_exactly(const Query& query, const SparseColumn& column,
 
 Result<> scan_exactly(const ImpactLists& lists, const ScanPlan& plan, const Query& query,
                       const SparseColumn& column, const FilterView& filter, std::uint32_t first_row,
-                      bool may_be_zero, const Cancel& cancel, TopK& out, WorkCounters& work) {
+                      const Cancel& cancel, TopK& out, WorkCounters& work) {
   RangeSums sums(lists, plan, filter, first_row);
-  const std::uint32_t least = may_be_zero ? 0 : 1;
+  const std::uint32_t least = plan.has_other_terms() ? 0 : 1;
   std::vector<std::uint32_t> rows;
   const auto score_between = [&](std::uint32_t from, std::uint32_t below) {
     rows.clear();

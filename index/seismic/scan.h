@@ -47,6 +47,8 @@ class ScanPlan {
   void truncate(std::uint64_t n_postings);
 
   [[nodiscard]] std::span<const Term> terms() const { return terms_; }
+  /// Whether a row may share a term with the query although nothing is added to its sum.
+  [[nodiscard]] bool has_other_terms() const { return has_other_terms_; }
   /// Postings that are read.
   [[nodiscard]] std::uint64_t n_postings() const;
   /// Postings of all terms.
@@ -60,6 +62,7 @@ class ScanPlan {
 
   const ImpactLists& lists_;
   std::vector<Term> terms_;
+  bool has_other_terms_ = false;
   std::uint64_t n_all_ = 0;
   double units_ = 0;  ///< of a sum for a score of 1
 };
@@ -72,13 +75,11 @@ class ScanPlan {
                                  std::size_t n_wanted, const Cancel& cancel,
                                  std::vector<Candidate>& out, WorkCounters& work);
 
-/// Offers every hit among the lists' rows. `plan`: whole lists, of upper ends. `may_be_zero`:
-/// whether a row that shares an index with the query may have a sum of 0.
+/// Offers every hit among the lists' rows. `plan`: whole lists, of upper ends.
 [[nodiscard]] Result<> scan_exactly(const ImpactLists& lists, const ScanPlan& plan,
                                     const Query& query, const SparseColumn& column,
                                     const FilterView& filter, std::uint32_t first_row,
-                                    bool may_be_zero, const Cancel& cancel, TopK& out,
-                                    WorkCounters& work);
+                                    const Cancel& cancel, TopK& out, WorkCounters& work);
 
 /// Offers the rows' exact scores.
 void score_exactly(const Query& query, const SparseColumn& column,

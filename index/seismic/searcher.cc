@@ -94,13 +94,7 @@ Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
 Result<> SeismicSearcher::search_exactly(const Request& request) const {
   const ScanPlan plan(parts_.lists, request.terms, ScanPlan::Value::kUpper);
   return scan_exactly(parts_.lists, plan, request.query, column_.sparse(), request.filter, 0,
-                      may_be_zero(request), request.context.cancel, request.out, request.work);
-}
-
-/// Whether a row may share an index with the query although nothing is added to its sum.
-bool SeismicSearcher::may_be_zero(const Request& request) const {
-  return std::any_of(request.terms.begin(), request.terms.end(),
-                     [](const QueryTerm& term) { return !(term.weight > 0); });
+                      request.context.cancel, request.out, request.work);
 }
 
 Result<> SeismicSearcher::search_truncated(const Request& request) const {

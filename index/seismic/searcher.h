@@ -41,7 +41,6 @@ class SeismicSearcher final : public Searcher {
   Result<> search_truncated(const Request& request) const;
   /// Scores of records, for the best of which exact ones are offered.
   void rescore(const Request& request, std::vector<Candidate>& candidates) const;
-  [[nodiscard]] bool may_be_zero(const Request& request) const;
 
   FieldColumn column_;
   FlatSearcher flat_;

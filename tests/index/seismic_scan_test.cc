@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "index/seismic/growing.h"
 #include "index/seismic/impact_lists.h"
 #include "index/seismic/params.h"
 #include "index/seismic/range_builder.h"
@@ -237,6 +238,40 @@ TEST(SeismicScanEdges, CountsOfTermsAreThoseOfAllowedRows) {
     ASSERT_TRUE(searcher->count_terms(terms, FilterView::of(allowed), found, cancel));
     ASSERT_TRUE(flat.count_terms(terms, FilterView::of(allowed), wanted, cancel));
     EXPECT_EQ(found, wanted);
+  }
+}
+
+FieldColumn first_rows(const FieldColumn& column, std::uint32_t n) {
+  FieldColumn first = column;
+  first.n_rows = n;
+  first.present = column.present.subspan(0, n);
+  first.n_present = 0;
+  for (const std::uint8_t here : first.present) first.n_present += here;
+  const SparseColumn& rows = column.sparse();
+  first.values = SparseColumn{rows.offsets.subspan(0, n + 1), rows.indices, rows.values};
+  return first;
+}
+
+TEST_P(SeismicScan, GrowingListsGiveTheBitsOfBruteForce) {
+  Random random(kSeed + 6);
+  const auto column = zipf_column(20'000, 800, GetParam(), random);
+  GrowingLists lists;
+  std::uint32_t n = 0;
+  while (n < column.n_rows) {
+    n = std::min<std::uint32_t>(column.n_rows,
+                                n + 1 + static_cast<std::uint32_t>(random() % 3'000));
+    const auto so_far = first_rows(column, n);
+    lists.extend(so_far);
+    const auto searcher = lists.searcher(so_far);
+    const FlatSearcher flat(so_far);
+    for (const unsigned one_in : {1U, 3U}) {
+      const Query query =
+          make_query(column.schema, zipf_vector(1 + random() % 20, 800, GetParam(), random));
+      const Bitset allowed = random_filter(n, one_in, random);
+      const auto filter = one_in == 1 ? FilterView::all(n) : FilterView::of(allowed);
+      ASSERT_TRUE(same(find(*searcher, query, {}, filter, 20), find(flat, query, {}, filter, 20)))
+          << n << " rows, 1/" << one_in;
+    }
   }
 }
 
