@@ -2,11 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "tests/engine/copied_index.h"
 #include "tests/fault/engine_fault_support.h"
 
 namespace quiver::fault {
@@ -30,6 +35,11 @@ void cut_short(const fs::path& path, Random& random) {
   fs::resize_file(path, random() % fs::file_size(path));
 }
 
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 class EngineDamage : public EngineFault {
  protected:
   [[nodiscard]] std::vector<fs::path> segment_files() const {
@@ -39,6 +49,21 @@ class EngineDamage : public EngineFault {
     }
     std::sort(files.begin(), files.end());
     return files;
+  }
+  [[nodiscard]] std::vector<fs::path> index_files() const {
+    auto files = segment_files();
+    std::erase_if(files, [](const fs::path& file) {
+      return !file.parent_path().filename().string().starts_with("index-");
+    });
+    return files;
+  }
+  template <class Condition>
+  static void wait_until(Condition condition) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition() && std::chrono::steady_clock::now() < limit) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    EXPECT_TRUE(condition());
   }
   void live_a_while(Runner& runner, Random& random) {
     for (int step = 0; step < 80 && !HasFailure(); ++step) runner.random_step(random);
@@ -58,6 +83,91 @@ class EngineDamage : public EngineFault {
     }
   }
 };
+
+/// Whatever bit of an index is turned: it is said, the answers are those of the rows, and the same
+/// bytes are written again.
+TEST_F(EngineDamage, IndexesAreBuiltAgain) {
+  constexpr std::uint64_t kSeed = 9;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  auto config = model::random_config(random);
+  config.optimizer.index_min_bytes = 0;
+  Runner runner(options(), config);
+  runner.open();
+  if (HasFatalFailure()) return;
+  live_a_while(runner, random);
+  if (HasFailure()) return;
+  const auto before = runner.probe(2);
+  const auto files = index_files();
+  ASSERT_GE(files.size(), config.fields.size());
+  for (int i = 0; i < 12 && !HasFailure(); ++i) {
+    const auto& file = files[random() % files.size()];
+    SCOPED_TRACE("damage number " + std::to_string(i) + " to " + file.string());
+    const std::string good = contents(file);
+    runner.close();
+    switch (i % 3) {
+      case 0:
+        flip_a_bit(file, random);
+        break;
+      case 1:
+        cut_short(file, random);
+        break;
+      default:
+        fs::remove(file);
+    }
+    runner.open();
+    if (HasFatalFailure()) return;
+    EXPECT_EQ(runner.probe(2), before);
+    runner.check_everything();
+    runner.check_rest();
+    EXPECT_EQ(contents(file), good);
+    EXPECT_EQ(runner.probe(2), before);
+  }
+}
+
+/// A build that meets a failing disk costs nothing but the index, and is made up for.
+TEST_F(EngineDamage, FailedBuildsAreMadeUpFor) {
+  constexpr std::uint64_t kSeed = 10;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  auto config = model::random_config(random);
+  config.optimizer.index_min_bytes = 0;
+  Runner runner(options(), config);
+  runner.open();
+  if (HasFatalFailure()) return;
+  live_a_while(runner, random);
+  if (HasFailure()) return;
+  const auto before = runner.probe(3);
+  auto files = index_files();
+  std::erase_if(files, [](const fs::path& file) { return file.filename() != "copy"; });
+  ASSERT_FALSE(files.empty());
+  auto& control = engine::testing::copied_control;
+  for (const auto operation : {FileOperation::kAppend, FileOperation::kSync,
+                               FileOperation::kDirectorySync, FileOperation::kRename}) {
+    SCOPED_TRACE("operation " + std::to_string(static_cast<int>(operation)));
+    runner.close();
+    const auto& file = files[random() % files.size()];
+    fs::remove_all(file.parent_path());
+    control.hold = true;
+    const int n_builds = control.n_builds;
+    runner.open();
+    if (HasFatalFailure()) return;
+    wait_until([&] { return control.n_builds > n_builds; });
+    segments_->inject({operation, 1, FaultRule::kForever, 28});
+    control.hold = false;
+    wait_until([&] { return runner.collection().info().health == engine::Health::kRed; });
+    EXPECT_EQ(runner.probe(3), before);
+    EXPECT_FALSE(fs::exists(file));
+    runner.close();
+    segments_->clear_faults();
+    runner.open();
+    if (HasFatalFailure()) return;
+    runner.check_rest();
+    EXPECT_TRUE(fs::exists(file));
+    EXPECT_FALSE(fs::exists(file.parent_path().string() + ".tmp"));
+    EXPECT_EQ(runner.probe(3), before);
+  }
+}
 
 TEST_F(EngineDamage, AnswersComeFromRows) {
   for (const std::uint64_t seed : {1, 2, 3}) {

@@ -197,6 +197,7 @@ engine::CollectionConfig random_config(Random& random) {
   config.optimizer.max_segments = 2 + static_cast<std::uint32_t>(random() % 4);
   config.optimizer.vacuum_min_rows = 3;
   config.optimizer.idle_seal_s = 0.05;
+  if (!one_in(4, random)) config.optimizer.index_min_bytes = random() % 2000;
   return config;
 }
 
@@ -272,6 +273,8 @@ engine::Query random_query(const engine::CollectionConfig& config, Random& rando
   }
   if (one_in(2, random)) query.filter = random_filter(random);
   query.limit = one_in(4, random) ? 1000 : 1 + random() % 20;
+  query.params.exact = one_in(4, random);
+  if (one_in(4, random)) query.params.hnsw_ef = 1 + random() % 600;
   query.with_payload = payload::Selector::all();
   return query;
 }

@@ -6,6 +6,7 @@
 #include <future>
 #include <limits>
 
+#include "tests/engine/copied_index.h"
 #include "tests/model/bulk_input.h"
 
 namespace quiver::model {
@@ -41,6 +42,7 @@ engine::DatabaseOptions small_options(const std::string& directory) {
   options.background_threads = 2;
   options.block_cache_bytes = 8 << 20;
   options.write_buffer_bytes = 8 << 20;
+  options.choose_index = engine::testing::some_index;
   return options;
 }
 
@@ -394,7 +396,10 @@ void Runner::check_rest() {
   EXPECT_EQ(info.optimizer_error, "");
   const auto most = model_.n_shards() * (model_.config().optimizer.max_segments + 1);
   EXPECT_LE(info.n_segments, most) << "with the mutable segment of each shard";
-  EXPECT_TRUE(collection_->optimizations().running.empty());
+  const auto work = collection_->optimizations();
+  EXPECT_TRUE(work.running.empty());
+  EXPECT_EQ(work.n_queued, 0U);
+  EXPECT_EQ(info.n_damaged_indexes, 0U);
 }
 
 void Runner::start_reader(std::uint64_t seed) {
