@@ -43,6 +43,9 @@ struct BlockParams {
   /// If not 0: the number of components a summary keeps, instead of `summary_energy`.
   std::uint32_t summary_terms = 0;
 
+  /// Largest components of a row kept in its head, rounded up to a multiple of 32; 0: no heads.
+  std::uint32_t head_terms = 64;
+
   /// Nearest neighbours kept for each row (κ), to refine results by; 0: none. Costs a search a row.
   std::uint32_t n_neighbours = 0;
 
@@ -61,6 +64,7 @@ struct BlockParams {
     v(field("doc_cut", &BlockParams::doc_cut, {.min = 1, .max = 65'535}));
     v(field("summary_energy", &BlockParams::summary_energy, {.min = 0, .max = 1}));
     v(field("summary_terms", &BlockParams::summary_terms, {.min = 0, .max = 1'000'000}));
+    v(field("head_terms", &BlockParams::head_terms, {.min = 0, .max = 1024}));
     v(field("n_neighbours", &BlockParams::n_neighbours, {.min = 0, .max = 64}));
   }
 };
@@ -77,6 +81,9 @@ struct BlockSearchParams {
   /// A block is opened if its estimate reaches this share of the worst wanted score. Lower: more
   /// blocks, better recall, slower.
   float heap_factor = 0.8F;
+  /// A row's record is read if its head alone reaches this share of the worst wanted score; 0:
+  /// always, without a look at heads. Lower: better recall, slower.
+  float head_factor = 0.7F;
   /// Neighbours of each result that are scored in the end; at most as many as were built.
   std::uint32_t n_knn = 0;
   /// Rows that are scored at most; 0: no limit.
@@ -88,6 +95,7 @@ struct BlockSearchParams {
   static constexpr void fields(V&& v) {
     v(field("query_cut", &BlockSearchParams::query_cut, {.min = 1, .max = 1'000'000}));
     v(field("heap_factor", &BlockSearchParams::heap_factor, {.min = 0, .max = 2}));
+    v(field("head_factor", &BlockSearchParams::head_factor, {.min = 0, .max = 2}));
     v(field("n_knn", &BlockSearchParams::n_knn, {.min = 0, .max = 64}));
     v(field("budget", &BlockSearchParams::budget));
     v(field("patience", &BlockSearchParams::patience));

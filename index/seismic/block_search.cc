@@ -11,6 +11,7 @@ namespace {
 /// more do not fit the lines it can fetch at once.
 constexpr std::size_t kBlocksAhead = 16;
 constexpr std::size_t kFirstRowsAhead = 8;
+constexpr std::size_t kHeadsAhead = 16;
 constexpr std::size_t kPlacesAhead = 8;
 constexpr std::size_t kRecordsAhead = 8;
 constexpr std::size_t kRowsPerPoll = 64;
@@ -20,7 +21,8 @@ struct Scratch {
   BlockScorer scorer;
   VisitedRows visited;
   BestCandidates best;
-  std::vector<std::uint32_t> met;  ///< rows in the order in which they were met
+  std::vector<std::uint32_t> met;     ///< rows in the order in which they were met
+  std::vector<std::uint32_t> passed;  ///< those whose heads were good enough, all if there are none
   std::vector<Candidate> results;
 };
 
@@ -36,7 +38,8 @@ class BlockSearch {
         filter_(filter),
         params_(params),
         cancel_(cancel),
-        scratch_(scratch) {}
+        scratch_(scratch),
+        use_heads_(params.head_factor > 0 && !blocks.heads().empty()) {}
 
   Result<> run() {
     BestFirst order(scratch_.scorer.blocks());
@@ -52,6 +55,7 @@ class BlockSearch {
     visit_neighbours();
     return cancel_.check();
   }
+  [[nodiscard]] std::size_t n_judged() const { return n_judged_; }
   [[nodiscard]] std::size_t n_scored() const { return n_scored_; }
   [[nodiscard]] std::size_t n_blocks() const { return n_blocks_; }
 
@@ -87,23 +91,42 @@ class BlockSearch {
   /// Whether a row is allowed is asked before anything of it is touched.
   void meet(std::uint32_t row) {
     if (!filter_.allows(row) || is_spent() || !scratch_.visited.insert(row)) return;
-    records_.prefetch_place(row);
     scratch_.met.push_back(row);
-    if (scratch_.met.size() > n_fetched_ + kPlacesAhead) fetch_one();
+    if (!use_heads_) return pass(row);
+    blocks_.heads().prefetch(row);
+    if (scratch_.met.size() > n_judged_ + kHeadsAhead) judge_one();
+  }
+  void judge_one() {
+    const std::uint32_t row = scratch_.met[n_judged_++];
+    // A threshold below zero comes of negative weights: all rows pass then.
+    const float threshold = scratch_.best.threshold();
+    const float floor = params_.head_factor * threshold;
+    if (threshold > 0 && blocks_.heads().score(table_, row) < floor) {
+      ++n_in_vain_;
+    } else {
+      pass(row);
+    }
+    if (n_judged_ % kRowsPerPoll == 0 && cancel_.poll()) stopped_ = true;
+  }
+  void pass(std::uint32_t row) {
+    records_.prefetch_place(row);
+    scratch_.passed.push_back(row);
+    if (scratch_.passed.size() > n_fetched_ + kPlacesAhead) fetch_one();
   }
   void fetch_one() {
-    records_.prefetch(scratch_.met[n_fetched_++]);
+    records_.prefetch(scratch_.passed[n_fetched_++]);
     if (n_fetched_ > n_scored_ + kRecordsAhead) score_one();
   }
   void score_one() {
-    const std::uint32_t row = scratch_.met[n_scored_++];
+    const std::uint32_t row = scratch_.passed[n_scored_++];
     const bool enters = scratch_.best.offer({records_.score(table_, row), row});
     n_in_vain_ = enters ? 0 : n_in_vain_ + 1;
     if (n_scored_ % kRowsPerPoll == 0 && cancel_.poll()) stopped_ = true;
   }
   void drain() {
-    while (n_fetched_ < scratch_.met.size()) fetch_one();
-    while (n_scored_ < scratch_.met.size() && !stopped_) score_one();
+    while (use_heads_ && n_judged_ < scratch_.met.size()) judge_one();
+    while (n_fetched_ < scratch_.passed.size()) fetch_one();
+    while (n_scored_ < scratch_.passed.size() && !stopped_) score_one();
   }
   void visit_neighbours() {
     const std::size_t n = std::min(params_.n_knn, blocks_.n_neighbours());
@@ -125,7 +148,9 @@ class BlockSearch {
   const BlockSearchParams& params_;
   const Cancel& cancel_;
   Scratch& scratch_;
+  bool use_heads_;
   std::size_t n_blocks_ = 0;
+  std::size_t n_judged_ = 0;  ///< by their heads
   std::size_t n_fetched_ = 0;
   std::size_t n_scored_ = 0;
   std::size_t n_in_vain_ = 0;
@@ -141,6 +166,7 @@ Result<> Blocks::search(std::span<const QueryTerm> terms, const float* table,
   thread_local Scratch scratch;
   scratch.visited.clear();
   scratch.met.clear();
+  scratch.passed.clear();
   scratch.best.start(n_wanted);
   out.clear();
   if (n_wanted == 0) return {};
@@ -150,7 +176,8 @@ Result<> Blocks::search(std::span<const QueryTerm> terms, const float* table,
   scratch.best.take(out);
   const std::uint64_t record_bytes = n_rows_ == 0 ? 0 : records.bytes() / n_rows_;
   work.n_blocks += search.n_blocks();
-  work.n_codes_scored += search.n_scored();
+  work.n_codes_scored += search.n_scored() + search.n_judged();
+  work.n_bytes += search.n_judged() * heads_.bytes_per_row();
   work.n_bytes += search.n_scored() * (record_bytes + sizeof(std::uint32_t));
   return {};
 }

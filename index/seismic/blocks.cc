@@ -44,6 +44,7 @@ void Blocks::write(SectionWriter& out) const {
   out.section(kFirstRows, first_row_.span());
   out.section(kRows, rows_.span());
   out.section(kNeighbours, neighbours_.span());
+  heads_.write(out);
 }
 
 Result<Blocks> Blocks::open(const SectionReader& in, std::uint32_t n_rows, std::uint32_t n_terms) {
@@ -65,6 +66,7 @@ Result<Blocks> Blocks::open(const SectionReader& in, std::uint32_t n_rows, std::
   }
   if (!all_below(blocks.rows_.span(), n_rows)) return in.damaged("rows of blocks");
   if (!all_below(blocks.neighbours_.span(), n_rows)) return in.damaged("neighbours of rows");
+  QV_TRY(blocks.heads_, Heads::open(in, n_rows, n_terms));
   QV_TRY(blocks.check_lists(in));
   return blocks;
 }
@@ -79,7 +81,7 @@ Result<> Blocks::check_lists(const SectionReader& in) const {
     }
     n_blocks += header.n_blocks;
     if (header.n_blocks == 0) continue;
-    const bool known = header.directory <= static_cast<std::uint32_t>(Directory::kSorted);
+    const bool known = header.directory <= static_cast<std::uint32_t>(TermDirectory::kSorted);
     if (!known || header.n_lines != SummaryView::n_lines(header, n_terms()) ||
         std::uint64_t{header.line} + header.n_lines > n_lines ||
         !summaries(term).valid(n_terms())) {
@@ -92,7 +94,7 @@ Result<> Blocks::check_lists(const SectionReader& in) const {
 
 std::uint64_t Blocks::bytes() const {
   return lists_.span().size_bytes() + summaries_.size() + first_row_.span().size_bytes() +
-         rows_.span().size_bytes() + neighbours_.span().size_bytes();
+         rows_.span().size_bytes() + heads_.bytes() + neighbours_.span().size_bytes();
 }
 
 }  // namespace quiver::index::seismic

@@ -20,6 +20,7 @@
 #include "index/index.h"
 #include "index/seismic/block_params.h"
 #include "index/seismic/candidates.h"
+#include "index/seismic/heads.h"
 #include "index/seismic/records.h"
 #include "index/seismic/summaries.h"
 #include "index/seismic/terms.h"
@@ -73,6 +74,7 @@ class Blocks {
   /// Fetches the line that says where its rows are, then the line of its first rows.
   void prefetch_place(std::uint32_t block) const { __builtin_prefetch(&first_row_[block]); }
   void prefetch_rows(std::uint32_t block) const { __builtin_prefetch(&rows_[first_row_[block]]); }
+  [[nodiscard]] const Heads& heads() const { return heads_; }
   /// `n_neighbours()` rows; where there were fewer, the row itself fills them up.
   [[nodiscard]] std::span<const std::uint32_t> neighbours(std::uint32_t row) const {
     return neighbours_.span().subspan(std::size_t{row} * n_neighbours_, n_neighbours_);
@@ -89,6 +91,7 @@ class Blocks {
   std::uint32_t n_rows_ = 0;
   std::uint32_t n_neighbours_ = 0;
   float scale_ = 1;
+  Heads heads_;
   SharedSpan<ListHeader> lists_;          ///< by term
   SharedBytes summaries_;                 ///< of all lists, 64-byte lines
   SharedSpan<std::uint32_t> first_row_;   ///< `[n_blocks + 1]`, places in `rows_`

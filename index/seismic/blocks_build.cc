@@ -135,6 +135,7 @@ class BlocksBuilder {
     Blocks blocks;
     blocks.n_rows_ = rows_.n_rows();
     blocks.scale_ = rows_.scale();
+    blocks.heads_ = Heads::build(rows_, params_.head_terms);
     blocks.lists_ = SharedSpan<ListHeader>::of(std::move(headers));
     blocks.summaries_ = SharedBytes(std::span<const std::byte>(bytes, n_lines * kLine), lines);
     blocks.first_row_ = SharedSpan<std::uint32_t>::of(std::move(first_row));

@@ -6,8 +6,9 @@
 namespace quiver::index::seismic {
 namespace {
 
-/// As the authors build their graph.
-constexpr BlockSearchParams kSearch = {.query_cut = 10, .heap_factor = 0.7F};
+/// The neighbours need not be all of the best: a tenth of the answers missed is not seen in
+/// results.
+constexpr BlockSearchParams kSearch = {.query_cut = 10, .heap_factor = 1, .head_factor = 0.7F};
 
 /// One thread's search for neighbours.
 class NeighbourFinder {

@@ -18,10 +18,10 @@ std::size_t term_bytes(std::uint32_t n_terms) { return n_terms > 0xFFFF ? 4 : 2;
 /// Ranks cost one look instead of about ten; they may take this many times the memory of terms.
 constexpr std::size_t kRankMemory = 8;
 
-Directory choose_directory(std::size_t n_in_list, std::uint32_t n_terms) {
+TermDirectory choose_directory(std::size_t n_in_list, std::uint32_t n_terms) {
   const std::size_t ranks = rank_lines(n_terms) * kLine;
   const std::size_t sorted = padded(n_in_list * term_bytes(n_terms));
-  return ranks <= sorted * kRankMemory ? Directory::kRanks : Directory::kSorted;
+  return ranks <= sorted * kRankMemory ? TermDirectory::kRanks : TermDirectory::kSorted;
 }
 
 template <class Term>
@@ -48,7 +48,7 @@ std::uint32_t rank_in_sorted(const std::byte* terms, std::size_t n_terms, std::u
 }  // namespace
 
 std::size_t SummaryView::directory_bytes(const ListHeader& header, std::uint32_t n_terms) {
-  if (header.directory == static_cast<std::uint32_t>(Directory::kRanks)) {
+  if (header.directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
     return rank_lines(n_terms) * kLine;
   }
   return padded(header.n_terms * term_bytes(n_terms));
@@ -99,7 +99,7 @@ bool SummaryView::valid_sorted(std::uint32_t n_terms) const {
 }
 
 bool SummaryView::valid_directory(std::uint32_t n_terms) const {
-  if (header_->directory == static_cast<std::uint32_t>(Directory::kRanks)) {
+  if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
     return valid_ranks(n_terms);
   }
   return wide_ ? valid_sorted<std::uint32_t>(n_terms) : valid_sorted<std::uint16_t>(n_terms);
@@ -192,7 +192,7 @@ void Summarizer::sort_by_term() {
 
 void Summarizer::write_directory(const ListHeader& header, std::byte* out) const {
   const std::uint32_t n_terms = rows_.n_terms();
-  if (header.directory == static_cast<std::uint32_t>(Directory::kSorted)) {
+  if (header.directory == static_cast<std::uint32_t>(TermDirectory::kSorted)) {
     const std::size_t width = term_bytes(n_terms);  // the low bytes come first
     for (const std::uint32_t term : terms_) {
       std::memcpy(out, &term, width);

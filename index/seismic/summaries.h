@@ -16,7 +16,7 @@
 namespace quiver::index::seismic {
 
 /// Where one term's summaries are found in a list.
-enum class Directory : std::uint32_t {
+enum class TermDirectory : std::uint32_t {
   kRanks = 0,   ///< lines of 448 terms: a rank and a bit a term
   kSorted = 1,  ///< the terms that occur, u16 if there are fewer than 65,536 terms, else u32
 };
@@ -65,7 +65,7 @@ class SummaryView {
 
   /// What `rank` will read first.
   void prefetch_rank(std::uint32_t term) const {
-    if (header_->directory == static_cast<std::uint32_t>(Directory::kRanks)) {
+    if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
       __builtin_prefetch(rank_line(term));
     } else {
       prefetch_middle();
@@ -73,7 +73,7 @@ class SummaryView {
   }
   /// The number of the term among those that occur; kNone if it does not.
   [[nodiscard]] std::uint32_t rank(std::uint32_t term) const {
-    if (header_->directory == static_cast<std::uint32_t>(Directory::kRanks)) {
+    if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
       return rank_in_lines(term);
     }
     return wide_ ? rank_in_wide(term) : rank_in_narrow(term);

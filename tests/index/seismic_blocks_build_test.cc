@@ -6,6 +6,7 @@
 
 #include "index/seismic/blocking.h"
 #include "index/seismic/blocks.h"
+#include "index/seismic/heads.h"
 #include "index/seismic/pruning.h"
 #include "index/seismic/summaries.h"
 #include "tests/index/seismic_blocks_support.h"
@@ -277,10 +278,28 @@ TEST(SeismicSummaries, CodesAreNeverBelowTheirValues) {
   }
 }
 
+TEST(SeismicHeads, AreTheLargestComponents) {
+  Random random(kSeed);
+  const Rows rows(random_rows({.n_rows = 300, .n_nonzero = 100}, random));
+  const Heads heads = Heads::build(rows.coded, 20);  // rounded up to 32
+  EXPECT_TRUE(Heads::build(rows.coded, 0).empty());
+  for (std::uint32_t row = 0; row < rows.n_rows; ++row) {
+    const auto coded = rows.coded.row(row);
+    std::vector<std::uint8_t> codes(coded.codes.begin(), coded.codes.end());
+    std::sort(codes.begin(), codes.end(), std::greater<>());
+    codes.resize(std::min<std::size_t>(codes.size(), 32));
+    std::vector<float> ones(rows.terms.size() + 1, 1);
+    ones.back() = 0;
+    const double wanted =
+        std::accumulate(codes.begin(), codes.end(), 0) * double{rows.coded.scale()};
+    EXPECT_NEAR(heads.score(ones.data(), row), wanted, wanted * 1e-5);
+  }
+}
+
 /// Keeps the sections of `blocks` where they can be changed.
 struct Sections {
   static constexpr std::uint32_t kFirst = 40;
-  static constexpr std::uint32_t kLast = 45;
+  static constexpr std::uint32_t kLast = 47;
 
   explicit Sections(const Blocks& blocks) {
     auto directory = make_memory_directory();
@@ -385,6 +404,10 @@ TEST(SeismicFile, WrongPlacesAreFoundAtOpening) {
   expect_damaged([](Sections& s) { s.bytes[43].resize(4); }, "no blocks");
   expect_damaged([&](Sections& s) { s.at<std::uint32_t>(44, 8) = n_rows; }, "row");
   expect_damaged([&](Sections& s) { s.at<std::uint32_t>(45, 4) = n_rows; }, "neighbour");
+  expect_damaged([](Sections& s) { s.at<std::uint32_t>(46, 0) = 96; }, "size of heads");
+  expect_damaged([](Sections& s) { s.at<std::uint32_t>(46, 0) = 63; }, "odd size of heads");
+  expect_damaged([](Sections& s) { s.at<float>(46, 4) = INFINITY; }, "scale of heads");
+  expect_damaged([](Sections& s) { s.at<std::uint16_t>(47, 0) = 0xFFFF; }, "term of a head");
   expect_damaged([](Sections& s) { s.bytes.erase(44); }, "a section");
 }
 
@@ -398,7 +421,7 @@ TEST(SeismicFile, AnyBytesAreRefusedOrSafeToSearch) {
   int n_refused = 0;
   for (int i = 0; i < 400; ++i) {
     Sections sections = good;
-    auto& section = sections.bytes[40 + static_cast<std::uint32_t>(random() % 6)];
+    auto& section = sections.bytes[40 + static_cast<std::uint32_t>(random() % 8)];
     const std::size_t where = random() % section.size();
     section[where] ^= static_cast<std::byte>(1 + random() % 255);
     auto opened = sections.open(built.n_rows, built.terms.size());

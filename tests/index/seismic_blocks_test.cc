@@ -192,6 +192,30 @@ TEST(SeismicBlocks, BudgetAndPatienceLimitTheWork) {
   EXPECT_EQ(scored({.heap_factor = 0, .patience = 1'000'000}), all);
 }
 
+TEST(SeismicBlocks, HeadsSaveRecordsAndLoseLittle) {
+  Random random(kSeed);
+  const Topics topics{.n_nonzero = 120};
+  BlockParams params = everything_kept();
+  params.head_terms = 32;
+  Built built(column_of(random_rows(topics, random)), params);
+  double n_found = 0;
+  std::uint64_t bytes_with = 0;
+  std::uint64_t bytes_without = 0;
+  for (int i = 0; i < 30; ++i) {
+    const PlainVector query = random_row(topics, random);
+    built.work = {};
+    const auto exact = built.search(query, {.heap_factor = 0, .head_factor = 0});
+    built.expect_best_of(query, exact, built.reachable(query, 10), 10);
+    bytes_without += built.work.n_bytes;
+    built.work = {};
+    const auto found = built.search(query, {.heap_factor = 0, .head_factor = 0.6F});
+    bytes_with += built.work.n_bytes;
+    for (const Candidate& hit : found) n_found += hit.score >= exact.back().score ? 1 : 0;
+  }
+  EXPECT_GE(n_found / 300, 0.9);
+  EXPECT_LT(bytes_with, bytes_without);
+}
+
 TEST(SeismicBlocks, NeighboursImproveResults) {
   Random random(kSeed);
   const Topics topics{.n_rows = 3000};
