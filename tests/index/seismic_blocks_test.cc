@@ -185,11 +185,11 @@ TEST(SeismicBlocks, BudgetAndPatienceLimitTheWork) {
     EXPECT_FALSE(built.search(query, params).empty());
     return built.work.n_codes_scored;
   };
-  const auto all = scored({.heap_factor = 0});
+  const auto all = scored({.heap_factor = 0, .head_factor = 0});
   EXPECT_GT(all, 300U);
-  EXPECT_EQ(scored({.heap_factor = 0, .budget = 37}), 37U);
-  EXPECT_LT(scored({.heap_factor = 0, .patience = 50}), all);
-  EXPECT_EQ(scored({.heap_factor = 0, .patience = 1'000'000}), all);
+  EXPECT_EQ(scored({.heap_factor = 0, .head_factor = 0, .budget = 37}), 37U);
+  EXPECT_LT(scored({.heap_factor = 0, .head_factor = 0, .patience = 50}), all);
+  EXPECT_EQ(scored({.heap_factor = 0, .head_factor = 0, .patience = 1'000'000}), all);
 }
 
 TEST(SeismicBlocks, HeadsSaveRecordsAndLoseLittle) {
