@@ -7,6 +7,8 @@
 //     }
 //   };
 //   QV_TRY(auto params, parse_params<HnswBuildParams>(key_values));
+//
+// Parameters of a derived struct may begin or end with those of its base: `Base::fields(v)`.
 #pragma once
 
 #include <concepts>
@@ -129,7 +131,7 @@ template <class Params>
   Params::fields([&](const auto& f) { known.push_back(f.name); });
   QV_TRY(detail::check_known(values, known));
   Result<> status;
-  Params::fields([&]<class T>(const Field<Params, T>& f) {
+  Params::fields([&]<class P, class T>(const Field<P, T>& f) {
     const auto found = values.find(f.name);
     if (!status || found == values.end()) return;
     auto value = detail::read_value<T>(f.name, found->second, f.range);
@@ -165,7 +167,7 @@ template <class Params>
 [[nodiscard]] std::vector<ParamInfo> describe_params() {
   std::vector<ParamInfo> infos;
   const Params defaults{};
-  Params::fields([&]<class T>(const Field<Params, T>& f) {
+  Params::fields([&]<class P, class T>(const Field<P, T>& f) {
     infos.push_back({std::string(f.name), detail::type_name<T>(),
                      detail::to_value(defaults.*f.member), detail::clamp_range<T>(f.range)});
   });

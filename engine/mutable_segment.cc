@@ -27,7 +27,10 @@ std::size_t MutableSegment::FieldBuffer::append(const StoredVector& vector) {
   if (schema.kind == FieldKind::kDense && !here) {
     rows.append_zeros(padded_row_bytes(schema.dim, schema.dtype));
   }
-  if (schema.kind == FieldKind::kSparse) offsets.append(indices.size());
+  if (schema.kind == FieldKind::kSparse) {
+    offsets.append(indices.size());
+    if (present.size() % index::seismic::GrowingLists::kStep == 0) lists.extend(view());
+  }
   if (schema.kind == FieldKind::kMulti) {
     offsets.append(rows.size() / padded_row_bytes(schema.dim, schema.dtype));
   }
@@ -66,6 +69,7 @@ index::FieldColumn MutableSegment::FieldBuffer::view() const {
 
 std::shared_ptr<const index::Searcher> MutableSegment::FieldBuffer::searcher(
     index::FieldColumn column) const {
+  if (schema.kind == FieldKind::kSparse) return lists.searcher(std::move(column));
   return std::make_shared<index::FlatSearcher>(std::move(column));
 }
 

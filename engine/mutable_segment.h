@@ -13,6 +13,7 @@
 #include "engine/config.h"
 #include "engine/row.h"
 #include "engine/segment.h"
+#include "index/seismic/growing.h"
 #include "payload/column.h"
 
 namespace quiver::engine {
@@ -54,6 +55,7 @@ class MutableSegment {
     AppendBuffer<std::uint64_t> offsets;
     AppendBuffer<std::uint32_t> indices;
     AppendBuffer<float> values;
+    index::seismic::GrowingLists lists;  ///< sparse fields
 
    private:
     void append_tokens(const Tokens& tokens);

@@ -8,7 +8,7 @@
 namespace quiver::index::seismic {
 namespace {
 
-constexpr std::uint32_t kSmallGroup = 1024;
+constexpr std::uint32_t kSmallGroup = GrowingLists::kStep;
 constexpr std::uint32_t kJoined = 8;
 constexpr std::uint32_t kLargeGroup = kSmallGroup * kJoined;
 static_assert(kLargeGroup <= kRangeRows);

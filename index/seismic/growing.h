@@ -25,6 +25,9 @@ struct RowGroup {
 /// One thread extends it; searchers are immutable and outlive it.
 class GrowingLists {
  public:
+  /// Rows from which on it is worth extending.
+  static constexpr std::uint32_t kStep = 1024;
+
   /// `column` has all rows so far, those of earlier calls in front. Costs a few microseconds a
   /// row, twice.
   void extend(const FieldColumn& column);

@@ -5,26 +5,32 @@
 #include <string>
 
 #include "base/params.h"
+#include "index/seismic/block_params.h"
 
 namespace quiver::index::seismic {
 
-struct BuildParams {
+struct BuildParams : BlockParams {
   std::string codec = "u8";  ///< of forward records: u8, f16 or f32
+  /// Blocks are built for this many rows and more; below, truncated scans are faster.
+  std::uint32_t blocks_from = 300'000;
 
   template <class V>
   static constexpr void fields(V&& v) {
     v(field("codec", &BuildParams::codec));
+    v(field("blocks_from", &BuildParams::blocks_from));
+    BlockParams::fields(v);
   }
 };
 
-struct SearchParams {
+struct SearchParams : BlockSearchParams {
   /// How candidates are found: auto, scan, blocks, or exact for none of them.
   std::string method = "auto";
   /// Scan: the share of the query's postings that is read, those that add most; 1: all.
   double postings = 0.2;
-  /// Scan: rows that are re-scored; 0: 4 k + 10.
+  /// Rows whose records' scores are compared; 0: 4 k + 10.
   std::uint32_t candidates = 0;
-  /// One number for all of the above, as `hnsw_ef`: 0 leaves them as they are; 512 reads all.
+  /// One number for `postings`, `query_cut` and `heap_factor`, as `hnsw_ef`; 0 leaves them as they
+  /// are, 512 reads all.
   std::uint32_t effort = 0;
   /// Segments with fewer rows are searched exactly.
   std::uint32_t exact_below = 4096;
@@ -36,6 +42,7 @@ struct SearchParams {
     v(field("candidates", &SearchParams::candidates, {.min = 0, .max = 1e6}));
     v(field("effort", &SearchParams::effort, {.min = 0, .max = 1e6}));
     v(field("exact_below", &SearchParams::exact_below));
+    BlockSearchParams::fields(v);
   }
 };
 
@@ -44,6 +51,7 @@ enum class Method : std::uint8_t { kAuto, kScan, kBlocks, kExact };
 
 /// SearchParams, with `method` read.
 struct SearchOptions {
+  BlockSearchParams blocks;
   Method method = Method::kAuto;
   double postings = SearchParams().postings;
   std::uint32_t candidates = 0;

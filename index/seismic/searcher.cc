@@ -42,6 +42,9 @@ class WeightTable {
   std::span<const QueryTerm> terms_;
 };
 
+/// Rows that are scored exactly in the end: more than wanted, as codes err by half a step.
+std::size_t n_exact_of(std::size_t k) { return k + k / 4 + 4; }
+
 std::size_t count_allowed(const FilterView& filter) {
   return filter.bits() == nullptr ? filter.n_rows() : filter.bits()->count();
 }
@@ -88,7 +91,8 @@ Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
   }
   const bool exact = context.prefer == Prefer::kExact || request.params.method == Method::kExact ||
                      column_.n_rows < request.params.exact_below;
-  return exact ? search_exactly(request) : search_truncated(request);
+  if (exact) return search_exactly(request);
+  return prefers_blocks(request) ? search_blocks(request) : search_truncated(request);
 }
 
 Result<> SeismicSearcher::search_exactly(const Request& request) const {
@@ -116,31 +120,49 @@ Result<> SeismicSearcher::search_truncated(const Request& request) const {
                    candidates, request.work));
   // Rows that share only what was not read would be missing.
   if (candidates.size() < k) return search_exactly(request);
-  rescore(request, candidates);
+  if (candidates.size() > n_exact_of(k)) score_records(request, candidates);
+  offer_best(request, candidates);
   return {};
 }
 
-void SeismicSearcher::rescore(const Request& request, std::vector<Candidate>& candidates) const {
+void SeismicSearcher::score_records(const Request& request,
+                                    std::vector<Candidate>& candidates) const {
   constexpr std::size_t kAhead = 8;
-  const std::size_t k = request.out.k();
-  const std::size_t n_exact = k + k / 4 + 4;
-  if (candidates.size() > n_exact) {
-    const WeightTable weights(request.terms, parts_.terms.size());
-    const Records& records = parts_.records;
-    for (const auto& candidate : candidates) records.prefetch_place(candidate.row);
-    const std::size_t n = candidates.size();
-    for (std::size_t i = 0; i < std::min(kAhead, n); ++i) records.prefetch(candidates[i].row);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (i + kAhead < n) records.prefetch(candidates[i + kAhead].row);
-      candidates[i].score = records.score(weights.data(), candidates[i].row);
-    }
-    request.work.n_blocks += n;
-    keep_best(candidates, n_exact);
+  const WeightTable weights(request.terms, parts_.terms.size());
+  const Records& records = parts_.records;
+  for (const auto& candidate : candidates) records.prefetch_place(candidate.row);
+  const std::size_t n = candidates.size();
+  for (std::size_t i = 0; i < std::min(kAhead, n); ++i) records.prefetch(candidates[i].row);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) records.prefetch(candidates[i + kAhead].row);
+    candidates[i].score = records.score(weights.data(), candidates[i].row);
   }
+  request.work.n_rows_scored += n;
+}
+
+void SeismicSearcher::offer_best(const Request& request, std::vector<Candidate>& candidates) const {
+  keep_best(candidates, n_exact_of(request.out.k()));
   std::vector<std::uint32_t> rows;
   rows.reserve(candidates.size());
   for (const auto& candidate : candidates) rows.push_back(candidate.row);
   score_exactly(request.query, column_.sparse(), rows, request.out, request.work);
+}
+
+bool SeismicSearcher::prefers_blocks(const Request& request) const {
+  if (!parts_.blocks || request.params.method == Method::kScan) return false;
+  return request.params.method == Method::kBlocks;
+}
+
+Result<> SeismicSearcher::search_blocks(const Request& request) const {
+  const WeightTable weights(request.terms, parts_.terms.size());
+  std::vector<Candidate> candidates;
+  QV_TRY(parts_.blocks->search(request.terms, weights.data(), parts_.records, request.filter,
+                               request.params.blocks, n_exact_of(request.out.k()),
+                               request.context.cancel, candidates, request.work));
+  // Blocks do not hold every posting: what they do not lead to would be missing.
+  if (candidates.size() < request.out.k()) return search_exactly(request);
+  offer_best(request, candidates);
+  return {};
 }
 
 /// Lists know how many rows hold a term; which of them are allowed only if all are.

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "index/flat/searcher.h"
 #include "index/index.h"
+#include "index/seismic/blocks.h"
 #include "index/seismic/candidates.h"
 #include "index/seismic/impact_lists.h"
 #include "index/seismic/params.h"
@@ -20,6 +22,7 @@ struct Parts {
   TermMap terms;
   ImpactLists lists;
   Records records;
+  std::optional<Blocks> blocks;
   std::uint64_t mapped_bytes = 0;
 };
 
@@ -39,8 +42,12 @@ class SeismicSearcher final : public Searcher {
 
   Result<> search_exactly(const Request& request) const;
   Result<> search_truncated(const Request& request) const;
-  /// Scores of records, for the best of which exact ones are offered.
-  void rescore(const Request& request, std::vector<Candidate>& candidates) const;
+  Result<> search_blocks(const Request& request) const;
+  [[nodiscard]] bool prefers_blocks(const Request& request) const;
+  /// Puts the scores of records in the place of sums.
+  void score_records(const Request& request, std::vector<Candidate>& candidates) const;
+  /// Offers the exact scores of the best, enough of them that an error of codes does not matter.
+  void offer_best(const Request& request, std::vector<Candidate>& candidates) const;
 
   FieldColumn column_;
   FlatSearcher flat_;

@@ -11,11 +11,19 @@
 namespace quiver::index {
 namespace {
 
-using namespace seismic;
+using seismic::Blocks;
+using seismic::Codec;
+using seismic::ImpactLists;
+using seismic::Method;
+using seismic::Parts;
+using seismic::Records;
+using seismic::SearchOptions;
+using seismic::SeismicSearcher;
+using seismic::TermMap;
 
 constexpr std::string_view kFile = "lists.qvx";
 constexpr SectionFormat kFormat{"sparse index", "QVSEISM1", "QVSEIEND", 1};
-enum Section : std::uint32_t { kTerms = 10 };
+enum Section : std::uint32_t { kTerms = 10, kBlockFacts = 40 };
 
 bool supports(const FieldSchema& schema) { return schema.kind == FieldKind::kSparse; }
 
@@ -29,15 +37,17 @@ Result<Codec> parse_codec(const std::string& name) {
 Result<AnyParams> parse_build(const KeyValues& values) {
   QV_TRY(auto params, parse_params<seismic::BuildParams>(values));
   QV_TRY(parse_codec(params.codec));
+  QV_TRY(seismic::check(params));
   return AnyParams(params);
 }
 
 Result<Method> parse_method(const std::string& name) {
   if (name == "auto") return Method::kAuto;
   if (name == "scan") return Method::kScan;
+  if (name == "blocks") return Method::kBlocks;
   if (name == "exact") return Method::kExact;
   return fail(Code::kInvalidArgument,
-              fmt::format("method is \"{}\", must be auto, scan or exact", name));
+              fmt::format("method is \"{}\", must be auto, scan, blocks or exact", name));
 }
 
 Result<AnyParams> parse_search(const KeyValues& values) {
@@ -47,7 +57,23 @@ Result<AnyParams> parse_search(const KeyValues& values) {
   options.postings = params.effort == 0 ? params.postings : std::min(1.0, params.effort / 512.0);
   options.candidates = params.candidates;
   options.exact_below = params.exact_below;
+  options.blocks = params;
   return AnyParams(options);
+}
+
+/// The share of a build with blocks that is over when the lists are written.
+constexpr double kListsShare = 0.1;
+
+/// `context` for a part of the work that begins when the share `from` of all rows is done, and ends
+/// with the share `to`.
+BuildContext part_of(const BuildContext& context, std::uint32_t n_rows, double from, double to) {
+  BuildContext part{context.executor, context.cancel, context.seed, nullptr};
+  if (context.progress) {
+    part.progress = [report = context.progress, n_rows, from, to](std::uint64_t n) {
+      report(static_cast<std::uint64_t>(n_rows * from + static_cast<double>(n) * (to - from)));
+    };
+  }
+  return part;
 }
 
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
@@ -60,9 +86,18 @@ Result<> build(const FieldColumn& column, const AnyParams& any, const BuildConte
   const SparseColumn& rows = column.sparse();
   const TermMap terms = TermMap::of(rows, 0, column.n_rows);
   writer.section(kTerms, terms.keys().span());
-  QV_TRY(ImpactLists::write(rows, column.n_rows, terms, context, writer));
-  Records::build(rows, column.n_rows, terms, codec).write(writer);
+  const bool with_blocks = column.n_rows >= params.blocks_from;
+  QV_TRY(ImpactLists::write(rows, column.n_rows, terms,
+                            part_of(context, column.n_rows, 0, with_blocks ? kListsShare : 1),
+                            writer));
+  const auto records = Records::build(rows, column.n_rows, terms, codec);
+  records.write(writer);
   QV_TRY(context.cancel.check());
+  if (with_blocks) {
+    QV_TRY(const auto blocks, Blocks::build(rows, column.n_rows, terms, records, params,
+                                            part_of(context, column.n_rows, kListsShare, 1)));
+    blocks.write(writer);
+  }
   return writer.finish(column.n_rows);
 }
 
@@ -81,6 +116,9 @@ Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn c
   parts.terms = TermMap(std::move(keys));
   QV_TRY(parts.lists, ImpactLists::open(reader, column.n_rows, parts.terms.size()));
   QV_TRY(parts.records, Records::open(reader, column.n_rows, parts.terms.size()));
+  if (reader.has(kBlockFacts)) {
+    QV_TRY(parts.blocks, Blocks::open(reader, column.n_rows, parts.terms.size()));
+  }
   parts.mapped_bytes = n_bytes;
   return std::make_unique<SeismicSearcher>(std::move(column), std::move(parts));
 }

@@ -14,7 +14,7 @@
 namespace quiver::index::testing {
 namespace {
 
-using namespace seismic;
+using seismic::GrowingLists;
 
 constexpr std::uint64_t kSeed = 77;
 
