@@ -1,6 +1,9 @@
 // Collection info: the creator's configuration, completed by defaults.
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "service/json/element.h"
 #include "service/json/encode.h"
 
@@ -149,6 +152,30 @@ void write_optimizer_status(Writer& out, const std::string& error) {
   out.end_object();
 }
 
+void write_warnings(Writer& out, const CollectionInfo& info) {
+  std::vector<std::string> texts;
+  if (info.n_damaged_segments != 0) {
+    texts.push_back(fmt::format(
+        "{} segments were found damaged; their rows are taken from the store and sealed again",
+        info.n_damaged_segments));
+  }
+  if (info.n_damaged_indexes != 0) {
+    texts.push_back(fmt::format(
+        "the vector indexes of {} segments were found damaged; they are built again, and until "
+        "then these segments are searched exactly",
+        info.n_damaged_indexes));
+  }
+  if (texts.empty()) return;
+  out.key("warnings");
+  out.begin_array();
+  for (const auto& text : texts) {
+    out.begin_object();
+    out.member("message", std::string_view(text));
+    out.end_object();
+  }
+  out.end_array();
+}
+
 }  // namespace
 
 void write_collection_info(Writer& out, const CollectionInfo& info) {
@@ -160,17 +187,7 @@ void write_collection_info(Writer& out, const CollectionInfo& info) {
   out.begin_object();
   out.member("status", health_name(info.health));
   write_optimizer_status(out, info.optimizer_error);
-  if (info.n_damaged_segments != 0) {
-    const auto text = fmt::format(
-        "{} segments were found damaged; their rows are taken from the store and sealed again",
-        info.n_damaged_segments);
-    out.key("warnings");
-    out.begin_array();
-    out.begin_object();
-    out.member("message", std::string_view(text));
-    out.end_object();
-    out.end_array();
-  }
+  write_warnings(out, info);
   out.member("indexed_vectors_count", info.n_indexed_vectors);
   out.member("points_count", info.n_points);
   out.member("segments_count", info.n_segments);

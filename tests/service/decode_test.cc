@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "service/json/element.h"
@@ -448,6 +449,14 @@ TEST(DecodeCollection, Fields) {
   EXPECT_EQ(
       one->wire_json,
       R"({"vectors":{"size":4,"distance":"Euclid","datatype":"float16","hnsw_config":{"m":8}},"shard_number":2,"optimizers_config":{"deleted_threshold":0.5,"max_segment_size":1024,"max_optimization_threads":0,"default_segment_number":3},"wal_config":{}})");
+  const auto threshold = [](const std::string& kb) {
+    return collection(R"({"optimizers_config":{"indexing_threshold":)" + kb + "}}")
+        ->optimizer.index_min_bytes;
+  };
+  EXPECT_EQ(threshold("777"), 777U * 1024);
+  EXPECT_EQ(threshold("0"), std::numeric_limits<std::uint64_t>::max()) << "nothing is indexed";
+  EXPECT_EQ(threshold("18446744073709551615"), std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(threshold("null"), engine::OptimizerConfig().index_min_bytes);
   const auto named = collection(
       R"({"vectors":{"a":{"size":2,"distance":"Dot"},"m":{"size":3,"distance":"Cosine","multivector_config":{"comparator":"max_sim"}}},
           "sparse_vectors":{"s":{"modifier":"idf"},"t":{}}})");
@@ -589,6 +598,21 @@ TEST(CollectionInfo, EchoesAndCompletes) {
   EXPECT_EQ(
       out,
       R"({"status":"green","optimizer_status":"ok","indexed_vectors_count":0,"points_count":3,"segments_count":0,"config":{"params":{"vectors":{"size":4,"distance":"Dot"},"shard_number":1,"replication_factor":1,"write_consistency_factor":1,"on_disk_payload":true},"hnsw_config":{"m":8,"ef_construct":100,"full_scan_threshold":10000,"max_indexing_threads":0,"on_disk":false},"optimizer_config":{"deleted_threshold":0.2,"vacuum_min_vector_number":1000,"default_segment_number":0,"max_segment_size":null,"memmap_threshold":null,"indexing_threshold":10000,"flush_interval_sec":5,"max_optimization_threads":null},"wal_config":{"wal_capacity_mb":32,"wal_segments_ahead":0,"wal_retain_closed":1},"quantization_config":null},"payload_schema":{},"update_queue":{"length":0}})");
+}
+
+TEST(CollectionInfo, WarnsOfDamage) {
+  engine::CollectionInfo info;
+  info.n_damaged_segments = 2;
+  info.n_damaged_indexes = 3;
+  std::string out;
+  Writer writer(out);
+  write_collection_info(writer, info);
+  EXPECT_NE(out.find(R"("warnings":[{"message":"2 segments were found damaged;)"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(out.find(R"({"message":"the vector indexes of 3 segments were found damaged;)"),
+            std::string::npos)
+      << out;
 }
 
 TEST(DecodeIndex, RefusesOrLeavesOutWhatClientsCouldNotReadBack) {
