@@ -215,6 +215,27 @@ TEST_F(IndexJobs, AMergedSegmentComesWithItsIndex) {
   EXPECT_EQ(ids(nearest()), last(3 * kPoints));
 }
 
+TEST_F(IndexJobs, ABulkLoadDoesNotWaitForItsIndex) {
+  copied_control.hold = true;
+  std::vector<PointId> point_ids;
+  std::vector<float> vectors;
+  for (std::uint64_t i = 0; i < kPoints; ++i) {
+    point_ids.push_back(PointId::number(i));
+    vectors.insert(vectors.end(), {static_cast<float>(i), 1});
+  }
+  BulkChunk chunk;
+  chunk.ids = point_ids;
+  chunk.fields = {{"", DenseRows{vectors}, {}}};
+  ASSERT_TRUE(collection_->bulk_load(chunk));
+  wait_for_build();
+  EXPECT_EQ(n_asked(nearest()), 0U);
+  EXPECT_EQ(ids(nearest()), last(kPoints));
+  copied_control.hold = false;
+  wait_for_rest();
+  EXPECT_EQ(n_asked(nearest()), 1U);
+  EXPECT_EQ(ids(nearest()), last(kPoints));
+}
+
 TEST_F(IndexJobs, NothingIsBuiltUntilThreadsAreAllowed) {
   start_again([](CollectionConfig& config) { config.optimizer.max_threads = 0; });
   insert(0);
