@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rocksdb/db.h>
 
 #include <filesystem>
 #include <fstream>
@@ -40,6 +41,21 @@ class StoreCheckTest : public ::testing::Test {
     EXPECT_THAT(checked.error().message(), HasSubstr(text));
   }
 
+  /// A database with these tables beside RocksDB's own, made one after the other as it does.
+  void make_database(const std::vector<std::string>& tables) const {
+    fs::remove_all(path());
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    ASSERT_TRUE(rocksdb::DB::Open(options, path(), &db).ok());
+    for (const std::string& table : tables) {
+      rocksdb::ColumnFamilyHandle* handle = nullptr;
+      ASSERT_TRUE(db->CreateColumnFamily({}, table, &handle).ok());
+      ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+    }
+    delete db;
+  }
+
   const fs::path directory_ = fs::path(::testing::TempDir()) / "quiver_store_check";
   const std::shared_ptr<Runtime> runtime_ = *Runtime::create({});
 };
@@ -50,6 +66,25 @@ TEST_F(StoreCheckTest, SoundAndMissingStoresPass) {
   // It did not open or create anything.
   EXPECT_FALSE(fs::exists(path() + "-missing"));
   EXPECT_TRUE(ShardStore::open(path(), runtime_));
+}
+
+TEST_F(StoreCheckTest, StoresWhoseCreationWasInterruptedPassAndAreCompleted) {
+  std::vector<std::string> tables;
+  for (const char* next : {"points", "ops", "meta"}) {
+    make_database(tables);
+    const auto checked = check_store(path(), *runtime_);
+    EXPECT_TRUE(checked) << checked.error().to_string();
+    const auto store = ShardStore::open(path(), runtime_);
+    EXPECT_TRUE(store) << store.error().to_string();
+    tables.emplace_back(next);
+  }
+}
+
+TEST_F(StoreCheckTest, OtherDatabasesDoNot) {
+  make_database({"ops"});
+  expect_damage("has the tables default, ops, but no `points`");
+  make_database({"points", "others"});
+  expect_damage("no `ops`");
 }
 
 TEST_F(StoreCheckTest, DamagedManifestsDoNot) {
