@@ -442,10 +442,22 @@ def test_kill9_and_resume(target, tmp_path, ids):
     assert target.points("c") == sources.points(id_of)
 
 
+def wait_for_points(server, collection):
+    """Until the first of an import are there: before, it does not try again."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        answer = server.post(f"/collections/{collection}/points/count", {})
+        if answer.status == 200 and answer.result["count"] > 0:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"no points in `{collection}` after 60 s")
+
+
 def test_server_goes_away(new_server, tmp_path):
     sources = Sources(tmp_path, 3000)
     target = Target("server", new_server())
     process = start_import(sources, target)
+    wait_for_points(target.server, "c")
     for _ in range(2):
         time.sleep(0.3)
         target.server.kill9()
