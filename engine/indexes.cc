@@ -123,6 +123,12 @@ std::string index_directory(std::size_t field, const index::IndexType& type) {
   return fmt::format("index-{}-{}", field, type.name);
 }
 
+bool has_indexes(const std::vector<FieldSchema>& fields, const IndexPolicy& policy) {
+  return std::any_of(fields.begin(), fields.end(), [&](const FieldSchema& field) {
+    return policy.choose(field) != flat_index();
+  });
+}
+
 bool lacks_index(const SegmentData& data, std::size_t field, const IndexPolicy& policy) {
   if (!data.sealed) return false;
   const auto* wanted = wanted_index(data.fields[field], policy);

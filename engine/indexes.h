@@ -38,6 +38,8 @@ struct IndexPolicy {
 /// `index-<field>-<type>`: the directory of an index, below that of its segment.
 [[nodiscard]] std::string index_directory(std::size_t field, const index::IndexType& type);
 
+/// True if segments of such fields have indexes, where they are large enough.
+[[nodiscard]] bool has_indexes(const std::vector<FieldSchema>& fields, const IndexPolicy& policy);
 /// True if a field of a sealed segment should have an index and is searched without.
 [[nodiscard]] bool lacks_index(const SegmentData& data, std::size_t field,
                                const IndexPolicy& policy);

@@ -61,10 +61,11 @@ void Shard::start_rewrite(RewritePlan plan) {
 /// A seal is short: its rows are indexed by a job of their own. Until a merge ends its inputs
 /// answer with their indexes, so its output comes with one.
 Result<> Shard::write_output(RewriteJob& job) {
-  const bool with_indexes = job.name != "seal";
+  const auto config = config_.load();
+  const bool with_indexes = job.name != "seal" && has_indexes(config->fields, index_policy());
   const double share_of_rows = with_indexes ? kShareOfRows : 1;
   const NewSegment segment{job.output_id, job.inputs, job.rows, job.indexes};
-  QV_TRY(job.output, write_segment(segment, *segments_directory_, config_.load()->fields, closing_,
+  QV_TRY(job.output, write_segment(segment, *segments_directory_, config->fields, closing_,
                                    [&](double share) { job.set_done(share * share_of_rows); }));
   return with_indexes ? index_output(job) : Result<>();
 }

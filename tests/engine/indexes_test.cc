@@ -53,7 +53,7 @@ class SegmentIndexes : public ::testing::Test {
   }
 
   const std::vector<FieldSchema> fields_ = mixed_fields();
-  const Cancel cancel_;
+  const Cancel cancel_{};
   std::unique_ptr<Directory> segments_ = make_memory_directory();
   std::unique_ptr<Directory> directory_;
   SegmentData data_;
@@ -93,6 +93,8 @@ TEST_F(SegmentIndexes, NoneAreWantedOfSmallSegmentsOfFlatFieldsAndOfGrowingOnes)
   EXPECT_TRUE(missing_indexes(data_, {copied_index, 1 << 20}).empty());
   const auto flat = [](const FieldSchema&) { return flat_index(); };
   EXPECT_TRUE(missing_indexes(data_, {flat, 0}).empty());
+  EXPECT_FALSE(has_indexes(fields_, {flat, 0}));
+  EXPECT_TRUE(has_indexes(fields_, kCopies));
   data_.sealed = false;
   EXPECT_TRUE(missing_indexes(data_, kCopies).empty());
 }
