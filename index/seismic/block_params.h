@@ -32,14 +32,14 @@ struct BlockParams {
   std::uint32_t max_block_size = 32;
   /// Centroids of a list, as a share of its rows (β / λ). More: smaller blocks, better summaries,
   /// more memory.
-  float centroid_fraction = 0.2F;
+  float centroid_fraction = 0.4F;
   /// Rows of clusters of at most this size go to others.
-  std::uint32_t min_cluster_size = 2;
+  std::uint32_t min_cluster_size = 1;
   /// Components of a row that decide about its centroid.
   std::uint32_t doc_cut = 15;
 
   /// Share of a summary's sum that is kept (α), largest components first.
-  float summary_energy = 0.5F;
+  float summary_energy = 0.6F;
   /// If not 0: the number of components a summary keeps, instead of `summary_energy`.
   std::uint32_t summary_terms = 0;
 
@@ -80,7 +80,7 @@ struct BlockSearchParams {
   std::uint32_t query_cut = 10;
   /// A block is opened if its estimate reaches this share of the worst wanted score. Lower: more
   /// blocks, better recall, slower.
-  float heap_factor = 0.8F;
+  float heap_factor = 0.9F;
   /// A row's record is read if its head alone reaches this share of the worst wanted score; 0:
   /// always, without a look at heads. Lower: better recall, slower.
   float head_factor = 0.7F;

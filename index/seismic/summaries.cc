@@ -149,8 +149,9 @@ Summarizer::Cut Summarizer::cut_by_count() const {
 
 void Summarizer::add_block(std::span<const std::uint32_t> rows, std::uint16_t block) {
   occurring_.clear();
-  for (const std::uint32_t number : rows) {
-    const auto row = rows_.row(number);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (r + 1 < rows.size()) rows_.prefetch(rows[r + 1]);
+    const auto row = rows_.row(rows[r]);
     for (std::size_t i = 0; i < row.terms.size(); ++i) {
       std::uint8_t& largest = largest_[row.terms[i]];
       if (largest == 0 && row.codes[i] != 0) occurring_.push_back(row.terms[i]);
