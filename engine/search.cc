@@ -272,12 +272,10 @@ std::uint64_t scan_bytes(const Snapshot& snapshot, const Query& query) {
   std::uint64_t bytes = 0;
   for (const Segment* segment : snapshot.segments()) {
     if (query.filter) bytes += segment->data->documents.bytes.size();
-    for (const auto& field : segment->data->fields) {
-      if (field.schema.name != query.using_field) continue;
-      if (field.schema.kind == FieldKind::kDense) bytes += field.dense().bytes.size();
-      if (field.schema.kind == FieldKind::kSparse) bytes += field.sparse().indices.size() * 8;
-      // Every token meets every query token: arithmetic, not bandwidth, decides.
-      if (field.schema.kind == FieldKind::kMulti) bytes += field.multi().tokens.bytes.size() * 8;
+    const auto& data = *segment->data;
+    for (std::size_t f = 0; f < data.fields.size(); ++f) {
+      if (data.fields[f].schema.name != query.using_field) continue;
+      bytes += data.searchers[f]->bytes_per_search();
     }
   }
   for (const auto& prefetch : query.prefetch) bytes += scan_bytes(snapshot, prefetch);

@@ -31,7 +31,7 @@ struct SearchEnvironment {
 [[nodiscard]] Result<std::vector<std::vector<Record>>> run_queries(
     const SearchEnvironment& environment, std::span<const Query> queries);
 
-/// Bytes of vectors that an exact answer would read at most, filters aside.
+/// About the bytes that the answer takes reading (`Searcher::bytes_per_search`), filters at most.
 [[nodiscard]] std::uint64_t scan_bytes(const Snapshot& snapshot, const Query& query);
 
 }  // namespace quiver::engine

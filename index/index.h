@@ -73,6 +73,9 @@ class Searcher {
   /// `terms` ascending. Exact. Polls `cancel`. Others: kUnimplemented, the default.
   virtual Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
                                std::span<std::uint64_t> counts, const Cancel& cancel) const;
+  /// About the bytes that one search with default parameters reads, where arithmetic costs more,
+  /// as many as would take as long: tells whether it is worth a thread of its own.
+  [[nodiscard]] virtual std::uint64_t bytes_per_search() const = 0;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
 };
 

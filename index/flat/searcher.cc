@@ -92,6 +92,19 @@ Result<> FlatSearcher::count_terms(std::span<const std::uint32_t> terms, const F
   return index::count_terms(column_.sparse(), filter, terms, counts, cancel);
 }
 
+std::uint64_t FlatSearcher::bytes_per_search() const {
+  switch (column_.schema.kind) {
+    case FieldKind::kDense:
+      return column_.dense().bytes.size();
+    case FieldKind::kSparse:
+      return column_.sparse().indices.size() * 8;
+    case FieldKind::kMulti:
+      // Every token meets every query token: arithmetic, not bandwidth, decides.
+      return column_.multi().tokens.bytes.size() * 8;
+  }
+  return 0;
+}
+
 std::optional<float> score_row(const Query& query, const FieldColumn& column, std::uint32_t row) {
   if (column.present[row] == 0) return std::nullopt;
   BlockScores scores;

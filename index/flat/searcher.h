@@ -21,6 +21,7 @@ class FlatSearcher final : public Searcher {
   /// Reads the indices of every allowed row.
   Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
+  [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:

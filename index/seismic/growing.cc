@@ -42,6 +42,13 @@ class GrowingSearcher final : public Searcher {
     return flat_.count_terms(terms, filter, counts, cancel);
   }
 
+  [[nodiscard]] std::uint64_t bytes_per_search() const override {
+    if (groups_.empty()) return flat_.bytes_per_search();
+    std::uint64_t bytes = 0;
+    for (const auto& group : groups_) bytes += group->lists.bytes() / 50;
+    return bytes + 8 * (column_.sparse().offsets[column_.n_rows] -
+                        column_.sparse().offsets[first_uncovered()]);
+  }
   [[nodiscard]] MemoryUse memory() const override {
     std::uint64_t bytes = sizeof(*this);
     for (const auto& group : groups_) {
@@ -51,11 +58,13 @@ class GrowingSearcher final : public Searcher {
   }
 
  private:
+  [[nodiscard]] std::uint32_t first_uncovered() const {
+    return groups_.back()->first + groups_.back()->lists.n_rows();
+  }
   void score_uncovered(const Query& query, const FilterView& filter, TopK& out,
                        WorkCounters& work) const {
     std::vector<std::uint32_t> rows;
-    const std::uint32_t first = groups_.back()->first + groups_.back()->lists.n_rows();
-    for (std::uint32_t row = first; row < column_.n_rows; ++row) {
+    for (std::uint32_t row = first_uncovered(); row < column_.n_rows; ++row) {
       if (filter.allows(row)) rows.push_back(row);
     }
     score_exactly(query, column_.sparse(), rows, out, work);

@@ -35,6 +35,7 @@ class SeismicSearcher final : public Searcher {
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
   Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
+  [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
 
  private:

@@ -56,8 +56,10 @@ Decoded<> add_batch_field(std::string_view name, Element element, const Path& pa
   QV_TRY(check_batch_size(points.size(), array.size(), "vectors", batch));
   std::size_t i = 0;
   for (const Element item : array) {
-    QV_TRY(auto vector, decode_vector(item, path.item(i)));
-    points[i++].vectors.push_back(engine::NamedVector{std::string(name), std::move(vector)});
+    auto& vector = points[i].vectors.emplace_back();
+    vector.name = name;
+    QV_TRY(vector.value, decode_vector(item, path.item(i)));
+    ++i;
   }
   return {};
 }
