@@ -228,7 +228,8 @@ class Shard {
   void start_due_jobs();
   void start_rewrite(RewritePlan plan);
   Result<> write_output(RewriteJob& job);
-  void finish_rewrite(RewriteJob& job);
+  void finish_rewrite(const std::shared_ptr<RewriteJob>& job);
+  void add_columns(const std::shared_ptr<RewriteJob>& job);
   Result<> swap_in(RewriteJob& job);
   void carry_deletes(const RewriteJob& job, State& output);
   void forget_damage();

@@ -54,7 +54,7 @@ void Shard::start_rewrite(RewritePlan plan) {
   run_in_background(plan.name == "seal" ? Priority::kHigh : Priority::kLow, [this, job] {
     job->rows = live_rows_by_id(job->inputs);
     if (!job->rows.empty()) job->result = write_output(*job);
-    lane_->post([this, job] { finish_rewrite(*job); });
+    lane_->post([this, job] { finish_rewrite(job); });
   });
 }
 
@@ -70,23 +70,42 @@ Result<> Shard::write_output(RewriteJob& job) {
   return with_indexes ? index_output(job) : Result<>();
 }
 
-void Shard::finish_rewrite(RewriteJob& job) {
-  Result<> result = std::move(job.result);
-  if (result) result = swap_in(job);
-  (job.name == "seal" ? sealing_ : optimizing_) = false;
+void Shard::finish_rewrite(const std::shared_ptr<RewriteJob>& job) {
+  if (!closed_ && job->result && job->output &&
+      lacks_columns(*job->output, config_.load()->indexes)) {
+    return add_columns(job);
+  }
+  Result<> result = std::move(job->result);
+  if (result) result = swap_in(*job);
+  (job->name == "seal" ? sealing_ : optimizing_) = false;
   if (result) {
     last_error_.clear();
-    remove_inputs(job);
+    remove_inputs(*job);
   } else {
-    abandon(job);
-    if (!closed_) note_failure(job.name, result.error());
+    abandon(*job);
+    if (!closed_) note_failure(job->name, result.error());
   }
-  jobs_.finish(job, result);
-  job.inputs.clear();
-  job.output.reset();
+  jobs_.finish(*job, result);
+  job->inputs.clear();
+  job->output.reset();
   publish();
   start_due_jobs();
   wake_writers();
+}
+
+/// A payload index was created while the output was written, and may be in use: the output is
+/// swapped in with its column too.
+void Shard::add_columns(const std::shared_ptr<RewriteJob>& job) {
+  auto add = [this, job, indexes = config_.load()->indexes] {
+    auto columns = missing_columns(*job->output, indexes, *segments_directory_);
+    if (columns) {
+      for (auto& [key, column] : *columns) job->output->columns[key] = std::move(column);
+    } else {
+      job->result = fail(columns.error());
+    }
+    lane_->post([this, job] { finish_rewrite(job); });
+  };
+  run_in_background(Priority::kHigh, std::move(add));
 }
 
 Result<> Shard::swap_in(RewriteJob& job) {

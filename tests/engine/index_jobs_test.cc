@@ -215,6 +215,33 @@ TEST_F(IndexJobs, AMergedSegmentComesWithItsIndex) {
   EXPECT_EQ(ids(nearest()), last(3 * kPoints));
 }
 
+/// A payload index that is created while a merge runs answers for the merged segment too.
+TEST_F(IndexJobs, AMergedSegmentComesWithPayloadIndexesThatAreNewerThanTheMerge) {
+  start_again([](CollectionConfig& config) { config.optimizer.max_segments = 2; });
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    insert(i * kPoints);
+    wait_for_rest();
+  }
+  copied_control.hold = true;
+  insert(2 * kPoints);
+  wait_until([&] { return copied_control.n_builds == 3 && !running("merge").empty(); });
+  payload::FieldIndex index;
+  index.key = "n";
+  index.kind = payload::IndexKind::kInteger;
+  ASSERT_TRUE(collection_->create_index(index));
+  ScrollRequest by_value;
+  by_value.order_by = OrderBy{"n", false, {}};
+  const Cancel cancel;
+  EXPECT_TRUE(collection_->scroll(by_value, cancel));
+  copied_control.hold = false;
+  while (collection_->info().health != Health::kGreen) {
+    const auto page = collection_->scroll(by_value, cancel);
+    ASSERT_TRUE(page) << page.error().to_string();
+  }
+  EXPECT_EQ(n_completed("merge"), 1);
+  EXPECT_TRUE(collection_->scroll(by_value, cancel));
+}
+
 TEST_F(IndexJobs, ABulkLoadDoesNotWaitForItsIndex) {
   copied_control.hold = true;
   std::vector<PointId> point_ids;
