@@ -68,8 +68,9 @@ void Blocker::choose_centroids(std::uint64_t seed) {
 }
 
 void Blocker::index_centroids() {
-  for (const std::uint32_t row : centroids_) {
-    for (const std::uint32_t term : rows_.row(row).terms) {
+  for (std::size_t c = 0; c < centroids_.size(); ++c) {
+    if (c + 1 < centroids_.size()) rows_.prefetch(centroids_[c + 1]);
+    for (const std::uint32_t term : rows_.row(centroids_[c]).terms) {
       if (size_[term]++ == 0) touched_.push_back(term);
     }
   }
@@ -118,7 +119,9 @@ void Blocker::assign_all() {
   closed_.assign(centroids_.size(), 0);
   sizes_.assign(centroids_.size(), 0);
   clusters_.resize(members_.size());
+  constexpr std::size_t kAhead = 4;
   for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (i + kAhead < members_.size()) rows_.prefetch_strongest(members_[i + kAhead]);
     clusters_[i] = nearest(members_[i]);
     ++sizes_[clusters_[i]];
   }

@@ -39,6 +39,10 @@ class CodedRows {
       if (at % 64 < 16) __builtin_prefetch(codes_.data() + at);
     }
   }
+  void prefetch_strongest(std::uint32_t i) const {
+    __builtin_prefetch(strong_terms_.data() + strong_offsets_[i]);
+    __builtin_prefetch(strong_codes_.data() + strong_offsets_[i]);
+  }
   /// The terms of the largest codes, ties by place.
   [[nodiscard]] Row strongest(std::uint32_t i) const {
     return part(strong_terms_, strong_codes_, strong_offsets_[i], strong_offsets_[i + 1]);
