@@ -15,6 +15,9 @@ namespace {
 /// A query that reads no more than this is answered where it arrived: a hop to another thread costs
 /// about as much as reading it.
 constexpr std::uint64_t kSmallBytes = 256 * 1024;
+/// A query that reads more is searched by several threads: waking one costs about as much as
+/// reading this.
+constexpr std::uint64_t kParallelBytes = 4 * 1024 * 1024;
 
 /// Waits for the shards of one request and answers once.
 class Join {
@@ -260,7 +263,7 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
 Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Cancel& cancel) const {
   const Snapshot now = snapshot();
   const auto config = config_.load();
-  Executor* executor = scan_bytes(now, query) > kSmallBytes ? &compute_ : nullptr;
+  Executor* executor = scan_bytes(now, query) > kParallelBytes ? &compute_ : nullptr;
   index::WorkCounters work;
   auto records = run_query({now, *config, cancel, executor, index_policy(*config), &work}, query);
   search_work_.add(work);
