@@ -1,5 +1,6 @@
 """The sample that ships with the project: exact search finds exactly the shipped ground truth."""
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,40 @@ def test_filtered_against_numpy(data, ask):
             best = np.argsort(-exact[q], kind="stable")[:K]
             best = best[np.isfinite(exact[q][best])]
             check(ask(query(q) | {"limit": K, "filter": condition}), best, exact[q][best], exact[q])
+
+
+def wait_for_indexes(ask_server, timeout_s=30):
+    """Returns when no row is left to be sealed or indexed."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        info = ask_server("GET", "/collections/arxiv")
+        if info["status"] == "green" and info["indexed_vectors_count"] > 0:
+            return
+        assert time.monotonic() < deadline, f"not indexed after {timeout_s} s: {info}"
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("condition", [None, {"must": [{"key": "num_authors", "range": {"gte": 2, "lte": 5}}]}])
+def test_truncated_sparse_scans_find_nearly_all(server, data, ask, condition):
+    """Approximate on purpose: the sample is so small that it is searched exactly by default."""
+    wait_for_indexes(arxiv.Api(f"http://127.0.0.1:{server.port}"))
+    exact = exact_scores(data, "sparse")
+    if condition:
+        exact = np.where([2 <= d["num_authors"] <= 5 for d in data.docs], exact, -np.inf)
+    found = []
+    for q in range(len(data.queries)):
+        params = {"sparse": {"method": "scan", "exact_below": 0}}
+        hits = ask(data.sparse_query(q) | {"limit": K, "params": params, "filter": condition})
+        scores = [h["score"] for h in hits]
+        np.testing.assert_allclose(scores, [exact[q][h["id"]] for h in hits], rtol=1e-4, atol=1e-5)
+        best = np.sort(exact[q])[::-1][:K]
+        found.append(arxiv.recall([h["id"] for h in hits], best, scores))
+    assert np.mean(found) >= 0.97, np.mean(found)
+
+
+def test_unknown_sparse_parameters_are_named(server, data, ask):
+    with pytest.raises(Exception, match="postings"):
+        ask(data.sparse_query(0) | {"params": {"sparse": {"posting": 0.5}}})
 
 
 def test_payload_comes_back(data, ask):
