@@ -81,6 +81,9 @@ struct BlockSearchParams {
   /// A block is opened if its estimate reaches this share of the worst wanted score. Lower: more
   /// blocks, better recall, slower.
   float heap_factor = 0.9F;
+  /// Share of the query's weight that counts in estimates, largest weights first. Lower: faster,
+  /// estimates are too low.
+  float estimate_mass = 0.9F;
   /// A row's record is read if its head alone reaches this share of the worst wanted score; 0:
   /// always, without a look at heads. Lower: better recall, slower.
   float head_factor = 0.7F;
@@ -95,6 +98,7 @@ struct BlockSearchParams {
   static constexpr void fields(V&& v) {
     v(field("query_cut", &BlockSearchParams::query_cut, {.min = 1, .max = 1'000'000}));
     v(field("heap_factor", &BlockSearchParams::heap_factor, {.min = 0, .max = 2}));
+    v(field("estimate_mass", &BlockSearchParams::estimate_mass, {.min = 0, .max = 1}));
     v(field("head_factor", &BlockSearchParams::head_factor, {.min = 0, .max = 2}));
     v(field("n_knn", &BlockSearchParams::n_knn, {.min = 0, .max = 64}));
     v(field("budget", &BlockSearchParams::budget));

@@ -14,12 +14,14 @@ constexpr std::size_t kListsPerPoll = 8;
 }  // namespace
 
 Result<> BlockScorer::score(const Blocks& blocks, std::span<const QueryTerm> terms,
-                            std::uint32_t query_cut, const Cancel& cancel, WorkCounters& work) {
+                            const BlockSearchParams& params, const Cancel& cancel,
+                            WorkCounters& work) {
   scored_.clear();
   choose_terms(terms);
   if (chosen_.empty()) return {};
-  set_weights(blocks.scale());
-  return score_lists(blocks, std::min<std::size_t>(query_cut, chosen_.size()), cancel, work);
+  set_weights(blocks.scale(), params.estimate_mass);
+  const auto n_lists = std::min<std::size_t>(params.query_cut, chosen_.size());
+  return score_lists(blocks, n_lists, cancel, work);
 }
 
 void BlockScorer::choose_terms(std::span<const QueryTerm> terms) {
@@ -32,12 +34,15 @@ void BlockScorer::choose_terms(std::span<const QueryTerm> terms) {
   });
 }
 
-void BlockScorer::set_weights(float scale) {
+void BlockScorer::set_weights(float scale, float mass) {
   double total = 0;
   for (const QueryTerm& term : chosen_) total += term.weight;
   const double factor = kLargestSum / kLargestCode / total;
   weights_.clear();
+  double sum = 0;
   for (const QueryTerm& term : chosen_) {
+    if (sum >= total * mass && !weights_.empty()) break;
+    sum += term.weight;
     weights_.push_back(static_cast<std::uint32_t>(std::ceil(term.weight * factor)));
   }
   unit_ = static_cast<float>(scale / factor);
@@ -62,12 +67,12 @@ Result<> BlockScorer::score_lists(const Blocks& blocks, std::size_t n_lists, con
 /// Three waves over all terms of all lists, so that no miss is waited for alone: directories, then
 /// ranks and places of runs, then runs.
 void BlockScorer::find_runs(const Blocks& blocks, std::size_t n_lists) {
-  const std::size_t n_terms = chosen_.size();
+  const std::size_t n_terms = weights_.size();
   ranks_.resize(n_lists * n_terms);
   for (std::size_t l = 0; l < n_lists; ++l) __builtin_prefetch(&blocks.list(chosen_[l].term));
   for (std::size_t l = 0; l < n_lists; ++l) {
     const SummaryView list = blocks.summaries(chosen_[l].term);
-    for (const QueryTerm& term : chosen_) list.prefetch_rank(term.term);
+    for (std::size_t t = 0; t < n_terms; ++t) list.prefetch_rank(chosen_[t].term);
   }
   for (std::size_t l = 0; l < n_lists; ++l) {
     const SummaryView list = blocks.summaries(chosen_[l].term);
@@ -89,7 +94,7 @@ void BlockScorer::find_runs(const Blocks& blocks, std::size_t n_lists) {
 
 std::size_t BlockScorer::add_runs(const Blocks& blocks, std::size_t list) {
   const SummaryView summaries = blocks.summaries(chosen_[list].term);
-  const std::size_t n_terms = chosen_.size();
+  const std::size_t n_terms = weights_.size();
   std::size_t n_entries = 0;
   for (std::size_t t = 0; t < n_terms; ++t) {
     const std::uint32_t rank = ranks_[list * n_terms + t];

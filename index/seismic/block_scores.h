@@ -14,22 +14,17 @@ namespace quiver::index::seismic {
 class BlockScorer {
  public:
   /// Scores the blocks of the `query_cut` lists of the largest weights. A sum times `unit()` is
-  /// about the largest score that a row of the block may have, less what its summary left out;
-  /// weights below zero count as zero.
-  Result<> score(const Blocks& blocks, std::span<const QueryTerm> terms, std::uint32_t query_cut,
-                 const Cancel& cancel, WorkCounters& work);
+  /// about the largest score that a row of the block may have, less what its summary and
+  /// `estimate_mass` leave out; weights below zero count as zero.
+  Result<> score(const Blocks& blocks, std::span<const QueryTerm> terms,
+                 const BlockSearchParams& params, const Cancel& cancel, WorkCounters& work);
 
   [[nodiscard]] std::span<ScoredBlock> blocks() { return scored_; }
   [[nodiscard]] float unit() const { return unit_; }
 
  private:
-  struct Term {
-    std::uint32_t term = 0;
-    std::uint32_t weight = 0;
-  };
-
   void choose_terms(std::span<const QueryTerm> terms);
-  void set_weights(float scale);
+  void set_weights(float scale, float mass);
   Result<> score_lists(const Blocks& blocks, std::size_t n_lists, const Cancel& cancel,
                        WorkCounters& work);
   void find_runs(const Blocks& blocks, std::size_t n_lists);
@@ -37,8 +32,8 @@ class BlockScorer {
   void collect(const ListHeader& header);
 
   std::vector<QueryTerm> chosen_;       ///< of positive weight, largest first
-  std::vector<std::uint32_t> weights_;  ///< of `chosen_`, as integers
-  std::vector<std::uint32_t> ranks_;    ///< `[n_lists, n_terms]`
+  std::vector<std::uint32_t> weights_;  ///< of the first of `chosen_`, as integers
+  std::vector<std::uint32_t> ranks_;    ///< `[n_lists, n_weights]`
   std::vector<std::uint32_t> sums_;     ///< by block of one list
   std::vector<ScoredBlock> scored_;
   float unit_ = 1;

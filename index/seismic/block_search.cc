@@ -170,7 +170,7 @@ Result<> Blocks::search(std::span<const QueryTerm> terms, const float* table,
   scratch.best.start(n_wanted);
   out.clear();
   if (n_wanted == 0) return {};
-  QV_TRY(scratch.scorer.score(*this, terms, params.query_cut, cancel, work));
+  QV_TRY(scratch.scorer.score(*this, terms, params, cancel, work));
   BlockSearch search(*this, table, records, filter, params, cancel, scratch);
   QV_TRY(search.run());
   scratch.best.take(out);

@@ -41,7 +41,8 @@ TEST(SeismicBlocks, WholeSummariesAreBoundsSoHeapFactorOneIsExactToo) {
   Built built(column_of(random_rows(topics, random)), params);
   for (int i = 0; i < 50; ++i) {
     const PlainVector query = random_row(topics, random);
-    const auto found = built.search(query, {.query_cut = 100, .heap_factor = 1});
+    const auto found =
+        built.search(query, {.query_cut = 100, .heap_factor = 1, .estimate_mass = 1});
     built.expect_best_of(query, found, all_rows(built.n_rows), 10);
   }
   EXPECT_LT(built.work.n_codes_scored, 50U * 1000) << "half of all rows: nothing was pruned";
@@ -153,7 +154,8 @@ TEST(SeismicBlocks, WideVocabularies) {
   ASSERT_GT(built.terms.size(), 65'536U);
   for (int i = 0; i < 20; ++i) {
     const PlainVector& query = rows[random() % rows.size()];
-    const auto found = built.search(query, {.query_cut = 100, .heap_factor = 1});
+    const auto found =
+        built.search(query, {.query_cut = 100, .heap_factor = 1, .estimate_mass = 1});
     const auto reachable = built.reachable(query, 100);
     const auto wanted = built.best_of(query, reachable, 10);
     ASSERT_EQ(found.size(), wanted.size());
