@@ -319,9 +319,14 @@ void Shard::on_tick() {
 
 void Shard::note_failure(std::string_view what, const Error& error) {
   last_error_ = fmt::format("{}: {}", what, error.message());
+  failed_work_ = what;
   retry_after_ = Clock::now() + kRetryDelay;
   log_error("shard {}: {}", path_, last_error_);
   update_status();
+}
+
+void Shard::note_success(std::string_view what) {
+  if (failed_work_ != "seal" || what == "seal") last_error_.clear();
 }
 
 Result<> Shard::close() {

@@ -207,6 +207,8 @@ class Shard {
   [[nodiscard]] std::vector<SegmentFacts> segment_facts() const;
   [[nodiscard]] std::size_t n_unsealed() const;
   void note_failure(std::string_view what, const Error& error);
+  /// A failed seal is forgotten when one succeeds, not when other work does meanwhile.
+  void note_success(std::string_view what);
 
   // The manifest (shard_manifest.cc), in the lane.
   /// `finished`: a job whose inputs are left out; `output`: its segment, added.
@@ -275,6 +277,7 @@ class Shard {
   std::uint64_t n_rows_dropped_ = 0;  ///< deleted or overwritten since the store was compacted
   std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;
+  std::string failed_work_;  ///< what `last_error_` is of
   bool sealing_ = false;
   bool optimizing_ = false;  ///< one merge, vacuum or build of an index at a time
   bool reclaiming_ = false;

@@ -48,7 +48,7 @@ void Shard::finish_index(IndexJob& job) {
     state.index_damaged = false;
   }
   if (job.result) {
-    last_error_.clear();
+    note_success(job.name);
   } else if (!closed_) {
     note_failure(job.name, job.result.error());
   }

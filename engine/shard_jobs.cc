@@ -79,7 +79,7 @@ void Shard::finish_rewrite(const std::shared_ptr<RewriteJob>& job) {
   if (result) result = swap_in(*job);
   (job->name == "seal" ? sealing_ : optimizing_) = false;
   if (result) {
-    last_error_.clear();
+    note_success(job->name);
     remove_inputs(*job);
   } else {
     abandon(*job);
@@ -208,7 +208,7 @@ void Shard::start_reclaim() {
     lane_->post([this, n_dropped, result = std::move(result)] {
       reclaiming_ = false;
       n_rows_dropped_ -= n_dropped;
-      if (result) last_error_.clear();
+      if (result) note_success("compacting the store");
       if (!result && !closed_) note_failure("compacting the store", result.error());
       update_status();
     });

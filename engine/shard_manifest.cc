@@ -58,7 +58,7 @@ void Shard::save_deletes() {
   if (auto saved = save_manifest(nullptr); !saved) {
     note_failure("saving deletes", saved.error());
   } else {
-    last_error_.clear();
+    note_success("saving deletes");
   }
 }
 
