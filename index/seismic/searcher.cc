@@ -18,6 +18,10 @@ constexpr double kRunCost = 25;
 /// From this share of all postings on, whole lists with bounds cost no more than a truncated scan.
 constexpr double kNearlyAll = 0.7;
 
+/// So many postings are always read: they cost less than the rest of a search, and a query of few
+/// terms has none to spare.
+constexpr double kCheapPostings = 20'000;
+
 /// Weights of a query's terms where records look for them. One per thread; zero between uses.
 class WeightTable {
  public:
@@ -107,7 +111,8 @@ Result<> SeismicSearcher::search_truncated(const Request& request) const {
   const double share =
       std::sqrt(static_cast<double>(column_.n_rows) / static_cast<double>(request.n_allowed));
   const double n_postings =
-      request.params.postings * share * static_cast<double>(plan.n_postings_untruncated());
+      std::max(kCheapPostings, request.params.postings * share *
+                                   static_cast<double>(plan.n_postings_untruncated()));
   const std::size_t k = request.out.k();
   const std::size_t n_candidates = std::max<std::size_t>(
       k, request.params.candidates != 0 ? request.params.candidates : 4 * k + 10);
