@@ -2,6 +2,8 @@
 // filters and ties; truncated ones find most and never fewer than there are.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/file.h"
 #include "index/seismic/growing.h"
 #include "index/seismic/impact_lists.h"
@@ -217,6 +219,57 @@ TEST(SeismicScanEdges, ADamagedByteIsFound) {
     const auto opened = kSeismic.open(*directory, column);
     const bool unused = at >= 12 && at < 64;  // zeros of the header
     EXPECT_TRUE(unused || !opened) << "byte " << at;
+  }
+}
+
+/// A column by arithmetic alone, the same with every library.
+FieldColumn golden_column() {
+  std::uint32_t state = 1;
+  const auto next = [&state] { return state = state * 1'664'525U + 1'013'904'223U, state >> 16; };
+  std::vector<std::optional<PlainVector>> vectors;
+  for (std::uint32_t row = 0; row < 60; ++row) {
+    PlainVector vector;
+    for (std::uint32_t index = next() % 4; index < 24; index += 1 + next() % 9) {
+      vector.indices.push_back(index);
+      const float weight = static_cast<float>(1 + next() % 64) / 16.0F;
+      vector.values.push_back(next() % 8 == 0 ? -weight : weight);
+    }
+    vectors.emplace_back(std::move(vector));
+  }
+  return make_column(sparse_schema(), vectors);
+}
+
+/// What version 1 wrote is read, and written, for ever: another version has another golden file.
+TEST(SeismicScanEdges, TheGoldenFileIsReadAndWritten) {
+  const auto column = golden_column();
+  const auto real = open_real_directory("tests/index/golden");
+  ASSERT_TRUE(real);
+  const auto golden = (*real)->read_file("seismic-v1.qvx");
+  const auto directory = make_memory_directory();
+  const Cancel cancel;
+  const auto params = kSeismic.parse_build({{"blocks_from", std::int64_t{1}}});
+  ASSERT_TRUE(kSeismic.build(column, *params, {nullptr, cancel, 1, nullptr}, *directory));
+  const auto written = directory->read_file("lists.qvx");
+  ASSERT_TRUE(written);
+  if (std::getenv("QUIVER_WRITE_GOLDEN") != nullptr) {
+    ASSERT_TRUE((*real)->replace_file("seismic-v1.qvx", *written));
+  }
+  ASSERT_TRUE(golden) << golden.error().to_string();
+  EXPECT_TRUE(*golden == *written) << "the bytes that are written have changed";
+  const auto old = make_memory_directory();
+  ASSERT_TRUE(old->write_file("lists.qvx", *golden));
+  const auto searcher = kSeismic.open(*old, column);
+  ASSERT_TRUE(searcher) << searcher.error().to_string();
+  const FlatSearcher flat(column);
+  const auto all = FilterView::all(column.n_rows);
+  const Query query = make_query(column.schema, {{2.0F, 1.0F, -1.0F, 0.5F}, {1, 5, 9, 20}});
+  for (const char* method : {"exact", "scan", "blocks"}) {
+    const KeyValues options = {{"method", std::string(method)},
+                               {"exact_below", std::int64_t{0}},
+                               {"postings", 1.0},
+                               {"heap_factor", 0.0}};
+    EXPECT_TRUE(same(find(**searcher, query, options, all, 10), find(flat, query, {}, all, 10)))
+        << method;
   }
 }
 
