@@ -15,6 +15,7 @@ constexpr std::size_t kHeadsAhead = 16;
 constexpr std::size_t kPlacesAhead = 8;
 constexpr std::size_t kRecordsAhead = 8;
 constexpr std::size_t kRowsPerPoll = 64;
+constexpr std::size_t kBlocksPerPoll = 64;
 
 /// What a search keeps from one query to the next.
 struct Scratch {
@@ -47,6 +48,7 @@ class BlockSearch {
     prefetch_start(order);
     for (std::size_t i = 0; i < order.size() && !must_stop(); ++i) {
       prefetch_ahead(order, i);
+      if (i % kBlocksPerPoll == 0 && cancel_.poll()) stopped_ = true;  // a filter may allow no row
       const float floor = params_.heap_factor * scratch_.best.threshold();
       if (static_cast<float>(order[i].sum()) * unit < floor) break;
       open_block(order[i].block());
