@@ -146,8 +146,7 @@ TEST_P(IndexConformance, Duplicates) {
   expect_all_found(random_column(schema(), {.n_rows = 150, .duplicate_share = 0.95}, random),
                    random);
   const auto vector = random_vector(schema(), {}, random);
-  expect_all_found(make_column(schema(), std::vector<std::optional<PlainVector>>(100, vector)),
-                   random);
+  expect_all_found(make_column(schema(), repeated(100, vector)), random);
 }
 
 TEST_P(IndexConformance, MoreWantedThanThereIs) {
@@ -174,8 +173,7 @@ TEST_P(IndexConformance, ZeroVectors) {
   Random random(kSeed);
   PlainVector zero = random_vector(schema(), {}, random);
   std::fill(zero.values.begin(), zero.values.end(), 0.0F);
-  expect_all_found(make_column(schema(), std::vector<std::optional<PlainVector>>(20, zero)),
-                   random);
+  expect_all_found(make_column(schema(), repeated(20, zero)), random);
 }
 
 TEST_P(IndexConformance, AllFilteredOut) {

@@ -168,8 +168,7 @@ TEST(SeismicScanEdges, HugeIndicesAndWideVocabularies) {
 }
 
 TEST(SeismicScanEdges, ZerosTiesAndUnknownTerms) {
-  std::vector<std::optional<PlainVector>> vectors(6'000, PlainVector{{1.0F, 0.0F}, {3, 9}});
-  const auto column = make_column(sparse_schema(), vectors);
+  const auto column = make_column(sparse_schema(), repeated(6'000, {{1.0F, 0.0F}, {3, 9}}));
   const auto directory = make_memory_directory();
   const auto searcher = build(column, *directory);
   const auto all = FilterView::all(column.n_rows);

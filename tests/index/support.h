@@ -119,6 +119,14 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
   }
 }
 
+/// `n` times the same.
+[[nodiscard]] inline std::vector<std::optional<PlainVector>> repeated(std::size_t n,
+                                                                      const PlainVector& vector) {
+  std::vector<std::optional<PlainVector>> vectors;
+  for (std::size_t i = 0; i < n; ++i) vectors.emplace_back(vector);
+  return vectors;
+}
+
 /// A column of the given vectors; nullopt is an absent one.
 [[nodiscard]] inline FieldColumn make_column(
     const FieldSchema& schema, const std::vector<std::optional<PlainVector>>& vectors) {
