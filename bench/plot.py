@@ -2,6 +2,7 @@
 """Draws the JSON lines of `quiver bench ann` as PNG or SVG, by the name of --out.
 
     bench/plot.py curves FILE.jsonl… --out curves.png     recall against rate and latency; a front for each index
+    bench/plot.py rates FILE.jsonl… --out rates.svg       recall against rate; a front for each engine over its builds
     bench/plot.py exact FILE.jsonl… --out exact.svg       runs at recall 1: rate and latency of each
 
 A front joins the points that no other one of the same index beats in both; the others are faint. Hollow points were
@@ -27,7 +28,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 PERCENTILES = [("p50_us", "p50"), ("p95_us", "p95"), ("p99_us", "p99"), ("p999_us", "p99.9")]
 STYLE = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e4e4e4",
          "axes.axisbelow": True, "axes.titlelocation": "left", "figure.dpi": 130, "svg.fonttype": "none",
-         "figure.constrained_layout.use": True}
+         "svg.hashsalt": "quiver", "figure.constrained_layout.use": True}
 
 
 def short(value, _=None):
@@ -110,6 +111,21 @@ def curves(found, title):
     return figure
 
 
+def rates(found, title):
+    """One panel for each set, for pages: the builds of an engine share a front, exact ones are its last point."""
+    sets = points.grouped(found, lambda p: (p["data"], p["k"]))
+    names = list(points.grouped(found, lambda p: p["index"]))
+    figure, grid = plt.subplots(len(sets), 1, figsize=(7.2, 4.4 * len(sets)), squeeze=False)
+    for axes, ((data, k), group) in zip(grid[:, 0], sets.items()):
+        log_axis(axes.yaxis, [p["qps"] for p in group])
+        recall_axis(axes, group, k, max(map(len, names)))
+        axes.set(ylabel="queries per second, one thread", title=f"{data}: up and right is better")
+        place_labels(axes, [draw_curve(axes, line, "qps", True, COLOURS[names.index(name) % len(COLOURS)], name)
+                            for name, line in points.grouped(group, lambda p: p["index"]).items()])
+    figure.suptitle(title, x=0.01, ha="left")
+    return figure
+
+
 def exact(found, title):
     """Bars of the rate, and the percentiles of a call on a logarithmic axis."""
     names = [" ".join([p["data"].rsplit("/", 1)[-1], *points.series(p).split()[1:]]) for p in found]
@@ -141,9 +157,12 @@ def note(found):
     return f"   ({n} of {len(found)} hollow or pale: measured while the machine was disturbed)" if n else ""
 
 
+WHAT = {"curves": curves, "rates": rates, "exact": exact}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["curves", "exact"])
+    parser.add_argument("what", choices=list(WHAT))
     parser.add_argument("files", nargs="+")
     parser.add_argument("--out", required=True, help="FILE.png or FILE.svg")
     parser.add_argument("--title")
@@ -152,7 +171,8 @@ def main():
     if not found:
         raise SystemExit("plot: no points")
     with plt.rc_context(STYLE):
-        (curves if a.what == "curves" else exact)(found, (a.title or "") + note(found)).savefig(a.out)
+        undated = {"Date": None} if a.out.endswith(".svg") else {}  # the same points, the same file
+        WHAT[a.what](found, (a.title or "") + note(found)).savefig(a.out, metadata=undated)
 
 
 if __name__ == "__main__":

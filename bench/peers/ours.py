@@ -10,26 +10,47 @@ MEDIANS = ("p50_us", "p95_us", "p99_us", "p999_us", "cpu_us")
 
 
 class Ours:
-    """One index type of ours with its build parameters and sweep, as flags: "flat", "NAME --build a=1 --sweep x=1,2"."""
+    """One index type of ours with its build parameters and sweep, as flags: "flat", "NAME --build a=1 --sweep x=1,2".
+
+    A word that is swept alone belongs to the name: "NAME --sweep method=scan --sweep x=1,2" is `quiver NAME scan`.
+    """
 
     def __init__(self, quiver, words, data, cache):
         index, *flags = shlex.split(words)
-        self.index = f"quiver {index}"
-        self.exact = index == "flat"
-        self.command = [str(quiver), "bench", "ann", *data.files.flags(data.name), "--cache", str(cache),
-                        "--index", index, *flags, "--repeats", "1", "--build-threads", "1"]
+        self.sweep = dict(word.split("=", 1) for word in values_of(flags, "--sweep"))
+        modes = [values for values in self.sweep.values() if values.isalpha()]
+        self.index = " ".join(["quiver", index, *modes])
+        self.exact = index == "flat" or self.sweep.get("method") == "exact"
+        self.command = [str(quiver), "bench", "ann", *data.files.flags(data.name), "--cache", str(cache), "--index", index,
+                        *without(flags, "--sweep"), "--repeats", "1", "--build-threads", "1"]
 
-    def measure(self, first, end, k, seconds, batch, seed):
-        """One JSON object for each point of the sweep."""
+    def measure(self, first, end, k, seconds, batch, seed, settings=None):
+        """One JSON object for each point of the sweep, or for each of `settings` out of it."""
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "points.jsonl"
             words = ["--query-rows", f"{first}:{end}", "--k", k, "--batch", batch, "--seed", seed,
                      "--min-seconds", seconds, "--json", out]
+            words += [w for key, values in self.grid(settings).items() for w in ("--sweep", f"{key}={values}")]
             done = subprocess.run(self.command + [str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True)
             if done.returncode != 0:
                 raise RuntimeError(f"{shlex.join(self.command)}: {done.stdout[-2000:]}")
-            return [json.loads(line) | {"index": self.index} for line in out.read_text().splitlines()]
+            found = [json.loads(line) | {"index": self.index} for line in out.read_text().splitlines()]
+            return [p for p in found if settings is None or p["params"] in settings]
+
+    def grid(self, settings):
+        """The least grid that holds `settings`."""
+        if settings is None:
+            return self.sweep
+        return {key: ",".join(sorted({str(s[key]) for s in settings})) for key in self.sweep}
+
+
+def values_of(flags, name):
+    return [value for flag, value in zip(flags, flags[1:]) if flag == name]
+
+
+def without(flags, name):
+    return [w for i, w in enumerate(flags) if w != name and (i == 0 or flags[i - 1] != name)]
 
 
 def merged(repeats):

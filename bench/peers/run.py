@@ -6,7 +6,8 @@
 
 Every engine's grid is tried on the queries for choosing; the points on its front are measured again on other queries,
 all engines in turn, --repeats times. Of 2,000 queries the first thousand choose; of fewer, the first half. JSON lines as
-`quiver bench ann` writes them go to --out, for bench/plot.py; built indexes are kept in --cache.
+`quiver bench ann` writes them go to --out, for bench/plot.py; built indexes and what settings of peers did over the
+queries for choosing are kept in --cache.
 """
 import argparse
 import datetime
@@ -21,14 +22,16 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 import datasets  # noqa: E402
 import points  # noqa: E402
 import report  # noqa: E402
+import results  # noqa: E402
 from calibration import Calibrator  # noqa: E402
+from choosing import Tried, chosen  # noqa: E402
 from data import Truth, find  # noqa: E402
 from ours import Ours, merged  # noqa: E402
 from peer import all_peers  # noqa: E402
 from worker import Engine  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-MARGIN_BELOW = 0.05  # points that miss the least target by more are not measured again
+FEW_ROWS = 10_000  # below, what builds differ in is hardly seen
 
 
 def say(text):
@@ -66,7 +69,8 @@ class Run:
             if peer.version() is None:
                 self.missing.append(f"{name}: {peer.package} is not installed")
                 continue
-            yield from ((peer, parameters) for parameters in peer.builds[:self.o.builds])
+            few = 2 if len(self.data) < FEW_ROWS else None
+            yield from ((peer, parameters) for parameters in peer.builds[:self.o.builds or few])
 
     def start(self, peer, parameters):
         try:
@@ -84,18 +88,37 @@ class Run:
         values = itertools.product(*peer.sweep.values())
         return [dict(zip(peer.sweep, v)) for v in values]
 
-    def chosen(self, engine):
-        """The settings of an engine that are worth being measured: those on the front over the queries for choosing."""
-        settings = self.settings(engine.peer)
-        if engine.peer.exact:
-            return settings
-        tried = []
-        for setting in settings:
-            found = engine.measure(**self.request(self.choose, setting, seconds=0, seed=0))
-            tried.append(found | self.truth(self.choose).recall(found.pop("ids")) | {"setting": setting})
-        least = min(self.o.targets) - MARGIN_BELOW
-        front = [p for p in points.front(tried) if p["recall"] >= least]
-        return [p["setting"] for p in thinned(front, self.o.targets)]
+    def tried(self, engine):
+        """What the settings of a peer's engine do over the queries for choosing; kept in the cache."""
+        words = [engine.folder.name, f"k{self.o.k}", f"{self.choose.start}-{self.choose.stop}"]
+        store = Tried(engine.folder.parent / f"tried-{'-'.join(words)}.json")
+        points_of = [{"setting": setting, "engine": engine} | store.of(setting, lambda: self.try_one(engine, setting))
+                     for setting in self.settings(engine.peer)]
+        store.keep()
+        return points_of
+
+    def try_one(self, engine, setting):
+        found = engine.measure(**self.request(self.choose, setting, seconds=0, seed=0))
+        return self.truth(self.choose).recall(found.pop("ids")) | {"cpu_us": found["cpu_us"]}
+
+    def chosen_peers(self, engines):
+        """Work for `rounds`: (engine, setting, targets it was chosen for). The builds of a peer share one front."""
+        work = []
+        for name, group in points.grouped(engines, lambda e: e.index).items():
+            found = chosen([p for engine in group for p in self.tried(engine)], self.o.targets)
+            if not found:
+                self.missing.append(f"{name}: no point near the targets")
+            for engine in group:
+                work += [(engine, p["setting"], p["chosen_for"]) for p in found if p["engine"] is engine]
+            say(f"{name}: {len(found)} settings chosen")
+        return work
+
+    def chosen_ours(self, own):
+        """{setting: targets}, as a list of pairs: settings are dictionaries."""
+        found = own.measure(self.choose.start, self.choose.stop, self.o.k, 0, 1, 0)
+        picked = [(p["params"], p["chosen_for"]) for p in chosen(found, self.o.targets)]
+        say(f"{own.index}: {len(picked)} of {len(found)} settings chosen")
+        return picked
 
     def request(self, rows, setting, seconds, seed, batch=1):
         return {"first": rows.start, "end": rows.stop, "k": self.o.k, "search": setting, "seconds": seconds, "batch": batch,
@@ -108,19 +131,19 @@ class Run:
         return self.report[:self.o.exact_queries] if exact else self.report
 
     def rounds(self, work, ours, exact=False, batch=1):
-        """Points of (engine, setting) pairs and of ours, measured in turn."""
+        """Points of (engine, setting, targets) and of (ours, its chosen settings or None for all), measured in turn."""
         rows, kept = self.rows_of(exact), {}
         self.calibrator.measure()
         for number in range(self.o.repeats):
-            for at, own in enumerate(ours):
-                self.own_round(kept, ("ours", at), own, rows, number, batch)
-            for at, (engine, setting) in enumerate(work):
-                self.peer_round(kept, at, engine, setting, rows, number, batch)
+            for at, (own, picked) in enumerate(ours):
+                self.own_round(kept, ("ours", at), own, picked, rows, number, batch)
+            for at, one in enumerate(work):
+                self.peer_round(kept, at, *one, rows, number, batch)
             say(f"round {number + 1} of {self.o.repeats}")
         found = [merged(repeats) for repeats in kept.values()]
         for point in found:
             point["calibrations"] = [c for p in kept[point.pop("key")] for c in p["calibrations"]]
-            point["disturbed"] = self.calibrator.disturbed(point)
+            point |= {"disturbed": self.calibrator.disturbed(point), "exact": exact}
         return found
 
     def bracketed(self, measure):
@@ -128,13 +151,16 @@ class Run:
         found = measure()
         return found, [before, self.calibrator.measure()]
 
-    def own_round(self, kept, key, own, rows, number, batch):
+    def own_round(self, kept, key, own, picked, rows, number, batch):
+        settings = None if picked is None else [setting for setting, _ in picked]
         found, around = self.bracketed(
-            lambda: own.measure(rows.start, rows.stop, self.o.k, self.o.seconds, batch, number + 1))
+            lambda: own.measure(rows.start, rows.stop, self.o.k, self.o.seconds, batch, number + 1, settings))
         for place, point in enumerate(found):
-            kept.setdefault((*key, place), []).append(point | {"calibrations": around, "key": (*key, place)})
+            targets = next((t for s, t in picked or () if s == point["params"]), [])
+            kept.setdefault((*key, place), []).append(
+                point | {"calibrations": around, "key": (*key, place), "chosen_for": targets})
 
-    def peer_round(self, kept, key, engine, setting, rows, number, batch):
+    def peer_round(self, kept, key, engine, setting, targets, rows, number, batch):
         if engine.peer.load is None:  # ours is a new process in each round, too
             engine.renew()
         found, around = self.bracketed(
@@ -143,7 +169,7 @@ class Run:
         recall = {k: kept[key][0][k] for k in ("recall", "recall_p5", "short", "better_than_truth")} if key in kept else \
             self.truth(rows).recall(ids)
         kept.setdefault(key, []).append(self.line(engine, setting, rows, batch) | found | recall |
-                                        {"calibrations": around, "key": key})
+                                        {"calibrations": around, "key": key, "chosen_for": targets})
 
     def line(self, engine, setting, rows, batch):
         """The keys of a JSON line that do not come from measuring."""
@@ -164,14 +190,11 @@ class Run:
         for rows in (self.choose, self.report):
             self.truth(rows)
         ours = [Ours(self.o.quiver, words, self.data, self.o.cache) for words in self.o.ours or ["flat"]]
-        exact_ours, graded_ours = [o for o in ours if o.exact], [o for o in ours if not o.exact]
         engines = [e for e in (self.start(*p) for p in self.peers()) if e]
-        exact, graded = [], []
-        for engine in engines:
-            settings = self.chosen(engine)
-            (exact if engine.peer.exact else graded).extend((engine, s) for s in settings)
-            if not settings:
-                self.missing.append(f"{engine.index} {points.settings(engine.build_parameters)}: no point near the targets")
+        exact = [(e, s, []) for e in engines if e.peer.exact for s in self.settings(e.peer)]
+        graded = self.chosen_peers([e for e in engines if not e.peer.exact])
+        exact_ours = [(o, None) for o in ours if o.exact]
+        graded_ours = [(o, self.chosen_ours(o)) for o in ours if not o.exact]
         found = {}
         if exact or exact_ours:
             found["exact"] = self.rounds(exact, exact_ours, exact=True)
@@ -184,16 +207,6 @@ class Run:
         for engine in engines:
             engine.close()
         return found
-
-
-def thinned(front, targets):
-    """Of a front: for each target the fastest point that reaches it and its neighbours, so that there is a curve."""
-    keep = set()
-    for target in targets:
-        reach = next((i for i, p in enumerate(front) if p["recall"] >= target), None)
-        if reach is not None:
-            keep |= {reach - 1, reach, reach + 1}
-    return [p for i, p in enumerate(front) if i in keep] or front[-1:]
 
 
 def cpu_name():
@@ -246,13 +259,14 @@ def options():
     parser.add_argument("--targets", type=lambda t: [float(x) for x in t.split(",")], default=[.9, .95, .98, .99])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="least time of a repeat, in whole passes")
-    parser.add_argument("--builds", type=int, default=9, help="how many of a peer's build settings")
+    parser.add_argument("--builds", type=int, help="how many of a peer's build settings; default: all, of few rows two")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="sizes for the exact scans")
     parser.add_argument("--tune-queries", type=int, default=1000)
     parser.add_argument("--report-queries", type=int, default=1000)
     parser.add_argument("--exact-queries", type=int, default=200)
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--cache", default=ROOT / "build" / "cache" / "peers", type=Path)
+    parser.add_argument("--results", type=Path, metavar="FOLDER", help="also KIND-NAME.jsonl and .md, to be kept in the tree")
     parser.add_argument("--out", default=ROOT / "build" / "bench-peers", type=Path)
     return parser.parse_args()
 
@@ -268,6 +282,10 @@ def main():
             run = Run(o, data)
             found = run.run()
             write(run, found, o.out)
+            if o.results:
+                single = [p for name in ("graded", "exact") for p in found.get(name, [])]
+                page = results.page(data.name, single, o.targets, head(run), results.LEGEND, run.missing)
+                results.write(o.results, results.name_of(data), single, [page])
             print_tables(run, found)
 
 

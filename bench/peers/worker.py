@@ -22,6 +22,7 @@ class Engine:
     def __init__(self, name, data, parameters, cache, cpu):
         self.index, self.build_parameters = name, parameters
         self.arguments = (name, data, parameters, cache, cpu)
+        self.folder = folder_of(peer.all_peers()[name], data, parameters, Path(cache)) if name in peer.all_peers() else None
         self.start()
 
     def start(self):
@@ -85,8 +86,7 @@ def serve(pipe, name, data, parameters, cache, cpu):
 
 def cached(kind, data, parameters, cache):
     """The index, from the cache if it lies there, and what it cost to build."""
-    words = [kind.name().replace(" ", "-"), kind.version(), *(f"{k}{v}" for k, v in sorted(parameters.items()))]
-    folder = cache / data.identity() / "-".join(map(str, words))
+    folder = folder_of(kind, data, parameters, cache)
     note = folder / "built.json"
     if note.exists():
         facts = json.loads(note.read_text())
@@ -98,6 +98,11 @@ def cached(kind, data, parameters, cache):
     data.release()
     facts["bytes"], facts["exact_bytes"] = index.bytes()
     return index, facts
+
+
+def folder_of(kind, data, parameters, cache):
+    words = [kind.name().replace(" ", "-"), kind.version(), *(f"{k}{v}" for k, v in sorted(parameters.items()))]
+    return cache / data.identity() / "-".join(map(str, words))
 
 
 def build(kind, data, parameters):

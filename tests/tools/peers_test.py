@@ -17,11 +17,12 @@ except ImportError:
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench" / "peers"), str(ROOT / "bench")]
+import choosing  # noqa: E402
 import data as peers_data  # noqa: E402
 import ours  # noqa: E402
 import peer  # noqa: E402
 import report  # noqa: E402
-import run  # noqa: E402
+import results  # noqa: E402
 import worker  # noqa: E402
 from data import Csr, Data, Truth  # noqa: E402
 
@@ -222,9 +223,45 @@ class Tables(unittest.TestCase):
 
     def test_points_around_each_target_are_kept(self):
         front = [{"recall": r, "setting": r} for r in (0.5, 0.6, 0.85, 0.92, 0.93, 0.96, 0.97, 0.995)]
-        kept = [p["setting"] for p in run.thinned(front, [0.9, 0.99])]
+        kept = [p["setting"] for p in choosing.thinned(front, [0.9, 0.99])]
         self.assertEqual(kept, [0.85, 0.92, 0.93, 0.97, 0.995])
-        self.assertEqual(run.thinned(front[:2], [0.9]), front[1:2])
+        self.assertEqual(choosing.thinned(front[:2], [0.9]), front[1:2])
+
+    def test_chosen_for_the_targets_that_it_reaches_cheapest(self):
+        tried = [{"recall": r, "cpu_us": c} for r, c in ((0.9, 10), (0.93, 30), (0.96, 20), (0.99, 50), (0.8, 5))]
+        found = choosing.chosen(tried, [0.9, 0.95])
+        self.assertEqual([(p["recall"], p["chosen_for"]) for p in found], [(0.9, [0.9]), (0.96, [0.95]), (0.99, [])])
+
+    def test_tried_settings_are_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "tried.json"
+            first = choosing.Tried(path)
+            first.of({"a": 1, "b": 2}, lambda: {"recall": 1})
+            first.keep()
+            again = choosing.Tried(path)
+            self.assertEqual(again.of({"b": 2, "a": 1}, lambda: self.fail("tried again")), {"recall": 1})
+            self.assertEqual(again.of({"a": 2}, lambda: {"recall": 2}), {"recall": 2})
+
+    def test_page_takes_the_chosen_points(self):
+        more = {"qps_repeats": [1, 2], "cpu_us_repeats": [1, 1], "p50_us": 1, "p99_us": 2, "commit": "c", "isa": "i",
+                "date": "2020-01-01", "exact": False}
+        found = [self.point("quiver a", 0.96, 300, chosen_for=[0.95], **more), self.point("b", 0.97, 100, chosen_for=[], **more),
+                 self.point("b", 0.951, 60, chosen_for=[0.95], **more), self.point("quiver b", 1, 9, **more | {"exact": True})]
+        text = results.page("set", found, [0.95], "head", "legend", ["c: no"])
+        lines = [line for line in text.splitlines() if line.startswith("| ")]
+        self.assertEqual([line.split(" | ")[1] for line in lines[2:]], ["quiver a", "b", "quiver b"])
+        self.assertIn("| 60.0 | 1.00 (1.00–1.00) |", lines[3])
+
+    def test_flags_of_ours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_sparse(Path(folder), np.random.default_rng(SEED))
+            data = peers_data.find(folder)[0]
+            own = ours.Ours("quiver", "x --build a=1 --sweep method=exact --sweep y=1,2 --sweep z=3", data, folder)
+        self.assertEqual((own.index, own.exact), ("quiver x exact", True))
+        self.assertNotIn("--sweep", own.command)
+        self.assertEqual(own.command[own.command.index("--build") + 1], "a=1")
+        picked = [{"method": "exact", "y": 2, "z": 3}, {"method": "exact", "y": 1, "z": 3}]
+        self.assertEqual(own.grid(picked), {"method": "exact", "y": "1,2", "z": "3"})
 
     def test_rounds_are_merged_by_medians(self):
         keys = dict.fromkeys(ours.MEDIANS, 5) | {"build_s": 1, "cpu_share": 1}

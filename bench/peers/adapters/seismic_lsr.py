@@ -25,9 +25,13 @@ def write_rows(rows, path):
 class Seismic(Peer):
     package = "pyseismic-lsr"
     kinds = ("sparse",)
-    builds = [{"n_postings": 2000, "centroid_fraction": 0.1, "summary_energy": 0.4},
-              {"n_postings": 4000, "centroid_fraction": 0.2, "summary_energy": 0.6}]
-    sweep = {"query_cut": (3, 5, 8, 12, 20), "heap_factor": (0.6, 0.7, 0.8, 0.9, 1.0)}
+    builds = [{"n_postings": 300, "centroid_fraction": 0.2, "summary_energy": 0.6},
+              {"n_postings": 600, "centroid_fraction": 0.2, "summary_energy": 0.6},
+              {"n_postings": 150, "centroid_fraction": 0.2, "summary_energy": 0.6},
+              {"n_postings": 300, "centroid_fraction": 0.3, "summary_energy": 0.7},
+              {"n_postings": 600, "centroid_fraction": 0.3, "summary_energy": 0.7},
+              {"n_postings": 300, "centroid_fraction": 0.2, "summary_energy": 0.6, "max_fraction": 6.0}]
+    sweep = {"query_cut": (4, 6, 8, 10, 13, 16, 20, 26), "heap_factor": (0.7, 0.8, 0.9, 1.0), "sorted": (False, True)}
 
     def __init__(self, index):
         self.index = index
@@ -36,6 +40,10 @@ class Seismic(Peer):
     @classmethod
     def name(cls):
         return "Seismic"
+
+    @classmethod
+    def isa(cls):
+        return "avx2 and f16c, by its wheel"
 
     @classmethod
     def build(cls, data, parameters):
@@ -62,22 +70,32 @@ class Seismic(Peer):
         return self.file_bytes - rows, rows
 
     def use(self, search):
-        self.cut, self.heap_factor = search["query_cut"], search["heap_factor"]
+        self.rest = search["query_cut"], search["heap_factor"], search.get("n_knn", 0), search["sorted"]
 
     def query(self, queries, row):
         indices, values = queries[row]
         return indices.astype(np.int32), values
 
     def search(self, query, k):
-        return self.index.search(query[0], query[1], k, self.cut, self.heap_factor, 0, True)
+        return self.index.search(query[0], query[1], k, *self.rest)
 
     @staticmethod
     def ids_of(found):
         return [row for _, row in found]
 
 
+class SeismicNeighbours(Seismic):
+    """With the graph of nearest neighbours, by which what was found is extended once (CIKM'24)."""
+    builds = [{"n_postings": 300, "centroid_fraction": 0.2, "summary_energy": 0.6, "nknn": 10}]
+    sweep = {"query_cut": (4, 6, 8, 10, 13, 16, 20), "heap_factor": (0.8, 0.9, 1.0), "n_knn": (4, 10), "sorted": (True,)}
+
+    @classmethod
+    def name(cls):
+        return "Seismic k-NN"
+
+
 def file_of(folder):
     return next(p for p in folder.iterdir() if p.name.startswith("index"))
 
 
-PEERS = [Seismic]
+PEERS = [Seismic, SeismicNeighbours]

@@ -1,0 +1,56 @@
+"""kANNolo (Delfino et al. 2025): the graph of HNSW over sparse rows, in Rust.
+
+The graph's order of rows is the one that its authors recommend for speed ("permuted").
+"""
+from peer import Peer
+
+GRAPH = "permuted"
+ENTRY_BYTES = 4   # of the rows that it keeps: u16 index, f16 value
+OFFSET_BYTES = 8
+
+
+class KannoloHnsw(Peer):
+    package = "kannolo"
+    kinds = ("sparse",)
+    builds = [{"m": 16, "ef_construction": 100}, {"m": 32, "ef_construction": 200}]
+    sweep = {"ef_search": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)}
+
+    def __init__(self, index, data):
+        self.index = index
+        rows = data.raw("base")
+        self.row_bytes = ENTRY_BYTES * len(rows.indices) + OFFSET_BYTES * (len(rows) + 1)
+
+    @classmethod
+    def name(cls):
+        return "kannolo HNSW"
+
+    @classmethod
+    def build(cls, data, parameters):
+        from kannolo import SparsePlainHNSW
+        rows = data.rows()
+        built = SparsePlainHNSW.build_from_arrays(rows.indices, rows.values, rows.indptr, graph_type=GRAPH, **parameters)
+        return cls(built, data)
+
+    def save(self, folder):
+        self.index.save(str(folder / "index"))
+
+    @classmethod
+    def load(cls, folder, data, parameters):
+        from kannolo import SparsePlainHNSW
+        return cls(SparsePlainHNSW.load(str(folder / "index"), graph_type=GRAPH), data)
+
+    def bytes(self):
+        return max(self.index.space_usage_bytes() - self.row_bytes, 0), self.row_bytes
+
+    def use(self, search):
+        self.ef = search["ef_search"]
+
+    def search(self, query, k):
+        return self.index.search(query[0], query[1], k, self.ef, None)
+
+    @staticmethod
+    def ids_of(found):
+        return found[1]
+
+
+PEERS = [KannoloHnsw]

@@ -1,0 +1,42 @@
+"""Choosing the settings that are measured: the front over the queries for choosing, by CPU time, near the targets."""
+import json
+
+import points
+
+MARGIN_BELOW = 0.05  # points that miss the least target by more are not measured again
+
+
+def chosen(tried, targets):
+    """Of {"recall", "cpu_us", …}: those of the front around each target. `chosen_for` tells the targets of which a
+    point is the cheapest that reaches them. CPU time, because a tried point has one pass and nothing in turn with it."""
+    front = [p for p in points.front(tried, "cpu_us", larger=False) if p["recall"] >= min(targets) - MARGIN_BELOW]
+    reach = {t: next((p for p in front if p["recall"] >= t), None) for t in targets}
+    return [p | {"chosen_for": [t for t in targets if reach[t] is p]} for p in thinned(front, targets)]
+
+
+def thinned(front, targets):
+    """Of a front: for each target the fastest point that reaches it and its neighbours, so that there is a curve."""
+    keep = set()
+    for target in targets:
+        reach = next((i for i, p in enumerate(front) if p["recall"] >= target), None)
+        if reach is not None:
+            keep |= {reach - 1, reach, reach + 1}
+    return [p for i, p in enumerate(front) if i in keep] or front[-1:]
+
+
+class Tried:
+    """What settings of a built index did over the queries for choosing, kept beside the index: {setting: point}."""
+
+    def __init__(self, path):
+        self.path = path
+        self.held = json.loads(path.read_text()) if path.exists() else {}
+
+    def of(self, setting, measure):
+        key = json.dumps(setting, sort_keys=True)
+        if key not in self.held:
+            self.held[key] = measure()
+        return self.held[key]
+
+    def keep(self):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps(self.held))
