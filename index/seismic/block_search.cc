@@ -7,8 +7,8 @@
 namespace quiver::index::seismic {
 namespace {
 
-/// Blocks and rows that are under way from memory. Found by trying: fewer leave the core waiting,
-/// more do not fit the lines it can fetch at once.
+/// Blocks and rows that are under way from memory: as many lines as a core fetches at once. Half
+/// and one and a half times as many measured the same.
 constexpr std::size_t kBlocksAhead = 16;
 constexpr std::size_t kFirstRowsAhead = 8;
 constexpr std::size_t kHeadsAhead = 16;
