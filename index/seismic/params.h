@@ -11,8 +11,9 @@ namespace quiver::index::seismic {
 
 struct BuildParams : BlockParams {
   std::string codec = "u8";  ///< of forward records: u8, f16 or f32
-  /// Blocks are built for this many rows and more; below, truncated scans are faster.
-  std::uint32_t blocks_from = 300'000;
+  /// Blocks are built for this many rows and more. Below about 300,000 truncated scans are faster;
+  /// from there on blocks win, but take several times the memory of the lists.
+  std::uint32_t blocks_from = 1'000'000;
 
   template <class V>
   static constexpr void fields(V&& v) {

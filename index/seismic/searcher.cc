@@ -15,6 +15,7 @@ namespace {
 constexpr double kRowCost = 130;  ///< exact score of a row, rows in order
 constexpr double kPostingCost = 0.45;
 constexpr double kRunCost = 25;
+constexpr double kBlocksCost = 200'000;  ///< of a search at default parameters
 /// From this share of all postings on, whole lists with bounds cost no more than a truncated scan.
 constexpr double kNearlyAll = 0.7;
 
@@ -95,7 +96,7 @@ Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
   const bool exact = context.prefer == Prefer::kExact || request.params.method == Method::kExact ||
                      column_.n_rows < request.params.exact_below;
   if (exact) return search_exactly(request);
-  return prefers_blocks(request) ? search_blocks(request) : search_truncated(request);
+  return prefers_blocks(request, scan_cost) ? search_blocks(request) : search_truncated(request);
 }
 
 Result<> SeismicSearcher::search_exactly(const Request& request) const {
@@ -154,9 +155,14 @@ void SeismicSearcher::offer_best(const Request& request, std::vector<Candidate>&
   score_exactly(request.query, column_.sparse(), rows, request.out, request.work);
 }
 
-bool SeismicSearcher::prefers_blocks(const Request& request) const {
+/// What a truncated scan costs grows with the rows, what blocks cost hardly does; under a filter
+/// they open more blocks to find as many rows.
+bool SeismicSearcher::prefers_blocks(const Request& request, double scan_cost) const {
   if (!parts_.blocks || request.params.method == Method::kScan) return false;
-  return request.params.method == Method::kBlocks;
+  if (request.params.method == Method::kBlocks) return true;
+  const double selectivity =
+      static_cast<double>(request.n_allowed) / static_cast<double>(column_.n_rows);
+  return scan_cost * request.params.postings > kBlocksCost / selectivity;
 }
 
 Result<> SeismicSearcher::search_blocks(const Request& request) const {

@@ -44,7 +44,7 @@ class SeismicSearcher final : public Searcher {
   Result<> search_exactly(const Request& request) const;
   Result<> search_truncated(const Request& request) const;
   Result<> search_blocks(const Request& request) const;
-  [[nodiscard]] bool prefers_blocks(const Request& request) const;
+  [[nodiscard]] bool prefers_blocks(const Request& request, double scan_cost) const;
   /// Puts the scores of records in the place of sums.
   void score_records(const Request& request, std::vector<Candidate>& candidates) const;
   /// Offers the exact scores of the best, enough of them that an error of codes does not matter.

@@ -50,14 +50,22 @@ Result<Method> parse_method(const std::string& name) {
               fmt::format("method is \"{}\", must be auto, scan, blocks or exact", name));
 }
 
+/// 128 is about the defaults; 512 reads all lists.
+void spend(std::uint32_t effort, SearchOptions& options) {
+  options.postings = std::min(1.0, effort / 512.0);
+  options.blocks.query_cut = std::clamp(effort / 12, 2U, 64U);
+  options.blocks.heap_factor = std::clamp(1.1F - static_cast<float>(effort) / 640, 0.6F, 1.1F);
+}
+
 Result<AnyParams> parse_search(const KeyValues& values) {
   QV_TRY(const auto params, parse_params<seismic::SearchParams>(values));
   SearchOptions options;
   QV_TRY(options.method, parse_method(params.method));
-  options.postings = params.effort == 0 ? params.postings : std::min(1.0, params.effort / 512.0);
+  options.postings = params.postings;
   options.candidates = params.candidates;
   options.exact_below = params.exact_below;
   options.blocks = params;
+  if (params.effort != 0) spend(params.effort, options);
   return AnyParams(options);
 }
 
