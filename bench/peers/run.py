@@ -28,7 +28,7 @@ from choosing import Tried, chosen  # noqa: E402
 from data import Truth, find  # noqa: E402
 from ours import Ours, merged  # noqa: E402
 from peer import all_peers  # noqa: E402
-from worker import Engine  # noqa: E402
+from worker import Engine, folder_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FEW_ROWS = 10_000  # below, what builds differ in is hardly seen
@@ -73,6 +73,9 @@ class Run:
             yield from ((peer, parameters) for parameters in peer.builds[:self.o.builds or few])
 
     def start(self, peer, parameters):
+        if self.o.cached and peer.load and not (folder_of(peer, self.data, parameters, self.o.cache) / "built.json").exists():
+            self.missing.append(f"{peer.name()} {points.settings(parameters)}: not built, and only cached ones are wanted")
+            return None
         try:
             engine = Engine(peer.name(), self.data, parameters, self.o.cache, self.o.cpu)
         except RuntimeError as error:
@@ -260,6 +263,7 @@ def options():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="least time of a repeat, in whole passes")
     parser.add_argument("--builds", type=int, help="how many of a peer's build settings; default: all, of few rows two")
+    parser.add_argument("--cached", action="store_true", help="of the peers' builds only those that lie in --cache")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="sizes for the exact scans")
     parser.add_argument("--tune-queries", type=int, default=1000)
     parser.add_argument("--report-queries", type=int, default=1000)

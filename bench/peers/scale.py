@@ -110,7 +110,8 @@ def options():
     o = parser.parse_args()
     if len(o.rows) != len(o.rounds):
         parser.error(f"{len(o.rows)} sizes and {len(o.rounds)} numbers of rounds")
-    return argparse.Namespace(**vars(o) | {"tune_queries": o.queries, "report_queries": o.queries, "exact_queries": o.queries})
+    return argparse.Namespace(**vars(o) | {"tune_queries": o.queries, "report_queries": o.queries, "exact_queries": o.queries,
+                                 "cached": False})
 
 
 def main():
