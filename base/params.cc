@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -86,6 +88,11 @@ Result<double> read_number(std::string_view name, const ParamValue& value, Param
   if (!number) return wrong_kind(name, "a number", value);
   QV_TRY(check_range(name, value, *number, range));
   return *number;
+}
+
+double as_written(float value) {
+  const std::string text = fmt::format("{}", value);
+  return std::strtod(text.c_str(), nullptr);
 }
 
 Result<std::string> read_string(std::string_view name, const ParamValue& value) {

@@ -85,6 +85,8 @@ Result<bool> read_bool(std::string_view name, const ParamValue& value);
 Result<std::int64_t> read_integer(std::string_view name, const ParamValue& value, ParamRange range);
 Result<double> read_number(std::string_view name, const ParamValue& value, ParamRange range);
 Result<std::string> read_string(std::string_view name, const ParamValue& value);
+/// The double that is written like `value`: 0.1, not 0.10000000149.
+double as_written(float value);
 /// The first key of `values` that is not in `known` is an error that lists the known ones.
 Result<> check_known(const KeyValues& values, const std::vector<std::string_view>& known);
 
@@ -109,6 +111,8 @@ ParamValue to_value(const T& member) {
     return member;
   } else if constexpr (std::integral<T>) {
     return static_cast<std::int64_t>(member);
+  } else if constexpr (std::same_as<T, float>) {
+    return as_written(member);
   } else {
     return static_cast<double>(member);
   }
@@ -166,7 +170,7 @@ template <class Params>
 template <class Params>
 [[nodiscard]] std::vector<ParamInfo> describe_params() {
   std::vector<ParamInfo> infos;
-  const Params defaults{};
+  static const Params defaults{};
   Params::fields([&]<class P, class T>(const Field<P, T>& f) {
     infos.push_back({std::string(f.name), detail::type_name<T>(),
                      detail::to_value(defaults.*f.member), detail::clamp_range<T>(f.range)});

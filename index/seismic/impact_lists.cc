@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "index/seismic/range_builder.h"
@@ -146,14 +147,20 @@ Result<ImpactLists> ImpactLists::open(const SectionReader& in, std::uint32_t n_r
   QV_TRY(lists.places_,
          in.get<std::uint32_t>(kPlaces, 0, std::uint64_t{n_terms} * lists.n_ranges_));
   QV_TRY(lists.runs_, in.get<std::uint16_t>(kRuns));
-  for (const std::uint32_t place : lists.places_) {
-    const std::size_t first = std::size_t{place} * kUnit;
+  for (std::size_t i = 0; i < lists.places_.size(); ++i) {
+    const std::size_t first = std::size_t{lists.places_[i]} * kUnit;
     if (first + kUnit > lists.runs_.size()) return in.damaged("a run is out of place");
     const std::uint16_t* n_from = lists.runs_.data() + first;
     if (first + kUnit + n_from[0] > lists.runs_.size() || n_from[0] > kRangeRows ||
         !std::is_sorted(n_from, n_from + kLevels, std::greater<>())) {
       return in.damaged("a run is longer than its list");
     }
+    const std::uint16_t* rows = n_from + kLevels;
+    const std::uint32_t n_in_range = lists.rows_in(static_cast<std::uint32_t>(i % lists.n_ranges_));
+    const std::uint16_t largest =
+        std::accumulate(rows, rows + n_from[0], std::uint16_t{0},
+                        [](std::uint16_t a, std::uint16_t b) { return std::max(a, b); });
+    if (n_from[0] > 0 && largest >= n_in_range) return in.damaged("a run has an unknown row");
   }
   return lists;
 }

@@ -148,8 +148,24 @@ Result<Records> Records::open(const SectionReader& in, std::uint32_t n_rows,
     if (place.n_padded % kPadding != 0 || end > records.lines_.size()) {
       return in.damaged("a record is out of place");
     }
+    if (records.largest_term(place) > n_terms) return in.damaged("a record has an unknown term");
   }
   return records;
+}
+
+std::uint32_t Records::largest_term(const Place& place) const {
+  const std::byte* terms = lines_.data() + std::size_t{place.line} * kLine;
+  std::uint32_t largest = 0;
+  if (wide_) {
+    const auto* first = reinterpret_cast<const std::uint32_t*>(terms);
+    for (std::uint32_t i = 0; i < place.n_padded; ++i) largest = std::max(largest, first[i]);
+  } else {
+    const auto* first = reinterpret_cast<const std::uint16_t*>(terms);
+    for (std::uint32_t i = 0; i < place.n_padded; ++i) {
+      largest = std::max<std::uint32_t>(largest, first[i]);
+    }
+  }
+  return largest;
 }
 
 float Records::score(const float* table, std::uint32_t row) const {

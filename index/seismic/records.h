@@ -45,6 +45,8 @@ class Records {
     std::uint32_t n_padded = 0;  ///< terms
   };
 
+  [[nodiscard]] std::uint32_t largest_term(const Place& place) const;
+
   Codec codec_ = Codec::kU8;
   bool wide_ = false;
   float scale_ = 1;

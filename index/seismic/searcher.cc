@@ -47,7 +47,7 @@ class WeightTable {
 };
 
 /// Rows that are scored exactly in the end: more than wanted, as codes err by half a step.
-std::size_t n_exact_of(std::size_t k) { return k + k / 4 + 4; }
+std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
 
 std::size_t count_allowed(const FilterView& filter) {
   return filter.bits() == nullptr ? filter.n_rows() : filter.bits()->count();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "base/file.h"
 #include "index/seismic/growing.h"
@@ -325,6 +327,24 @@ TEST_P(SeismicScan, GrowingListsGiveTheBitsOfBruteForce) {
           << n << " rows, 1/" << one_in;
     }
   }
+}
+
+/// docs/sparse.md has a row "| `name` | default |" for each.
+template <class Params>
+void expect_documented(const std::string& page) {
+  for (const auto& param : describe_params<Params>()) {
+    std::string value = to_string(param.default_value);
+    if (value.front() == '"') value = '`' + value.substr(1, value.size() - 2) + '`';
+    const std::string row = "| `" + param.name + "` | " + value + " |";
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
+}
+
+TEST(SeismicScanEdges, EveryParameterIsDocumented) {
+  std::ifstream in("docs/sparse.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  expect_documented<seismic::SearchParams>(page);
+  expect_documented<seismic::BuildParams>(page);
 }
 
 TEST(SeismicScanEdges, BadParametersAreNamed) {
