@@ -13,10 +13,28 @@
 namespace quiver::storage {
 namespace {
 
+/// Files with rows: a log is empty until the first of them.
+bool holds_rows(const std::string& path, rocksdb::Env& env) {
+  std::vector<std::string> files;
+  if (!env.GetChildren(path, &files).ok()) return false;
+  return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
+    std::uint64_t size = 0;
+    if (file.ends_with(".log")) return env.GetFileSize(path + "/" + file, &size).ok() && size > 0;
+    return file.ends_with(".sst") || file.ends_with(".blob");
+  });
+}
+
 /// RocksDB makes the tables one after the other, so a crash at the creation of a store leaves only
-/// the first ones beside `default`. Opening it makes the rest.
-Result<> check_tables(const std::string& path, const std::vector<std::string>& found) {
+/// the first ones beside `default`, and no rows. Opening it makes the rest. A manifest that was cut
+/// short reads like that too, but then there are rows.
+Result<> check_tables(const std::string& path, const std::vector<std::string>& found,
+                      rocksdb::Env& env) {
   const auto& wanted = Database::kTableNames;
+  if (found.size() <= wanted.size() && holds_rows(path, env)) {
+    return fail(Code::kDataLoss,
+                fmt::format("the manifest of `{}` names the tables {} only, but there are rows",
+                            path, fmt::join(found, ", ")));
+  }
   const std::size_t n_made = std::min(found.size(), wanted.size() + 1) - 1;
   for (std::size_t i = 0; i < n_made; ++i) {
     if (std::find(found.begin(), found.end(), wanted[i]) != found.end()) continue;
@@ -40,7 +58,7 @@ Result<> check_store(const std::string& path, const Runtime& runtime) {
                 fmt::format("cannot open `{}`: its manifest is gone: {}", path, status.ToString()));
   }
   QV_TRY(to_result(status, "read the manifest of", path));
-  return check_tables(path, families);
+  return check_tables(path, families, *shared.env);
 }
 
 }  // namespace quiver::storage

@@ -68,6 +68,12 @@ TEST_F(StoreCheckTest, SoundAndMissingStoresPass) {
   EXPECT_TRUE(ShardStore::open(path(), runtime_));
 }
 
+/// RocksDB reads it as the manifest of a database without tables.
+TEST_F(StoreCheckTest, AManifestThatWasCutShortIsDamage) {
+  std::ofstream(manifest(), std::ios::trunc) << "no manifest";
+  expect_damage("there are rows");
+}
+
 TEST_F(StoreCheckTest, StoresWhoseCreationWasInterruptedPassAndAreCompleted) {
   std::vector<std::string> tables;
   for (const char* next : {"points", "ops", "meta"}) {
