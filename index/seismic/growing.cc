@@ -39,7 +39,18 @@ class GrowingSearcher final : public Searcher {
 
   Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override {
-    return flat_.count_terms(terms, filter, counts, cancel);
+    const Bitset* allowed = filter.bits();
+    if (groups_.empty() || (allowed != nullptr && allowed->count() != column_.n_rows)) {
+      return flat_.count_terms(terms, filter, counts, cancel);
+    }
+    for (const auto& group : groups_) {
+      for (std::size_t i = 0; i < terms.size(); ++i) {
+        counts[i] += n_rows_with(terms[i], group->terms, group->lists);
+      }
+    }
+    Bitset uncovered(column_.n_rows);
+    for (std::uint32_t row = first_uncovered(); row < column_.n_rows; ++row) uncovered.set(row);
+    return flat_.count_terms(terms, FilterView::of(uncovered), counts, cancel);
   }
 
   [[nodiscard]] std::uint64_t bytes_per_search() const override {

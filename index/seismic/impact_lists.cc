@@ -169,4 +169,13 @@ std::uint64_t ImpactLists::bytes() const {
   return maxima_.size() * 4 + totals_.size() * 4 + places_.size() * 4 + runs_.size() * 2;
 }
 
+std::uint64_t n_rows_with(std::uint32_t component, const TermMap& terms, const ImpactLists& lists) {
+  std::uint64_t n = 0;
+  for (const TermMap::Key sign : {0, 1}) {
+    const auto term = terms.find(TermMap::key_of(component, 0) + sign);
+    if (term) n += lists.totals_of(*term)[0];
+  }
+  return n;
+}
+
 }  // namespace quiver::index::seismic

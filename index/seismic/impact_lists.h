@@ -86,4 +86,8 @@ class ImpactLists {
   SharedSpan<std::uint16_t> runs_;
 };
 
+/// Rows of the lists that hold `component`, with a value of either sign.
+[[nodiscard]] std::uint64_t n_rows_with(std::uint32_t component, const TermMap& terms,
+                                        const ImpactLists& lists);
+
 }  // namespace quiver::index::seismic

@@ -194,10 +194,7 @@ Result<> SeismicSearcher::count_terms(std::span<const std::uint32_t> terms,
     QV_TRY(flat_.count_terms(terms, FilterView::of(others), denied, cancel));
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    for (const TermMap::Key sign : {0, 1}) {
-      const auto term = parts_.terms.find(TermMap::key_of(terms[i], 0) + sign);
-      if (term) counts[i] += parts_.lists.totals_of(*term)[0];
-    }
+    counts[i] += n_rows_with(terms[i], parts_.terms, parts_.lists);
     counts[i] -= denied[i];
   }
   return {};

@@ -283,14 +283,20 @@ TEST(SeismicScanEdges, CountsOfTermsAreThoseOfAllowedRows) {
   const std::vector<std::uint32_t> terms = {0, 1, 5, 77, 199, 100'000};
   const Cancel cancel;
   for (const unsigned one_in : {1U, 2U, 30U}) {
-    Bitset allowed = random_filter(column.n_rows, one_in, random);
-    if (one_in == 30) {  // nearly all
+    Bitset allowed = random_filter(column.n_rows, one_in, random);  // 1: all
+    if (one_in == 30) {                                             // nearly all
       Bitset others(column.n_rows, true);
       allowed = std::move(others.subtract(allowed));
     }
     std::vector<std::uint64_t> found(terms.size(), 1), wanted(terms.size(), 1);
     ASSERT_TRUE(searcher->count_terms(terms, FilterView::of(allowed), found, cancel));
     ASSERT_TRUE(flat.count_terms(terms, FilterView::of(allowed), wanted, cancel));
+    EXPECT_EQ(found, wanted);
+    GrowingLists lists;
+    lists.extend(column);
+    std::fill(found.begin(), found.end(), 1);
+    const auto growing = lists.searcher(column);
+    ASSERT_TRUE(growing->count_terms(terms, FilterView::of(allowed), found, cancel));
     EXPECT_EQ(found, wanted);
   }
 }
