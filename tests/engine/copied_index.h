@@ -57,9 +57,7 @@ class CopiedSearcher final : public index::Searcher {
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override {
     return flat_.count_terms(terms, filter, counts, cancel);
   }
-  [[nodiscard]] std::uint64_t bytes_per_search() const override {
-    return flat_.bytes_per_search();
-  }
+  [[nodiscard]] std::uint64_t bytes_per_search() const override { return flat_.bytes_per_search(); }
   [[nodiscard]] index::MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:
