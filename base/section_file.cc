@@ -12,18 +12,16 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kBufferBytes = 1 << 20;
 constexpr std::size_t kHeaderUsed = 12;  ///< magic and version
 
-struct StoredTrailer {
+struct Trailer {
   std::uint64_t table_offset = 0;
   std::uint32_t n_sections = 0;
   std::uint32_t n_rows = 0;
   std::uint64_t table_checksum = 0;
   std::array<char, 8> magic{};
 };
-static_assert(sizeof(StoredTrailer) == 32);
+static_assert(sizeof(Trailer) == 32);
 
 }  // namespace
-
-struct SectionReader::Trailer : StoredTrailer {};
 
 SectionWriter::SectionWriter(const SectionFormat& format, std::unique_ptr<WritableFile> file)
     : format_(format), file_(std::move(file)) {
@@ -49,7 +47,7 @@ void SectionWriter::end() {
 
 Result<> SectionWriter::finish(std::uint32_t n_rows) {
   const Bytes table = std::as_bytes(std::span(table_));
-  StoredTrailer trailer{
+  Trailer trailer{
       position_, static_cast<std::uint32_t>(table_.size()), n_rows, checksum(table), {}};
   std::memcpy(trailer.magic.data(), format_.end_magic.data(), trailer.magic.size());
   write(table);
@@ -131,7 +129,7 @@ tl::unexpected<Error> SectionReader::wrong_size(std::uint32_t kind, std::size_t 
 
 Result<> SectionReader::check() {
   const Bytes bytes = file_.span();
-  if (bytes.size() < kAlignment + sizeof(StoredTrailer)) return damaged("too short");
+  if (bytes.size() < kAlignment + sizeof(Trailer)) return damaged("too short");
   std::uint32_t version = 0;
   std::memcpy(&version, bytes.data() + 8, sizeof(version));
   if (as_text(bytes.first(8)) != format_.magic) return damaged(fmt::format("no {}", format_.name));
@@ -139,27 +137,26 @@ Result<> SectionReader::check() {
     return damaged(fmt::format("version {}, expected {}", version, format_.version));
   }
   Trailer trailer;
-  StoredTrailer& stored = trailer;
-  std::memcpy(&stored, bytes.data() + bytes.size() - sizeof(stored), sizeof(stored));
-  if (std::string_view(stored.magic.data(), 8) != format_.end_magic) return damaged("cut short");
-  const std::uint64_t table_bytes = std::uint64_t{stored.n_sections} * sizeof(SectionEntry);
-  if (stored.table_offset > bytes.size() ||
-      table_bytes != bytes.size() - sizeof(stored) - stored.table_offset) {
+  std::memcpy(&trailer, bytes.data() + bytes.size() - sizeof(trailer), sizeof(trailer));
+  if (std::string_view(trailer.magic.data(), 8) != format_.end_magic) return damaged("cut short");
+  const std::uint64_t table_bytes = std::uint64_t{trailer.n_sections} * sizeof(SectionEntry);
+  if (trailer.table_offset > bytes.size() ||
+      table_bytes != bytes.size() - sizeof(trailer) - trailer.table_offset) {
     return damaged("the section table is out of place");
   }
-  if (checksum(bytes.subspan(stored.table_offset, table_bytes)) != stored.table_checksum) {
+  if (checksum(bytes.subspan(trailer.table_offset, table_bytes)) != trailer.table_checksum) {
     return damaged("checksum of the section table");
   }
-  n_rows_ = stored.n_rows;
-  return check_sections(trailer);
+  n_rows_ = trailer.n_rows;
+  return check_sections(trailer.table_offset, trailer.n_sections);
 }
 
-Result<> SectionReader::check_sections(const Trailer& trailer) {
+Result<> SectionReader::check_sections(std::uint64_t table_offset, std::uint32_t n_sections) {
   std::uint64_t end = kHeaderUsed;
-  for (std::uint32_t i = 0; i < trailer.n_sections; ++i) {
+  for (std::uint32_t i = 0; i < n_sections; ++i) {
     SectionEntry entry;
-    std::memcpy(&entry, file_.data() + trailer.table_offset + i * sizeof(entry), sizeof(entry));
-    if (entry.offset > trailer.table_offset || entry.size > trailer.table_offset - entry.offset ||
+    std::memcpy(&entry, file_.data() + table_offset + i * sizeof(entry), sizeof(entry));
+    if (entry.offset > table_offset || entry.size > table_offset - entry.offset ||
         entry.offset % kAlignment != 0) {
       return damaged(fmt::format("section {} is out of place", entry.kind));
     }
@@ -171,7 +168,7 @@ Result<> SectionReader::check_sections(const Trailer& trailer) {
     }
     sections_.emplace(std::pair(entry.kind, entry.field), std::move(section));
   }
-  return check_padding(end, trailer.table_offset);
+  return check_padding(end, table_offset);
 }
 
 /// What lies between sections belongs to none of them, and is less than one alignment of zeros.

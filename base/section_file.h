@@ -109,12 +109,10 @@ class SectionReader {
   [[nodiscard]] tl::unexpected<Error> damaged(std::string_view what) const;
 
  private:
-  struct Trailer;
-
   SectionReader(const SectionFormat& format, std::string path)
       : format_(format), path_(std::move(path)) {}
   Result<> check();
-  Result<> check_sections(const Trailer& trailer);
+  Result<> check_sections(std::uint64_t table_offset, std::uint32_t n_sections);
   Result<> check_padding(std::uint64_t from, std::uint64_t to) const;
   [[nodiscard]] Result<SharedBytes> find(std::uint32_t kind, std::size_t field) const;
   [[nodiscard]] tl::unexpected<Error> wrong_size(std::uint32_t kind, std::size_t field,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -32,6 +31,13 @@ struct Facts {
 static_assert(sizeof(Facts) == 16 + 2 * kLevels * sizeof(float));
 
 constexpr std::array<std::uint16_t, kLevels> kEmptyRun{};
+
+/// `fn(i)` for each i in [0, n): by the executor if there is one.
+template <class F>
+void for_each(Executor* executor, std::size_t n, F&& fn) {
+  if (executor != nullptr && n > 1) return executor->parallel_for(n, fn, Priority::kLow);
+  for (std::size_t i = 0; i < n; ++i) fn(i);
+}
 
 /// Gathers the runs of ranges, in order, behind one run of nothing.
 class RunGatherer {

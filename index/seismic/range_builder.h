@@ -5,19 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/executor.h"
 #include "index/column.h"
 #include "index/seismic/impact_lists.h"
 #include "index/seismic/terms.h"
 
 namespace quiver::index::seismic {
-
-/// `fn(i)` for each i in [0, n): by the executor if there is one.
-template <class F>
-void for_each(Executor* executor, std::size_t n, F&& fn) {
-  if (executor != nullptr && n > 1) return executor->parallel_for(n, fn, Priority::kLow);
-  for (std::size_t i = 0; i < n; ++i) fn(i);
-}
 
 /// The largest magnitude of each term in rows `[first, first + n)`.
 [[nodiscard]] std::vector<float> largest_values(const SparseColumn& column, std::uint32_t first,

@@ -3,10 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <vector>
 
-#include "base/executor.h"
 #include "base/result.h"
 #include "base/section_file.h"
 #include "base/shared_span.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <any>
-#include <bit>
 #include <cmath>
 
 #include "index/seismic/scan.h"
@@ -58,7 +57,6 @@ std::size_t count_allowed(const FilterView& filter) {
 /// One search, prepared.
 struct SeismicSearcher::Request {
   const Query& query;
-  SparseView vector;
   SearchOptions params;
   const FilterView& filter;
   const SearchContext& context;
@@ -76,7 +74,6 @@ Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
   const SparseView vector{{sparse.indices, sparse.n}, {sparse.values, sparse.n}};
   const auto* given = std::any_cast<SearchOptions>(&params);
   Request request{query,
-                  vector,
                   given == nullptr ? SearchOptions{} : *given,
                   filter,
                   context,
@@ -194,8 +191,7 @@ Result<> SeismicSearcher::count_terms(std::span<const std::uint32_t> terms,
     QV_TRY(flat_.count_terms(terms, FilterView::of(others), denied, cancel));
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    counts[i] += n_rows_with(terms[i], parts_.terms, parts_.lists);
-    counts[i] -= denied[i];
+    counts[i] += n_rows_with(terms[i], parts_.terms, parts_.lists) - denied[i];
   }
   return {};
 }
