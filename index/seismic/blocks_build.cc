@@ -6,17 +6,12 @@
 #include "base/hash.h"
 #include "index/seismic/blocking.h"
 #include "index/seismic/blocks.h"
+#include "index/seismic/lines.h"
 #include "index/seismic/neighbours.h"
 #include "index/seismic/pruning.h"
 
 namespace quiver::index::seismic {
 namespace {
-
-constexpr std::size_t kLine = 64;
-
-struct alignas(kLine) Line {
-  std::byte bytes[kLine];
-};
 
 /// The finished parts of one list.
 struct BuiltList {
@@ -114,8 +109,7 @@ class BlocksBuilder {
   Result<Blocks> join() {
     std::size_t n_lines = 0;
     for (const BuiltList& built : built_) n_lines += built.header.n_lines;
-    auto lines = std::make_shared<std::vector<Line>>(n_lines);
-    auto* bytes = reinterpret_cast<std::byte*>(lines->data());
+    Lines lines(n_lines * Lines::kBytes);
     std::vector<ListHeader> headers;
     std::vector<std::uint32_t> first_row = {0};
     std::vector<std::uint32_t> rows;
@@ -125,7 +119,8 @@ class BlocksBuilder {
       built.header.first_block = static_cast<std::uint32_t>(first_row.size() - 1);
       built.header.line = static_cast<std::uint32_t>(line);
       headers.push_back(built.header);
-      std::copy(built.summaries.begin(), built.summaries.end(), bytes + line * kLine);
+      std::copy(built.summaries.begin(), built.summaries.end(),
+                lines.data() + line * Lines::kBytes);
       line += built.header.n_lines;
       const auto begin = static_cast<std::uint32_t>(rows.size());
       for (const std::uint32_t end : built.ends) first_row.push_back(begin + end);
@@ -137,7 +132,7 @@ class BlocksBuilder {
     blocks.scale_ = rows_.scale();
     blocks.heads_ = Heads::build(rows_, params_.head_terms);
     blocks.lists_ = SharedSpan<ListHeader>::of(std::move(headers));
-    blocks.summaries_ = SharedBytes(std::span<const std::byte>(bytes, n_lines * kLine), lines);
+    blocks.summaries_ = lines.share();
     blocks.first_row_ = SharedSpan<std::uint32_t>::of(std::move(first_row));
     blocks.rows_ = SharedSpan<std::uint32_t>::of(std::move(rows));
     return blocks;

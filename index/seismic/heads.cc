@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "index/seismic/lines.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::seismic {
@@ -17,10 +18,6 @@ enum Section : std::uint32_t { kFacts = 46, kHeads = 47 };
 struct Facts {
   std::uint32_t n = 0;
   float scale = 1;
-};
-
-struct alignas(64) Line {
-  std::byte bytes[64];
 };
 
 struct Component {
@@ -55,21 +52,19 @@ Heads Heads::build(const CodedRows& rows, std::uint32_t n) {
   Heads heads;
   heads.set_shape((n + kMultiple - 1) / kMultiple * kMultiple, rows.n_terms());
   heads.scale_ = rows.scale();
-  const std::size_t n_bytes = heads.stride_ * rows.n_rows();
-  auto lines = std::make_shared<std::vector<Line>>((n_bytes + 63) / 64);
-  auto* bytes = reinterpret_cast<std::byte*>(lines->data());
+  Lines lines(heads.stride_ * rows.n_rows());
   std::vector<Component> components;
   const std::size_t width = heads.wide_ ? 4 : 2;
   for (std::uint32_t row = 0; row < rows.n_rows() && n != 0; ++row) {
     strongest(rows.row(row), heads.n_, components);
     components.resize(heads.n_, {rows.n_terms(), 0});
-    std::byte* head = bytes + row * heads.stride_;
+    std::byte* head = lines.data() + row * heads.stride_;
     for (std::size_t i = 0; i < heads.n_; ++i) {
       std::memcpy(head + i * width, &components[i].term, width);  // the low bytes come first
       head[heads.n_ * width + i] = static_cast<std::byte>(components[i].code);
     }
   }
-  heads.bytes_ = SharedBytes(std::span<const std::byte>(bytes, n_bytes), lines);
+  heads.bytes_ = lines.share();
   return heads;
 }
 

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "index/seismic/lines.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::seismic {
 namespace {
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kLine = Lines::kBytes;
 constexpr std::size_t kPadding = 16;  ///< terms
 constexpr std::uint32_t kLargestCode = 255;
 
@@ -110,17 +111,13 @@ Records Records::build(const SparseColumn& column, std::uint32_t n_rows, const T
                    static_cast<std::uint32_t>(n_padded)};
     n_bytes += record_bytes(n_padded, records.wide_, records.codec_);
   }
-  struct alignas(kLine) Line {
-    std::byte bytes[kLine];
-  };
-  auto lines = std::make_shared<std::vector<Line>>(n_bytes / kLine);
-  auto* base = reinterpret_cast<std::byte*>(lines->data());
+  Lines lines(n_bytes);
   const RecordWriter writer(terms, records.codec_, records.wide_, records.scale_);
   for (std::uint32_t row = 0; row < n_rows; ++row) {
-    writer.write(column.row(row), places[row].n_padded, base + places[row].line * kLine);
+    writer.write(column.row(row), places[row].n_padded, lines.data() + places[row].line * kLine);
   }
   records.places_ = SharedSpan<Place>::of(std::move(places));
-  records.lines_ = SharedBytes(std::span<const std::byte>(base, n_bytes), lines);
+  records.lines_ = lines.share();
   return records;
 }
 
