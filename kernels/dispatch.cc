@@ -17,7 +17,7 @@ namespace {
   KernelTable {                                                                                  \
 #level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels,                   \
         level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels, \
-        level::kRecordKernels, level::kSumKernels                                                \
+        level::kRecordKernels, level::kSumKernels, level::kTransformKernels, level::kGridKernels, level::kCodeKernels                           \
   }
 
 constinit const KernelTable kGeneric = QV_LEVEL(generic);
@@ -41,7 +41,7 @@ bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vpopcntdq") &&
-         __builtin_cpu_supports("avx512bf16");
+         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bf16");
 }
 #endif
 

@@ -208,6 +208,90 @@ struct SumKernels {
                                 const std::uint64_t* allowed);
 };
 
+/// A query as tables (FastScan: André et al., PVLDB 2015), made by `CodeKernels::prepare`.
+struct CodeTables {
+  /// `[n_lines, 2, 4, 16]` on a cache line: of the low and the high half of each of the four bytes
+  /// of a line's dword, what each of the 16 values adds to the sum.
+  const std::uint8_t* tables = nullptr;
+  float step = 0;      ///< what one unit of the sum stands for
+  float absolute = 0;  ///< sum of the absolute values of the query
+};
+
+/// Rows as codes of one or more bits a dimension, in blocks of 16 rows on cache lines: for each
+/// bit, highest first, `n_lines` lines of 16 dwords, of which dword r has the bits of dimensions 32
+/// * line
+/// + 0, 1, ... of row r, lowest first; then 16 f32 `scale` and 16 f32 `add`, one a row.
+struct CodeBlocks {
+  const std::byte* first = nullptr;
+  std::uint32_t n_lines = 0;  ///< dimensions / 32
+  std::uint32_t n_bits = 1;   ///< 1 to 8
+  std::size_t n = 0;          ///< blocks
+
+  static constexpr std::size_t kRows = 16;
+  [[nodiscard]] constexpr std::size_t block_bytes() const {
+    return (std::size_t{n_lines} * n_bits + 2) * 64;
+  }
+};
+
+/// Rows that were found, `n` of them; both arrays have room for `room`, all of which may be
+/// written.
+struct CodeHits {
+  float* scores = nullptr;
+  std::uint32_t* positions = nullptr;
+  std::size_t room = 0;
+  std::size_t n = 0;
+};
+
+/// Scans of codes. With u the code of a row in [0, 2^bits) and y = u - (2^bits - 1) / 2, a row's
+/// estimate is `base + add + scale * <query, y>`, where the product is taken with a query whose
+/// groups of four dimensions are rounded to 8 bits. Exact.
+struct CodeKernels {
+  /// `query`: `[32 * n_lines]`, finite; writes 128 * n_lines bytes of `tables`.
+  CodeTables (*prepare)(const float* query, std::uint32_t n_lines, std::uint8_t* tables);
+  /// Appends each row whose estimate is greater than `threshold` and, unless `allowed` is nullptr,
+  /// whose bit in `allowed[block]` is set; its position is `first_position` + 16 * block + row.
+  /// Stops in front of a block that `hits` might have no room for; returns how many blocks were
+  /// scanned. Prefetches what follows the blocks, too.
+  std::size_t (*scan)(const CodeTables& query, const CodeBlocks& blocks, float base,
+                      float threshold, const std::uint16_t* allowed, std::uint32_t first_position,
+                      CodeHits& hits);
+  /// `allowed[b]`: the bits of the 16 rows at `rows + 16 * b` in a bitmap of rows.
+  void (*allowed)(const std::uint32_t* rows, std::size_t n_blocks, const std::uint64_t* bits,
+                  std::uint16_t* allowed);
+  /// Keeps the `want` best of `hits` in their order, and some more if they lie close (about want /
+  /// 16, more only if equal); returns a threshold that all others were below. Scores are not NaN.
+  float (*keep_best)(CodeHits& hits, std::size_t want);
+};
+
+/// Steps of orthonormal maps. Exact.
+struct TransformKernels {
+  /// Multiplies by the Hadamard matrix of `n` rows, in place and not normalised; `n` is a power of
+  /// two, >= 64.
+  void (*hadamard)(float* values, std::size_t n);
+  /// `out[i] = in[i] * factor`, or times `-factor` where bit i % 32 of `signs[i / 32]` is set. `in`
+  /// and `out` may be equal.
+  void (*flip_signs)(const float* in, std::size_t n, const std::uint32_t* signs, float factor,
+                     float* out);
+  /// Each pair (a, b) of `first[i]` and `second[i]` becomes ((a + b) * factor, (a - b) * factor).
+  void (*butterfly)(float* first, float* second, std::size_t n, float factor);
+};
+
+/// Of the points y of a grid that are nearest to scaled values v.
+struct GridSums {
+  float dot = 0;      ///< <v, y>
+  float squares = 0;  ///< |y|^2
+};
+
+/// Rounding to the grid of the `2 * half` numbers from `0.5 - half` to `half - 0.5`; `half` is a
+/// whole number from 1 to 128. Exact; values are finite, also scaled.
+struct GridKernels {
+  /// The largest absolute value.
+  float (*largest)(const float* in, std::size_t n);
+  GridSums (*measure)(const float* in, std::size_t n, float scale, float half);
+  /// The number of the nearest point of each `in[i] * scale`, the lowest being 0.
+  void (*encode)(const float* in, std::size_t n, float scale, float half, std::uint8_t* codes);
+};
+
 /// Selection for a top-k heap. Exact.
 struct TopKKernels {
   /// Writes the positions of `scores[i] >= threshold` in ascending order and returns how many;
@@ -245,6 +329,9 @@ struct KernelTable {
   const BinaryKernels& binary;
   const RecordKernels& records;
   const SumKernels& sums;
+  const TransformKernels& transform;
+  const GridKernels& grid;
+  const CodeKernels& codes;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

@@ -14,6 +14,9 @@
   extern const ConvertKernels kConvertKernels; \
   extern const RecordKernels kRecordKernels;   \
   extern const SumKernels kSumKernels;         \
+  extern const TransformKernels kTransformKernels; \
+  extern const GridKernels kGridKernels; \
+  extern const CodeKernels kCodeKernels;       \
   }
 
 QV_DECLARE_LEVEL(generic)

@@ -1,0 +1,52 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "kernels/levels.h"
+#include "kernels/target.h"
+
+QV_TARGET_BEGIN(QV_AVX512)
+namespace quiver::avx512 {
+namespace {
+
+using Vec = __m512;
+constexpr std::size_t kLanes = 16;
+
+QV_INLINE __mmask16 first(std::size_t n) { return static_cast<__mmask16>((1u << n) - 1u); }
+QV_INLINE Vec load(const float* from) { return _mm512_loadu_ps(from); }
+QV_INLINE Vec load_some(const float* from, std::size_t n) {
+  return _mm512_maskz_loadu_ps(first(n), from);
+}
+QV_INLINE Vec broadcast(float value) { return _mm512_set1_ps(value); }
+QV_INLINE Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
+QV_INLINE Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
+QV_INLINE Vec floor_of(Vec v) {
+  return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+QV_INLINE Vec least(Vec a, Vec b) { return _mm512_min_ps(a, b); }
+QV_INLINE Vec greatest(Vec a, Vec b) { return _mm512_max_ps(a, b); }
+QV_INLINE Vec magnitude(Vec v) { return _mm512_abs_ps(v); }
+QV_INLINE Vec only_first(Vec v, std::size_t n) { return _mm512_maskz_mov_ps(first(n), v); }
+
+QV_INLINE float sum_of(Vec v) {
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+QV_INLINE float largest_of(Vec v) { return _mm512_reduce_max_ps(v); }
+
+QV_INLINE void store_bytes(std::uint8_t* to, Vec v, std::size_t n) {
+  const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(v));
+  _mm_mask_storeu_epi8(to, first(n), bytes);
+}
+
+#include "kernels/grid/steps.inc"
+
+}  // namespace
+
+constinit const GridKernels kGridKernels = {largest, measure, encode};
+
+}  // namespace quiver::avx512
+QV_TARGET_END
+#endif

@@ -1,0 +1,52 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <bit>
+#include <utility>
+
+#include "kernels/levels.h"
+#include "kernels/target.h"
+
+QV_TARGET_BEGIN(QV_AVX2)
+namespace quiver::avx2 {
+namespace {
+
+using Vec = __m256;
+constexpr std::size_t kLanes = 8;
+constexpr std::size_t kRegisters = 8;
+
+#include "kernels/unroll.inc"
+
+QV_INLINE Vec load(const float* from) { return _mm256_loadu_ps(from); }
+QV_INLINE void store(float* to, Vec v) { _mm256_storeu_ps(to, v); }
+QV_INLINE Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
+QV_INLINE Vec sub(Vec a, Vec b) { return _mm256_sub_ps(a, b); }
+QV_INLINE Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
+QV_INLINE Vec broadcast(float value) { return _mm256_set1_ps(value); }
+
+// Bit i moves to the sign of lane i.
+QV_INLINE Vec flip(Vec v, std::uint32_t signs) {
+  const __m256i shifts = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
+  const __m256i bits = _mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(signs)), shifts);
+  const __m256i minus = _mm256_set1_epi32(static_cast<int>(0x80000000u));
+  return _mm256_xor_ps(v, _mm256_castsi256_ps(_mm256_and_si256(bits, minus)));
+}
+
+QV_INLINE Vec within(Vec v) {
+  Vec partner = _mm256_permute_ps(v, 0b10110001);
+  v = _mm256_blend_ps(add(partner, v), sub(partner, v), 0b10101010);
+  partner = _mm256_permute_ps(v, 0b01001110);
+  v = _mm256_blend_ps(add(partner, v), sub(partner, v), 0b11001100);
+  partner = _mm256_permute2f128_ps(v, v, 0b00000001);
+  return _mm256_blend_ps(add(partner, v), sub(partner, v), 0b11110000);
+}
+
+#include "kernels/transform/stages.inc"
+
+}  // namespace
+
+constinit const TransformKernels kTransformKernels = {hadamard, flip_signs, butterfly};
+
+}  // namespace quiver::avx2
+QV_TARGET_END
+#endif

@@ -1,0 +1,54 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <bit>
+#include <utility>
+
+#include "kernels/levels.h"
+#include "kernels/target.h"
+
+QV_TARGET_BEGIN(QV_AVX512)
+namespace quiver::avx512 {
+namespace {
+
+using Vec = __m512;
+constexpr std::size_t kLanes = 16;
+constexpr std::size_t kRegisters = 16;
+
+#include "kernels/unroll.inc"
+
+QV_INLINE Vec load(const float* from) { return _mm512_loadu_ps(from); }
+QV_INLINE void store(float* to, Vec v) { _mm512_storeu_ps(to, v); }
+QV_INLINE Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
+QV_INLINE Vec sub(Vec a, Vec b) { return _mm512_sub_ps(a, b); }
+QV_INLINE Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
+QV_INLINE Vec broadcast(float value) { return _mm512_set1_ps(value); }
+
+QV_INLINE Vec flip(Vec v, std::uint32_t signs) {
+  const __m512i minus = _mm512_set1_epi32(static_cast<int>(0x80000000u));
+  const __m512i bits = _mm512_castps_si512(v);
+  return _mm512_castsi512_ps(
+      _mm512_mask_xor_epi32(bits, static_cast<__mmask16>(signs), bits, minus));
+}
+
+// Lane i becomes its partner plus itself, or minus itself where `minus` has a bit.
+QV_INLINE Vec stage(Vec v, Vec partner, __mmask16 minus) {
+  return _mm512_mask_sub_ps(_mm512_add_ps(partner, v), minus, partner, v);
+}
+
+QV_INLINE Vec within(Vec v) {
+  v = stage(v, _mm512_permute_ps(v, 0b10110001), 0b1010101010101010);
+  v = stage(v, _mm512_permute_ps(v, 0b01001110), 0b1100110011001100);
+  v = stage(v, _mm512_shuffle_f32x4(v, v, 0b10110001), 0b1111000011110000);
+  return stage(v, _mm512_shuffle_f32x4(v, v, 0b01001110), 0b1111111100000000);
+}
+
+#include "kernels/transform/stages.inc"
+
+}  // namespace
+
+constinit const TransformKernels kTransformKernels = {hadamard, flip_signs, butterfly};
+
+}  // namespace quiver::avx512
+QV_TARGET_END
+#endif
