@@ -114,14 +114,14 @@ def curves(found, title):
 def rates(found, title):
     """One panel for each set, for pages: the builds of an engine share a front, exact ones are its last point."""
     sets = points.grouped(found, lambda p: (p["data"], p["k"]))
-    names = list(points.grouped(found, lambda p: p["index"]))
+    names = list(points.grouped(found, points.engine))
     figure, grid = plt.subplots(len(sets), 1, figsize=(7.2, 4.4 * len(sets)), squeeze=False)
     for axes, ((data, k), group) in zip(grid[:, 0], sets.items()):
         log_axis(axes.yaxis, [p["qps"] for p in group])
         recall_axis(axes, group, k, max(map(len, names)))
         axes.set(ylabel="queries per second, one thread", title=f"{data}: up and right is better")
         place_labels(axes, [draw_curve(axes, line, "qps", True, COLOURS[names.index(name) % len(COLOURS)], name)
-                            for name, line in points.grouped(group, lambda p: p["index"]).items()])
+                            for name, line in points.grouped(group, points.engine).items()])
     figure.suptitle(title, x=0.01, ha="left")
     return figure
 

@@ -31,6 +31,11 @@ def series(point):
     return " ".join(p for p in parts if p)
 
 
+def engine(point):
+    """What shares a curve on pages: an index with all its builds, one query a call apart from batches."""
+    return point["index"] + (f", {point['batch']:,} a call" if point.get("batch", 1) > 1 else "")
+
+
 def grouped(points, key):
     groups = {}
     for point in points:

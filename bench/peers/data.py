@@ -10,7 +10,7 @@ import datasets  # noqa: E402
 
 CSR_PARTS = ("indptr", "indices", "values")
 MARGIN = 32  # candidates beyond k that are scored again in f64
-BLOCK = 1 << 16
+BLOCK = 1 << 14   # rows that are scored at once, against all queries
 
 
 class Csr:

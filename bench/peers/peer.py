@@ -18,6 +18,8 @@ class Peer:
     builds = [{}]            # build parameters to try: a list of dictionaries
     sweep = {}               # search parameters: name -> values; every combination is tried
     batches = ()             # sizes of batch for `search_batch`, measured apart
+    calls = (1,)             # of those that are not exact: queries in a call; each size has a front of its own
+    not_here = ()            # what of the library is left out, with the reason
 
     @classmethod
     def name(cls):

@@ -31,7 +31,7 @@ def pareto(found, targets):
         # On one thread CPU time is what building costs, whatever else the machine had to do meanwhile.
         rows.append([name, f"{first.get('build_cpu_s', first['build_s']):.1f}", points.number(first["bytes_per_vector"]),
                      points.number(first["exact_bytes_per_vector"]), *cells])
-    heads = ["one query per call", "build s", "B/vector", "+ exact", *(f"QPS at {t:g}".replace("0.", ".") for t in targets)]
+    heads = ["one query a call, or batch", "build s", "B/vector", "+ exact", *(f"QPS at {t:g}".replace("0.", ".") for t in targets)]
     return points.align(heads, rows)
 
 

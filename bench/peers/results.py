@@ -55,7 +55,7 @@ def rows_of(group, label):
 def row(p, ours, label):
     settings = " ".join(x for x in (points.settings(p.get("build_params", {})), points.settings(p["params"])) if x)
     beside = report.ratios(ours, p) if ours and p is not ours else ["", ""]
-    return [label, p["index"], settings, f"{p['recall']:.4f}", points.number(p["qps"]) + ("\\*" if p["disturbed"] else ""),
+    return [label, points.engine(p), settings, f"{p['recall']:.4f}", points.number(p["qps"]) + ("\\*" if p["disturbed"] else ""),
             *beside, points.number(p["p50_us"]), points.number(p["p99_us"]), f"{p.get('build_cpu_s', p['build_s']):.1f}",
             points.number(p["bytes_per_vector"]), points.number(p["exact_bytes_per_vector"])]
 

@@ -5,9 +5,9 @@
     bench/peers/run.py --data …/arxiv-100k --peers 'faiss|hnswlib' --ours flat --ours 'flat --dtype f16'
 
 Every engine's grid is tried on the queries for choosing; the points on its front are measured again on other queries,
-all engines in turn, --repeats times. Of 2,000 queries the first thousand choose; of fewer, the first half. JSON lines as
-`quiver bench ann` writes them go to --out, for bench/plot.py; built indexes and what settings of peers did over the
-queries for choosing are kept in --cache.
+all engines in turn, --repeats times. The first half of the queries is for choosing (the first --tune-queries of it), the
+other half for reporting. JSON lines as `quiver bench ann` writes them go to --out, for bench/plot.py; built indexes and
+what settings of peers did over the queries for choosing are kept in --cache.
 """
 import argparse
 import datetime
@@ -17,6 +17,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 import datasets  # noqa: E402
@@ -38,6 +39,14 @@ def say(text):
     print(f"{datetime.datetime.now():%H:%M:%S} {text}", file=sys.stderr, flush=True)
 
 
+class Work(NamedTuple):
+    """A setting of a peer's engine that is to be measured, for which targets it was chosen, and the queries in a call."""
+    engine: Engine
+    setting: dict
+    targets: list = []
+    batch: int = 1
+
+
 class Run:
     """All engines over one data set."""
 
@@ -45,7 +54,7 @@ class Run:
         self.o, self.data = options, data
         self.calibrator = Calibrator()
         n = len(data.raw("queries"))
-        half = 1000 if n >= 2000 else n // 2
+        half = n // 2
         self.choose = range(0, min(half, options.tune_queries))
         self.report = range(half, min(2 * half, n, half + options.report_queries))
         self.truths = {}
@@ -69,6 +78,7 @@ class Run:
             if peer.version() is None:
                 self.missing.append(f"{name}: {peer.package} is not installed")
                 continue
+            self.missing += peer.not_here
             few = 2 if len(self.data) < FEW_ROWS else None
             yield from ((peer, parameters) for parameters in peer.builds[:self.o.builds or few])
 
@@ -91,30 +101,34 @@ class Run:
         values = itertools.product(*peer.sweep.values())
         return [dict(zip(peer.sweep, v)) for v in values]
 
-    def tried(self, engine):
+    def tried(self, engine, batch):
         """What the settings of a peer's engine do over the queries for choosing; kept in the cache."""
         words = [engine.folder.name, f"k{self.o.k}", f"{self.choose.start}-{self.choose.stop}"]
+        words += [f"batch{batch}"] if batch > 1 else []
         store = Tried(engine.folder.parent / f"tried-{'-'.join(words)}.json")
-        points_of = [{"setting": setting, "engine": engine} | store.of(setting, lambda: self.try_one(engine, setting))
+        points_of = [{"setting": setting, "engine": engine} | store.of(setting, lambda: self.try_one(engine, setting, batch))
                      for setting in self.settings(engine.peer)]
         store.keep()
         return points_of
 
-    def try_one(self, engine, setting):
-        found = engine.measure(**self.request(self.choose, setting, seconds=0, seed=0))
+    def try_one(self, engine, setting, batch):
+        found = engine.measure(**self.request(self.choose, setting, seconds=0, seed=0, batch=batch))
         return self.truth(self.choose).recall(found.pop("ids")) | {"cpu_us": found["cpu_us"]}
 
     def chosen_peers(self, engines):
-        """Work for `rounds`: (engine, setting, targets it was chosen for). The builds of a peer share one front."""
+        """Work for `rounds`. The builds of a peer share one front, its sizes of call do not."""
         work = []
         for name, group in points.grouped(engines, lambda e: e.index).items():
-            found = chosen([p for engine in group for p in self.tried(engine)], self.o.targets)
-            if not found:
-                self.missing.append(f"{name}: no point near the targets")
-            for engine in group:
-                work += [(engine, p["setting"], p["chosen_for"]) for p in found if p["engine"] is engine]
-            say(f"{name}: {len(found)} settings chosen")
+            for batch in group[0].peer.calls:
+                work += self.chosen_of(name, group, batch)
         return work
+
+    def chosen_of(self, name, group, batch):
+        found = chosen([p for engine in group for p in self.tried(engine, batch)], self.o.targets)
+        if not found:
+            self.missing.append(f"{name}: no point near the targets")
+        say(f"{name}, {batch} queries a call: {len(found)} settings chosen")
+        return [Work(p["engine"], p["setting"], p["chosen_for"], batch) for p in found]
 
     def chosen_ours(self, own):
         """{setting: targets}, as a list of pairs: settings are dictionaries."""
@@ -134,14 +148,14 @@ class Run:
         return self.report[:self.o.exact_queries] if exact else self.report
 
     def rounds(self, work, ours, exact=False, batch=1):
-        """Points of (engine, setting, targets) and of (ours, its chosen settings or None for all), measured in turn."""
+        """Points of work and of (ours, its chosen settings or None for all), measured in turn."""
         rows, kept = self.rows_of(exact), {}
         self.calibrator.measure()
         for number in range(self.o.repeats):
             for at, (own, picked) in enumerate(ours):
                 self.own_round(kept, ("ours", at), own, picked, rows, number, batch)
             for at, one in enumerate(work):
-                self.peer_round(kept, at, *one, rows, number, batch)
+                self.peer_round(kept, at, one, rows, number)
             say(f"round {number + 1} of {self.o.repeats}")
         found = [merged(repeats) for repeats in kept.values()]
         for point in found:
@@ -163,27 +177,27 @@ class Run:
             kept.setdefault((*key, place), []).append(
                 point | {"calibrations": around, "key": (*key, place), "chosen_for": targets})
 
-    def peer_round(self, kept, key, engine, setting, targets, rows, number, batch):
-        if engine.peer.load is None:  # ours is a new process in each round, too
-            engine.renew()
+    def peer_round(self, kept, key, work, rows, number):
+        if work.engine.peer.load is None:  # ours is a new process in each round, too
+            work.engine.renew()
         found, around = self.bracketed(
-            lambda: engine.measure(**self.request(rows, setting, self.o.seconds, number + 1, batch)))
+            lambda: work.engine.measure(**self.request(rows, work.setting, self.o.seconds, number + 1, work.batch)))
         ids = found.pop("ids")
         recall = {k: kept[key][0][k] for k in ("recall", "recall_p5", "short", "better_than_truth")} if key in kept else \
             self.truth(rows).recall(ids)
-        kept.setdefault(key, []).append(self.line(engine, setting, rows, batch) | found | recall |
-                                        {"calibrations": around, "key": key, "chosen_for": targets})
+        kept.setdefault(key, []).append(self.line(work, rows) | found | recall |
+                                        {"calibrations": around, "key": key, "chosen_for": work.targets})
 
-    def line(self, engine, setting, rows, batch):
+    def line(self, work, rows):
         """The keys of a JSON line that do not come from measuring."""
-        n, facts = len(self.data), engine.facts
-        return {"data": self.data.name, "index": engine.index, "params": setting, "k": self.o.k,
+        n, engine, facts = len(self.data), work.engine, work.engine.facts
+        return {"data": self.data.name, "index": engine.index, "params": work.setting, "k": self.o.k,
                 "build_s": round(facts["build_s"], 3), "build_cpu_s": round(facts["build_cpu_s"], 3),
                 "build_peak_bytes": facts["build_peak_bytes"], "bytes_per_vector": round(facts["bytes"] / n, 3),
                 "exact_bytes_per_vector": round(facts["exact_bytes"] / n, 3),
                 "commit": f"{engine.peer.package} {engine.peer.version()}", "cpu": cpu_name(), "isa": engine.peer.isa(),
                 "date": f"{datetime.datetime.now(datetime.timezone.utc):%FT%TZ}", "build_params": engine.build_parameters,
-                "threads": 1, "batch": batch, "kind": self.data.kind, "metric": self.data.metric,
+                "threads": 1, "batch": work.batch, "kind": self.data.kind, "metric": self.data.metric,
                 "dim": self.data.dim, "rows": n, "first_query": rows.start, "queries": len(rows)}
 
     # The whole.
@@ -194,7 +208,7 @@ class Run:
             self.truth(rows)
         ours = [Ours(self.o.quiver, words, self.data, self.o.cache) for words in self.o.ours or ["flat"]]
         engines = [e for e in (self.start(*p) for p in self.peers()) if e]
-        exact = [(e, s, []) for e in engines if e.peer.exact for s in self.settings(e.peer)]
+        exact = [Work(e, s) for e in engines if e.peer.exact for s in self.settings(e.peer)]
         graded = self.chosen_peers([e for e in engines if not e.peer.exact])
         exact_ours = [(o, None) for o in ours if o.exact]
         graded_ours = [(o, self.chosen_ours(o)) for o in ours if not o.exact]
@@ -204,7 +218,7 @@ class Run:
         if graded or graded_ours:
             found["graded"] = self.rounds(graded, graded_ours)
         for batch in self.o.batch:
-            batched = [w for w in exact if batch in w[0].peer.batches]
+            batched = [w._replace(batch=batch) for w in exact if batch in w.engine.peer.batches]
             if batched:
                 found[f"batch {batch}"] = self.rounds(batched, exact_ours, exact=True, batch=batch)
         for engine in engines:
@@ -266,7 +280,7 @@ def options():
     parser.add_argument("--cached", action="store_true", help="of the peers' builds only those that lie in --cache")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="sizes for the exact scans")
     parser.add_argument("--tune-queries", type=int, default=1000)
-    parser.add_argument("--report-queries", type=int, default=1000)
+    parser.add_argument("--report-queries", type=int, default=5000)
     parser.add_argument("--exact-queries", type=int, default=200)
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--cache", default=ROOT / "build" / "cache" / "peers", type=Path)

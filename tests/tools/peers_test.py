@@ -27,7 +27,7 @@ import worker  # noqa: E402
 from data import Csr, Data, Truth  # noqa: E402
 
 SEED = 20
-ROWS, QUERIES, DIM, VOCABULARY, K = 1200, 40, 32, 400, 10
+ROWS, QUERIES, DIM, VOCABULARY, K = 1200, 40, 64, 400, 10
 LEAST_RECALL = 0.97  # of an approximate index with its widest search
 
 

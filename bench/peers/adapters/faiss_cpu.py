@@ -1,4 +1,4 @@
-"""FAISS (Douze et al. 2024): exact scan, HNSW, and inverted lists of 4-bit product codes with re-ranking.
+"""FAISS (Douze et al. 2024): exact scan, HNSW, and inverted lists of 4-bit product codes or RaBitQ codes with re-ranking.
 
 The calls go past the Python wrapper (`search_c`), into arrays that are allocated once: the wrapper's checks and
 allocations, about 10 us, are no property of the library.
@@ -87,7 +87,7 @@ class Flat(Faiss):
 
 
 class Hnsw(Faiss):
-    builds = [{"M": 32, "efConstruction": 200}, {"M": 16, "efConstruction": 200}]
+    builds = [{"M": 32, "efConstruction": 200}]
     sweep = {"efSearch": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)}
 
     @classmethod
@@ -108,23 +108,19 @@ class Hnsw(Faiss):
         self.parameters = self.faiss.SearchParametersHNSW(efSearch=search["efSearch"])
 
 
-class IvfPqFastScan(Faiss):
-    """4-bit product codes of two (or four) dimensions each, scanned 32 at a time, then exact rows for k * k_factor."""
-    builds = [{"dims_per_code": 2}, {"dims_per_code": 4}]
-    sweep = {"nprobe": (4, 8, 16, 32, 64, 128), "k_factor": (4, 8, 16, 32)}
+class Inverted(Faiss):
+    """Inverted lists of codes that are scanned 32 at a time, then exact rows for the best k * k_factor."""
+    calls = (1, 1000)  # several queries share the scan of a list: its authors measure batches
+    sweep = {"nprobe": (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), "k_factor": (2, 4, 8, 16, 32)}
     LEAST_TRAINING = 39  # rows per centroid below which FAISS warns
-
-    @classmethod
-    def name(cls):
-        return "faiss IVF-PQ-FastScan"
 
     @classmethod
     def build(cls, data, parameters):
         faiss = library()
         rows = data.rows()
-        n_lists = 1 << int(np.log2(min(4 * len(rows) ** 0.5, len(rows) / cls.LEAST_TRAINING)))
-        description = f"IVF{n_lists},PQ{data.dim // parameters['dims_per_code']}x4fs,RFlat"
-        index = faiss.index_factory(data.dim, description, cls.metric(data))
+        wanted = parameters["lists_per_root"] * len(rows) ** 0.5
+        n_lists = 1 << int(np.log2(min(wanted, len(rows) / cls.LEAST_TRAINING)))
+        index = faiss.index_factory(data.dim, cls.description(data, n_lists, parameters), cls.metric(data))
         index.train(rows)
         index.add(rows)
         return cls(index)
@@ -133,9 +129,44 @@ class IvfPqFastScan(Faiss):
         return self.index_bytes() - self.rows_bytes(), self.rows_bytes()
 
     def use(self, search):
-        self.probing = self.faiss.IVFSearchParameters(nprobe=search["nprobe"])
+        self.probing = self.probes(search["nprobe"])
         self.parameters = self.faiss.IndexRefineSearchParameters(k_factor=search["k_factor"],
                                                                  base_index_params=self.probing)
 
 
-PEERS = [Flat, Hnsw, IvfPqFastScan]
+class IvfPqFastScan(Inverted):
+    """4-bit product codes of two or four dimensions each."""
+    builds = [{"lists_per_root": 4, "dims_per_code": 2}, {"lists_per_root": 2, "dims_per_code": 2},
+              {"lists_per_root": 4, "dims_per_code": 4}]
+
+    @classmethod
+    def name(cls):
+        return "faiss IVF-PQ-FastScan"
+
+    @staticmethod
+    def description(data, n_lists, parameters):
+        return f"IVF{n_lists},PQ{data.dim // parameters['dims_per_code']}x4fs,RFlat"
+
+    def probes(self, n):
+        return self.faiss.IVFSearchParameters(nprobe=n)
+
+
+class IvfRaBitQFastScan(Inverted):
+    """RaBitQ codes of randomly rotated rows."""
+    builds = [{"lists_per_root": 4, "bits": 1}, {"lists_per_root": 2, "bits": 1}, {"lists_per_root": 4, "bits": 4}]
+
+    @classmethod
+    def name(cls):
+        return "faiss IVF-RaBitQ-FastScan"
+
+    @staticmethod
+    def description(data, n_lists, parameters):
+        bits = parameters["bits"] if parameters["bits"] > 1 else ""
+        return f"RR{data.dim},IVF{n_lists},RaBitQfs{bits},RFlat"
+
+    def probes(self, n):
+        self.of_lists = self.faiss.IVFRaBitQSearchParameters(nprobe=n)
+        return self.faiss.SearchParametersPreTransform(index_params=self.of_lists)
+
+
+PEERS = [Flat, Hnsw, IvfPqFastScan, IvfRaBitQFastScan]

@@ -1,4 +1,4 @@
-"""kANNolo (Delfino et al. 2025): the graph of HNSW over sparse rows, in Rust.
+"""kANNolo (Delfino et al. 2025), in Rust: the graph of HNSW over sparse rows, and over RaBitQ codes of dense ones.
 
 The graph's order of rows is the one that its authors recommend for speed ("permuted").
 """
@@ -7,9 +7,12 @@ from peer import Peer
 GRAPH = "permuted"
 ENTRY_BYTES = 4   # of the rows that it keeps: u16 index, f16 value
 OFFSET_BYTES = 8
+DENSE_METRICS = {"dot": "dotproduct", "cosine": "dotproduct", "euclid": "euclidean"}
+ENCODER = "rabitq-ext"
+ROW_VALUE_BYTES = 2  # rows are kept as f16
 
 
-class KannoloHnsw(Peer):
+class Sparse(Peer):
     package = "kannolo"
     kinds = ("sparse",)
     builds = [{"m": 16, "ef_construction": 100}, {"m": 32, "ef_construction": 200}]
@@ -53,4 +56,54 @@ class KannoloHnsw(Peer):
         return found[1]
 
 
-PEERS = [KannoloHnsw]
+class Dense(Peer):
+    """Codes of several bits in the graph, then rows in f16."""
+    package = "kannolo"
+    kinds = ("dense",)
+    metrics = tuple(DENSE_METRICS)
+    builds = [{"bits": 4, "m": 16, "ef_construction": 200}, {"bits": 2, "m": 16, "ef_construction": 200}]
+    sweep = {"ef_search": (12, 16, 24, 32, 48, 64, 96, 128, 192), "candidates": (12, 16, 24, 32, 48)}
+
+    def __init__(self, index, data):
+        self.index = index
+        self.row_bytes = ROW_VALUE_BYTES * len(data) * data.dim
+
+    @classmethod
+    def name(cls):
+        return "kannolo HNSW-RaBitQ"
+
+    @classmethod
+    def build(cls, data, parameters):
+        from kannolo import DenseRerankHNSW
+        graph = {key: parameters[key] for key in ("m", "ef_construction")}
+        built = DenseRerankHNSW.build_from_array(data.rows().ravel(), data.dim, rabitq_total_bits=parameters["bits"],
+                                                 **graph, **cls.form(data))
+        return cls(built, data)
+
+    @staticmethod
+    def form(data):
+        return {"metric": DENSE_METRICS[data.metric], "graph_type": GRAPH, "encoder": ENCODER}
+
+    def save(self, folder):
+        self.index.save(str(folder / "index"))
+
+    @classmethod
+    def load(cls, folder, data, parameters):
+        from kannolo import DenseRerankHNSW
+        return cls(DenseRerankHNSW.load(str(folder / "index"), **cls.form(data)), data)
+
+    def bytes(self):
+        return self.index.space_usage_bytes() - self.row_bytes, self.row_bytes
+
+    def use(self, search):
+        self.ef, self.candidates = search["ef_search"], min(search["candidates"], search["ef_search"])
+
+    def search(self, query, k):
+        return self.index.search(query, k, max(self.candidates, k), self.ef)
+
+    @staticmethod
+    def ids_of(found):
+        return found[1]
+
+
+PEERS = [Sparse, Dense]
