@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""How the cost of learned-sparse search grows: generated documents (bench/generators.py), ours beside Seismic.
+"""How the cost of a search grows with the number of rows: generated data (bench/generators.py), ours beside one peer.
 
     bench/peers/scale.py --rows 100000 300000 1000000 --rounds 3 3 2 --results bench/results
+    bench/peers/scale.py --kind dense --source arxiv-100k/dense --results bench/results
 
-For each size one index of ours, searched by scan, by blocks and exactly, and one of `pyseismic-lsr`, in turn, one thread
-on one core. Nothing is chosen beforehand: generated data shows cost, not quality, and the tables take the fastest point
-of those measured that reaches a recall. A million rows want about 8 GB of memory and 2 GB of disk.
+Sparse: learned-sparse documents, one index of ours searched by scan, by blocks and exactly, beside `pyseismic-lsr`. Dense:
+the rows of --source (a name of bench/datasets.py) again and again, each with noise of its own, beside FAISS's inverted lists
+of 4-bit product codes. One thread on one core, in turn. Nothing is chosen beforehand: generated data shows cost, not quality,
+and the tables take the fastest point of those measured that reaches a recall. A million rows want about 8 GB of memory and
+2 GB of disk.
 """
 import argparse
+import dataclasses
 import itertools
 import os
 from pathlib import Path
@@ -16,19 +20,28 @@ import numpy as np
 
 import run as runs  # first: it says where the other modules are
 import datasets
+import points
 import results
+from adapters.faiss_cpu import IvfPqFastScan
 from adapters.seismic_lsr import Seismic
 from data import MARGIN, Data, candidates
 from ours import Ours
 
-OURS = "seismic --build blocks_from=1,n_postings={} --sweep method=scan,blocks,exact"
-GRID = {"postings": (0.05, 0.1, 0.2), "query_cut": (5, 10), "heap_factor": (0.8, 1.0)}
-BY_METHOD = {"scan": ("postings",), "blocks": ("query_cut", "heap_factor"), "exact": ()}
-PEER_GRID = {"query_cut": (3, 5, 8, 12, 20), "heap_factor": (0.7, 0.8, 0.9, 1.0), "sorted": (True,)}
+LEGEND = ("Generated data shows how cost grows, not quality. For each recall the fastest measured point of an engine that "
+          "reaches it; ours is one index, searched one query per call. " + results.COLUMNS)
 
 
-LEGEND = ("Generated documents show how cost grows, not quality. For each recall the fastest measured point of an engine that "
-          "reaches it; ours is one index, searched in three ways. " + results.COLUMNS)
+@dataclasses.dataclass
+class Plan:
+    """What is measured of one kind of vectors."""
+    generator: str          # in bench/datasets.py
+    n_queries: int
+    ours: callable          # rows -> the index type of ours and its flags
+    grid: dict              # of ours
+    by_method: dict         # method -> the parameters of the grid that it heeds; or nothing, if there is one method
+    peer: type
+    build: callable         # rows -> its build parameters
+    peer_grid: dict
 
 
 def postings(rows):
@@ -36,15 +49,34 @@ def postings(rows):
     return max(150, rows // 2000)
 
 
+PLANS = {
+    "sparse": Plan(
+        "splade-like", 200,
+        lambda rows: f"seismic --build blocks_from=1,n_postings={postings(rows)} --sweep method=scan,blocks,exact",
+        {"postings": (0.05, 0.1, 0.2), "query_cut": (5, 10), "heap_factor": (0.8, 1.0)},
+        {"scan": ("postings",), "blocks": ("query_cut", "heap_factor"), "exact": ()},
+        Seismic, lambda rows: {"n_postings": postings(rows), "centroid_fraction": 0.2, "summary_energy": 0.5},
+        {"query_cut": (3, 5, 8, 12, 20), "heap_factor": (0.7, 0.8, 0.9, 1.0), "sorted": (True,)}),
+    "dense": Plan(
+        "jittered", 1000,
+        lambda rows: "ivf",
+        {"nprobe": (8, 12, 16, 24, 32, 48, 64, 96, 128, 192), "rerank": (40, 60, 100, 150)},
+        {},
+        IvfPqFastScan, lambda rows: IvfPqFastScan.builds[0],
+        {"nprobe": (8, 16, 32, 64, 128), "k_factor": (4, 8, 16)}),
+}
+
+
 def combinations(grid):
     return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
 
 
-def generated(rows, o):
+def generated(plan, rows, o):
     """The set, with ground truth for the first queries beside it."""
-    files = datasets.catalog()["splade-like"].files(datasets.Options(cache=o.cache / "datasets", rows=rows))
+    files = datasets.catalog()[plan.generator].files(datasets.Options(cache=o.cache / "datasets", rows=rows, source=o.source))
+    data = Data(f"{plan.generator}-{rows}/{o.kind}", files)
+    o.queries = min(o.queries or plan.n_queries, len(data.raw("queries")))
     files.truth = files.base.parent / f"gt.{o.queries}.{o.k}.npy"
-    data = Data(f"splade-like-{rows}/sparse", files)
     if not files.truth.exists():
         runs.say(f"{data.name}: truth")
         np.save(files.truth, np.array(list(candidates(data, range(o.queries), o.k + MARGIN)), np.int32))
@@ -52,39 +84,44 @@ def generated(rows, o):
     return data
 
 
-def our_settings():
+def our_settings(plan):
     """Of the grid of all methods what differs: a parameter of one method is kept at its first value for the others."""
+    if not plan.by_method:
+        return combinations(plan.grid)
     found = []
-    for method, own in BY_METHOD.items():
-        found += combinations({"method": (method,)} | {k: v if k in own else v[:1] for k, v in GRID.items()})
+    for method, own in plan.by_method.items():
+        found += combinations({"method": (method,)} | {k: v if k in own else v[:1] for k, v in plan.grid.items()})
     return found
 
 
 def measure(o, rows, rounds):
-    data = generated(rows, o)
-    run = runs.Run(argparse.Namespace(**vars(o) | {"repeats": rounds}), data)
+    plan = PLANS[o.kind]
+    data = generated(plan, rows, o)
+    few = {"repeats": rounds, "tune_queries": o.queries, "report_queries": o.queries, "exact_queries": o.queries}
+    run = runs.Run(argparse.Namespace(**vars(o) | few), data)
     run.report = range(o.queries)
-    words = OURS.format(postings(rows)) + "".join(f" --sweep {k}={','.join(map(str, v))}" for k, v in GRID.items())
-    engine = run.start(Seismic, {"n_postings": postings(rows), "centroid_fraction": 0.2, "summary_energy": 0.5})
-    work = [(engine, setting, []) for setting in combinations(PEER_GRID)] if engine else []
-    found = run.rounds(work, [(Ours(o.quiver, words, data, o.cache), [(s, []) for s in our_settings()])])
+    words = plan.ours(rows) + "".join(f" --sweep {k}={','.join(map(str, v))}" for k, v in plan.grid.items())
+    engine = run.start(plan.peer, plan.build(rows))
+    work = [runs.Work(engine, setting, batch=batch) for batch in plan.peer.calls
+            for setting in combinations(plan.peer_grid)] if engine else []
+    found = run.rounds(work, [(Ours(o.quiver, words, data, o.cache), [(s, []) for s in our_settings(plan)])])
     if engine:
         engine.close()
-    return run, named(found, o.targets)
+    return run, named(plan, found, o.targets)
 
 
-def named(found, targets):
+def named(plan, found, targets):
     """Each method of ours is a curve; `chosen_for` the targets at which a point is the fastest of its curve."""
     for p in found:
         method = p["params"].get("method")
         p["exact"] = method == "exact"
         if method:
             p["index"] += f" {method}"
-            p["params"] = {k: v for k, v in p["params"].items() if k in BY_METHOD[method]}
+            p["params"] = {k: v for k, v in p["params"].items() if k in plan.by_method[method]}
         p["chosen_for"] = []
-    for name in {p["index"] for p in found if not p["exact"]}:
+    for group in points.grouped([p for p in found if not p["exact"]], points.engine).values():
         for target in targets:
-            reach = [p for p in found if p["index"] == name and p["recall"] >= target]
+            reach = [p for p in group if p["recall"] >= target]
             if reach:
                 max(reach, key=lambda p: p["qps"])["chosen_for"].append(target)
     return found
@@ -97,9 +134,11 @@ def about(run):
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kind", choices=list(PLANS), default="sparse")
+    parser.add_argument("--source", default="arxiv-3k/dense", help="real dense rows")
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 300_000, 1_000_000])
     parser.add_argument("--rounds", type=int, nargs="+", default=[3, 3, 2], help="for each of --rows")
-    parser.add_argument("--queries", type=int, default=200, help="of 500")
+    parser.add_argument("--queries", type=int, help="default 200 sparse, 1000 dense")
     parser.add_argument("--targets", type=lambda t: [float(x) for x in t.split(",")], default=[.9, .95, .98])
     parser.add_argument("--quiver", default=os.environ.get("QUIVER_BINARY", runs.ROOT / "build" / "release" / "quiver"))
     parser.add_argument("--k", type=int, default=10)
@@ -110,8 +149,7 @@ def options():
     o = parser.parse_args()
     if len(o.rows) != len(o.rounds):
         parser.error(f"{len(o.rows)} sizes and {len(o.rounds)} numbers of rounds")
-    return argparse.Namespace(**vars(o) | {"tune_queries": o.queries, "report_queries": o.queries, "exact_queries": o.queries,
-                                 "cached": False})
+    return argparse.Namespace(**vars(o) | {"tune_queries": 0, "report_queries": 0, "cached": False})
 
 
 def main():
@@ -123,7 +161,7 @@ def main():
         run, found = measure(o, rows, rounds)
         done.append((run, found))
         parts = [results.page(r.data.name, f, o.targets, about(r), LEGEND, r.missing) for r, f in done]
-        results.write(o.results, "sparse-scale", itertools.chain(*(f for _, f in done)), parts)
+        results.write(o.results, f"{o.kind}-scale", itertools.chain(*(f for _, f in done)), parts)
         runs.say(f"{rows:,} rows measured")
 
 
