@@ -1,10 +1,11 @@
 #include "index/flat/type.h"
 #include "index/index.h"
+#include "index/ivf/type.h"
 #include "index/seismic/type.h"
 
 namespace quiver::index {
 namespace {
-constexpr const IndexType* kTypes[] = {&kFlat, &kSeismic};
+constexpr const IndexType* kTypes[] = {&kFlat, &kSeismic, &kIvf};
 }  // namespace
 
 std::span<const IndexType* const> index_types() { return kTypes; }

@@ -226,6 +226,8 @@ struct CodeBlocks {
   std::uint32_t n_lines = 0;  ///< dimensions / 32
   std::uint32_t n_bits = 1;   ///< 1 to 8
   std::size_t n = 0;          ///< blocks
+  /// What will be read after them, fetched ahead; nullptr: unknown.
+  const std::byte* next = nullptr;
 
   static constexpr std::size_t kRows = 16;
   [[nodiscard]] constexpr std::size_t block_bytes() const {
@@ -258,6 +260,9 @@ struct CodeKernels {
   /// `allowed[b]`: the bits of the 16 rows at `rows + 16 * b` in a bitmap of rows.
   void (*allowed)(const std::uint32_t* rows, std::size_t n_blocks, const std::uint64_t* bits,
                   std::uint16_t* allowed);
+  /// `out[i]`: the whole number nearest to `in[i] * scale`, at most 127 in absolute value; returns
+  /// their sum. `n` is a multiple of 16, values are finite.
+  std::int32_t (*to_bytes)(const float* in, std::size_t n, float scale, std::int8_t* out);
   /// Keeps the `want` best of `hits` in their order, and some more if they lie close (about want /
   /// 16, more only if equal); returns a threshold that all others were below. Scores are not NaN.
   float (*keep_best)(CodeHits& hits, std::size_t want);

@@ -105,6 +105,20 @@ std::uint64_t FlatSearcher::bytes_per_search() const {
   return 0;
 }
 
+void offer_exactly(const Query& query, const DenseColumn& column,
+                   std::span<const std::uint32_t> rows, TopK& out) {
+  const Query* const queries[] = {&query};
+  with_dense(queries, column, [&](const auto& scorer) {
+    BlockScores scores;
+    for (std::size_t first = 0; first < rows.size(); first += kBlockRows) {
+      const auto block =
+          rows.subspan(first, std::min<std::size_t>(kBlockRows, rows.size() - first));
+      scorer.score_rows(block, scores);
+      for (std::size_t i = 0; i < block.size(); ++i) out.offer(scores[i], block[i]);
+    }
+  });
+}
+
 std::optional<float> score_row(const Query& query, const FieldColumn& column, std::uint32_t row) {
   if (column.present[row] == 0) return std::nullopt;
   BlockScores scores;

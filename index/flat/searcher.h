@@ -33,6 +33,10 @@ class FlatSearcher final : public Searcher {
 [[nodiscard]] std::optional<float> score_row(const Query& query, const FieldColumn& column,
                                              std::uint32_t row);
 
+/// Scores `rows` of a dense column exactly and offers them.
+void offer_exactly(const Query& query, const DenseColumn& column,
+                   std::span<const std::uint32_t> rows, TopK& out);
+
 /// Sparse: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`; `terms`
 /// ascending. Polls `cancel`.
 [[nodiscard]] Result<> count_terms(const SparseColumn& column, const FilterView& filter,

@@ -72,7 +72,12 @@ QV_INLINE void append(__mmask16 kept, __m512 estimates, __m512i positions, CodeH
   hits.n += static_cast<std::size_t>(__builtin_popcount(kept));
 }
 
-QV_INLINE void prefetch(const std::byte* from, std::size_t n_bytes) {
+/// Block `b`, or one of those that come after the last.
+QV_INLINE void prefetch(const CodeBlocks& blocks, std::size_t b) {
+  const std::size_t n_bytes = blocks.block_bytes();
+  if (b >= blocks.n && blocks.next == nullptr) return;
+  const std::byte* from =
+      b < blocks.n ? blocks.first + b * n_bytes : blocks.next + (b - blocks.n) * n_bytes;
   for (std::size_t at = 0; at < n_bytes; at += 64) {
     _mm_prefetch(reinterpret_cast<const char*>(from + at), _MM_HINT_T1);
   }
@@ -91,12 +96,13 @@ std::size_t scan_blocks(const CodeTables& query, const CodeBlocks& blocks, float
   const __m512 bases = _mm512_set1_ps(base);
   const __m512 bar = _mm512_set1_ps(threshold);
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const std::size_t n_ahead = kAheadBytes / block_bytes + 1;
   const std::byte* block = blocks.first;
   for (std::size_t b = 0; b < blocks.n; ++b, block += block_bytes) {
     if (hits.n + CodeBlocks::kRows > hits.room) return b;
     const __mmask16 wanted = allowed == nullptr ? 0xFFFF : allowed[b];
     if (wanted == 0) continue;
-    prefetch(block + kAheadBytes, block_bytes);
+    prefetch(blocks, b + n_ahead);
     const __m512 sums = _mm512_cvtepi32_ps(block_sums(block, query.tables, blocks.n_lines, n_bits));
     const std::byte* factors = block + block_bytes - 128;
     const __m512 product = _mm512_add_ps(_mm512_mul_ps(sums, step), offset);
@@ -125,6 +131,20 @@ void allowed_of(const std::uint32_t* rows, std::size_t n_blocks, const std::uint
     const __m512i bit = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(row, low_five));
     allowed[b] = _mm512_test_epi32_mask(words, bit);
   }
+}
+
+std::int32_t to_bytes(const float* in, std::size_t n, float scale, std::int8_t* out) {
+  const __m512 factor = _mm512_set1_ps(scale);
+  const __m512 most = _mm512_set1_ps(127);
+  const __m512 least = _mm512_set1_ps(-127);
+  __m512i sum = _mm512_setzero_si512();
+  for (std::size_t i = 0; i < n; i += 16) {
+    const __m512 value = _mm512_mul_ps(_mm512_loadu_ps(in + i), factor);
+    const __m512i whole = _mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(value, most), least));
+    sum = _mm512_add_epi32(sum, whole);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm512_cvtepi32_epi8(whole));
+  }
+  return _mm512_reduce_add_epi32(sum);
 }
 
 std::pair<float, float> extremes(const float* scores, std::size_t n) {
@@ -173,7 +193,7 @@ void compress(CodeHits& hits, float bar) {
 
 }  // namespace
 
-constinit const CodeKernels kCodeKernels = {prepare, scan, allowed_of, keep_best};
+constinit const CodeKernels kCodeKernels = {prepare, scan, allowed_of, to_bytes, keep_best};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

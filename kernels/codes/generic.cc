@@ -75,6 +75,16 @@ void allowed_of(const std::uint32_t* rows, std::size_t n_blocks, const std::uint
   }
 }
 
+std::int32_t to_bytes(const float* in, std::size_t n, float scale, std::int8_t* out) {
+  std::int32_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto whole = static_cast<int>(std::nearbyint(std::clamp(in[i] * scale, -127.0F, 127.0F)));
+    out[i] = static_cast<std::int8_t>(whole);
+    sum += whole;
+  }
+  return sum;
+}
+
 std::pair<float, float> extremes(const float* scores, std::size_t n) {
   const auto [low, high] = std::minmax_element(scores, scores + n);
   return {*low, *high};
@@ -99,6 +109,6 @@ void compress(CodeHits& hits, float bar) {
 
 }  // namespace
 
-constinit const CodeKernels kCodeKernels = {prepare, scan, allowed_of, keep_best};
+constinit const CodeKernels kCodeKernels = {prepare, scan, allowed_of, to_bytes, keep_best};
 
 }  // namespace quiver::generic

@@ -175,6 +175,25 @@ TEST(Codes, AllowedAreTheBitsOfRows) {
   }
 }
 
+TEST(Codes, BytesAreTheNearestWholeNumbers) {
+  std::mt19937 random(17);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(96);
+  for (auto& value : values) value = normal(random);
+  values[3] = 2.5F / 40;
+  for (const auto* table : available()) {
+    std::vector<std::int8_t> bytes(values.size());
+    const std::int32_t sum = table->codes.to_bytes(values.data(), values.size(), 40, bytes.data());
+    std::int32_t wanted_sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float wanted = std::clamp(std::nearbyint(values[i] * 40), -127.0F, 127.0F);
+      ASSERT_EQ(bytes[i], wanted) << table->name << " " << values[i];
+      wanted_sum += bytes[i];
+    }
+    EXPECT_EQ(sum, wanted_sum);
+  }
+}
+
 TEST(Codes, KeepsTheBest) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal;

@@ -1,0 +1,46 @@
+// Rows of a byte a dimension, scored in integers: between the estimates of a scan and exact scores.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/section_file.h"
+#include "base/shared_span.h"
+#include "index/ivf/partition.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index::ivf {
+
+/// A rotated query in bytes. Keeps its memory from one query to the next.
+struct ByteQuery {
+  std::vector<std::int8_t> values;
+  float scale = 0;    ///< a value is about `scale` times its byte
+  float middle = 0;   ///< what the middle of a row's codes adds to a product
+  float squares = 0;  ///< |query|^2
+
+  void set(std::span<const float> query);
+};
+
+/// Mapped and immutable; copies share memory.
+class ByteRows {
+ public:
+  static Result<ByteRows> open(const SectionReader& reader, Similarity similarity,
+                               const PartitionFacts& facts);
+
+  /// Writes the scores of the rows at `positions` to `out`, which has room for as many; they err by
+  /// about a thousandth of the product of lengths.
+  void score(const ByteQuery& query, std::span<const std::uint32_t> positions, float* out) const;
+  [[nodiscard]] std::size_t row_bytes() const { return stride_; }
+
+ private:
+  Similarity similarity_ = Similarity::kDot;
+  std::uint32_t dim_ = 0;
+  std::size_t stride_ = 0;
+  SharedBytes codes_;
+  SharedSpan<float> scales_;
+  SharedSpan<float> squares_;
+};
+
+}  // namespace quiver::index::ivf

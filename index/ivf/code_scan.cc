@@ -1,0 +1,71 @@
+#include "index/ivf/code_scan.h"
+
+#include <algorithm>
+
+namespace quiver::index::ivf {
+namespace {
+
+/// Selecting among four times as many rows as are wanted keeps selections rare, and the memory in
+/// L1.
+std::size_t room_for(std::size_t want) { return 3 * want + 64; }
+
+}  // namespace
+
+CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want) {
+  const std::size_t room = room_for(want);
+  if (scratch.scores.size() < room + CodeBlocks::kRows) {
+    scratch.scores.resize(room + CodeBlocks::kRows);
+    scratch.positions.resize(room + CodeBlocks::kRows);
+  }
+  hits_ = {scratch.scores.data(), scratch.positions.data(), room, 0};
+}
+
+void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
+                    const std::uint16_t* allowed, std::uint32_t first_position) {
+  const auto& kernel = kernels().codes;
+  while (true) {
+    const std::size_t n =
+        kernel.scan(query, blocks, base, threshold_, allowed, first_position, hits_);
+    if (n == blocks.n) return;
+    shrink();
+    blocks.first += n * blocks.block_bytes();
+    blocks.n -= n;
+    first_position += static_cast<std::uint32_t>(n * CodeBlocks::kRows);
+    if (allowed != nullptr) allowed += n;
+  }
+}
+
+void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,
+                             const Bitset& allowed, std::span<const std::uint32_t> rows,
+                             std::uint32_t first_position) {
+  const auto& kernel = kernels().codes;
+  while (true) {
+    std::size_t n_kept = hits_.n;
+    const std::size_t n =
+        kernel.scan(query, blocks, base, threshold_, nullptr, first_position, hits_);
+    for (std::size_t i = n_kept; i < hits_.n; ++i) {
+      hits_.scores[n_kept] = hits_.scores[i];
+      hits_.positions[n_kept] = hits_.positions[i];
+      n_kept += allowed.test(rows[hits_.positions[i]]);
+    }
+    hits_.n = n_kept;
+    if (n == blocks.n) return;
+    if (hits_.n + CodeBlocks::kRows > hits_.room) shrink();
+    blocks.first += n * blocks.block_bytes();
+    blocks.n -= n;
+    first_position += static_cast<std::uint32_t>(n * CodeBlocks::kRows);
+  }
+}
+
+const CodeHits& CodeScan::best() {
+  if (hits_.n > want_) shrink();
+  return hits_;
+}
+
+/// Many rows of one estimate could fill the room for good: of those the first are kept.
+void CodeScan::shrink() {
+  threshold_ = std::max(threshold_, kernels().codes.keep_best(hits_, want_));
+  if (hits_.n + CodeBlocks::kRows > hits_.room) hits_.n = want_;
+}
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,51 @@
+// The best of many coded rows by their estimates, block after block.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/bitset.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index::ivf {
+
+/// What one thread's scans write to; kept from one search to the next.
+struct ScanScratch {
+  std::vector<float> scores;
+  std::vector<std::uint32_t> positions;
+};
+
+/// A row that was found: its estimate and its position.
+struct CodeHit {
+  float score = 0;
+  std::uint32_t position = 0;
+};
+
+/// Keeps the positions with the `want` greatest estimates, and a few more; one at a time for each
+/// scratch.
+class CodeScan {
+ public:
+  CodeScan(std::size_t want, ScanScratch& scratch);
+
+  /// Offers the rows of `blocks` with their places from `first_position` on.
+  void scan(const CodeTables& query, CodeBlocks blocks, float base, const std::uint16_t* allowed,
+            std::uint32_t first_position);
+  /// As `scan`; rows that are not allowed are dropped once they are found, which is cheaper if few
+  /// are. `rows`: of each position.
+  void scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base, const Bitset& allowed,
+                     std::span<const std::uint32_t> rows, std::uint32_t first_position);
+
+  /// The best, in order of scanning.
+  [[nodiscard]] const CodeHits& best();
+
+ private:
+  void shrink();
+
+  std::size_t want_;
+  float threshold_ = -std::numeric_limits<float>::infinity();
+  CodeHits hits_;
+};
+
+}  // namespace quiver::index::ivf

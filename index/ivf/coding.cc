@@ -1,0 +1,88 @@
+#include "index/ivf/coding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "encoders/rabitq.h"
+
+namespace quiver::index::ivf {
+
+BlockWriter::BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t n_bits,
+                         std::size_t n_rows)
+    : similarity_(similarity),
+      dim_(dim),
+      shape_{nullptr, dim / 32, n_bits, (n_rows + CodeBlocks::kRows - 1) / CodeBlocks::kRows},
+      lines_(shape_.n * shape_.block_bytes() / 64),
+      residual_(dim),
+      codes_(dim) {
+  for (std::size_t i = 0; i < shape_.n * CodeBlocks::kRows; ++i) {
+    set_factors(i, 0, -std::numeric_limits<float>::infinity());
+  }
+}
+
+void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const float> centre) {
+  double centre_dot_residual = 0;
+  for (std::uint32_t d = 0; d < dim_; ++d) {
+    residual_[d] = x[d] - centre[d];
+    centre_dot_residual += static_cast<double>(centre[d]) * residual_[d];
+  }
+  const auto factors = encoders::rabitq_encode(residual_, shape_.n_bits, codes_.data());
+  const double middle = ((1U << shape_.n_bits) - 1) / 2.0;
+  double centre_dot_code = 0;
+  for (std::uint32_t d = 0; d < dim_; ++d) centre_dot_code += centre[d] * (codes_[d] - middle);
+  const double f = factors.scale();
+  const bool is_distance = similarity_ == Similarity::kNegL2Squared;
+  const auto scale = static_cast<float>(is_distance ? 2 * f : f);
+  const auto add =
+      static_cast<float>(is_distance ? -(factors.norm_squared + 2 * f * centre_dot_code)
+                                     : centre_dot_residual - f * centre_dot_code);
+  // A row that floats cannot estimate is a candidate of every search.
+  const bool is_finite = std::isfinite(scale) && std::isfinite(add);
+  set_factors(i, is_finite ? scale : 0, is_finite ? add : std::numeric_limits<float>::max());
+  set_code(i);
+}
+
+void BlockWriter::set_factors(std::size_t i, float scale, float add) {
+  const std::size_t n_lines = shape_.block_bytes() / 64;
+  Line* factors = lines_.data() + i / CodeBlocks::kRows * n_lines + n_lines - 2;
+  const std::size_t at = i % CodeBlocks::kRows * sizeof(float);
+  std::memcpy(factors[0].bytes + at, &scale, sizeof(float));
+  std::memcpy(factors[1].bytes + at, &add, sizeof(float));
+}
+
+void BlockWriter::set_code(std::size_t i) {
+  Line* line = lines_.data() + i / CodeBlocks::kRows * (shape_.block_bytes() / 64);
+  const std::size_t at = i % CodeBlocks::kRows * sizeof(std::uint32_t);
+  for (std::uint32_t bit = shape_.n_bits; bit-- > 0;) {
+    for (std::uint32_t first = 0; first < dim_; first += 32, ++line) {
+      std::uint32_t word = 0;
+      for (std::uint32_t d = 0; d < 32; ++d) {
+        word |= static_cast<std::uint32_t>(codes_[first + d] >> bit & 1) << d;
+      }
+      std::memcpy(line->bytes + at, &word, sizeof(word));
+    }
+  }
+}
+
+ByteWriter::ByteWriter(std::uint32_t dim, std::size_t n_rows)
+    : dim_(dim), codes_(n_rows * stride(dim)), scales_(n_rows, 0), squares_(n_rows, 0) {}
+
+void ByteWriter::write(std::size_t i, std::span<const float> x) {
+  constexpr float kHalf = 128;
+  const auto& grid = kernels().grid;
+  const float largest = grid.largest(x.data(), dim_);
+  const float per_unit = largest > 0 ? kMiddle / largest : 0;
+  grid.encode(x.data(), dim_, per_unit, kHalf, codes_.data() + i * stride(dim_));
+  const auto sums = grid.measure(x.data(), dim_, per_unit, kHalf);
+  const double norm = kernels().convert.norm(x.data(), dim_);
+  const double scale = sums.dot > 0 ? norm * norm / sums.dot * per_unit : 0;
+  scales_[i] = static_cast<float>(std::min<double>(scale, std::numeric_limits<float>::max()));
+  squares_[i] =
+      static_cast<float>(std::min<double>(norm * norm, std::numeric_limits<float>::max()));
+}
+
+std::span<const std::byte> BlockWriter::bytes() const { return std::as_bytes(std::span(lines_)); }
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,77 @@
+// Codes of a few bits a dimension of vectors around a centre, and how a scan estimates scores from
+// them (RaBitQ; see encoders/rabitq.h).
+//
+// With a centre c, r = x - c and the code's grid point y, <q - c, r> is about f <q - c, y>, where f
+// = |r|^2 / <r, y>. Everything that does not depend on the query goes into one number a row, and
+// what depends on the query and the centre alone into one number a list:
+//
+//   dot              <q, x> = <q, c>     + f <q, y>   + (<c, r> - f <c, y>)
+//   -|q - x|^2              = -|q - c|^2 + 2 f <q, y> - (|r|^2 + 2 f <c, y>)
+//
+// so that the tables of a scan belong to the query and are the same for every list.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace quiver::index::ivf {
+
+/// Rows of codes in a form that scans read, written one row at a time; one thread.
+class BlockWriter {
+ public:
+  /// `dim`: a multiple of 32. Room for `n_rows` around one centre; rows that are never written are
+  /// never found.
+  BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t n_bits, std::size_t n_rows);
+
+  /// Row `i` is `x`, coded around `centre`, both `[dim]`.
+  void write(std::size_t i, std::span<const float> x, std::span<const float> centre);
+  [[nodiscard]] std::span<const std::byte> bytes() const;
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  void set_factors(std::size_t i, float scale, float add);
+  void set_code(std::size_t i);
+
+  Similarity similarity_;
+  std::uint32_t dim_;
+  CodeBlocks shape_;
+  std::vector<Line> lines_;
+  std::vector<float> residual_;
+  std::vector<std::uint8_t> codes_;
+};
+
+/// Rows of a byte a dimension: second codes, for a closer look at the rows that a scan finds. With
+/// y = u - 127.5 a row x is about scale * y.
+class ByteWriter {
+ public:
+  static constexpr float kMiddle = 127.5F;
+
+  /// Bytes of a row.
+  [[nodiscard]] static constexpr std::size_t stride(std::uint32_t dim) {
+    return (std::size_t{dim} + 63) / 64 * 64;
+  }
+
+  /// Rows that are never written are zero.
+  ByteWriter(std::uint32_t dim, std::size_t n_rows);
+
+  void write(std::size_t i, std::span<const float> x);
+  /// `[n_rows, stride(dim)]`.
+  [[nodiscard]] std::span<const std::uint8_t> codes() const { return codes_; }
+  /// `[n_rows]`; <q, x> is about scale * <q, y> without bias.
+  [[nodiscard]] std::span<const float> scales() const { return scales_; }
+  /// `[n_rows]`: |x|^2.
+  [[nodiscard]] std::span<const float> squares() const { return squares_; }
+
+ private:
+  std::uint32_t dim_;
+  std::vector<std::uint8_t> codes_;
+  std::vector<float> scales_;
+  std::vector<float> squares_;
+};
+
+}  // namespace quiver::index::ivf

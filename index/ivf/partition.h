@@ -1,0 +1,71 @@
+// The lists of an IVF index, as they lie in its file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "base/section_file.h"
+#include "base/shared_span.h"
+#include "index/index.h"
+#include "index/ivf/params.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index::ivf {
+
+/// Numbers that say how the rest is to be read; part of the file.
+struct PartitionFacts {
+  std::uint32_t dim = 0;         ///< of the field
+  std::uint32_t padded_dim = 0;  ///< of the rotated vectors
+  std::uint32_t n_bits = 1;
+  std::uint32_t n_lists = 0;
+  std::uint64_t rotation_seed = 0;
+  std::uint32_t rotation_version = 0;
+  std::uint32_t n_positions = 0;  ///< 16 for each block
+};
+
+/// Mapped and immutable; copies share memory. The same rows, parameters and seed give the same
+/// bytes, whatever the thread count.
+class Partition {
+ public:
+  /// Clusters the rows of the column that have a vector, and writes their lists.
+  /// `second`: gets the second codes, unless it is nullptr.
+  static Result<> write(const FieldColumn& column, const BuildParams& params,
+                        const BuildContext& context, SectionWriter& writer, SectionWriter* second);
+  static Result<Partition> open(const SectionReader& reader, const FieldSchema& schema,
+                                std::uint32_t n_rows);
+
+  [[nodiscard]] const PartitionFacts& facts() const { return facts_; }
+  [[nodiscard]] std::uint32_t n_lists() const { return facts_.n_lists; }
+  [[nodiscard]] CodeBlocks blocks(std::uint32_t list) const {
+    return blocks_of(list_blocks_[list], list_blocks_[list + 1]);
+  }
+  [[nodiscard]] std::uint32_t first_position(std::uint32_t list) const {
+    return list_blocks_[list] * static_cast<std::uint32_t>(CodeBlocks::kRows);
+  }
+  /// Of each position; those after the last row of a list repeat it.
+  [[nodiscard]] std::span<const std::uint32_t> rows() const { return rows_.span(); }
+
+  /// `[n_lists, padded_dim]` bf16.
+  [[nodiscard]] const std::byte* centroids() const {
+    return reinterpret_cast<const std::byte*>(centroids_.data());
+  }
+  [[nodiscard]] std::size_t centroid_stride() const { return std::size_t{facts_.padded_dim} * 2; }
+  /// Codes of the centroids around their mean, one bit a dimension.
+  [[nodiscard]] CodeBlocks routes() const;
+  [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
+  [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }
+
+ private:
+  [[nodiscard]] CodeBlocks blocks_of(std::size_t begin, std::size_t end) const;
+
+  PartitionFacts facts_;
+  SharedSpan<std::uint32_t> list_blocks_;  ///< `[n_lists + 1]`
+  SharedSpan<std::uint32_t> rows_;
+  SharedBytes blocks_;
+  SharedSpan<std::uint16_t> centroids_;
+  SharedBytes routes_;
+  SharedSpan<float> mean_;
+};
+
+}  // namespace quiver::index::ivf

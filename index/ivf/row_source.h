@@ -1,0 +1,32 @@
+// The rows of a dense column as the index sees them: f32, of unit length under Cosine, rotated.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "encoders/rotation.h"
+#include "index/column.h"
+
+namespace quiver::index::ivf {
+
+/// Any number of threads. Refers to the column and the rotation.
+class RowSource {
+ public:
+  RowSource(const FieldColumn& column, const encoders::Rotation& rotation);
+
+  [[nodiscard]] std::uint32_t dim() const { return rotation_.padded_dim(); }
+  /// The `i`-th row that has a vector, as `[dim()]`.
+  void read(std::uint32_t i, float* out) const;
+  [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(rows_.size()); }
+  /// Its number in the column.
+  [[nodiscard]] std::uint32_t row(std::uint32_t i) const { return rows_[i]; }
+
+ private:
+  const DenseColumn& column_;
+  const encoders::Rotation& rotation_;
+  bool normalise_;
+  std::vector<std::uint32_t> rows_;
+};
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,47 @@
+// Search of an IVF index: the lists nearest to the query, their codes, the exact scores of the
+// best.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "encoders/rotation.h"
+#include "index/flat/searcher.h"
+#include "index/index.h"
+#include "index/ivf/byte_rows.h"
+#include "index/ivf/params.h"
+#include "index/ivf/partition.h"
+
+namespace quiver::index::ivf {
+
+class IvfSearcher final : public Searcher {
+ public:
+  IvfSearcher(FieldColumn column, Partition lists, std::optional<ByteRows> second,
+              std::uint64_t mapped_bytes);
+
+  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+                  const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), mapped_bytes_}; }
+
+ private:
+  struct Request;
+  struct Scratch;
+
+  [[nodiscard]] bool is_cheaper_exactly(const Request& request) const;
+  void prepare(const Query& query, Scratch& scratch) const;
+  void route(Request& request, Scratch& scratch) const;
+  Result<> scan_lists(Request& request, Scratch& scratch) const;
+  void refine(Request& request, CodeHits& hits, Scratch& scratch) const;
+  Result<> rerank(Request& request, Scratch& scratch) const;
+
+  FieldColumn column_;
+  FlatSearcher flat_;
+  Partition lists_;
+  std::optional<ByteRows> second_;
+  encoders::Rotation rotation_;
+  Similarity similarity_;
+  std::uint64_t mapped_bytes_;
+};
+
+}  // namespace quiver::index::ivf

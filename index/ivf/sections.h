@@ -1,0 +1,21 @@
+// Sections of an IVF index's file; docs/formats/ivf.md describes them.
+#pragma once
+
+#include <cstdint>
+
+namespace quiver::index::ivf {
+
+enum Section : std::uint32_t {
+  kFacts = 1,
+  kListBlocks = 2,
+  kRows = 3,
+  kBlocks = 4,
+  kCentroids = 5,
+  kRoutes = 6,
+  kMean = 7,
+  kByteCodes = 20,
+  kByteScales = 21,
+  kByteSquares = 22,
+};
+
+}  // namespace quiver::index::ivf
