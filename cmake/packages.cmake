@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(simdjson REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(tomlplusplus REQUIRED)

@@ -19,6 +19,7 @@ LIBRARIES = {
     "boost": r"boost/",
     "cli11": r"CLI/",
     "cuda": r"cuda|cublas|thrust/|cub/",
+    "eigen": r"Eigen/",
     "faiss": r"faiss/",
     "grpc": r"grpc(pp)?/",
     "hdf5": r"(hdf5|H5)",
