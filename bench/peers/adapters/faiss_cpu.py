@@ -88,7 +88,7 @@ class Flat(Faiss):
 
 class Hnsw(Faiss):
     builds = [{"M": 32, "efConstruction": 200}]
-    sweep = {"efSearch": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)}
+    sweep = {"efSearch": (10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 256, 384)}
 
     @classmethod
     def name(cls):
@@ -111,7 +111,6 @@ class Hnsw(Faiss):
 class Inverted(Faiss):
     """Inverted lists of codes that are scanned 32 at a time, then exact rows for the best k * k_factor."""
     calls = (1, 1000)  # several queries share the scan of a list: its authors measure batches
-    sweep = {"nprobe": (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), "k_factor": (2, 4, 8, 16, 32)}
     LEAST_TRAINING = 39  # rows per centroid below which FAISS warns
 
     @classmethod
@@ -136,8 +135,9 @@ class Inverted(Faiss):
 
 class IvfPqFastScan(Inverted):
     """4-bit product codes of two or four dimensions each."""
-    builds = [{"lists_per_root": 4, "dims_per_code": 2}, {"lists_per_root": 2, "dims_per_code": 2},
-              {"lists_per_root": 4, "dims_per_code": 4}]
+    builds = [{"lists_per_root": 2, "dims_per_code": 2}, {"lists_per_root": 4, "dims_per_code": 2},
+              {"lists_per_root": 1, "dims_per_code": 2}, {"lists_per_root": 4, "dims_per_code": 4}]
+    sweep = {"nprobe": (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128), "k_factor": (2, 4, 8)}
 
     @classmethod
     def name(cls):
@@ -153,7 +153,8 @@ class IvfPqFastScan(Inverted):
 
 class IvfRaBitQFastScan(Inverted):
     """RaBitQ codes of randomly rotated rows."""
-    builds = [{"lists_per_root": 4, "bits": 1}, {"lists_per_root": 2, "bits": 1}, {"lists_per_root": 4, "bits": 4}]
+    builds = [{"lists_per_root": 2, "bits": 1}, {"lists_per_root": 4, "bits": 4}, {"lists_per_root": 4, "bits": 1}]
+    sweep = {"nprobe": (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), "k_factor": (2, 4, 8, 16)}
 
     @classmethod
     def name(cls):

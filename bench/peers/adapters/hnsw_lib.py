@@ -9,7 +9,7 @@ class Hnswlib(Peer):
     kinds = ("dense",)
     metrics = tuple(SPACES)
     builds = [{"M": 16, "ef_construction": 200}, {"M": 32, "ef_construction": 200}]
-    sweep = {"ef": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)}
+    sweep = {"ef": (10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 256, 384)}
 
     def __init__(self, index, parameters):
         self.index, self.parameters = index, parameters

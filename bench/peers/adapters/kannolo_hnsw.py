@@ -2,6 +2,8 @@
 
 The graph's order of rows is the one that its authors recommend for speed ("permuted").
 """
+import numpy as np
+
 from peer import Peer
 
 GRAPH = "permuted"
@@ -10,6 +12,15 @@ OFFSET_BYTES = 8
 DENSE_METRICS = {"dot": "dotproduct", "cosine": "dotproduct", "euclid": "euclidean"}
 ENCODER = "rabitq-ext"
 ROW_VALUE_BYTES = 2  # rows are kept as f16
+CODE_STEP = 64
+
+
+def padding(dim):
+    return -dim % CODE_STEP
+
+
+def padded(rows):
+    return np.pad(rows, ((0, 0), (0, padding(rows.shape[1]))))
 
 
 class Sparse(Peer):
@@ -57,16 +68,16 @@ class Sparse(Peer):
 
 
 class Dense(Peer):
-    """Codes of several bits in the graph, then rows in f16."""
+    """Codes of several bits in the graph, then rows in f16. Zeros fill rows up, for codes want a multiple of 64 dimensions."""
     package = "kannolo"
     kinds = ("dense",)
     metrics = tuple(DENSE_METRICS)
     builds = [{"bits": 4, "m": 16, "ef_construction": 200}, {"bits": 2, "m": 16, "ef_construction": 200}]
-    sweep = {"ef_search": (12, 16, 24, 32, 48, 64, 96, 128, 192), "candidates": (12, 16, 24, 32, 48)}
+    sweep = {"ef_search": (12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128), "candidates": (12, 16, 24, 32, 48)}
 
     def __init__(self, index, data):
         self.index = index
-        self.row_bytes = ROW_VALUE_BYTES * len(data) * data.dim
+        self.row_bytes = ROW_VALUE_BYTES * len(data) * (data.dim + padding(data.dim))
 
     @classmethod
     def name(cls):
@@ -76,7 +87,8 @@ class Dense(Peer):
     def build(cls, data, parameters):
         from kannolo import DenseRerankHNSW
         graph = {key: parameters[key] for key in ("m", "ef_construction")}
-        built = DenseRerankHNSW.build_from_array(data.rows().ravel(), data.dim, rabitq_total_bits=parameters["bits"],
+        rows = padded(data.rows())
+        built = DenseRerankHNSW.build_from_array(rows.ravel(), rows.shape[1], rabitq_total_bits=parameters["bits"],
                                                  **graph, **cls.form(data))
         return cls(built, data)
 
@@ -97,6 +109,9 @@ class Dense(Peer):
 
     def use(self, search):
         self.ef, self.candidates = search["ef_search"], min(search["candidates"], search["ef_search"])
+
+    def query(self, queries, row):
+        return padded(queries[row:row + 1])[0]
 
     def search(self, query, k):
         return self.index.search(query, k, max(self.candidates, k), self.ef)

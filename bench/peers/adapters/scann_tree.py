@@ -16,7 +16,7 @@ class Scann(Peer):
     metrics = tuple(MEASURES)
     calls = (1, 1000)
     builds = [{"leaves_per_root": 2}, {"leaves_per_root": 4}]
-    sweep = {"leaves": (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), "reorder": (20, 30, 50, 80, 120, 200)}
+    sweep = {"leaves": (2, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128), "reorder": (20, 30, 50, 80, 120)}
 
     def __init__(self, searcher):
         self.searcher = searcher

@@ -12,7 +12,7 @@ class Usearch(Peer):
     kinds = ("dense",)
     metrics = tuple(METRICS)
     builds = [{"connectivity": 16, "expansion_add": 128}, {"connectivity": 32, "expansion_add": 200}]
-    sweep = {"expansion_search": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)}
+    sweep = {"expansion_search": (10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 256, 384)}
 
     def __init__(self, index):
         self.index = index

@@ -86,7 +86,7 @@ class Zvec(Peer):
 class Hnsw(Zvec):
     """8-bit codes in the graph, then exact rows: what its own benchmarks use."""
     builds = [{"m": 16, "ef_construction": 200}]
-    sweep = {"ef": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256), "scale_factor": (1.5, 3.0)}
+    sweep = {"ef": (12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 192), "scale_factor": (1.5, 3.0)}
 
     @classmethod
     def name(cls):
@@ -102,7 +102,7 @@ class Hnsw(Zvec):
 
 class HnswRaBitQ(Zvec):
     builds = [{"m": 16, "ef_construction": 200, "total_bits": 7}]
-    sweep = {"ef": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256), "is_using_refiner": (False, True)}
+    sweep = {"ef": (12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 192), "is_using_refiner": (False, True)}
 
     @classmethod
     def name(cls):
@@ -119,7 +119,7 @@ class HnswRaBitQ(Zvec):
 
 class IvfRaBitQ(Zvec):
     builds = [{"lists_per_root": 4, "total_bits": 7}, {"lists_per_root": 2, "total_bits": 4}]
-    sweep = {"nprobe": (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), "scale_factor": (0.0, 2.0, 5.0)}
+    sweep = {"nprobe": (2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128), "scale_factor": (0.0, 2.0, 5.0)}
 
     @classmethod
     def name(cls):
