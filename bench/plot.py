@@ -25,6 +25,7 @@ import points  # noqa: E402
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, without yellow.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+LINES = ["-", "--", ":"]
 PERCENTILES = [("p50_us", "p50"), ("p95_us", "p95"), ("p99_us", "p99"), ("p999_us", "p99.9")]
 STYLE = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e4e4e4",
          "axes.axisbelow": True, "axes.titlelocation": "left", "figure.dpi": 130, "svg.fonttype": "none",
@@ -50,11 +51,11 @@ def log_axis(axis, values):
         axis.set_minor_formatter(NullFormatter())
 
 
-def draw_curve(axes, group, value, larger, colour, label):
+def draw_curve(axes, group, value, larger, colour, label, dashes="-"):
     front = points.front(group, value, larger)
     rest = [p for p in group if not any(p is f for f in front)]
     axes.plot([p["recall"] for p in rest], [p[value] for p in rest], "o", ms=3.5, color=colour, alpha=0.25, mew=0)
-    axes.plot([p["recall"] for p in front], [p[value] for p in front], "-", lw=1.8, color=colour)
+    axes.plot([p["recall"] for p in front], [p[value] for p in front], dashes, lw=1.8, color=colour)
     for p in front:
         axes.plot(p["recall"], p[value], "o", ms=5.5, color=colour, mfc="white" if p["disturbed"] else colour, mew=1.3)
     return [front[0]["recall"], front[0][value], label, colour]
@@ -111,6 +112,11 @@ def curves(found, title):
     return figure
 
 
+def look(number, name):
+    """Colour, label and line of a curve: with more curves than colours, these come again with other lines."""
+    return COLOURS[number % len(COLOURS)], name, LINES[number // len(COLOURS) % len(LINES)]
+
+
 def rates(found, title):
     """One panel for each set, for pages: the builds of an engine share a front, exact ones are its last point."""
     sets = points.grouped(found, lambda p: (p["data"], p["k"]))
@@ -120,7 +126,7 @@ def rates(found, title):
         log_axis(axes.yaxis, [p["qps"] for p in group])
         recall_axis(axes, group, k, max(map(len, names)))
         axes.set(ylabel="queries per second, one thread", title=f"{data}: up and right is better")
-        place_labels(axes, [draw_curve(axes, line, "qps", True, COLOURS[names.index(name) % len(COLOURS)], name)
+        place_labels(axes, [draw_curve(axes, line, "qps", True, *look(names.index(name), name))
                             for name, line in points.grouped(group, points.engine).items()])
     figure.suptitle(title, x=0.01, ha="left")
     return figure
