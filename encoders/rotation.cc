@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "encoders/random_bits.h"
 #include "kernels/kernels.h"
 
 namespace quiver::encoders {
@@ -17,14 +18,6 @@ constexpr float kHalfRoot = 0.70710678f;  // sqrt(1/2)
 /// wherever it is, and a butterfly, as the two may have little in common.
 constexpr std::uint32_t kStepsOfPower = 3;
 constexpr std::uint32_t kStepsOfOthers = 6;
-
-/// Output `i` of splitmix64 (Steele, Lea, Flood 2014).
-std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) {
-  std::uint64_t x = seed + (i + 1) * 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 }  // namespace
 
