@@ -195,7 +195,7 @@ class Run:
                 "build_s": round(facts["build_s"], 3), "build_cpu_s": round(facts["build_cpu_s"], 3),
                 "build_peak_bytes": facts["build_peak_bytes"], "bytes_per_vector": round(facts["bytes"] / n, 3),
                 "exact_bytes_per_vector": round(facts["exact_bytes"] / n, 3),
-                "commit": f"{engine.peer.package} {engine.peer.version()}", "cpu": cpu_name(), "isa": engine.peer.isa(),
+                "commit": f"{engine.peer.package} {engine.peer.version()}", "cpu": cpu_name(), "isa": facts["isa"],
                 "date": f"{datetime.datetime.now(datetime.timezone.utc):%FT%TZ}", "build_params": engine.build_parameters,
                 "threads": 1, "batch": work.batch, "kind": self.data.kind, "metric": self.data.metric,
                 "dim": self.data.dim, "rows": n, "first_query": rows.start, "queries": len(rows)}

@@ -97,6 +97,7 @@ def cached(kind, data, parameters, cache):
             keep(index, facts, folder)
     data.release()
     facts["bytes"], facts["exact_bytes"] = index.bytes()
+    facts["isa"] = kind.isa()  # here, for not all of these libraries can be loaded into one process
     return index, facts
 
 

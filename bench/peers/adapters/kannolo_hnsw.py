@@ -73,7 +73,7 @@ class Dense(Peer):
     kinds = ("dense",)
     metrics = tuple(DENSE_METRICS)
     builds = [{"bits": 4, "m": 16, "ef_construction": 200}, {"bits": 2, "m": 16, "ef_construction": 200}]
-    sweep = {"ef_search": (12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128), "candidates": (12, 16, 24, 32, 48)}
+    sweep = {"ef_search": (12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128), "candidates": (12, 16, 24, 32)}
 
     def __init__(self, index, data):
         self.index = index

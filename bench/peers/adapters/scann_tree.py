@@ -15,8 +15,8 @@ class Scann(Peer):
     kinds = ("dense",)
     metrics = tuple(MEASURES)
     calls = (1, 1000)
-    builds = [{"leaves_per_root": 2}, {"leaves_per_root": 4}]
-    sweep = {"leaves": (2, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128), "reorder": (20, 30, 50, 80, 120)}
+    builds = [{"leaves_per_root": 2}, {"leaves_per_root": 1}, {"leaves_per_root": 4}]
+    sweep = {"leaves": (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96), "reorder": (20, 30, 50, 80)}
 
     def __init__(self, searcher):
         self.searcher = searcher

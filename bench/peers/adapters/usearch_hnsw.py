@@ -23,8 +23,8 @@ class Usearch(Peer):
 
     @classmethod
     def isa(cls):
-        import usearch
-        return "kernels: " + str(usearch.hardware_acceleration(ndim=384, dtype=ROW_TYPE, metric_kind="ip"))
+        from usearch.index import Index
+        return "kernels for " + Index(ndim=64, metric="ip", dtype=ROW_TYPE).hardware_acceleration
 
     @classmethod
     def empty(cls, data, parameters):
