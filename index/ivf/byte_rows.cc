@@ -1,6 +1,9 @@
 #include "index/ivf/byte_rows.h"
 
+#include <algorithm>
+
 #include "index/ivf/coding.h"
+#include "index/ivf/parallel.h"
 #include "index/ivf/sections.h"
 
 namespace quiver::index::ivf {
@@ -17,28 +20,60 @@ void ByteQuery::set(std::span<const float> query) {
   squares = static_cast<float>(norm * norm);
 }
 
+Result<> ByteRows::write(const RowSource& source, std::uint32_t n_rows, const BuildContext& context,
+                         SectionWriter& writer) {
+  constexpr std::uint32_t kRowsAtATime = 4096;
+  constexpr std::uint32_t kRowsOfATask = 256;
+  std::vector<float> scales;
+  std::vector<float> squares;
+  const auto append = [](std::span<const float> from, std::vector<float>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  writer.begin(kByteCodes);
+  std::uint32_t next = 0;  // of the source
+  for (std::uint32_t first = 0; first < n_rows; first += kRowsAtATime) {
+    QV_TRY(context.cancel.check());
+    const std::uint32_t end = std::min(n_rows, first + kRowsAtATime);
+    const std::uint32_t begin = next;
+    while (next < source.n() && source.row(next) < end) ++next;
+    ByteWriter rows(source.dim(), end - first);
+    for_each(context, (next - begin + kRowsOfATask - 1) / kRowsOfATask, [&](std::size_t task) {
+      std::vector<float> row(source.dim());
+      const auto from = begin + static_cast<std::uint32_t>(task) * kRowsOfATask;
+      for (std::uint32_t i = from; i < std::min(next, from + kRowsOfATask); ++i) {
+        source.read(i, row.data());
+        rows.write(source.row(i) - first, row);
+      }
+    });
+    writer.add(std::as_bytes(rows.codes()));
+    append(rows.scales(), scales);
+    append(rows.squares(), squares);
+  }
+  writer.end();
+  writer.section(kByteScales, std::span<const float>(scales));
+  writer.section(kByteSquares, std::span<const float>(squares));
+  return {};
+}
+
 Result<ByteRows> ByteRows::open(const SectionReader& reader, Similarity similarity,
-                                const PartitionFacts& facts) {
+                                std::uint32_t dim, std::uint32_t n_rows) {
   ByteRows rows;
   rows.similarity_ = similarity;
-  rows.dim_ = facts.padded_dim;
-  rows.stride_ = ByteWriter::stride(facts.padded_dim);
-  const std::uint64_t n = facts.n_positions;
-  QV_TRY(rows.codes_, reader.get<std::byte>(kByteCodes, 0, n * rows.stride_));
-  QV_TRY(rows.scales_, reader.get<float>(kByteScales, 0, n));
-  if (similarity == Similarity::kNegL2Squared) {
-    QV_TRY(rows.squares_, reader.get<float>(kByteSquares, 0, n));
-  }
+  rows.dim_ = dim;
+  rows.stride_ = ByteWriter::stride(dim);
+  QV_TRY(rows.codes_, reader.get<std::byte>(kByteCodes, 0, n_rows * rows.stride_));
+  QV_TRY(rows.scales_, reader.get<float>(kByteScales, 0, n_rows));
+  QV_TRY(rows.squares_, reader.get<float>(kByteSquares, 0, n_rows));
   return rows;
 }
 
-void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> positions,
+void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows,
                      float* out) const {
   constexpr std::size_t kAtATime = 64;
   std::int32_t products[kAtATime];
   const bool is_distance = similarity_ == Similarity::kNegL2Squared;
-  for (std::size_t first = 0; first < positions.size(); first += kAtATime) {
-    const auto some = positions.subspan(first, std::min(kAtATime, positions.size() - first));
+  for (std::size_t first = 0; first < rows.size(); first += kAtATime) {
+    const auto some = rows.subspan(first, std::min(kAtATime, rows.size() - first));
     kernels().bytes.u8_dot_i8.gather(query.values.data(), dim_, codes_.data(), stride_, some.data(),
                                      some.size(), products);
     for (std::size_t i = 0; i < some.size(); ++i) {

@@ -8,7 +8,8 @@
 #include "base/result.h"
 #include "base/section_file.h"
 #include "base/shared_span.h"
-#include "index/ivf/partition.h"
+#include "index/index.h"
+#include "index/ivf/row_source.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::ivf {
@@ -26,12 +27,15 @@ struct ByteQuery {
 /// Mapped and immutable; copies share memory.
 class ByteRows {
  public:
+  /// Codes the rows of `source`; others of the `n_rows` are zero.
+  static Result<> write(const RowSource& source, std::uint32_t n_rows, const BuildContext& context,
+                        SectionWriter& writer);
   static Result<ByteRows> open(const SectionReader& reader, Similarity similarity,
-                               const PartitionFacts& facts);
+                               std::uint32_t dim, std::uint32_t n_rows);
 
-  /// Writes the scores of the rows at `positions` to `out`, which has room for as many; they err by
+  /// Writes the scores of `rows` to `out`, which has room for as many; they err by
   /// about a thousandth of the product of lengths.
-  void score(const ByteQuery& query, std::span<const std::uint32_t> positions, float* out) const;
+  void score(const ByteQuery& query, std::span<const std::uint32_t> rows, float* out) const;
   [[nodiscard]] std::size_t row_bytes() const { return stride_; }
 
  private:

@@ -29,6 +29,7 @@ void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const
     centre_dot_residual += static_cast<double>(centre[d]) * residual_[d];
   }
   const auto factors = encoders::rabitq_encode(residual_, shape_.n_bits, codes_.data());
+  squares_ += factors.norm_squared;
   const double middle = ((1U << shape_.n_bits) - 1) / 2.0;
   double centre_dot_code = 0;
   for (std::uint32_t d = 0; d < dim_; ++d) centre_dot_code += centre[d] * (codes_[d] - middle);

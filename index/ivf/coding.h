@@ -29,6 +29,8 @@ class BlockWriter {
   /// Row `i` is `x`, coded around `centre`, both `[dim]`.
   void write(std::size_t i, std::span<const float> x, std::span<const float> centre);
   [[nodiscard]] std::span<const std::byte> bytes() const;
+  /// Sum of the rows' squared distances from the centre.
+  [[nodiscard]] double squares() const { return squares_; }
 
  private:
   struct alignas(64) Line {
@@ -41,6 +43,7 @@ class BlockWriter {
   std::uint32_t dim_;
   CodeBlocks shape_;
   std::vector<Line> lines_;
+  double squares_ = 0;
   std::vector<float> residual_;
   std::vector<std::uint8_t> codes_;
 };

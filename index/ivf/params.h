@@ -8,11 +8,14 @@
 namespace quiver::index::ivf {
 
 struct BuildParams {
-  /// Lists that the rows are partitioned into; 0: one for about 160 rows.
+  /// Lists that the rows are partitioned into; 0: four times the root of the number of rows.
   std::uint32_t n_lists = 0;
   /// Bits a dimension of the codes that are scanned. More bits take as much more memory and time a
   /// row, and need fewer rows re-ranked.
   std::uint32_t bits = 1;
+  /// Rows are in two lists, so that a search needs fewer lists to find them (SOAR: Sun et al.,
+  /// NeurIPS 2023). Takes a second code of each row.
+  bool spill = true;
   /// Bits a dimension of the second codes, which decide whose exact scores are computed: 8, or 0
   /// for none. Fields of u8 have none, as their rows are no larger.
   std::uint32_t refine_bits = 8;
@@ -21,13 +24,18 @@ struct BuildParams {
   static constexpr void fields(V&& v) {
     v(field("n_lists", &BuildParams::n_lists, {.min = 0, .max = 1 << 22}));
     v(field("bits", &BuildParams::bits, {.min = 1, .max = 8}));
+    v(field("spill", &BuildParams::spill));
     v(field("refine_bits", &BuildParams::refine_bits, {.min = 0, .max = 8}));
   }
 };
 
 struct SearchParams {
-  /// Lists that are scanned; 0: by their number and k.
+  /// Lists that are scanned; 0: by `gap`.
   std::uint32_t nprobe = 0;
+  /// Lists are scanned whose centroid's score is less than this below that of the best one, in
+  /// units of the query's length times the usual distance of a row from its centroid. A fixed
+  /// number of lists is too many for most queries, and too few for the rest.
+  double gap = 0.2;
   /// Rows that are looked at again after the scan, by second codes or exactly; 0: by k.
   std::uint32_t rerank = 0;
   /// One number for both, as `hnsw_ef`: 128 is about the default; 0 leaves them as they are.
@@ -36,6 +44,7 @@ struct SearchParams {
   template <class V>
   static constexpr void fields(V&& v) {
     v(field("nprobe", &SearchParams::nprobe));
+    v(field("gap", &SearchParams::gap, {.min = 0, .max = 1e6}));
     v(field("rerank", &SearchParams::rerank, {.min = 0, .max = 1e6}));
     v(field("effort", &SearchParams::effort, {.min = 0, .max = 1e6}));
   }

@@ -9,6 +9,7 @@
 #include "base/shared_span.h"
 #include "index/index.h"
 #include "index/ivf/params.h"
+#include "index/ivf/row_source.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::ivf {
@@ -22,16 +23,17 @@ struct PartitionFacts {
   std::uint64_t rotation_seed = 0;
   std::uint32_t rotation_version = 0;
   std::uint32_t n_positions = 0;  ///< 16 for each block
+  float spread = 0;               ///< root mean square of rows' distances from their centroids
+  std::uint32_t is_spilled = 0;   ///< 1: each row is in two lists
 };
 
 /// Mapped and immutable; copies share memory. The same rows, parameters and seed give the same
 /// bytes, whatever the thread count.
 class Partition {
  public:
-  /// Clusters the rows of the column that have a vector, and writes their lists.
-  /// `second`: gets the second codes, unless it is nullptr.
-  static Result<> write(const FieldColumn& column, const BuildParams& params,
-                        const BuildContext& context, SectionWriter& writer, SectionWriter* second);
+  /// Clusters the rows and writes their lists.
+  static Result<> write(const RowSource& source, Similarity similarity, const BuildParams& params,
+                        const BuildContext& context, SectionWriter& writer);
   static Result<Partition> open(const SectionReader& reader, const FieldSchema& schema,
                                 std::uint32_t n_rows);
 

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 #include "index/ivf/clustering.h"
 #include "index/ivf/coding.h"
+#include "index/ivf/parallel.h"
 #include "index/ivf/partition.h"
 #include "index/ivf/row_source.h"
 #include "index/ivf/sections.h"
@@ -13,35 +13,36 @@
 namespace quiver::index::ivf {
 namespace {
 
-/// Rows of a list when the number of lists is not given.
-constexpr std::uint32_t kRowsPerList = 160;
+/// How much more a second list should find what the first one misses than lie near the row: took a
+/// quarter to a third off the codes that a recall takes.
+constexpr float kSpillWeight = 1;
 
-/// Calls `fn(i)` for each i below `n`, on the threads that there are.
-template <class F>
-void for_each(const BuildContext& context, std::size_t n, F&& fn) {
-  if (context.executor != nullptr) {
-    context.executor->parallel_for(n, fn, Priority::kLow);
-  } else {
-    for (std::size_t i = 0; i < n; ++i) fn(i);
-  }
-}
-
-/// The rows of each list, in their order.
-struct Lists {
-  std::vector<std::uint32_t> first;  ///< `[n + 1]`
-  std::vector<std::uint32_t> rows;   ///< numbers of a RowSource
-
-  Lists(std::span<const std::uint32_t> list_of, std::uint32_t n_lists)
-      : first(std::size_t{n_lists} + 1, 0), rows(list_of.size()) {
-    for (const std::uint32_t list : list_of) ++first[list + 1];
-    std::partial_sum(first.begin(), first.end(), first.begin());
-    auto next = first;
-    for (std::uint32_t i = 0; i < list_of.size(); ++i) rows[next[list_of[i]]++] = i;
+/// The rows of each list, in their order: numbers of a RowSource.
+class Lists {
+ public:
+  /// `second`: of each row too, unless it is empty.
+  Lists(std::span<const std::uint32_t> list_of, std::span<const std::uint32_t> second,
+        std::uint32_t n_lists)
+      : first_(std::size_t{n_lists} + 1, 0), rows_(list_of.size() + second.size()) {
+    for (const std::uint32_t list : list_of) ++first_[list + 1];
+    for (const std::uint32_t list : second) ++first_[list + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    auto next = first_;
+    for (std::uint32_t i = 0; i < list_of.size(); ++i) {
+      rows_[next[list_of[i]]++] = i;
+      if (!second.empty()) rows_[next[second[i]]++] = i;
+    }
   }
   [[nodiscard]] std::span<const std::uint32_t> of(std::size_t list) const {
-    return std::span(rows).subspan(first[list], first[list + 1] - first[list]);
+    return std::span(rows_).subspan(first_[list], first_[list + 1] - first_[list]);
   }
-  [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(first.size() - 1); }
+  [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(first_.size() - 1); }
+  /// Of all lists together.
+  [[nodiscard]] std::size_t n_rows() const { return rows_.size(); }
+
+ private:
+  std::vector<std::uint32_t> first_;  ///< `[n + 1]`
+  std::vector<std::uint32_t> rows_;
 };
 
 /// Codes belong to centroids as they are stored, which is with 8 bits of precision.
@@ -65,27 +66,29 @@ std::vector<float> mean_of(std::span<const float> centroids, std::uint32_t dim) 
 /// One build: from clusters to sections.
 class PartitionWriter {
  public:
-  PartitionWriter(const FieldColumn& column, const RowSource& source, const BuildParams& params,
-                  const BuildContext& context, SectionWriter& writer, SectionWriter* second)
+  PartitionWriter(const RowSource& source, Similarity similarity, const BuildParams& params,
+                  const BuildContext& context, SectionWriter& writer)
       : source_(source),
-        similarity_(similarity_of(column.schema.metric)),
+        similarity_(similarity),
         params_(params),
         context_(context),
-        writer_(writer),
-        second_(second) {}
+        writer_(writer) {}
 
-  Result<> write(PartitionFacts facts, Clusters clusters) {
-    const auto centroids = round_centroids(clusters.centroids);
-    const Lists lists(clusters.list_of, clusters.n());
+  /// Facts come last, as only coding tells the spread.
+  Result<> write(PartitionFacts facts, const Lists& lists, std::vector<float> centroids) {
+    const auto rounded = round_centroids(centroids);
     const auto list_blocks = blocks_of(lists);
     facts.n_lists = lists.n();
     facts.n_positions = list_blocks.back() * CodeBlocks::kRows;
-    writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
     writer_.section(kListBlocks, std::span<const std::uint32_t>(list_blocks));
     write_rows(lists);
-    writer_.section(kCentroids, std::span<const std::uint16_t>(centroids));
-    write_routes(clusters.centroids);
-    return write_codes(lists, clusters.centroids);
+    writer_.section(kCentroids, std::span<const std::uint16_t>(rounded));
+    write_routes(centroids);
+    QV_TRY(const double squares, write_codes(lists, centroids));
+    const double n_codes = std::max(1.0, static_cast<double>(lists.n_rows()));
+    facts.spread = static_cast<float>(std::sqrt(squares / n_codes));
+    writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
+    return {};
   }
 
  private:
@@ -118,67 +121,38 @@ class PartitionWriter {
     writer_.section(kMean, std::span<const float>(mean));
   }
 
-  /// The codes of one list.
-  struct ListCodes {
-    BlockWriter first;
-    std::optional<ByteWriter> second;
-  };
-
-  /// Some lists at a time, on all threads.
-  Result<> write_codes(const Lists& lists, std::span<const float> centroids) {
+  /// Some lists at a time, on all threads. Returns the sum of squared distances from centroids.
+  Result<double> write_codes(const Lists& lists, std::span<const float> centroids) {
     constexpr std::size_t kListsAtATime = 64;
     const std::uint32_t dim = source_.dim();
+    double squares = 0;
     writer_.begin(kBlocks);
-    if (second_ != nullptr) second_->begin(kByteCodes);
     for (std::size_t begin = 0; begin < lists.n(); begin += kListsAtATime) {
       QV_TRY(context_.cancel.check());
       const std::size_t n = std::min(kListsAtATime, lists.n() - begin);
-      std::vector<ListCodes> codes;
-      for (std::size_t i = 0; i < n; ++i) codes.push_back(room_for(lists.of(begin + i).size()));
+      std::vector<BlockWriter> codes;
+      for (std::size_t i = 0; i < n; ++i) {
+        codes.emplace_back(similarity_, dim, params_.bits, lists.of(begin + i).size());
+      }
       for_each(context_, n, [&](std::size_t i) {
         encode(lists.of(begin + i), centroids.subspan((begin + i) * dim, dim), codes[i]);
       });
-      for (const auto& list : codes) add(list);
+      for (const auto& list : codes) {
+        writer_.add(list.bytes());
+        squares += list.squares();
+      }
     }
     writer_.end();
-    if (second_ != nullptr) finish_second();
-    return {};
-  }
-
-  [[nodiscard]] ListCodes room_for(std::size_t n_rows) const {
-    ListCodes codes{BlockWriter(similarity_, source_.dim(), params_.bits, n_rows), std::nullopt};
-    constexpr std::size_t kRows = CodeBlocks::kRows;
-    if (second_ != nullptr)
-      codes.second.emplace(source_.dim(), (n_rows + kRows - 1) / kRows * kRows);
-    return codes;
+    return squares;
   }
 
   void encode(std::span<const std::uint32_t> rows, std::span<const float> centroid,
-              ListCodes& codes) const {
+              BlockWriter& codes) const {
     std::vector<float> row(source_.dim());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       source_.read(rows[i], row.data());
-      codes.first.write(i, row, centroid);
-      if (codes.second) codes.second->write(i, row);
+      codes.write(i, row, centroid);
     }
-  }
-
-  void add(const ListCodes& codes) {
-    writer_.add(codes.first.bytes());
-    if (!codes.second) return;
-    second_->add(std::as_bytes(codes.second->codes()));
-    const auto append = [](std::span<const float> from, std::vector<float>& to) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    append(codes.second->scales(), second_scales_);
-    append(codes.second->squares(), second_squares_);
-  }
-
-  void finish_second() {
-    second_->end();
-    second_->section(kByteScales, std::span<const float>(second_scales_));
-    if (similarity_ != Similarity::kNegL2Squared) return;
-    second_->section(kByteSquares, std::span<const float>(second_squares_));
   }
 
   const RowSource& source_;
@@ -186,35 +160,36 @@ class PartitionWriter {
   const BuildParams& params_;
   const BuildContext& context_;
   SectionWriter& writer_;
-  SectionWriter* second_;
-  std::vector<float> second_scales_;
-  std::vector<float> second_squares_;
 };
 
 std::uint32_t n_lists_for(std::uint32_t n_rows, const BuildParams& params) {
-  const std::uint32_t wanted =
-      params.n_lists != 0 ? params.n_lists : (n_rows + kRowsPerList - 1) / kRowsPerList;
+  const auto by_root = static_cast<std::uint32_t>(4 * std::sqrt(static_cast<double>(n_rows)));
+  const std::uint32_t wanted = params.n_lists != 0 ? params.n_lists : by_root;
   return std::clamp(wanted, 1U, std::max(1U, n_rows));
 }
 
 }  // namespace
 
-Result<> Partition::write(const FieldColumn& column, const BuildParams& params,
-                          const BuildContext& context, SectionWriter& writer,
-                          SectionWriter* second) {
-  const encoders::Rotation rotation(column.dense().dim, context.seed);
-  const RowSource source(column, rotation);
-  const PartitionFacts facts{column.dense().dim,
-                             source.dim(),
-                             params.bits,
-                             0,
-                             context.seed,
-                             encoders::Rotation::kVersion,
-                             0};
+Result<> Partition::write(const RowSource& source, Similarity similarity, const BuildParams& params,
+                          const BuildContext& context, SectionWriter& writer) {
+  const auto& rotation = source.rotation();
   const ClusterOptions options{.n_clusters = n_lists_for(source.n(), params), .seed = context.seed};
   const auto read = [&source](std::uint32_t i, float* out) { source.read(i, out); };
   QV_TRY(auto clusters, cluster(read, source.n(), source.dim(), options, context));
-  return PartitionWriter(column, source, params, context, writer, second).write(facts, std::move(clusters));
+  std::vector<std::uint32_t> second;
+  const bool is_spilled = params.spill && clusters.n() > 1;
+  if (is_spilled) {
+    QV_TRY(second, second_lists(read, source.n(), clusters, kSpillWeight, context));
+  }
+  const PartitionFacts facts{.dim = rotation.dim(),
+                             .padded_dim = source.dim(),
+                             .n_bits = params.bits,
+                             .rotation_seed = rotation.seed(),
+                             .rotation_version = encoders::Rotation::kVersion,
+                             .is_spilled = is_spilled ? 1U : 0U};
+  const Lists lists(clusters.list_of, second, clusters.n());
+  return PartitionWriter(source, similarity, params, context, writer)
+      .write(facts, lists, std::move(clusters.centroids));
 }
 
 }  // namespace quiver::index::ivf

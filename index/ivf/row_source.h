@@ -16,6 +16,7 @@ class RowSource {
   RowSource(const FieldColumn& column, const encoders::Rotation& rotation);
 
   [[nodiscard]] std::uint32_t dim() const { return rotation_.padded_dim(); }
+  [[nodiscard]] const encoders::Rotation& rotation() const { return rotation_; }
   /// The `i`-th row that has a vector, as `[dim()]`.
   void read(std::uint32_t i, float* out) const;
   [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(rows_.size()); }

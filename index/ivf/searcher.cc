@@ -5,57 +5,59 @@
 #include <cmath>
 #include <vector>
 
-#include "index/flat/dense.h"
-#include "index/ivf/code_scan.h"
-
 namespace quiver::index::ivf {
 namespace {
 
-/// Lists that are scanned if the caller does not say: what recall@10 of .98 took on embeddings of
-/// sentences, where the number of lists that hold the nearest rows grows with the root of all.
-constexpr double kProbesPerRoot = 2.5;
-constexpr double kDefaultEffort = 128;
+/// `effort` that leaves `gap` and `rerank` as they are.
+constexpr double kUsualEffort = 128;
 
 std::size_t count_allowed(const FilterView& filter) {
   return filter.bits() == nullptr ? filter.n_rows() : filter.bits()->count();
 }
 
-struct Probe {
-  float base = 0;  ///< the score of the list's centroid
-  std::uint32_t list = 0;
-};
-
 struct alignas(64) Line {
   std::byte bytes[64];
 };
+
+/// `params` with everything that depends on k and `effort` in place.
+SearchParams settled(SearchParams params, std::size_t k) {
+  const auto wanted = static_cast<double>(std::max<std::size_t>(k, 10));
+  const double effort = params.effort == 0 ? 1 : params.effort / kUsualEffort;
+  // The k-th neighbour lies farther off than the tenth.
+  params.gap *= std::pow(effort, 0.4) * std::pow(wanted / 10, 0.1);
+  if (params.rerank == 0) {
+    params.rerank = static_cast<std::uint32_t>(
+        std::min(1e6, (50 + 5 * static_cast<double>(k)) * std::sqrt(effort)));
+  }
+  params.rerank = static_cast<std::uint32_t>(std::max<std::size_t>(params.rerank, k));
+  return params;
+}
 
 }  // namespace
 
 /// One search, prepared.
 struct IvfSearcher::Request {
   const Query& query;
+  SearchParams params;
   const FilterView& filter;
   const SearchContext& context;
   TopK& out;
   WorkCounters& work;
   std::size_t n_allowed = 0;
-  std::uint32_t n_probes = 0;
-  std::size_t n_rerank = 0;
+  double selectivity = 1;
 };
 
 /// What one thread's searches write to; kept from one to the next.
 struct IvfSearcher::Scratch {
   std::vector<Line> query_lines;
   std::vector<Line> table_lines;
-  CodeTables tables;
   ScanScratch scan;
+  RouteScratch route;
   ByteQuery byte_query;
-  std::vector<float> scores;
-  std::vector<Probe> probes;
   std::vector<std::uint16_t> allowed;
+  std::vector<std::uint64_t> seen;  ///< a bit for each row; zero between searches
   std::vector<std::uint32_t> rows;
-
-  [[nodiscard]] float* query() { return reinterpret_cast<float*>(query_lines.data()); }
+  std::vector<float> scores;
 };
 
 IvfSearcher::IvfSearcher(FieldColumn column, Partition lists, std::optional<ByteRows> second,
@@ -72,158 +74,153 @@ Result<> IvfSearcher::search(const Query& query, const AnyParams& any, const Fil
                              const SearchContext& context, TopK& out, WorkCounters& work) const {
   if (out.k() == 0 || filter.n_rows() == 0) return {};
   const auto* given = std::any_cast<SearchParams>(&any);
-  const SearchParams params = given == nullptr ? SearchParams{} : *given;
-  Request request{query, filter, context, out, work, count_allowed(filter)};
-  const double k_factor =
-      std::pow(static_cast<double>(std::max<std::size_t>(out.k(), 10)) / 10, .3);
-  const double effort = params.effort == 0 ? 1 : params.effort / kDefaultEffort;
-  const double selectivity =
-      static_cast<double>(request.n_allowed) / std::max(1U, column_.n_present);
+  Request request{query,
+                  settled(given == nullptr ? SearchParams{} : *given, out.k()),
+                  filter,
+                  context,
+                  out,
+                  work,
+                  count_allowed(filter)};
   if (request.n_allowed == 0) return {};
-  const double probes = params.nprobe != 0 ? params.nprobe
-                                           : effort * k_factor * kProbesPerRoot *
-                                                 std::sqrt(static_cast<double>(lists_.n_lists()));
-  request.n_probes = static_cast<std::uint32_t>(
-      std::min(static_cast<double>(lists_.n_lists()),
-               std::ceil(probes / std::pow(std::min(1.0, selectivity), .65))));
-  request.n_rerank = std::max<std::size_t>(
-      params.rerank != 0
-          ? params.rerank
-          : static_cast<std::size_t>((40 + 6 * static_cast<double>(out.k())) * std::sqrt(effort)),
-      out.k());
+  request.selectivity = std::min(
+      1.0, static_cast<double>(request.n_allowed) / std::max(1.0, 1.0 * column_.n_present));
   if (context.prefer == Prefer::kExact || is_cheaper_exactly(request)) {
-    return flat_.search(query, {}, filter, context, out, work);
+    return search_exactly(request);
   }
   thread_local Scratch scratch;
-  prepare(query, scratch);
-  route(request, scratch);
-  QV_TRY(scan_lists(request, scratch));
-  return rerank(request, scratch);
+  const RotatedQuery rotated = rotate(query, scratch);
+  const auto probes = route(request, rotated, scratch);
+  QV_TRY(scan_lists(request, rotated, probes, scratch));
+  if (scratch.rows.size() < std::min(out.k(), request.n_allowed)) return search_exactly(request);
+  if (second_) refine(request, rotated, scratch);
+  offer_exactly(query, column_.dense(), scratch.rows, out);
+  work.n_rows_scored += scratch.rows.size();
+  work.n_bytes += scratch.rows.size() * column_.dense().stride();
+  return {};
 }
 
+Result<> IvfSearcher::search_exactly(const Request& request) const {
+  return flat_.search(request.query, {}, request.filter, request.context, request.out,
+                      request.work);
+}
+
+/// A row that is read in place costs about as much as 256 bytes more.
 bool IvfSearcher::is_cheaper_exactly(const Request& request) const {
-  const auto row_bytes = static_cast<double>(column_.dense().stride());
-  const double exactly = static_cast<double>(request.n_allowed) * (row_bytes + 256);
-  const double n_codes =
-      static_cast<double>(lists_.facts().n_positions) * request.n_probes / lists_.n_lists();
-  const double code_bytes = static_cast<double>(lists_.code_bytes()) / lists_.facts().n_positions;
-  return exactly <
-         n_codes * (code_bytes + 8) + static_cast<double>(request.n_rerank) * row_bytes * 1.5;
+  constexpr double kSeekBytes = 256;
+  const double row_bytes = static_cast<double>(column_.dense().stride()) + kSeekBytes;
+  const double n_rows = static_cast<double>(request.n_allowed);
+  return n_rows * row_bytes <
+         static_cast<double>(bytes_per_search()) + request.params.rerank * row_bytes;
 }
 
-void IvfSearcher::prepare(const Query& query, Scratch& scratch) const {
+RotatedQuery IvfSearcher::rotate(const Query& query, Scratch& scratch) const {
   const std::uint32_t dim = lists_.facts().padded_dim;
   scratch.query_lines.resize(dim / 16);
   scratch.table_lines.resize(dim / 16);
-  rotation_.apply(query.values().data(), scratch.query());
-  scratch.tables = kernels().codes.prepare(
-      scratch.query(), dim / 32, reinterpret_cast<std::uint8_t*>(scratch.table_lines.data()));
+  auto* values = reinterpret_cast<float*>(scratch.query_lines.data());
+  rotation_.apply(query.values().data(), values);
+  auto* tables = reinterpret_cast<std::uint8_t*>(scratch.table_lines.data());
+  return {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
 }
 
-/// Leaves the lists to scan in `scratch.probes`, nearest first.
-void IvfSearcher::route(Request& request, Scratch& scratch) const {
-  const std::uint32_t dim = lists_.facts().padded_dim;
-  const std::size_t want = 3 * std::size_t{request.n_probes} + 16;
-  const auto& exact = kernels().dense(similarity_, RowType::kBf16);
-  CodeScan scan(want < lists_.n_lists() / 2 ? want : 0, scratch.scan);
-  auto& probes = scratch.probes;
-  probes.clear();
-  if (want >= lists_.n_lists() / 2) {
-    scratch.scores.resize(lists_.n_lists());
-    exact.many(scratch.query(), dim, lists_.centroids(), lists_.centroid_stride(), lists_.n_lists(),
-               scratch.scores.data());
-    for (std::uint32_t list = 0; list < lists_.n_lists(); ++list) {
-      probes.push_back({scratch.scores[list], list});
-    }
-  } else {
-    const float base =
-        kernels()
-            .dense(similarity_, RowType::kF32)
-            .one(scratch.query(), dim, reinterpret_cast<const std::byte*>(lists_.mean().data()));
-    scan.scan(scratch.tables, lists_.routes(), base, nullptr, 0);
-    const CodeHits& best = scan.best();
-    scratch.scores.resize(best.n);
-    exact.gather(scratch.query(), dim, lists_.centroids(), lists_.centroid_stride(), best.positions,
-                 best.n, scratch.scores.data());
-    for (std::size_t i = 0; i < best.n; ++i) {
-      probes.push_back({scratch.scores[i], best.positions[i]});
-    }
+std::span<const Probe> IvfSearcher::route(const Request& request, const RotatedQuery& query,
+                                          Scratch& scratch) const {
+  const Router router(lists_, similarity_);
+  const std::size_t n_lists = lists_.n_lists();
+  if (request.selectivity < 1) return router.nearest(query, n_lists, scratch.scan, scratch.route);
+  if (request.params.nprobe != 0) {
+    return router.nearest(query, std::min<std::size_t>(request.params.nprobe, n_lists),
+                          scratch.scan, scratch.route);
   }
-  const auto nearer = [](const Probe& a, const Probe& b) {
-    return a.base != b.base ? a.base > b.base : a.list < b.list;
-  };
-  const std::size_t n = std::min<std::size_t>(request.n_probes, probes.size());
-  if (n < probes.size()) {
-    std::nth_element(probes.begin(), probes.begin() + static_cast<std::ptrdiff_t>(n), probes.end(),
-                     nearer);
-    probes.resize(n);
-  }
-  std::sort(probes.begin(), probes.end(), nearer);
+  return router.within(query, gap_of(request, query), n_lists, scratch.scan, scratch.route);
 }
 
-Result<> IvfSearcher::scan_lists(Request& request, Scratch& scratch) const {
+float IvfSearcher::gap_of(const Request& request, const RotatedQuery& query) const {
+  const double norm = kernels().convert.norm(query.values.data(), query.values.size());
+  return static_cast<float>(request.params.gap * norm * lists_.facts().spread);
+}
+
+/// Leaves the rows with the best estimates in `scratch.rows`.
+Result<> IvfSearcher::scan_lists(const Request& request, const RotatedQuery& query,
+                                 std::span<const Probe> probes, Scratch& scratch) const {
   constexpr std::size_t kBetweenPolls = 32;
-  CodeScan scan(request.n_rerank, scratch.scan);
-  const auto& probes = scratch.probes;
-  const auto* bits = request.filter.bits();
-  const bool few_denied = bits != nullptr && request.n_allowed * 2 > column_.n_present;
+  CodeScan scan(request.params.rerank, scratch.scan);
   for (std::size_t i = 0; i < probes.size(); ++i) {
     if (i % kBetweenPolls == 0 && request.context.cancel.poll()) {
       return request.context.cancel.check();
     }
-    CodeBlocks blocks = lists_.blocks(probes[i].list);
-    const std::uint32_t first = lists_.first_position(probes[i].list);
-    if (i + 1 < probes.size()) blocks.next = lists_.blocks(probes[i + 1].list).first;
-    if (bits == nullptr) {
-      scan.scan(scratch.tables, blocks, probes[i].base, nullptr, first);
-    } else if (few_denied) {
-      scan.scan_and_drop(scratch.tables, blocks, probes[i].base, *bits, lists_.rows(), first);
-    } else {
-      scratch.allowed.resize(blocks.n);
-      kernels().codes.allowed(lists_.rows().data() + first, blocks.n, bits->words().data(),
-                              scratch.allowed.data());
-      scan.scan(scratch.tables, blocks, probes[i].base, scratch.allowed.data(), first);
-    }
-    ++request.work.n_lists;
-    request.work.n_blocks += blocks.n;
-    request.work.n_codes_scored += blocks.n * CodeBlocks::kRows;
-    request.work.n_bytes += blocks.n * blocks.block_bytes();
+    const std::byte* next =
+        i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
+    scan_list(request, query, probes[i], next, scan, scratch);
   }
-  CodeHits best = scan.best();
-  if (second_) refine(request, best, scratch);
-  scratch.rows.resize(best.n);
-  for (std::size_t i = 0; i < best.n; ++i) scratch.rows[i] = lists_.rows()[best.positions[i]];
+  request.work.n_lists += probes.size();
+  collect_rows(scan.best(), scratch);
   return {};
 }
 
-/// Leaves in `hits` the rows that are among the best by their second codes, with some to spare for
-/// their errors.
-void IvfSearcher::refine(Request& request, CodeHits& hits, Scratch& scratch) const {
+/// Returns how many rows of the list are allowed, or about how many.
+std::size_t IvfSearcher::scan_list(const Request& request, const RotatedQuery& query,
+                                   const Probe& probe, const std::byte* next, CodeScan& scan,
+                                   Scratch& scratch) const {
+  CodeBlocks blocks = lists_.blocks(probe.list);
+  blocks.next = next;
+  const std::uint32_t first = lists_.first_position(probe.list);
+  const auto* bits = request.filter.bits();
+  if (bits == nullptr) {
+    scan.scan(query.tables, blocks, probe.base, nullptr, first);
+  } else if (request.selectivity > 0.5) {
+    scan.scan_and_drop(query.tables, blocks, probe.base, *bits, lists_.rows(), first);
+  } else {
+    scratch.allowed.resize(blocks.n);
+    kernels().codes.allowed(lists_.rows().data() + first, blocks.n, bits->words().data(),
+                            scratch.allowed.data());
+    scan.scan(query.tables, blocks, probe.base, scratch.allowed.data(), first);
+  }
+  request.work.n_blocks += blocks.n;
+  request.work.n_codes_scored += blocks.n * CodeBlocks::kRows;
+  request.work.n_bytes += blocks.n * blocks.block_bytes();
+  return 0;
+}
+
+/// A row that was found in two lists is taken once.
+void IvfSearcher::collect_rows(const CodeHits& hits, Scratch& scratch) const {
+  auto& rows = scratch.rows;
+  auto& seen = scratch.seen;
+  rows.clear();
+  if (seen.size() * 64 < column_.n_rows) seen.resize(column_.n_rows / 64 + 1);
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    const std::uint32_t row = lists_.rows()[hits.positions[i]];
+    const std::uint64_t bit = std::uint64_t{1} << (row % 64);
+    if ((seen[row / 64] & bit) != 0) continue;
+    seen[row / 64] |= bit;
+    rows.push_back(row);
+  }
+  for (const std::uint32_t row : rows) seen[row / 64] = 0;
+}
+
+/// Leaves in `scratch.rows` those that are among the best by their second codes, with some to spare
+/// for their errors.
+void IvfSearcher::refine(const Request& request, const RotatedQuery& query,
+                         Scratch& scratch) const {
   const std::size_t k = request.out.k();
   const std::size_t want = k + k / 4 + 4;
-  if (hits.n <= want) return;
-  scratch.byte_query.set({scratch.query(), lists_.facts().padded_dim});
-  second_->score(scratch.byte_query, {hits.positions, hits.n}, hits.scores);
-  request.work.n_codes_scored += hits.n;
-  request.work.n_bytes += hits.n * second_->row_bytes();
+  auto& rows = scratch.rows;
+  if (rows.size() <= want) return;
+  scratch.scores.resize(rows.size());
+  scratch.byte_query.set(query.values);
+  second_->score(scratch.byte_query, rows, scratch.scores.data());
+  request.work.n_codes_scored += rows.size();
+  request.work.n_bytes += rows.size() * second_->row_bytes();
+  CodeHits hits{scratch.scores.data(), rows.data(), rows.size(), rows.size()};
   kernels().codes.keep_best(hits, want);
+  rows.resize(hits.n);
 }
 
-Result<> IvfSearcher::rerank(Request& request, Scratch& scratch) const {
-  const std::size_t wanted = std::min(request.out.k(), request.n_allowed);
-  if (scratch.rows.size() < wanted) {
-    return flat_.search(request.query, {}, request.filter, request.context, request.out,
-                        request.work);
-  }
-  offer_exactly(request.query, column_.dense(), scratch.rows, request.out);
-  request.work.n_rows_scored += scratch.rows.size();
-  request.work.n_bytes += scratch.rows.size() * column_.dense().stride();
-  return {};
-}
-
+/// Of the sets that were measured, a search read the codes of about five hundred rows for each
+/// hundredfold of their number.
 std::uint64_t IvfSearcher::bytes_per_search() const {
-  const double n_lists = lists_.n_lists();
-  const double share = std::min(1.0, kProbesPerRoot / std::sqrt(std::max(1.0, n_lists)));
+  const double n_rows = std::max(1.0, static_cast<double>(column_.n_present));
+  const double share = std::min(1.0, 15 / std::sqrt(n_rows));
   return static_cast<std::uint64_t>(static_cast<double>(lists_.code_bytes()) * share);
 }
 

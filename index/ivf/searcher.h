@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "encoders/rotation.h"
 #include "index/flat/searcher.h"
 #include "index/index.h"
 #include "index/ivf/byte_rows.h"
+#include "index/ivf/code_scan.h"
 #include "index/ivf/params.h"
 #include "index/ivf/partition.h"
+#include "index/ivf/router.h"
 
 namespace quiver::index::ivf {
 
@@ -28,12 +31,18 @@ class IvfSearcher final : public Searcher {
   struct Request;
   struct Scratch;
 
+  Result<> search_exactly(const Request& request) const;
   [[nodiscard]] bool is_cheaper_exactly(const Request& request) const;
-  void prepare(const Query& query, Scratch& scratch) const;
-  void route(Request& request, Scratch& scratch) const;
-  Result<> scan_lists(Request& request, Scratch& scratch) const;
-  void refine(Request& request, CodeHits& hits, Scratch& scratch) const;
-  Result<> rerank(Request& request, Scratch& scratch) const;
+  [[nodiscard]] RotatedQuery rotate(const Query& query, Scratch& scratch) const;
+  [[nodiscard]] std::span<const Probe> route(const Request& request, const RotatedQuery& query,
+                                             Scratch& scratch) const;
+  [[nodiscard]] float gap_of(const Request& request, const RotatedQuery& query) const;
+  Result<> scan_lists(const Request& request, const RotatedQuery& query,
+                      std::span<const Probe> probes, Scratch& scratch) const;
+  std::size_t scan_list(const Request& request, const RotatedQuery& query, const Probe& probe,
+                        const std::byte* next, CodeScan& scan, Scratch& scratch) const;
+  void collect_rows(const CodeHits& hits, Scratch& scratch) const;
+  void refine(const Request& request, const RotatedQuery& query, Scratch& scratch) const;
 
   FieldColumn column_;
   FlatSearcher flat_;

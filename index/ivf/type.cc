@@ -49,15 +49,17 @@ Result<> build(const FieldColumn& column, const AnyParams& any, const BuildConte
                Directory& out) {
   const auto* given = std::any_cast<BuildParams>(&any);
   const auto params = given == nullptr ? BuildParams{} : *given;
+  const encoders::Rotation rotation(column.dense().dim, context.seed);
+  const ivf::RowSource source(column, rotation);
+  if (wants_second_codes(column, params)) {
+    QV_TRY(auto file, out.create_file(kSecondFile));
+    SectionWriter writer(kSecondFormat, std::move(file));
+    QV_TRY(ByteRows::write(source, column.n_rows, context, writer));
+    QV_TRY(writer.finish(column.n_rows));
+  }
   QV_TRY(auto file, out.create_file(kFile));
   SectionWriter writer(kFormat, std::move(file));
-  std::optional<SectionWriter> second;
-  if (wants_second_codes(column, params)) {
-    QV_TRY(auto second_file, out.create_file(kSecondFile));
-    second.emplace(kSecondFormat, std::move(second_file));
-  }
-  QV_TRY(Partition::write(column, params, context, writer, second ? &*second : nullptr));
-  if (second) QV_TRY(second->finish(column.n_rows));
+  QV_TRY(Partition::write(source, similarity_of(column.schema.metric), params, context, writer));
   return writer.finish(column.n_rows);
 }
 
@@ -81,7 +83,8 @@ Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn c
   if (directory.exists(std::string(kSecondFile))) {
     QV_TRY(const auto rows,
            open_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
-    QV_TRY(second, ByteRows::open(rows, similarity_of(column.schema.metric), lists.facts()));
+    QV_TRY(second, ByteRows::open(rows, similarity_of(column.schema.metric),
+                                  lists.facts().padded_dim, column.n_rows));
   }
   return std::make_unique<IvfSearcher>(std::move(column), std::move(lists), std::move(second),
                                        n_bytes);

@@ -1,0 +1,20 @@
+// Work of a build on the threads that there are.
+#pragma once
+
+#include <cstddef>
+
+#include "index/index.h"
+
+namespace quiver::index::ivf {
+
+/// Calls `fn(i)` for each i below `n`, on the threads that there are.
+template <class F>
+void for_each(const BuildContext& context, std::size_t n, F&& fn) {
+  if (context.executor != nullptr) {
+    context.executor->parallel_for(n, fn, Priority::kLow);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) fn(i);
+  }
+}
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,91 @@
+#include "index/ivf/router.h"
+
+#include <algorithm>
+
+namespace quiver::index::ivf {
+namespace {
+
+/// Centroids are looked at for each list that is wanted, as the order by codes is not quite theirs.
+constexpr std::size_t kLooksPerList = 3;
+constexpr std::size_t kMoreLooks = 16;
+
+/// The best `n`, in order.
+std::span<const Probe> best(std::vector<Probe>& probes, std::size_t n) {
+  if (n < probes.size()) {
+    std::nth_element(probes.begin(), probes.begin() + static_cast<std::ptrdiff_t>(n), probes.end());
+    probes.resize(n);
+  }
+  std::sort(probes.begin(), probes.end());
+  return probes;
+}
+
+}  // namespace
+
+std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
+                                       RouteScratch& scratch) const {
+  const std::size_t want = kLooksPerList * n + kMoreLooks;
+  if (want > lists_.n_lists() / 2) {
+    score_all(query, scratch);
+  } else {
+    const CodeHits hits = estimate(query, want, scan);
+    score(query, {hits.positions, hits.n}, scratch);
+  }
+  return best(scratch.probes, n);
+}
+
+std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std::size_t most,
+                                      ScanScratch& scan, RouteScratch& scratch) const {
+  if (lists_.n_lists() <= kMoreLooks) {
+    score_all(query, scratch);
+  } else {
+    CodeHits hits = estimate(query, std::min<std::size_t>(lists_.n_lists(), 2 * most), scan);
+    const float bar = *std::max_element(hits.scores, hits.scores + hits.n) - 1.25F * gap;
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < hits.n; ++i) {
+      hits.positions[n] = hits.positions[i];
+      n += hits.scores[i] >= bar;
+    }
+    score(query, {hits.positions, n}, scratch);
+  }
+  auto& probes = scratch.probes;
+  const float bar = std::min_element(probes.begin(), probes.end())->base - gap;
+  std::erase_if(probes, [bar](const Probe& probe) { return probe.base < bar; });
+  return best(probes, most);
+}
+
+CodeHits Router::estimate(const RotatedQuery& query, std::size_t want, ScanScratch& scan) const {
+  const float base = kernels()
+                         .dense(similarity_, RowType::kF32)
+                         .one(query.values.data(), lists_.facts().padded_dim,
+                              reinterpret_cast<const std::byte*>(lists_.mean().data()));
+  CodeScan centroids(want, scan);
+  centroids.scan(query.tables, lists_.routes(), base, nullptr, 0);
+  return centroids.best();
+}
+
+void Router::score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
+                   RouteScratch& scratch) const {
+  scratch.scores.resize(lists.size());
+  kernels()
+      .dense(similarity_, RowType::kBf16)
+      .gather(query.values.data(), lists_.facts().padded_dim, lists_.centroids(),
+              lists_.centroid_stride(), lists.data(), lists.size(), scratch.scores.data());
+  scratch.probes.clear();
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    scratch.probes.push_back({scratch.scores[i], lists[i]});
+  }
+}
+
+void Router::score_all(const RotatedQuery& query, RouteScratch& scratch) const {
+  scratch.scores.resize(lists_.n_lists());
+  kernels()
+      .dense(similarity_, RowType::kBf16)
+      .many(query.values.data(), lists_.facts().padded_dim, lists_.centroids(),
+            lists_.centroid_stride(), lists_.n_lists(), scratch.scores.data());
+  scratch.probes.clear();
+  for (std::uint32_t list = 0; list < lists_.n_lists(); ++list) {
+    scratch.probes.push_back({scratch.scores[list], list});
+  }
+}
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,61 @@
+// Which lists a search should scan.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/ivf/code_scan.h"
+#include "index/ivf/partition.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index::ivf {
+
+/// A list and its centroid's score.
+struct Probe {
+  float base = 0;
+  std::uint32_t list = 0;
+
+  /// Nearest first; ties are ordered by list.
+  friend bool operator<(const Probe& a, const Probe& b) {
+    return a.base != b.base ? a.base > b.base : a.list < b.list;
+  }
+};
+
+/// A query as the lists are searched with it.
+struct RotatedQuery {
+  std::span<const float> values;  ///< `[padded_dim]`
+  CodeTables tables;
+};
+
+/// What one thread's routing writes to; kept from one search to the next.
+struct RouteScratch {
+  std::vector<float> scores;
+  std::vector<Probe> probes;
+};
+
+/// Lists by the scores of their centroids, nearest first. With many lists, those whose codes tell
+/// that they are far are never looked at.
+class Router {
+ public:
+  Router(const Partition& lists, Similarity similarity) : lists_(lists), similarity_(similarity) {}
+
+  /// The `n` nearest lists.
+  std::span<const Probe> nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
+                                 RouteScratch& scratch) const;
+  /// The lists whose centroids score at most `gap` less than the best one, but no more than `most`.
+  std::span<const Probe> within(const RotatedQuery& query, float gap, std::size_t most,
+                                ScanScratch& scan, RouteScratch& scratch) const;
+
+ private:
+  [[nodiscard]] CodeHits estimate(const RotatedQuery& query, std::size_t want,
+                                  ScanScratch& scan) const;
+  void score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
+             RouteScratch& scratch) const;
+  void score_all(const RotatedQuery& query, RouteScratch& scratch) const;
+
+  const Partition& lists_;
+  Similarity similarity_;
+};
+
+}  // namespace quiver::index::ivf
