@@ -26,7 +26,8 @@ class Rotation {
   /// `dim` rounded up to a multiple of 32, at least 64.
   [[nodiscard]] std::uint32_t padded_dim() const { return padded_dim_; }
 
-  /// `in` is `[dim]`, `out` `[padded_dim]`, at any alignment; they do not overlap.
+  /// `in` is `[dim]`, `out` `[padded_dim]`, at any alignment (64 bytes is a quarter faster); they
+  /// do not overlap.
   void apply(const float* in, float* out) const;
   /// The other way: `in` is `[padded_dim]`, `out` `[dim]`. What `in` has outside the image of
   /// `apply` is dropped.

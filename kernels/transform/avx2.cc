@@ -32,13 +32,14 @@ QV_INLINE Vec flip(Vec v, std::uint32_t signs) {
   return _mm256_xor_ps(v, _mm256_castsi256_ps(_mm256_and_si256(bits, minus)));
 }
 
+// Each lane becomes its partner plus or minus itself: products with ones are exact.
 QV_INLINE Vec within(Vec v) {
-  Vec partner = _mm256_permute_ps(v, 0b10110001);
-  v = _mm256_blend_ps(add(partner, v), sub(partner, v), 0b10101010);
-  partner = _mm256_permute_ps(v, 0b01001110);
-  v = _mm256_blend_ps(add(partner, v), sub(partner, v), 0b11001100);
-  partner = _mm256_permute2f128_ps(v, v, 0b00000001);
-  return _mm256_blend_ps(add(partner, v), sub(partner, v), 0b11110000);
+  const Vec first = _mm256_setr_ps(1, -1, 1, -1, 1, -1, 1, -1);
+  const Vec second = _mm256_setr_ps(1, 1, -1, -1, 1, 1, -1, -1);
+  const Vec third = _mm256_setr_ps(1, 1, 1, 1, -1, -1, -1, -1);
+  v = _mm256_fmadd_ps(v, first, _mm256_permute_ps(v, 0b10110001));
+  v = _mm256_fmadd_ps(v, second, _mm256_permute_ps(v, 0b01001110));
+  return _mm256_fmadd_ps(v, third, _mm256_permute2f128_ps(v, v, 0b00000001));
 }
 
 #include "kernels/transform/stages.inc"

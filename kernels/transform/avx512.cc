@@ -31,16 +31,18 @@ QV_INLINE Vec flip(Vec v, std::uint32_t signs) {
       _mm512_mask_xor_epi32(bits, static_cast<__mmask16>(signs), bits, minus));
 }
 
-// Lane i becomes its partner plus itself, or minus itself where `minus` has a bit.
-QV_INLINE Vec stage(Vec v, Vec partner, __mmask16 minus) {
-  return _mm512_mask_sub_ps(_mm512_add_ps(partner, v), minus, partner, v);
+// One and minus one, by the bits of `minus`.
+QV_INLINE Vec ones(__mmask16 minus) {
+  return _mm512_mask_blend_ps(minus, _mm512_set1_ps(1.0f), _mm512_set1_ps(-1.0f));
 }
 
+// Each lane becomes its partner plus or minus itself: products with ones are exact, and leave the
+// adders to the stages between registers.
 QV_INLINE Vec within(Vec v) {
-  v = stage(v, _mm512_permute_ps(v, 0b10110001), 0b1010101010101010);
-  v = stage(v, _mm512_permute_ps(v, 0b01001110), 0b1100110011001100);
-  v = stage(v, _mm512_shuffle_f32x4(v, v, 0b10110001), 0b1111000011110000);
-  return stage(v, _mm512_shuffle_f32x4(v, v, 0b01001110), 0b1111111100000000);
+  v = _mm512_fmadd_ps(v, ones(0b1010101010101010), _mm512_permute_ps(v, 0b10110001));
+  v = _mm512_fmadd_ps(v, ones(0b1100110011001100), _mm512_permute_ps(v, 0b01001110));
+  v = _mm512_fmadd_ps(v, ones(0b1111000011110000), _mm512_shuffle_f32x4(v, v, 0b10110001));
+  return _mm512_fmadd_ps(v, ones(0b1111111100000000), _mm512_shuffle_f32x4(v, v, 0b01001110));
 }
 
 #include "kernels/transform/stages.inc"

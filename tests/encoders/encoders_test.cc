@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "encoders/bit_encoders.h"
+#include "encoders/code_block.h"
 #include "encoders/encoder.h"
 #include "encoders/sparse_projection.h"
 #include "encoders/value_encoders.h"
@@ -160,6 +162,36 @@ TEST(Encoders, BytesOfABlock) {
   EXPECT_EQ(per_row(*make_byte_encoder(Similarity::kNegL2Squared, 384, 0)), 392);
   EXPECT_EQ(per_row(*make_rabitq_encoder(dot, 384, 1, 0)), 56);
   EXPECT_EQ(per_row(*make_step_encoder(dot, 384, 4, 0)), 200);
+}
+
+// Bits of dimensions 32 line + 0, 1, ... of row r in dword r of a line, highest bits first.
+TEST(Encoders, BlocksHavePlanesOfBits) {
+  std::mt19937 random(kSeed);
+  CodeBlocks shape;
+  shape.n_lines = 3;
+  shape.n_bits = 5;
+  std::vector<std::byte> block(shape.block_bytes());
+  std::vector<std::vector<std::uint8_t>> rows(16, std::vector<std::uint8_t>(96));
+  for (std::size_t r = 0; r < 16; ++r) {
+    for (std::uint8_t& code : rows[r]) code = static_cast<std::uint8_t>(random() % 32);
+    put_codes(shape, rows[r], r, block.data());
+    put_factors(shape, {static_cast<float>(r), -static_cast<float>(r)}, r, block.data());
+  }
+  for (std::size_t r = 0; r < 16; ++r) {
+    for (std::size_t d = 0; d < 96; ++d) {
+      unsigned code = 0;
+      for (std::size_t plane = 0; plane < 5; ++plane) {
+        const std::byte byte = block[(plane * 3 + d / 32) * 64 + r * 4 + d % 32 / 8];
+        code = code * 2 + (std::to_integer<unsigned>(byte) >> (d % 8) & 1);
+      }
+      ASSERT_EQ(code, rows[r][d]) << "row " << r << " dimension " << d;
+    }
+    float factors[2];
+    std::memcpy(&factors[0], block.data() + 15 * 64 + r * 4, 4);
+    std::memcpy(&factors[1], block.data() + 16 * 64 + r * 4, 4);
+    EXPECT_EQ(factors[0], static_cast<float>(r));
+    EXPECT_EQ(factors[1], -static_cast<float>(r));
+  }
 }
 
 TEST(Encoders, LimitLeavesOutAShare) {
