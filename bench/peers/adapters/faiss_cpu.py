@@ -153,7 +153,7 @@ class IvfPqFastScan(Inverted):
 
 class IvfRaBitQFastScan(Inverted):
     """RaBitQ codes of randomly rotated rows."""
-    builds = [{"lists_per_root": 2, "bits": 1}, {"lists_per_root": 4, "bits": 4}, {"lists_per_root": 4, "bits": 1}]
+    builds = [{"lists_per_root": 2, "bits": 1}, {"lists_per_root": 4, "bits": 4}]
     sweep = {"nprobe": (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), "k_factor": (2, 4, 8, 16)}
 
     @classmethod
