@@ -13,7 +13,7 @@ class Vamana(Peer):
     package = "scalable-vs"
     kinds = ("dense",)
     metrics = tuple(DISTANCES)
-    builds = [{"graph_max_degree": 64, "window_size": 128}, {"graph_max_degree": 32, "window_size": 128}]
+    builds = [{"graph_max_degree": 64, "window_size": 128}]
     sweep = {"window": (10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128, 192)}
     not_here = ("svs LVQ, LeanVec: the library stops the process on processors that are not Intel's",)
 
