@@ -33,12 +33,16 @@ struct SearchParams {
   /// Lists that are scanned; 0: by `gap`.
   std::uint32_t nprobe = 0;
   /// Lists are scanned whose centroid's score is less than this below that of the best one, in
-  /// units of the query's length times the usual distance of a row from its centroid. A fixed
-  /// number of lists is too many for most queries, and too few for the rest.
-  double gap = 0.2;
+  /// units of about how much the scores of a list's rows differ; 0: as far as neighbours lie on
+  /// this data, which is measured when the index is built. A fixed number of lists is too many for
+  /// most queries, and too few for the rest.
+  double gap = 0;
   /// Rows that are looked at again after the scan, by second codes or exactly; 0: by k.
   std::uint32_t rerank = 0;
-  /// One number for both, as `hnsw_ef`: 128 is about the default; 0 leaves them as they are.
+  /// Multiplies `rerank`, whether given or by k.
+  double oversampling = 1;
+  /// One number for `gap` and `rerank`, as `hnsw_ef`: 128 is about the default; 0 leaves them as
+  /// they are.
   std::uint32_t effort = 0;
 
   template <class V>
@@ -46,6 +50,7 @@ struct SearchParams {
     v(field("nprobe", &SearchParams::nprobe));
     v(field("gap", &SearchParams::gap, {.min = 0, .max = 1e6}));
     v(field("rerank", &SearchParams::rerank, {.min = 0, .max = 1e6}));
+    v(field("oversampling", &SearchParams::oversampling, {.min = 1, .max = 1e6}));
     v(field("effort", &SearchParams::effort, {.min = 0, .max = 1e6}));
   }
 };

@@ -1,6 +1,8 @@
 // The lists of an IVF index, as they lie in its file.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -25,14 +27,23 @@ struct PartitionFacts {
   std::uint32_t n_positions = 0;  ///< 16 for each block
   float spread = 0;               ///< root mean square of rows' distances from their centroids
   std::uint32_t is_spilled = 0;   ///< 1: each row is in two lists
+  float usual_gap = 0;            ///< see calibration.h; in units of `gap_unit`
+  std::uint32_t reserved = 0;
 };
+
+/// What gaps between scores of centroids are measured in: how much the scores of a list's rows
+/// differ by about. `best`: the score of the nearest centroid, `norm`: of the query.
+[[nodiscard]] inline float gap_unit(Similarity similarity, float norm, float best, float spread) {
+  const bool is_distance = similarity == Similarity::kNegL2Squared;
+  return is_distance ? 2 * std::sqrt(std::max(0.0F, -best)) * spread : norm * spread;
+}
 
 /// Mapped and immutable; copies share memory. The same rows, parameters and seed give the same
 /// bytes, whatever the thread count.
 class Partition {
  public:
   /// Clusters the rows and writes their lists.
-  static Result<> write(const RowSource& source, Similarity similarity, const BuildParams& params,
+  static Result<> write(const RowSource& source, const BuildParams& params,
                         const BuildContext& context, SectionWriter& writer);
   static Result<Partition> open(const SectionReader& reader, const FieldSchema& schema,
                                 std::uint32_t n_rows);

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "index/ivf/calibration.h"
 #include "index/ivf/clustering.h"
 #include "index/ivf/coding.h"
 #include "index/ivf/parallel.h"
@@ -66,16 +67,18 @@ std::vector<float> mean_of(std::span<const float> centroids, std::uint32_t dim) 
 /// One build: from clusters to sections.
 class PartitionWriter {
  public:
-  PartitionWriter(const RowSource& source, Similarity similarity, const BuildParams& params,
-                  const BuildContext& context, SectionWriter& writer)
+  PartitionWriter(const RowSource& source, const BuildParams& params, const BuildContext& context,
+                  SectionWriter& writer)
       : source_(source),
-        similarity_(similarity),
+        similarity_(similarity_of(source.column().schema.metric)),
         params_(params),
         context_(context),
         writer_(writer) {}
 
   /// Facts come last, as only coding tells the spread.
-  Result<> write(PartitionFacts facts, const Lists& lists, std::vector<float> centroids) {
+  Result<> write(PartitionFacts facts, Clusters clusters, std::span<const std::uint32_t> second) {
+    const Lists lists(clusters.list_of, second, clusters.n());
+    auto& centroids = clusters.centroids;
     const auto rounded = round_centroids(centroids);
     const auto list_blocks = blocks_of(lists);
     facts.n_lists = lists.n();
@@ -87,6 +90,8 @@ class PartitionWriter {
     QV_TRY(const double squares, write_codes(lists, centroids));
     const double n_codes = std::max(1.0, static_cast<double>(lists.n_rows()));
     facts.spread = static_cast<float>(std::sqrt(squares / n_codes));
+    const ListView view{centroids, clusters.list_of, second, facts.spread};
+    QV_TRY(facts.usual_gap, usual_gap(source_, view, context_));
     writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
     return {};
   }
@@ -170,7 +175,7 @@ std::uint32_t n_lists_for(std::uint32_t n_rows, const BuildParams& params) {
 
 }  // namespace
 
-Result<> Partition::write(const RowSource& source, Similarity similarity, const BuildParams& params,
+Result<> Partition::write(const RowSource& source, const BuildParams& params,
                           const BuildContext& context, SectionWriter& writer) {
   const auto& rotation = source.rotation();
   const ClusterOptions options{.n_clusters = n_lists_for(source.n(), params), .seed = context.seed};
@@ -187,9 +192,7 @@ Result<> Partition::write(const RowSource& source, Similarity similarity, const 
                              .rotation_seed = rotation.seed(),
                              .rotation_version = encoders::Rotation::kVersion,
                              .is_spilled = is_spilled ? 1U : 0U};
-  const Lists lists(clusters.list_of, second, clusters.n());
-  return PartitionWriter(source, similarity, params, context, writer)
-      .write(facts, lists, std::move(clusters.centroids));
+  return PartitionWriter(source, params, context, writer).write(facts, std::move(clusters), second);
 }
 
 }  // namespace quiver::index::ivf

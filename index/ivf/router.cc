@@ -8,9 +8,11 @@ namespace {
 /// Centroids are looked at for each list that is wanted, as the order by codes is not quite theirs.
 constexpr std::size_t kLooksPerList = 3;
 constexpr std::size_t kMoreLooks = 16;
+/// Gaps between estimates that are looked at, for each gap between scores.
+constexpr float kErrorOfCodes = 1.25F;
 
 /// The best `n`, in order.
-std::span<const Probe> best(std::vector<Probe>& probes, std::size_t n) {
+std::span<const Probe> best_of(std::vector<Probe>& probes, std::size_t n) {
   if (n < probes.size()) {
     std::nth_element(probes.begin(), probes.begin() + static_cast<std::ptrdiff_t>(n), probes.end());
     probes.resize(n);
@@ -30,27 +32,33 @@ std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n,
     const CodeHits hits = estimate(query, want, scan);
     score(query, {hits.positions, hits.n}, scratch);
   }
-  return best(scratch.probes, n);
+  return best_of(scratch.probes, n);
 }
 
 std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std::size_t most,
                                       ScanScratch& scan, RouteScratch& scratch) const {
+  const auto norm =
+      static_cast<float>(kernels().convert.norm(query.values.data(), query.values.size()));
+  const auto bar = [&](float best, float gaps) {
+    return best - gaps * gap_unit(similarity_, norm, best, lists_.facts().spread);
+  };
   if (lists_.n_lists() <= kMoreLooks) {
     score_all(query, scratch);
   } else {
     CodeHits hits = estimate(query, std::min<std::size_t>(lists_.n_lists(), 2 * most), scan);
-    const float bar = *std::max_element(hits.scores, hits.scores + hits.n) - 1.25F * gap;
+    const float best = *std::max_element(hits.scores, hits.scores + hits.n);
+    const float least = bar(best, kErrorOfCodes * gap);
     std::size_t n = 0;
     for (std::size_t i = 0; i < hits.n; ++i) {
       hits.positions[n] = hits.positions[i];
-      n += hits.scores[i] >= bar;
+      n += hits.scores[i] >= least;
     }
     score(query, {hits.positions, n}, scratch);
   }
   auto& probes = scratch.probes;
-  const float bar = std::min_element(probes.begin(), probes.end())->base - gap;
-  std::erase_if(probes, [bar](const Probe& probe) { return probe.base < bar; });
-  return best(probes, most);
+  const float least = bar(std::min_element(probes.begin(), probes.end())->base, gap);
+  std::erase_if(probes, [least](const Probe& probe) { return probe.base < least; });
+  return best_of(probes, most);
 }
 
 CodeHits Router::estimate(const RotatedQuery& query, std::size_t want, ScanScratch& scan) const {

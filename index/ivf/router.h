@@ -43,7 +43,8 @@ class Router {
   /// The `n` nearest lists.
   std::span<const Probe> nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
                                  RouteScratch& scratch) const;
-  /// The lists whose centroids score at most `gap` less than the best one, but no more than `most`.
+  /// The lists whose centroids score at most `gap`, in `gap_unit`s, less than the best one, but no
+  /// more than `most`.
   std::span<const Probe> within(const RotatedQuery& query, float gap, std::size_t most,
                                 ScanScratch& scan, RouteScratch& scratch) const;
 

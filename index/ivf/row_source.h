@@ -20,11 +20,14 @@ class RowSource {
   /// The `i`-th row that has a vector, as `[dim()]`.
   void read(std::uint32_t i, float* out) const;
   [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(rows_.size()); }
+  /// As it is stored, as `[column().dense().dim]`.
+  void read_stored(std::uint32_t i, float* out) const;
+  [[nodiscard]] const FieldColumn& column() const { return column_; }
   /// Its number in the column.
   [[nodiscard]] std::uint32_t row(std::uint32_t i) const { return rows_[i]; }
 
  private:
-  const DenseColumn& column_;
+  const FieldColumn& column_;
   const encoders::Rotation& rotation_;
   bool normalise_;
   std::vector<std::uint32_t> rows_;

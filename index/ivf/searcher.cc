@@ -20,15 +20,17 @@ struct alignas(64) Line {
 };
 
 /// `params` with everything that depends on k and `effort` in place.
-SearchParams settled(SearchParams params, std::size_t k) {
+SearchParams settled(SearchParams params, std::size_t k, float usual_gap) {
   const auto wanted = static_cast<double>(std::max<std::size_t>(k, 10));
   const double effort = params.effort == 0 ? 1 : params.effort / kUsualEffort;
   // The k-th neighbour lies farther off than the tenth.
+  if (params.gap == 0) params.gap = usual_gap;
   params.gap *= std::pow(effort, 0.4) * std::pow(wanted / 10, 0.1);
   if (params.rerank == 0) {
     params.rerank = static_cast<std::uint32_t>(
         std::min(1e6, (50 + 5 * static_cast<double>(k)) * std::sqrt(effort)));
   }
+  params.rerank = static_cast<std::uint32_t>(std::min(1e6, params.rerank * params.oversampling));
   params.rerank = static_cast<std::uint32_t>(std::max<std::size_t>(params.rerank, k));
   return params;
 }
@@ -74,13 +76,14 @@ Result<> IvfSearcher::search(const Query& query, const AnyParams& any, const Fil
                              const SearchContext& context, TopK& out, WorkCounters& work) const {
   if (out.k() == 0 || filter.n_rows() == 0) return {};
   const auto* given = std::any_cast<SearchParams>(&any);
-  Request request{query,
-                  settled(given == nullptr ? SearchParams{} : *given, out.k()),
-                  filter,
-                  context,
-                  out,
-                  work,
-                  count_allowed(filter)};
+  Request request{
+      query,
+      settled(given == nullptr ? SearchParams{} : *given, out.k(), lists_.facts().usual_gap),
+      filter,
+      context,
+      out,
+      work,
+      count_allowed(filter)};
   if (request.n_allowed == 0) return {};
   request.selectivity = std::min(
       1.0, static_cast<double>(request.n_allowed) / std::max(1.0, 1.0 * column_.n_present));
@@ -132,12 +135,8 @@ std::span<const Probe> IvfSearcher::route(const Request& request, const RotatedQ
     return router.nearest(query, std::min<std::size_t>(request.params.nprobe, n_lists),
                           scratch.scan, scratch.route);
   }
-  return router.within(query, gap_of(request, query), n_lists, scratch.scan, scratch.route);
-}
-
-float IvfSearcher::gap_of(const Request& request, const RotatedQuery& query) const {
-  const double norm = kernels().convert.norm(query.values.data(), query.values.size());
-  return static_cast<float>(request.params.gap * norm * lists_.facts().spread);
+  return router.within(query, static_cast<float>(request.params.gap), n_lists, scratch.scan,
+                       scratch.route);
 }
 
 /// Leaves the rows with the best estimates in `scratch.rows`.

@@ -36,7 +36,6 @@ class IvfSearcher final : public Searcher {
   [[nodiscard]] RotatedQuery rotate(const Query& query, Scratch& scratch) const;
   [[nodiscard]] std::span<const Probe> route(const Request& request, const RotatedQuery& query,
                                              Scratch& scratch) const;
-  [[nodiscard]] float gap_of(const Request& request, const RotatedQuery& query) const;
   Result<> scan_lists(const Request& request, const RotatedQuery& query,
                       std::span<const Probe> probes, Scratch& scratch) const;
   std::size_t scan_list(const Request& request, const RotatedQuery& query, const Probe& probe,

@@ -59,7 +59,7 @@ Result<> build(const FieldColumn& column, const AnyParams& any, const BuildConte
   }
   QV_TRY(auto file, out.create_file(kFile));
   SectionWriter writer(kFormat, std::move(file));
-  QV_TRY(Partition::write(source, similarity_of(column.schema.metric), params, context, writer));
+  QV_TRY(Partition::write(source, params, context, writer));
   return writer.finish(column.n_rows);
 }
 

@@ -1,0 +1,26 @@
+// How far down the order of lists a search should go on this data.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "index/index.h"
+#include "index/ivf/row_source.h"
+
+namespace quiver::index::ivf {
+
+/// The lists that the rows of a source are in, and their centroids.
+struct ListView {
+  std::span<const float> centroids;        ///< `[n_lists, dim]`
+  std::span<const std::uint32_t> list_of;  ///< `[n_rows]`
+  std::span<const std::uint32_t> also_in;  ///< `[n_rows]`, or empty
+  float spread = 0;                        ///< as in PartitionFacts
+};
+
+/// The gap between the scores of the nearest centroid and of a list, in `gap_unit`s, within which
+/// nearly all of the ten nearest neighbours of sampled rows are found. Exact neighbours of some
+/// hundred rows are computed for it.
+[[nodiscard]] Result<float> usual_gap(const RowSource& source, const ListView& lists,
+                                      const BuildContext& context);
+
+}  // namespace quiver::index::ivf
