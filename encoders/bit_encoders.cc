@@ -84,7 +84,7 @@ class StepEncoder final : public BitEncoder {
     const float largest = grid.largest(row.data(), row.size());
     const float limit = limit_ > 0 && largest > 0 ? limit_ : largest;  // 0 for the zero vector
     const float scale = limit / (half - 0.5f);
-    grid.encode(row.data(), row.size(), scale > 0 ? 1.0f / scale : 0.0f, half, codes);
+    grid.encode(row.data(), row.size(), per(scale, 1.0f), half, codes);
     return scale;
   }
 

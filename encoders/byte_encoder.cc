@@ -27,8 +27,7 @@ class ByteEncoder final : public Encoder {
   void encode(const float* rows, std::size_t /*n*/, std::byte* block) const override {
     const GridKernels& grid = kernels().grid;
     const float scale = has_own_scale() ? grid.largest(rows, dim()) / kMiddle : shared_scale_;
-    grid.encode(rows, dim(), scale > 0 ? 1.0f / scale : 0.0f, kHalf,
-                reinterpret_cast<std::uint8_t*>(block));
+    grid.encode(rows, dim(), per(scale, 1.0f), kHalf, reinterpret_cast<std::uint8_t*>(block));
     const RowFactors factors = factors_of(is_distance(), scale, rows, dim());
     std::byte* at = block + dim();
     if (has_own_scale()) {
@@ -67,7 +66,7 @@ class ByteScorer final : public Scorer {
     std::vector<float> padded(query_.size());
     std::copy_n(query, encoder.dim(), padded.data());
     const float largest = kernels().grid.largest(query, encoder.dim());
-    const float per_unit = largest > 0 ? 127.0f / largest : 0.0f;
+    const float per_unit = per(largest, 127.0f);
     sum_ = static_cast<float>(
         kernels().codes.to_bytes(padded.data(), padded.size(), per_unit, query_.data()));
     step_ = per_unit > 0 ? 1.0f / per_unit : 0.0f;

@@ -9,6 +9,11 @@
 
 namespace quiver::encoders {
 
+/// `number / size`, or 0 where that might not be finite: so small values count as zero.
+[[nodiscard]] inline float per(float size, float number) {
+  return size > 1e-35f ? number / size : 0.0f;
+}
+
 struct RowFactors {
   float scale = 0;
   float add = 0;

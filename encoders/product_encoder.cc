@@ -169,7 +169,7 @@ std::unique_ptr<Scorer> ProductEncoder::scorer(const float* query) const {
   std::vector<float> padded(pairs_.size() * 2);
   std::copy_n(query, dim(), padded.data());
   const Additions additions = additions_of(pairs_, padded);
-  const float per_unit = additions.largest > 0 ? 255.0f / additions.largest : 0.0f;
+  const float per_unit = per(additions.largest, 255.0f);
   TableMemory memory(shape_.n_lines);
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     // Tables of a line: the low nibbles of its four bytes, then the high ones.

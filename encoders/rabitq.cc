@@ -21,6 +21,8 @@ constexpr int kTries = 14;
 /// Tries without a better point after which larger multiples are not looked at.
 constexpr int kPatience = 3;
 constexpr int kLloydSteps = 2;
+/// Below, multiples might not be finite.
+constexpr float kTiny = 1e-35f;
 
 struct Found {
   float multiple = 0;
@@ -59,7 +61,7 @@ class Search {
     const float middle = best_.multiple;
     for (float factor : {0.91f, 0.955f, 1.047f, 1.096f}) try_multiple(middle * factor);
     for (int i = 0; i < kLloydSteps; ++i) {
-      if (!try_multiple(best_.multiple * best_.sums.squares / best_.sums.dot)) return;
+      if (!try_multiple(best_.multiple * (best_.sums.squares / best_.sums.dot))) return;
     }
   }
 
@@ -91,7 +93,7 @@ RabitqFactors rabitq_encode(std::span<const float> r, std::uint32_t bits, std::u
   const float half = static_cast<float>(1u << (bits - 1));
   const float largest = k.grid.largest(r.data(), r.size());
   const double norm = k.convert.norm(r.data(), r.size());
-  if (largest == 0) {
+  if (largest < kTiny) {
     k.grid.encode(r.data(), r.size(), 1.0f, half, codes);
     return {};
   }

@@ -25,7 +25,8 @@ struct RabitqFactors {
 };
 
 /// Encodes finite values; `bits` is 1 to 8 and `codes` has room for `r.size()` bytes, one value u
-/// each. Zero vectors have any codes. Same bits on every instruction level.
+/// each. Vectors without a value of 1e-35 or more count as zero,
+/// whose codes are any. Same bits on every instruction level.
 RabitqFactors rabitq_encode(std::span<const float> r, std::uint32_t bits, std::uint8_t* codes);
 
 }  // namespace quiver::encoders

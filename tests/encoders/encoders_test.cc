@@ -138,8 +138,9 @@ TEST(Encoders, AnyDimensionAndOddVectors) {
   std::mt19937 random(kSeed);
   for (std::uint32_t dim : {1u, 2u, 3u, 31u, 33u, 65u, 1000u}) {
     auto rows = normal_vector(std::size_t{20} * dim, random);
-    std::fill_n(rows.begin(), dim, 0.0f);         // a zero vector
-    std::fill_n(rows.begin() + dim, dim, 0.25f);  // a constant one
+    std::fill_n(rows.begin(), dim, 0.0f);              // a zero vector
+    std::fill_n(rows.begin() + 2 * dim, dim, 1e-40f);  // next to nothing
+    std::fill_n(rows.begin() + dim, dim, 0.25f);       // a constant one
     const auto query = normal_vector(dim, random);
     for (Similarity similarity : {Similarity::kDot, Similarity::kNegL2Squared}) {
       for (const Named& named : all_encoders(similarity, dim, rows)) {

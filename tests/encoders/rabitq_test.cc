@@ -98,9 +98,12 @@ TEST(Rabitq, OneBitIsTheSign) {
 
 TEST(Rabitq, ZeroVectorsEstimateZero) {
   for (std::uint32_t bits = 1; bits <= 8; ++bits) {
-    const RabitqFactors factors = encoded(std::vector<float>(100, 0.0f), bits).factors;
-    EXPECT_EQ(factors.scale(), 0.0f);
-    EXPECT_EQ(factors.deviation(100), 0.0f);
+    for (float value : {0.0f, -0.0f, 1e-36f, -1e-45f}) {
+      const RabitqFactors factors = encoded(std::vector<float>(100, value), bits).factors;
+      EXPECT_EQ(factors.scale(), 0.0f);
+      EXPECT_EQ(factors.deviation(100), 0.0f);
+    }
+    EXPECT_GT(encoded(std::vector<float>(100, 2e-35f), bits).factors.scale(), 0.0f);
   }
 }
 
