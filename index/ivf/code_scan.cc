@@ -1,6 +1,7 @@
 #include "index/ivf/code_scan.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace quiver::index::ivf {
 namespace {
@@ -11,7 +12,7 @@ std::size_t room_for(std::size_t want) { return 3 * want + 64; }
 
 }  // namespace
 
-CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want) {
+CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want), order_(scratch.order) {
   const std::size_t room = room_for(want);
   if (scratch.scores.size() < room + CodeBlocks::kRows) {
     scratch.scores.resize(room + CodeBlocks::kRows);
@@ -55,6 +56,14 @@ void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float b
     blocks.n -= n;
     first_position += static_cast<std::uint32_t>(n * CodeBlocks::kRows);
   }
+}
+
+float CodeScan::kth(std::size_t k) const {
+  if (hits_.n < k) return -std::numeric_limits<float>::infinity();
+  order_.assign(hits_.scores, hits_.scores + hits_.n);
+  const auto last = order_.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(order_.begin(), last, order_.end(), std::greater<>());
+  return *last;
 }
 
 const CodeHits& CodeScan::best() {

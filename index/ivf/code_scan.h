@@ -15,6 +15,7 @@ namespace quiver::index::ivf {
 struct ScanScratch {
   std::vector<float> scores;
   std::vector<std::uint32_t> positions;
+  std::vector<float> order;
 };
 
 /// A row that was found: its estimate and its position.
@@ -37,6 +38,8 @@ class CodeScan {
   void scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base, const Bitset& allowed,
                      std::span<const std::uint32_t> rows, std::uint32_t first_position);
 
+  /// The k-th greatest estimate so far, `k` <= `want`; minus infinity if there are fewer.
+  [[nodiscard]] float kth(std::size_t k) const;
   /// The best, in order of scanning.
   [[nodiscard]] const CodeHits& best();
 
@@ -46,6 +49,7 @@ class CodeScan {
   std::size_t want_;
   float threshold_ = -std::numeric_limits<float>::infinity();
   CodeHits hits_;
+  std::vector<float>& order_;
 };
 
 }  // namespace quiver::index::ivf

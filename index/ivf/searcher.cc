@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <any>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <vector>
 
 namespace quiver::index::ivf {
@@ -11,8 +13,23 @@ namespace {
 /// `effort` that leaves `gap` and `rerank` as they are.
 constexpr double kUsualEffort = 128;
 
+/// Lists that are scanned between two looks at the clock.
+constexpr std::size_t kBetweenPolls = 32;
+/// The k-th best row is looked up again after one more list for each so many.
+constexpr std::size_t kListsPerLook = 8;
+/// No list is out of reach.
+constexpr float kWholeReach = std::numeric_limits<float>::infinity();
+
 std::size_t count_allowed(const FilterView& filter) {
   return filter.bits() == nullptr ? filter.n_rows() : filter.bits()->count();
+}
+
+/// A list that is scanned.
+void count(const CodeBlocks& blocks, WorkCounters& work) {
+  ++work.n_lists;
+  work.n_blocks += blocks.n;
+  work.n_codes_scored += blocks.n * CodeBlocks::kRows;
+  work.n_bytes += blocks.n * blocks.block_bytes();
 }
 
 struct alignas(64) Line {
@@ -60,6 +77,7 @@ struct IvfSearcher::Scratch {
   std::vector<std::uint64_t> seen;  ///< a bit for each row; zero between searches
   std::vector<std::uint32_t> rows;
   std::vector<float> scores;
+  std::vector<float> ordered;
 };
 
 IvfSearcher::IvfSearcher(FieldColumn column, Partition lists, std::optional<ByteRows> second,
@@ -92,8 +110,8 @@ Result<> IvfSearcher::search(const Query& query, const AnyParams& any, const Fil
   }
   thread_local Scratch scratch;
   const RotatedQuery rotated = rotate(query, scratch);
-  const auto probes = route(request, rotated, scratch);
-  QV_TRY(scan_lists(request, rotated, probes, scratch));
+  QV_TRY(request.selectivity < 1 ? scan_filtered(request, rotated, scratch)
+                                 : scan_unfiltered(request, rotated, scratch));
   if (scratch.rows.size() < std::min(out.k(), request.n_allowed)) return search_exactly(request);
   if (second_) refine(request, rotated, scratch);
   offer_exactly(query, column_.dense(), scratch.rows, out);
@@ -126,11 +144,11 @@ RotatedQuery IvfSearcher::rotate(const Query& query, Scratch& scratch) const {
   return {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
 }
 
+/// The lists that are scanned if every row is allowed.
 std::span<const Probe> IvfSearcher::route(const Request& request, const RotatedQuery& query,
                                           Scratch& scratch) const {
   const Router router(lists_, similarity_);
   const std::size_t n_lists = lists_.n_lists();
-  if (request.selectivity < 1) return router.nearest(query, n_lists, scratch.scan, scratch.route);
   if (request.params.nprobe != 0) {
     return router.nearest(query, std::min<std::size_t>(request.params.nprobe, n_lists),
                           scratch.scan, scratch.route);
@@ -139,28 +157,72 @@ std::span<const Probe> IvfSearcher::route(const Request& request, const RotatedQ
                        scratch.route);
 }
 
-/// Leaves the rows with the best estimates in `scratch.rows`.
-Result<> IvfSearcher::scan_lists(const Request& request, const RotatedQuery& query,
-                                 std::span<const Probe> probes, Scratch& scratch) const {
-  constexpr std::size_t kBetweenPolls = 32;
-  CodeScan scan(request.params.rerank, scratch.scan);
-  for (std::size_t i = 0; i < probes.size(); ++i) {
-    if (i % kBetweenPolls == 0 && request.context.cancel.poll()) {
-      return request.context.cancel.check();
-    }
-    const std::byte* next =
-        i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
-    scan_list(request, query, probes[i], next, scan, scratch);
-  }
-  request.work.n_lists += probes.size();
-  collect_rows(scan.best(), scratch);
+Result<> IvfSearcher::scan_unfiltered(const Request& request, const RotatedQuery& query,
+                                      Scratch& scratch) const {
+  QV_TRY(scan_lists(request, query, route(request, query, scratch), kWholeReach, scratch));
   return {};
 }
 
-/// Returns how many rows of the list are allowed, or about how many.
-std::size_t IvfSearcher::scan_list(const Request& request, const RotatedQuery& query,
-                                   const Probe& probe, const std::byte* next, CodeScan& scan,
-                                   Scratch& scratch) const {
+/// Goes on to farther lists until their centroids are as far below the k-th best allowed row as
+/// those are, at which a search without the filter ends, below its k-th best row. So a filter takes
+/// as many more lists as it moves the best rows away, which its selectivity alone does not tell.
+Result<> IvfSearcher::scan_filtered(const Request& request, const RotatedQuery& query,
+                                    Scratch& scratch) const {
+  constexpr double kWiden = 1.5;
+  const std::size_t n_lists = lists_.n_lists();
+  const auto unfiltered = route(request, query, scratch);
+  QV_TRY(const float reach, reach_of(request, query, unfiltered, scratch));
+  if (request.selectivity > 0.5 && reach != kWholeReach) {
+    Request wider = request;
+    wider.params.gap *= kWiden;
+    wider.params.nprobe += wider.params.nprobe / 2;
+    const auto probes = route(wider, query, scratch);
+    QV_TRY(const bool is_done, scan_lists(request, query, probes, reach, scratch));
+    if (is_done) return {};
+  }
+  const auto all = Router(lists_, similarity_).nearest(query, n_lists, scratch.scan, scratch.route);
+  QV_TRY(scan_lists(request, query, all, reach, scratch));
+  return {};
+}
+
+/// How far the last of the lists' centroids is below the k-th best of their rows, allowed or not.
+Result<float> IvfSearcher::reach_of(const Request& request, const RotatedQuery& query,
+                                    std::span<const Probe> probes, Scratch& scratch) const {
+  if (probes.size() == lists_.n_lists()) return kWholeReach;
+  CodeScan scan(request.out.k(), scratch.scan);
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    if (i % kBetweenPolls == 0) QV_TRY(request.context.cancel.check());
+    const CodeBlocks blocks = lists_.blocks(probes[i].list);
+    scan.scan(query.tables, blocks, probes[i].base, nullptr, 0);
+    count(blocks, request.work);
+  }
+  return scan.kth(request.out.k()) - probes.back().base;
+}
+
+/// Scans lists in their order until the next one is more than `reach` below the k-th best row; true
+/// if there was such a one. Leaves the rows with the best estimates in `scratch.rows`.
+Result<bool> IvfSearcher::scan_lists(const Request& request, const RotatedQuery& query,
+                                     std::span<const Probe> probes, float reach,
+                                     Scratch& scratch) const {
+  CodeScan scan(request.params.rerank, scratch.scan);
+  std::size_t next_look = reach == kWholeReach ? probes.size() : 0;
+  float least = -kWholeReach;
+  std::size_t i = 0;
+  for (; i < probes.size() && probes[i].base >= least; ++i) {
+    if (i % kBetweenPolls == 0) QV_TRY(request.context.cancel.check());
+    const std::byte* next =
+        i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
+    scan_list(request, query, probes[i], next, scan, scratch);
+    if (i < next_look) continue;
+    least = scan.kth(request.out.k()) - reach;
+    next_look = i + i / kListsPerLook + 1;
+  }
+  collect_rows(scan.best(), scratch);
+  return i < probes.size();
+}
+
+void IvfSearcher::scan_list(const Request& request, const RotatedQuery& query, const Probe& probe,
+                            const std::byte* next, CodeScan& scan, Scratch& scratch) const {
   CodeBlocks blocks = lists_.blocks(probe.list);
   blocks.next = next;
   const std::uint32_t first = lists_.first_position(probe.list);
@@ -175,10 +237,7 @@ std::size_t IvfSearcher::scan_list(const Request& request, const RotatedQuery& q
                             scratch.allowed.data());
     scan.scan(query.tables, blocks, probe.base, scratch.allowed.data(), first);
   }
-  request.work.n_blocks += blocks.n;
-  request.work.n_codes_scored += blocks.n * CodeBlocks::kRows;
-  request.work.n_bytes += blocks.n * blocks.block_bytes();
-  return 0;
+  count(blocks, request.work);
 }
 
 /// A row that was found in two lists is taken once.
@@ -212,7 +271,26 @@ void IvfSearcher::refine(const Request& request, const RotatedQuery& query,
   request.work.n_bytes += rows.size() * second_->row_bytes();
   CodeHits hits{scratch.scores.data(), rows.data(), rows.size(), rows.size()};
   kernels().codes.keep_best(hits, want);
+  drop_hopeless(request, hits, scratch);
   rows.resize(hits.n);
+}
+
+/// Drops rows that could be among the best k only if their second codes erred more than they do.
+void IvfSearcher::drop_hopeless(const Request& request, CodeHits& hits, Scratch& scratch) const {
+  constexpr float kDeviations = 4;
+  const std::size_t k = request.out.k();
+  if (hits.n <= k) return;
+  auto& ordered = scratch.ordered;
+  ordered.assign(hits.scores, hits.scores + hits.n);
+  const auto kth = ordered.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(ordered.begin(), kth, ordered.end(), std::greater<>());
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    const float error = kDeviations * second_->deviation(scratch.byte_query, hits.positions[i]);
+    hits.positions[n] = hits.positions[i];
+    n += hits.scores[i] >= *kth - error ? 1 : 0;
+  }
+  hits.n = n;
 }
 
 /// Of the sets that were measured, a search read the codes of about five hundred rows for each

@@ -36,11 +36,17 @@ class IvfSearcher final : public Searcher {
   [[nodiscard]] RotatedQuery rotate(const Query& query, Scratch& scratch) const;
   [[nodiscard]] std::span<const Probe> route(const Request& request, const RotatedQuery& query,
                                              Scratch& scratch) const;
-  Result<> scan_lists(const Request& request, const RotatedQuery& query,
-                      std::span<const Probe> probes, Scratch& scratch) const;
-  std::size_t scan_list(const Request& request, const RotatedQuery& query, const Probe& probe,
-                        const std::byte* next, CodeScan& scan, Scratch& scratch) const;
+  Result<> scan_unfiltered(const Request& request, const RotatedQuery& query,
+                           Scratch& scratch) const;
+  Result<> scan_filtered(const Request& request, const RotatedQuery& query, Scratch& scratch) const;
+  Result<float> reach_of(const Request& request, const RotatedQuery& query,
+                         std::span<const Probe> probes, Scratch& scratch) const;
+  Result<bool> scan_lists(const Request& request, const RotatedQuery& query,
+                          std::span<const Probe> probes, float reach, Scratch& scratch) const;
+  void scan_list(const Request& request, const RotatedQuery& query, const Probe& probe,
+                 const std::byte* next, CodeScan& scan, Scratch& scratch) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;
+  void drop_hopeless(const Request& request, CodeHits& hits, Scratch& scratch) const;
   void refine(const Request& request, const RotatedQuery& query, Scratch& scratch) const;
 
   FieldColumn column_;
