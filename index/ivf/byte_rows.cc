@@ -1,6 +1,7 @@
 #include "index/ivf/byte_rows.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "index/ivf/coding.h"
 #include "index/ivf/parallel.h"
@@ -82,6 +83,13 @@ void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows
       out[first + i] = is_distance ? 2 * product - squares_[some[i]] - query.squares : product;
     }
   }
+}
+
+float ByteRows::deviation(const ByteQuery& query, std::uint32_t row) const {
+  const float of_row = query.squares * scales_[row] * scales_[row];
+  const float of_query = squares_[row] * query.scale * query.scale;
+  const float product = std::sqrt((of_row + of_query) / 12);
+  return similarity_ == Similarity::kNegL2Squared ? 2 * product : product;
 }
 
 }  // namespace quiver::index::ivf

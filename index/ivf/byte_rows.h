@@ -36,6 +36,9 @@ class ByteRows {
   /// Writes the scores of `rows` to `out`, which has room for as many; they err by
   /// about a thousandth of the product of lengths.
   void score(const ByteQuery& query, std::span<const std::uint32_t> rows, float* out) const;
+  /// The standard deviation of the error of a row's score: of values that are off by up to half a
+  /// step, independently.
+  [[nodiscard]] float deviation(const ByteQuery& query, std::uint32_t row) const;
   [[nodiscard]] std::size_t row_bytes() const { return stride_; }
 
  private:

@@ -39,6 +39,7 @@ void write_group(const float* v, float per_unit, std::uint8_t* table) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(table), _mm256_castsi256_si128(ordered));
 }
 
+#include "kernels/codes/groups.inc"
 #include "kernels/codes/tables.inc"
 
 /// A quarter of a table's 64 bytes for each byte of the dwords.

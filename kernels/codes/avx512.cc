@@ -17,18 +17,69 @@ QV_TARGET_BEGIN(QV_AVX512)
 namespace quiver::avx512 {
 namespace {
 
-/// Lane i adds the dimensions that are set in i, in their order.
-void write_group(const float* v, float per_unit, std::uint8_t* table) {
-  constexpr __mmask16 kSets[4] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
-  float least = 0;
-  for (int k = 0; k < 4; ++k) least += std::min(v[k], 0.0F);
-  __m512 sum = _mm512_set1_ps(0 - least);
-  for (int k = 0; k < 4; ++k) {
-    sum = _mm512_add_ps(sum, _mm512_maskz_mov_ps(kSets[k], _mm512_set1_ps(v[k])));
+struct Ranges {
+  float widest;
+  float absolute;
+};
+
+/// Lane 4 j: of group j, (v0 + v1) + (v2 + v3).
+QV_INLINE __m512 add_by_pairs(__m512 values) {
+  const __m512 pairs = _mm512_add_ps(values, _mm512_permute_ps(values, 0b10110001));
+  return _mm512_add_ps(pairs, _mm512_permute_ps(pairs, 0b01001110));
+}
+
+/// Lane 4 j: of group j, ((v0 + v1) + v2) + v3.
+QV_INLINE __m512 add_in_order(__m512 values) {
+  __m512 sum = _mm512_add_ps(values, _mm512_permute_ps(values, 0b01010101));
+  sum = _mm512_add_ps(sum, _mm512_permute_ps(values, 0b10101010));
+  return _mm512_add_ps(sum, _mm512_permute_ps(values, 0b11111111));
+}
+
+/// Four groups at a time.
+Ranges measure(const float* query, std::size_t n_groups) {
+  __m512 widest = _mm512_setzero_ps();
+  __m512 sums = _mm512_setzero_ps();
+  for (std::size_t g = 0; g < n_groups; g += 4) {
+    const __m512 ranges = add_by_pairs(_mm512_abs_ps(_mm512_loadu_ps(query + g * 4)));
+    sums = _mm512_add_ps(sums, ranges);
+    widest = _mm512_max_ps(widest, ranges);
   }
-  const __m512i units = _mm512_cvtps_epi32(_mm512_mul_ps(sum, _mm512_set1_ps(per_unit)));
-  const __m512i whole = _mm512_max_epi32(units, _mm512_setzero_si512());
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(table), _mm512_cvtusepi32_epi8(whole));
+  alignas(64) float lanes[16];
+  _mm512_store_ps(lanes, sums);
+  return {_mm512_reduce_max_ps(widest), (lanes[0] + lanes[4]) + (lanes[8] + lanes[12])};
+}
+
+/// Where the table of a group is: group g is half g % 2 of byte g / 2 % 4 of its line.
+std::uint8_t* table_of(std::uint8_t* tables, std::size_t g) {
+  return tables + g / 8 * 128 + g % 2 * 64 + g / 2 % 4 * 16;
+}
+
+/// A lane of `values` in all lanes.
+QV_INLINE __m512 everywhere(__m512 values, std::size_t lane) {
+  return _mm512_permutexvar_ps(_mm512_set1_epi32(static_cast<int>(lane)), values);
+}
+
+/// Lane i adds the dimensions that are set in i, in their order.
+QV_INLINE __m128i table_of_group(__m512 values, __m512 least, std::size_t group, __m512 per_unit) {
+  constexpr __mmask16 kSets[4] = {0xAAAA, 0xCCCC, 0xF0F0, 0xFF00};
+  __m512 sum = _mm512_sub_ps(_mm512_setzero_ps(), everywhere(least, group * 4));
+  QV_UNROLL for (std::size_t k = 0; k < 4; ++k) {
+    sum = _mm512_mask_add_ps(sum, kSets[k], sum, everywhere(values, group * 4 + k));
+  }
+  const __m512i units = _mm512_cvtps_epi32(_mm512_mul_ps(sum, per_unit));
+  return _mm512_cvtusepi32_epi8(_mm512_max_epi32(units, _mm512_setzero_si512()));
+}
+
+void write_tables(const float* query, std::size_t n_groups, float per_unit, std::uint8_t* tables) {
+  const __m512 factor = _mm512_set1_ps(per_unit);
+  for (std::size_t g = 0; g < n_groups; g += 4) {
+    const __m512 values = _mm512_loadu_ps(query + g * 4);
+    const __m512 least = add_in_order(_mm512_min_ps(values, _mm512_setzero_ps()));
+    QV_UNROLL for (std::size_t j = 0; j < 4; ++j) {
+      auto* table = reinterpret_cast<__m128i*>(table_of(tables, g + j));
+      _mm_store_si128(table, table_of_group(values, least, j, factor));
+    }
+  }
 }
 
 #include "kernels/codes/tables.inc"

@@ -20,6 +20,7 @@ void write_group(const float* v, float per_unit, std::uint8_t* table) {
   }
 }
 
+#include "kernels/codes/groups.inc"
 #include "kernels/codes/tables.inc"
 
 std::uint32_t sum_of(const CodeTables& query, const CodeBlocks& blocks, const std::byte* block,
