@@ -1,8 +1,9 @@
-// The partition of an IVF index: k-means under squared Euclidean distance, with lists of similar
-// sizes.
+// The partition of an IVF index: k-means under squared Euclidean distance, with
+// lists of similar sizes.
 //
-// Every function here is deterministic: the same rows, options and seed give the same bytes,
-// whatever the executor and its number of threads. Values of rows are finite.
+// Every function here is deterministic: the same rows, options and seed give
+// the same bytes, whatever the executor and its number of threads. Values of
+// rows are finite.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,18 @@
 
 namespace quiver::index::ivf {
 
-/// Writes row `row` as `[dim]` f32, as it is to be clustered (rotated, normalised); any thread, any
-/// order, more than once.
+/// Writes row `row` as `[dim]` f32, as it is to be clustered (rotated,
+/// normalised); any thread, any order, more than once.
 using RowReader = std::function<void(std::uint32_t row, float* out)>;
 
 struct ClusterOptions {
-  /// How many clusters are wanted; 0: one for 256 rows. Never more than there are rows.
+  /// How many clusters are wanted; 0: one for 256 rows. Never more than there
+  /// are rows.
   std::uint32_t n_clusters = 0;
   /// Most rounds of training; it ends earlier once little moves.
   std::uint32_t iterations = 10;
   /// Rows that are trained on, for each cluster.
-  std::uint32_t sample_per_cluster = 100;
+  std::uint32_t sample_per_cluster = 256;
   std::uint64_t seed = 0;
 };
 
@@ -48,9 +50,10 @@ struct ListBounds {
   [[nodiscard]] static ListBounds of(std::uint32_t n_rows, std::uint32_t n_clusters);
 };
 
-/// Clusters the rows. No list is empty and all are within `ListBounds::of(n_rows, n_clusters)`,
-/// for which small ones are dissolved and large ones split: `n()` may differ from what was asked
-/// for, and a row's list is the nearest but for these. `progress` hears of rows assigned.
+/// Clusters the rows. No list is empty and all are within
+/// `ListBounds::of(n_rows, n_clusters)`, for which small ones are dissolved and
+/// large ones split: `n()` may differ from what was asked for, and a row's list
+/// is the nearest but for these. `progress` hears of rows assigned.
 Result<Clusters> cluster(const RowReader& rows, std::uint32_t n_rows, std::uint32_t dim,
                          const ClusterOptions& options, const BuildContext& context);
 
@@ -59,10 +62,12 @@ Result<std::vector<std::uint32_t>> assign(const RowReader& rows, std::uint32_t n
                                           std::uint32_t dim, std::span<const float> centroids,
                                           const BuildContext& context);
 
-/// A second list for each row, never its first unless there is only one: the one that minimises
-/// `|r'|^2 + lambda * (r' . r / |r|)^2`, with the row's differences `r` to its first centroid and
-/// `r'` to the other (Sun et al., SOAR, NeurIPS 2023). Whoever misses a row by its first list then
-/// likely finds it by the second. `lambda` >= 0; 1 is usual.
+/// A second list for each row, never its first unless there is only one: the
+/// one that minimises
+/// `|r'|^2 + lambda * (r' . r / |r|)^2`, with the row's differences `r` to its
+/// first centroid and `r'` to the other (Sun et al., SOAR, NeurIPS 2023).
+/// Whoever misses a row by its first list then likely finds it by the second.
+/// `lambda` >= 0; 1 is usual.
 Result<std::vector<std::uint32_t>> second_lists(const RowReader& rows, std::uint32_t n_rows,
                                                 const Clusters& clusters, float lambda,
                                                 const BuildContext& context);

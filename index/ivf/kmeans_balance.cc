@@ -19,7 +19,8 @@ std::vector<Members> members_of(const Clusters& clusters) {
   return lists;
 }
 
-/// Keeps the centroids of lists of at least `min` rows; their new numbers, or `kGone`.
+/// Keeps the centroids of lists of at least `min` rows; their new numbers, or
+/// `kGone`.
 constexpr std::uint32_t kGone = ~std::uint32_t{0};
 std::vector<std::uint32_t> drop_small(const std::vector<Members>& lists, std::uint32_t min,
                                       Clusters& clusters) {
@@ -64,7 +65,8 @@ class TwoMeans {
     separate();
   }
 
-  /// Negative for rows nearer to the first mean; 0 for values so large that there is no telling.
+  /// Negative for rows nearer to the first mean; 0 for values so large that
+  /// there is no telling.
   [[nodiscard]] float side(std::uint32_t row, std::vector<float>& buffer) const {
     rows_(row, buffer.data());
     const float side = dot(direction_.data(), buffer.data()) - offset_;
@@ -141,8 +143,9 @@ class TwoMeans {
   float offset_ = 0;
 };
 
-/// Cuts `members` between their two means, each part at least a third of the rows: rows that are
-/// all the same are split, too. The second part is returned.
+/// Cuts `members` between their two means, each part at least a third of the
+/// rows: rows that are all the same are split, too. The second part is
+/// returned.
 Members split_off(const RowReader& rows, std::uint32_t dim, Members& members) {
   const TwoMeans means(rows, dim, members);
   std::vector<std::pair<float, std::uint32_t>> sides;

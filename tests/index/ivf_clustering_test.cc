@@ -198,6 +198,42 @@ TEST(IvfClustering, AssignsToTheNearest) {
   }
 }
 
+TEST(IvfClustering, ManyClustersAreNearlyAsGoodAsIfAllWereLookedAt) {
+  const Rows rows = clumps(15000, 16, 400, 35);
+  const Clusters clusters = clustered(rows, {.n_clusters = 1500, .sample_per_cluster = 10});
+  expect_within_bounds(clusters, rows.n, 1500);
+  EXPECT_NEAR(clusters.n(), 1500, 75);
+  Call call;
+  const auto lists = assign(rows.reader(), rows.n, 16, clusters.centroids, call.context()).value();
+  double found = 0;
+  double kept = 0;
+  double nearest = 0;
+  for (std::uint32_t row = 0; row < rows.n; row += 7) {
+    found += distance(rows.at(row), centroid(clusters, lists[row]), 16);
+    kept += distance(rows.at(row), centroid(clusters, clusters.list_of[row]), 16);
+    nearest += nearest_distance(rows.at(row), clusters);
+  }
+  EXPECT_LE(found, nearest * 1.01);
+  EXPECT_LE(kept, nearest * 1.05);
+  Executor executor(3, "clusters");
+  EXPECT_EQ(clustered(rows, {.n_clusters = 1500, .sample_per_cluster = 10}, &executor).centroids,
+            clusters.centroids);
+}
+
+TEST(IvfClustering, OneFarRowSpoilsNothing) {
+  Rows rows = clumps(3000, 16, 20, 36);
+  for (std::size_t d = 0; d < 16; ++d) rows.values[d] = 1e20f;
+  const Clusters clusters = clustered(rows, {.n_clusters = 20});
+  expect_within_bounds(clusters, rows.n, 20);
+  double own = 0;
+  double nearest = 0;
+  for (std::uint32_t row = 1; row < rows.n; ++row) {
+    own += distance(rows.at(row), centroid(clusters, clusters.list_of[row]), 16);
+    nearest += nearest_distance(rows.at(row), clusters);
+  }
+  EXPECT_LE(own, nearest * 1.1);
+}
+
 double spill_loss(const float* row, const float* own, const float* other, std::uint32_t dim,
                   double lambda) {
   double along = 0;

@@ -1,0 +1,144 @@
+// Few rounds of Lloyd's algorithm look at all centres, or, where these are
+// many, at those of one group of rows, after which each row is looked up among
+// those of several groups. The other rounds look at the centres around the one
+// that a row has: most of what changes is between neighbours, and a round costs
+// a tenth or less.
+#include "index/ivf/kmeans_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "index/ivf/kmeans_lloyd.h"
+#include "index/ivf/kmeans_router.h"
+
+namespace quiver::index::ivf {
+namespace {
+
+constexpr std::uint32_t kFullRounds = 3;
+constexpr std::size_t kNeighbours = 32;
+/// Rounds from one look for neighbours to the next.
+constexpr std::uint32_t kNeighbourRounds = 3;
+
+class Training {
+ public:
+  Training(const ByteRows& rows, std::uint64_t seed, const BuildContext& context)
+      : rows_(rows),
+        seed_(seed),
+        context_(context),
+        list_of_(rows.n()),
+        mover_(rows.view(), seed) {}
+
+  Result<std::vector<float>> run(std::uint32_t n_clusters, std::uint32_t iterations) {
+    const std::uint32_t full = std::min(iterations, kFullRounds);
+    if (n_clusters <= Router::kFlat) {
+      means_ = lloyd(rows_.view(), all_of(rows_.n()), {n_clusters, full, seed_}, context_,
+                     list_of_.data());
+    } else {
+      start_in_groups(n_clusters, full);
+    }
+    QV_TRY(context_.cancel.check());
+    QV_TRY(refine(iterations - full));
+    return std::move(means_);
+  }
+
+ private:
+  /// Clusters the rows into groups, each group into its share of clusters, and
+  /// then finds each row's cluster in several groups.
+  void start_in_groups(std::uint32_t n_clusters, std::uint32_t rounds) {
+    const auto n_groups = static_cast<std::uint32_t>(std::lround(std::sqrt(n_clusters)));
+    const Members groups = groups_of_rows(n_groups);
+    std::vector<std::uint32_t> first(n_groups + 1);
+    for (std::size_t g = 0; g < n_groups; ++g) {
+      const double share =
+          static_cast<double>(groups.of(g).size()) / static_cast<double>(rows_.n());
+      const auto n = static_cast<std::uint32_t>(std::lround(share * n_clusters));
+      first[g + 1] = first[g] + (groups.of(g).empty() ? 0 : std::max(1U, n));
+    }
+    means_.resize(std::size_t{first.back()} * rows_.dim());
+    const BuildContext alone{nullptr, context_.cancel, 0, nullptr};
+    for_each(context_, n_groups, [&](std::size_t g) {
+      if (groups.of(g).empty()) return;
+      const auto means =
+          lloyd(rows_.view(), groups.of(g), {first[g + 1] - first[g], rounds, seed_ + g}, alone,
+                list_of_.data());
+      std::copy(means.begin(), means.end(),
+                means_.begin() + static_cast<std::ptrdiff_t>(std::size_t{first[g]} * rows_.dim()));
+    });
+    if (context_.cancel.poll()) return;
+    const Centres centres(means_, rows_.dim());
+    route_all(rows_, Router(centres, context_), context_, list_of_.data());
+    move(Mover::Small::kRestart);
+  }
+
+  [[nodiscard]] Members groups_of_rows(std::uint32_t n_groups) {
+    constexpr std::size_t kRowsPerGroup = 256;
+    constexpr std::uint32_t kRounds = 6;
+    const auto n_rows = static_cast<std::uint32_t>(rows_.n());
+    const auto n_some =
+        static_cast<std::uint32_t>(std::min<std::size_t>(n_rows, n_groups * kRowsPerGroup));
+    const std::vector<float> means = lloyd(rows_.view(), spread(n_some, n_rows, seed_),
+                                           {n_groups, kRounds, seed_}, context_, list_of_.data());
+    assign_all(rows_.view(), all_of(n_rows), Centres(means, rows_.dim()), context_,
+               list_of_.data());
+    return Members(list_of_, n_groups);
+  }
+
+  [[nodiscard]] std::size_t n_clusters() const { return means_.size() / rows_.dim(); }
+
+  void move(Mover::Small small) {
+    mover_.move(Members(list_of_, n_clusters()), small, context_, means_);
+  }
+
+  Result<> refine(std::uint32_t rounds) {
+    std::optional<Neighbours> neighbours;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      const Centres centres(means_, rows_.dim());
+      if (round % kNeighbourRounds == 0) neighbours.emplace(centres, kNeighbours, context_);
+      const std::size_t n_moved = assign_near(centres, *neighbours);
+      QV_TRY(context_.cancel.check());
+      // A cluster that starts anew needs rounds to settle, and to be among its
+      // neighbours' ones.
+      const bool restart =
+          round % kNeighbourRounds == kNeighbourRounds - 1 && round + kNeighbourRounds <= rounds;
+      move(restart ? Mover::Small::kRestart : Mover::Small::kKeep);
+      if (n_moved * 200 < rows_.n()) break;
+    }
+    return {};
+  }
+
+  /// Of how many rows the list has changed.
+  std::size_t assign_near(const Centres& centres, const Neighbours& neighbours) {
+    constexpr std::size_t kListsPerTask = 16;
+    const Members members(list_of_, centres.n());
+    const std::vector<std::uint32_t> before = list_of_;
+    for_each(context_, (centres.n() + kListsPerTask - 1) / kListsPerTask, [&](std::size_t task) {
+      if (context_.cancel.poll()) return;
+      Search search(centres);
+      const std::size_t end = std::min(centres.n(), (task + 1) * kListsPerTask);
+      for (std::size_t c = task * kListsPerTask; c < end; ++c) {
+        search.nearest(rows_.view(), members.of(c), neighbours.of(c), list_of_.data());
+      }
+    });
+    std::size_t n_moved = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) n_moved += list_of_[i] != before[i];
+    return n_moved;
+  }
+
+  const ByteRows& rows_;
+  std::uint64_t seed_;
+  const BuildContext& context_;
+  std::vector<std::uint32_t> list_of_;  // [n_rows]
+  std::vector<float> means_;            // [n_clusters, dim] in units of codes
+  Mover mover_;
+};
+
+}  // namespace
+
+Result<std::vector<float>> train(const ByteRows& rows, std::uint32_t n_clusters,
+                                 std::uint32_t iterations, std::uint64_t seed,
+                                 const BuildContext& context) {
+  return Training(rows, seed, context).run(n_clusters, iterations);
+}
+
+}  // namespace quiver::index::ivf
