@@ -20,7 +20,7 @@ constexpr std::size_t kLoadRows = 4096;
 // Heads of compressed files are not to be believed before their rows were read.
 constexpr std::uint64_t kMaxReservedValues = std::uint64_t{1} << 30;
 
-bool exists(const std::string& path) {
+bool is_there(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0;
 }
@@ -31,7 +31,7 @@ std::string_view to_string(FieldKind kind) {
 
 bool has_part(const std::string& prefix, std::string_view part) {
   const std::string path = fmt::format("{}.{}", prefix, part);
-  return exists(path) || exists(path + ".zst") || exists(path + ".gz");
+  return is_there(path) || is_there(path + ".zst") || is_there(path + ".gz");
 }
 
 /// The files of a set that are there, and the first that is not.
@@ -78,7 +78,7 @@ Result<> check_set(const std::string& path, const std::string& prefix, FieldKind
 
 Result<std::unique_ptr<VectorReader>> open_prefix(const std::string& path, FieldKind kind) {
   const std::string prefix(unpacked_name(path));
-  if (kind == FieldKind::kDense && exists(path)) {
+  if (kind == FieldKind::kDense && is_there(path)) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{}: no known format; a name ends with {}", path, kKnownEndings));
   }

@@ -11,9 +11,9 @@
 namespace quiver::engine {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kIntentVersion = 1;
 
-tl::unexpected<Error> damaged(std::string_view what) {
+tl::unexpected<Error> damaged_intent(std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("the record of a bulk load is damaged: {}", what));
 }
 
@@ -22,27 +22,27 @@ tl::unexpected<Error> damaged(std::string_view what) {
 std::string encode_intent(const BulkIntent& intent) {
   return fmt::format(
       R"({{"version":{},"load":{},"segment":{},"files":{},"first_id":"{}","first_seq":{},"last_seq":{}}})",
-      kVersion, intent.load, intent.segment, intent.n_files, intent.first_id.to_string(),
+      kIntentVersion, intent.load, intent.segment, intent.n_files, intent.first_id.to_string(),
       to_number(intent.first_seq), to_number(intent.last_seq));
 }
 
 Result<BulkIntent> decode_intent(std::string_view text) {
   const auto json = payload::parse_json(text);
-  if (!json) return damaged(json.error().message());
-  if (json->find_unsigned("version") != kVersion) return damaged("version is not 1");
+  if (!json) return damaged_intent(json.error().message());
+  if (json->find_unsigned("version") != kIntentVersion) return damaged_intent("version is not 1");
   constexpr std::array<std::string_view, 5> kKeys = {"load", "segment", "files", "first_seq",
                                                      "last_seq"};
   std::array<std::uint64_t, kKeys.size()> values{};
   for (std::size_t i = 0; i < kKeys.size(); ++i) {
     const auto value = json->find_unsigned(kKeys[i]);
-    if (!value) return damaged(fmt::format("{} is missing", kKeys[i]));
+    if (!value) return damaged_intent(fmt::format("{} is missing", kKeys[i]));
     values[i] = *value;
   }
   const auto* id_text = json->find("first_id");
   const auto id = id_text == nullptr || id_text->as_string() == nullptr
                       ? std::nullopt
                       : PointId::parse(*id_text->as_string());
-  if (!id) return damaged("first_id is missing");
+  if (!id) return damaged_intent("first_id is missing");
   return BulkIntent{values[0], values[1], values[2], *id, Seq{values[3]}, Seq{values[4]}};
 }
 

@@ -10,11 +10,11 @@
 namespace quiver::engine {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kManifestVersion = 1;
 constexpr char kPut = 1;
 constexpr char kDelete = 2;
 
-tl::unexpected<Error> damaged(std::string_view what) {
+tl::unexpected<Error> damaged_manifest(std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("the shard's manifest is damaged: {}", what));
 }
 
@@ -22,24 +22,25 @@ tl::unexpected<Error> damaged(std::string_view what) {
 
 std::string encode_manifest(const Manifest& manifest) {
   return fmt::format(R"({{"version":{},"next_segment":{},"covered":{},"last":{},"segments":[{}]}})",
-                     kVersion, manifest.next_segment, to_number(manifest.covered),
+                     kManifestVersion, manifest.next_segment, to_number(manifest.covered),
                      to_number(manifest.last), fmt::join(manifest.segments, ","));
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
   const auto json = payload::parse_json(text);
-  if (!json) return damaged(json.error().message());
-  if (json->find_unsigned("version") != kVersion) return damaged("version is not 1");
+  if (!json) return damaged_manifest(json.error().message());
+  if (json->find_unsigned("version") != kManifestVersion)
+    return damaged_manifest("version is not 1");
   const auto next = json->find_unsigned("next_segment");
   const auto covered = json->find_unsigned("covered");
   const auto* segments = json->find("segments");
   if (!next || !covered || segments == nullptr || segments->as_array() == nullptr) {
-    return damaged("next_segment, covered or segments is missing");
+    return damaged_manifest("next_segment, covered or segments is missing");
   }
   Manifest manifest{*next, Seq{*covered}, {}, Seq{json->find_unsigned("last").value_or(0)}};
   for (const auto& element : *segments->as_array()) {
     const auto id = element.as_unsigned();
-    if (!id) return damaged("a segment is not a number");
+    if (!id) return damaged_manifest("a segment is not a number");
     manifest.segments.push_back(*id);
   }
   return manifest;

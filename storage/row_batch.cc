@@ -7,7 +7,7 @@
 namespace quiver::storage {
 
 namespace {
-constexpr std::size_t kHeaderBytes = 2 + sizeof(std::uint32_t) + sizeof(std::uint64_t);
+constexpr std::size_t kRecordHeaderBytes = 2 + sizeof(std::uint32_t) + sizeof(std::uint64_t);
 }
 
 void RowBatch::put_row(const PointId& id, std::string_view row) {
@@ -40,10 +40,10 @@ void RowBatch::clear() {
 void RowBatch::add(Kind kind, Table table, std::string_view key, std::string_view value) {
   const auto key_size = static_cast<std::uint32_t>(key.size());
   const auto value_size = static_cast<std::uint64_t>(value.size());
-  char header[kHeaderBytes] = {static_cast<char>(kind), static_cast<char>(table)};
+  char header[kRecordHeaderBytes] = {static_cast<char>(kind), static_cast<char>(table)};
   std::memcpy(header + 2, &key_size, sizeof(key_size));
   std::memcpy(header + 2 + sizeof(key_size), &value_size, sizeof(value_size));
-  bytes_.append(header, kHeaderBytes).append(key).append(value);
+  bytes_.append(header, kRecordHeaderBytes).append(key).append(value);
   ++n_changes_;
 }
 
@@ -53,8 +53,8 @@ RowBatch::Change RowBatch::next(std::size_t& at) const {
   std::uint64_t value_size = 0;
   std::memcpy(&key_size, header + 2, sizeof(key_size));
   std::memcpy(&value_size, header + 2 + sizeof(key_size), sizeof(value_size));
-  const char* key = header + kHeaderBytes;
-  at += kHeaderBytes + key_size + value_size;
+  const char* key = header + kRecordHeaderBytes;
+  at += kRecordHeaderBytes + key_size + value_size;
   return {static_cast<Kind>(header[0]),
           static_cast<Table>(header[1]),
           {key, key_size},

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxBlockRows = 10'000;
 constexpr auto kTick = std::chrono::milliseconds(50);
 
 /// Before anything was sent: about the JSON of a row.
-double guessed_row_bytes(const RowReader& reader) {
+double guessed_json_bytes(const RowReader& reader) {
   constexpr double kBytesPerFloat = 12;
   constexpr double kEntries = 100;  // non-zeros, tokens
   double bytes = 500;
@@ -41,7 +41,7 @@ class HttpImport {
         bad_rows_(bad_rows),
         acknowledged_(acknowledged),
         queue_(std::size_t{2} * options.connections, options.ids),
-        row_bytes_(guessed_row_bytes(reader)),
+        row_bytes_(guessed_json_bytes(reader)),
         n_working_(options.connections) {}
 
   Result<> run(const std::function<bool(const Acknowledged::Progress&)>& tick) {

@@ -12,11 +12,11 @@ using engine::UpdateResult;
 using CollectionPtr = std::shared_ptr<engine::Collection>;
 
 /// One result for one operation, or a list of them.
-enum class Shape : std::uint8_t { kOne, kList };
+enum class Results : std::uint8_t { kOne, kList };
 
-void write_results(Exchange& x, const std::vector<UpdateResult>& results, Shape shape) {
+void write_results(Exchange& x, const std::vector<UpdateResult>& results, Results results_as) {
   auto out = x.begin_result();
-  if (shape == Shape::kOne) {
+  if (results_as == Results::kOne) {
     json::write_update_result(out, results.empty() ? UpdateResult() : results.front());
   } else {
     out.begin_array();
@@ -28,13 +28,13 @@ void write_results(Exchange& x, const std::vector<UpdateResult>& results, Shape 
 
 /// Queues the operations; the answer is written by the thread that applied them.
 Decoded<Answer> start_update(Exchange& x, engine::Collection& collection,
-                             std::vector<Operation> operations, Shape shape) {
+                             std::vector<Operation> operations, Results results_as) {
   QV_TRY(const WriteParams params, write_params(x));
   const auto ack = params.wait ? engine::Ack::kVisible : engine::Ack::kDurable;
   x.defer();
-  auto done = [&x, shape](Result<std::vector<UpdateResult>> results) {
+  auto done = [&x, results_as](Result<std::vector<UpdateResult>> results) {
     if (results) {
-      write_results(x, *results, shape);
+      write_results(x, *results, results_as);
     } else {
       x.error(results.error());
     }
@@ -49,7 +49,7 @@ Decoded<Answer> run_one(Exchange& x, CollectionPtr collection) {
   QV_TRY(auto operation, decode(x.request.body));
   std::vector<Operation> operations;
   operations.push_back(std::move(operation));
-  return start_update(x, *collection, std::move(operations), Shape::kOne);
+  return start_update(x, *collection, std::move(operations), Results::kOne);
 }
 
 Decoded<Answer> run_list(Exchange& x, CollectionPtr collection) {
@@ -58,7 +58,7 @@ Decoded<Answer> run_list(Exchange& x, CollectionPtr collection) {
     x.result_raw("[]");
     return Answer::kReady;
   }
-  return start_update(x, *collection, std::move(operations), Shape::kList);
+  return start_update(x, *collection, std::move(operations), Results::kList);
 }
 
 }  // namespace

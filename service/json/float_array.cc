@@ -17,7 +17,7 @@ constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1
                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+bool is_decimal(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
 const char* skip_space(const char* at, const char* end) {
   if (at != end && *at > ' ') return at;
@@ -43,7 +43,7 @@ std::uint32_t value_of_digits(std::uint64_t bytes) {
 
 /// Appends the few digits at `at` to `value`; returns where they end.
 const char* read_few_digits(const char* at, const char* end, std::uint64_t& value) {
-  for (; at != end && is_digit(*at); ++at) value = value * 10 + static_cast<unsigned>(*at - '0');
+  for (; at != end && is_decimal(*at); ++at) value = value * 10 + static_cast<unsigned>(*at - '0');
   return at;
 }
 

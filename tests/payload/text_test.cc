@@ -7,7 +7,6 @@ namespace quiver::payload {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 TextOptions options(Tokenizer tokenizer, bool lowercase = true) {
   TextOptions out;
@@ -30,8 +29,8 @@ TEST(Text, WordsEndAtWhatIsNeitherLetterNorNumber) {
                           "e"));
   EXPECT_THAT(tokenize("\xD0\x9C\xD0\xB8\xD1\x80-\xE4\xB8\xAD\xE6\x96\x87", word),
               ElementsAre("\xD0\xBC\xD0\xB8\xD1\x80", "\xE4\xB8\xAD\xE6\x96\x87"));
-  EXPECT_THAT(tokenize("", word), IsEmpty());
-  EXPECT_THAT(tokenize(" .,- ", word), IsEmpty());
+  EXPECT_THAT(tokenize("", word), testing::IsEmpty());
+  EXPECT_THAT(tokenize(" .,- ", word), testing::IsEmpty());
 }
 
 TEST(Text, WhitespaceKeepsPunctuation) {

@@ -15,7 +15,7 @@ namespace {
 
 using engine::DenseVector;
 
-DenseVector vector_of(const engine::Query& query) {
+DenseVector floats_of(const engine::Query& query) {
   return std::get<DenseVector>(
       std::get<engine::VectorValue>(std::get<engine::Nearest>(query.kind).vector));
 }
@@ -24,7 +24,7 @@ DenseVector vector_of(const engine::Query& query) {
 Decoded<DenseVector> by_tree(const std::string& query) {
   std::string body = R"({"searches":[)" + query + "]}";
   QV_TRY(const auto queries, decode_query_batch(body));
-  return vector_of(queries.at(0));
+  return floats_of(queries.at(0));
 }
 
 std::vector<std::uint32_t> bits(const std::vector<float>& values) {
@@ -129,13 +129,13 @@ TEST(FloatArray, IsWhatQueriesAreReadWith) {
   std::string query = R"({"query":{"nearest":[1.5,-2]},"limit":3,"using":"a"})";
   const auto decoded = decode_query(query);
   ASSERT_TRUE(decoded);
-  EXPECT_EQ(vector_of(*decoded), (DenseVector{1.5F, -2.F}));
+  EXPECT_EQ(floats_of(*decoded), (DenseVector{1.5F, -2.F}));
   EXPECT_EQ(decoded->limit, 3U);
   EXPECT_EQ(decoded->using_field, "a");
   std::string search = R"({"vector":{"name":"b","nearest":[3],"vector":[1,2]},"limit":4})";
   const auto named = decode_search(search);
   ASSERT_TRUE(named);
-  EXPECT_EQ(vector_of(*named), (DenseVector{1.F, 2.F}));
+  EXPECT_EQ(floats_of(*named), (DenseVector{1.F, 2.F}));
   EXPECT_EQ(named->using_field, "b");
 }
 
