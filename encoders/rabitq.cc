@@ -6,6 +6,7 @@
 #include "encoders/rabitq.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "kernels/kernels.h"
@@ -89,6 +90,7 @@ float RabitqFactors::deviation(std::uint32_t dim) const {
 }
 
 RabitqFactors rabitq_encode(std::span<const float> r, std::uint32_t bits, std::uint8_t* codes) {
+  assert(bits >= 1 && bits <= 8);
   const KernelTable& k = kernels();
   const float half = static_cast<float>(1u << (bits - 1));
   const float largest = k.grid.largest(r.data(), r.size());
