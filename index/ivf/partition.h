@@ -28,7 +28,7 @@ struct PartitionFacts {
   float spread = 0;               ///< root mean square of rows' distances from their centroids
   std::uint32_t is_spilled = 0;   ///< 1: each row is in two lists
   float usual_gap = 0;            ///< see calibration.h; in units of `gap_unit`
-  std::uint32_t reserved = 0;
+  std::uint32_t refine_bits = 0;  ///< of the second codes, which are a file of their own; 0: none
 };
 
 /// What gaps between scores of centroids are measured in: how much the scores of a list's rows

@@ -191,7 +191,8 @@ Result<> Partition::write(const RowSource& source, const BuildParams& params,
                              .n_bits = params.bits,
                              .rotation_seed = rotation.seed(),
                              .rotation_version = encoders::Rotation::kVersion,
-                             .is_spilled = is_spilled ? 1U : 0U};
+                             .is_spilled = is_spilled ? 1U : 0U,
+                             .refine_bits = params.refine_bits};
   return PartitionWriter(source, params, context, writer).write(facts, std::move(clusters), second);
 }
 

@@ -19,7 +19,7 @@ using ivf::SearchParams;
 
 constexpr std::string_view kFile = "lists.qvx";
 constexpr SectionFormat kFormat{"dense index", "QVIVF001", "QVIVFEND", 1};
-/// There if the index has second codes.
+/// There if the index has second codes, which the first file tells.
 constexpr std::string_view kSecondFile = "rows.qvx";
 constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN", 1};
 
@@ -41,17 +41,14 @@ Result<AnyParams> parse_search(const KeyValues& values) {
   return AnyParams(params);
 }
 
-bool wants_second_codes(const FieldColumn& column, const BuildParams& params) {
-  return params.refine_bits != 0 && column.dense().dtype != DType::kU8;
-}
-
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
                Directory& out) {
   const auto* given = std::any_cast<BuildParams>(&any);
-  const auto params = given == nullptr ? BuildParams{} : *given;
+  auto params = given == nullptr ? BuildParams{} : *given;
+  if (column.dense().dtype == DType::kU8) params.refine_bits = 0;
   const encoders::Rotation rotation(column.dense().dim, context.seed);
   const ivf::RowSource source(column, rotation);
-  if (wants_second_codes(column, params)) {
+  if (params.refine_bits != 0) {
     QV_TRY(auto file, out.create_file(kSecondFile));
     SectionWriter writer(kSecondFormat, std::move(file));
     QV_TRY(ByteRows::write(source, column.n_rows, context, writer));
@@ -80,7 +77,7 @@ Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn c
   QV_TRY(const auto reader, open_file(directory, kFile, kFormat, column.n_rows, n_bytes));
   QV_TRY(auto lists, Partition::open(reader, column.schema, column.n_rows));
   std::optional<ByteRows> second;
-  if (directory.exists(std::string(kSecondFile))) {
+  if (lists.facts().refine_bits != 0) {
     QV_TRY(const auto rows,
            open_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
     QV_TRY(second, ByteRows::open(rows, similarity_of(column.schema.metric),
