@@ -180,13 +180,15 @@ Snapshot CollectionImpl::snapshot() const {
   return Snapshot(std::move(sets));
 }
 
-IndexPolicy CollectionImpl::index_policy(const CollectionConfig& config) const {
-  return {context_.choose_index, config.optimizer.index_min_bytes};
+IndexPolicy CollectionImpl::index_policy(
+    const std::shared_ptr<const CollectionConfig>& config) const {
+  return engine::index_policy(context_.choose_index, config);
 }
 
 CollectionInfo CollectionImpl::info() const {
   CollectionInfo info;
-  info.config = *config_.load();
+  const auto config = config_.load();
+  info.config = *config;
   const Snapshot now = snapshot();
   bool optimizing = false;
   for (const auto& shard : shards_) {
@@ -198,7 +200,7 @@ CollectionInfo CollectionImpl::info() const {
     optimizing = optimizing || status.optimizing;
     if (info.optimizer_error.empty()) info.optimizer_error = status.error;
   }
-  const auto policy = index_policy(info.config);
+  const auto policy = index_policy(config);
   for (const Segment* segment : now.segments()) {
     info.n_points += segment->n_live();
     info.n_indexed_vectors += n_indexed_vectors(*segment->data, policy);
@@ -218,7 +220,7 @@ OptimizationReport CollectionImpl::optimizations() const {
   const auto config = config_.load();
   for (const auto& shard : shards_) shard->report(report);
   const Snapshot now = snapshot();  // outlives the loop
-  const auto policy = index_policy(*config);
+  const auto policy = index_policy(config);
   for (const Segment* segment : now.segments()) {
     if (is_queued(*segment->data, config->optimizer, policy)) {
       ++report.n_queued;
@@ -265,7 +267,7 @@ Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Canc
   const auto config = config_.load();
   Executor* executor = scan_bytes(now, query) > kParallelBytes ? &compute_ : nullptr;
   index::WorkCounters work;
-  auto records = run_query({now, *config, cancel, executor, index_policy(*config), &work}, query);
+  auto records = run_query({now, *config, cancel, executor, index_policy(config), &work}, query);
   search_work_.add(work);
   return records;
 }
@@ -276,7 +278,7 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
   const auto config = config_.load();
   index::WorkCounters work;
   auto answers =
-      run_queries({now, *config, cancel, &compute_, index_policy(*config), &work}, queries);
+      run_queries({now, *config, cancel, &compute_, index_policy(config), &work}, queries);
   search_work_.add(work);
   return answers;
 }

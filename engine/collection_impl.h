@@ -82,7 +82,8 @@ class CollectionImpl final : public Collection,
   void retry_bulk();
 
   [[nodiscard]] Snapshot snapshot() const;
-  [[nodiscard]] IndexPolicy index_policy(const CollectionConfig& config) const;
+  [[nodiscard]] IndexPolicy index_policy(
+      const std::shared_ptr<const CollectionConfig>& config) const;
   Result<> scroll_by_value(const ScrollRequest& request, const Snapshot& snapshot,
                            const payload::Predicate* predicate,
                            const std::vector<std::size_t>* fields, const Cancel& cancel,

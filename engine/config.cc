@@ -31,6 +31,9 @@ Value name_of(const std::array<std::string_view, n>& names, Enum value) {
 }
 
 Value number(std::uint64_t value) { return Value(value); }
+Value optional_number(std::optional<std::uint64_t> value) {
+  return value ? Value(*value) : Value();
+}
 
 Value to_value(const FieldSchema& field) {
   return Value(Object{{"name", Value(field.name)},
@@ -50,8 +53,8 @@ Value to_value(const OptimizerConfig& config) {
       {"max_segment_rows", number(config.max_segment_rows)},
       {"max_segments", number(config.max_segments)},
       {"idle_seal_s", Value(config.idle_seal_s)},
-      {"index_min_bytes", number(config.index_min_bytes)},
-      {"max_threads", config.max_threads ? number(*config.max_threads) : Value()},
+      {"index_min_bytes", optional_number(config.index_min_bytes)},
+      {"max_threads", optional_number(config.max_threads)},
   });
 }
 
@@ -65,6 +68,25 @@ Value to_value(const payload::FieldIndex& index) {
                       {"max_token_len", number(index.text.max_token_len)},
                       {"range", Value(index.range)},
                       {"wire", Value(index.wire_json)}});
+}
+
+Value to_value(const KeyValues& values) {
+  Object object;
+  for (const auto& [name, value] : values) {
+    object.push_back({name, std::visit([](const auto& v) { return Value(v); }, value)});
+  }
+  return Value(std::move(object));
+}
+
+Value to_value(const VectorIndexConfigs& configs) {
+  Array array;
+  for (const auto& [field, config] : configs) {
+    array.push_back(Value(Object{{"field", Value(field)},
+                                 {"enabled", Value(config.enabled)},
+                                 {"min_bytes", optional_number(config.min_bytes)},
+                                 {"build", to_value(config.build)}}));
+  }
+  return Value(std::move(array));
 }
 
 template <class T>
@@ -186,6 +208,40 @@ Result<payload::FieldIndex> read_index(const Value& value) {
   return index;
 }
 
+Result<KeyValues> read_key_values(const Value* object) {
+  KeyValues values;
+  if (object == nullptr || object->as_object() == nullptr) {
+    return fail(Code::kDataLoss, "stored collection configuration: `build` is no object");
+  }
+  for (const auto& [name, value] : *object->as_object()) {
+    if (const auto* flag = value.as_bool()) values[name] = *flag;
+    if (const auto* integer = value.as_i64()) values[name] = *integer;
+    if (const auto* real = value.as_double()) values[name] = *real;
+    if (const auto* text = value.as_string()) values[name] = *text;
+  }
+  return values;
+}
+
+/// Older configurations have none.
+Result<VectorIndexConfigs> read_vector_indexes(ObjectReader& reader) {
+  VectorIndexConfigs configs;
+  if (reader.find("vector_indexes") == nullptr) return configs;
+  const auto* list = reader.list("vector_indexes");
+  QV_TRY(reader.status());
+  for (const Value& element : *list) {
+    ObjectReader member(element);
+    std::string field;
+    VectorIndexConfig config;
+    member.read("field", field);
+    member.read("enabled", config.enabled);
+    member.read("min_bytes", config.min_bytes);
+    QV_TRY(member.status());
+    QV_TRY(config.build, read_key_values(member.find("build")));
+    configs[std::move(field)] = std::move(config);
+  }
+  return configs;
+}
+
 template <class T, class ReadElement>
 Result<> read_list(ObjectReader& reader, std::string_view key, ReadElement read_element,
                    std::vector<T>& out) {
@@ -213,6 +269,7 @@ std::string to_json(const CollectionConfig& config) {
       {"shard_number", number(config.shard_number)},
       {"optimizer", to_value(config.optimizer)},
       {"indexes", list_of(config.indexes)},
+      {"vector_indexes", to_value(config.vector_indexes)},
       {"wire", Value(config.wire_json)},
   }));
 }
@@ -233,6 +290,7 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   reader.read("wire", config.wire_json);
   QV_TRY(read_list(reader, "fields", read_field, config.fields));
   QV_TRY(read_list(reader, "indexes", read_index, config.indexes));
+  QV_TRY(config.vector_indexes, read_vector_indexes(reader));
   const auto* optimizer = reader.find("optimizer");
   if (optimizer == nullptr)
     return fail(Code::kDataLoss, "stored collection configuration: no `optimizer`");

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/params.h"
 #include "base/result.h"
 #include "base/schema.h"
 #include "payload/schema.h"
@@ -28,19 +30,32 @@ struct OptimizerConfig {
   /// Without writes for this long, what is in memory is sealed.
   double idle_seal_s = 1;
   /// Vectors of a field that take less than this in a segment have no index: searching them exactly
-  /// is as fast, and nothing is to be built.
-  std::uint64_t index_min_bytes = 1ULL << 20;
+  /// is as fast, and nothing is to be built. Nothing: as is usual for the kind of field
+  /// (`usual_min_bytes` of engine/indexes.h).
+  std::optional<std::uint64_t> index_min_bytes;
   /// 0: nothing is optimised until it is raised.
   std::optional<std::uint64_t> max_threads;
 
   bool operator==(const OptimizerConfig&) const = default;
 };
 
+/// How the segments of a field are indexed, where not as usual.
+struct VectorIndexConfig {
+  bool enabled = true;                     ///< false: they are searched exactly
+  std::optional<std::uint64_t> min_bytes;  ///< in place of `OptimizerConfig::index_min_bytes`
+  KeyValues build;                         ///< build parameters of the field's index type
+
+  bool operator==(const VectorIndexConfig&) const = default;
+};
+/// By the name of the field.
+using VectorIndexConfigs = std::map<std::string, VectorIndexConfig, std::less<>>;
+
 struct CollectionConfig {
   std::vector<FieldSchema> fields;  ///< unique names over all kinds
   std::uint32_t shard_number = 1;
   OptimizerConfig optimizer;
   std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
+  VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
   /// The configuration as its creator wrote it: kept and echoed, never interpreted here.
   std::string wire_json;
 

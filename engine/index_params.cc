@@ -1,7 +1,6 @@
 #include "engine/index_params.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -9,6 +8,7 @@ namespace quiver::engine {
 namespace {
 
 constexpr std::string_view kEffort = "effort";
+constexpr std::string_view kOversampling = "oversampling";
 
 std::string_view kind_name(FieldKind kind) {
   switch (kind) {
@@ -32,18 +32,33 @@ KeyValues given_values(const index::IndexType& type, const FieldSchema& schema,
   return values;
 }
 
+/// Stock clients send it whatever the field: a type that has no use for it does not refuse it. One
+/// that the user gives by the type's own name stays.
+void add_if_known(const index::IndexType& type, std::string_view name, ParamValue value,
+                  KeyValues& values) {
+  if (values.contains(name)) return;
+  KeyValues with = values;
+  with.emplace(name, std::move(value));
+  if (type.parse_search(with)) values = std::move(with);
+}
+
 }  // namespace
 
 Result<index::AnyParams> index_params(const index::IndexType& type, const FieldSchema& schema,
                                       const SearchParams& params) {
   KeyValues values = given_values(type, schema, params);
   QV_TRY(auto parsed, type.parse_search(values));
-  if (!params.hnsw_ef || values.contains(kEffort)) return parsed;
-  // Stock clients send it whatever the field: a type that has no use for it does not refuse it.
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  values.emplace(kEffort, static_cast<std::int64_t>(std::min(*params.hnsw_ef, kMost)));
-  if (auto with_effort = type.parse_search(values)) return with_effort;
-  return parsed;
+  if (!params.hnsw_ef && !params.oversampling) return parsed;
+  constexpr std::int64_t kMost = 1'000'000;  // more than any index has a use for
+  if (params.hnsw_ef) {
+    const auto effort = static_cast<std::int64_t>(std::min<std::uint64_t>(*params.hnsw_ef, kMost));
+    add_if_known(type, kEffort, effort, values);
+  }
+  if (params.oversampling) {
+    const double factor = std::min(*params.oversampling, static_cast<double>(kMost));
+    add_if_known(type, kOversampling, factor, values);
+  }
+  return type.parse_search(values);
 }
 
 }  // namespace quiver::engine

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "index/flat/searcher.h"
 #include "index/flat/type.h"
 
 namespace quiver::engine {
@@ -12,12 +13,33 @@ namespace {
 
 /// The same rows give the same bytes.
 constexpr std::uint64_t kSeed = 1;
+constexpr std::string_view kDraftEnding = ".tmp";
 
-/// The type of the index that a field of a sealed segment should have; nullptr: none.
-const index::IndexType* wanted_index(const index::FieldColumn& column, const IndexPolicy& policy) {
-  const auto* type = policy.choose(column.schema);
-  if (type == flat_index() || column.n_present == 0) return nullptr;
-  return data_bytes(column) < policy.min_bytes ? nullptr : type;
+const VectorIndexConfig& config_of(const FieldSchema& field, const IndexPolicy& policy) {
+  static const VectorIndexConfig usual;
+  if (policy.fields == nullptr) return usual;
+  const auto found = policy.fields->find(field.name);
+  return found == policy.fields->end() ? usual : found->second;
+}
+
+/// The index that segments of a field have if they are large enough; nullopt: none.
+std::optional<IndexSpec> spec_of(const FieldSchema& field, const IndexPolicy& policy) {
+  const auto* type = policy.choose(field);
+  const auto& config = config_of(field, policy);
+  if (type == flat_index() || !config.enabled) return std::nullopt;
+  return IndexSpec{type, config.build};
+}
+
+bool is_large_enough(const index::FieldColumn& column, const IndexPolicy& policy) {
+  const auto least =
+      config_of(column.schema, policy)
+          .min_bytes.value_or(policy.min_bytes.value_or(usual_min_bytes(column.schema)));
+  return column.n_present != 0 && data_bytes(column) >= least;
+}
+
+/// The index that a field of a sealed segment should have; nullopt: none.
+std::optional<IndexSpec> wanted_index(const index::FieldColumn& column, const IndexPolicy& policy) {
+  return is_large_enough(column, policy) ? spec_of(column.schema, policy) : std::nullopt;
 }
 
 /// A directory that is renamed when it is complete, and removed if it never is.
@@ -47,7 +69,7 @@ class Draft {
   }
 
  private:
-  [[nodiscard]] std::string draft_name() const { return name_ + ".tmp"; }
+  [[nodiscard]] std::string draft_name() const { return name_ + std::string(kDraftEnding); }
   Result<> remove(const std::string& name) {
     return parent_.exists(name) ? parent_.remove_subdirectory(name) : Result<>();
   }
@@ -81,32 +103,33 @@ class Progress {
   std::uint64_t n_done_ = 0;
 };
 
-Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field,
-                              const index::IndexType& type, const Directory& directory) {
-  QV_TRY(const auto files, directory.open_subdirectory(index_directory(field, type)));
-  QV_TRY(auto searcher, type.open(*files, data.fields[field]));
-  return BuiltIndex{field, &type, std::move(searcher)};
+Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
+                              const Directory& directory) {
+  QV_TRY(const auto files, directory.open_subdirectory(index_directory(field, spec)));
+  QV_TRY(auto searcher, spec.type->open(*files, data.fields[field]));
+  return BuiltIndex{field, spec, std::move(searcher)};
 }
 
-Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, Directory& directory,
-                               const IndexBuild& build, const Progress& progress) {
-  const auto& column = data.fields[field];
-  const auto* type = build.policy.choose(column.schema);
-  QV_TRY(const auto params, type->parse_build({}));
+Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
+                               Directory& directory, const IndexBuild& build,
+                               const Progress& progress) {
+  QV_TRY(const auto params, spec.type->parse_build(spec.build));
   const index::BuildContext context{build.executor, build.cancel, kSeed, progress.of_field()};
-  Draft draft(directory, index_directory(field, *type));
+  Draft draft(directory, index_directory(field, spec));
   QV_TRY(auto files, draft.begin());
-  QV_TRY(type->build(column, params, context, *files));
+  QV_TRY(spec.type->build(data.fields[field], params, context, *files));
   QV_TRY(draft.finish(*files));
-  return open_index(data, field, *type, directory);
+  return open_index(data, field, spec, directory);
 }
 
 /// One that is whole may be there: of a build that failed at a later field.
 Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
                                  const IndexBuild& build, const Progress& progress) {
-  const auto* type = build.policy.choose(data.fields[field].schema);
-  if (auto there = open_index(data, field, *type, directory)) return there;
-  return build_index(data, field, directory, build, progress);
+  const auto spec = spec_of(data.fields[field].schema, build.policy).value();
+  auto index = open_index(data, field, spec, directory);
+  if (!index) index = build_index(data, field, spec, directory, build, progress);
+  if (index) remove_indexes(directory, field, index_directory(field, spec));
+  return index;
 }
 
 }  // namespace
@@ -114,49 +137,74 @@ Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Dir
 const index::IndexType* flat_index() { return &index::kFlat; }
 
 const index::IndexType* default_index(const FieldSchema& schema) {
-  if (schema.kind != FieldKind::kSparse) return flat_index();
-  const auto* type = index::find_index_type("seismic");
+  if (schema.kind == FieldKind::kMulti) return flat_index();
+  const auto* type = index::find_index_type(schema.kind == FieldKind::kSparse ? "seismic" : "ivf");
   return type != nullptr && type->supports(schema) ? type : flat_index();
 }
 
-std::string index_directory(std::size_t field, const index::IndexType& type) {
-  return fmt::format("index-{}-{}", field, type.name);
+std::uint64_t usual_min_bytes(const FieldSchema& schema) {
+  constexpr std::uint64_t kMiB = 1ULL << 20;
+  return schema.kind == FieldKind::kDense ? 4 * kMiB : kMiB;
+}
+
+IndexPolicy index_policy(const IndexChooser& choose,
+                         const std::shared_ptr<const CollectionConfig>& config) {
+  return {choose,
+          config->optimizer.index_min_bytes,
+          {config, &config->vector_indexes}};  // keeps the configuration alive
+}
+
+std::string index_directory(std::size_t field, const IndexSpec& spec) {
+  std::string name = fmt::format("index-{}-{}", field, spec.type->name);
+  for (const auto& [key, value] : spec.build) {
+    name += fmt::format("-{}={}", key, to_string(value));
+  }
+  return name;
 }
 
 bool has_indexes(const std::vector<FieldSchema>& fields, const IndexPolicy& policy) {
-  return std::any_of(fields.begin(), fields.end(), [&](const FieldSchema& field) {
-    return policy.choose(field) != flat_index();
-  });
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const FieldSchema& field) { return spec_of(field, policy).has_value(); });
 }
 
 bool lacks_index(const SegmentData& data, std::size_t field, const IndexPolicy& policy) {
-  if (!data.sealed) return false;
-  const auto* wanted = wanted_index(data.fields[field], policy);
-  return wanted != nullptr && data.index_types[field] != wanted;
+  return data.sealed && data.indexes[field].type == flat_index() &&
+         wanted_index(data.fields[field], policy);
 }
 
 std::vector<std::size_t> missing_indexes(const SegmentData& data, const IndexPolicy& policy) {
   std::vector<std::size_t> missing;
-  for (std::size_t field = 0; field < data.fields.size(); ++field) {
-    if (lacks_index(data, field, policy)) missing.push_back(field);
+  for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
+    const auto wanted = wanted_index(data.fields[field], policy);
+    if (wanted && data.indexes[field] != *wanted) missing.push_back(field);
   }
   return missing;
+}
+
+std::vector<std::size_t> unwanted_indexes(const SegmentData& data, const IndexPolicy& policy) {
+  std::vector<std::size_t> unwanted;
+  for (std::size_t field = 0; field < data.fields.size(); ++field) {
+    if (data.indexes[field].type == flat_index()) continue;
+    if (!spec_of(data.fields[field].schema, policy)) unwanted.push_back(field);
+  }
+  return unwanted;
 }
 
 bool open_indexes(SegmentData& data, const Directory& directory, const IndexPolicy& policy) {
   bool whole = true;
   std::vector<BuiltIndex> opened;
-  for (const std::size_t field : missing_indexes(data, policy)) {
-    const auto* type = policy.choose(data.fields[field].schema);
-    if (!directory.exists(index_directory(field, *type))) continue;  // not built yet
-    auto index = open_index(data, field, *type, directory);
+  for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
+    // One that is there is used, also where a change of the configuration would not have it built.
+    const auto spec = spec_of(data.fields[field].schema, policy);
+    if (!spec || !directory.exists(index_directory(field, *spec))) continue;
+    auto index = open_index(data, field, *spec, directory);
     if (index) {
       opened.push_back(*std::move(index));
       continue;
     }
     log_error("{}; the field is searched exactly until its index is built again",
               index.error().message());
-    whole = false;
+    if (is_large_enough(data.fields[field], policy)) whole = false;
   }
   install_indexes(data, std::move(opened));
   return whole;
@@ -180,7 +228,26 @@ Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory
 void install_indexes(SegmentData& data, std::vector<BuiltIndex> built) {
   for (auto& index : built) {
     data.searchers[index.field] = std::move(index.searcher);
-    data.index_types[index.field] = index.type;
+    data.indexes[index.field] = std::move(index.spec);
+  }
+}
+
+void uninstall_index(SegmentData& data, std::size_t field) {
+  data.searchers[field] = std::make_shared<index::FlatSearcher>(data.fields[field]);
+  data.indexes[field] = {flat_index(), {}};
+}
+
+void remove_indexes(Directory& directory, std::size_t field, const std::string& kept) {
+  const auto entries = directory.list();
+  if (!entries) return log_warning("{}", entries.error().message());
+  const std::string prefix = fmt::format("index-{}-", field);
+  for (const auto& entry : *entries) {
+    // A draft may be that of a build which runs.
+    const bool is_draft = entry.name.ends_with(kDraftEnding);
+    if (!entry.name.starts_with(prefix) || entry.name == kept || is_draft) continue;
+    if (auto removed = directory.remove_subdirectory(entry.name); !removed) {
+      log_warning("{}", removed.error().message());
+    }
   }
 }
 

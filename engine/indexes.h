@@ -2,12 +2,14 @@
 // they come there. All of it through the contract of index/index.h.
 //
 // An index is a cache over the segment's rows. A field whose index is missing or damaged is
-// searched exactly until it is built again.
+// searched exactly until it is built again; one whose index is to be of other parameters is
+// searched with the old one until then.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "base/executor.h"
 #include "base/file.h"
 #include "base/result.h"
+#include "engine/config.h"
 #include "engine/segment.h"
 #include "index/index.h"
 
@@ -23,7 +26,8 @@ namespace quiver::engine {
 /// The type that a field's segments are indexed with; never nullptr.
 using IndexChooser = std::function<const index::IndexType*(const FieldSchema&)>;
 
-/// Sparse fields: `seismic`; others, and where a type does not support the field: `flat`.
+/// Sparse fields: `seismic`; dense ones: `ivf`; others, and where a type does not support the
+/// field: `flat`.
 [[nodiscard]] const index::IndexType* default_index(const FieldSchema& schema);
 /// What exact searchers stand under.
 [[nodiscard]] const index::IndexType* flat_index();
@@ -31,22 +35,36 @@ using IndexChooser = std::function<const index::IndexType*(const FieldSchema&)>;
 /// Which segments are indexed, and how.
 struct IndexPolicy {
   IndexChooser choose = default_index;
-  /// Vectors of a field that take less than this in a segment are searched exactly.
-  std::uint64_t min_bytes = 0;
+  /// Vectors of a field that take less than this in a segment are searched exactly; nothing:
+  /// `usual_min_bytes`.
+  std::optional<std::uint64_t> min_bytes;
+  /// What is otherwise for some fields; nullptr: nothing.
+  std::shared_ptr<const VectorIndexConfigs> fields = nullptr;
 };
 
-/// `index-<field>-<type>`: the directory of an index, below that of its segment.
-[[nodiscard]] std::string index_directory(std::size_t field, const index::IndexType& type);
+/// As the collection's configuration has it.
+[[nodiscard]] IndexPolicy index_policy(const IndexChooser& choose,
+                                       const std::shared_ptr<const CollectionConfig>& config);
+/// The size from which an index saves a search more than the rest of a request costs:
+/// docs/decisions/0014.
+[[nodiscard]] std::uint64_t usual_min_bytes(const FieldSchema& schema);
+
+/// `index-<field>-<type>`, and what it is built with beside the defaults, as `-bits=4`: the
+/// directory of an index, below that of its segment.
+[[nodiscard]] std::string index_directory(std::size_t field, const IndexSpec& spec);
 
 /// True if segments of such fields have indexes, where they are large enough.
 [[nodiscard]] bool has_indexes(const std::vector<FieldSchema>& fields, const IndexPolicy& policy);
 /// True if a field of a sealed segment should have an index and is searched without.
 [[nodiscard]] bool lacks_index(const SegmentData& data, std::size_t field,
                                const IndexPolicy& policy);
-/// Numbers of the fields that should have an index and are searched without. None if `data` is not
+/// Numbers of the fields that should have an index and have none or another. None if `data` is not
 /// sealed.
 [[nodiscard]] std::vector<std::size_t> missing_indexes(const SegmentData& data,
                                                        const IndexPolicy& policy);
+/// Numbers of the fields that have an index and should have none whatever their size.
+[[nodiscard]] std::vector<std::size_t> unwanted_indexes(const SegmentData& data,
+                                                        const IndexPolicy& policy);
 
 /// Opens what indexes there are of a sealed segment, in the segment's own `directory`. False if one
 /// could not be opened: its field is then searched exactly, and the log says why.
@@ -54,7 +72,7 @@ bool open_indexes(SegmentData& data, const Directory& directory, const IndexPoli
 
 struct BuiltIndex {
   std::size_t field = 0;
-  const index::IndexType* type = nullptr;
+  IndexSpec spec;
   std::shared_ptr<const index::Searcher> searcher;
 };
 
@@ -65,13 +83,18 @@ struct IndexBuild {
   std::function<void(double)> progress = nullptr;  ///< gets the share done
 };
 
-/// Builds the missing indexes of a sealed segment below `segments` and opens them. Durable on
-/// return. An index appears under its name when all its files are there; after an error nothing of
-/// the one that failed stays, and those before it do.
+/// Builds the missing indexes of a sealed segment below `segments` and opens them; those in whose
+/// place they come are removed. Durable on return. An index appears under its name when all its
+/// files are there; after an error nothing of the one that failed stays, and those before it do.
 [[nodiscard]] Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data,
                                                             Directory& segments,
                                                             const IndexBuild& build);
 /// From here on `data` is searched with them.
 void install_indexes(SegmentData& data, std::vector<BuiltIndex> built);
+/// From here on the field is searched exactly.
+void uninstall_index(SegmentData& data, std::size_t field);
+/// Removes the directories of all indexes of a field but `kept`, the name of one; a failure is
+/// logged.
+void remove_indexes(Directory& directory, std::size_t field, const std::string& kept = {});
 
 }  // namespace quiver::engine

@@ -44,6 +44,10 @@ struct SearchParams {
   bool exact = false;
   bool indexed_only = false;
   std::optional<std::uint64_t> hnsw_ef;  ///< the effort a stock client can send
+  /// Dense fields: codes are not looked at, which is to say that the search is exact.
+  bool ignore_codes = false;
+  /// Candidates whose scores are computed again, as a multiple of the usual number.
+  std::optional<double> oversampling;
   /// `params.<name>`: parameters of indexes, by the kind of field or the name of the index type
   /// that they are for (index_params.h); others are ignored.
   std::map<std::string, KeyValues, std::less<>> index;

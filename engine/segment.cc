@@ -40,7 +40,7 @@ void SegmentData::add_field(index::FieldColumn column,
                             const index::IndexType* type) {
   fields.push_back(std::move(column));
   searchers.push_back(std::move(searcher));
-  index_types.push_back(type);
+  indexes.push_back({type, {}});
 }
 
 std::optional<std::uint32_t> Segment::find(const PointId& id) const {

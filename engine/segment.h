@@ -31,6 +31,14 @@ struct Documents {
   }
 };
 
+/// A vector index: of which type, and what it was built with.
+struct IndexSpec {
+  const index::IndexType* type = nullptr;  ///< flat: exact, no files
+  KeyValues build;
+
+  bool operator==(const IndexSpec&) const = default;
+};
+
 /// Columns of the rows of one segment. Immutable; shares the memory it shows.
 struct SegmentData {
   std::uint64_t id = 0;
@@ -40,8 +48,8 @@ struct SegmentData {
   SharedSpan<Seq> seqs;
   Documents documents;
   std::vector<index::FieldColumn> fields;  ///< as in the collection's configuration
-  std::vector<std::shared_ptr<const index::Searcher>> searchers;  ///< one for each field
-  std::vector<const index::IndexType*> index_types;  ///< of the searchers; flat: exact, no files
+  std::vector<std::shared_ptr<const index::Searcher>> searchers;    ///< one for each field
+  std::vector<IndexSpec> indexes;                                   ///< of the searchers
   std::map<std::string, payload::ColumnView, std::less<>> columns;  ///< payload indexes by key
   std::shared_ptr<const IdTable> id_table;                          ///< unsealed only
 

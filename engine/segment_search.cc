@@ -32,14 +32,19 @@ Result<std::optional<Bitset>> allowed_rows(const SearchEnvironment& environment,
   return std::optional<Bitset>(std::move(allowed));
 }
 
+index::Prefer preference(const SearchEnvironment& environment, const FieldSearch& search) {
+  const auto kind = environment.config.fields[search.field].kind;
+  const bool without_codes = search.params.ignore_codes && kind == FieldKind::kDense;
+  if (search.params.exact || without_codes) return index::Prefer::kExact;
+  return search.params.indexed_only ? index::Prefer::kIndexed : index::Prefer::kAny;
+}
+
 Result<> search_index(const SearchEnvironment& environment, const FieldSearch& search,
                       const index::AnyParams& params, const index::Searcher& searcher,
                       const index::FilterView& filter, std::vector<index::TopK>& heaps,
                       index::WorkCounters& work) {
-  const auto prefer = search.params.exact          ? index::Prefer::kExact
-                      : search.params.indexed_only ? index::Prefer::kIndexed
-                                                   : index::Prefer::kAny;
-  const index::SearchContext context{environment.cancel, environment.executor, prefer};
+  const index::SearchContext context{environment.cancel, environment.executor,
+                                     preference(environment, search)};
   if (heaps.size() == 1) {
     return searcher.search(*search.queries[0], params, filter, context, heaps[0], work);
   }

@@ -247,6 +247,9 @@ class Shard {
   void start_index(std::uint64_t segment);
   void finish_index(IndexJob& job);
   Result<> index_output(RewriteJob& job);
+  /// Those that the configuration has no use for; others that do not fit it are used until what is
+  /// wanted is built.
+  void drop_unwanted_indexes(State& state);
 
   void run_in_background(Priority priority, Task task);
   void end_background() QV_EXCLUDES(background_mutex_);

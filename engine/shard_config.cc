@@ -29,8 +29,10 @@ void Shard::apply_config(const std::shared_ptr<const CollectionConfig>& config) 
     const auto* before = find_index(old->indexes, index.key);
     if (before == nullptr || !same_column(*before, index)) mutable_->add_index(index);
   }
+  for (State& state : segments_) drop_unwanted_indexes(state);
   wants_tick_ = true;
   publish();
+  start_due_jobs();
 }
 
 void Shard::drop_column(State& state, const payload::FieldIndex& index) {

@@ -7,7 +7,7 @@
 namespace quiver::engine {
 
 IndexPolicy Shard::index_policy() const {
-  return {context_.choose_index, config_.load()->optimizer.index_min_bytes};
+  return engine::index_policy(context_.choose_index, config_.load());
 }
 
 void Shard::start_index(std::uint64_t segment) {
@@ -46,6 +46,7 @@ void Shard::finish_index(IndexJob& job) {
     install_indexes(*data, std::exchange(job.built, {}));
     state.view.data = std::move(data);
     state.index_damaged = false;
+    drop_unwanted_indexes(state);  // the configuration may have changed meanwhile
   }
   if (job.result) {
     note_success(job.name);
@@ -56,6 +57,18 @@ void Shard::finish_index(IndexJob& job) {
   job.inputs.clear();
   publish();
   start_due_jobs();
+}
+
+void Shard::drop_unwanted_indexes(State& state) {
+  const auto fields = unwanted_indexes(*state.view.data, index_policy());
+  if (fields.empty()) return;
+  auto data = std::make_shared<SegmentData>(*state.view.data);
+  auto directory = segments_directory_->open_subdirectory(std::to_string(data->id));
+  for (const std::size_t field : fields) {
+    uninstall_index(*data, field);
+    if (directory) remove_indexes(**directory, field);
+  }
+  state.view.data = std::move(data);
 }
 
 /// Without an index the output is complete too, and it is built by a job of its own.

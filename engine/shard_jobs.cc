@@ -115,6 +115,7 @@ Result<> Shard::swap_in(RewriteJob& job) {
     output->view.data = std::make_shared<const SegmentData>(*std::move(job.output));
     output->deleted = Bitset(job.rows.size());
     carry_deletes(job, *output);
+    drop_unwanted_indexes(*output);
   }
   QV_TRY(save_manifest(&job, output ? &*output : nullptr));
   const auto first = std::find_if(segments_.begin(), segments_.end(), [&](const State& state) {

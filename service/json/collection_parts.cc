@@ -20,13 +20,12 @@ std::uint64_t bytes_per_row(const CollectionConfig& config) {
   return std::max<std::uint64_t>(bytes, 1);
 }
 
-/// 0 means that nothing is indexed.
-std::uint64_t indexing_threshold_bytes(std::uint64_t kb) {
-  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-  return kb == 0 || kb > kNever / kBytesPerKb ? kNever : kb * kBytesPerKb;
-}
-
 }  // namespace
+
+std::uint64_t bytes_of_kb(std::uint64_t kb) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  return kb > kMost / kBytesPerKb ? kMost : kb * kBytesPerKb;
+}
 
 bool is_unnamed(Object vectors) {
   for (const auto name : {"size", "distance"}) {
@@ -59,7 +58,9 @@ void apply_optimizer(Object object, const CollectionConfig& config, OptimizerCon
     out.max_segment_rows = static_cast<std::uint64_t>(std::clamp(rows, 1.0, limit));
   }
   if (const auto kb = find(object, {"indexing_threshold", "indexing_threshold_kb"})) {
-    out.index_min_bytes = indexing_threshold_bytes(as_uint64(*kb));
+    constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t bytes = bytes_of_kb(as_uint64(*kb));
+    out.index_min_bytes = bytes == 0 ? kNever : bytes;
   }
   if (const auto threads = find(object, "max_optimization_threads")) {
     out.max_threads = unsigned_member(object, "max_optimization_threads");

@@ -14,6 +14,8 @@ namespace quiver::service::json {
 /// `vectors` is one set of parameters rather than an object of them by name.
 [[nodiscard]] bool is_unnamed(Object vectors);
 [[nodiscard]] std::optional<std::uint64_t> unsigned_member(Object object, std::string_view name);
+/// Saturates.
+[[nodiscard]] std::uint64_t bytes_of_kb(std::uint64_t kb);
 /// Takes from `optimizers_config` what has a counterpart in the engine. Types are checked already.
 void apply_optimizer(Object object, const engine::CollectionConfig& config,
                      engine::OptimizerConfig& out);

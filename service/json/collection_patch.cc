@@ -6,6 +6,7 @@
 #include "service/json/collection_parts.h"
 #include "service/json/decode.h"
 #include "service/json/shape.h"
+#include "service/json/vector_indexes.h"
 #include "service/json/writer.h"
 
 namespace quiver::service::json {
@@ -194,7 +195,7 @@ Result<> CollectionPatch::apply(CollectionConfig& config) const {
   if (const auto optimizers = find(patch.object, "optimizers_config")) {
     apply_optimizer(as_object(*optimizers), config, config.optimizer);
   }
-  return {};
+  return apply_vector_indexes(config);
 }
 
 }  // namespace quiver::service::json

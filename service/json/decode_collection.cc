@@ -8,6 +8,7 @@
 #include "service/json/decode.h"
 #include "service/json/decode_parts.h"
 #include "service/json/shape.h"
+#include "service/json/vector_indexes.h"
 #include "service/json/writer.h"
 
 namespace quiver::service::json {
@@ -183,6 +184,7 @@ Decoded<CollectionConfig> decode_collection(std::string& body, const OptimizerCo
   if (const auto optimizers = find(object, "optimizers_config")) {
     apply_optimizer(as_object(*optimizers), config, config.optimizer);
   }
+  QV_TRY(apply_vector_indexes(config));
   return config;
 }
 

@@ -44,17 +44,21 @@ bool is_common_param(std::string_view name) {
   return name == "quantization" || name == "acorn" || name == "idf";
 }
 
-/// What stock clients send for quantized collections; the values are checked, and change nothing as
-/// long as scores are exact.
-Decoded<> check_quantization(Element element, const Path& path) {
+/// What stock clients send for quantized collections. `rescore` is checked and changes nothing, as
+/// returned scores are exact whatever it says.
+Decoded<> decode_quantization(Element element, const Path& path, engine::SearchParams& params) {
   QV_TRY(const Object object, get_object(element, path));
-  for (const auto name : {"ignore", "rescore"}) {
-    if (const auto flag = find(object, name)) QV_TRY(get_bool(*flag, path.member(name)));
+  if (const auto ignore = find(object, "ignore")) {
+    QV_TRY(params.ignore_codes, get_bool(*ignore, path.member("ignore")));
+  }
+  if (const auto rescore = find(object, "rescore")) {
+    QV_TRY(get_bool(*rescore, path.member("rescore")));
   }
   if (const auto oversampling = find(object, "oversampling")) {
     const Path here = path.member("oversampling");
-    QV_TRY(const double value, get_f64(*oversampling, here));
-    if (!(value >= 1)) return out_of_range(here, to_json(*oversampling), "1.0 or larger");
+    QV_TRY(params.oversampling, get_f64(*oversampling, here));
+    if (*params.oversampling < 1)
+      return out_of_range(here, to_json(*oversampling), "1.0 or larger");
   }
   return {};
 }
@@ -72,7 +76,7 @@ Decoded<engine::SearchParams> decode_params(Element element, const Path& path) {
     QV_TRY(params.hnsw_ef, get_u64(*hnsw_ef, path.member("hnsw_ef")));
   }
   if (const auto quantization = find(object, "quantization")) {
-    QV_TRY(check_quantization(*quantization, path.member("quantization")));
+    QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
   }
   for (const auto [name, value] : object) {
     if (!value.is_object() || is_common_param(name)) continue;

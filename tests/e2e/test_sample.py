@@ -1,15 +1,17 @@
-"""The sample that ships with the project: exact search finds exactly the shipped ground truth."""
+"""The sample that ships with the project: exact search finds exactly the shipped ground truth, the default nearly."""
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from qdrant_client import models
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 import sample as arxiv  # noqa: E402
 
 K = 10
+EXACT = {"params": {"exact": True}}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def test_exact_recall(data, ask, kind, k):
     exact = exact_scores(data, kind)
     query = getattr(data, f"{kind}_query")
     for q in range(len(data.queries)):
-        check(ask(query(q) | {"limit": k}), ids[q, :k], scores[q, :k], exact[q])
+        check(ask(query(q) | {"limit": k} | EXACT), ids[q, :k], scores[q, :k], exact[q])
 
 
 @pytest.mark.parametrize("name", ["astro", "recent_few_authors", "learning_or_vision_not_single"])
@@ -53,7 +55,7 @@ def test_filtered(data, ask, name):
     ids, scores = data.truth(f"dense.{name}")
     exact = exact_scores(data, "dense")
     for q in range(len(data.queries)):
-        hits = ask(data.dense_query(q) | {"limit": K, "filter": data.filters[name]})
+        hits = ask(data.dense_query(q) | {"limit": K, "filter": data.filters[name]} | EXACT)
         check(hits, ids[q], scores[q], exact[q])
 
 
@@ -69,10 +71,10 @@ def test_filtered_against_numpy(data, ask):
         for q in range(0, len(data.queries), 4):
             best = np.argsort(-exact[q], kind="stable")[:K]
             best = best[np.isfinite(exact[q][best])]
-            check(ask(query(q) | {"limit": K, "filter": condition}), best, exact[q][best], exact[q])
+            check(ask(query(q) | {"limit": K, "filter": condition} | EXACT), best, exact[q][best], exact[q])
 
 
-def wait_for_indexes(ask_server, timeout_s=30):
+def wait_for_indexes(ask_server, timeout_s=60):
     """Returns when no row is left to be sealed or indexed."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -101,9 +103,102 @@ def test_truncated_sparse_scans_find_nearly_all(server, data, ask, condition):
     assert np.mean(found) >= 0.97, np.mean(found)
 
 
-def test_unknown_sparse_parameters_are_named(server, data, ask):
-    with pytest.raises(Exception, match="postings"):
-        ask(data.sparse_query(0) | {"params": {"sparse": {"posting": 0.5}}})
+def n_lists(server):
+    """Lists of indexes that searches have opened."""
+    name = 'collection_search_lists_total{id="arxiv"}'
+    return next(float(line.split()[-1]) for line in server.get("/metrics").text.splitlines() if line.startswith(name))
+
+
+@pytest.mark.parametrize("name", [None, "astro", "recent_few_authors", "learning_or_vision_not_single"])
+def test_dense_indexes_find_nearly_all_by_default(server, data, ask, name):
+    """The stock client, nothing set anywhere."""
+    wait_for_indexes(arxiv.Api(f"http://127.0.0.1:{server.port}"))
+    client = server.client()
+    condition = models.Filter.model_validate(data.filters[name]) if name else None
+    wanted = data.truth(f"dense.{name}" if name else "dense")[1]
+    exact = exact_scores(data, "dense")
+    before, found = n_lists(server), []
+    for q in range(len(data.queries)):
+        hits = client.query_points("arxiv", query=data.query_dense[q].tolist(), using="dense", limit=K,
+                                   query_filter=condition).points
+        np.testing.assert_allclose([h.score for h in hits], [exact[q][h.id] for h in hits], rtol=1e-4, atol=1e-5)
+        found.append(arxiv.recall([h.id for h in hits], wanted[q][:K], [h.score for h in hits]))
+    assert np.mean(found) >= 0.97, np.mean(found)
+    if name is None:
+        assert n_lists(server) > before, "the index was not asked"
+
+
+def test_search_parameters_of_stock_clients(server, data, ask):
+    """`exact` and `quantization.ignore` read no list, `hnsw_ef` and `oversampling` more or fewer."""
+    wait_for_indexes(arxiv.Api(f"http://127.0.0.1:{server.port}"))
+    client, exact = server.client(), exact_scores(data, "dense")
+    wanted = data.truth("dense")[1]
+
+    def measured(**params):
+        before, found = n_lists(server), []
+        for q in range(50):
+            hits = client.query_points("arxiv", query=data.query_dense[q].tolist(), using="dense", limit=K,
+                                       search_params=models.SearchParams(**params)).points
+            found.append(arxiv.recall([h.id for h in hits], wanted[q][:K], [exact[q][h.id] for h in hits]))
+        return np.mean(found), n_lists(server) - before
+
+    assert measured(exact=True) == (1.0, 0)
+    assert measured(quantization=models.QuantizationSearchParams(ignore=True)) == (1.0, 0)
+    recall, lists = measured()
+    little = measured(hnsw_ef=4)
+    much = measured(hnsw_ef=1000, indexed_only=True)
+    assert little[1] < lists < much[1] and little[0] <= recall <= much[0] and much[0] >= 0.99
+    more = measured(quantization=models.QuantizationSearchParams(oversampling=4.0, rescore=False))
+    assert more[0] >= recall and more[1] == lists
+
+
+@pytest.mark.parametrize("kind,group,wrong,known", [("sparse", "sparse", "posting", "postings"),
+                                                    ("dense", "dense", "probes", "nprobe"),
+                                                    ("dense", "ivf", "probes", "rerank")])
+def test_unknown_index_parameters_are_named(server, data, ask, kind, group, wrong, known):
+    with pytest.raises(Exception, match=known):
+        ask(getattr(data, f"{kind}_query")(0) | {"params": {group: {wrong: 1}}})
+
+
+def test_what_clients_configure_leads_to_other_indexes(server, data, ask):
+    """Quantization and HNSW settings, changed one after another: echoed, built, and found with meanwhile."""
+    api = arxiv.Api(f"http://127.0.0.1:{server.port}")
+    wait_for_indexes(api)
+    client, exact = server.client(), exact_scores(data, "dense")
+    wanted = data.truth("dense")[1]
+
+    def measured():
+        before, found = n_lists(server), []
+        for q in range(40):
+            hits = ask(data.dense_query(q) | {"limit": K})
+            found.append(arxiv.recall([h["id"] for h in hits], wanted[q][:K], [exact[q][h["id"]] for h in hits]))
+        return np.mean(found), n_lists(server) - before
+
+    def index_names():
+        return {p.name.split("-", 2)[2] for p in server.data_dir.rglob("index-*-ivf*") if p.is_dir()}
+
+    int8 = models.ScalarQuantization(scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99))
+    client.update_collection("arxiv", quantization_config=int8)
+    assert measured()[0] >= 0.95, "the old index answers until the new one is there"
+    wait_for_indexes(api)
+    assert index_names() == {"ivf-bits=4"}
+    assert client.get_collection("arxiv").config.quantization_config == int8
+    recall, lists = measured()
+    assert recall >= 0.97 and lists > 0
+
+    client.update_collection("arxiv", quantization_config=models.Disabled.DISABLED,
+                             vectors_config={"dense": models.VectorParamsDiff(hnsw_config=models.HnswConfigDiff(m=0))})
+    assert measured() == (1.0, 0)
+    wait_for_indexes(api)
+    assert index_names() == set()
+    assert client.get_collection("arxiv").config.params.vectors["dense"].hnsw_config.m == 0
+
+    client.update_collection("arxiv", vectors_config={"dense": models.VectorParamsDiff(
+        hnsw_config=models.HnswConfigDiff(m=16, ef_construct=200))})
+    wait_for_indexes(api)
+    assert index_names() == {"ivf"}
+    recall, lists = measured()
+    assert recall >= 0.97 and lists > 0
 
 
 def test_payload_comes_back(data, ask):

@@ -19,8 +19,11 @@
 namespace quiver::engine::testing {
 
 struct CopiedBuildParams {
+  std::uint32_t bits = 8;
   template <class V>
-  static constexpr void fields(V&&) {}
+  static constexpr void fields(V&& v) {
+    v(field("bits", &CopiedBuildParams::bits, {.min = 1, .max = 8}));
+  }
 };
 struct CopiedSearchParams {
   std::uint32_t effort = 1;
@@ -38,6 +41,7 @@ struct CopiedControl {
   std::atomic<bool> hold =
       false;  ///< builds wait, half done, until it is false or they are stopped
   std::atomic<bool> fail = false;
+  std::atomic<std::uint32_t> last_bits = 0;  ///< that a build was told
 };
 inline CopiedControl copied_control;
 
@@ -80,9 +84,10 @@ inline Bytes value_bytes(const index::FieldColumn& column) {
   return {};
 }
 
-inline Result<> build(const index::FieldColumn& column, const index::AnyParams&,
+inline Result<> build(const index::FieldColumn& column, const index::AnyParams& params,
                       const index::BuildContext& context, Directory& out) {
   ++copied_control.n_builds;
+  copied_control.last_bits = std::any_cast<const CopiedBuildParams&>(params).bits;
   QV_TRY(auto file, out.create_file("copy"));
   SectionWriter writer(kFormat, std::move(file));
   writer.section(1, value_bytes(column));

@@ -8,6 +8,7 @@
 #include "engine/index_params.h"
 #include "engine/segment_file.h"
 #include "index/flat/type.h"
+#include "index/ivf/params.h"
 #include "tests/engine/copied_index.h"
 #include "tests/engine/support.h"
 
@@ -16,6 +17,13 @@ namespace {
 
 constexpr std::uint64_t kId = 7;
 const IndexPolicy kCopies{copied_index, 0};
+
+/// Copies, but for one field as it says.
+IndexPolicy copies_but(const std::string& field, VectorIndexConfig config) {
+  VectorIndexConfigs configs;
+  configs[field] = std::move(config);
+  return {copied_index, 0, std::make_shared<const VectorIndexConfigs>(std::move(configs))};
+}
 
 /// A sealed segment, in memory.
 class SegmentIndexes : public ::testing::Test {
@@ -59,12 +67,25 @@ class SegmentIndexes : public ::testing::Test {
   SegmentData data_;
 };
 
-TEST(DefaultIndex, SparseFieldsAreIndexed) {
-  for (const FieldSchema& field : mixed_fields()) {
+TEST(DefaultIndex, DenseAndSparseFieldsAreIndexed) {
+  for (FieldSchema field : mixed_fields()) {
     const auto* type = default_index(field);
     ASSERT_NE(type, nullptr);
     EXPECT_TRUE(type->supports(field));
-    EXPECT_EQ(type->name, field.kind == FieldKind::kSparse ? "seismic" : "flat") << field.name;
+    const std::string_view wanted = field.kind == FieldKind::kSparse  ? "seismic"
+                                    : field.kind == FieldKind::kDense ? "ivf"
+                                                                      : "flat";
+    EXPECT_EQ(type->name, wanted) << field.name;
+    field.metric = Metric::kManhattan;
+    if (field.kind != FieldKind::kDense) continue;
+    EXPECT_EQ(default_index(field), flat_index());
+  }
+}
+
+TEST(DefaultIndex, FromASizeThatDependsOnTheKindOfField) {
+  for (const FieldSchema& field : mixed_fields()) {
+    const std::uint64_t mebibytes = field.kind == FieldKind::kDense ? 4 : 1;
+    EXPECT_EQ(usual_min_bytes(field), mebibytes << 20) << field.name;
   }
 }
 
@@ -86,7 +107,7 @@ TEST_F(SegmentIndexes, BuiltOnceAndFoundAgain) {
 TEST_F(SegmentIndexes, WithoutFilesTheFieldsAreSearchedExactly) {
   EXPECT_TRUE(open_indexes(data_, *directory_, kCopies)) << "not built is not damaged";
   EXPECT_EQ(missing_indexes(data_, kCopies), all_fields());
-  for (const auto* type : data_.index_types) EXPECT_EQ(type, flat_index());
+  for (const auto& spec : data_.indexes) EXPECT_EQ(spec.type, flat_index());
 }
 
 TEST_F(SegmentIndexes, NoneAreWantedOfSmallSegmentsOfFlatFieldsAndOfGrowingOnes) {
@@ -102,6 +123,80 @@ TEST_F(SegmentIndexes, NoneAreWantedOfSmallSegmentsOfFlatFieldsAndOfGrowingOnes)
 TEST_F(SegmentIndexes, NoneIsWantedOfAFieldWithoutVectors) {
   data_.fields[2].n_present = 0;
   EXPECT_EQ(missing_indexes(data_, kCopies), (std::vector<std::size_t>{0, 1, 3, 4}));
+}
+
+TEST_F(SegmentIndexes, FieldsMayBeIndexedOtherwise) {
+  VectorIndexConfig config;
+  config.enabled = false;
+  EXPECT_EQ(missing_indexes(data_, copies_but("half", config)),
+            (std::vector<std::size_t>{0, 2, 3, 4}));
+  config.enabled = true;
+  config.min_bytes = 1 << 20;
+  EXPECT_EQ(missing_indexes(data_, copies_but("half", config)),
+            (std::vector<std::size_t>{0, 2, 3, 4}));
+  auto large = copies_but("half", config);
+  large.min_bytes = 1 << 20;
+  EXPECT_TRUE(missing_indexes(data_, large).empty());
+  config.min_bytes = 0;
+  large = copies_but("half", config);
+  large.min_bytes = 1 << 20;
+  EXPECT_EQ(missing_indexes(data_, large), std::vector<std::size_t>{1});
+}
+
+/// Until the new one is there the old one answers; then it goes.
+TEST_F(SegmentIndexes, OtherBuildParametersAreAnotherIndex) {
+  ASSERT_TRUE(build(data_));
+  VectorIndexConfig config;
+  config.build["bits"] = std::int64_t{4};
+  const auto policy = copies_but("half", config);
+  EXPECT_EQ(missing_indexes(data_, policy), std::vector<std::size_t>{1});
+  EXPECT_FALSE(lacks_index(data_, 1, policy)) << "it has one, if another";
+  EXPECT_TRUE(unwanted_indexes(data_, policy).empty());
+  auto again = reopened();
+  EXPECT_TRUE(open_indexes(again, *directory_, policy)) << "not built is not damaged";
+  EXPECT_TRUE(lacks_index(again, 1, policy));
+
+  ASSERT_TRUE(build(data_, policy));
+  EXPECT_EQ(copied_control.n_builds, static_cast<int>(fields_.size()) + 1);
+  EXPECT_EQ(copied_control.last_bits, 4U);
+  EXPECT_TRUE(directory_->exists("index-1-copied-bits=4"));
+  EXPECT_FALSE(directory_->exists("index-1-copied"));
+  EXPECT_EQ(index_directories().size(), fields_.size());
+  EXPECT_TRUE(missing_indexes(data_, policy).empty());
+  EXPECT_EQ(missing_indexes(data_, kCopies), std::vector<std::size_t>{1});
+  again = reopened();
+  EXPECT_TRUE(open_indexes(again, *directory_, policy));
+  EXPECT_TRUE(missing_indexes(again, policy).empty());
+}
+
+TEST_F(SegmentIndexes, WrongBuildParametersAreNamed) {
+  VectorIndexConfig config;
+  config.build["bytes"] = std::int64_t{4};
+  const auto failed = build(data_, copies_but("", config));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), Code::kInvalidArgument);
+  EXPECT_NE(failed.error().message().find("bits"), std::string::npos) << failed.error().message();
+}
+
+TEST_F(SegmentIndexes, OneThatIsSwitchedOffIsUnwanted) {
+  ASSERT_TRUE(build(data_));
+  EXPECT_TRUE(unwanted_indexes(data_, kCopies).empty());
+  EXPECT_TRUE(unwanted_indexes(data_, {copied_index, 1 << 20}).empty())
+      << "it is there: it is used";
+  VectorIndexConfig config;
+  config.enabled = false;
+  EXPECT_EQ(unwanted_indexes(data_, copies_but("words", config)), std::vector<std::size_t>{3});
+  uninstall_index(data_, 3);
+  remove_indexes(*directory_, 3);
+  EXPECT_EQ(index_directories().size(), fields_.size() - 1);
+  EXPECT_EQ(missing_indexes(data_, kCopies), std::vector<std::size_t>{3});
+}
+
+TEST_F(SegmentIndexes, OneThatIsThereIsUsedThoughItWouldNotBeBuilt) {
+  ASSERT_TRUE(build(data_));
+  auto again = reopened();
+  EXPECT_TRUE(open_indexes(again, *directory_, {copied_index, 1 << 20}));
+  EXPECT_TRUE(missing_indexes(again, kCopies).empty());
 }
 
 TEST_F(SegmentIndexes, ADamagedOneIsLeftOutAndBuiltAgain) {
@@ -189,6 +284,26 @@ TEST(IndexParams, FromKindTypeAndEffort) {
   EXPECT_TRUE(parse(params).loud);
   params.index["copied"]["effort"] = std::int64_t{6};
   EXPECT_EQ(parse(params).effort, 6U) << "the type's name is the more special";
+}
+
+TEST(IndexParams, OversamplingIsForTypesThatHaveIt) {
+  const FieldSchema dense{"", FieldKind::kDense, 4, DType::kF32, Metric::kDot, {}};
+  SearchParams params;
+  params.oversampling = 2.5;
+  params.hnsw_ef = 7;
+  const auto copied = index_params(kCopied, dense, params);
+  ASSERT_TRUE(copied) << copied.error().to_string();
+  EXPECT_EQ(std::any_cast<CopiedSearchParams>(*copied).effort, 7U);
+  const auto* ivf = default_index(dense);
+  auto parsed = index_params(*ivf, dense, params);
+  ASSERT_TRUE(parsed) << parsed.error().to_string();
+  EXPECT_EQ(std::any_cast<index::ivf::SearchParams>(*parsed).oversampling, 2.5);
+  params.index["ivf"]["oversampling"] = 3.0;
+  params.index["dense"]["nprobe"] = std::int64_t{5};
+  parsed = index_params(*ivf, dense, params);
+  ASSERT_TRUE(parsed) << parsed.error().to_string();
+  EXPECT_EQ(std::any_cast<index::ivf::SearchParams>(*parsed).oversampling, 3.0);
+  EXPECT_EQ(std::any_cast<index::ivf::SearchParams>(*parsed).nprobe, 5U);
 }
 
 TEST(IndexParams, UnknownOnesAreNamedBesideTheKnown) {

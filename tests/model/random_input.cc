@@ -198,7 +198,21 @@ engine::CollectionConfig random_config(Random& random) {
   config.optimizer.vacuum_min_rows = 3;
   config.optimizer.idle_seal_s = 0.05;
   if (!one_in(4, random)) config.optimizer.index_min_bytes = random() % 2000;
+  if (one_in(2, random)) config.vector_indexes = random_vector_indexes(config, random);
   return config;
+}
+
+engine::VectorIndexConfigs random_vector_indexes(const engine::CollectionConfig& config,
+                                                 Random& random) {
+  engine::VectorIndexConfigs configs;
+  for (const auto& field : config.fields) {
+    if (one_in(2, random)) continue;
+    auto& index = configs[field.name];
+    index.enabled = !one_in(4, random);
+    if (one_in(2, random)) index.min_bytes = random() % 2000;
+    if (field.kind == FieldKind::kDense) index.build["bits"] = std::int64_t{1} << random() % 4;
+  }
+  return configs;
 }
 
 PointId random_id(Random& random) {
@@ -275,6 +289,8 @@ engine::Query random_query(const engine::CollectionConfig& config, Random& rando
   query.limit = one_in(4, random) ? 1000 : 1 + random() % 20;
   query.params.exact = one_in(4, random);
   if (one_in(4, random)) query.params.hnsw_ef = 1 + random() % 600;
+  if (one_in(8, random)) query.params.ignore_codes = true;
+  if (one_in(8, random)) query.params.oversampling = 1 + static_cast<double>(random() % 4);
   query.with_payload = payload::Selector::all();
   return query;
 }

@@ -20,6 +20,9 @@ using Request = std::vector<engine::Operation>;
 /// cleaned all the time.
 [[nodiscard]] engine::CollectionConfig random_config(Random& random);
 
+/// Of any fields; those that are not named are indexed as usual.
+[[nodiscard]] engine::VectorIndexConfigs random_vector_indexes(
+    const engine::CollectionConfig& config, Random& random);
 [[nodiscard]] PointId random_id(Random& random);
 [[nodiscard]] engine::VectorValue random_vector(const FieldSchema& field, Random& random);
 [[nodiscard]] payload::Filter random_filter(Random& random, int depth = 2);

@@ -57,12 +57,16 @@ class Runner {
   void index_step(Random& random);
   void bulk_step(Random& random);
   void invalid_bulk_step(Random& random);
+  /// Fields are indexed otherwise from here on.
+  void index_config_step(Random& random);
   void query_step(Random& random);
   /// The same answers as one by one.
   void query_batch_step(Random& random);
   void scroll_step(Random& random);
   void order_step(Random& random);
   void retrieve_step(Random& random);
+  /// The same answer as the model's; of an approximate query: one that could be.
+  void expect_answer(const engine::Query& query, const std::vector<engine::Record>& got) const;
   void expect_record(const engine::Record& record, const engine::Row& row) const;
   void read_until_stopped(std::uint64_t seed) const;
 

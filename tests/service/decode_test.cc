@@ -63,6 +63,11 @@ TEST(DecodeBody, ChecksQuantizationParameters) {
                "Validation error in JSON body: [internal.params.quantization.oversampling: value "
                "0.5 invalid, must be 1.0 or larger]");
   EXPECT_EQ(query(R"({"query":[1],"params":{"quantization":{"ignore":3}}})").error().status, 400);
+  const auto quantized = query(
+      R"({"query":[1],"params":{"quantization":{"ignore":true,"rescore":false,"oversampling":2.5}}})");
+  ASSERT_TRUE(quantized) << quantized.error().text;
+  EXPECT_TRUE(quantized->params.ignore_codes);
+  EXPECT_EQ(quantized->params.oversampling, 2.5);
 }
 
 TEST(DecodeBody, ReadsIntegersBeyond64BitsAsDoubles) {
@@ -513,6 +518,81 @@ Result<> patch(engine::CollectionConfig& config, std::string body) {
   const auto decoded = CollectionPatch::decode(body);
   EXPECT_TRUE(decoded) << decoded.error().text;
   return decoded->apply(config);
+}
+
+/// What the JSON object of a collection's members makes of its one field: "bits" and so on.
+std::string index_of(const std::string& members) {
+  const auto config = *collection(R"({"vectors":{"size":4,"distance":"Dot"},)" + members + "}");
+  const auto found = config.vector_indexes.find("");
+  if (found == config.vector_indexes.end()) return "usual";
+  const auto& index = found->second;
+  std::string text = index.enabled ? "" : "none ";
+  if (index.min_bytes) text += "min=" + std::to_string(*index.min_bytes) + ' ';
+  return text + to_string(index.build);
+}
+
+TEST(VectorIndexes, QuantizationSaysHowManyBits) {
+  const auto bits = [](const std::string& method) {
+    return index_of(R"("quantization_config":{)" + method + "}");
+  };
+  EXPECT_EQ(bits(R"("scalar":{"type":"int8"})"), "bits=4");
+  EXPECT_EQ(bits(R"("binary":{})"), "bits=1");
+  EXPECT_EQ(bits(R"("binary":{"encoding":"one_bit"})"), "bits=1");
+  EXPECT_EQ(bits(R"("binary":{"encoding":"two_bits"})"), "bits=2");
+  EXPECT_EQ(bits(R"("binary":{"encoding":"one_and_half_bits"})"), "bits=2");
+  EXPECT_EQ(bits(R"("product":{"compression":"x4"})"), "bits=8");
+  EXPECT_EQ(bits(R"("product":{"compression":"x8"})"), "bits=4");
+  EXPECT_EQ(bits(R"("product":{"compression":"x16"})"), "bits=2");
+  EXPECT_EQ(bits(R"("product":{"compression":"x32"})"), "bits=1");
+  EXPECT_EQ(bits(R"("product":{"compression":"x64"})"), "bits=1");
+  EXPECT_EQ(bits(R"("turbo":{})"), "bits=4");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits1"})"), "bits=1");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits1_5"})"), "bits=2");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits2"})"), "bits=2");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits4"})"), "bits=4");
+  EXPECT_EQ(index_of(R"("quantization_config":null)"), "usual");
+}
+
+TEST(VectorIndexes, HnswSaysWhetherAndFromWhatSize) {
+  EXPECT_EQ(index_of(R"("hnsw_config":{})"), "usual");
+  EXPECT_EQ(index_of(R"("hnsw_config":{"m":32,"ef_construct":500,"payload_m":8,"on_disk":true})"),
+            "usual");
+  EXPECT_EQ(index_of(R"("hnsw_config":{"m":0})"), "none ");
+  EXPECT_EQ(index_of(R"("hnsw_config":{"full_scan_threshold":20})"), "min=20480 ");
+  EXPECT_EQ(index_of(R"("hnsw_config":{"full_scan_threshold":20},
+                        "optimizers_config":{"indexing_threshold":10})"),
+            "min=20480 ");
+  EXPECT_EQ(index_of(R"("hnsw_config":{"full_scan_threshold":20},
+                        "optimizers_config":{"indexing_threshold":30})"),
+            "min=30720 ");
+  EXPECT_EQ(index_of(R"("hnsw_config":{"full_scan_threshold":20},
+                        "optimizers_config":{"indexing_threshold":0})"),
+            "min=18446744073709551615 ");
+}
+
+TEST(VectorIndexes, AFieldsOwnSettingsGoFirstAndChangesAreFollowed) {
+  auto config = *collection(
+      R"({"vectors":{"a":{"size":4,"distance":"Dot","quantization_config":{"binary":{}}},
+                     "b":{"size":4,"distance":"Dot","hnsw_config":{"m":16}},
+                     "c":{"size":4,"distance":"Dot","hnsw_config":{"ef_construct":9}},
+                     "t":{"size":4,"distance":"Dot","multivector_config":{"comparator":"max_sim"}}},
+          "sparse_vectors":{"s":{}},"hnsw_config":{"m":0},
+          "quantization_config":{"scalar":{"type":"int8"}}})");
+  const auto of = [&](const std::string& field) { return config.vector_indexes.at(field); };
+  EXPECT_EQ(config.vector_indexes.size(), 3U) << "dense fields only";
+  EXPECT_EQ(to_string(of("a").build), "bits=1");
+  EXPECT_FALSE(of("a").enabled);
+  EXPECT_EQ(to_string(of("b").build), "bits=4");
+  EXPECT_TRUE(of("b").enabled);
+  EXPECT_FALSE(of("c").enabled);
+
+  ASSERT_TRUE(patch(config, R"({"vectors":{"a":{"hnsw_config":{"m":4},
+        "quantization_config":"Disabled"}},"quantization_config":{"product":{"compression":"x16"}}})"));
+  EXPECT_EQ(to_string(of("a").build), "bits=2");
+  EXPECT_TRUE(of("a").enabled);
+  EXPECT_FALSE(of("c").enabled);
+  ASSERT_TRUE(patch(config, R"({"hnsw_config":{"m":8},"quantization_config":"Disabled"})"));
+  EXPECT_TRUE(config.vector_indexes.empty());
 }
 
 TEST(CollectionPatch, Merges) {
