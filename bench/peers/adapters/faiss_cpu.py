@@ -137,7 +137,7 @@ class IvfPqFastScan(Inverted):
     """4-bit product codes of two or four dimensions each."""
     builds = [{"lists_per_root": 2, "dims_per_code": 2}, {"lists_per_root": 4, "dims_per_code": 2},
               {"lists_per_root": 1, "dims_per_code": 2}, {"lists_per_root": 4, "dims_per_code": 4}]
-    sweep = {"nprobe": (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128), "k_factor": (2, 4, 8)}
+    sweep = {"nprobe": (2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96), "k_factor": (2, 3, 4, 8)}
 
     @classmethod
     def name(cls):
