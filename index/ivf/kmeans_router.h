@@ -15,7 +15,7 @@ namespace quiver::index::ivf {
 class Router {
  public:
   /// Below it, all centres take hardly longer than a choice of them.
-  static constexpr std::size_t kFlat = 1024;
+  static constexpr std::size_t kFlat = 512;
 
   /// Borrows `centres`.
   Router(const Centres& centres, const BuildContext& context);

@@ -15,6 +15,8 @@
 namespace quiver::index::ivf {
 namespace {
 
+/// Up to here all rows are looked up among all centres to begin with.
+constexpr std::uint32_t kFlat = 1024;
 constexpr std::uint32_t kFullRounds = 3;
 constexpr std::size_t kNeighbours = 32;
 /// Rounds from one look for neighbours to the next.
@@ -31,7 +33,7 @@ class Training {
 
   Result<std::vector<float>> run(std::uint32_t n_clusters, std::uint32_t iterations) {
     const std::uint32_t full = std::min(iterations, kFullRounds);
-    if (n_clusters <= Router::kFlat) {
+    if (n_clusters <= kFlat) {
       means_ = lloyd(rows_.view(), all_of(rows_.n()), {n_clusters, full, seed_}, context_,
                      list_of_.data());
     } else {
