@@ -20,7 +20,11 @@ from quiver_server import SMALL_SEGMENTS
 SEED = int(os.environ.get("QUIVER_KILL_SEED", "20260101"))
 ROUNDS = int(os.environ.get("QUIVER_KILL_ROUNDS", "5"))
 THREADS, IDS_PER_THREAD, BATCH, DIM = 4, 400, 25, 16
-COLLECTION = {"vectors": {"dense": {"size": DIM, "distance": "Dot"}}, "sparse_vectors": {"sparse": {}}}
+# Small segments have indexes too, so that the kill meets builds.
+COLLECTION = {"vectors": {"dense": {"size": DIM, "distance": "Dot"}}, "sparse_vectors": {"sparse": {}},
+              "optimizers_config": {"indexing_threshold": 1}}
+# What an index leaves out depends on which rows are in which segment.
+EXACT = {"exact": True}
 GONE = None
 
 
@@ -126,12 +130,13 @@ def questions():
     random = np.random.default_rng(SEED)
     for k in range(12):
         vector = random.standard_normal(DIM).astype(np.float32).tolist()
-        yield "query", {"query": vector, "using": "dense", "limit": 20, "with_payload": True}
+        yield "query", {"query": vector, "using": "dense", "limit": 20, "with_payload": True, "params": EXACT}
         where = {"must": [{"key": "group", "match": {"value": k % 7}}]}
-        yield "query", {"query": vector, "using": "dense", "limit": 20, "filter": where}
+        yield "query", {"query": vector, "using": "dense", "limit": 20, "filter": where, "params": EXACT}
         sparse = {"indices": [k, k + 11, k + 23], "values": [1.0, 0.3, 0.7]}
         yield "query", {"query": sparse, "using": "sparse", "limit": 20}
-        yield "query", {"prefetch": [{"query": vector, "using": "dense"}, {"query": sparse, "using": "sparse"}],
+        yield "query", {"prefetch": [{"query": vector, "using": "dense", "params": EXACT},
+                                     {"query": sparse, "using": "sparse"}],
                         "query": {"fusion": "rrf"}, "limit": 15}
         yield "count", {"filter": where}
     yield "scroll", {"limit": 500}
@@ -145,6 +150,18 @@ def answers(server, collection="load", versions=True):
             for hit in result.get("points", []):
                 hit.pop("version", None)
     return json.dumps(results)
+
+
+def check_approximate(server, found):
+    """Through the indexes: whole answers of points that are there, with their exact scores."""
+    random = np.random.default_rng(SEED)
+    for _ in range(20):
+        vector = shortest(random.standard_normal(DIM))
+        body = {"query": vector, "using": "dense", "limit": 20}
+        hits = server.post("/collections/load/points/query", body).result["points"]
+        assert len(hits) == min(20, len(found)) == len({hit["id"] for hit in hits})
+        scores = [np.dot(vector, found[hit["id"]]["vector"]["dense"]) for hit in hits]
+        np.testing.assert_allclose([hit["score"] for hit in hits], scores, rtol=1e-4, atol=1e-5)
 
 
 def fresh_copy(server, found, round):
@@ -188,6 +205,7 @@ def test_kill9_under_load(new_server):
         print(f"seed {SEED}, round {round}: {acknowledged} requests acknowledged, {len(found)} points")
         assert acknowledged > THREADS, "the load was no load"
         before = answers(server)
+        check_approximate(server, found)
         copy = fresh_copy(server, found, round)
         assert answers(server, versions=False) == answers(server, copy, versions=False)
         assert server.delete(f"/collections/{copy}").result is True
