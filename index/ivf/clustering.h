@@ -26,7 +26,8 @@ struct ClusterOptions {
   std::uint32_t n_clusters = 0;
   /// Most rounds of training; it ends earlier once little moves.
   std::uint32_t iterations = 10;
-  /// Rows that are trained on, for each cluster.
+  /// Rows that are trained on, for each cluster. 100 take half the time of a large build; lists
+  /// that must be visited for the same recall are then 2-3 % more.
   std::uint32_t sample_per_cluster = 256;
   std::uint64_t seed = 0;
 };
