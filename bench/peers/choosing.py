@@ -3,6 +3,7 @@ import json
 
 import points
 
+HEADROOM = 0.2
 MARGIN_BELOW = 0.05  # points that miss the least target by more are not measured again
 
 
@@ -15,9 +16,12 @@ def chosen(tried, targets):
 
 
 def thinned(front, targets):
-    """Of a front: for each target the fastest point that reaches it and its neighbours, so that there is a curve."""
+    """Of a front: for each target the fastest point that reaches it and its neighbours, so that there is a curve, and the
+    fastest that is well above it, for other queries may be harder."""
     keep = set()
     for target in targets:
+        above = next((i for i, p in enumerate(front) if p["recall"] >= target + HEADROOM * (1 - target)), None)
+        keep |= set() if above is None else {above}
         reach = next((i for i, p in enumerate(front) if p["recall"] >= target), None)
         if reach is not None:
             keep |= {reach - 1, reach, reach + 1}
