@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "index/ivf/coding.h"
 #include "index/ivf/parallel.h"
@@ -80,7 +81,9 @@ void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows
     for (std::size_t i = 0; i < some.size(); ++i) {
       const float product =
           (static_cast<float>(products[i]) - query.middle) * query.scale * scales_[some[i]];
-      out[first + i] = is_distance ? 2 * product - squares_[some[i]] - query.squares : product;
+      const float score = is_distance ? 2 * product - squares_[some[i]] - query.squares : product;
+      // Where lengths are beyond floats nothing is known, and the exact score decides.
+      out[first + i] = std::isnan(score) ? std::numeric_limits<float>::max() : score;
     }
   }
 }

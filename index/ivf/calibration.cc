@@ -78,9 +78,12 @@ Result<float> usual_gap(const RowSource& source, const ListView& lists,
     source.read(sample.rows[j], row.data());
     kernel.many(row.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
                 dim * sizeof(float), n_lists, scores.data());
-    const float best = *std::max_element(scores.begin(), scores.end());
     const auto norm = static_cast<float>(kernels().convert.norm(row.data(), dim));
-    const float unit = gap_unit(similarity, norm, best, lists.spread);
+    for (std::size_t list = 0; list < n_lists; ++list) {
+      scores[list] = list_key(similarity, scores[list], norm, lists.reaches[list]);
+    }
+    const float best = *std::max_element(scores.begin(), scores.end());
+    const float unit = gap_unit(similarity, best, lists.spread);
     for (const Hit& hit : sample.neighbours[j].take_sorted()) {
       const std::uint32_t i = numbers[hit.row];
       if (i == sample.rows[j]) continue;

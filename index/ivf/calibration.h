@@ -14,10 +14,11 @@ struct ListView {
   std::span<const float> centroids;        ///< `[n_lists, dim]`
   std::span<const std::uint32_t> list_of;  ///< `[n_rows]`
   std::span<const std::uint32_t> also_in;  ///< `[n_rows]`, or empty
+  std::span<const float> reaches;          ///< `[n_lists]`
   float spread = 0;                        ///< as in PartitionFacts
 };
 
-/// The gap between the scores of the nearest centroid and of a list, in `gap_unit`s, within which
+/// The gap between the keys of the nearest list and of others, in `gap_unit`s, within which
 /// nearly all of the ten nearest neighbours of sampled rows are found. Exact neighbours of some
 /// hundred rows are computed for it.
 [[nodiscard]] Result<float> usual_gap(const RowSource& source, const ListView& lists,

@@ -47,8 +47,8 @@ Centres::Centres(std::span<const float> means, std::uint32_t dim)
   }
 }
 
-ByteRows Centres::as_rows() const {
-  ByteRows rows(n(), dim_);
+ByteMatrix Centres::as_rows() const {
+  ByteMatrix rows(n(), dim_);
   for (std::size_t i = 0; i < codes_.size(); ++i) {
     rows.at(0)[i] = static_cast<std::uint8_t>(codes_[i] + 128);
   }
@@ -156,6 +156,30 @@ void Search::improve(const ByteView& rows, std::span<const std::uint32_t> member
       if (greatest_[i] == score_of[block[i]]) continue;
       score_of[block[i]] = greatest_[i];
       list_of[block[i]] = candidates[best_[i]];
+    }
+  }
+}
+
+void Search::distances(const ByteView& rows, std::span<const std::uint32_t> members,
+                       std::span<const std::uint32_t> candidates, float* out) {
+  start(candidates);
+  const float twice_scale = 2 * centres_.scale();
+  for (std::size_t done = 0; done < members.size(); done += kRows) {
+    const auto block = members.subspan(done, std::min(kRows, members.size() - done));
+    pack(rows, block);
+    for (std::size_t first = 0; first < candidates.size(); first += kCentres) {
+      const std::size_t n = std::min(kCentres, candidates.size() - first);
+      score(packed_.data(), block.size(), first, n);
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        float squares = 0;
+        const std::uint8_t* row = packed_.data() + i * rows.dim;
+        for (std::uint32_t d = 0; d < rows.dim; ++d) squares += value_of(row[d]) * value_of(row[d]);
+        float* of_row = out + (done + i) * candidates.size() + first;
+        for (std::size_t j = 0; j < n; ++j) {
+          const std::int32_t score = scores_[i * kCentres + j] - biases_[first + j];
+          of_row[j] = std::max(0.0F, squares - twice_scale * static_cast<float>(score));
+        }
+      }
     }
   }
 }

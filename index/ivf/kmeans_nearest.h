@@ -22,7 +22,7 @@ class Centres {
   [[nodiscard]] std::uint32_t dim() const { return dim_; }
   /// The centres themselves as rows, whose unit of codes is `scale()` of the
   /// former one.
-  [[nodiscard]] ByteRows as_rows() const;
+  [[nodiscard]] ByteMatrix as_rows() const;
   [[nodiscard]] float scale() const { return scale_; }
   /// The `n_wanted` nearest to `of`, itself first, then by distance.
   [[nodiscard]] std::vector<std::uint32_t> near(std::uint32_t of, std::size_t n_wanted) const;
@@ -67,6 +67,10 @@ class Search {
   /// The `n_wanted` nearest to row `i`, in no order, at `out[i * n_wanted]`; at
   /// most `n()`.
   void nearest_few(const ByteView& rows, std::size_t n_wanted, std::uint32_t* out);
+  /// `out[i * candidates.size() + j]`: the squared distance of `members[i]` from candidate j, in
+  /// units of codes. There are candidates.
+  void distances(const ByteView& rows, std::span<const std::uint32_t> members,
+                 std::span<const std::uint32_t> candidates, float* out);
   static constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::min();
 
  private:

@@ -21,7 +21,7 @@ Router::Router(const Centres& centres, const BuildContext& context)
 
 std::unique_ptr<const Router::Groups> Router::groups_of(const Centres& centres,
                                                         const BuildContext& context) {
-  const ByteRows rows = centres.as_rows();
+  const ByteMatrix rows = centres.as_rows();
   const auto n = static_cast<std::uint32_t>(std::lround(std::sqrt(rows.n())));
   std::vector<std::uint32_t> group_of(rows.n());
   const std::vector<std::uint32_t> all = all_of(rows.n());
@@ -51,7 +51,7 @@ void Router::nearest(const ByteView& rows, std::uint32_t* list_of) const {
   }
 }
 
-void route_all(const ByteRows& rows, const Router& router, const BuildContext& context,
+void route_all(const ByteMatrix& rows, const Router& router, const BuildContext& context,
                std::uint32_t* list_of) {
   constexpr std::size_t kBlockRows = 8192;
   for_each(context, (rows.n() + kBlockRows - 1) / kBlockRows, [&](std::size_t block) {

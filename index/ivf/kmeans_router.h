@@ -36,7 +36,7 @@ class Router {
 };
 
 /// As `Router::nearest`, on all threads.
-void route_all(const ByteRows& rows, const Router& router, const BuildContext& context,
+void route_all(const ByteMatrix& rows, const Router& router, const BuildContext& context,
                std::uint32_t* list_of);
 
 }  // namespace quiver::index::ivf

@@ -11,18 +11,9 @@
 
 #include "index/index.h"
 #include "index/ivf/clustering.h"
+#include "index/ivf/parallel.h"
 
 namespace quiver::index::ivf {
-
-/// `fn(i)` for each i in [0, n), by the executor if there is one.
-template <class F>
-void for_each(const BuildContext& context, std::size_t n, F&& fn) {
-  if (context.executor != nullptr && n > 1) {
-    context.executor->parallel_for(n, fn, Priority::kLow);
-  } else {
-    for (std::size_t i = 0; i < n; ++i) fn(i);
-  }
-}
 
 /// `n` of [0, n_of), ascending: one from each of as many equal parts. `n` <=
 /// `n_of`.
@@ -59,9 +50,9 @@ struct ByteView {
 };
 
 /// `[n, dim]` codes.
-class ByteRows {
+class ByteMatrix {
  public:
-  ByteRows(std::size_t n, std::uint32_t dim)
+  ByteMatrix(std::size_t n, std::uint32_t dim)
       : n_(n), dim_(dim), codes_(std::make_unique_for_overwrite<std::uint8_t[]>(n * dim)) {}
 
   [[nodiscard]] std::size_t n() const { return n_; }

@@ -24,7 +24,7 @@ constexpr std::uint32_t kNeighbourRounds = 3;
 
 class Training {
  public:
-  Training(const ByteRows& rows, std::uint64_t seed, const BuildContext& context)
+  Training(const ByteMatrix& rows, std::uint64_t seed, const BuildContext& context)
       : rows_(rows),
         seed_(seed),
         context_(context),
@@ -127,7 +127,7 @@ class Training {
     return n_moved;
   }
 
-  const ByteRows& rows_;
+  const ByteMatrix& rows_;
   std::uint64_t seed_;
   const BuildContext& context_;
   std::vector<std::uint32_t> list_of_;  // [n_rows]
@@ -137,7 +137,7 @@ class Training {
 
 }  // namespace
 
-Result<std::vector<float>> train(const ByteRows& rows, std::uint32_t n_clusters,
+Result<std::vector<float>> train(const ByteMatrix& rows, std::uint32_t n_clusters,
                                  std::uint32_t iterations, std::uint64_t seed,
                                  const BuildContext& context) {
   return Training(rows, seed, context).run(n_clusters, iterations);

@@ -12,7 +12,7 @@ namespace quiver::index::ivf {
 /// About `n_clusters` means `[n, dim]` of the rows, in units of codes; 1 <=
 /// `n_clusters` <= the number of rows. At most `iterations` rounds, fewer once
 /// less than one row in two hundred moves.
-Result<std::vector<float>> train(const ByteRows& rows, std::uint32_t n_clusters,
+Result<std::vector<float>> train(const ByteMatrix& rows, std::uint32_t n_clusters,
                                  std::uint32_t iterations, std::uint64_t seed,
                                  const BuildContext& context);
 

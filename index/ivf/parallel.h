@@ -10,7 +10,7 @@ namespace quiver::index::ivf {
 /// Calls `fn(i)` for each i below `n`, on the threads that there are.
 template <class F>
 void for_each(const BuildContext& context, std::size_t n, F&& fn) {
-  if (context.executor != nullptr) {
+  if (context.executor != nullptr && n > 1) {
     context.executor->parallel_for(n, fn, Priority::kLow);
   } else {
     for (std::size_t i = 0; i < n; ++i) fn(i);

@@ -72,6 +72,9 @@ Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema
   QV_TRY(lists.routes_,
          reader.get<std::byte>(kRoutes, 0, lists.routes().n * lists.routes().block_bytes()));
   QV_TRY(lists.mean_, reader.get<float>(kMean, 0, facts.padded_dim));
+  if (similarity_of(schema.metric) == Similarity::kDot) {
+    QV_TRY(lists.reaches_, reader.get<float>(kReaches, 0, n_lists));
+  }
   return lists;
 }
 

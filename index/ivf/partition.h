@@ -31,11 +31,22 @@ struct PartitionFacts {
   std::uint32_t refine_bits = 0;  ///< of the second codes, which are a file of their own; 0: none
 };
 
-/// What gaps between scores of centroids are measured in: how much the scores of a list's rows
-/// differ by about. `best`: the score of the nearest centroid, `norm`: of the query.
-[[nodiscard]] inline float gap_unit(Similarity similarity, float norm, float best, float spread) {
+/// The order of lists. Dot: by the score of the centroid for a query of length 1 and the list's
+/// reach, as rows farther from their centroid score farther above it; for rows of one length that
+/// is the order of distances. Distances: by that of the centroid.
+///
+/// Of a query of length `norm` whose product with, or negated squared distance from, the centroid
+/// is `score`.
+[[nodiscard]] inline float list_key(Similarity similarity, float score, float norm, float reach) {
+  if (similarity == Similarity::kNegL2Squared) return score;
+  return (norm > 0 ? score / norm : 0) + reach;
+}
+
+/// What gaps between keys are measured in: how much the scores of a list's rows differ by about.
+/// `best`: the key of the nearest list.
+[[nodiscard]] inline float gap_unit(Similarity similarity, float best, float spread) {
   const bool is_distance = similarity == Similarity::kNegL2Squared;
-  return is_distance ? 2 * std::sqrt(std::max(0.0F, -best)) * spread : norm * spread;
+  return is_distance ? 2 * std::sqrt(std::max(0.0F, -best)) * spread : spread;
 }
 
 /// Mapped and immutable; copies share memory. The same rows, parameters and seed give the same
@@ -64,7 +75,11 @@ class Partition {
     return reinterpret_cast<const std::byte*>(centroids_.data());
   }
   [[nodiscard]] std::size_t centroid_stride() const { return std::size_t{facts_.padded_dim} * 2; }
-  /// Codes of the centroids around their mean, one bit a dimension.
+  /// Of each list, for `list_key`; none for distances.
+  [[nodiscard]] float reach(std::uint32_t list) const {
+    return reaches_.empty() ? 0 : reaches_[list];
+  }
+  /// Codes of the centroids around their mean, one bit a dimension, which estimate keys.
   [[nodiscard]] CodeBlocks routes() const;
   [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
   [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }
@@ -79,6 +94,7 @@ class Partition {
   SharedSpan<std::uint16_t> centroids_;
   SharedBytes routes_;
   SharedSpan<float> mean_;
+  SharedSpan<float> reaches_;
 };
 
 }  // namespace quiver::index::ivf

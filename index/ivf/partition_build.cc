@@ -86,11 +86,11 @@ class PartitionWriter {
     writer_.section(kListBlocks, std::span<const std::uint32_t>(list_blocks));
     write_rows(lists);
     writer_.section(kCentroids, std::span<const std::uint16_t>(rounded));
-    write_routes(centroids);
-    QV_TRY(const double squares, write_codes(lists, centroids));
-    const double n_codes = std::max(1.0, static_cast<double>(lists.n_rows()));
-    facts.spread = static_cast<float>(std::sqrt(squares / n_codes));
-    const ListView view{centroids, clusters.list_of, second, facts.spread};
+    QV_TRY(const auto squares, write_codes(lists, centroids));
+    facts.spread = spread_of(squares, lists);
+    const auto reaches = reaches_of(squares, lists, centroids);
+    write_routes(centroids, reaches);
+    const ListView view{centroids, clusters.list_of, second, reaches, facts.spread};
     QV_TRY(facts.usual_gap, usual_gap(source_, view, context_));
     writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
     return {};
@@ -115,22 +115,50 @@ class PartitionWriter {
     writer_.section(kRows, std::span<const std::uint32_t>(rows));
   }
 
-  void write_routes(std::span<const float> centroids) {
+  static float spread_of(std::span<const double> squares, const Lists& lists) {
+    const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
+    return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.n_rows())));
+  }
+
+  /// For rows of one length R, half of (R^2 - |c|^2) / R: mean squares of differences are that.
+  [[nodiscard]] std::vector<float> reaches_of(std::span<const double> squares, const Lists& lists,
+                                              std::span<const float> centroids) const {
+    const std::uint32_t dim = source_.dim();
+    double length = 0;
+    std::vector<double> means(lists.n());
+    for (std::size_t list = 0; list < lists.n(); ++list) {
+      const auto n = static_cast<double>(lists.of(list).size());
+      const double norm = kernels().convert.norm(centroids.data() + list * dim, dim);
+      means[list] = n > 0 ? squares[list] / n : 0;
+      length += n * (norm * norm + means[list]);
+    }
+    length = std::sqrt(length / std::max<double>(1, lists.n_rows()));
+    std::vector<float> reaches;
+    for (const double mean : means) {
+      reaches.push_back(static_cast<float>(length > 0 ? mean / (2 * length) : 0));
+    }
+    return reaches;
+  }
+
+  void write_routes(std::span<const float> centroids, std::span<const float> reaches) {
+    const bool is_dot = similarity_ == Similarity::kDot;
     const std::uint32_t dim = source_.dim();
     const auto mean = mean_of(centroids, dim);
     BlockWriter blocks(similarity_, dim, 1, centroids.size() / dim);
     for (std::size_t i = 0; i < centroids.size() / dim; ++i) {
-      blocks.write(i, centroids.subspan(i * dim, dim), mean);
+      blocks.write(i, centroids.subspan(i * dim, dim), mean, is_dot ? reaches[i] : 0);
     }
+    if (is_dot) writer_.section(kReaches, reaches);
     writer_.section(kRoutes, blocks.bytes());
     writer_.section(kMean, std::span<const float>(mean));
   }
 
-  /// Some lists at a time, on all threads. Returns the sum of squared distances from centroids.
-  Result<double> write_codes(const Lists& lists, std::span<const float> centroids) {
+  /// Some lists at a time, on all threads. Returns each list's sum of squared distances from its
+  /// centroid.
+  Result<std::vector<double>> write_codes(const Lists& lists, std::span<const float> centroids) {
     constexpr std::size_t kListsAtATime = 64;
     const std::uint32_t dim = source_.dim();
-    double squares = 0;
+    std::vector<double> squares;
     writer_.begin(kBlocks);
     for (std::size_t begin = 0; begin < lists.n(); begin += kListsAtATime) {
       QV_TRY(context_.cancel.check());
@@ -144,7 +172,7 @@ class PartitionWriter {
       });
       for (const auto& list : codes) {
         writer_.add(list.bytes());
-        squares += list.squares();
+        squares.push_back(list.squares());
       }
     }
     writer_.end();

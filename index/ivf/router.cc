@@ -37,10 +37,8 @@ std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n,
 
 std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std::size_t most,
                                       ScanScratch& scan, RouteScratch& scratch) const {
-  const auto norm =
-      static_cast<float>(kernels().convert.norm(query.values.data(), query.values.size()));
   const auto bar = [&](float best, float gaps) {
-    return best - gaps * gap_unit(similarity_, norm, best, lists_.facts().spread);
+    return best - gaps * gap_unit(similarity_, best, lists_.facts().spread);
   };
   if (lists_.n_lists() <= kMoreLooks) {
     score_all(query, scratch);
@@ -56,19 +54,31 @@ std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std:
     score(query, {hits.positions, n}, scratch);
   }
   auto& probes = scratch.probes;
-  const float least = bar(std::min_element(probes.begin(), probes.end())->base, gap);
-  std::erase_if(probes, [least](const Probe& probe) { return probe.base < least; });
+  const float least = bar(std::min_element(probes.begin(), probes.end())->key, gap);
+  std::erase_if(probes, [least](const Probe& probe) { return probe.key < least; });
   return best_of(probes, most);
 }
 
+/// Estimates of keys, which are those of a query of length 1.
 CodeHits Router::estimate(const RotatedQuery& query, std::size_t want, ScanScratch& scan) const {
   const float base = kernels()
                          .dense(similarity_, RowType::kF32)
                          .one(query.values.data(), lists_.facts().padded_dim,
                               reinterpret_cast<const std::byte*>(lists_.mean().data()));
+  CodeTables tables = query.tables;
+  if (similarity_ == Similarity::kDot && query.norm > 0) {
+    tables.step /= query.norm;
+    tables.absolute /= query.norm;
+  }
   CodeScan centroids(want, scan);
-  centroids.scan(query.tables, lists_.routes(), base, nullptr, 0);
+  centroids.scan(tables, lists_.routes(), list_key(similarity_, base, query.norm, 0), nullptr, 0);
   return centroids.best();
+}
+
+void Router::add(const RotatedQuery& query, std::uint32_t list, float base,
+                 RouteScratch& scratch) const {
+  const float key = list_key(similarity_, base, query.norm, lists_.reach(list));
+  scratch.probes.push_back({key, base, list});
 }
 
 void Router::score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
@@ -80,7 +90,7 @@ void Router::score(const RotatedQuery& query, std::span<const std::uint32_t> lis
               lists_.centroid_stride(), lists.data(), lists.size(), scratch.scores.data());
   scratch.probes.clear();
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    scratch.probes.push_back({scratch.scores[i], lists[i]});
+    add(query, lists[i], scratch.scores[i], scratch);
   }
 }
 
@@ -92,7 +102,7 @@ void Router::score_all(const RotatedQuery& query, RouteScratch& scratch) const {
             lists_.centroid_stride(), lists_.n_lists(), scratch.scores.data());
   scratch.probes.clear();
   for (std::uint32_t list = 0; list < lists_.n_lists(); ++list) {
-    scratch.probes.push_back({scratch.scores[list], list});
+    add(query, list, scratch.scores[list], scratch);
   }
 }
 

@@ -11,20 +11,21 @@
 
 namespace quiver::index::ivf {
 
-/// A list and its centroid's score.
 struct Probe {
-  float base = 0;
+  float key = 0;   ///< `list_key`: the greater, the nearer
+  float base = 0;  ///< the centroid's score
   std::uint32_t list = 0;
 
   /// Nearest first; ties are ordered by list.
   friend bool operator<(const Probe& a, const Probe& b) {
-    return a.base != b.base ? a.base > b.base : a.list < b.list;
+    return a.key != b.key ? a.key > b.key : a.list < b.list;
   }
 };
 
 /// A query as the lists are searched with it.
 struct RotatedQuery {
   std::span<const float> values;  ///< `[padded_dim]`
+  float norm = 0;
   CodeTables tables;
 };
 
@@ -34,7 +35,7 @@ struct RouteScratch {
   std::vector<Probe> probes;
 };
 
-/// Lists by the scores of their centroids, nearest first. With many lists, those whose codes tell
+/// Lists by their keys, nearest first. With many lists, those whose codes tell
 /// that they are far are never looked at.
 class Router {
  public:
@@ -43,14 +44,15 @@ class Router {
   /// The `n` nearest lists.
   std::span<const Probe> nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
                                  RouteScratch& scratch) const;
-  /// The lists whose centroids score at most `gap`, in `gap_unit`s, less than the best one, but no
-  /// more than `most`.
+  /// The lists whose keys are at most `gap`, in `gap_unit`s, less than the best one, but no more
+  /// than `most`.
   std::span<const Probe> within(const RotatedQuery& query, float gap, std::size_t most,
                                 ScanScratch& scan, RouteScratch& scratch) const;
 
  private:
   [[nodiscard]] CodeHits estimate(const RotatedQuery& query, std::size_t want,
                                   ScanScratch& scan) const;
+  void add(const RotatedQuery& query, std::uint32_t list, float base, RouteScratch& scratch) const;
   void score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
              RouteScratch& scratch) const;
   void score_all(const RotatedQuery& query, RouteScratch& scratch) const;

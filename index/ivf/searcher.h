@@ -30,16 +30,24 @@ class IvfSearcher final : public Searcher {
  private:
   struct Request;
   struct Scratch;
+  /// How far below its k-th best row a search looks.
+  struct Reach {
+    float lists = 0;  ///< to the last centroid
+    float rows = 0;   ///< to the last row that is looked at again
+  };
 
   Result<> search_exactly(const Request& request) const;
   [[nodiscard]] bool is_cheaper_exactly(const Request& request) const;
   [[nodiscard]] RotatedQuery rotate(const Query& query, Scratch& scratch) const;
+  [[nodiscard]] float kth_key(const Request& request, const RotatedQuery& query,
+                              CodeScan& scan) const;
   [[nodiscard]] std::span<const Probe> route(const Request& request, const RotatedQuery& query,
                                              Scratch& scratch) const;
-  Result<> scan_unfiltered(const Request& request, const RotatedQuery& query,
-                           Scratch& scratch) const;
-  Result<> scan_filtered(const Request& request, const RotatedQuery& query, Scratch& scratch) const;
-  Result<float> reach_of(const Request& request, const RotatedQuery& query,
+  Result<bool> scan_unfiltered(const Request& request, const RotatedQuery& query,
+                               Scratch& scratch) const;
+  Result<bool> scan_filtered(const Request& request, const RotatedQuery& query,
+                             Scratch& scratch) const;
+  Result<Reach> reach_of(const Request& request, const RotatedQuery& query,
                          std::span<const Probe> probes, Scratch& scratch) const;
   Result<bool> scan_lists(const Request& request, const RotatedQuery& query,
                           std::span<const Probe> probes, float reach, Scratch& scratch) const;

@@ -13,6 +13,7 @@ enum Section : std::uint32_t {
   kCentroids = 5,
   kRoutes = 6,
   kMean = 7,
+  kReaches = 8,
   kByteCodes = 20,
   kByteScales = 21,
   kByteSquares = 22,
