@@ -22,8 +22,7 @@ BlockWriter::BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t
   }
 }
 
-void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const float> centre,
-                        float bonus) {
+void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const float> centre) {
   double centre_dot_residual = 0;
   for (std::uint32_t d = 0; d < dim_; ++d) {
     residual_[d] = x[d] - centre[d];
@@ -38,8 +37,8 @@ void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const
   const bool is_distance = similarity_ == Similarity::kNegL2Squared;
   const auto scale = static_cast<float>(is_distance ? 2 * f : f);
   const auto add =
-      bonus + static_cast<float>(is_distance ? -(factors.norm_squared + 2 * f * centre_dot_code)
-                                             : centre_dot_residual - f * centre_dot_code);
+      static_cast<float>(is_distance ? -(factors.norm_squared + 2 * f * centre_dot_code)
+                                     : centre_dot_residual - f * centre_dot_code);
   // A row that floats cannot estimate is a candidate of every search.
   const bool is_finite = std::isfinite(scale) && std::isfinite(add);
   set_factors(i, is_finite ? scale : 0, is_finite ? add : std::numeric_limits<float>::max());

@@ -26,9 +26,8 @@ class BlockWriter {
   /// never found.
   BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t n_bits, std::size_t n_rows);
 
-  /// Row `i` is `x`, coded around `centre`, both `[dim]`; `bonus` is added to its estimates.
-  void write(std::size_t i, std::span<const float> x, std::span<const float> centre,
-             float bonus = 0);
+  /// Row `i` is `x`, coded around `centre`, both `[dim]`.
+  void write(std::size_t i, std::span<const float> x, std::span<const float> centre);
   [[nodiscard]] std::span<const std::byte> bytes() const;
   /// Sum of the rows' squared distances from the centre.
   [[nodiscard]] double squares() const { return squares_; }

@@ -79,7 +79,7 @@ class Partition {
   [[nodiscard]] float reach(std::uint32_t list) const {
     return reaches_.empty() ? 0 : reaches_[list];
   }
-  /// Codes of the centroids around their mean, one bit a dimension, which estimate keys.
+  /// Codes of the centroids around their mean, one bit a dimension.
   [[nodiscard]] CodeBlocks routes() const;
   [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
   [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }

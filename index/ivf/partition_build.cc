@@ -141,14 +141,13 @@ class PartitionWriter {
   }
 
   void write_routes(std::span<const float> centroids, std::span<const float> reaches) {
-    const bool is_dot = similarity_ == Similarity::kDot;
     const std::uint32_t dim = source_.dim();
     const auto mean = mean_of(centroids, dim);
     BlockWriter blocks(similarity_, dim, 1, centroids.size() / dim);
     for (std::size_t i = 0; i < centroids.size() / dim; ++i) {
-      blocks.write(i, centroids.subspan(i * dim, dim), mean, is_dot ? reaches[i] : 0);
+      blocks.write(i, centroids.subspan(i * dim, dim), mean);
     }
-    if (is_dot) writer_.section(kReaches, reaches);
+    if (similarity_ == Similarity::kDot) writer_.section(kReaches, reaches);
     writer_.section(kRoutes, blocks.bytes());
     writer_.section(kMean, std::span<const float>(mean));
   }

@@ -29,7 +29,8 @@ std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n,
   if (want > lists_.n_lists() / 2) {
     score_all(query, scratch);
   } else {
-    const CodeHits hits = estimate(query, want, scan);
+    CodeHits hits = estimate(query, scan);
+    kernels().codes.keep_best(hits, want);
     score(query, {hits.positions, hits.n}, scratch);
   }
   return best_of(scratch.probes, n);
@@ -43,7 +44,7 @@ std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std:
   if (lists_.n_lists() <= kMoreLooks) {
     score_all(query, scratch);
   } else {
-    CodeHits hits = estimate(query, std::min<std::size_t>(lists_.n_lists(), 2 * most), scan);
+    CodeHits hits = estimate(query, scan);
     const float best = *std::max_element(hits.scores, hits.scores + hits.n);
     const float least = bar(best, kErrorOfCodes * gap);
     std::size_t n = 0;
@@ -59,20 +60,20 @@ std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std:
   return best_of(probes, most);
 }
 
-/// Estimates of keys, which are those of a query of length 1.
-CodeHits Router::estimate(const RotatedQuery& query, std::size_t want, ScanScratch& scan) const {
+/// Every list with an estimate of its key.
+CodeHits Router::estimate(const RotatedQuery& query, ScanScratch& scan) const {
   const float base = kernels()
                          .dense(similarity_, RowType::kF32)
                          .one(query.values.data(), lists_.facts().padded_dim,
                               reinterpret_cast<const std::byte*>(lists_.mean().data()));
-  CodeTables tables = query.tables;
-  if (similarity_ == Similarity::kDot && query.norm > 0) {
-    tables.step /= query.norm;
-    tables.absolute /= query.norm;
+  CodeScan centroids(lists_.n_lists(), scan);
+  centroids.scan(query.tables, lists_.routes(), base, nullptr, 0);
+  CodeHits hits = centroids.best();
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    hits.scores[i] =
+        list_key(similarity_, hits.scores[i], query.norm, lists_.reach(hits.positions[i]));
   }
-  CodeScan centroids(want, scan);
-  centroids.scan(tables, lists_.routes(), list_key(similarity_, base, query.norm, 0), nullptr, 0);
-  return centroids.best();
+  return hits;
 }
 
 void Router::add(const RotatedQuery& query, std::uint32_t list, float base,

@@ -50,8 +50,7 @@ class Router {
                                 ScanScratch& scan, RouteScratch& scratch) const;
 
  private:
-  [[nodiscard]] CodeHits estimate(const RotatedQuery& query, std::size_t want,
-                                  ScanScratch& scan) const;
+  [[nodiscard]] CodeHits estimate(const RotatedQuery& query, ScanScratch& scan) const;
   void add(const RotatedQuery& query, std::uint32_t list, float base, RouteScratch& scratch) const;
   void score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
              RouteScratch& scratch) const;
