@@ -64,6 +64,7 @@ struct IvfSearcher::Request {
   WorkCounters& work;
   std::size_t n_allowed = 0;
   double selectivity = 1;
+  std::uint64_t n_bytes_before = 0;  ///< of `work`
 };
 
 /// What one thread's searches write to; kept from one to the next.
@@ -104,6 +105,7 @@ Result<> IvfSearcher::search(const Query& query, const AnyParams& any, const Fil
       work,
       count_allowed(filter)};
   if (request.n_allowed == 0) return {};
+  request.n_bytes_before = work.n_bytes;
   request.selectivity = std::min(
       1.0, static_cast<double>(request.n_allowed) / std::max(1.0, 1.0 * column_.n_present));
   if (context.prefer == Prefer::kExact || is_cheaper_exactly(request)) {
@@ -130,12 +132,18 @@ Result<> IvfSearcher::search_exactly(const Request& request) const {
 }
 
 /// A row that is read in place costs about as much as 256 bytes more.
-bool IvfSearcher::is_cheaper_exactly(const Request& request) const {
+double IvfSearcher::row_cost() const {
   constexpr double kSeekBytes = 256;
-  const double row_bytes = static_cast<double>(column_.dense().stride()) + kSeekBytes;
-  const double n_rows = static_cast<double>(request.n_allowed);
-  return n_rows * row_bytes <
-         static_cast<double>(bytes_per_search()) + request.params.rerank * row_bytes;
+  return static_cast<double>(column_.dense().stride()) + kSeekBytes;
+}
+
+double IvfSearcher::exact_bytes(const Request& request) const {
+  return static_cast<double>(request.n_allowed) * row_cost();
+}
+
+bool IvfSearcher::is_cheaper_exactly(const Request& request) const {
+  return exact_bytes(request) <
+         static_cast<double>(bytes_per_search()) + request.params.rerank * row_cost();
 }
 
 RotatedQuery IvfSearcher::rotate(const Query& query, Scratch& scratch) const {
@@ -178,9 +186,6 @@ Result<bool> IvfSearcher::scan_unfiltered(const Request& request, const RotatedQ
 Result<bool> IvfSearcher::scan_filtered(const Request& request, const RotatedQuery& query,
                                         Scratch& scratch) const {
   constexpr double kWiden = 1.5;
-  // On arxiv-100k no random filter and no filter of near rows came below this, filters of far rows
-  // alone nearly always.
-  constexpr float kTellingDepth = 0.55F;
   const std::size_t n_lists = lists_.n_lists();
   const auto unfiltered = route(request, query, scratch);
   QV_TRY(const Reach reach, reach_of(request, query, unfiltered, scratch));
@@ -197,7 +202,19 @@ Result<bool> IvfSearcher::scan_filtered(const Request& request, const RotatedQue
     const auto all = router.nearest(query, n_lists, scratch.scan, scratch.route);
     QV_TRY(scan_lists(request, query, all, reach.lists, scratch));
   }
-  return scratch.depth >= kTellingDepth * reach.rows;
+  return tells_best(request, reach.rows, scratch.depth);
+}
+
+/// `usual`: the depth without the filter. On arxiv-100k hardly a random filter and no filter of
+/// near rows came below the lower of these shares of it, filters of far rows alone nearly always;
+/// below the higher one is a tenth of random ones.
+bool IvfSearcher::tells_best(const Request& request, float usual, float depth) const {
+  constexpr float kShare = 0.55F;
+  constexpr float kShareIfExactIsCheap = 0.8F;
+  constexpr double kCheap = 6;
+  const double n_scanned_bytes = static_cast<double>(request.work.n_bytes - request.n_bytes_before);
+  const bool is_cheap = exact_bytes(request) < kCheap * n_scanned_bytes;
+  return depth >= (is_cheap ? kShareIfExactIsCheap : kShare) * usual;
 }
 
 /// Of a search without the filter.

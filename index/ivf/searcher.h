@@ -37,16 +37,17 @@ class IvfSearcher final : public Searcher {
   };
 
   Result<> search_exactly(const Request& request) const;
+  [[nodiscard]] double row_cost() const;
+  [[nodiscard]] double exact_bytes(const Request& request) const;
   [[nodiscard]] bool is_cheaper_exactly(const Request& request) const;
   [[nodiscard]] RotatedQuery rotate(const Query& query, Scratch& scratch) const;
-  [[nodiscard]] float kth_key(const Request& request, const RotatedQuery& query,
-                              CodeScan& scan) const;
   [[nodiscard]] std::span<const Probe> route(const Request& request, const RotatedQuery& query,
                                              Scratch& scratch) const;
   Result<bool> scan_unfiltered(const Request& request, const RotatedQuery& query,
                                Scratch& scratch) const;
   Result<bool> scan_filtered(const Request& request, const RotatedQuery& query,
                              Scratch& scratch) const;
+  [[nodiscard]] bool tells_best(const Request& request, float usual, float depth) const;
   Result<Reach> reach_of(const Request& request, const RotatedQuery& query,
                          std::span<const Probe> probes, Scratch& scratch) const;
   Result<bool> scan_lists(const Request& request, const RotatedQuery& query,
