@@ -53,6 +53,7 @@ Value to_value(const OptimizerConfig& config) {
       {"max_segment_rows", number(config.max_segment_rows)},
       {"max_segments", number(config.max_segments)},
       {"idle_seal_s", Value(config.idle_seal_s)},
+      {"idle_segments", number(config.idle_segments)},
       {"index_min_bytes", optional_number(config.index_min_bytes)},
       {"max_threads", optional_number(config.max_threads)},
   });
@@ -183,7 +184,10 @@ Result<OptimizerConfig> read_optimizer(const Value& value) {
   reader.read("max_segment_rows", config.max_segment_rows);
   reader.read("max_segments", config.max_segments);
   reader.read("idle_seal_s", config.idle_seal_s);
-  if (reader.find("index_min_bytes") != nullptr) {  // older ones have none
+  if (reader.find("idle_segments") != nullptr) {  // older ones have none
+    reader.read("idle_segments", config.idle_segments);
+  }
+  if (reader.find("index_min_bytes") != nullptr) {
     reader.read("index_min_bytes", config.index_min_bytes);
   }
   reader.read("max_threads", config.max_threads);

@@ -27,8 +27,11 @@ struct OptimizerConfig {
   std::uint64_t max_segment_rows = 1ULL << 26;
   /// More sealed segments than this are merged, smallest first.
   std::uint32_t max_segments = 8;
-  /// Without writes for this long, what is in memory is sealed.
+  /// Without writes for this long, what is in memory is sealed, and segments with indexes of dense
+  /// fields are merged.
   double idle_seal_s = 1;
+  /// To how many, if they are not too large (`plan_idle_merge`).
+  std::uint32_t idle_segments = 1;
   /// Vectors of a field that take less than this in a segment have no index: searching them exactly
   /// is as fast, and nothing is to be built. Nothing: as is usual for the kind of field
   /// (`usual_min_bytes` of engine/indexes.h).

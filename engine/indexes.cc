@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/log.h"
 #include "index/flat/searcher.h"
@@ -30,11 +31,13 @@ std::optional<IndexSpec> spec_of(const FieldSchema& field, const IndexPolicy& po
   return IndexSpec{type, config.build};
 }
 
+std::uint64_t least_bytes(const FieldSchema& field, const IndexPolicy& policy) {
+  const auto of_all = policy.min_bytes.value_or(usual_min_bytes(field));
+  return config_of(field, policy).min_bytes.value_or(of_all);
+}
+
 bool is_large_enough(const index::FieldColumn& column, const IndexPolicy& policy) {
-  const auto least =
-      config_of(column.schema, policy)
-          .min_bytes.value_or(policy.min_bytes.value_or(usual_min_bytes(column.schema)));
-  return column.n_present != 0 && data_bytes(column) >= least;
+  return column.n_present != 0 && data_bytes(column) >= least_bytes(column.schema, policy);
 }
 
 /// The index that a field of a sealed segment should have; nullopt: none.
@@ -179,6 +182,14 @@ std::vector<std::size_t> missing_indexes(const SegmentData& data, const IndexPol
     if (wanted && data.indexes[field] != *wanted) missing.push_back(field);
   }
   return missing;
+}
+
+bool may_have_dense_index(const SegmentData& data, const IndexPolicy& policy) {
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  return data.sealed && std::any_of(data.fields.begin(), data.fields.end(), [&](const auto& field) {
+           return field.schema.kind == FieldKind::kDense && field.n_present != 0 &&
+                  least_bytes(field.schema, policy) != kNever && spec_of(field.schema, policy);
+         });
 }
 
 std::vector<std::size_t> unwanted_indexes(const SegmentData& data, const IndexPolicy& policy) {

@@ -14,6 +14,11 @@ constexpr std::uint64_t kSmallestTierBytes = 1 << 20;
 constexpr int kLastEagerTier = 3;
 /// Segments merged at once at most: bounds the open inputs and the length of one job.
 constexpr std::size_t kMaxInputs = 16;
+/// Of a merge without writes: keeps it to minutes.
+constexpr std::uint64_t kMaxIdleBytes = 4ULL << 30;
+/// The largest input of a merge without writes is at most this many times the others together:
+/// bounds how often a row is written.
+constexpr std::uint64_t kMaxIdleShare = 4;
 
 int tier_of(std::uint64_t bytes) {
   int tier = 0;
@@ -102,6 +107,22 @@ std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segment
     return merge_first(free, free.size() - config.max_segments + 1, config);
   }
   return std::nullopt;
+}
+
+std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
+                                           const OptimizerConfig& config) {
+  auto free = free_sealed(segments);
+  std::erase_if(free, [](const SegmentFacts& segment) { return !segment.has_dense_index; });
+  const std::size_t n_left = std::max<std::size_t>(1, config.idle_segments);
+  std::size_t n_best = 0;
+  std::uint64_t bytes_before = 0;
+  for (std::size_t n = 1; n + n_left <= free.size() + 1; ++n) {
+    const std::uint64_t bytes = live_bytes(free[n - 1]);
+    if (bytes_before + bytes > kMaxIdleBytes) break;
+    if (bytes <= kMaxIdleShare * bytes_before) n_best = n;
+    bytes_before += bytes;
+  }
+  return n_best < 2 ? std::nullopt : merge_first(free, n_best, config);
 }
 
 std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments) {

@@ -255,9 +255,11 @@ void Shard::update_status() {
   const auto facts = segment_facts();
   const bool seals_soon =
       mutable_->n_rows() >= kMinIdleRows && optimizer.idle_seal_s <= kSoonSealSeconds;
+  const bool merges_soon =
+      optimizer.idle_seal_s <= kSoonSealSeconds && plan_idle_merge(facts, optimizer).has_value();
   const bool optimizes =
       optimizer.max_threads != 0 &&
-      (plan_rewrite(facts, optimizer).has_value() || plan_index(facts).has_value());
+      (plan_rewrite(facts, optimizer).has_value() || plan_index(facts).has_value() || merges_soon);
   status.optimizing = seals_soon || sealing_ || optimizing_ || reclaiming_ ||
                       plan_seal(facts).has_value() || optimizes;
   status.n_damaged = damaged_.size();
@@ -285,7 +287,8 @@ std::vector<SegmentFacts> Shard::segment_facts() const {
   for (const State& state : segments_) {
     const auto& data = *state.view.data;
     facts.push_back({data.id, data.sealed, state.busy, data.n_rows, state.n_deleted,
-                     data.data_bytes(), !missing_indexes(data, policy).empty()});
+                     data.data_bytes(), !missing_indexes(data, policy).empty(),
+                     may_have_dense_index(data, policy)});
   }
   return facts;
 }
@@ -297,10 +300,8 @@ void Shard::tick() {
 void Shard::on_tick() {
   if (closed_) return;
   const auto idle = Clock::now() - last_write_;
-  const double idle_s = std::chrono::duration<double>(idle).count();
-  const auto config = config_.load();
   bool settled = false;
-  if (idle_s >= config->optimizer.idle_seal_s) {
+  if (is_idle()) {
     if (mutable_->n_rows() >= kMinIdleRows || !damaged_.empty()) {
       freeze();
       publish();
@@ -315,6 +316,11 @@ void Shard::on_tick() {
       !status().optimizing) {
     wants_tick_ = false;
   }
+}
+
+bool Shard::is_idle() const {
+  const double idle_s = std::chrono::duration<double>(Clock::now() - last_write_).count();
+  return idle_s >= config_.load()->optimizer.idle_seal_s;
 }
 
 void Shard::note_failure(std::string_view what, const Error& error) {

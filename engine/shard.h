@@ -204,6 +204,8 @@ class Shard {
   void publish();
   void update_status();
   void on_tick();
+  /// True if there was no write for a while.
+  [[nodiscard]] bool is_idle() const;
   [[nodiscard]] std::vector<SegmentFacts> segment_facts() const;
   [[nodiscard]] std::size_t n_unsealed() const;
   void note_failure(std::string_view what, const Error& error);

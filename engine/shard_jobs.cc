@@ -29,6 +29,9 @@ void Shard::start_due_jobs() {
   if (auto plan = plan_rewrite(facts, optimizer)) {
     optimizing_ = true;
     start_rewrite(*std::move(plan));
+  } else if (auto merge = is_idle() && !bulk_ ? plan_idle_merge(facts, optimizer) : std::nullopt) {
+    optimizing_ = true;
+    start_rewrite(*std::move(merge));
   } else if (const auto segment = plan_index(facts)) {
     optimizing_ = true;
     start_index(*segment);

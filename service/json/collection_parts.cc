@@ -50,6 +50,7 @@ void apply_optimizer(Object object, const CollectionConfig& config, OptimizerCon
       unsigned_member(object, "vacuum_min_vector_number").value_or(out.vacuum_min_rows);
   if (const auto n = unsigned_member(object, "default_segment_number"); n && *n > 0) {
     out.max_segments = static_cast<std::uint32_t>(std::min<std::uint64_t>(*n, 1U << 16));
+    out.idle_segments = out.max_segments;
   }
   if (const auto kb = find(object, {"max_segment_size", "max_segment_size_kb"})) {
     const double bytes = static_cast<double>(as_uint64(*kb)) * static_cast<double>(kBytesPerKb);

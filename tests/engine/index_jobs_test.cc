@@ -49,6 +49,7 @@ class IndexJobs : public ::testing::Test {
           {"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, SparseModifier::kNone}};
       config.optimizer.idle_seal_s = 0.01;
       config.optimizer.index_min_bytes = 0;
+      config.optimizer.idle_segments = 100;  // merges are asked for by `max_segments`
       change_(config);
       ASSERT_TRUE(database_->create_collection("points", config));
     }

@@ -100,6 +100,58 @@ TEST(PlanRewrite, VacuumNeedsBothShareAndNumber) {
   EXPECT_EQ(plan->segments, std::vector<std::uint64_t>{2});
 }
 
+SegmentFacts indexed(std::uint64_t id, std::uint64_t mebibytes) {
+  auto facts = sealed(id, static_cast<std::uint32_t>(mebibytes * 1000), 0, mebibytes << 20);
+  facts.has_dense_index = true;
+  return facts;
+}
+
+TEST(PlanIdleMerge, SegmentsWithDenseIndexesBecomeOne) {
+  const auto ids = [](const std::vector<SegmentFacts>& segments, OptimizerConfig config = {}) {
+    const auto plan = plan_idle_merge(segments, config);
+    return plan ? plan->segments : std::vector<std::uint64_t>();
+  };
+  using Ids = std::vector<std::uint64_t>;
+  EXPECT_EQ(ids({}), Ids());
+  EXPECT_EQ(ids({indexed(1, 64)}), Ids());
+  EXPECT_EQ(ids({indexed(1, 64), indexed(2, 64), indexed(3, 26)}), (Ids{3, 1, 2}));
+  EXPECT_EQ(ids({sealed(1, 1000, 0), sealed(2, 1000, 0)}), Ids())
+      << "without indexes nothing is won";
+  EXPECT_EQ(ids({indexed(1, 64), sealed(2, 1000, 0), indexed(3, 64)}), (Ids{1, 3}));
+  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 240)}), Ids()) << "mostly one that is large already";
+  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 250)}), (Ids{2, 1}));
+  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 60), indexed(3, 60)}), (Ids{2, 3}));
+  EXPECT_EQ(ids({indexed(1, 3000), indexed(2, 3000)}), Ids()) << "too much at once";
+  OptimizerConfig config;
+  config.idle_segments = 2;
+  EXPECT_EQ(ids({indexed(1, 64), indexed(2, 64), indexed(3, 26)}, config), (Ids{3, 1}));
+  EXPECT_EQ(ids({indexed(1, 64), indexed(2, 64)}, config), Ids());
+  config.idle_segments = 1;
+  config.max_segment_rows = 100'000;
+  EXPECT_EQ(ids({indexed(1, 64), indexed(2, 64)}, config), Ids());
+}
+
+TEST(PlanIdleMerge, RowsAreWrittenAFewTimes) {
+  std::vector<SegmentFacts> segments;
+  std::uint64_t written = 0;
+  for (std::uint64_t id = 1; id <= 500; ++id) {
+    segments.push_back(indexed(2 * id, 5));
+    while (const auto plan = plan_idle_merge(segments, {})) {
+      std::uint64_t mebibytes = 0;
+      std::erase_if(segments, [&](const SegmentFacts& segment) {
+        const auto& inputs = plan->segments;
+        if (std::find(inputs.begin(), inputs.end(), segment.id) == inputs.end()) return false;
+        mebibytes += segment.bytes >> 20;
+        return true;
+      });
+      written += mebibytes;
+      segments.push_back(indexed(1000 + written, mebibytes));
+    }
+    EXPECT_LE(segments.size(), 6U);
+  }
+  EXPECT_LT(written, 500 * 5 * 16);
+}
+
 TEST(PlanRewrite, DeadSegmentsGoAtOnce) {
   const auto plan = plan_rewrite({sealed(1, 500, 0), sealed(2, 5, 5)}, {});
   ASSERT_TRUE(plan);
