@@ -26,11 +26,7 @@ Result<> ByteRows::write(const RowSource& source, std::uint32_t n_rows, const Bu
                          SectionWriter& writer) {
   constexpr std::uint32_t kRowsAtATime = 4096;
   constexpr std::uint32_t kRowsOfATask = 256;
-  std::vector<float> scales;
-  std::vector<float> squares;
-  const auto append = [](std::span<const float> from, std::vector<float>& to) {
-    to.insert(to.end(), from.begin(), from.end());
-  };
+  std::vector<ByteFactors> factors;
   writer.begin(kByteCodes);
   std::uint32_t next = 0;  // of the source
   for (std::uint32_t first = 0; first < n_rows; first += kRowsAtATime) {
@@ -48,12 +44,10 @@ Result<> ByteRows::write(const RowSource& source, std::uint32_t n_rows, const Bu
       }
     });
     writer.add(std::as_bytes(rows.codes()));
-    append(rows.scales(), scales);
-    append(rows.squares(), squares);
+    factors.insert(factors.end(), rows.factors().begin(), rows.factors().end());
   }
   writer.end();
-  writer.section(kByteScales, std::span<const float>(scales));
-  writer.section(kByteSquares, std::span<const float>(squares));
+  writer.section(kByteFactors, std::span<const ByteFactors>(factors));
   return {};
 }
 
@@ -64,8 +58,7 @@ Result<ByteRows> ByteRows::open(const SectionReader& reader, Similarity similari
   rows.dim_ = dim;
   rows.stride_ = ByteWriter::stride(dim);
   QV_TRY(rows.codes_, reader.get<std::byte>(kByteCodes, 0, n_rows * rows.stride_));
-  QV_TRY(rows.scales_, reader.get<float>(kByteScales, 0, n_rows));
-  QV_TRY(rows.squares_, reader.get<float>(kByteSquares, 0, n_rows));
+  QV_TRY(rows.factors_, reader.get<ByteFactors>(kByteFactors, 0, n_rows));
   return rows;
 }
 
@@ -79,9 +72,10 @@ void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows
     kernels().bytes.u8_dot_i8.gather(query.values.data(), dim_, codes_.data(), stride_, some.data(),
                                      some.size(), products);
     for (std::size_t i = 0; i < some.size(); ++i) {
+      const ByteFactors& row = factors_[some[i]];
       const float product =
-          (static_cast<float>(products[i]) - query.middle) * query.scale * scales_[some[i]];
-      const float score = is_distance ? 2 * product - squares_[some[i]] - query.squares : product;
+          (static_cast<float>(products[i]) - query.middle) * query.scale * row.scale;
+      const float score = is_distance ? 2 * product - row.square - query.squares : product;
       // Where lengths are beyond floats nothing is known, and the exact score decides.
       out[first + i] = std::isnan(score) ? std::numeric_limits<float>::max() : score;
     }
@@ -89,8 +83,9 @@ void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows
 }
 
 float ByteRows::deviation(const ByteQuery& query, std::uint32_t row) const {
-  const float of_row = query.squares * scales_[row] * scales_[row];
-  const float of_query = squares_[row] * query.scale * query.scale;
+  const ByteFactors& factors = factors_[row];
+  const float of_row = query.squares * factors.scale * factors.scale;
+  const float of_query = factors.square * query.scale * query.scale;
   const float product = std::sqrt((of_row + of_query) / 12);
   return similarity_ == Similarity::kNegL2Squared ? 2 * product : product;
 }

@@ -9,6 +9,7 @@
 #include "base/section_file.h"
 #include "base/shared_span.h"
 #include "index/index.h"
+#include "index/ivf/coding.h"
 #include "index/ivf/row_source.h"
 #include "kernels/kernels.h"
 
@@ -39,6 +40,7 @@ class ByteRows {
   /// The standard deviation of the error of a row's score: of values that are off by up to half a
   /// step, independently.
   [[nodiscard]] float deviation(const ByteQuery& query, std::uint32_t row) const;
+  void prefetch_factors(std::uint32_t row) const { __builtin_prefetch(&factors_[row]); }
   [[nodiscard]] std::size_t row_bytes() const { return stride_; }
 
  private:
@@ -46,8 +48,7 @@ class ByteRows {
   std::uint32_t dim_ = 0;
   std::size_t stride_ = 0;
   SharedBytes codes_;
-  SharedSpan<float> scales_;
-  SharedSpan<float> squares_;
+  SharedSpan<ByteFactors> factors_;
 };
 
 }  // namespace quiver::index::ivf

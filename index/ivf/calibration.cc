@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "index/flat/searcher.h"
-#include "index/ivf/partition.h"
 
 namespace quiver::index::ivf {
 namespace {
@@ -60,7 +59,7 @@ std::vector<std::uint32_t> numbers_of(const RowSource& source) {
 
 }  // namespace
 
-Result<float> usual_gap(const RowSource& source, const ListView& lists,
+Result<float> usual_gap(const RowSource& source, const ListView& lists, const PartitionFacts& facts,
                         const BuildContext& context) {
   constexpr std::uint32_t kLeast = 1000;
   const std::uint32_t dim = source.dim();
@@ -80,10 +79,11 @@ Result<float> usual_gap(const RowSource& source, const ListView& lists,
                 dim * sizeof(float), n_lists, scores.data());
     const auto norm = static_cast<float>(kernels().convert.norm(row.data(), dim));
     for (std::size_t list = 0; list < n_lists; ++list) {
-      scores[list] = list_key(similarity, scores[list], norm, lists.reaches[list]);
+      scores[list] =
+          list_key(similarity, scores[list], stretch_of(norm, facts.length), lists.reaches[list]);
     }
     const float best = *std::max_element(scores.begin(), scores.end());
-    const float unit = gap_unit(similarity, best, lists.spread);
+    const float unit = gap_unit(similarity, best, facts);
     for (const Hit& hit : sample.neighbours[j].take_sorted()) {
       const std::uint32_t i = numbers[hit.row];
       if (i == sample.rows[j]) continue;

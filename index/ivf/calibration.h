@@ -5,6 +5,7 @@
 #include <span>
 
 #include "index/index.h"
+#include "index/ivf/partition.h"
 #include "index/ivf/row_source.h"
 
 namespace quiver::index::ivf {
@@ -15,13 +16,12 @@ struct ListView {
   std::span<const std::uint32_t> list_of;  ///< `[n_rows]`
   std::span<const std::uint32_t> also_in;  ///< `[n_rows]`, or empty
   std::span<const float> reaches;          ///< `[n_lists]`
-  float spread = 0;                        ///< as in PartitionFacts
 };
 
 /// The gap between the keys of the nearest list and of others, in `gap_unit`s, within which
 /// nearly all of the ten nearest neighbours of sampled rows are found. Exact neighbours of some
-/// hundred rows are computed for it.
+/// hundred rows are computed for it. `facts`: with spread and length.
 [[nodiscard]] Result<float> usual_gap(const RowSource& source, const ListView& lists,
-                                      const BuildContext& context);
+                                      const PartitionFacts& facts, const BuildContext& context);
 
 }  // namespace quiver::index::ivf

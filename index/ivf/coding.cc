@@ -22,7 +22,8 @@ BlockWriter::BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t
   }
 }
 
-void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const float> centre) {
+void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const float> centre,
+                        float bonus) {
   double centre_dot_residual = 0;
   for (std::uint32_t d = 0; d < dim_; ++d) {
     residual_[d] = x[d] - centre[d];
@@ -37,8 +38,8 @@ void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const
   const bool is_distance = similarity_ == Similarity::kNegL2Squared;
   const auto scale = static_cast<float>(is_distance ? 2 * f : f);
   const auto add =
-      static_cast<float>(is_distance ? -(factors.norm_squared + 2 * f * centre_dot_code)
-                                     : centre_dot_residual - f * centre_dot_code);
+      bonus + static_cast<float>(is_distance ? -(factors.norm_squared + 2 * f * centre_dot_code)
+                                             : centre_dot_residual - f * centre_dot_code);
   // A row that floats cannot estimate is a candidate of every search.
   const bool is_finite = std::isfinite(scale) && std::isfinite(add);
   set_factors(i, is_finite ? scale : 0, is_finite ? add : std::numeric_limits<float>::max());
@@ -68,7 +69,7 @@ void BlockWriter::set_code(std::size_t i) {
 }
 
 ByteWriter::ByteWriter(std::uint32_t dim, std::size_t n_rows)
-    : dim_(dim), codes_(n_rows * stride(dim)), scales_(n_rows, 0), squares_(n_rows, 0) {}
+    : dim_(dim), codes_(n_rows * stride(dim)), factors_(n_rows) {}
 
 void ByteWriter::write(std::size_t i, std::span<const float> x) {
   constexpr float kHalf = 128;
@@ -79,9 +80,9 @@ void ByteWriter::write(std::size_t i, std::span<const float> x) {
   const auto sums = grid.measure(x.data(), dim_, per_unit, kHalf);
   const double norm = kernels().convert.norm(x.data(), dim_);
   const double scale = sums.dot > 0 ? norm * norm / sums.dot * per_unit : 0;
-  scales_[i] = static_cast<float>(std::min<double>(scale, std::numeric_limits<float>::max()));
-  squares_[i] =
-      static_cast<float>(std::min<double>(norm * norm, std::numeric_limits<float>::max()));
+  constexpr double kMost = std::numeric_limits<float>::max();
+  factors_[i] = {static_cast<float>(std::min(scale, kMost)),
+                 static_cast<float>(std::min(norm * norm, kMost))};
 }
 
 std::span<const std::byte> BlockWriter::bytes() const { return std::as_bytes(std::span(lines_)); }

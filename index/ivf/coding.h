@@ -26,8 +26,9 @@ class BlockWriter {
   /// never found.
   BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t n_bits, std::size_t n_rows);
 
-  /// Row `i` is `x`, coded around `centre`, both `[dim]`.
-  void write(std::size_t i, std::span<const float> x, std::span<const float> centre);
+  /// Row `i` is `x`, coded around `centre`, both `[dim]`; `bonus` is added to its estimates.
+  void write(std::size_t i, std::span<const float> x, std::span<const float> centre,
+             float bonus = 0);
   [[nodiscard]] std::span<const std::byte> bytes() const;
   /// Sum of the rows' squared distances from the centre.
   [[nodiscard]] double squares() const { return squares_; }
@@ -48,6 +49,11 @@ class BlockWriter {
   std::vector<std::uint8_t> codes_;
 };
 
+struct ByteFactors {
+  float scale = 0;   ///< <q, x> is about scale * <q, y>, without bias
+  float square = 0;  ///< |x|^2
+};
+
 /// Rows of a byte a dimension: second codes, for a closer look at the rows that a scan finds. With
 /// y = u - 127.5 a row x is about scale * y.
 class ByteWriter {
@@ -65,16 +71,13 @@ class ByteWriter {
   void write(std::size_t i, std::span<const float> x);
   /// `[n_rows, stride(dim)]`.
   [[nodiscard]] std::span<const std::uint8_t> codes() const { return codes_; }
-  /// `[n_rows]`; <q, x> is about scale * <q, y> without bias.
-  [[nodiscard]] std::span<const float> scales() const { return scales_; }
-  /// `[n_rows]`: |x|^2.
-  [[nodiscard]] std::span<const float> squares() const { return squares_; }
+  /// `[n_rows]`
+  [[nodiscard]] std::span<const ByteFactors> factors() const { return factors_; }
 
  private:
   std::uint32_t dim_;
   std::vector<std::uint8_t> codes_;
-  std::vector<float> scales_;
-  std::vector<float> squares_;
+  std::vector<ByteFactors> factors_;
 };
 
 }  // namespace quiver::index::ivf

@@ -29,24 +29,31 @@ struct PartitionFacts {
   std::uint32_t is_spilled = 0;   ///< 1: each row is in two lists
   float usual_gap = 0;            ///< see calibration.h; in units of `gap_unit`
   std::uint32_t refine_bits = 0;  ///< of the second codes, which are a file of their own; 0: none
+  float length = 0;               ///< root mean square of rows' lengths
+  std::uint32_t reserved = 0;
 };
 
-/// The order of lists. Dot: by the score of the centroid for a query of length 1 and the list's
-/// reach, as rows farther from their centroid score farther above it; for rows of one length that
-/// is the order of distances. Distances: by that of the centroid.
+/// The order of lists. Dot: by the score of the centroid for a query as long as rows are, and the
+/// list's reach, as rows farther from their centroid score farther above it; for rows of one length
+/// that is the order of distances. Distances: by that of the centroid.
 ///
-/// Of a query of length `norm` whose product with, or negated squared distance from, the centroid
-/// is `score`.
-[[nodiscard]] inline float list_key(Similarity similarity, float score, float norm, float reach) {
-  if (similarity == Similarity::kNegL2Squared) return score;
-  return (norm > 0 ? score / norm : 0) + reach;
+/// `score`: of the query and the centroid; `stretch`: what makes the query as long as rows are.
+[[nodiscard]] inline float list_key(Similarity similarity, float score, float stretch,
+                                    float reach) {
+  return similarity == Similarity::kNegL2Squared ? score : score * stretch + reach;
+}
+
+/// For a query of length `norm`, and rows of length `length`.
+[[nodiscard]] inline float stretch_of(float norm, float length) {
+  return norm > 0 ? length / norm : 0;
 }
 
 /// What gaps between keys are measured in: how much the scores of a list's rows differ by about.
 /// `best`: the key of the nearest list.
-[[nodiscard]] inline float gap_unit(Similarity similarity, float best, float spread) {
+[[nodiscard]] inline float gap_unit(Similarity similarity, float best,
+                                    const PartitionFacts& facts) {
   const bool is_distance = similarity == Similarity::kNegL2Squared;
-  return is_distance ? 2 * std::sqrt(std::max(0.0F, -best)) * spread : spread;
+  return facts.spread * (is_distance ? 2 * std::sqrt(std::max(0.0F, -best)) : facts.length);
 }
 
 /// Mapped and immutable; copies share memory. The same rows, parameters and seed give the same
@@ -79,7 +86,8 @@ class Partition {
   [[nodiscard]] float reach(std::uint32_t list) const {
     return reaches_.empty() ? 0 : reaches_[list];
   }
-  /// Codes of the centroids around their mean, one bit a dimension.
+  /// Codes of the centroids around their mean, one bit a dimension, with the lists'
+  /// reaches.
   [[nodiscard]] CodeBlocks routes() const;
   [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
   [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }

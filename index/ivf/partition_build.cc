@@ -88,10 +88,11 @@ class PartitionWriter {
     writer_.section(kCentroids, std::span<const std::uint16_t>(rounded));
     QV_TRY(const auto squares, write_codes(lists, centroids));
     facts.spread = spread_of(squares, lists);
-    const auto reaches = reaches_of(squares, lists, centroids);
+    facts.length = length_of(squares, lists, centroids);
+    const auto reaches = reaches_of(squares, lists);
     write_routes(centroids, reaches);
-    const ListView view{centroids, clusters.list_of, second, reaches, facts.spread};
-    QV_TRY(facts.usual_gap, usual_gap(source_, view, context_));
+    const ListView view{centroids, clusters.list_of, second, reaches};
+    QV_TRY(facts.usual_gap, usual_gap(source_, view, facts, context_));
     writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
     return {};
   }
@@ -120,22 +121,26 @@ class PartitionWriter {
     return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.n_rows())));
   }
 
-  /// For rows of one length R, half of (R^2 - |c|^2) / R: mean squares of differences are that.
-  [[nodiscard]] std::vector<float> reaches_of(std::span<const double> squares, const Lists& lists,
-                                              std::span<const float> centroids) const {
+  [[nodiscard]] float length_of(std::span<const double> squares, const Lists& lists,
+                                std::span<const float> centroids) const {
     const std::uint32_t dim = source_.dim();
-    double length = 0;
-    std::vector<double> means(lists.n());
+    double sum = 0;
+    for (std::size_t list = 0; list < lists.n(); ++list) {
+      const double norm = kernels().convert.norm(centroids.data() + list * dim, dim);
+      sum += static_cast<double>(lists.of(list).size()) * norm * norm + squares[list];
+    }
+    return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.n_rows())));
+  }
+
+  /// Half the mean square of the rows' distances from the centroid: what the centroid's score for a
+  /// row of theirs falls short of half that row's square by. None for distances.
+  [[nodiscard]] std::vector<float> reaches_of(std::span<const double> squares,
+                                              const Lists& lists) const {
+    std::vector<float> reaches(lists.n(), 0);
+    if (similarity_ == Similarity::kNegL2Squared) return reaches;
     for (std::size_t list = 0; list < lists.n(); ++list) {
       const auto n = static_cast<double>(lists.of(list).size());
-      const double norm = kernels().convert.norm(centroids.data() + list * dim, dim);
-      means[list] = n > 0 ? squares[list] / n : 0;
-      length += n * (norm * norm + means[list]);
-    }
-    length = std::sqrt(length / std::max<double>(1, lists.n_rows()));
-    std::vector<float> reaches;
-    for (const double mean : means) {
-      reaches.push_back(static_cast<float>(length > 0 ? mean / (2 * length) : 0));
+      if (n > 0) reaches[list] = static_cast<float>(squares[list] / n / 2);
     }
     return reaches;
   }
@@ -145,7 +150,7 @@ class PartitionWriter {
     const auto mean = mean_of(centroids, dim);
     BlockWriter blocks(similarity_, dim, 1, centroids.size() / dim);
     for (std::size_t i = 0; i < centroids.size() / dim; ++i) {
-      blocks.write(i, centroids.subspan(i * dim, dim), mean);
+      blocks.write(i, centroids.subspan(i * dim, dim), mean, reaches[i]);
     }
     if (similarity_ == Similarity::kDot) writer_.section(kReaches, reaches);
     writer_.section(kRoutes, blocks.bytes());

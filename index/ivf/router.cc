@@ -1,6 +1,7 @@
 #include "index/ivf/router.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace quiver::index::ivf {
 namespace {
@@ -10,6 +11,20 @@ constexpr std::size_t kLooksPerList = 3;
 constexpr std::size_t kMoreLooks = 16;
 /// Gaps between estimates that are looked at, for each gap between scores.
 constexpr float kErrorOfCodes = 1.25F;
+
+float greatest(std::span<const float> values) {
+  constexpr std::size_t kLanes = 16;  // as a running maximum waits for itself
+  float lanes[kLanes];
+  std::fill(lanes, lanes + kLanes, -std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      lanes[j] = values[i + j] > lanes[j] ? values[i + j] : lanes[j];
+    }
+  }
+  for (; i < values.size(); ++i) lanes[0] = std::max(lanes[0], values[i]);
+  return *std::max_element(lanes, lanes + kLanes);
+}
 
 /// The best `n`, in order.
 std::span<const Probe> best_of(std::vector<Probe>& probes, std::size_t n) {
@@ -39,20 +54,17 @@ std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n,
 std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std::size_t most,
                                       ScanScratch& scan, RouteScratch& scratch) const {
   const auto bar = [&](float best, float gaps) {
-    return best - gaps * gap_unit(similarity_, best, lists_.facts().spread);
+    return best - gaps * gap_unit(similarity_, best, lists_.facts());
   };
   if (lists_.n_lists() <= kMoreLooks) {
     score_all(query, scratch);
   } else {
-    CodeHits hits = estimate(query, scan);
-    const float best = *std::max_element(hits.scores, hits.scores + hits.n);
-    const float least = bar(best, kErrorOfCodes * gap);
-    std::size_t n = 0;
-    for (std::size_t i = 0; i < hits.n; ++i) {
-      hits.positions[n] = hits.positions[i];
-      n += hits.scores[i] >= least;
-    }
-    score(query, {hits.positions, n}, scratch);
+    const CodeHits hits = estimate(query, scan);
+    const float least = bar(greatest({hits.scores, hits.n}), kErrorOfCodes * gap);
+    scratch.near.resize(hits.n);
+    const std::size_t n = kernels().topk.at_least(hits.scores, hits.n, least, scratch.near.data());
+    for (std::size_t i = 0; i < n; ++i) scratch.near[i] = hits.positions[scratch.near[i]];
+    score(query, {scratch.near.data(), n}, scratch);
   }
   auto& probes = scratch.probes;
   const float least = bar(std::min_element(probes.begin(), probes.end())->key, gap);
@@ -66,19 +78,20 @@ CodeHits Router::estimate(const RotatedQuery& query, ScanScratch& scan) const {
                          .dense(similarity_, RowType::kF32)
                          .one(query.values.data(), lists_.facts().padded_dim,
                               reinterpret_cast<const std::byte*>(lists_.mean().data()));
-  CodeScan centroids(lists_.n_lists(), scan);
-  centroids.scan(query.tables, lists_.routes(), base, nullptr, 0);
-  CodeHits hits = centroids.best();
-  for (std::size_t i = 0; i < hits.n; ++i) {
-    hits.scores[i] =
-        list_key(similarity_, hits.scores[i], query.norm, lists_.reach(hits.positions[i]));
+  CodeTables tables = query.tables;
+  if (similarity_ == Similarity::kDot) {
+    tables.step *= query.stretch;
+    tables.absolute *= query.stretch;
   }
-  return hits;
+  CodeScan centroids(lists_.n_lists(), scan);
+  centroids.scan(tables, lists_.routes(), list_key(similarity_, base, query.stretch, 0), nullptr,
+                 0);
+  return centroids.best();
 }
 
 void Router::add(const RotatedQuery& query, std::uint32_t list, float base,
                  RouteScratch& scratch) const {
-  const float key = list_key(similarity_, base, query.norm, lists_.reach(list));
+  const float key = list_key(similarity_, base, query.stretch, lists_.reach(list));
   scratch.probes.push_back({key, base, list});
 }
 

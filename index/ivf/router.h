@@ -25,13 +25,14 @@ struct Probe {
 /// A query as the lists are searched with it.
 struct RotatedQuery {
   std::span<const float> values;  ///< `[padded_dim]`
-  float norm = 0;
+  float stretch = 1;              ///< for `list_key`
   CodeTables tables;
 };
 
 /// What one thread's routing writes to; kept from one search to the next.
 struct RouteScratch {
   std::vector<float> scores;
+  std::vector<std::uint32_t> near;
   std::vector<Probe> probes;
 };
 

@@ -154,7 +154,9 @@ RotatedQuery IvfSearcher::rotate(const Query& query, Scratch& scratch) const {
   rotation_.apply(query.values().data(), values);
   auto* tables = reinterpret_cast<std::uint8_t*>(scratch.table_lines.data());
   const auto norm = static_cast<float>(kernels().convert.norm(values, dim));
-  return {{values, dim}, norm, kernels().codes.prepare(values, dim / 32, tables)};
+  return {{values, dim},
+          stretch_of(norm, lists_.facts().length),
+          kernels().codes.prepare(values, dim / 32, tables)};
 }
 
 /// The lists that are scanned if every row is allowed.
@@ -232,7 +234,7 @@ Result<IvfSearcher::Reach> IvfSearcher::reach_of(const Request& request, const R
   const float last = scan.kth(request.params.rerank);
   const bool is_whole = probes.size() == lists_.n_lists() || kth == -kWholeReach;
   return Reach{
-      is_whole ? kWholeReach : list_key(similarity_, kth, query.norm, 0) - probes.back().key,
+      is_whole ? kWholeReach : list_key(similarity_, kth, query.stretch, 0) - probes.back().key,
       last == -kWholeReach ? 0 : kth - last};
 }
 
@@ -252,7 +254,7 @@ Result<bool> IvfSearcher::scan_lists(const Request& request, const RotatedQuery&
         i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
     scan_list(request, query, probes[i], next, scan, scratch);
     if (i < next_look) continue;
-    least = list_key(similarity_, scan.kth(k), query.norm, 0) - reach;
+    least = list_key(similarity_, scan.kth(k), query.stretch, 0) - reach;
     next_look = i + i / kListsPerLook + 1;
   }
   if (request.selectivity < 1) scratch.depth = scan.kth(k) - scan.kth(request.params.rerank);
@@ -285,12 +287,14 @@ void IvfSearcher::collect_rows(const CodeHits& hits, Scratch& scratch) const {
   auto& seen = scratch.seen;
   rows.clear();
   if (seen.size() * 64 < column_.n_rows) seen.resize(column_.n_rows / 64 + 1);
+  for (std::size_t i = 0; i < hits.n; ++i) __builtin_prefetch(&lists_.rows()[hits.positions[i]]);
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t row = lists_.rows()[hits.positions[i]];
     const std::uint64_t bit = std::uint64_t{1} << (row % 64);
     if ((seen[row / 64] & bit) != 0) continue;
     seen[row / 64] |= bit;
     rows.push_back(row);
+    if (second_) second_->prefetch_factors(row);
   }
   for (const std::uint32_t row : rows) seen[row / 64] = 0;
 }

@@ -15,8 +15,7 @@ enum Section : std::uint32_t {
   kMean = 7,
   kReaches = 8,
   kByteCodes = 20,
-  kByteScales = 21,
-  kByteSquares = 22,
+  kByteFactors = 21,
 };
 
 }  // namespace quiver::index::ivf
