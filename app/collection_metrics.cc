@@ -18,6 +18,21 @@ void add_search_work(const index::WorkCounters& work, const Labels& labels, Metr
           work.n_bytes);
 }
 
+void add_vector_indexes(const std::string& name, const engine::CollectionInfo& info,
+                        MetricsText& text) {
+  const auto gauge = [&](std::string_view metric, std::string_view help,
+                         std::uint64_t engine::VectorIndexInfo::*value) {
+    for (const auto& index : info.vector_indexes) {
+      const Labels labels{{"id", name}, {"vector", index.field}, {"index", index.index}};
+      text.sample(metric, help, MetricType::kGauge, labels, static_cast<double>(index.*value));
+    }
+  };
+  gauge("collection_vectors", "Vectors by the index they are searched with; flat: none",
+        &engine::VectorIndexInfo::n_vectors);
+  gauge("collection_index_bytes", "Bytes of vector indexes on disk",
+        &engine::VectorIndexInfo::n_bytes);
+}
+
 void add_collection(const std::string& name, const engine::Collection& collection,
                     MetricsText& text) {
   const auto info = collection.info();
@@ -36,6 +51,7 @@ void add_collection(const std::string& name, const engine::Collection& collectio
         info.n_damaged_indexes);
   gauge("collection_running_optimizations", "Segments being sealed, merged, cleaned or indexed",
         collection.optimizations().running.size());
+  add_vector_indexes(name, info, text);
   add_search_work(info.search_work, labels, text);
 }
 

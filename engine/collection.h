@@ -28,6 +28,14 @@ struct IndexInfo {
   std::uint64_t n_points = 0;  ///< live points with a value under the key
 };
 
+/// What the vectors of a field are searched with.
+struct VectorIndexInfo {
+  std::string field;
+  std::string index;  ///< the type and what it was built with: `ivf-bits=4`; flat: exactly
+  std::uint64_t n_vectors = 0;  ///< of segments with such an index; deleted ones among them
+  std::uint64_t n_bytes = 0;    ///< of its files
+};
+
 struct CollectionInfo {
   Health health = Health::kGreen;
   std::string optimizer_error;  ///< empty: "ok"
@@ -45,6 +53,7 @@ struct CollectionInfo {
   index::WorkCounters search_work;
   CollectionConfig config;
   std::vector<IndexInfo> indexes;
+  std::vector<VectorIndexInfo> vector_indexes;  ///< by field and index, ascending
 };
 
 /// One piece of background work, running or done.

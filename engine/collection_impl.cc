@@ -8,6 +8,7 @@
 #include "engine/ordering.h"
 #include "engine/search.h"
 #include "engine/segment_rows.h"
+#include "engine/vector_index_info.h"
 
 namespace quiver::engine {
 namespace {
@@ -208,6 +209,7 @@ CollectionInfo CollectionImpl::info() const {
   for (const auto& index : info.config.indexes) {
     info.indexes.push_back({index, n_indexed_points(now, index)});
   }
+  info.vector_indexes = vector_index_info(now);
   info.search_work = search_work_.load();
   info.health = !info.optimizer_error.empty()              ? Health::kRed
                 : optimizing || info.n_queued_updates != 0 ? Health::kYellow

@@ -157,12 +157,16 @@ IndexPolicy index_policy(const IndexChooser& choose,
           {config, &config->vector_indexes}};  // keeps the configuration alive
 }
 
-std::string index_directory(std::size_t field, const IndexSpec& spec) {
-  std::string name = fmt::format("index-{}-{}", field, spec.type->name);
+std::string to_string(const IndexSpec& spec) {
+  std::string text(spec.type->name);
   for (const auto& [key, value] : spec.build) {
-    name += fmt::format("-{}={}", key, to_string(value));
+    text += fmt::format("-{}={}", key, quiver::to_string(value));
   }
-  return name;
+  return text;
+}
+
+std::string index_directory(std::size_t field, const IndexSpec& spec) {
+  return fmt::format("index-{}-{}", field, to_string(spec));
 }
 
 bool has_indexes(const std::vector<FieldSchema>& fields, const IndexPolicy& policy) {

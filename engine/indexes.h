@@ -49,8 +49,9 @@ struct IndexPolicy {
 /// docs/decisions/0014.
 [[nodiscard]] std::uint64_t usual_min_bytes(const FieldSchema& schema);
 
-/// `index-<field>-<type>`, and what it is built with beside the defaults, as `-bits=4`: the
-/// directory of an index, below that of its segment.
+/// The type, and what it is built with beside the defaults: `ivf-bits=4`.
+[[nodiscard]] std::string to_string(const IndexSpec& spec);
+/// `index-<field>-` and the former: the directory of an index, below that of its segment.
 [[nodiscard]] std::string index_directory(std::size_t field, const IndexSpec& spec);
 
 /// True if segments of such fields have indexes, where they are large enough.

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxInputs = 16;
 constexpr std::uint64_t kMaxIdleBytes = 4ULL << 30;
 /// The largest input of a merge without writes is at most this many times the others together:
 /// bounds how often a row is written.
-constexpr std::uint64_t kMaxIdleShare = 4;
+constexpr std::uint64_t kMaxIdleShare = 8;
 
 int tier_of(std::uint64_t bytes) {
   int tier = 0;

@@ -182,6 +182,8 @@ def test_what_clients_configure_leads_to_other_indexes(server, data, ask):
     assert measured()[0] >= 0.95, "the old index answers until the new one is there"
     wait_for_indexes(api)
     assert index_names() == {"ivf-bits=4"}
+    labels = '{id="arxiv",vector="dense",index="ivf-bits=4"}'
+    assert f"collection_vectors{labels} {len(data.docs)}" in server.get("/metrics").text
     assert client.get_collection("arxiv").config.quantization_config == int8
     recall, lists = measured()
     assert recall >= 0.97 and lists > 0

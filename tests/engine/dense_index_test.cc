@@ -252,6 +252,12 @@ TEST_P(DenseIndex, OtherBuildParametersLeadToARebuild) {
   EXPECT_GE(recall(), kFloor) << "with the old one or the new one";
   wait_for_rest();
   EXPECT_EQ(index_names(), std::set<std::string>{"ivf-bits=4"});
+  const auto info = collection_->info().vector_indexes;
+  ASSERT_EQ(info.size(), 1U);
+  EXPECT_EQ(info[0].field, "");
+  EXPECT_EQ(info[0].index, "ivf-bits=4");
+  EXPECT_EQ(info[0].n_vectors, kPoints);
+  EXPECT_GT(info[0].n_bytes, kPoints * kDim / 2);
   EXPECT_EQ(n_built(), 2U);
   EXPECT_GE(recall(), kFloor);
   EXPECT_GT(n_lists(), 0U);

@@ -118,9 +118,9 @@ TEST(PlanIdleMerge, SegmentsWithDenseIndexesBecomeOne) {
   EXPECT_EQ(ids({sealed(1, 1000, 0), sealed(2, 1000, 0)}), Ids())
       << "without indexes nothing is won";
   EXPECT_EQ(ids({indexed(1, 64), sealed(2, 1000, 0), indexed(3, 64)}), (Ids{1, 3}));
-  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 240)}), Ids()) << "mostly one that is large already";
-  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 250)}), (Ids{2, 1}));
-  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 60), indexed(3, 60)}), (Ids{2, 3}));
+  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 120)}), Ids()) << "mostly one that is large already";
+  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 125)}), (Ids{2, 1}));
+  EXPECT_EQ(ids({indexed(1, 1000), indexed(2, 30), indexed(3, 30)}), (Ids{2, 3}));
   EXPECT_EQ(ids({indexed(1, 3000), indexed(2, 3000)}), Ids()) << "too much at once";
   OptimizerConfig config;
   config.idle_segments = 2;

@@ -1,0 +1,14 @@
+// What the vectors of a collection are searched with, for reports.
+#pragma once
+
+#include <vector>
+
+#include "engine/collection.h"
+#include "engine/snapshot.h"
+
+namespace quiver::engine {
+
+/// By field and index, ascending.
+[[nodiscard]] std::vector<VectorIndexInfo> vector_index_info(const Snapshot& snapshot);
+
+}  // namespace quiver::engine
