@@ -170,7 +170,7 @@ template <class Params>
 template <class Params>
 [[nodiscard]] std::vector<ParamInfo> describe_params() {
   std::vector<ParamInfo> infos;
-  static const Params defaults{};
+  [[maybe_unused]] static const Params defaults{};
   Params::fields([&]<class P, class T>(const Field<P, T>& f) {
     infos.push_back({std::string(f.name), detail::type_name<T>(),
                      detail::to_value(defaults.*f.member), detail::clamp_range<T>(f.range)});

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "index/ivf/params.h"
+#include "tests/index/documented.h"
 #include "tests/index/ivf_support.h"
 
 namespace quiver::index::testing {
@@ -343,6 +345,11 @@ TEST(IvfSearchEdges, ParametersOutOfRangeAreRefused) {
   EXPECT_FALSE(ivf_type().parse_search({{"gap", -0.1}}));
   EXPECT_FALSE(ivf_type().parse_search({{"nprobes", std::int64_t{1}}}));
   EXPECT_FALSE(ivf_type().supports(dense_schema(8, Metric::kManhattan)));
+}
+
+TEST(IvfParameters, EveryOneIsDocumented) {
+  expect_documented<ivf::SearchParams>("docs/dense.md");
+  expect_documented<ivf::BuildParams>("docs/dense.md");
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "base/file.h"
 #include "index/seismic/growing.h"
@@ -13,6 +11,7 @@
 #include "index/seismic/range_builder.h"
 #include "index/seismic/searcher.h"
 #include "index/seismic/type.h"
+#include "tests/index/documented.h"
 #include "tests/index/support.h"
 
 namespace quiver::index::testing {
@@ -335,22 +334,9 @@ TEST_P(SeismicScan, GrowingListsGiveTheBitsOfBruteForce) {
   }
 }
 
-/// docs/sparse.md has a row "| `name` | default |" for each.
-template <class Params>
-void expect_documented(const std::string& page) {
-  for (const auto& param : describe_params<Params>()) {
-    std::string value = to_string(param.default_value);
-    if (value.front() == '"') value = '`' + value.substr(1, value.size() - 2) + '`';
-    const std::string row = "| `" + param.name + "` | " + value + " |";
-    EXPECT_NE(page.find(row), std::string::npos) << row;
-  }
-}
-
 TEST(SeismicScanEdges, EveryParameterIsDocumented) {
-  std::ifstream in("docs/sparse.md");
-  const std::string page{std::istreambuf_iterator<char>(in), {}};
-  expect_documented<seismic::SearchParams>(page);
-  expect_documented<seismic::BuildParams>(page);
+  expect_documented<seismic::SearchParams>("docs/sparse.md");
+  expect_documented<seismic::BuildParams>("docs/sparse.md");
 }
 
 TEST(SeismicScanEdges, BadParametersAreNamed) {
