@@ -12,7 +12,7 @@ std::size_t room_for(std::size_t want) { return 3 * want + 64; }
 
 }  // namespace
 
-CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want), order_(scratch.order) {
+CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want), order_(&scratch.order) {
   const std::size_t room = room_for(want);
   if (scratch.scores.size() < room + CodeBlocks::kRows) {
     scratch.scores.resize(room + CodeBlocks::kRows);
@@ -41,15 +41,10 @@ void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float b
                              std::uint32_t first_position) {
   const auto& kernel = kernels().codes;
   while (true) {
-    std::size_t n_kept = hits_.n;
+    const std::size_t n_before = hits_.n;
     const std::size_t n =
         kernel.scan(query, blocks, base, threshold_, nullptr, first_position, hits_);
-    for (std::size_t i = n_kept; i < hits_.n; ++i) {
-      hits_.scores[n_kept] = hits_.scores[i];
-      hits_.positions[n_kept] = hits_.positions[i];
-      n_kept += allowed.test(rows[hits_.positions[i]]);
-    }
-    hits_.n = n_kept;
+    drop(n_before, allowed, rows);
     if (n == blocks.n) return;
     if (hits_.n + CodeBlocks::kRows > hits_.room) shrink();
     blocks.first += n * blocks.block_bytes();
@@ -58,11 +53,29 @@ void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float b
   }
 }
 
+bool CodeScan::narrow(const Bitset& allowed, std::span<const std::uint32_t> rows,
+                      std::size_t want) {
+  drop(0, allowed, rows);
+  want_ = want;
+  return threshold_ == -std::numeric_limits<float>::infinity() || hits_.n >= want / 4 * 3;
+}
+
+/// Of the hits from `first` on, those that are not allowed.
+void CodeScan::drop(std::size_t first, const Bitset& allowed, std::span<const std::uint32_t> rows) {
+  std::size_t n = first;
+  for (std::size_t i = first; i < hits_.n; ++i) {
+    hits_.scores[n] = hits_.scores[i];
+    hits_.positions[n] = hits_.positions[i];
+    n += allowed.test(rows[hits_.positions[i]]) ? 1 : 0;
+  }
+  hits_.n = n;
+}
+
 float CodeScan::kth(std::size_t k) const {
   if (hits_.n < k) return -std::numeric_limits<float>::infinity();
-  order_.assign(hits_.scores, hits_.scores + hits_.n);
-  const auto last = order_.begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(order_.begin(), last, order_.end(), std::greater<>());
+  order_->assign(hits_.scores, hits_.scores + hits_.n);
+  const auto last = order_->begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(order_->begin(), last, order_->end(), std::greater<>());
   return *last;
 }
 

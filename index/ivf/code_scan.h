@@ -38,6 +38,9 @@ class CodeScan {
   void scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base, const Bitset& allowed,
                      std::span<const std::uint32_t> rows, std::uint32_t first_position);
 
+  /// Keeps of the rows that were found those that are allowed, and `want` from now on. False if
+  /// these are far fewer, and worse rows that were dropped may have been allowed: scan again then.
+  bool narrow(const Bitset& allowed, std::span<const std::uint32_t> rows, std::size_t want);
   /// The k-th greatest estimate so far, `k` <= `want`; minus infinity if there are fewer.
   [[nodiscard]] float kth(std::size_t k) const;
   /// The best, in order of scanning.
@@ -45,11 +48,12 @@ class CodeScan {
 
  private:
   void shrink();
+  void drop(std::size_t first, const Bitset& allowed, std::span<const std::uint32_t> rows);
 
   std::size_t want_;
   float threshold_ = -std::numeric_limits<float>::infinity();
   CodeHits hits_;
-  std::vector<float>& order_;
+  std::vector<float>* order_;
 };
 
 }  // namespace quiver::index::ivf

@@ -37,7 +37,6 @@ class IvfSearcher final : public Searcher {
   };
 
   Result<> search_exactly(const Request& request) const;
-  [[nodiscard]] double row_cost() const;
   [[nodiscard]] double exact_bytes(const Request& request) const;
   [[nodiscard]] bool is_cheaper_exactly(const Request& request) const;
   [[nodiscard]] RotatedQuery rotate(const Query& query, Scratch& scratch) const;
@@ -48,10 +47,15 @@ class IvfSearcher final : public Searcher {
   Result<bool> scan_filtered(const Request& request, const RotatedQuery& query,
                              Scratch& scratch) const;
   [[nodiscard]] bool tells_best(const Request& request, float usual, float depth) const;
+  Result<> scan_beyond(const Request& request, const RotatedQuery& query, float end, float reach,
+                       CodeScan& scan, Scratch& scratch) const;
   Result<Reach> reach_of(const Request& request, const RotatedQuery& query,
-                         std::span<const Probe> probes, Scratch& scratch) const;
+                         std::span<const Probe> probes, CodeScan& scan) const;
+  [[nodiscard]] float least_key(const Request& request, const RotatedQuery& query, float reach,
+                                const CodeScan& scan) const;
   Result<bool> scan_lists(const Request& request, const RotatedQuery& query,
-                          std::span<const Probe> probes, float reach, Scratch& scratch) const;
+                          std::span<const Probe> probes, float reach, CodeScan& scan,
+                          Scratch& scratch) const;
   void scan_list(const Request& request, const RotatedQuery& query, const Probe& probe,
                  const std::byte* next, CodeScan& scan, Scratch& scratch) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;

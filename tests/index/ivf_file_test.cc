@@ -109,14 +109,15 @@ TEST(IvfFile, TheGoldenFilesAreReadAndWritten) {
   std::vector<float> vector(20, 3.0F);
   for (std::uint32_t d = 0; d < 20; ++d) vector[d] += static_cast<float>(d % 3);
   const Query query = Query::dense(column.schema, vector);
-  const auto params = ivf_type().parse_search({{"nprobe", std::int64_t{8}}});
+  const auto params =
+      ivf_type().parse_search({{"nprobe", std::int64_t{8}}, {"rerank", std::int64_t{30}}});
   const Cancel cancel;
-  TopK top(10);
+  TopK top(3);
   WorkCounters work;
   ASSERT_TRUE((*searcher)->search(query, *params, FilterView::of(present), {cancel, nullptr, {}},
                                   top, work));
   EXPECT_EQ(work.n_lists, 8U) << "this was no test of the lists";
-  expect_same_hits(top.take_sorted(), index.exact(query, FilterView::of(present), 10));
+  expect_same_hits(top.take_sorted(), index.exact(query, FilterView::of(present), 3));
 }
 
 /// docs/formats/ivf.md, of the golden files: sizes of sections follow from the facts.
