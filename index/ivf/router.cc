@@ -1,6 +1,7 @@
 #include "index/ivf/router.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace quiver::index::ivf {
@@ -9,8 +10,10 @@ namespace {
 /// Centroids are looked at for each list that is wanted, as the order by codes is not quite theirs.
 constexpr std::size_t kLooksPerList = 3;
 constexpr std::size_t kMoreLooks = 16;
-/// Gaps between estimates that are looked at, for each gap between scores.
-constexpr float kErrorOfCodes = 1.25F;
+/// How much farther down the order by codes is looked than the gap, in `gap_unit`s for 1 / root of
+/// the dimension: codes of one bit err by .75 of that, and by more where centroids lie farther
+/// apart than rows from them.
+constexpr float kErrorOfCodes = 1.5F;
 
 float greatest(std::span<const float> values) {
   constexpr std::size_t kLanes = 16;  // as a running maximum waits for itself
@@ -60,7 +63,8 @@ std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std:
     score_all(query, scratch);
   } else {
     const CodeHits hits = estimate(query, scan);
-    const float least = bar(greatest({hits.scores, hits.n}), kErrorOfCodes * gap);
+    const float error = kErrorOfCodes / std::sqrt(static_cast<float>(lists_.facts().padded_dim));
+    const float least = bar(greatest({hits.scores, hits.n}), gap + error);
     scratch.near.resize(hits.n);
     const std::size_t n = kernels().topk.at_least(hits.scores, hits.n, least, scratch.near.data());
     for (std::size_t i = 0; i < n; ++i) scratch.near[i] = hits.positions[scratch.near[i]];
