@@ -13,11 +13,12 @@
 namespace quiver {
 namespace {
 
-#define QV_LEVEL(level)                                                                          \
-  KernelTable {                                                                                  \
-#level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels,                   \
-        level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels, \
-        level::kRecordKernels, level::kSumKernels, level::kTransformKernels, level::kGridKernels, level::kCodeKernels                           \
+#define QV_LEVEL(level)                                                                           \
+  KernelTable {                                                                                   \
+#level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels,                    \
+        level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels,  \
+        level::kRecordKernels, level::kSumKernels, level::kTransformKernels, level::kGridKernels, \
+        level::kCodeKernels                                                                       \
   }
 
 constinit const KernelTable kGeneric = QV_LEVEL(generic);

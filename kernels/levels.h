@@ -3,20 +3,20 @@
 
 #include "kernels/kernels.h"
 
-#define QV_DECLARE_LEVEL(level)                \
-  namespace quiver::level {                    \
-  extern const DenseFamily kDenseFamily;       \
-  extern const ByteKernels kByteKernels;       \
-  extern const BinaryKernels kBinaryKernels;   \
-  extern const SparseKernels kSparseKernels;   \
-  extern const MaxSimKernels kMaxSimKernels;   \
-  extern const TopKKernels kTopKKernels;       \
-  extern const ConvertKernels kConvertKernels; \
-  extern const RecordKernels kRecordKernels;   \
-  extern const SumKernels kSumKernels;         \
+#define QV_DECLARE_LEVEL(level)                    \
+  namespace quiver::level {                        \
+  extern const DenseFamily kDenseFamily;           \
+  extern const ByteKernels kByteKernels;           \
+  extern const BinaryKernels kBinaryKernels;       \
+  extern const SparseKernels kSparseKernels;       \
+  extern const MaxSimKernels kMaxSimKernels;       \
+  extern const TopKKernels kTopKKernels;           \
+  extern const ConvertKernels kConvertKernels;     \
+  extern const RecordKernels kRecordKernels;       \
+  extern const SumKernels kSumKernels;             \
   extern const TransformKernels kTransformKernels; \
-  extern const GridKernels kGridKernels; \
-  extern const CodeKernels kCodeKernels;       \
+  extern const GridKernels kGridKernels;           \
+  extern const CodeKernels kCodeKernels;           \
   }
 
 QV_DECLARE_LEVEL(generic)
