@@ -15,11 +15,12 @@ using engine::VectorIndexConfig;
 struct Bits {
   std::string_view method;
   std::string_view variant;
-  std::int64_t bits;
+  std::int64_t bits;  ///< 0: as usual, which is codes of a bit, and of a byte for a second look
 };
-/// Bits a dimension of the codes that are scanned. The first of each method is its default.
+/// Bits a dimension of the codes, by about the memory that is asked for; the second look is at rows
+/// then. The first of each method is its default.
 constexpr Bits kBits[] = {
-    {"scalar", "int8", 4},    {"product", "x4", 8},      {"product", "x8", 4},
+    {"scalar", "int8", 0},    {"product", "x4", 0},      {"product", "x8", 4},
     {"product", "x16", 2},    {"product", "x32", 1},     {"product", "x64", 1},
     {"binary", "one_bit", 1}, {"binary", "two_bits", 2}, {"binary", "one_and_half_bits", 2},
     {"turbo", "bits4", 4},    {"turbo", "bits1", 1},     {"turbo", "bits1_5", 2},
@@ -86,7 +87,7 @@ VectorIndexConfig index_config(Object wire, const std::string& field,
   }
   const auto quantization = quantization_of(wire, params);
   const auto bits = quantization ? bits_of(*quantization) : std::nullopt;
-  if (bits) config.build["bits"] = *bits;
+  if (bits.value_or(0) != 0) config.build = {{"bits", *bits}, {"refine_bits", std::int64_t{0}}};
   return config;
 }
 

@@ -177,14 +177,14 @@ def test_what_clients_configure_leads_to_other_indexes(server, data, ask):
     def index_names():
         return {p.name.split("-", 2)[2] for p in server.data_dir.rglob("index-*-ivf*") if p.is_dir()}
 
-    int8 = models.ScalarQuantization(scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99))
-    client.update_collection("arxiv", quantization_config=int8)
+    binary = models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
+    client.update_collection("arxiv", quantization_config=binary)
     assert measured()[0] >= 0.95, "the old index answers until the new one is there"
     wait_for_indexes(api)
-    assert index_names() == {"ivf-bits=4"}
-    labels = '{id="arxiv",vector="dense",index="ivf-bits=4"}'
+    assert index_names() == {"ivf-bits=1-refine_bits=0"}
+    labels = '{id="arxiv",vector="dense",index="ivf-bits=1-refine_bits=0"}'
     assert f"collection_vectors{labels} {len(data.docs)}" in server.get("/metrics").text
-    assert client.get_collection("arxiv").config.quantization_config == int8
+    assert client.get_collection("arxiv").config.quantization_config == binary
     recall, lists = measured()
     assert recall >= 0.97 and lists > 0
 

@@ -535,21 +535,21 @@ TEST(VectorIndexes, QuantizationSaysHowManyBits) {
   const auto bits = [](const std::string& method) {
     return index_of(R"("quantization_config":{)" + method + "}");
   };
-  EXPECT_EQ(bits(R"("scalar":{"type":"int8"})"), "bits=4");
-  EXPECT_EQ(bits(R"("binary":{})"), "bits=1");
-  EXPECT_EQ(bits(R"("binary":{"encoding":"one_bit"})"), "bits=1");
-  EXPECT_EQ(bits(R"("binary":{"encoding":"two_bits"})"), "bits=2");
-  EXPECT_EQ(bits(R"("binary":{"encoding":"one_and_half_bits"})"), "bits=2");
-  EXPECT_EQ(bits(R"("product":{"compression":"x4"})"), "bits=8");
-  EXPECT_EQ(bits(R"("product":{"compression":"x8"})"), "bits=4");
-  EXPECT_EQ(bits(R"("product":{"compression":"x16"})"), "bits=2");
-  EXPECT_EQ(bits(R"("product":{"compression":"x32"})"), "bits=1");
-  EXPECT_EQ(bits(R"("product":{"compression":"x64"})"), "bits=1");
-  EXPECT_EQ(bits(R"("turbo":{})"), "bits=4");
-  EXPECT_EQ(bits(R"("turbo":{"bits":"bits1"})"), "bits=1");
-  EXPECT_EQ(bits(R"("turbo":{"bits":"bits1_5"})"), "bits=2");
-  EXPECT_EQ(bits(R"("turbo":{"bits":"bits2"})"), "bits=2");
-  EXPECT_EQ(bits(R"("turbo":{"bits":"bits4"})"), "bits=4");
+  EXPECT_EQ(bits(R"("scalar":{"type":"int8"})"), "usual");
+  EXPECT_EQ(bits(R"("binary":{})"), "bits=1 refine_bits=0");
+  EXPECT_EQ(bits(R"("binary":{"encoding":"one_bit"})"), "bits=1 refine_bits=0");
+  EXPECT_EQ(bits(R"("binary":{"encoding":"two_bits"})"), "bits=2 refine_bits=0");
+  EXPECT_EQ(bits(R"("binary":{"encoding":"one_and_half_bits"})"), "bits=2 refine_bits=0");
+  EXPECT_EQ(bits(R"("product":{"compression":"x4"})"), "usual");
+  EXPECT_EQ(bits(R"("product":{"compression":"x8"})"), "bits=4 refine_bits=0");
+  EXPECT_EQ(bits(R"("product":{"compression":"x16"})"), "bits=2 refine_bits=0");
+  EXPECT_EQ(bits(R"("product":{"compression":"x32"})"), "bits=1 refine_bits=0");
+  EXPECT_EQ(bits(R"("product":{"compression":"x64"})"), "bits=1 refine_bits=0");
+  EXPECT_EQ(bits(R"("turbo":{})"), "bits=4 refine_bits=0");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits1"})"), "bits=1 refine_bits=0");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits1_5"})"), "bits=2 refine_bits=0");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits2"})"), "bits=2 refine_bits=0");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits4"})"), "bits=4 refine_bits=0");
   EXPECT_EQ(index_of(R"("quantization_config":null)"), "usual");
 }
 
@@ -577,18 +577,18 @@ TEST(VectorIndexes, AFieldsOwnSettingsGoFirstAndChangesAreFollowed) {
                      "c":{"size":4,"distance":"Dot","hnsw_config":{"ef_construct":9}},
                      "t":{"size":4,"distance":"Dot","multivector_config":{"comparator":"max_sim"}}},
           "sparse_vectors":{"s":{}},"hnsw_config":{"m":0},
-          "quantization_config":{"scalar":{"type":"int8"}}})");
+          "quantization_config":{"product":{"compression":"x8"}}})");
   const auto of = [&](const std::string& field) { return config.vector_indexes.at(field); };
   EXPECT_EQ(config.vector_indexes.size(), 3U) << "dense fields only";
-  EXPECT_EQ(to_string(of("a").build), "bits=1");
+  EXPECT_EQ(to_string(of("a").build), "bits=1 refine_bits=0");
   EXPECT_FALSE(of("a").enabled);
-  EXPECT_EQ(to_string(of("b").build), "bits=4");
+  EXPECT_EQ(to_string(of("b").build), "bits=4 refine_bits=0");
   EXPECT_TRUE(of("b").enabled);
   EXPECT_FALSE(of("c").enabled);
 
   ASSERT_TRUE(patch(config, R"({"vectors":{"a":{"hnsw_config":{"m":4},
         "quantization_config":"Disabled"}},"quantization_config":{"product":{"compression":"x16"}}})"));
-  EXPECT_EQ(to_string(of("a").build), "bits=2");
+  EXPECT_EQ(to_string(of("a").build), "bits=2 refine_bits=0");
   EXPECT_TRUE(of("a").enabled);
   EXPECT_FALSE(of("c").enabled);
   ASSERT_TRUE(patch(config, R"({"hnsw_config":{"m":8},"quantization_config":"Disabled"})"));
