@@ -1,6 +1,7 @@
 // Which rows of a segment a search may return.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/bitset.h"
@@ -18,6 +19,10 @@ class FilterView {
   }
 
   [[nodiscard]] std::uint32_t n_rows() const { return n_rows_; }
+  /// Counts.
+  [[nodiscard]] std::size_t n_allowed() const {
+    return bits_ == nullptr ? n_rows_ : bits_->count();
+  }
   /// nullptr: every row.
   [[nodiscard]] const Bitset* bits() const { return bits_; }
   [[nodiscard]] bool allows(std::uint32_t row) const {

@@ -23,11 +23,6 @@
 namespace quiver {
 namespace {
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<std::byte, Free>;
-
 /// What 16 rows of 32 dimensions take: two look-ups, two sums, and two operations for the indices
 /// of each look-up.
 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vnni"))) void look_up_lines(

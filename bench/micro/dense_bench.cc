@@ -31,11 +31,6 @@ constexpr std::size_t kBlock = 256;  // rows that are scored at a time, as a sea
 constexpr std::size_t kCachedBytes = 256 * 1024;
 constexpr std::size_t kPeakRounds = 20'000;
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<std::byte, Free>;
-
 /// Random bytes from a 64-byte boundary. Where values are floats, their exponents are small.
 Memory random_memory(std::size_t n_bytes, std::uint32_t mask) {
   Memory memory(static_cast<std::byte*>(std::aligned_alloc(64, (n_bytes + 511) / 512 * 512)));

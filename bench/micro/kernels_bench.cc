@@ -23,10 +23,6 @@
 namespace quiver {
 namespace {
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
 /// `n_rows` rows of random values of one type, 64-byte aligned and padded.
 class Rows {
  public:

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <vector>
 
 namespace quiver {
@@ -12,6 +14,12 @@ namespace quiver {
 using Floats64 = float __attribute__((vector_size(64)));
 
 inline volatile float g_sink;
+
+/// What std::aligned_alloc gave.
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<std::byte, Free>;
 
 /// The yardstick: reads `n_bytes` (a multiple of 512, from a 64-byte boundary) once, with eight
 /// independent sums of 64 bytes.

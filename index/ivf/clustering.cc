@@ -61,7 +61,7 @@ ByteMatrix encode_sample(const RowReader& rows, const std::vector<std::uint32_t>
 Result<std::vector<std::uint32_t>> assign_codes(const RowReader& rows, std::uint32_t n_rows,
                                                 const ByteGrid& grid, const Centres& centres,
                                                 const BuildContext& context) {
-  const Router router(centres, context);
+  const CentreRouter router(centres, context);
   std::vector<std::uint32_t> lists(n_rows);
   QV_TRY(for_blocks(n_rows, grid.dim(), context, [&](std::uint32_t first, std::uint32_t n) {
     ByteMatrix codes(n, grid.dim());

@@ -18,12 +18,6 @@ struct ScanScratch {
   std::vector<float> order;
 };
 
-/// A row that was found: its estimate and its position.
-struct CodeHit {
-  float score = 0;
-  std::uint32_t position = 0;
-};
-
 /// Keeps the positions with the `want` greatest estimates, and a few more; one at a time for each
 /// scratch.
 class CodeScan {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
+#include "encoders/code_block.h"
+#include "encoders/factors.h"
 #include "encoders/rabitq.h"
 
 namespace quiver::index::ivf {
@@ -43,29 +44,15 @@ void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const
   // A row that floats cannot estimate is a candidate of every search.
   const bool is_finite = std::isfinite(scale) && std::isfinite(add);
   set_factors(i, is_finite ? scale : 0, is_finite ? add : std::numeric_limits<float>::max());
-  set_code(i);
+  encoders::put_codes(shape_, codes_, i % CodeBlocks::kRows, block_of(i));
+}
+
+std::byte* BlockWriter::block_of(std::size_t i) {
+  return lines_[i / CodeBlocks::kRows * (shape_.block_bytes() / 64)].bytes;
 }
 
 void BlockWriter::set_factors(std::size_t i, float scale, float add) {
-  const std::size_t n_lines = shape_.block_bytes() / 64;
-  Line* factors = lines_.data() + i / CodeBlocks::kRows * n_lines + n_lines - 2;
-  const std::size_t at = i % CodeBlocks::kRows * sizeof(float);
-  std::memcpy(factors[0].bytes + at, &scale, sizeof(float));
-  std::memcpy(factors[1].bytes + at, &add, sizeof(float));
-}
-
-void BlockWriter::set_code(std::size_t i) {
-  Line* line = lines_.data() + i / CodeBlocks::kRows * (shape_.block_bytes() / 64);
-  const std::size_t at = i % CodeBlocks::kRows * sizeof(std::uint32_t);
-  for (std::uint32_t bit = shape_.n_bits; bit-- > 0;) {
-    for (std::uint32_t first = 0; first < dim_; first += 32, ++line) {
-      std::uint32_t word = 0;
-      for (std::uint32_t d = 0; d < 32; ++d) {
-        word |= static_cast<std::uint32_t>(codes_[first + d] >> bit & 1) << d;
-      }
-      std::memcpy(line->bytes + at, &word, sizeof(word));
-    }
-  }
+  encoders::put_factors(shape_, {scale, add}, i % CodeBlocks::kRows, block_of(i));
 }
 
 ByteWriter::ByteWriter(std::uint32_t dim, std::size_t n_rows)

@@ -37,8 +37,8 @@ class BlockWriter {
   struct alignas(64) Line {
     std::byte bytes[64];
   };
+  [[nodiscard]] std::byte* block_of(std::size_t i);
   void set_factors(std::size_t i, float scale, float add);
-  void set_code(std::size_t i);
 
   Similarity similarity_;
   std::uint32_t dim_;

@@ -16,11 +16,11 @@ constexpr std::uint32_t kRounds = 6;
 
 }  // namespace
 
-Router::Router(const Centres& centres, const BuildContext& context)
+CentreRouter::CentreRouter(const Centres& centres, const BuildContext& context)
     : centres_(centres), groups_(centres.n() <= kFlat ? nullptr : groups_of(centres, context)) {}
 
-std::unique_ptr<const Router::Groups> Router::groups_of(const Centres& centres,
-                                                        const BuildContext& context) {
+std::unique_ptr<const CentreRouter::Groups> CentreRouter::groups_of(const Centres& centres,
+                                                                    const BuildContext& context) {
   const ByteMatrix rows = centres.as_rows();
   const auto n = static_cast<std::uint32_t>(std::lround(std::sqrt(rows.n())));
   std::vector<std::uint32_t> group_of(rows.n());
@@ -32,7 +32,7 @@ std::unique_ptr<const Router::Groups> Router::groups_of(const Centres& centres,
   return std::make_unique<const Groups>(Groups{Centres(means, rows.dim()), Members(group_of, n)});
 }
 
-void Router::nearest(const ByteView& rows, std::uint32_t* list_of) const {
+void CentreRouter::nearest(const ByteView& rows, std::uint32_t* list_of) const {
   if (groups_ == nullptr) {
     return Search(centres_).nearest(rows, all_of(rows.n), {}, list_of);
   }
@@ -51,7 +51,7 @@ void Router::nearest(const ByteView& rows, std::uint32_t* list_of) const {
   }
 }
 
-void route_all(const ByteMatrix& rows, const Router& router, const BuildContext& context,
+void route_all(const ByteMatrix& rows, const CentreRouter& router, const BuildContext& context,
                std::uint32_t* list_of) {
   constexpr std::size_t kBlockRows = 8192;
   for_each(context, (rows.n() + kBlockRows - 1) / kBlockRows, [&](std::size_t block) {

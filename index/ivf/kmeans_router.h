@@ -12,13 +12,13 @@ namespace quiver::index::ivf {
 /// Puts centres into groups, by k-means; of a row it looks at the centres of
 /// the eight groups that are nearest. Up to `kFlat` centres: at all. Any thread
 /// may call `nearest`.
-class Router {
+class CentreRouter {
  public:
   /// Below it, all centres take hardly longer than a choice of them.
   static constexpr std::size_t kFlat = 512;
 
   /// Borrows `centres`.
-  Router(const Centres& centres, const BuildContext& context);
+  CentreRouter(const Centres& centres, const BuildContext& context);
 
   /// Writes `list_of[0 .. rows.n)`.
   void nearest(const ByteView& rows, std::uint32_t* list_of) const;
@@ -35,8 +35,8 @@ class Router {
   std::unique_ptr<const Groups> groups_;  // nullptr: few centres
 };
 
-/// As `Router::nearest`, on all threads.
-void route_all(const ByteMatrix& rows, const Router& router, const BuildContext& context,
+/// As `CentreRouter::nearest`, on all threads.
+void route_all(const ByteMatrix& rows, const CentreRouter& router, const BuildContext& context,
                std::uint32_t* list_of);
 
 }  // namespace quiver::index::ivf

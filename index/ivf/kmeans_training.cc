@@ -69,7 +69,7 @@ class Training {
     });
     if (context_.cancel.poll()) return;
     const Centres centres(means_, rows_.dim());
-    route_all(rows_, Router(centres, context_), context_, list_of_.data());
+    route_all(rows_, CentreRouter(centres, context_), context_, list_of_.data());
     move(Mover::Small::kRestart);
   }
 

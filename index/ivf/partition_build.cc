@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "index/ivf/calibration.h"
 #include "index/ivf/clustering.h"
 #include "index/ivf/coding.h"
+#include "index/ivf/kmeans_rows.h"
 #include "index/ivf/parallel.h"
 #include "index/ivf/partition.h"
 #include "index/ivf/row_source.h"
@@ -18,33 +20,21 @@ namespace {
 /// quarter to a third off the codes that a recall takes.
 constexpr float kSpillWeight = 1;
 
-/// The rows of each list, in their order: numbers of a RowSource.
-class Lists {
- public:
-  /// `second`: of each row too, unless it is empty.
-  Lists(std::span<const std::uint32_t> list_of, std::span<const std::uint32_t> second,
-        std::uint32_t n_lists)
-      : first_(std::size_t{n_lists} + 1, 0), rows_(list_of.size() + second.size()) {
-    for (const std::uint32_t list : list_of) ++first_[list + 1];
-    for (const std::uint32_t list : second) ++first_[list + 1];
-    std::partial_sum(first_.begin(), first_.end(), first_.begin());
-    auto next = first_;
-    for (std::uint32_t i = 0; i < list_of.size(); ++i) {
-      rows_[next[list_of[i]]++] = i;
-      if (!second.empty()) rows_[next[second[i]]++] = i;
-    }
+/// The rows of each list, ascending: numbers of a RowSource. `second`: of each row too, unless it
+/// is empty.
+Members lists_of(std::span<const std::uint32_t> list_of, std::span<const std::uint32_t> second,
+                 std::uint32_t n_lists) {
+  if (second.empty()) return Members(list_of, n_lists);
+  std::vector<std::uint32_t> both;
+  both.reserve(2 * list_of.size());
+  for (std::size_t i = 0; i < list_of.size(); ++i) {
+    both.push_back(list_of[i]);
+    both.push_back(second[i]);
   }
-  [[nodiscard]] std::span<const std::uint32_t> of(std::size_t list) const {
-    return std::span(rows_).subspan(first_[list], first_[list + 1] - first_[list]);
-  }
-  [[nodiscard]] std::uint32_t n() const { return static_cast<std::uint32_t>(first_.size() - 1); }
-  /// Of all lists together.
-  [[nodiscard]] std::size_t n_rows() const { return rows_.size(); }
-
- private:
-  std::vector<std::uint32_t> first_;  ///< `[n + 1]`
-  std::vector<std::uint32_t> rows_;
-};
+  Members lists(both, n_lists);
+  for (std::uint32_t& row : lists.rows) row /= 2;
+  return lists;
+}
 
 /// Codes belong to centroids as they are stored, which is with 8 bits of precision.
 std::vector<std::uint16_t> round_centroids(std::vector<float>& centroids) {
@@ -77,11 +67,11 @@ class PartitionWriter {
 
   /// Facts come last, as only coding tells the spread.
   Result<> write(PartitionFacts facts, Clusters clusters, std::span<const std::uint32_t> second) {
-    const Lists lists(clusters.list_of, second, clusters.n());
+    const Members lists = lists_of(clusters.list_of, second, clusters.n());
     auto& centroids = clusters.centroids;
     const auto rounded = round_centroids(centroids);
     const auto list_blocks = blocks_of(lists);
-    facts.n_lists = lists.n();
+    facts.n_lists = clusters.n();
     facts.n_positions = list_blocks.back() * CodeBlocks::kRows;
     writer_.section(kListBlocks, std::span<const std::uint32_t>(list_blocks));
     write_rows(lists);
@@ -98,47 +88,47 @@ class PartitionWriter {
   }
 
  private:
-  static std::vector<std::uint32_t> blocks_of(const Lists& lists) {
+  static std::vector<std::uint32_t> blocks_of(const Members& lists) {
     std::vector<std::uint32_t> list_blocks = {0};
-    for (std::size_t list = 0; list < lists.n(); ++list) {
+    for (std::size_t list = 0; list < lists.n_lists(); ++list) {
       const std::size_t n = (lists.of(list).size() + CodeBlocks::kRows - 1) / CodeBlocks::kRows;
       list_blocks.push_back(list_blocks.back() + static_cast<std::uint32_t>(n));
     }
     return list_blocks;
   }
 
-  void write_rows(const Lists& lists) {
+  void write_rows(const Members& lists) {
     std::vector<std::uint32_t> rows;
-    for (std::size_t list = 0; list < lists.n(); ++list) {
+    for (std::size_t list = 0; list < lists.n_lists(); ++list) {
       for (const std::uint32_t i : lists.of(list)) rows.push_back(source_.row(i));
       while (rows.size() % CodeBlocks::kRows != 0) rows.push_back(rows.back());
     }
     writer_.section(kRows, std::span<const std::uint32_t>(rows));
   }
 
-  static float spread_of(std::span<const double> squares, const Lists& lists) {
+  static float spread_of(std::span<const double> squares, const Members& lists) {
     const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
-    return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.n_rows())));
+    return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.rows.size())));
   }
 
-  [[nodiscard]] float length_of(std::span<const double> squares, const Lists& lists,
+  [[nodiscard]] float length_of(std::span<const double> squares, const Members& lists,
                                 std::span<const float> centroids) const {
     const std::uint32_t dim = source_.dim();
     double sum = 0;
-    for (std::size_t list = 0; list < lists.n(); ++list) {
+    for (std::size_t list = 0; list < lists.n_lists(); ++list) {
       const double norm = kernels().convert.norm(centroids.data() + list * dim, dim);
       sum += static_cast<double>(lists.of(list).size()) * norm * norm + squares[list];
     }
-    return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.n_rows())));
+    return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.rows.size())));
   }
 
   /// Half the mean square of the rows' distances from the centroid: what the centroid's score for a
   /// row of theirs falls short of half that row's square by. None for distances.
   [[nodiscard]] std::vector<float> reaches_of(std::span<const double> squares,
-                                              const Lists& lists) const {
-    std::vector<float> reaches(lists.n(), 0);
+                                              const Members& lists) const {
+    std::vector<float> reaches(lists.n_lists(), 0);
     if (similarity_ == Similarity::kNegL2Squared) return reaches;
-    for (std::size_t list = 0; list < lists.n(); ++list) {
+    for (std::size_t list = 0; list < lists.n_lists(); ++list) {
       const auto n = static_cast<double>(lists.of(list).size());
       if (n > 0) reaches[list] = static_cast<float>(squares[list] / n / 2);
     }
@@ -159,14 +149,14 @@ class PartitionWriter {
 
   /// Some lists at a time, on all threads. Returns each list's sum of squared distances from its
   /// centroid.
-  Result<std::vector<double>> write_codes(const Lists& lists, std::span<const float> centroids) {
+  Result<std::vector<double>> write_codes(const Members& lists, std::span<const float> centroids) {
     constexpr std::size_t kListsAtATime = 64;
     const std::uint32_t dim = source_.dim();
     std::vector<double> squares;
     writer_.begin(kBlocks);
-    for (std::size_t begin = 0; begin < lists.n(); begin += kListsAtATime) {
+    for (std::size_t begin = 0; begin < lists.n_lists(); begin += kListsAtATime) {
       QV_TRY(context_.cancel.check());
-      const std::size_t n = std::min(kListsAtATime, lists.n() - begin);
+      const std::size_t n = std::min(kListsAtATime, lists.n_lists() - begin);
       std::vector<BlockWriter> codes;
       for (std::size_t i = 0; i < n; ++i) {
         codes.emplace_back(similarity_, dim, params_.bits, lists.of(begin + i).size());

@@ -25,10 +25,6 @@ constexpr double kSeekBytes = 1000;
 /// No list is out of reach.
 constexpr float kWholeReach = std::numeric_limits<float>::infinity();
 
-std::size_t count_allowed(const FilterView& filter) {
-  return filter.bits() == nullptr ? filter.n_rows() : filter.bits()->count();
-}
-
 /// A list that is scanned.
 void count(const CodeBlocks& blocks, WorkCounters& work) {
   ++work.n_lists;
@@ -108,7 +104,7 @@ Result<> IvfSearcher::search(const Query& query, const AnyParams& any, const Fil
       context,
       out,
       work,
-      count_allowed(filter)};
+      filter.n_allowed()};
   if (request.n_allowed == 0) return {};
   request.n_bytes_before = work.n_bytes;
   request.selectivity = std::min(
@@ -137,7 +133,7 @@ Result<> IvfSearcher::search_exactly(const Request& request) const {
 }
 
 /// As many bytes of codes as are scanned in the time that the allowed rows take out of memory: 70
-/// to 90 ns a row of 768 bytes on Zen 5 if not all are, 40 otherwise, at 35 GB/s of codes.
+/// to 90 ns a row of 768 bytes on Zen 4 if not all are, 40 otherwise, at 35 GB/s of codes.
 double IvfSearcher::exact_bytes(const Request& request) const {
   constexpr double kSlower = 2.5;
   const double seek = request.selectivity < 1 ? kSeekBytes : 0;

@@ -48,10 +48,6 @@ class WeightTable {
 /// Rows that are scored exactly in the end: more than wanted, as codes err by half a step.
 std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
 
-std::size_t count_allowed(const FilterView& filter) {
-  return filter.bits() == nullptr ? filter.n_rows() : filter.bits()->count();
-}
-
 }  // namespace
 
 /// One search, prepared.
@@ -80,7 +76,7 @@ Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
                   out,
                   work,
                   parts_.terms.terms_of(vector),
-                  count_allowed(filter)};
+                  filter.n_allowed()};
   if (request.terms.empty() || request.n_allowed == 0) return {};
   std::uint64_t n_postings = 0;
   for (const auto& term : request.terms) n_postings += parts_.lists.totals_of(term.term)[0];
@@ -182,7 +178,7 @@ std::uint64_t SeismicSearcher::bytes_per_search() const { return parts_.lists.by
 Result<> SeismicSearcher::count_terms(std::span<const std::uint32_t> terms,
                                       const FilterView& filter, std::span<std::uint64_t> counts,
                                       const Cancel& cancel) const {
-  const std::size_t n_denied = column_.n_rows - count_allowed(filter);
+  const std::size_t n_denied = column_.n_rows - filter.n_allowed();
   std::vector<std::uint64_t> denied(terms.size(), 0);
   if (n_denied * 2 > column_.n_rows) return flat_.count_terms(terms, filter, counts, cancel);
   if (n_denied > 0) {

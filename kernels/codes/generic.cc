@@ -65,27 +65,6 @@ std::size_t scan(const CodeTables& query, const CodeBlocks& blocks, float base, 
   return blocks.n;
 }
 
-void allowed_of(const std::uint32_t* rows, std::size_t n_blocks, const std::uint64_t* bits,
-                std::uint16_t* allowed) {
-  for (std::size_t b = 0; b < n_blocks; ++b, rows += CodeBlocks::kRows) {
-    unsigned mask = 0;
-    for (std::size_t i = 0; i < CodeBlocks::kRows; ++i) {
-      mask |= static_cast<unsigned>(bits[rows[i] / 64] >> (rows[i] % 64) & 1) << i;
-    }
-    allowed[b] = static_cast<std::uint16_t>(mask);
-  }
-}
-
-std::int32_t to_bytes(const float* in, std::size_t n, float scale, std::int8_t* out) {
-  std::int32_t sum = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto whole = static_cast<int>(std::nearbyint(std::clamp(in[i] * scale, -127.0F, 127.0F)));
-    out[i] = static_cast<std::int8_t>(whole);
-    sum += whole;
-  }
-  return sum;
-}
-
 std::pair<float, float> extremes(const float* scores, std::size_t n) {
   const auto [low, high] = std::minmax_element(scores, scores + n);
   return {*low, *high};
@@ -96,16 +75,7 @@ std::size_t count_at_least(const float* scores, std::size_t n, float bar) {
       std::count_if(scores, scores + n, [bar](float score) { return score >= bar; }));
 }
 
-void compress(CodeHits& hits, float bar) {
-  std::size_t n = 0;
-  for (std::size_t i = 0; i < hits.n; ++i) {
-    hits.scores[n] = hits.scores[i];
-    hits.positions[n] = hits.positions[i];
-    n += hits.scores[i] >= bar;
-  }
-  hits.n = n;
-}
-
+#include "kernels/codes/scalar.inc"
 #include "kernels/codes/select.inc"
 
 }  // namespace
