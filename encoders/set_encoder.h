@@ -1,6 +1,6 @@
 // Encoders of token sets: a document's tokens and a query's tokens each become one vector, by
-// different maps, such that the scalar product of the two orders documents much as MaxSim does. Such
-// a product is no estimate of MaxSim: it is never shown, fused or compared with one.
+// different maps, such that the scalar product of the two orders documents much as MaxSim does.
+// Such a product is no estimate of MaxSim: it is never shown, fused or compared with one.
 #pragma once
 
 #include <cstddef>
