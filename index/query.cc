@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "index/stored_rows.h"
+
 namespace quiver::index {
 namespace {
 
 /// Above this many dimensions a scattered query (4 bytes each) would leave the cache that makes it
 /// worthwhile.
 constexpr std::uint32_t kMaxScatteredDim = 1U << 20;
-
-void normalise(float* vector, std::size_t dim) {
-  const auto& convert = kernels().convert;
-  const double norm = convert.norm(vector, dim);
-  if (norm > 0) convert.scale(vector, dim, 1.0 / norm, vector);
-}
 
 /// Longer vectors would overflow sums of 32 bits.
 constexpr std::uint32_t kMaxByteDim = 1U << 16;
@@ -36,7 +32,7 @@ Query Query::dense(const FieldSchema& schema, std::span<const float> vector) {
   Query query(schema);
   query.values_.assign(vector.begin(), vector.end());
   if (schema.dtype == DType::kU8 && vector.size() <= kMaxByteDim) query.bytes_ = as_bytes(vector);
-  if (schema.metric == Metric::kCosine) normalise(query.values_.data(), query.values_.size());
+  if (schema.metric == Metric::kCosine) to_unit_length(query.values_.data(), query.values_.size());
   return query;
 }
 
@@ -69,7 +65,7 @@ Query Query::multi(const FieldSchema& schema, std::span<const float> tokens) {
   query.n_tokens_ = static_cast<std::uint32_t>(tokens.size() / schema.dim);
   if (schema.metric == Metric::kCosine) {
     for (std::uint32_t t = 0; t < query.n_tokens_; ++t) {
-      normalise(query.values_.data() + std::size_t{t} * schema.dim, schema.dim);
+      to_unit_length(query.values_.data() + std::size_t{t} * schema.dim, schema.dim);
     }
   }
   query.blocked_.resize(MaxSimKernels::prepared_floats(query.n_tokens_, schema.dim));

@@ -105,10 +105,9 @@ std::uint64_t FlatSearcher::bytes_per_search() const {
   return 0;
 }
 
-void offer_exactly(const Query& query, const DenseColumn& column,
+void offer_exactly(const Query& query, const FieldColumn& column,
                    std::span<const std::uint32_t> rows, TopK& out) {
-  const Query* const queries[] = {&query};
-  with_dense(queries, column, [&](const auto& scorer) {
+  with_scorer(query, column, [&](const auto& scorer) {
     BlockScores scores;
     for (std::size_t first = 0; first < rows.size(); first += kBlockRows) {
       const auto block =

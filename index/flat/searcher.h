@@ -33,8 +33,8 @@ class FlatSearcher final : public Searcher {
 [[nodiscard]] std::optional<float> score_row(const Query& query, const FieldColumn& column,
                                              std::uint32_t row);
 
-/// Scores `rows` of a dense column exactly and offers them.
-void offer_exactly(const Query& query, const DenseColumn& column,
+/// Scores `rows` exactly and offers those that can be hits.
+void offer_exactly(const Query& query, const FieldColumn& column,
                    std::span<const std::uint32_t> rows, TopK& out);
 
 /// Sparse: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`; `terms`

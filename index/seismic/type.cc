@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "index/progress.h"
 #include "index/seismic/params.h"
 #include "index/seismic/searcher.h"
 
@@ -71,18 +72,6 @@ Result<AnyParams> parse_search(const KeyValues& values) {
 
 /// The share of a build with blocks that is over when the lists are written.
 constexpr double kListsShare = 0.1;
-
-/// `context` for a part of the work that begins when the share `from` of all rows is done, and ends
-/// with the share `to`.
-BuildContext part_of(const BuildContext& context, std::uint32_t n_rows, double from, double to) {
-  BuildContext part{context.executor, context.cancel, context.seed, nullptr};
-  if (context.progress) {
-    part.progress = [report = context.progress, n_rows, from, to](std::uint64_t n) {
-      report(static_cast<std::uint64_t>(n_rows * from + static_cast<double>(n) * (to - from)));
-    };
-  }
-  return part;
-}
 
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
                Directory& out) {

@@ -1,0 +1,95 @@
+// Rows that may be the best, by the codes of an IVF index: the lists nearest to the query, the best
+// rows of those by their codes, the best of these by second codes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/cancel.h"
+#include "encoders/rotation.h"
+#include "index/index.h"
+#include "index/ivf/byte_rows.h"
+#include "index/ivf/code_scan.h"
+#include "index/ivf/params.h"
+#include "index/ivf/partition.h"
+#include "index/ivf/router.h"
+
+namespace quiver::index::ivf {
+
+/// One search.
+struct CandidateRequest {
+  std::span<const float> vector;  ///< `[dim]`, of unit length under Cosine
+  std::size_t k = 0;              ///< rows that are wanted in the end, at least one
+  SearchParams params;            ///< nothing left to k, as `CandidateSearch::settled` has them
+  const FilterView& filter;
+  std::size_t n_allowed = 0;  ///< by the filter, at least one row
+  /// What comparing all allowed rows exactly would take, in bytes of codes scanned meanwhile.
+  double exact_bytes = 0;
+  const Cancel& cancel;
+  WorkCounters& work;
+};
+
+/// Distinct rows in no order, valid until the same thread searches again.
+struct Candidates {
+  std::span<const std::uint32_t> rows;
+  std::span<const float> scores;  ///< estimates, one for each row
+  /// False if the best rows may be others: compare all that are allowed.
+  bool is_telling = true;
+};
+
+/// Immutable; any number of threads.
+class CandidateSearch {
+ public:
+  /// `n_rows`: of the column, `n_present` of which have a vector.
+  CandidateSearch(Partition lists, std::optional<ByteRows> second, Similarity similarity,
+                  std::uint32_t n_rows, std::uint32_t n_present);
+
+  /// `params` with everything that depends on k and `effort` in place.
+  [[nodiscard]] SearchParams settled(SearchParams params, std::size_t k) const;
+  /// Some more than k rows, if there are as many.
+  [[nodiscard]] Result<Candidates> find(const CandidateRequest& request) const;
+
+  /// The share of rows that a filter allows.
+  [[nodiscard]] double selectivity(std::size_t n_allowed) const;
+  /// About the bytes that `find` reads.
+  [[nodiscard]] double find_bytes(double selectivity, const SearchParams& params) const;
+  /// With default parameters and without a filter.
+  [[nodiscard]] std::uint64_t bytes_per_search() const;
+  [[nodiscard]] const Partition& lists() const { return lists_; }
+
+ private:
+  struct Search;
+  struct Scratch;
+  /// How far below its k-th best row a search looks.
+  struct Reach {
+    float lists = 0;  ///< to the last centroid
+    float rows = 0;   ///< to the last row that is looked at again
+  };
+
+  [[nodiscard]] RotatedQuery rotate(std::span<const float> vector, Scratch& scratch) const;
+  [[nodiscard]] std::span<const Probe> route(const Search& search,
+                                             const SearchParams& params) const;
+  Result<> scan_unfiltered(const Search& search) const;
+  Result<bool> scan_filtered(const Search& search) const;
+  [[nodiscard]] bool tells_best(const Search& search, float usual, float depth) const;
+  Result<> scan_beyond(const Search& search, float end, float reach, CodeScan& scan) const;
+  Result<Reach> reach_of(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;
+  [[nodiscard]] float least_key(const Search& search, float reach, const CodeScan& scan) const;
+  Result<bool> scan_lists(const Search& search, std::span<const Probe> probes, float reach,
+                          CodeScan& scan) const;
+  void scan_list(const Search& search, const Probe& probe, const std::byte* next,
+                 CodeScan& scan) const;
+  void collect_rows(const CodeHits& hits, Scratch& scratch) const;
+  void refine(const Search& search) const;
+  void drop_hopeless(const Search& search, CodeHits& hits) const;
+
+  Partition lists_;
+  std::optional<ByteRows> second_;
+  encoders::Rotation rotation_;
+  Similarity similarity_;
+  std::uint32_t n_rows_;
+  std::uint32_t n_present_;
+};
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,53 @@
+// What the files of `CandidateSearch` share.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "index/ivf/candidates.h"
+
+namespace quiver::index::ivf {
+
+/// Of a filter that allows more than this share, found rows are tested, otherwise rows that are
+/// scanned.
+inline constexpr double kMost = 0.5;
+/// No list is out of reach.
+inline constexpr float kWholeReach = std::numeric_limits<float>::infinity();
+
+struct alignas(64) Line {
+  std::byte bytes[64];
+};
+
+/// What one thread's searches write to; kept from one to the next.
+struct CandidateSearch::Scratch {
+  std::vector<Line> query_lines;
+  std::vector<Line> table_lines;
+  ScanScratch scan;
+  ScanScratch centroids;
+  RouteScratch route;
+  ByteQuery byte_query;
+  std::vector<std::uint16_t> allowed;
+  std::vector<std::uint64_t> seen;  ///< a bit for each row; zero between searches
+  std::vector<std::uint32_t> rows;
+  std::vector<float> scores;  ///< of the rows
+  std::vector<float> ordered;
+};
+
+/// One search, prepared.
+struct CandidateSearch::Search {
+  const CandidateRequest& request;
+  RotatedQuery query;
+  double selectivity = 1;
+  std::uint64_t n_bytes_before = 0;  ///< of the request's `work`
+  Scratch& scratch;
+};
+
+/// A list that is scanned.
+inline void count(const CodeBlocks& blocks, WorkCounters& work) {
+  ++work.n_lists;
+  work.n_blocks += blocks.n;
+  work.n_codes_scored += blocks.n * CodeBlocks::kRows;
+  work.n_bytes += blocks.n * blocks.block_bytes();
+}
+
+}  // namespace quiver::index::ivf

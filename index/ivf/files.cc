@@ -1,0 +1,65 @@
+#include "index/ivf/files.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+#include "base/section_file.h"
+
+namespace quiver::index::ivf {
+namespace {
+
+constexpr std::string_view kFile = "lists.qvx";
+constexpr SectionFormat kFormat{"dense index", "QVIVF001", "QVIVFEND", 1};
+/// There if the index has second codes, which the first file tells.
+constexpr std::string_view kSecondFile = "rows.qvx";
+constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN", 1};
+
+Result<SectionReader> open_file(const Directory& directory, std::string_view name,
+                                const SectionFormat& format, std::uint32_t n_rows,
+                                std::uint64_t& n_bytes) {
+  QV_TRY(auto file, directory.open_mapped(std::string(name)));
+  n_bytes += file->bytes().size();
+  QV_TRY(auto reader, SectionReader::open(format, std::move(file), directory.path()));
+  if (reader.n_rows() != n_rows) {
+    return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), n_rows));
+  }
+  return reader;
+}
+
+}  // namespace
+
+Result<> write_files(const FieldColumn& column, const BuildParams& params,
+                     const BuildContext& context, Directory& out) {
+  const encoders::Rotation rotation(column.dense().dim, context.seed);
+  const RowSource source(column, rotation);
+  if (params.refine_bits != 0) {
+    QV_TRY(auto file, out.create_file(kSecondFile));
+    SectionWriter writer(kSecondFormat, std::move(file));
+    QV_TRY(ByteRows::write(source, column.n_rows, context, writer));
+    QV_TRY(writer.finish(column.n_rows));
+  }
+  QV_TRY(auto file, out.create_file(kFile));
+  SectionWriter writer(kFormat, std::move(file));
+  QV_TRY(Partition::write(source, params, context, writer));
+  return writer.finish(column.n_rows);
+}
+
+Result<OpenFiles> open_files(const Directory& directory, const ColumnFacts& column) {
+  std::uint64_t n_bytes = 0;
+  const Similarity similarity = similarity_of(column.schema.metric);
+  QV_TRY(const auto reader, open_file(directory, kFile, kFormat, column.n_rows, n_bytes));
+  QV_TRY(auto lists, Partition::open(reader, column.schema, column.n_rows));
+  std::optional<ByteRows> second;
+  if (lists.facts().refine_bits != 0) {
+    QV_TRY(const auto rows,
+           open_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
+    QV_TRY(second, ByteRows::open(rows, similarity, lists.facts().padded_dim, column.n_rows));
+  }
+  return OpenFiles{CandidateSearch(std::move(lists), std::move(second), similarity, column.n_rows,
+                                   column.n_present),
+                   n_bytes};
+}
+
+}  // namespace quiver::index::ivf

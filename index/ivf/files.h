@@ -1,0 +1,32 @@
+// The files of an IVF index: docs/formats/ivf.md.
+#pragma once
+
+#include <cstdint>
+
+#include "base/file.h"
+#include "index/index.h"
+#include "index/ivf/candidates.h"
+#include "index/ivf/params.h"
+
+namespace quiver::index::ivf {
+
+/// Writes the lists of a dense column and, if they are asked for, second codes.
+Result<> write_files(const FieldColumn& column, const BuildParams& params,
+                     const BuildContext& context, Directory& out);
+
+struct OpenFiles {
+  CandidateSearch candidates;
+  std::uint64_t n_bytes = 0;  ///< mapped
+};
+
+/// What dense column the files were written for.
+struct ColumnFacts {
+  const FieldSchema& schema;
+  std::uint32_t n_rows = 0;
+  std::uint32_t n_present = 0;
+};
+
+/// kDataLoss if the files are damaged or of another column.
+[[nodiscard]] Result<OpenFiles> open_files(const Directory& directory, const ColumnFacts& column);
+
+}  // namespace quiver::index::ivf
