@@ -123,6 +123,18 @@ struct SparseKernels {
                  std::size_t n, float* out);
 };
 
+/// Packed codes of document tokens: a code of 4 or 2 bits stands for one of `PackedLevels`.
+/// In 16 bytes of 4-bit codes of 32 dimensions, byte j has dimensions j and 16 + j; in 8 bytes of
+/// 2-bit codes, byte j has dimensions j, 8 + j, 16 + j and 24 + j; the first one in the lowest
+/// bits. Dimensions are a multiple of 32.
+struct PackedLevels {
+  /// The 16 and the 4 numbers with which a normal distribution is rounded best (Max, IRE
+  /// Transactions on Information Theory 6, 1960, table I), times 127 / the largest, plus 128.
+  static constexpr std::uint8_t k4Bits[16] = {1,   32,  53,  70,  84,  97,  110, 122,
+                                              134, 146, 159, 172, 186, 203, 224, 255};
+  static constexpr std::uint8_t k2Bits[4] = {1, 90, 166, 255};
+};
+
 /// Sum over query tokens of the greatest similarity to any document token (late interaction).
 /// A query is prepared once into blocks of 16 tokens, `[n_blocks, dim, 16]` f32, the last one
 /// zero-padded; the layout is the same on every level. Similarities that are NaN (overflow) never
@@ -149,6 +161,24 @@ struct MaxSimKernels {
   /// `doc` is `[n_doc, dim]` u8, `n_doc` >= 1. The dot products are those of the i8 codes.
   std::int64_t (*score_codes)(const std::int8_t* prepared, std::size_t n_query, std::uint32_t dim,
                               const std::byte* doc, std::size_t stride_bytes, std::size_t n_doc);
+  /// As `score_codes`, of packed codes (`PackedLevels`) of 4 and 2 bits; `dim` is a multiple of 32.
+  std::int64_t (*score_codes_4bit)(const std::int8_t* prepared, std::size_t n_query,
+                                   std::uint32_t dim, const std::byte* doc,
+                                   std::size_t stride_bytes, std::size_t n_doc);
+  std::int64_t (*score_codes_2bit)(const std::int8_t* prepared, std::size_t n_query,
+                                   std::uint32_t dim, const std::byte* doc,
+                                   std::size_t stride_bytes, std::size_t n_doc);
+  /// What `score_codes` adds, `best[i]` for query token i; and, unless `which` is nullptr, the
+  /// first document token that has it in `which[i]`, which takes several times as long.
+  void (*best_codes)(const std::int8_t* prepared, std::size_t n_query, std::uint32_t dim,
+                     const std::byte* doc, std::size_t stride_bytes, std::size_t n_doc,
+                     std::int32_t* best, std::uint32_t* which);
+
+  /// Products of matrices: adds the dot product of query token i and row j, one chain over the
+  /// dimensions, to `out[j * out_stride + i]`. `rows` is `[n_rows, dim]`.
+  void (*add_products)(const float* prepared, std::size_t n_query, std::uint32_t dim,
+                       const float* rows, std::size_t stride_floats, std::size_t n_rows, float* out,
+                       std::size_t out_stride);
 
   [[nodiscard]] static constexpr std::size_t prepared_floats(std::size_t n_query,
                                                              std::uint32_t dim) {
@@ -297,6 +327,53 @@ struct GridKernels {
   void (*encode)(const float* in, std::size_t n, float scale, float half, std::uint8_t* codes);
 };
 
+/// Planes through the origin: `[n_words, n_steps, 16, 4]` u8, of each of 16 planes four whole
+/// numbers a step, plus 128.
+struct SignPlanes {
+  const std::uint8_t* planes = nullptr;
+  std::uint32_t n_words = 0;
+  std::uint32_t n_steps = 0;  ///< <= 16,384
+};
+
+/// Those of a set's tokens that `ids[first]`, `ids[first + 1]`, ... number, `n` >= 1 of them.
+struct TokenRange {
+  std::uint32_t first = 0;
+  std::uint32_t n = 0;
+};
+
+/// Where lines of 16 values go: value `lanes[i][j]` of line i, negated if bit j of `signs[i]` is
+/// set, is added to value j of line `slots[i]` of the output.
+struct LineSketch {
+  const std::uint32_t* slots = nullptr;  ///< `[n_lines]`, below n_slots
+  const std::uint8_t* lanes = nullptr;   ///< `[n_lines, 16]`, below 16
+  const std::uint16_t* signs = nullptr;  ///< `[n_lines]`
+  std::size_t n_lines = 0;
+  std::size_t n_slots = 0;
+};
+
+/// Where rows go: row i, times `factors[i]`, is added to `[n_slots, 16]` values, the `places[i]`-th
+/// of `out`. Places differ.
+struct SketchRows {
+  const std::uint32_t* places = nullptr;
+  const float* factors = nullptr;
+  std::size_t n = 0;
+  float* out = nullptr;
+};
+
+/// Steps of fixed-size vectors of token sets (encoders/fde). Exact.
+struct SetKernels {
+  /// `tokens` is `[n, 4 * n_steps]` i8, `sums[i]` the sum of token i. Bit p of `words[i * n_words +
+  /// w]` is set if the product of token i and plane 16 w + p is greater than 0.
+  void (*sign_words)(const SignPlanes& planes, const std::int8_t* tokens, const std::int32_t* sums,
+                     std::size_t n, std::uint16_t* words);
+  /// `tokens` is `[.., n_lines, 16]`. Writes the sum of each range's tokens, in their order, to
+  /// `sums` `[n_ranges, n_lines, 16]` and its squared length to `squares` `[n_ranges]`.
+  void (*pool)(const float* tokens, std::size_t n_lines, const std::uint32_t* ids,
+               const TokenRange* ranges, std::size_t n_ranges, float* sums, float* squares);
+  /// `in` is `[rows.n, n_lines, 16]`.
+  void (*sketch)(const LineSketch& sketch, const float* in, const SketchRows& rows);
+};
+
 /// Selection for a top-k heap. Exact.
 struct TopKKernels {
   /// Writes the positions of `scores[i] >= threshold` in ascending order and returns how many;
@@ -337,6 +414,7 @@ struct KernelTable {
   const TransformKernels& transform;
   const GridKernels& grid;
   const CodeKernels& codes;
+  const SetKernels& sets;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

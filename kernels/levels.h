@@ -17,6 +17,7 @@
   extern const TransformKernels kTransformKernels; \
   extern const GridKernels kGridKernels;           \
   extern const CodeKernels kCodeKernels;           \
+  extern const SetKernels kSetKernels;             \
   }
 
 QV_DECLARE_LEVEL(generic)

@@ -69,14 +69,54 @@ inline __m256i add_four_products(__m256i sum, __m256i query, __m256i codes) {
 #include "kernels/maxsim/prepare.inc"
 #include "kernels/maxsim/tile.inc"
 
-template <class Math, class Source>
-std::size_t score_panel(typename Math::Total& total, const Panel& panel, std::size_t n_query,
-                        std::size_t dim, const Doc& doc) {
-  if (n_query > 24) return add_panel<Math, Source, Shape<1, 0, 4>>(total, panel, n_query, dim, doc);
-  if (n_query > 16) return add_panel<Math, Source, Shape<1, 1, 4>>(total, panel, n_query, dim, doc);
-  if (n_query > 8) return add_panel<Math, Source, Shape<1, 0, 4>>(total, panel, n_query, dim, doc);
-  return add_panel<Math, Source, Shape<0, 1, 8>>(total, panel, n_query, dim, doc);
+// What `work` makes of the shape for `n_query` query tokens or the first of them.
+template <class Work>
+std::size_t with_shape(std::size_t n_query, Work&& work) {
+  if (n_query > 24) return work(Shape<1, 0, 4>{});
+  if (n_query > 16) return work(Shape<1, 1, 4>{});
+  if (n_query > 8) return work(Shape<1, 0, 4>{});
+  return work(Shape<0, 1, 8>{});
 }
+
+// 32 dimensions are one register: each 64 bits of it take those that hold their codes, shifted by
+// what their dimensions want, and a shuffle looks the levels up.
+template <std::size_t bits>
+struct Packed {
+  static constexpr std::size_t kBits = bits;
+
+  static void unpack(const std::byte* from, std::size_t n, std::byte* out) {
+    const __m256i shifts =
+        bits == 4 ? _mm256_setr_epi64x(0, 0, 4, 4) : _mm256_setr_epi64x(0, 2, 4, 6);
+    const __m256i mask = _mm256_set1_epi8((1 << bits) - 1);
+    for (std::size_t d = 0; d < n; d += 32) {
+      const __m256i shifted = _mm256_srlv_epi64(broadcast(from + d * bits / 8), shifts);
+      const __m256i values = _mm256_shuffle_epi8(levels(), _mm256_and_si256(shifted, mask));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + d), values);
+    }
+  }
+
+ private:
+  static __m256i broadcast(const std::byte* from) {
+    if constexpr (bits == 2) {
+      long long eight_bytes;
+      std::memcpy(&eight_bytes, from, sizeof eight_bytes);
+      return _mm256_set1_epi64x(eight_bytes);
+    } else {
+      return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    }
+  }
+  static __m256i levels() {
+    if constexpr (bits == 2) {
+      return _mm256_set1_epi32(
+          four_bytes<std::int32_t>(reinterpret_cast<const std::byte*>(PackedLevels::k2Bits)));
+    } else {
+      return _mm256_broadcastsi128_si256(
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(PackedLevels::k4Bits)));
+    }
+  }
+};
+
+#include "kernels/maxsim/packed.inc"
 
 }  // namespace
 
@@ -89,7 +129,11 @@ constinit const MaxSimKernels kMaxSimKernels = {
         {score<L1Term, InPlace>, score<L1Term, Converted<RowF16>>, score<L1Term, Converted<RowU8>>},
     },
     prepare_codes,
-    score_codes};
+    score_codes,
+    score_packed<4>,
+    score_packed<2>,
+    best_codes,
+    add_products};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

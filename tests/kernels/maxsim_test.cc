@@ -150,11 +150,14 @@ struct CodeCase {
     }
     return sum;
   }
+  [[nodiscard]] std::vector<std::int8_t> prepared(const MaxSimKernels& k) const {
+    std::vector<std::int8_t> bytes(MaxSimKernels::prepared_codes(size.n_query, size.dim));
+    k.prepare_codes(query.get(), size.n_query, size.dim, query_stride, bytes.data());
+    return bytes;
+  }
   [[nodiscard]] std::int64_t score(const MaxSimKernels& k) const {
-    const std::size_t n = MaxSimKernels::prepared_codes(size.n_query, size.dim);
-    const std::unique_ptr<std::int8_t[]> prepared(new std::int8_t[n]);
-    k.prepare_codes(query.get(), size.n_query, size.dim, query_stride, prepared.get());
-    return k.score_codes(prepared.get(), size.n_query, size.dim, doc.get(), doc_stride, size.n_doc);
+    return k.score_codes(prepared(k).data(), size.n_query, size.dim, doc.get(), doc_stride,
+                         size.n_doc);
   }
 
   Size size;
@@ -189,16 +192,70 @@ TEST_P(MaxSimTest, ExtremeCodesAreExact) {
   }
 }
 
+TEST_P(MaxSimTest, BestCodesAreThoseOfTheFirstBestToken) {
+  std::mt19937 random(kSeed);
+  std::vector<Size> sizes = ragged_sizes();
+  for (std::uint32_t dim = 0; dim <= 40; ++dim) sizes.push_back({1 + dim, 41 - dim, dim});
+  for (const Size& size : sizes) {
+    const CodeCase codes(size, random);
+    const auto prepared = codes.prepared(k().maxsim_family);
+    std::vector<std::int32_t> best(size.n_query), best_alone(size.n_query);
+    std::vector<std::uint32_t> which(size.n_query);
+    const auto find = [&](std::vector<std::int32_t>& to, std::uint32_t* which_to) {
+      k().maxsim_family.best_codes(prepared.data(), size.n_query, size.dim, codes.doc.get(),
+                                   codes.doc_stride, size.n_doc, to.data(), which_to);
+    };
+    find(best, which.data());
+    find(best_alone, nullptr);
+    ASSERT_EQ(best, best_alone);
+    for (std::size_t q = 0; q < size.n_query; ++q) {
+      std::uint32_t want = 0;
+      for (std::uint32_t i = 1; i < size.n_doc; ++i) {
+        if (codes.dot(q, i) > codes.dot(q, want)) want = i;
+      }
+      ASSERT_EQ(which[q], want) << size.n_query << " x " << size.n_doc << " x " << size.dim;
+      ASSERT_EQ(best[q], codes.dot(q, want));
+    }
+  }
+}
+
+TEST_P(MaxSimTest, ProductsOfMatricesAreAdded) {
+  std::mt19937 random(kSeed);
+  std::vector<Size> sizes = ragged_sizes();
+  sizes.push_back({100, 50, 500});
+  for (const Size& size : sizes) {
+    const std::size_t stride = size.dim + 3, out_stride = size.n_query + size.n_query % 3;
+    const auto tokens = random_floats(size.n_query * size.dim, random);
+    const auto rows = random_floats(size.n_doc * stride, random);
+    std::vector<float> prepared(MaxSimKernels::prepared_floats(size.n_query, size.dim));
+    k().maxsim_family.prepare(tokens.get(), size.n_query, size.dim, size.dim, prepared.data());
+    std::vector<float> out(size.n_doc * out_stride, 1.0f);
+    k().maxsim_family.add_products(prepared.data(), size.n_query, size.dim, rows.get(), stride,
+                                   size.n_doc, out.data(), out_stride);
+    for (std::size_t i = 0; i < size.n_doc; ++i) {
+      for (std::size_t q = 0; q < size.n_query; ++q) {
+        double want = 1, magnitude = 1;
+        for (std::size_t d = 0; d < size.dim; ++d) {
+          const double term = double{tokens[q * size.dim + d]} * rows[i * stride + d];
+          want += term;
+          magnitude += std::abs(term);
+        }
+        ASSERT_NEAR(out[i * out_stride + q], want, bound(size.dim + 1, magnitude))
+            << size.n_query << " x " << size.n_doc << " x " << size.dim << ", seed " << kSeed;
+      }
+      for (std::size_t q = size.n_query; q < out_stride; ++q) {
+        ASSERT_EQ(out[i * out_stride + q], 1.0f);
+      }
+    }
+  }
+}
+
 TEST_P(MaxSimTest, PreparedCodesAreThoseOfGeneric) {
   std::mt19937 random(kSeed);
   for (const Size& size : {Size{18, 1, 5}, Size{16, 1, 8}, Size{1, 1, 0}, Size{0, 1, 3}}) {
     const CodeCase codes(size, random);
-    const std::size_t n = MaxSimKernels::prepared_codes(size.n_query, size.dim);
-    std::vector<std::int8_t> got(n, 1), want(n, 2);
-    k().maxsim_family.prepare_codes(codes.query.get(), size.n_query, size.dim, codes.query_stride,
-                                    got.data());
-    available().back()->maxsim_family.prepare_codes(codes.query.get(), size.n_query, size.dim,
-                                                    codes.query_stride, want.data());
+    const auto got = codes.prepared(k().maxsim_family);
+    const auto want = codes.prepared(available().back()->maxsim_family);
     ASSERT_EQ(got, want);
   }
 }
