@@ -1,0 +1,26 @@
+// Products of large matrices by our kernels, and Eigen's view of their memory.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace quiver::encoders {
+
+using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// `rows` `[n, dim]` as `MaxSimKernels::prepare` has them.
+[[nodiscard]] std::vector<float> prepared(std::span<const float> rows, std::size_t n);
+/// `[dim, n]` of `rows` `[n, dim]`.
+[[nodiscard]] std::vector<float> transposed(std::span<const float> rows, std::size_t n);
+/// Adds the lower triangle of the scalar products of all pairs of `rows` `[n, dim]` to `out`
+/// `[n, n]`.
+void add_products_of_pairs(std::span<const float> rows, std::size_t n, RowMajor& out);
+/// The scalar products of `rows` `[n_rows, dim]` and `others` `[n_others, dim]`: `[n_rows,
+/// n_others]`.
+[[nodiscard]] RowMajor products(std::span<const float> rows, std::size_t n_rows,
+                                std::span<const float> others, std::size_t n_others);
+
+}  // namespace quiver::encoders

@@ -1,0 +1,24 @@
+// Fewer dimensions for the vectors of random features: those in which documents differ most, as
+// queries see them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace quiver::encoders {
+
+/// Orthonormal directions in which rows vary most around their mean: about their first principal
+/// components.
+struct PrincipalSpace {
+  std::vector<float> basis;      ///< `[n_dims, dim]`
+  std::vector<float> variances;  ///< `[n_dims]`, of the rows along each, times their number
+};
+
+/// Of `rows` `[n, dim]`; `n_dims` <= `dim`. By subspace iteration (Halko, Martinsson, Tropp, SIAM
+/// Review 2011, algorithm 4.4). Deterministic on an instruction level.
+[[nodiscard]] PrincipalSpace principal_space(std::span<const float> rows, std::size_t n,
+                                             std::uint32_t n_dims, std::uint64_t seed);
+
+}  // namespace quiver::encoders
