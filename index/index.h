@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/cancel.h"
 #include "base/executor.h"
@@ -79,12 +80,21 @@ class Searcher {
   [[nodiscard]] virtual MemoryUse memory() const = 0;
 };
 
+/// Queries that a multi-vector field was asked, drawn evenly from all of them.
+struct QuerySample {
+  std::uint32_t dim = 0;
+  /// Tokens as `Query::values` has them, `[n_tokens, dim]` row-major; of long queries the first.
+  std::vector<std::vector<float>> queries;
+};
+
 struct BuildContext {
   Executor* executor = nullptr;
   const Cancel& cancel;
   std::uint64_t seed = 0;
   /// Called now and then with the number of rows done.
   std::function<void(std::uint64_t)> progress;
+  /// What the field is asked; nullptr or empty: not known. Borrowed for the time of the build.
+  const QuerySample* queries = nullptr;
 };
 
 /// One constant per type; plain function pointers.

@@ -12,7 +12,7 @@ namespace quiver::index {
 /// with the share `to`. Refers to what `context` refers to.
 [[nodiscard]] inline BuildContext part_of(const BuildContext& context, std::uint32_t n_rows,
                                           double from, double to) {
-  BuildContext part{context.executor, context.cancel, context.seed, nullptr};
+  BuildContext part{context.executor, context.cancel, context.seed, nullptr, context.queries};
   if (context.progress) {
     part.progress = [report = context.progress, n_rows, from, to](std::uint64_t n) {
       report(static_cast<std::uint64_t>(n_rows * from + static_cast<double>(n) * (to - from)));

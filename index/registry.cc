@@ -1,11 +1,12 @@
 #include "index/flat/type.h"
 #include "index/index.h"
 #include "index/ivf/type.h"
+#include "index/multi/type.h"
 #include "index/seismic/type.h"
 
 namespace quiver::index {
 namespace {
-constexpr const IndexType* kTypes[] = {&kFlat, &kSeismic, &kIvf};
+constexpr const IndexType* kTypes[] = {&kFlat, &kSeismic, &kIvf, &kMulti};
 }  // namespace
 
 std::span<const IndexType* const> index_types() { return kTypes; }

@@ -1,0 +1,141 @@
+#include "index/multi/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/section_file.h"
+#include "index/ivf/files.h"
+#include "index/multi/document_vectors.h"
+#include "index/multi/probe.h"
+#include "index/multi/sections.h"
+#include "index/progress.h"
+
+namespace quiver::index::multi {
+namespace {
+
+constexpr std::string_view kTokensFile = "tokens.qvx";
+constexpr SectionFormat kTokensFormat{"multi-vector index's tokens", "QVMULTOK", "QVMULTEN", 1};
+constexpr std::string_view kFile = "multi.qvx";
+constexpr SectionFormat kFormat{"multi-vector index", "QVMULTI1", "QVMULEND", 1};
+/// Only while an index is built.
+constexpr std::string_view kVectorsFile = "vectors.tmp";
+
+/// Shares of a build that are over after each part.
+constexpr double kTokensDone = 0.2;
+constexpr double kProbeDone = 0.4;
+constexpr double kVectorsDone = 0.8;
+
+/// One list, all of which is scanned, up to so many documents.
+constexpr std::uint32_t kMostOfOneList = 100'000;
+
+/// Bits of the codes that are scanned: as many as make them some hundred bytes a document.
+std::uint32_t bits_for(std::uint32_t dim) { return dim <= 128 ? 4 : dim <= 1024 ? 2 : 1; }
+
+ivf::BuildParams list_params(const BuildParams& params, const FieldColumn& vectors) {
+  ivf::BuildParams lists;
+  lists.n_lists = params.n_lists == 0 && vectors.n_present <= kMostOfOneList ? 1 : params.n_lists;
+  lists.spill = lists.n_lists != 1;
+  lists.bits = params.bits != 0 ? params.bits : bits_for(vectors.schema.dim);
+  lists.refine_bits = params.refine_bits;
+  return lists;
+}
+
+Result<> write_tokens(const FieldColumn& column, const BuildParams& params,
+                      const BuildContext& context, Directory& out) {
+  QV_TRY(auto file, out.create_file(kTokensFile));
+  SectionWriter writer(kTokensFormat, std::move(file));
+  QV_TRY(TokenCodes::write(column, params.token_bits, context, writer));
+  return writer.finish(column.n_rows);
+}
+
+Result<SectionReader> open_file(const Directory& directory, std::string_view name,
+                                const SectionFormat& format, std::uint32_t n_rows,
+                                std::uint64_t& n_bytes) {
+  QV_TRY(auto file, directory.open_mapped(name));
+  n_bytes += file->bytes().size();
+  QV_TRY(auto reader, SectionReader::open(format, std::move(file), directory.path()));
+  if (reader.n_rows() != n_rows) {
+    return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), n_rows));
+  }
+  return reader;
+}
+
+Result<TokenCodes> open_tokens(const Directory& directory, const FieldColumn& column,
+                               std::uint64_t& n_bytes) {
+  QV_TRY(const auto reader,
+         open_file(directory, kTokensFile, kTokensFormat, column.n_rows, n_bytes));
+  return TokenCodes::open(reader, column);
+}
+
+/// Vectors of all documents, and lists of them.
+Result<> write_lists(const FieldColumn& column, const Stage& stage, const BuildParams& params,
+                     const BuildContext& context, Directory& out) {
+  const auto encoding = part_of(context, column.n_rows, kProbeDone, kVectorsDone);
+  const auto listing = part_of(context, column.n_rows, kVectorsDone, 1);
+  QV_TRY(const auto vectors, encode_documents(column, *stage.encoder, encoding, out, kVectorsFile));
+  QV_TRY(ivf::write_files(vectors, list_params(params, vectors), listing, out));
+  return out.remove_file(kVectorsFile);
+}
+
+}  // namespace
+
+Result<> check(const BuildParams& params) {
+  if (params.stage != "auto") QV_TRY(parse_stage(params.stage));
+  if (params.features % 32 != 0 || (params.features != 0 && params.features < 64)) {
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("features is {}, must be a multiple of 32 from 64 on, or 0", params.features));
+  }
+  if (params.token_bits != 8 && params.token_bits != 4 && params.token_bits != 2) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("token_bits is {}, must be 8, 4 or 2", params.token_bits));
+  }
+  if (params.refine_bits != 0 && params.refine_bits != 8) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("refine_bits is {}, must be 8 or 0", params.refine_bits));
+  }
+  return {};
+}
+
+Result<> build_files(const FieldColumn& column, const BuildParams& params,
+                     const BuildContext& context, Directory& out) {
+  QV_TRY(write_tokens(column, params, part_of(context, column.n_rows, 0, kTokensDone), out));
+  std::uint64_t n_bytes = 0;
+  QV_TRY(const auto tokens, open_tokens(out, column, n_bytes));
+  QV_TRY(const auto choice, choose_stage(column, tokens, params,
+                                         part_of(context, column.n_rows, kTokensDone, kProbeDone)));
+  QV_TRY(write_lists(column, choice.stage, params, context, out));
+  QV_TRY(auto file, out.create_file(kFile));
+  SectionWriter writer(kFormat, std::move(file));
+  writer.section(kFacts, std::span<const IndexFacts>(&choice.facts, 1));
+  writer.section(kProbe, std::span<const ProbeRow>(choice.probe));
+  writer.section(kMap, std::span<const std::uint16_t>(choice.stage.map));
+  return writer.finish(column.n_rows);
+}
+
+Result<Parts> open_files(const Directory& directory, const FieldColumn& column) {
+  std::uint64_t n_bytes = 0;
+  QV_TRY(const auto reader, open_file(directory, kFile, kFormat, column.n_rows, n_bytes));
+  QV_TRY(const auto facts, reader.get<IndexFacts>(kFacts, 0, 1));
+  QV_TRY(const auto probe, reader.get<ProbeRow>(kProbe));
+  QV_TRY(const auto map, reader.get<std::uint16_t>(kMap));
+  auto encoder = query_encoder(facts[0].stage, map.span());
+  if (!encoder || (*encoder)->dim() != facts[0].stage.dim ||
+      facts[0].stage.token_dim != column.schema.dim) {
+    return reader.damaged("a first stage that does not fit the field");
+  }
+  QV_TRY(auto tokens, open_tokens(directory, column, n_bytes));
+  const auto schema = vector_schema(facts[0].stage.dim);
+  QV_TRY(auto lists, ivf::open_files(directory, {schema, column.n_rows, column.n_present}));
+  return Parts{facts[0],
+               probe,
+               *std::move(encoder),
+               std::move(tokens),
+               std::move(lists.candidates),
+               n_bytes + lists.n_bytes};
+}
+
+}  // namespace quiver::index::multi

@@ -1,0 +1,19 @@
+// From tokens to the files of an index, and back: docs/formats/multi.md.
+#pragma once
+
+#include "base/file.h"
+#include "index/index.h"
+#include "index/multi/params.h"
+#include "index/multi/searcher.h"
+
+namespace quiver::index::multi {
+
+/// kInvalidArgument if values do not go together or are none that exist.
+[[nodiscard]] Result<> check(const BuildParams& params);
+
+[[nodiscard]] Result<> build_files(const FieldColumn& column, const BuildParams& params,
+                                   const BuildContext& context, Directory& out);
+/// kDataLoss if files are damaged or of another column.
+[[nodiscard]] Result<Parts> open_files(const Directory& directory, const FieldColumn& column);
+
+}  // namespace quiver::index::multi

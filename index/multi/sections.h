@@ -1,0 +1,18 @@
+// Sections of the files of a multi-vector index; docs/formats/multi.md describes them.
+#pragma once
+
+#include <cstdint>
+
+namespace quiver::index::multi {
+
+enum Section : std::uint32_t {
+  kFacts = 1,
+  kProbe = 2,
+  kMap = 3,
+  kTokenFacts = 20,
+  kTokenMean = 21,
+  kTokenCodes = 22,
+  kTokenPlaces = 23,
+};
+
+}  // namespace quiver::index::multi

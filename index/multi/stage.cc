@@ -1,0 +1,214 @@
+#include "index/multi/stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "encoders/fde/fde_encoder.h"
+#include "encoders/features/features_encoder.h"
+#include "encoders/mean_encoder.h"
+#include "index/multi/token_source.h"
+#include "index/stored_rows.h"
+
+namespace quiver::index::multi {
+namespace {
+
+using encoders::FdeEncoder;
+using encoders::FdeParams;
+using encoders::FeaturesEncoder;
+using encoders::FeaturesParams;
+using encoders::MeanEncoder;
+using encoders::RandomFeatures;
+
+constexpr std::uint32_t kUsualFeatures = 2048;
+/// More planes find more and make vectors larger; scanning them takes longer than what is found
+/// saves: docs/decisions/0020.
+constexpr std::uint32_t kMostPlanes = 4;
+/// Tokens that features are fitted to, for each feature.
+constexpr std::uint64_t kSampleOfAFeature = 4;
+/// Features for each dimension that is kept: a quarter finds nearly as much as all.
+constexpr std::uint32_t kFeaturesOfADim = 4;
+/// Documents for each dimension that tell which ones to keep.
+constexpr std::uint64_t kRowsOfADim = 8;
+
+FdeParams fde_params(const StageFacts& facts) {
+  FdeParams params;
+  params.repetitions = facts.repetitions;
+  params.planes = facts.planes;
+  params.projected_dim = facts.projection;
+  params.renormalize = facts.renormalisation;
+  params.seed = facts.seed;
+  return params;
+}
+
+FeaturesParams features_params(const StageFacts& facts) {
+  FeaturesParams params;
+  params.n_features = facts.n_features;
+  params.n_dims = facts.dim == facts.n_features ? 0 : facts.dim;
+  return params;
+}
+
+/// Blocks of 16 dimensions, or what divides fewer.
+std::uint32_t largest_projection(std::uint32_t wanted, std::uint32_t token_dim) {
+  for (const std::uint32_t dim : {16, 8, 4, 2}) {
+    if (dim <= std::min(wanted, token_dim)) return dim;
+  }
+  return 1;
+}
+
+void set_fde(const BuildParams& params, double tokens_per_row, StageFacts& facts) {
+  const FdeParams usual = encoders::fde_params_for(facts.token_dim, tokens_per_row);
+  facts.version = FdeEncoder::kVersion;
+  facts.repetitions = params.repetitions != 0 ? params.repetitions : usual.repetitions;
+  facts.planes = params.planes != 0 ? params.planes : std::min(usual.planes, kMostPlanes);
+  facts.projection = params.projection != 0
+                         ? params.projection
+                         : largest_projection(usual.projected_dim, facts.token_dim);
+  facts.renormalisation = static_cast<float>(params.renormalisation);
+  facts.dim = facts.repetitions * (1U << facts.planes) * facts.projection;
+}
+
+/// As many as the documents are enough for.
+std::uint32_t features_for(std::uint32_t wanted, std::uint32_t n_rows) {
+  if (wanted != 0) return wanted;
+  std::uint32_t n = kUsualFeatures;
+  while (n > 128 && n / kFeaturesOfADim * kRowsOfADim > n_rows) n /= 2;
+  return n;
+}
+
+/// All of them where documents are too few to choose.
+std::uint32_t dims_for(std::uint32_t n_features, std::uint32_t n_rows) {
+  const std::uint32_t dims = std::max(32U, n_features / kFeaturesOfADim / 32 * 32);
+  return dims * kRowsOfADim <= n_rows ? dims : n_features;
+}
+
+/// Tokens of queries, half of the sample at most, and of documents.
+std::vector<float> sample_tokens(const FieldColumn& column, const StageFacts& facts,
+                                 const QuerySample* queries) {
+  const std::uint64_t n_wanted = kSampleOfAFeature * facts.n_features;
+  const std::size_t n_most = n_wanted / 2 * facts.token_dim;
+  std::vector<float> sample;
+  for (std::size_t q = 0; queries != nullptr && q < queries->queries.size(); ++q) {
+    const auto& tokens = queries->queries[q];
+    if (sample.size() + tokens.size() > n_most) break;
+    sample.insert(sample.end(), tokens.begin(), tokens.end());
+  }
+  const TokenSource tokens(column);
+  const auto numbers = encoders::sample_numbers(
+      tokens.n_tokens(), n_wanted - sample.size() / facts.token_dim, facts.seed);
+  for (const std::uint64_t number : numbers) {
+    sample.resize(sample.size() + facts.token_dim);
+    tokens.read(number, sample.data() + sample.size() - facts.token_dim);
+  }
+  return sample;
+}
+
+/// Tokens of sampled documents, and where they lie.
+struct Documents {
+  std::vector<std::vector<float>> tokens;
+  std::vector<encoders::TokenSet> sets;
+};
+
+Documents sample_documents(const FieldColumn& column, const StageFacts& facts) {
+  Documents sample;
+  std::vector<std::uint32_t> present;
+  for (std::uint32_t row = 0; row < column.n_rows; ++row) {
+    if (column.present[row] != 0) present.push_back(row);
+  }
+  const auto numbers =
+      encoders::sample_numbers(present.size(), kRowsOfADim * facts.dim, facts.seed);
+  sample.tokens.resize(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t n = read_tokens(column, present[numbers[i]], sample.tokens[i]);
+    sample.sets.push_back({sample.tokens[i].data(), n});
+  }
+  return sample;
+}
+
+template <class Encoder>
+std::unique_ptr<const encoders::SetEncoder> on_heap(Encoder encoder) {
+  return std::make_unique<const Encoder>(std::move(encoder));
+}
+
+}  // namespace
+
+std::string_view to_string(StageKind kind) {
+  switch (kind) {
+    case StageKind::kMean:
+      return "mean";
+    case StageKind::kFde:
+      return "fde";
+    case StageKind::kFeatures:
+      return "features";
+  }
+  return "unknown";
+}
+
+Result<StageKind> parse_stage(std::string_view name) {
+  for (const auto kind : {StageKind::kMean, StageKind::kFde, StageKind::kFeatures}) {
+    if (name == to_string(kind)) return kind;
+  }
+  return fail(Code::kInvalidArgument,
+              fmt::format("stage is \"{}\", must be auto, mean, fde or features", name));
+}
+
+StageFacts stage_facts(StageKind kind, const BuildParams& params, const Shape& shape,
+                       std::uint64_t seed) {
+  StageFacts facts;
+  facts.kind = kind;
+  facts.token_dim = shape.token_dim;
+  facts.seed = seed;
+  switch (kind) {
+    case StageKind::kMean:
+      facts.dim = shape.token_dim;
+      break;
+    case StageKind::kFde:
+      set_fde(params, shape.tokens_per_row, facts);
+      break;
+    case StageKind::kFeatures:
+      facts.version = RandomFeatures::kVersion;
+      facts.n_features = features_for(params.features, shape.n_rows);
+      facts.dim = dims_for(facts.n_features, shape.n_rows);
+      break;
+  }
+  return facts;
+}
+
+Result<EncoderPtr> query_encoder(const StageFacts& facts, std::span<const std::uint16_t> map) {
+  switch (facts.kind) {
+    case StageKind::kMean:
+      return on_heap(MeanEncoder(facts.token_dim));
+    case StageKind::kFde: {
+      QV_TRY(auto encoder, FdeEncoder::make(facts.token_dim, fde_params(facts)));
+      return EncoderPtr(std::move(encoder));
+    }
+    case StageKind::kFeatures: {
+      QV_TRY(auto encoder, FeaturesEncoder::for_queries(facts.token_dim, features_params(facts),
+                                                        facts.seed, {map.begin(), map.end()}));
+      return on_heap(std::move(encoder));
+    }
+  }
+  return fail(Code::kDataLoss,
+              fmt::format("stage {} is none that is known", static_cast<unsigned>(facts.kind)));
+}
+
+Result<Stage> make_stage(const StageFacts& facts, const FieldColumn& column,
+                         const QuerySample* queries) {
+  Stage stage{facts, nullptr, {}};
+  if (facts.kind != StageKind::kFeatures) {
+    QV_TRY(stage.encoder, query_encoder(facts, {}));
+    return stage;
+  }
+  const auto tokens = sample_tokens(column, facts, queries);
+  const bool keeps_all = facts.dim == facts.n_features;
+  const Documents documents = keeps_all ? Documents() : sample_documents(column, facts);
+  QV_TRY(auto encoder, FeaturesEncoder::fit(facts.token_dim, features_params(facts), facts.seed,
+                                            {tokens, documents.sets}));
+  stage.map = encoder.map();
+  stage.encoder = on_heap(std::move(encoder));
+  return stage;
+}
+
+}  // namespace quiver::index::multi

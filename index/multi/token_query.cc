@@ -1,0 +1,46 @@
+#include "index/multi/token_query.h"
+
+#include <cmath>
+
+#include "kernels/kernels.h"
+
+namespace quiver::index::multi {
+
+void TokenQuery::set(const TokenCodec& codec, std::span<const float> tokens, float carving) {
+  const CodecFacts& facts = codec.facts();
+  const std::span<const float> carved = carver_.carve(tokens, facts.dim, carving);
+  n_tokens_ = carved.size() / facts.dim;
+  of_mean_ = 0;
+  for (std::size_t i = 0; i < carved.size(); i += facts.dim) {
+    for (std::uint32_t d = 0; d < facts.dim; ++d) {
+      of_mean_ += double{carved[i + d]} * codec.mean()[d];
+    }
+  }
+  round(codec, carved);
+  const std::uint32_t dim = facts.padded_dim;
+  prepared_.resize(MaxSimKernels::prepared_codes(n_tokens_, dim) / sizeof(Line));
+  kernels().maxsim_family.prepare_codes(levels_.data(), n_tokens_, dim, dim,
+                                        reinterpret_cast<std::int8_t*>(prepared_.data()));
+}
+
+void TokenQuery::round(const TokenCodec& codec, std::span<const float> tokens) {
+  const CodecFacts& facts = codec.facts();
+  const std::size_t padded_dim = facts.padded_dim;
+  rotated_.resize(n_tokens_ * padded_dim);
+  for (std::size_t i = 0; i < n_tokens_; ++i) {
+    codec.rotation().apply(tokens.data() + i * facts.dim, rotated_.data() + i * padded_dim);
+  }
+  const float largest = kernels().grid.largest(rotated_.data(), rotated_.size());
+  const float step = largest / 127.0F;
+  levels_.resize(rotated_.size());
+  kernels().codes.to_bytes(rotated_.data(), rotated_.size(), largest > 0 ? 127.0F / largest : 0.0F,
+                           levels_.data());
+  scale_ = double{step} * facts.step;
+  const double length = kernels().convert.norm(rotated_.data(), rotated_.size());
+  const double of_documents = length * facts.error;
+  const double of_query =
+      step * facts.spread * std::sqrt(static_cast<double>(rotated_.size()) / 12);
+  deviation_ = static_cast<float>(std::hypot(of_documents, of_query));
+}
+
+}  // namespace quiver::index::multi

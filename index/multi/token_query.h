@@ -1,0 +1,53 @@
+// A query's tokens as a codec's documents want them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/multi/carver.h"
+#include "index/multi/token_codec.h"
+
+namespace quiver::index::multi {
+
+/// Keeps its memory from one query to the next. One thread sets it, any number read it.
+class TokenQuery {
+ public:
+  /// `tokens`: `[n, dim]` of any n, of unit length under Cosine; `carving`: the threshold of
+  /// `Carver`, >= 1 for none.
+  void set(const TokenCodec& codec, std::span<const float> tokens, float carving = 1);
+
+  /// After carving.
+  [[nodiscard]] std::size_t n_tokens() const { return n_tokens_; }
+  /// As `MaxSimKernels::prepare_codes` leaves them.
+  [[nodiscard]] const std::int8_t* prepared() const {
+    return reinterpret_cast<const std::int8_t*>(prepared_.data());
+  }
+  /// The MaxSim of codes in the units of the field.
+  [[nodiscard]] float score_of(std::int64_t codes) const {
+    return static_cast<float>(of_mean_ + scale_ * static_cast<double>(codes));
+  }
+  /// The standard deviation of the error of a row's score, the same for every row, as one scale
+  /// serves all tokens: of coordinates that are off independently of one another and of the query.
+  /// Carving is not in it. What all rows' scores err by together is not in it either: the greatest
+  /// of products that err is too great.
+  [[nodiscard]] float deviation() const { return deviation_; }
+
+ private:
+  /// Registers full of a prepared query that cross lines would be read twice.
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  void round(const TokenCodec& codec, std::span<const float> tokens);
+
+  Carver carver_;
+  std::vector<float> rotated_;
+  std::vector<std::int8_t> levels_;
+  std::vector<Line> prepared_;
+  std::size_t n_tokens_ = 0;
+  double of_mean_ = 0;  ///< sum over the tokens of <q, mean>
+  double scale_ = 0;
+  float deviation_ = 0;
+};
+
+}  // namespace quiver::index::multi

@@ -1,0 +1,215 @@
+// Searches of the index of multi-vectors against brute force: all candidates miss nothing, some
+// find most, filters and deletes hold, and whatever is found has its exact score.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/executor.h"
+#include "index/multi/params.h"
+#include "tests/index/documented.h"
+#include "tests/index/multi_index.h"
+
+namespace quiver::index::testing {
+namespace {
+
+constexpr std::uint64_t kSeed = 20261122;
+constexpr std::size_t kRows = 1500;
+const KeyValues kEveryCandidate = {{"candidates", std::int64_t{1'000'000}}};
+
+FieldSchema tokens_of(std::uint32_t dim, Metric metric = Metric::kCosine,
+                      DType dtype = DType::kF32) {
+  return {"", FieldKind::kMulti, dim, dtype, metric, SparseModifier::kNone};
+}
+
+class MultiSearch : public ::testing::TestWithParam<FieldSchema> {};
+
+std::vector<FieldSchema> supported() {
+  std::vector<FieldSchema> schemas;
+  for (const FieldSchema& schema : all_schemas(48)) {
+    if (multi_type().supports(schema)) schemas.push_back(schema);
+  }
+  return schemas;
+}
+INSTANTIATE_TEST_SUITE_P(, MultiSearch, ::testing::ValuesIn(supported()),
+                         [](const auto& one) { return describe(one.param); });
+
+/// Tokens of u8 all point nearly one way, so that a query in bytes hardly tells them apart.
+TEST_P(MultiSearch, AllCandidatesGiveTheBitsOfBruteForce) {
+  Random random(kSeed);
+  double found_of_bytes = 0;
+  const Corpus corpus(GetParam(), 600, random, 0.9);
+  const MultiIndex index(corpus.column, {{"stage", "mean"}});
+  for (const double share : {1.0, 0.6, 0.1}) {
+    Bitset allowed(600);
+    for (std::size_t row = 0; row < 600; ++row) {
+      if (static_cast<double>(random() % 1000) < share * 1000) allowed.set(row);
+    }
+    allowed &= present_rows(corpus.column);
+    for (std::size_t q = 0; q < 5; ++q) {
+      const Query query = make_query(GetParam(), corpus.queries[q]);
+      const auto found = index.find(query, kEveryCandidate, allowed, 10);
+      const auto exact = expected_hits(query, corpus.column, allowed, 10);
+      if (GetParam().dtype != DType::kU8) expect_same_hits(found.hits, exact);
+      found_of_bytes += share_found(found.hits, exact) / 15;
+    }
+  }
+  EXPECT_GE(found_of_bytes, 0.95);
+}
+
+class MultiStages : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(, MultiStages, ::testing::Values("auto", "mean", "fde", "features"),
+                         [](const auto& one) { return one.param; });
+
+double recall_of_default(const MultiIndex& index, const Corpus& corpus, const Bitset& allowed,
+                         const KeyValues& search = {}) {
+  double sum = 0;
+  for (const auto& tokens : corpus.queries) {
+    const Query query = make_query(corpus.column.schema, tokens);
+    const auto found = index.find(query, search, allowed, 10);
+    const auto exact = expected_hits(query, corpus.column, allowed, 10);
+    EXPECT_EQ(found.hits.size(), exact.size());
+    for (const Hit& hit : found.hits) {
+      EXPECT_EQ(score_row(query, corpus.column, hit.row), hit.score) << "row " << hit.row;
+      EXPECT_TRUE(allowed.test(hit.row)) << "row " << hit.row;
+    }
+    sum += share_found(found.hits, exact);
+  }
+  return sum / static_cast<double>(corpus.queries.size());
+}
+
+TEST_P(MultiStages, DefaultsFindMostWithExactScores) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(64), kRows, random);
+  const MultiIndex index(corpus.column, {{"stage", GetParam()}});
+  EXPECT_GE(recall_of_default(index, corpus, Bitset(kRows, true)), 0.95);
+}
+
+TEST_P(MultiStages, FiltersCostNoRecall) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(64), kRows, random);
+  const MultiIndex index(corpus.column, {{"stage", GetParam()}});
+  const double unfiltered = recall_of_default(index, corpus, Bitset(kRows, true));
+  for (const std::size_t one_in : {2, 10, 100, 1000}) {
+    Bitset allowed(kRows);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      if (random() % one_in == 0) allowed.set(row);
+    }
+    EXPECT_GE(recall_of_default(index, corpus, allowed), unfiltered - 0.01) << "one in " << one_in;
+  }
+}
+
+TEST_P(MultiStages, SameBytesWhateverTheThreads) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(32), 700, random, 0.95);
+  const auto alone = make_memory_directory();
+  const auto together = make_memory_directory();
+  Executor executor(3, "test");
+  build_multi(corpus.column, {{"stage", GetParam()}}, *alone);
+  build_multi(corpus.column, {{"stage", GetParam()}}, *together, &executor);
+  const auto files = *alone->list();
+  EXPECT_EQ(files, *together->list());
+  for (const auto& file : files) {
+    EXPECT_EQ(*alone->read_file(file.name), *together->read_file(file.name)) << file.name;
+  }
+}
+
+TEST(MultiSearchParams, MoreCandidatesFindMore) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(64), kRows, random);
+  const MultiIndex index(corpus.column, {{"stage", "mean"}});
+  const Bitset all(kRows, true);
+  const auto recall = [&](std::int64_t n) {
+    return recall_of_default(index, corpus, all, {{"candidates", n}});
+  };
+  const double few = recall(15);
+  EXPECT_LT(few, 0.99);
+  EXPECT_GT(recall(400), few);
+}
+
+TEST(MultiSearchParams, RerankDecidesWhatIsCompared) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(64), kRows, random);
+  const MultiIndex index(corpus.column, {{"stage", "features"}});
+  const Bitset all(kRows, true);
+  const Query query = make_query(corpus.column.schema, corpus.queries[0]);
+  const auto find = [&](const char* rerank) {
+    return index.find(query, {{"candidates", std::int64_t{100}}, {"rerank", rerank}}, all, 10);
+  };
+  const auto none = find("none");
+  const auto codes = find("codes");
+  const auto full = find("full");
+  EXPECT_EQ(none.work.n_rows_scored, 10U);
+  EXPECT_EQ(codes.work.n_rows_scored, 10U);
+  EXPECT_GE(full.work.n_rows_scored, 10U);
+  EXPECT_LT(none.work.n_codes_scored, codes.work.n_codes_scored);
+  EXPECT_GE(full.hits.back().score, none.hits.back().score);
+}
+
+TEST(MultiSearchParams, ExactIsExact) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(32), kRows, random);
+  const MultiIndex index(corpus.column);
+  const Query query = make_query(corpus.column.schema, corpus.queries[0]);
+  const Bitset all(kRows, true);
+  const auto found = index.find(query, {}, all, 10, Prefer::kExact);
+  expect_same_hits(found.hits, expected_hits(query, corpus.column, all, 10));
+  EXPECT_EQ(found.work.n_codes_scored, 0U);
+}
+
+TEST(MultiSearchParams, FewerBitsFindNearlyAsMuch) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(64), kRows, random);
+  for (const std::int64_t bits : {8, 4, 2}) {
+    const MultiIndex index(corpus.column, {{"stage", "features"}, {"token_bits", bits}});
+    EXPECT_GE(recall_of_default(index, corpus, Bitset(kRows, true)), 0.9) << bits << " bits";
+  }
+}
+
+TEST(MultiParams, WhatIsWrongIsNamed) {
+  const auto build_error = [](const char* name, ParamValue value) {
+    return multi_type().parse_build({{name, std::move(value)}}).error().message();
+  };
+  EXPECT_EQ(build_error("stage", "best"), "stage is \"best\", must be auto, mean, fde or features");
+  EXPECT_EQ(build_error("token_bits", std::int64_t{3}), "token_bits is 3, must be 8, 4 or 2");
+  EXPECT_EQ(build_error("features", std::int64_t{100}),
+            "features is 100, must be a multiple of 32 from 64 on, or 0");
+  EXPECT_EQ(multi_type().parse_search({{"rerank", "some"}}).error().message(),
+            "rerank is \"some\", must be full, codes or none");
+}
+
+TEST(MultiParams, AreDocumented) {
+  const std::string page = "docs/late-interaction.md";
+  expect_documented<multi::BuildParams>(page);
+  expect_documented<multi::SearchParams>(page);
+}
+
+TEST(MultiParams, OnlyProductsAreSupported) {
+  EXPECT_TRUE(multi_type().supports(tokens_of(8, Metric::kDot)));
+  EXPECT_FALSE(multi_type().supports(tokens_of(8, Metric::kEuclid)));
+  EXPECT_FALSE(multi_type().supports(tokens_of(8, Metric::kManhattan)));
+}
+
+TEST(MultiFile, AnyDamagedByteIsFound) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(16), 300, random);
+  const auto directory = make_memory_directory();
+  build_multi(corpus.column, {{"stage", "mean"}}, *directory);
+  const auto files = *directory->list();
+  for (const auto& file : files) {
+    auto bytes = *directory->read_file(file.name);
+    for (int i = 0; i < 20; ++i) {
+      const std::size_t at = random() % bytes.size();
+      bytes[at] ^= std::byte{1};
+      ASSERT_TRUE(directory->replace_file(file.name, bytes));
+      const auto opened = multi_type().open(*directory, corpus.column);
+      ASSERT_FALSE(opened) << file.name << ", byte " << at;
+      EXPECT_EQ(opened.error().code(), Code::kDataLoss);
+      bytes[at] ^= std::byte{1};
+    }
+    ASSERT_TRUE(directory->replace_file(file.name, bytes));
+  }
+  EXPECT_TRUE(multi_type().open(*directory, corpus.column));
+}
+
+}  // namespace
+}  // namespace quiver::index::testing
