@@ -115,6 +115,12 @@ class Collection {
   /// Points in the order asked for; unknown ids are left out.
   [[nodiscard]] virtual Result<std::vector<Record>> retrieve(
       const RetrieveRequest& request) const = 0;
+  /// Token by token; points that are unknown or lack the vector are left out.
+  [[nodiscard]] virtual Result<std::vector<Explanation>> explain(const ExplainRequest& request,
+                                                                 const Cancel& cancel) const {
+    (void)request, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection explains no scores");
+  }
   [[nodiscard]] virtual Result<ScrollPage> scroll(const ScrollRequest& request,
                                                   const Cancel& cancel) const = 0;
   [[nodiscard]] virtual Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,

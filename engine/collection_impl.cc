@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "engine/columns.h"
+#include "engine/explain.h"
 #include "engine/ordering.h"
 #include "engine/search.h"
 #include "engine/segment_rows.h"
@@ -138,6 +140,21 @@ std::string shard_path(const std::string& collection, std::uint32_t shard) {
   return fmt::format("{}/shard-{}", collection, shard);
 }
 
+/// nullptr if queries are not remembered, be it for an error.
+std::shared_ptr<QuerySamples> open_samples(const std::string& path, const CollectionConfig& config,
+                                           const ShardContext& context) {
+  const bool has_multi =
+      std::any_of(config.fields.begin(), config.fields.end(),
+                  [](const FieldSchema& field) { return field.kind == FieldKind::kMulti; });
+  if (!has_multi) return nullptr;
+  auto directory = context.open_directory(path);
+  if (directory) {
+    return QuerySamples::open(*std::move(directory), config.fields, context.record_queries);
+  }
+  log_error("queries are not recorded: {}", directory.error().message());
+  return nullptr;
+}
+
 Result<PredicatePtr> compile(const std::optional<payload::Filter>& filter,
                              const CollectionConfig& config) {
   if (!filter) return PredicatePtr();
@@ -164,11 +181,13 @@ Result<> CollectionImpl::check(const std::string& path, const CollectionConfig& 
 Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     const std::string& path, std::shared_ptr<const CollectionConfig> config,
     const ShardContext& context, Executor& compute, SaveConfig save_config) {
+  ShardContext own = context;
+  own.queries = open_samples(path, *config, context);
   std::shared_ptr<CollectionImpl> collection(
-      new CollectionImpl(config, context, compute, std::move(save_config)));
+      new CollectionImpl(config, own, compute, std::move(save_config)));
   for (std::uint32_t i = 0; i < config->shard_number; ++i) {
     const Shard* first = i == 0 ? nullptr : collection->shards_.front().get();
-    QV_TRY(auto shard, Shard::open(shard_path(path, i), config, context, first));
+    QV_TRY(auto shard, Shard::open(shard_path(path, i), config, own, first));
     collection->shards_.push_back(std::move(shard));
   }
   return collection;
@@ -269,7 +288,8 @@ Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Canc
   const auto config = config_.load();
   Executor* executor = scan_bytes(now, query) > kParallelBytes ? &compute_ : nullptr;
   index::WorkCounters work;
-  auto records = run_query({now, *config, cancel, executor, index_policy(config), &work}, query);
+  auto records = run_query(
+      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
   search_work_.add(work);
   return records;
 }
@@ -279,8 +299,9 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
   const Snapshot now = snapshot();
   const auto config = config_.load();
   index::WorkCounters work;
-  auto answers =
-      run_queries({now, *config, cancel, &compute_, index_policy(config), &work}, queries);
+  auto answers = run_queries(
+      {now, *config, cancel, &compute_, index_policy(config), &work, context_.queries.get()},
+      queries);
   search_work_.add(work);
   return answers;
 }
@@ -297,6 +318,13 @@ Result<std::vector<Record>> CollectionImpl::retrieve(const RetrieveRequest& requ
                                   fields ? &*fields : nullptr));
   }
   return records;
+}
+
+Result<std::vector<Explanation>> CollectionImpl::explain(const ExplainRequest& request,
+                                                         const Cancel& cancel) const {
+  const Snapshot now = snapshot();
+  const auto config = config_.load();
+  return engine::explain({now, *config, cancel, &compute_}, request);
 }
 
 Result<ScrollPage> CollectionImpl::scroll(const ScrollRequest& request,
@@ -394,6 +422,8 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
 void CollectionImpl::tick() {
   for (const auto& shard : shards_) shard->tick();
   retry_bulk();
+  if (context_.queries == nullptr || !context_.queries->is_due(QuerySamples::Clock::now())) return;
+  context_.background->post(Priority::kLow, [queries = context_.queries] { queries->save(); });
 }
 
 Result<> CollectionImpl::close() {
@@ -402,6 +432,7 @@ Result<> CollectionImpl::close() {
   for (const auto& shard : shards_) {
     if (auto closed = shard->close(); !closed) result = std::move(closed);
   }
+  if (context_.queries != nullptr) context_.queries->close();
   return result;
 }
 

@@ -43,6 +43,8 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] Result<std::vector<std::vector<Record>>> query_batch(
       std::span<const Query> queries, const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<Record>> retrieve(const RetrieveRequest& request) const override;
+  [[nodiscard]] Result<std::vector<Explanation>> explain(const ExplainRequest& request,
+                                                         const Cancel& cancel) const override;
   [[nodiscard]] Result<ScrollPage> scroll(const ScrollRequest& request,
                                           const Cancel& cancel) const override;
   [[nodiscard]] Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
@@ -58,6 +60,7 @@ class CollectionImpl final : public Collection,
   Result<> close();
 
  private:
+  /// `context`: with what this collection has of its own.
   CollectionImpl(std::shared_ptr<const CollectionConfig> config, ShardContext context,
                  Executor& compute, SaveConfig save_config)
       : config_(std::move(config)),

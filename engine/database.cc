@@ -68,6 +68,7 @@ class DatabaseImpl final : public Database {
     context_.background = &background_;
     context_.max_queued_bytes = options_.max_queued_bytes;
     context_.choose_index = options_.choose_index;
+    context_.record_queries = options_.record_queries ? RecordQueries::kYes : RecordQueries::kNo;
     if (options_.open_directory) context_.open_directory = options_.open_directory;
     for (const auto& orphan : catalog_->orphans())
       QV_TRY(collections_->remove_subdirectory(orphan));

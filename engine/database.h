@@ -28,6 +28,7 @@ struct DatabaseOptions {
   std::uint64_t max_queued_bytes = 64ULL << 20;     ///< per shard; more is refused
   std::uint32_t max_open_collections = 1024;        ///< idle ones beyond it are closed (LRU)
   OptimizerConfig optimizer;                        ///< defaults for new collections
+  bool record_queries = true;  ///< samples of those of multi-vectors are kept, also on disk
   /// Seams for fault tests: the file system below the shard stores, and the directories of
   /// segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;

@@ -101,6 +101,10 @@ Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::
   std::optional<PointId> excluded;
   QV_TRY(auto value, value_of(environment, nearest, field, excluded));
   QV_TRY(auto query, prepare(environment, field, std::move(value)));
+  // The vector of a point is a document, which is not what queries look like.
+  if (environment.queries != nullptr && !excluded) {
+    environment.queries->offer(field, query.values());
+  }
   return FieldQuery{field, std::move(query), excluded};
 }
 

@@ -117,7 +117,10 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
                                Directory& directory, const IndexBuild& build,
                                const Progress& progress) {
   QV_TRY(const auto params, spec.type->parse_build(spec.build));
-  const index::BuildContext context{build.executor, build.cancel, kSeed, progress.of_field()};
+  const auto queries =
+      build.queries != nullptr ? build.queries->sample(field) : index::QuerySample();
+  const index::BuildContext context{build.executor, build.cancel, kSeed, progress.of_field(),
+                                    &queries};
   Draft draft(directory, index_directory(field, spec));
   QV_TRY(auto files, draft.begin());
   QV_TRY(spec.type->build(data.fields[field], params, context, *files));
@@ -140,14 +143,22 @@ Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Dir
 const index::IndexType* flat_index() { return &index::kFlat; }
 
 const index::IndexType* default_index(const FieldSchema& schema) {
-  if (schema.kind == FieldKind::kMulti) return flat_index();
-  const auto* type = index::find_index_type(schema.kind == FieldKind::kSparse ? "seismic" : "ivf");
+  constexpr std::string_view kTypes[] = {"ivf", "seismic", "multi"};
+  const auto* type = index::find_index_type(kTypes[static_cast<std::size_t>(schema.kind)]);
   return type != nullptr && type->supports(schema) ? type : flat_index();
 }
 
 std::uint64_t usual_min_bytes(const FieldSchema& schema) {
   constexpr std::uint64_t kMiB = 1ULL << 20;
-  return schema.kind == FieldKind::kDense ? 4 * kMiB : kMiB;
+  switch (schema.kind) {
+    case FieldKind::kDense:
+      return 4 * kMiB;
+    case FieldKind::kSparse:
+      return kMiB;
+    case FieldKind::kMulti:
+      return 8 * kMiB;
+  }
+  return 0;
 }
 
 IndexPolicy index_policy(const IndexChooser& choose,

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "engine/config.h"
+#include "engine/query_samples.h"
 #include "engine/segment.h"
 #include "index/index.h"
 
@@ -26,8 +27,8 @@ namespace quiver::engine {
 /// The type that a field's segments are indexed with; never nullptr.
 using IndexChooser = std::function<const index::IndexType*(const FieldSchema&)>;
 
-/// Sparse fields: `seismic`; dense ones: `ivf`; others, and where a type does not support the
-/// field: `flat`.
+/// Dense fields: `ivf`; sparse ones: `seismic`; multi-vectors: `multi`; where that does not support
+/// the field: `flat`.
 [[nodiscard]] const index::IndexType* default_index(const FieldSchema& schema);
 /// What exact searchers stand under.
 [[nodiscard]] const index::IndexType* flat_index();
@@ -84,6 +85,7 @@ struct IndexBuild {
   const Cancel& cancel;
   Executor* executor = nullptr;                    ///< nullptr: stay on the calling thread
   std::function<void(double)> progress = nullptr;  ///< gets the share done
+  const QuerySamples* queries = nullptr;           ///< what is remembered of them, if anything
 };
 
 /// Builds the missing indexes of a sealed segment below `segments` and opens them; those in whose

@@ -104,6 +104,25 @@ struct RetrieveRequest {
   VectorSelector with_vector;
 };
 
+/// Which tokens of stored points the tokens of a query meet.
+struct ExplainRequest {
+  QueryVector query;
+  std::string using_field;  ///< a multi-vector
+  std::vector<PointId> ids;
+};
+
+/// The document token with the greatest similarity to a query token; of equal ones the first.
+struct TokenMatch {
+  std::uint32_t document = 0;
+  float score = 0;  ///< as users see it
+};
+
+struct Explanation {
+  PointId id;
+  float score = 0;                 ///< the same bits as a search gives it
+  std::vector<TokenMatch> tokens;  ///< one for each token of the query, in order
+};
+
 struct ScrollRequest {
   std::optional<PointId> offset;  ///< first id of the page
   std::uint64_t limit = 10;

@@ -102,10 +102,6 @@ bool tag_fits(const FieldSchema& field, std::uint8_t tag) {
   return tag == 0 || (tag == 1) == (field.kind != FieldKind::kSparse);
 }
 
-std::string quoted_name(const FieldSchema& field) {
-  return field.name.empty() ? "the default vector" : fmt::format("vector `{}`", field.name);
-}
-
 /// Without a branch for each value, so that it costs next to nothing.
 bool all_finite(std::span<const float> values) {
   bool finite = true;
@@ -160,13 +156,10 @@ Result<> check_multi(const FieldSchema& field, const MultiVector& vector) {
   return check_finite(field, vector.values);
 }
 
-std::string_view kind_name(std::size_t index) {
-  constexpr std::string_view kNames[] = {"a dense vector", "a sparse vector", "a multi-vector"};
-  return kNames[index];
-}
-
-std::size_t expected_index(FieldKind kind) {
-  return kind == FieldKind::kDense ? 0 : kind == FieldKind::kSparse ? 1 : 2;
+/// The kind of field that takes such a value.
+FieldKind kind_of(const VectorValue& value) {
+  if (std::holds_alternative<DenseVector>(value)) return FieldKind::kDense;
+  return std::holds_alternative<SparseVector>(value) ? FieldKind::kSparse : FieldKind::kMulti;
 }
 
 SparseVector sorted_by_index(const SparseVector& vector) {
@@ -250,6 +243,16 @@ Result<StoredVector> store_tokens(const FieldSchema& field, std::span<const floa
 
 }  // namespace
 
+std::string quoted_name(const FieldSchema& field) {
+  return field.name.empty() ? "the default vector" : fmt::format("vector `{}`", field.name);
+}
+
+std::string_view with_article(FieldKind kind) {
+  return kind == FieldKind::kDense    ? "a dense vector"
+         : kind == FieldKind::kSparse ? "a sparse vector"
+                                      : "a multi-vector";
+}
+
 void append_row_head(Seq seq, std::string_view payload, std::size_t n_fields, std::string& out) {
   put(out, kRowVersion);
   put(out, to_number(seq));
@@ -316,10 +319,10 @@ Result<Row> decode_row(const PointId& id, std::string_view bytes,
 }
 
 Result<> check_vector(const FieldSchema& field, const VectorValue& value) {
-  if (value.index() != expected_index(field.kind)) {
+  if (kind_of(value) != field.kind) {
     return fail(Code::kInvalidArgument,
-                fmt::format("{} is {}, but got {}", quoted_name(field),
-                            kind_name(expected_index(field.kind)), kind_name(value.index())));
+                fmt::format("{} is {}, but got {}", quoted_name(field), with_article(field.kind),
+                            with_article(kind_of(value))));
   }
   if (const auto* sparse = std::get_if<SparseVector>(&value)) return check_sparse(field, *sparse);
   if (const auto* multi = std::get_if<MultiVector>(&value)) return check_multi(field, *multi);

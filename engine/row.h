@@ -59,6 +59,10 @@ void append_sparse(const SparseView& vector, std::string& out);
 /// The same checks, without conversion: a query vector for `field`.
 [[nodiscard]] Result<> check_vector(const FieldSchema& field, const VectorValue& value);
 
+/// "vector `name`" and "a multi-vector", as these errors have them.
+[[nodiscard]] std::string quoted_name(const FieldSchema& field);
+[[nodiscard]] std::string_view with_article(FieldKind kind);
+
 /// `n` stored values as f32.
 void to_floats(DType dtype, const std::byte* values, std::size_t n, float* out);
 /// A stored vector as users see it.

@@ -10,6 +10,7 @@
 #include "engine/config.h"
 #include "engine/indexes.h"
 #include "engine/query.h"
+#include "engine/query_samples.h"
 #include "engine/snapshot.h"
 
 namespace quiver::engine {
@@ -21,6 +22,7 @@ struct SearchEnvironment {
   Executor* executor = nullptr;  ///< nullptr: stay on this thread
   IndexPolicy indexes = {};
   index::WorkCounters* work = nullptr;  ///< if there is one, the searches' work is added to it
+  QuerySamples* queries = nullptr;      ///< where queries given by value are remembered, if at all
 };
 
 [[nodiscard]] Result<std::vector<Record>> run_query(const SearchEnvironment& environment,

@@ -34,7 +34,7 @@ Result<std::optional<Bitset>> allowed_rows(const SearchEnvironment& environment,
 
 index::Prefer preference(const SearchEnvironment& environment, const FieldSearch& search) {
   const auto kind = environment.config.fields[search.field].kind;
-  const bool without_codes = search.params.ignore_codes && kind == FieldKind::kDense;
+  const bool without_codes = search.params.ignore_codes && kind != FieldKind::kSparse;
   if (search.params.exact || without_codes) return index::Prefer::kExact;
   return search.params.indexed_only ? index::Prefer::kIndexed : index::Prefer::kAny;
 }

@@ -33,6 +33,7 @@
 #include "engine/mutable_segment.h"
 #include "engine/optimizer.h"
 #include "engine/prepared.h"
+#include "engine/query_samples.h"
 #include "engine/segment.h"
 #include "engine/staging.h"
 #include "storage/shard_store.h"
@@ -50,6 +51,9 @@ struct ShardContext {
       open_real_directory;
   /// The index types of fields; tests put their own in.
   IndexChooser choose_index = default_index;
+  RecordQueries record_queries = RecordQueries::kYes;
+  /// What the collection remembers of its queries; nullptr: nothing.
+  std::shared_ptr<QuerySamples> queries = nullptr;
 };
 
 /// Operations of one request, applied together or not at all.

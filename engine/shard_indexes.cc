@@ -24,9 +24,10 @@ void Shard::start_index(std::uint64_t segment) {
   update_status();
   run_in_background(Priority::kLow, [this, job] {
     const auto policy = index_policy();
-    auto built = build_indexes(
-        *job->inputs.front().data, *segments_directory_,
-        {policy, closing_, context_.background, [&job](double share) { job->set_done(share); }});
+    auto built =
+        build_indexes(*job->inputs.front().data, *segments_directory_,
+                      {policy, closing_, context_.background,
+                       [&job](double share) { job->set_done(share); }, context_.queries.get()});
     if (built) {
       job->built = *std::move(built);
     } else {
@@ -74,10 +75,11 @@ void Shard::drop_unwanted_indexes(State& state) {
 /// Without an index the output is complete too, and it is built by a job of its own.
 Result<> Shard::index_output(RewriteJob& job) {
   const auto policy = index_policy();
-  auto built = build_indexes(*job.output, *segments_directory_,
-                             {policy, closing_, context_.background, [&job](double share) {
-                                job.set_done(kShareOfRows + share * (1 - kShareOfRows));
-                              }});
+  auto built = build_indexes(
+      *job.output, *segments_directory_,
+      {policy, closing_, context_.background,
+       [&job](double share) { job.set_done(kShareOfRows + share * (1 - kShareOfRows)); },
+       context_.queries.get()});
   QV_TRY(closing_.check());
   if (built) {
     install_indexes(*job.output, *std::move(built));

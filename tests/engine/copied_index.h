@@ -41,7 +41,8 @@ struct CopiedControl {
   std::atomic<bool> hold =
       false;  ///< builds wait, half done, until it is false or they are stopped
   std::atomic<bool> fail = false;
-  std::atomic<std::uint32_t> last_bits = 0;  ///< that a build was told
+  std::atomic<std::uint32_t> last_bits = 0;   ///< that a build was told
+  std::atomic<std::size_t> last_queries = 0;  ///< in the sample that a build was given
 };
 inline CopiedControl copied_control;
 
@@ -88,6 +89,7 @@ inline Result<> build(const index::FieldColumn& column, const index::AnyParams& 
                       const index::BuildContext& context, Directory& out) {
   ++copied_control.n_builds;
   copied_control.last_bits = std::any_cast<const CopiedBuildParams&>(params).bits;
+  copied_control.last_queries = context.queries == nullptr ? 0 : context.queries->queries.size();
   QV_TRY(auto file, out.create_file("copy"));
   SectionWriter writer(kFormat, std::move(file));
   writer.section(1, value_bytes(column));

@@ -67,24 +67,27 @@ class SegmentIndexes : public ::testing::Test {
   SegmentData data_;
 };
 
-TEST(DefaultIndex, DenseAndSparseFieldsAreIndexed) {
+TEST(DefaultIndex, FieldsOfEveryKindAreIndexed) {
   for (FieldSchema field : mixed_fields()) {
     const auto* type = default_index(field);
     ASSERT_NE(type, nullptr);
     EXPECT_TRUE(type->supports(field));
     const std::string_view wanted = field.kind == FieldKind::kSparse  ? "seismic"
                                     : field.kind == FieldKind::kDense ? "ivf"
-                                                                      : "flat";
+                                    : is_distance(field.metric)       ? "flat"
+                                                                      : "multi";
     EXPECT_EQ(type->name, wanted) << field.name;
     field.metric = Metric::kManhattan;
-    if (field.kind != FieldKind::kDense) continue;
+    if (field.kind == FieldKind::kSparse) continue;
     EXPECT_EQ(default_index(field), flat_index());
   }
 }
 
 TEST(DefaultIndex, FromASizeThatDependsOnTheKindOfField) {
   for (const FieldSchema& field : mixed_fields()) {
-    const std::uint64_t mebibytes = field.kind == FieldKind::kDense ? 4 : 1;
+    const std::uint64_t mebibytes = field.kind == FieldKind::kDense    ? 4
+                                    : field.kind == FieldKind::kSparse ? 1
+                                                                       : 8;
     EXPECT_EQ(usual_min_bytes(field), mebibytes << 20) << field.name;
   }
 }
