@@ -121,6 +121,12 @@ void declare_storage(std::vector<Key>& keys) {
                   "Collections kept open at a time; idle ones beyond it are closed.",
                   "An open collection costs file handles and memory; opening one takes "
                   "milliseconds.");
+  section.boolean(
+      "record_queries", QV_AT(database.record_queries),
+      "Remember up to 512 queries of each multi-vector field, drawn evenly from all, in "
+      "memory and in the collection's directory: indexes are fitted to them.",
+      "At most 64 MiB a field. `false` forgets those that were remembered: for queries "
+      "that must not be on disk.");
 }
 
 void declare_service(std::vector<Key>& keys) {

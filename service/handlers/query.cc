@@ -118,6 +118,20 @@ Decoded<Answer> run_batch(Exchange& x, CollectionPtr collection) {
                  });
 }
 
+Decoded<Answer> run_explain(Exchange& x, CollectionPtr collection) {
+  QV_TRY(const Deadline deadline, read_deadline(x));
+  QV_TRY(auto request, json::decode_explain(x.request.body));
+  return compute(x, deadline,
+                 [collection = std::move(collection), request = std::move(request)](
+                     Exchange& exchange, const Cancel& cancel) -> Decoded<Answer> {
+                   QV_TRY(const auto explanations, collection->explain(request, cancel));
+                   auto out = exchange.begin_result();
+                   json::write_explanations(out, explanations);
+                   exchange.end_result();
+                   return Answer::kReady;
+                 });
+}
+
 }  // namespace
 
 void add_query_routes(Routes& routes) {
@@ -133,7 +147,9 @@ void add_query_routes(Routes& routes) {
                  {Method::kPost, "/collections/{name}/points/search", Access::kRead,
                   with_body<run_query<decode_search, Shape::kArray>>},
                  {Method::kPost, "/collections/{name}/points/search/batch", Access::kRead,
-                  with_body<run_batch<decode_search_batch, Shape::kArray>>}});
+                  with_body<run_batch<decode_search_batch, Shape::kArray>>},
+                 {Method::kPost, "/v1/collections/{name}/points/explain", Access::kRead,
+                  with_body<run_explain>}});
 }
 
 }  // namespace quiver::service

@@ -1,4 +1,9 @@
 // Everything that changes points.
+#include <fmt/format.h>
+
+#include <concepts>
+
+#include "service/binary/ragged.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
 #include "service/json/decode.h"
@@ -61,6 +66,40 @@ Decoded<Answer> run_list(Exchange& x, CollectionPtr collection) {
   return start_update(x, *collection, std::move(operations), Results::kList);
 }
 
+Decoded<> check_ragged_type(const Request& request) {
+  const std::string_view type = request.content_type;
+  if (type.substr(0, type.find(';')) == kRaggedType) return {};
+  return fail(ApiError(415, fmt::format("Bad request: content-type `{}` is not supported, must be "
+                                        "`{}`",
+                                        type, kRaggedType)));
+}
+
+/// The multi-vector that the parameter `using` names.
+Decoded<FieldSchema> ragged_field(const Exchange& x, const engine::Collection& collection) {
+  const auto name = query_parameter(x.target.query, "using").value_or("");
+  const auto config = collection.config();
+  const auto* field = config->find_field(name);
+  if (field == nullptr) {
+    return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
+  }
+  QV_TRY(check_takes_ragged(*field));
+  return *field;
+}
+
+/// `Change` is Upsert, which takes payloads, or UpdateVectors.
+template <class Change>
+Decoded<Answer> run_ragged(Exchange& x, CollectionPtr collection) {
+  constexpr auto kTaken =
+      std::same_as<Change, engine::Upsert> ? RaggedPayloads::kTaken : RaggedPayloads::kRefused;
+  QV_TRY(check_ragged_type(x.request));
+  QV_TRY(const auto field, ragged_field(x, *collection));
+  Change change;
+  QV_TRY(change.points, decode_ragged(x.request.body, field, kTaken));
+  std::vector<Operation> operations;
+  operations.emplace_back(std::move(change));
+  return start_update(x, *collection, std::move(operations), Results::kOne);
+}
+
 }  // namespace
 
 void add_update_routes(Routes& routes) {
@@ -83,6 +122,9 @@ void add_update_routes(Routes& routes) {
   add(Method::kPost, "/collections/{name}/points/vectors/delete",
       with_body<run_one<json::decode_delete_vectors>>);
   add(Method::kPost, "/collections/{name}/points/batch", with_body<run_list>);
+  add(Method::kPut, "/v1/collections/{name}/points/ragged", with_body<run_ragged<engine::Upsert>>);
+  add(Method::kPut, "/v1/collections/{name}/points/vectors/ragged",
+      with_body<run_ragged<engine::UpdateVectors>>);
 }
 
 }  // namespace quiver::service

@@ -143,7 +143,8 @@ Connection::Parsed Connection::refuse(error_code ec) {
   begin();
   if (ec == http::error::body_limit) {
     error(ApiError(413, "Payload too large: a body may have " +
-                            std::to_string(service().options().max_body_bytes) + " bytes"));
+                            std::to_string(service().options().max_body_bytes) +
+                            " bytes; `service.max_request_size_mb` sets the limit"));
   } else if (ec == http::error::header_limit) {
     error(ApiError(431, "Bad request: a request line and its headers may have " +
                             std::to_string(service().options().max_header_bytes) + " bytes"));

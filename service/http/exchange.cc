@@ -56,6 +56,7 @@ void Request::clear() {
   api_key.clear();
   authorization.clear();
   content_encoding.clear();
+  content_type.clear();
   has_api_key = has_authorization = expects_continue = is_http_1_0 = false;
   keep_alive = true;
 }

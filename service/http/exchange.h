@@ -37,6 +37,7 @@ struct Request {
   std::string api_key;        ///< header `api-key`
   std::string authorization;  ///< header `authorization`
   std::string content_encoding;
+  std::string content_type;
   bool has_api_key = false;
   bool has_authorization = false;
   bool expects_continue = false;

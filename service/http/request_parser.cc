@@ -68,6 +68,8 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
     request_.expects_continue = equals_ignoring_case({value.data(), value.size()}, "100-continue");
   } else if (name == http::field::content_encoding) {
     request_.content_encoding.assign(value.data(), value.size());
+  } else if (name == http::field::content_type) {
+    request_.content_type.assign(value.data(), value.size());
   } else if (name == http::field::unknown &&
              equals_ignoring_case({name_text.data(), name_text.size()}, "api-key")) {
     request_.api_key.assign(value.data(), value.size());

@@ -23,6 +23,8 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<std::vector<engine::Query>> decode_search_batch(std::string& body);
 [[nodiscard]] Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body);
 [[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
+/// Of 1 to 1000 ids.
+[[nodiscard]] Decoded<engine::ExplainRequest> decode_explain(std::string& body);
 /// The filter of a count.
 [[nodiscard]] Decoded<std::optional<payload::Filter>> decode_count(std::string& body);
 
@@ -36,6 +38,9 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::Operation> decode_update_vectors(std::string& body);
 [[nodiscard]] Decoded<engine::Operation> decode_delete_vectors(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::Operation>> decode_operations(std::string& body);
+
+/// A payload by itself: canonical JSON.
+[[nodiscard]] Decoded<std::string> decode_payload(std::string& text);
 
 /// A point on a line of its own: as in an upsert, but each part may be missing, and there are no
 /// other members.

@@ -78,6 +78,15 @@ Decoded<std::vector<PointId>> decode_ids(Element element, const Path& path) {
   return ids;
 }
 
+Decoded<engine::QueryVector> decode_query_vector(Element element, const Path& path) {
+  if (element.is_number() || element.is_string()) {
+    QV_TRY(const PointId id, decode_id(element, path));
+    return engine::QueryVector(id);
+  }
+  QV_TRY(auto vector, decode_vector(element, path));
+  return engine::QueryVector(std::move(vector));
+}
+
 Decoded<std::optional<payload::Filter>> decode_optional_filter(Object object, std::string_view name,
                                                                const Path& path) {
   const auto element = find(object, name);

@@ -268,6 +268,11 @@ Decoded<Operation> decode_whole(std::string& body, OperationDecoder decode) {
 
 }  // namespace
 
+Decoded<std::string> decode_payload(std::string& text) {
+  QV_TRY(const Object object, parse_object_body(text));
+  return to_json(object);
+}
+
 Decoded<Operation> decode_upsert(std::string& body) { return decode_whole(body, upsert); }
 
 Decoded<Operation> decode_delete_points(std::string& body) {

@@ -98,11 +98,7 @@ Decoded<engine::LookupFrom> decode_lookup(Element element, const Path& path) {
 }
 
 Decoded<QueryKind> decode_nearest(Element element, const Path& path) {
-  if (element.is_number() || element.is_string()) {
-    QV_TRY(const PointId id, decode_id(element, path));
-    return QueryKind(engine::Nearest{id});
-  }
-  QV_TRY(auto vector, decode_vector(element, path));
+  QV_TRY(auto vector, decode_query_vector(element, path));
   return QueryKind(engine::Nearest{std::move(vector)});
 }
 

@@ -140,6 +140,30 @@ void write_records(Writer& out, std::span<const Record> records) {
   out.end_array();
 }
 
+void write_explanations(Writer& out, std::span<const engine::Explanation> explanations) {
+  out.begin_array();
+  for (const auto& explanation : explanations) {
+    out.begin_object();
+    out.key("id");
+    write_id(out, explanation.id);
+    out.key("score");
+    out.f32(explanation.score);
+    out.key("tokens");
+    out.begin_array();
+    for (std::size_t i = 0; i < explanation.tokens.size(); ++i) {
+      out.begin_object();
+      out.member("query", std::uint64_t{i});
+      out.member("document", std::uint64_t{explanation.tokens[i].document});
+      out.key("score");
+      out.f32(explanation.tokens[i].score);
+      out.end_object();
+    }
+    out.end_array();
+    out.end_object();
+  }
+  out.end_array();
+}
+
 void write_update_result(Writer& out, const engine::UpdateResult& result) {
   out.begin_object();
   out.member("operation_id", to_number(result.operation_id));

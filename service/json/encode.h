@@ -17,6 +17,8 @@ void write_scored_points(Writer& out, std::span<const engine::Record> records);
 /// {id, payload?, vector?, order_value?}
 void write_record(Writer& out, const engine::Record& record);
 void write_records(Writer& out, std::span<const engine::Record> records);
+/// [{id, score, tokens: [{query, document, score}]}]
+void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);
 void write_optimizations(Writer& out, const engine::OptimizationReport& report);
 /// Configuration as given, with the defaults of what was not. Never fails: a stored configuration

@@ -76,10 +76,16 @@ std::optional<Object> quantization_of(Object wire, std::optional<Object> field) 
   return own ? own : object_member(wire, "quantization_config");
 }
 
-VectorIndexConfig index_config(Object wire, const std::string& field,
+/// Tokens have codes of two bits at least.
+KeyValues build_with(std::int64_t bits, FieldKind kind) {
+  if (kind == FieldKind::kMulti) return {{"token_bits", std::max<std::int64_t>(bits, 2)}};
+  return {{"bits", bits}, {"refine_bits", std::int64_t{0}}};
+}
+
+VectorIndexConfig index_config(Object wire, const FieldSchema& field,
                                const engine::OptimizerConfig& optimizer) {
   VectorIndexConfig config;
-  const auto params = field_params(wire, field);
+  const auto params = field_params(wire, field.name);
   config.enabled = hnsw_number(wire, params, "m") != 0;
   if (const auto kb = hnsw_number(wire, params, "full_scan_threshold")) {
     // Where both are given, a segment must reach both.
@@ -87,7 +93,7 @@ VectorIndexConfig index_config(Object wire, const std::string& field,
   }
   const auto quantization = quantization_of(wire, params);
   const auto bits = quantization ? bits_of(*quantization) : std::nullopt;
-  if (bits.value_or(0) != 0) config.build = {{"bits", *bits}, {"refine_bits", std::int64_t{0}}};
+  if (bits.value_or(0) != 0) config.build = build_with(*bits, field.kind);
   return config;
 }
 
@@ -101,8 +107,8 @@ Result<> apply_vector_indexes(CollectionConfig& config) {
   }
   config.vector_indexes.clear();
   for (const auto& field : config.fields) {
-    if (field.kind != FieldKind::kDense) continue;
-    auto index = index_config(wire, field.name, config.optimizer);
+    if (field.kind == FieldKind::kSparse) continue;
+    auto index = index_config(wire, field, config.optimizer);
     if (index != VectorIndexConfig()) config.vector_indexes[field.name] = std::move(index);
   }
   return {};

@@ -40,7 +40,7 @@ void check_patch(std::string& body) {
 }
 
 void decode(unsigned which, std::string& body) {
-  switch (which % 19) {
+  switch (which % 20) {
     case 0:
       return check(decode_query(body));
     case 1:
@@ -77,9 +77,11 @@ void decode(unsigned which, std::string& body) {
       return check_collection(body);
     case 17:
       return check_patch(body);
-    default:
+    case 18:
       check(decode_index(body));
       return check(decode_alias_actions(body));
+    default:
+      return check(decode_explain(body));
   }
 }
 

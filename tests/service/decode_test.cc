@@ -579,7 +579,9 @@ TEST(VectorIndexes, AFieldsOwnSettingsGoFirstAndChangesAreFollowed) {
           "sparse_vectors":{"s":{}},"hnsw_config":{"m":0},
           "quantization_config":{"product":{"compression":"x8"}}})");
   const auto of = [&](const std::string& field) { return config.vector_indexes.at(field); };
-  EXPECT_EQ(config.vector_indexes.size(), 3U) << "dense fields only";
+  EXPECT_EQ(config.vector_indexes.size(), 4U) << "no sparse fields";
+  EXPECT_EQ(to_string(of("t").build), "token_bits=4");
+  EXPECT_FALSE(of("t").enabled);
   EXPECT_EQ(to_string(of("a").build), "bits=1 refine_bits=0");
   EXPECT_FALSE(of("a").enabled);
   EXPECT_EQ(to_string(of("b").build), "bits=4 refine_bits=0");

@@ -268,7 +268,8 @@ TEST_F(ServerTest, LimitsAndMalformedRequests) {
   start(options);
   create("c");
   expect_error(call("POST", "/collections/c/points/count", std::string(1001, ' ')), 413,
-               "Payload too large: a body may have 1000 bytes");
+               "Payload too large: a body may have 1000 bytes; "
+               "`service.max_request_size_mb` sets the limit");
   HttpClient chunked(server_->port());
   chunked.send(
       "POST /collections/c/points/count HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n400\r\n" +

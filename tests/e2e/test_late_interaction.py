@@ -1,0 +1,204 @@
+"""Late interaction on the wire: explain, ragged uploads, many tokens, candidates re-scored by MaxSim."""
+import json
+import struct
+import uuid
+
+import numpy as np
+import pytest
+
+DIM = 4
+TYPE = {"Content-Type": "application/vnd.quiver.ragged"}
+MULTI = {"size": DIM, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}
+DTYPES = {"<f4": 0, "<f2": 1, "u1": 2}
+
+
+def create(server, name, **vectors):
+    body = {"vectors": {"tokens": MULTI, "dense": {"size": DIM, "distance": "Dot"}} | vectors,
+            "sparse_vectors": {"words": {}}}
+    assert server.put(f"/collections/{name}", body).result is True
+
+
+def ragged(ids, documents, payloads=None, dtype="<f4"):
+    """A body as docs/late-interaction.md has it."""
+    matrix = np.concatenate(documents).astype(dtype)
+    offsets = np.cumsum([0] + [len(d) for d in documents], dtype="<u8")
+    uuids = isinstance(ids[0], uuid.UUID)
+    flags = (1 if uuids else 0) | (2 if payloads else 0)
+    body = struct.pack("<8s4I2Q", b"QVRAGGED", 1, DTYPES[dtype], matrix.shape[1], flags, len(ids), len(matrix))
+    body += b"".join(i.bytes for i in ids) if uuids else np.array(ids, "<u8").tobytes()
+    body += offsets.tobytes() + matrix.tobytes()
+    if payloads:
+        texts = [json.dumps(p).encode() for p in payloads]
+        body += bytes(-len(body) % 8) + b"".join(struct.pack("<I", len(t)) + t for t in texts)
+    return body
+
+
+def upload(server, name, body, path="points/ragged", query="using=tokens&wait=true", headers=TYPE):
+    return server.put(f"/v1/collections/{name}/{path}?{query}", body, headers=headers)
+
+
+def points_of(server, name, ids):
+    return server.post(f"/collections/{name}/points", {"ids": ids, "with_vector": True}).result
+
+
+def documents_of(rng, n):
+    return [rng.integers(-20, 20, (int(rng.integers(1, 9)), DIM)).astype(np.float32) / 4 for _ in range(n)]
+
+
+def max_sim(query, document):
+    return float((np.asarray(query) @ document.T).max(axis=1).sum())
+
+
+def test_ragged_upsert(server, name):
+    create(server, name)
+    documents = documents_of(np.random.default_rng(1), 5)
+    payloads = [{"n": i, "text": "ä" * i} for i in range(5)]
+    result = upload(server, name, ragged([5, 4, 3, 2, 1], documents, payloads)).result
+    assert result["status"] == "completed"
+    found = points_of(server, name, [5, 4, 3, 2, 1])
+    assert [p["payload"] for p in found] == payloads
+    for point, document in zip(found, documents):
+        assert point["vector"] == {"tokens": document.tolist()}
+    ids = [uuid.UUID(int=i << 100 | i) for i in range(3)]
+    assert upload(server, name, ragged(ids, documents[:3], dtype="<f2"), query="using=tokens").result["status"] == "acknowledged"
+    assert server.post(f"/collections/{name}/points/count", {}).result == {"count": 8}
+
+
+def test_ragged_vectors_leave_the_rest(server, name):
+    create(server, name)
+    points = [{"id": i, "vector": {"dense": [i, 0, 0, 1], "tokens": [[1, 2, 3, 4]]}, "payload": {"n": i}} for i in (1, 2)]
+    server.put(f"/collections/{name}/points?wait=true", {"points": points})
+    document = np.array([[9, 8, 7, 6], [255, 0, 1, 2]])
+    assert upload(server, name, ragged([2], [document], dtype="u1"), "points/vectors/ragged").result
+    found = points_of(server, name, [1, 2])
+    assert found[0]["vector"]["tokens"] == [[1, 2, 3, 4]]
+    assert found[1] == {"id": 2, "payload": {"n": 2}, "vector": {"dense": [2, 0, 0, 1], "tokens": document.tolist()}}
+    answer = upload(server, name, ragged([1, 77], [document, document]), "points/vectors/ragged")
+    assert answer.status == 404 and "77" in answer.error
+    assert points_of(server, name, [1]) == found[:1], "nothing of it is applied"
+
+
+def test_ragged_refusals(server, name):
+    create(server, name)
+    document = np.ones((2, DIM))
+    body = ragged([1], [document])
+    refused = [
+        (415, "Bad request: content-type `application/json` is not supported, must be `application/vnd.quiver.ragged`",
+         dict(body=body, headers={"Content-Type": "application/json"})),
+        (400, "Wrong input: Not existing vector name error: no", dict(body=body, query="using=no")),
+        (400, "Wrong input: vector `dense` is a dense vector, but a ragged body holds multi-vectors",
+         dict(body=body, query="using=dense")),
+        (400, "Wrong input: Vector dimension error: expected dim: 4, got 3", dict(body=ragged([1], [document[:, 1:]]))),
+        (400, "Wrong input: ragged body: 1 bytes follow the last part, which ends at byte 96", dict(body=body + b"\0")),
+        (400, "Wrong input: ragged body: it does not begin with `QVRAGGED`", dict(body=b"x" * 100)),
+        (400, "Wrong input: ragged body: flags are 2, may be 1 (ids are UUIDs): an update of vectors takes no payloads",
+         dict(body=ragged([1], [document], [{}]), path="points/vectors/ragged")),
+        (400, "Deserialize error in query parameters: wait: provided string was not `true` or `false`: `x`",
+         dict(body=body, query="using=tokens&wait=x")),
+    ]
+    for status, text, request in refused:
+        answer = upload(server, name, **request)
+        assert (answer.status, answer.error) == (status, text)
+    document[1, 2] = np.nan
+    answer = upload(server, name, ragged([1, 2], [np.ones((3, DIM)), document]))
+    assert answer.error == "Wrong input: ragged body: point 1, token 1, position 2: the value is nan, must be finite"
+    assert upload(server, "missing", body).status == 404
+    assert server.post(f"/collections/{name}/points/count", {}).result == {"count": 0}
+
+
+def test_damaged_ragged_bodies(server, name):
+    """Whatever arrives: an error of the client's or an update, and the server goes on."""
+    create(server, name)
+    body = ragged([1, 2, 3], documents_of(np.random.default_rng(2), 3), [{"a": 1}, {}, {"b": "c"}])
+    for n in range(0, len(body), 7):
+        assert upload(server, name, body[:n]).status == 400
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        damaged = bytearray(body)
+        for _ in range(rng.integers(1, 4)):
+            damaged[rng.integers(0, len(damaged) if rng.random() < 0.5 else 64)] ^= int(rng.integers(1, 256))
+        assert upload(server, name, bytes(damaged), query="using=tokens").status in (200, 400)
+    assert upload(server, name, body).result["status"] == "completed"
+
+
+def test_many_tokens_in_one_point(server, name):
+    """The only limit is the size of a request, and its error says which setting it is."""
+    create(server, name)
+    tokens = np.random.default_rng(4).integers(0, 9, (70_000, DIM)).astype(np.float32)
+    assert upload(server, name, ragged([1], [tokens])).result["status"] == "completed"
+    by_json = server.put(f"/collections/{name}/points?wait=true",
+                         {"points": [{"id": 2, "vector": {"tokens": tokens.astype(int).tolist()}}]})
+    assert by_json.result["status"] == "completed"
+    query = [[1, 0, 0, 0], [0, -1, 0, 2]]
+    hits = server.post(f"/collections/{name}/points/query", {"query": query, "using": "tokens"}).result["points"]
+    assert [(h["id"], h["score"]) for h in hits] == [(1, max_sim(query, tokens)), (2, max_sim(query, tokens))]
+    answer = upload(server, name, bytes(33 << 20))
+    assert answer.status == 413
+    assert str(32 << 20) in answer.error and "service.max_request_size_mb" in answer.error
+
+
+def test_explain(server, name):
+    create(server, name)
+    documents = documents_of(np.random.default_rng(5), 20)
+    upload(server, name, ragged(list(range(20)), documents))
+    query = documents_of(np.random.default_rng(6), 1)[0]
+    path = f"/v1/collections/{name}/points/explain"
+    hits = server.post(f"/collections/{name}/points/query",
+                       {"query": query.tolist(), "using": "tokens", "limit": 20}).result["points"]
+    ids = [h["id"] for h in hits]
+    explained = server.post(path, {"query": query.tolist(), "using": "tokens", "ids": ids + [99]}).result
+    assert [(e["id"], e["score"]) for e in explained] == [(h["id"], h["score"]) for h in hits]
+    for e in explained:
+        similarity = query @ documents[e["id"]].T  # exact: quarters of small integers
+        best = similarity.argmax(axis=1)
+        assert e["tokens"] == [{"query": t, "document": int(d), "score": float(similarity[t, d])} for t, d in enumerate(best)]
+    by_id = server.post(path, {"query": 7, "using": "tokens", "ids": [3]}).result
+    by_value = server.post(path, {"query": documents[7].tolist(), "using": "tokens", "ids": [3]}).result
+    assert by_id == by_value
+
+
+@pytest.mark.parametrize("body,status,text", [
+    ({"query": [[1, 2, 3, 4]], "using": "dense", "ids": [1]}, 400,
+     "Wrong input: vector `dense` is a dense vector, but only a multi-vector can be explained token by token"),
+    ({"query": [[1, 2, 3]], "using": "tokens", "ids": [1]}, 400,
+     "Wrong input: Vector dimension error: expected dim: 4, got 3"),
+    ({"query": [[1, 2, 3, 4]], "using": "tokens", "ids": []}, 422,
+     "Validation error in JSON body: [ids: number of ids 0 invalid, must be from 1 to 1000]"),
+    ({"query": [[1, 2, 3, 4]], "using": "tokens", "ids": list(range(1001))}, 422,
+     "Validation error in JSON body: [ids: number of ids 1001 invalid, must be from 1 to 1000]"),
+    ({"query": 5, "using": "tokens", "ids": [1]}, 404, "Not found: No point with id 5 found"),
+    ({"using": "tokens", "ids": [1]}, 400, "Format error in JSON body: missing field `query`"),
+    ({"query": [[1, 2, 3, 4]], "using": "tokens", "ids": 1}, 400,
+     "Format error in JSON body: ids: invalid type: integer `1`, expected an array"),
+])
+def test_explain_refusals(server, name, body, status, text):
+    create(server, name)
+    answer = server.post(f"/v1/collections/{name}/points/explain", body)
+    assert (answer.status, answer.error) == (status, text)
+
+
+def hybrid(name, query, limit):
+    return {"prefetch": [{"query": [1, 2, 3, 4], "using": "dense", "limit": 15},
+                         {"query": {"indices": [1, 2], "values": [1, 1]}, "using": "words", "limit": 15}],
+            "query": query, "using": "tokens", "limit": limit, "with_payload": True}
+
+
+def test_candidates_of_dense_and_sparse_in_the_order_of_max_sim(server, name):
+    """Each candidate once, however many prefetches found it, with its exact score."""
+    create(server, name)
+    rng = np.random.default_rng(8)
+    documents = documents_of(rng, 60)
+    dense = rng.integers(-9, 9, (60, DIM)).astype(float)
+    words = [{"indices": [i % 3, 7], "values": [float(1 + i % 11), 1.0]} for i in range(60)]
+    points = [{"id": i, "payload": {"n": i}, "vector": {"dense": dense[i].tolist(), "words": words[i], "tokens": documents[i].tolist()}}
+              for i in range(60)]
+    server.put(f"/collections/{name}/points?wait=true", {"points": points})
+    query = documents_of(rng, 1)[0]
+    by_leaf = [{h["id"] for h in server.post(f"/collections/{name}/points/query", p).result["points"]}
+               for p in hybrid(name, None, 1)["prefetch"]]
+    union = by_leaf[0] | by_leaf[1]
+    assert by_leaf[0] & by_leaf[1] and len(by_leaf[0] ^ by_leaf[1]) > 0
+    hits = server.post(f"/collections/{name}/points/query", hybrid(name, query.tolist(), 100)).result["points"]
+    wanted = sorted(((max_sim(query, documents[i]), i) for i in union), key=lambda x: (-x[0], x[1]))
+    assert [(h["score"], h["id"]) for h in hits] == wanted
+    assert all(h["payload"] == {"n": h["id"]} for h in hits)
