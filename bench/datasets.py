@@ -12,6 +12,7 @@ $XDG_CACHE_HOME/quiver/datasets) and is found again by its parameters; generated
 import argparse
 import dataclasses
 import gzip
+import hashlib
 import inspect
 import json
 import os
@@ -24,6 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import generators  # noqa: E402
+from ragged import Ragged  # noqa: E402
 
 SAMPLE = Path(__file__).resolve().parent.parent / "examples" / "arxiv-3k"
 FASHION = ("fashion-mnist", Path("/usr/share/datasets"))
@@ -39,10 +41,13 @@ class Files:
     queries: Path
     truth: Path | None = None
     dtype: str | None = None
+    rows: int | None = None   # only the first of them
 
     def flags(self, name, query_rows=""):
         flags = ["--kind", self.kind, "--metric", self.metric, "--base", self.base, "--queries", self.queries]
-        for flag, value in (("--ground-truth", self.truth), ("--dtype", self.dtype), ("--query-rows", query_rows)):
+        rows = f"0:{self.rows}" if self.rows else ""
+        for flag, value in (("--ground-truth", self.truth), ("--dtype", self.dtype), ("--rows", rows),
+                            ("--query-rows", query_rows)):
             if value:
                 flags += [flag, value]
         return [str(f) for f in flags + ["--data", name]]
@@ -136,7 +141,8 @@ def ragged_source(prefix, options):
     """DIR/tokens.npy beside DIR/tokens.indptr.npy is what some tools write: linked under the names read here."""
     if existing(prefix.with_name(prefix.name + ".values.npy")):
         return prefix
-    out = options.folder(f"{prefix.parent.name}-multi")
+    place = hashlib.sha1(str(prefix.parent.resolve()).encode()).hexdigest()[:8]  # folders of one name are not one folder
+    out = options.folder(f"{prefix.parent.name}-multi-{place}")
     out.mkdir(parents=True, exist_ok=True)
     for old, new in ((".npy", ".values.npy"), (".indptr.npy", ".indptr.npy")):
         found = existing(prefix.with_name(prefix.name + old))
@@ -153,18 +159,24 @@ def found_files(folder, kind, base, queries, truth):
     return files
 
 
+def sets_of(folder):
+    """{name: (options) -> Files} of the sets that lie in a folder."""
+    found = {}
+    for name, kind, base, queries, truth in LAYOUTS if folder.is_dir() else ():
+        paths = source(folder, base, kind), source(folder, queries, kind)
+        if all(paths):
+            found.setdefault(name, found_files(folder, kind, *paths, existing(folder / truth)))
+    if folder.resolve() == SAMPLE:
+        found["multi"] = sample_tokens
+    return found
+
+
 def found_sets():
     root = os.environ.get("QUIVER_DATASETS")
     for folder in sorted(Path(root).iterdir()) if root and Path(root).is_dir() else ():
-        seen = set()
-        for name, kind, base, queries, truth in LAYOUTS if folder.is_dir() else ():
-            paths = source(folder, base, kind), source(folder, queries, kind)
-            if not all(paths) or name in seen:
-                continue
-            seen.add(name)
+        for name, files in sets_of(folder).items():
             about = f"Found in {folder}. " + readme_of(folder)
-            yield DataSet(f"{folder.name}/{name}", f"{kind} vectors found below QUIVER_DATASETS", about,
-                          found_files(folder, kind, *paths, existing(folder / truth)))
+            yield DataSet(f"{folder.name}/{name}", f"{name} vectors found below QUIVER_DATASETS", about, files)
 
 
 def readme_of(folder):
@@ -188,19 +200,39 @@ def generator_files(name, kind, function, base, queries):
     return files
 
 
-def jittered_sets():
+def real_rows(files):
+    """(rows, queries) as the generators take them."""
+    if files.kind == "dense":
+        return load(files.base), load(files.queries)
+    parts = ([load(existing(p.with_name(f"{p.name}.{part}.npy"))) for part in ("indptr", "values")]
+             for p in (files.base, files.queries))
+    return tuple(Ragged(*p) for p in parts)
+
+
+def jittered_files(name, kind, function, base, queries):
     def make(options):
-        real = catalog()[options.source].files(options)
-        parameters = options.parameters(generators.jittered)
-        tag = "-".join([options.source.replace("/", "-"), *(f"{k}{v}" for k, v in sorted(parameters.items()))])
-        out = options.folder(f"jittered-{tag}")
+        source = options.source or f"arxiv-3k/{kind}"
+        real = catalog()[source].files(options)
+        if real.kind != kind:
+            raise SystemExit(f"{name}: the source {source} is {real.kind}, wanted {kind}")
+        parameters = options.parameters(function)
+        tag = "-".join([source.replace("/", "-"), *(f"{k}{v}" for k, v in sorted(parameters.items()))])
+        out = options.folder(f"{name}-{tag}")
         with making(out) as making_now:
             if making_now:
-                found = generators.jittered(out, load(real.base), queries=load(real.queries), **parameters)
+                rows, wanted = real_rows(real)
+                found = function(out, rows, queries=wanted, **parameters)
                 (out / "facts.json").write_text(json.dumps(found))
-        return Files("dense", real.metric, out / "dense.npy", out / "queries.dense.npy")
-    yield DataSet("jittered", "real dense rows (--source), each with noise", document(generators.jittered), make, True,
-                  defaults(generators.jittered))
+        return Files(kind, real.metric, out / base, out / queries)
+    return make
+
+
+def jittered_sets():
+    for name, kind, function, base, queries, title in (
+            ("jittered", "dense", generators.jittered, "dense.npy", "queries.dense.npy", "real dense rows"),
+            ("jittered-tokens", "multi", generators.jittered_tokens, "tokens", "query_tokens", "real token vectors")):
+        yield DataSet(name, f"{title} (--source), each with noise", document(function),
+                      jittered_files(name, kind, function, base, queries), True, defaults(function))
 
 
 def generated_sets():
@@ -218,8 +250,9 @@ def document(function):
 
 
 def defaults(function):
-    skip = {"out", "rows", "source", "queries"} if function is generators.jittered else {"out", "rows"}
-    return {k: p.default for k, p in inspect.signature(function).parameters.items() if k not in skip}
+    known = inspect.signature(function).parameters
+    skip = {"out", "rows", "source"} | ({"queries"} if "source" in known else set())  # of real data: not a number
+    return {k: p.default for k, p in known.items() if k not in skip}
 
 
 # Making and reading.
@@ -305,7 +338,7 @@ def page(data_set, options):
 # The command line.
 
 class Options:
-    def __init__(self, cache=None, rows=100_000, seed=1, set=(), source="arxiv-3k/dense"):
+    def __init__(self, cache=None, rows=100_000, seed=1, set=(), source=None):
         root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         self.cache = Path(cache) if cache else Path(root) / "quiver" / "datasets"
         self.rows, self.seed, self.set, self.source = rows, seed, dict(s.split("=", 1) for s in set), source
@@ -344,7 +377,7 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000, help="of a generated set")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of a generator")
-    parser.add_argument("--source", default="arxiv-3k/dense", help="real rows for `jittered`")
+    parser.add_argument("--source", help="real rows for `jittered` and `jittered-tokens`; default arxiv-3k")
     parser.add_argument("--queries", choices=["report", "tune", "all"], default="report",
                         help="of 2,000 queries or more: rows 1000:2000, rows 0:1000, all")
     parser.add_argument("--cache")

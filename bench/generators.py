@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 BLOCK = 8192  # rows
+NEIGHBOURS = 1 << 18  # tokens among which the nearest one is looked for
 
 
 class NpyWriter:
@@ -195,6 +196,28 @@ def ragged(out, rows, queries=500, dim=128, tokens=100, query_tokens=14, words=3
                 values.write(unit(word_vectors[draw(rng, frequency, len(topic))] + 0.5 * topic_vectors[topic] + noise))
                 ends.write(offset + np.cumsum(counts))
                 offset += int(counts.sum())
+
+
+def jittered_tokens(out, source, queries, rows, factor=1.0, seed=1):
+    """Real documents again and again, each token with its own Gaussian noise of expected length factor * (median distance
+    of a token to the nearest other one), scaled back to the length of the real token. Queries: the real ones. `source` and
+    `queries` are Ragged."""
+    if factor < 1:
+        raise ValueError(f"factor {factor}: with less noise than neighbours are apart, copies would be each other's neighbours")
+    dim, offset = source.dim, 0
+    sigma = factor * median_neighbour_distance(source.values[:NEIGHBOURS], seed=seed)
+    with NpyWriter(out / "tokens.indptr.npy", np.uint64) as ends, NpyWriter(out / "tokens.values.npy", np.float16, (dim,)) as values:
+        ends.write(np.zeros(1))
+        for b, first, size in small_blocks(rows, max(1, len(source.values) // len(source))):
+            block = source.picked(np.arange(first, first + size) % len(source))
+            real = block.floats()
+            noise = random(seed, 40, b).standard_normal(real.shape, dtype=np.float32) * (sigma / math.sqrt(dim))
+            values.write(unit(real + noise) * np.linalg.norm(real, axis=1, keepdims=True))
+            ends.write(offset + block.indptr[1:])
+            offset += len(real)
+    np.save(out / "query_tokens.indptr.npy", queries.indptr.astype(np.uint64))
+    np.save(out / "query_tokens.values.npy", np.asarray(queries.values, np.float16))
+    return {"median distance to the nearest token": sigma / factor, "length of the noise": sigma}
 
 
 def small_blocks(n, tokens):

@@ -65,7 +65,7 @@ long_model() {
 # Every fuzz target for some seconds, starting from its corpus in the tree, which stays as it is.
 fuzz_of() {
   local target name corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"
-  scripts/build "$1" fuzz_body fuzz_head fuzz_query
+  scripts/build "$1" fuzz_body fuzz_head fuzz_query fuzz_ragged
   for target in "build/$1"/fuzz/fuzz_*; do
     name="${target##*/fuzz_}"
     corpus="$(mktemp -d)"

@@ -1,5 +1,7 @@
 """Rows and queries of a set as the adapters want them, its ground truth, and the recall of returned ids."""
+import dataclasses
 import hashlib
+import itertools
 import sys
 from pathlib import Path
 
@@ -7,8 +9,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import datasets  # noqa: E402
+from ragged import Ragged, best_documents, maxsim  # noqa: E402
 
-CSR_PARTS = ("indptr", "indices", "values")
+PARTS = {"sparse": ("indptr", "indices", "values"), "multi": ("indptr", "values")}
 MARGIN = 32  # candidates beyond k that are scored again in f64
 BLOCK = 1 << 14   # rows that are scored at once, against all queries
 
@@ -29,6 +32,12 @@ class Csr:
         part = slice(self.indptr[row], self.indptr[row + 1])
         return self.indices[part], self.values[part]
 
+    def part(self, first, end):
+        """Rows first to end - 1."""
+        ends = self.indptr[first:end + 1]
+        part = slice(ends[0], ends[-1])
+        return Csr(ends - ends[0], self.indices[part], self.values[part])
+
 
 class Data:
     """A data set named by its files. What crosses to another process are the names; arrays are read where used."""
@@ -41,28 +50,37 @@ class Data:
     def __getstate__(self):
         return self.__dict__ | {"held": {}}
 
+    def first(self, n):
+        """Its first n rows as a set of its own, whose truth is not known."""
+        folder, _, kind = self.name.partition("/")
+        return Data(f"{folder}-{n}/{kind}", dataclasses.replace(self.files, rows=n, truth=None))
+
     def paths(self, which):
         path = self.files.base if which == "base" else self.files.queries
         if self.kind == "dense":
             return [path]
-        return [datasets.existing(path.with_name(f"{path.name}.{part}.npy")) for part in CSR_PARTS]
+        return [datasets.existing(path.with_name(f"{path.name}.{part}.npy")) for part in PARTS[self.kind]]
 
     def raw(self, which):
-        """As stored: an array, memory-mapped if it is not compressed, or a Csr."""
+        """As stored: an array, memory-mapped if it is not compressed, a Csr or a Ragged."""
         if which not in self.held:
             arrays = [datasets.load(p) for p in self.paths(which)]
-            self.held[which] = arrays[0] if self.kind == "dense" else Csr(*arrays)
+            whole = {"dense": np.asarray, "sparse": Csr, "multi": Ragged}[self.kind](*arrays)
+            self.held[which] = self.cut(whole) if which == "base" and self.files.rows else whole
         return self.held[which]
 
+    def cut(self, rows):
+        return rows[:self.files.rows] if self.kind == "dense" else rows.part(0, self.files.rows)
+
     def rows(self):
-        """f32 [n, dim], of unit length for cosine; or a Csr."""
+        """f32 [n, dim], of unit length for cosine; or a Csr or a Ragged."""
         return self.floats(self.raw("base"))
 
     def queries(self):
         return self.floats(self.raw("queries"))
 
     def floats(self, raw):
-        if self.kind == "sparse":
+        if self.kind != "dense":
             return raw
         vectors = np.ascontiguousarray(raw, np.float32)
         if self.metric == "cosine":
@@ -83,15 +101,17 @@ class Data:
         return len(self.raw("base"))
 
     def row_bytes(self):
-        """Bytes of the exact rows in f32, all together; sparse: with 4-byte indices and 8-byte offsets."""
+        """Bytes of the exact rows in f32, all together; sparse: with 4-byte indices; with 8-byte offsets."""
         if self.kind == "dense":
             return 4 * len(self) * self.dim
+        if self.kind == "multi":
+            return 4 * self.raw("base").values.size + 8 * len(self)
         return 8 * len(self.raw("base").indices) + 8 * len(self)
 
-    def identity(self):
-        """A digest of the rows' files, and of what is done to them."""
-        digest = hashlib.sha1(f"{self.kind} {self.metric}".encode())
-        for path in self.paths("base"):
+    def identity(self, *which):
+        """A digest of the files of `which`, default the rows, and of what is done to them."""
+        digest = hashlib.sha1(f"{self.kind} {self.metric}{self.files.rows or ''}".encode())
+        for path in itertools.chain(*map(self.paths, which or ("base",))):
             with open(path, "rb") as file:
                 digest.update(hashlib.file_digest(file, "sha1").digest())
         return digest.hexdigest()[:16]
@@ -109,6 +129,9 @@ class Scorer:
         ids = np.asarray(ids, np.int64)
         if self.data.kind == "sparse":
             return self.sparse(query, ids)
+        if self.data.kind == "multi":
+            documents = self.data.raw("base").picked(ids)
+            return maxsim(self.queries.part(query, query + 1), documents, np.float64)[0]
         rows = self.data.floats(self.data.raw("base")[ids]).astype(np.float64)
         wanted = self.queries[query].astype(np.float64)
         if self.data.metric == "euclid":
@@ -127,10 +150,11 @@ class Scorer:
 class Truth:
     """The k-th best exact score of the queries `rows`, and recall by it: docs/benchmarks.md, "recall@k"."""
 
-    def __init__(self, data, rows, k, given=None):
+    def __init__(self, data, rows, k, given=None, cache=None):
+        """From `given` ids of the best rows of all queries, or computed and kept below `cache`."""
         self.rows, self.k = rows, min(k, len(data))
         self.scorer = Scorer(data)
-        found = given[rows.start:rows.stop] if given is not None else candidates(data, rows, self.k + MARGIN)
+        found = given[rows.start:rows.stop] if given is not None else kept_candidates(data, rows, self.k + MARGIN, cache)
         self.kth = [np.sort(self.scorer(q, ids))[::-1][self.k - 1] for q, ids in zip(rows, found)]
 
     @staticmethod
@@ -152,12 +176,24 @@ class Truth:
         return {"recall": float(np.mean(shares)), "recall_p5": fifth, "short": int(short), "better_than_truth": int(better)}
 
 
+def kept_candidates(data, queries, n, cache):
+    if cache is None:
+        return candidates(data, queries, n)
+    path = cache / data.identity("base", "queries") / f"best-{n}-of-{queries.start}-{queries.stop}.npy"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, np.array(list(candidates(data, queries, n)), np.int32))
+    return np.load(path)
+
+
 def candidates(data, queries, n):
-    """Ids of each query's best n rows, by f32 scores."""
+    """Ids of the best n rows of each of `queries`, numbers of queries; by f32 scores."""
     n = min(n, len(data))
     if data.kind == "sparse":
         return sparse_candidates(data, queries, n)
-    wanted = data.queries()[queries.start:queries.stop]
+    if data.kind == "multi":
+        return best_documents(data.queries().picked(queries), data.raw("base"), n)
+    wanted = data.queries()[list(queries)]
     best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(wanted)
     for first in range(0, len(data), BLOCK):
         rows = data.floats(data.raw("base")[first:first + BLOCK])
@@ -192,19 +228,17 @@ def sparse_candidates(data, queries, n):
 
 
 def find(where):
-    """The dense and the sparse set of a folder laid out as those of `bench/datasets.py`, or the set of that name."""
+    """The dense, the sparse and the multi set of a folder laid out as those of `bench/datasets.py`, or the set of that
+    name."""
     folder = Path(where)
     if not folder.is_dir():
         known = datasets.catalog()
         if where not in known:
             raise SystemExit(f"no folder and no data set `{where}`; one of {', '.join(known)}")
         return [Data(where, known[where].files(datasets.Options()))]
-    found = []
-    for name, kind, base, queries, truth in datasets.LAYOUTS:
-        paths = datasets.source(folder, base, kind), datasets.source(folder, queries, kind)
-        if kind != "multi" and all(paths):
-            files = datasets.Files(kind, "dot", *paths, datasets.existing(folder / truth))
-            found.append(Data(f"{folder.resolve().name}/{name}", files))
+    found = [Data(f"{folder.resolve().name}/{name}", files(datasets.Options()))
+             for name, files in datasets.sets_of(folder).items()]
     if not found:
-        raise SystemExit(f"{folder}: found neither dense.npy and queries.dense.npy nor sparse.*.npy and queries.sparse.*.npy")
+        raise SystemExit(f"{folder}: found neither dense.npy and queries.dense.npy, sparse.*.npy and queries.sparse.*.npy, "
+                         "nor tokens.*npy and query_tokens.*npy")
     return found

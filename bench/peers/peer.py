@@ -12,13 +12,14 @@ class Peer:
     Ids are row numbers. Scores are not asked for: ids are scored again by us.
     """
     package = ""             # as `pip` calls it; its version is part of an index's identity
-    kinds = ()               # of "dense", "sparse"
+    kinds = ()               # of "dense", "sparse", "multi"
     metrics = ("dot",)       # of "dot", "cosine", "euclid"
     exact = False            # finds everything, whatever the parameters
     builds = [{}]            # build parameters to try: a list of dictionaries
     sweep = {}               # search parameters: name -> values; every combination is tried
     batches = ()             # sizes of batch for `search_batch`, measured apart
     calls = (1,)             # of those that are not exact: queries in a call; each size has a front of its own
+    most_recall = 1.0        # of its widest search, for those that have no exact rows to compare at the end
     not_here = ()            # what of the library is left out, with the reason
 
     @classmethod

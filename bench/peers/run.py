@@ -63,7 +63,7 @@ class Run:
     def truth(self, rows):
         if rows not in self.truths:
             given = datasets.load(self.data.files.truth) if self.data.files.truth else None
-            self.truths[rows] = Truth(self.data, rows, self.o.k, given)
+            self.truths[rows] = Truth(self.data, rows, self.o.k, given, self.o.cache)
         return self.truths[rows]
 
     # Engines.
@@ -147,20 +147,20 @@ class Run:
         """Exact scans cost the same for every query and much: fewer of them do."""
         return self.report[:self.o.exact_queries] if exact else self.report
 
-    def rounds(self, work, ours, exact=False, batch=1):
+    def rounds(self, work, ours, batch=1):
         """Points of work and of (ours, its chosen settings or None for all), measured in turn."""
-        rows, kept = self.rows_of(exact), {}
+        kept = {}
         self.calibrator.measure()
         for number in range(self.o.repeats):
             for at, (own, picked) in enumerate(ours):
-                self.own_round(kept, ("ours", at), own, picked, rows, number, batch)
+                self.own_round(kept, ("ours", at), own, picked, number, batch)
             for at, one in enumerate(work):
-                self.peer_round(kept, at, one, rows, number)
+                self.peer_round(kept, at, one, number)
             say(f"round {number + 1} of {self.o.repeats}")
         found = [merged(repeats) for repeats in kept.values()]
         for point in found:
             point["calibrations"] = [c for p in kept[point.pop("key")] for c in p["calibrations"]]
-            point |= {"disturbed": self.calibrator.disturbed(point), "exact": exact}
+            point |= {"disturbed": self.calibrator.disturbed(point)}
         return found
 
     def bracketed(self, measure):
@@ -168,16 +168,18 @@ class Run:
         found = measure()
         return found, [before, self.calibrator.measure()]
 
-    def own_round(self, kept, key, own, picked, rows, number, batch):
+    def own_round(self, kept, key, own, picked, number, batch):
         settings = None if picked is None else [setting for setting, _ in picked]
+        rows = self.rows_of(own.exact)
         found, around = self.bracketed(
             lambda: own.measure(rows.start, rows.stop, self.o.k, self.o.seconds, batch, number + 1, settings))
         for place, point in enumerate(found):
             targets = next((t for s, t in picked or () if s == point["params"]), [])
             kept.setdefault((*key, place), []).append(
-                point | {"calibrations": around, "key": (*key, place), "chosen_for": targets})
+                point | {"calibrations": around, "key": (*key, place), "chosen_for": targets, "exact": own.exact})
 
-    def peer_round(self, kept, key, work, rows, number):
+    def peer_round(self, kept, key, work, number):
+        rows = self.rows_of(work.engine.peer.exact)
         if work.engine.peer.load is None:  # ours is a new process in each round, too
             work.engine.renew()
         found, around = self.bracketed(
@@ -186,7 +188,8 @@ class Run:
         recall = {k: kept[key][0][k] for k in ("recall", "recall_p5", "short", "better_than_truth")} if key in kept else \
             self.truth(rows).recall(ids)
         kept.setdefault(key, []).append(self.line(work, rows) | found | recall |
-                                        {"calibrations": around, "key": key, "chosen_for": work.targets})
+                                        {"calibrations": around, "key": key, "chosen_for": work.targets,
+                                         "exact": work.engine.peer.exact})
 
     def line(self, work, rows):
         """The keys of a JSON line that do not come from measuring."""
@@ -214,13 +217,13 @@ class Run:
         graded_ours = [(o, self.chosen_ours(o)) for o in ours if not o.exact]
         found = {}
         if exact or exact_ours:
-            found["exact"] = self.rounds(exact, exact_ours, exact=True)
+            found["exact"] = self.rounds(exact, exact_ours)
         if graded or graded_ours:
             found["graded"] = self.rounds(graded, graded_ours)
         for batch in self.o.batch:
             batched = [w._replace(batch=batch) for w in exact if batch in w.engine.peer.batches]
             if batched:
-                found[f"batch {batch}"] = self.rounds(batched, exact_ours, exact=True, batch=batch)
+                found[f"batch {batch}"] = self.rounds(batched, exact_ours, batch)
         for engine in engines:
             engine.close()
         return found
@@ -268,7 +271,8 @@ def write(run, found, folder):
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=str(ROOT / "examples" / "arxiv-3k"), help="folder, or a name of bench/datasets.py")
-    parser.add_argument("--kind", choices=["dense", "sparse"], help="only this; default: what the folder holds")
+    parser.add_argument("--kind", choices=["dense", "sparse", "multi"], help="only this; default: what the folder holds")
+    parser.add_argument("--rows", type=int, help="only so many, the first")
     parser.add_argument("--peers", default="", help="only those whose name matches this regular expression")
     parser.add_argument("--ours", action="append", metavar="'INDEX FLAGS…'", help="of quiver bench ann; default flat")
     parser.add_argument("--quiver", default=os.environ.get("QUIVER_BINARY", ROOT / "build" / "release" / "quiver"))
@@ -297,13 +301,13 @@ def main():
     os.sched_setaffinity(0, {o.cpu})
     for data in find(o.data):
         if o.kind in (None, data.kind):
-            run = Run(o, data)
+            run = Run(o, data.first(o.rows) if o.rows else data)
             found = run.run()
             write(run, found, o.out)
             if o.results:
                 single = [p for name in ("graded", "exact") for p in found.get(name, [])]
-                page = results.page(data.name, single, o.targets, head(run), results.LEGEND, run.missing)
-                results.write(o.results, results.name_of(data), single, [page])
+                page = results.page(run.data.name, single, o.targets, head(run), results.LEGEND, run.missing)
+                results.write(o.results, results.name_of(run.data), single, [page])
             print_tables(run, found)
 
 

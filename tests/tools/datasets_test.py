@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 import datasets  # noqa: E402
 import generators  # noqa: E402
+from ragged import Ragged  # noqa: E402
 
 
 class Folder(unittest.TestCase):
@@ -101,6 +102,27 @@ class Generators(Folder):
         with self.assertRaises(ValueError):
             generators.jittered(self.folder, real, rows=10, factor=0.5)
 
+    def test_jittered_tokens_are_the_real_documents_with_noise(self):
+        random = np.random.default_rng(8)
+        values = generators.unit(random.standard_normal((600, 16), dtype=np.float32))
+        real = Ragged(np.concatenate([[0], np.sort(random.integers(0, 600, 49)), [600]]), values)
+        queries = real.part(3, 9)
+        for name, block in (("a", 8192), ("b", 100)):
+            with mock.patch.object(generators, "BLOCK", block):
+                facts = generators.jittered_tokens(self.sub(name), real, queries, rows=130)
+        parts = {f"{p}.{q}": np.load(self.folder / "b" / f"{p}.{q}.npy") for p in ("tokens", "query_tokens")
+                 for q in ("indptr", "values")}
+        made = Ragged(parts["tokens.indptr"], parts["tokens.values"])
+        np.testing.assert_array_equal(made.counts(), np.tile(real.counts(), 3)[:130])
+        np.testing.assert_array_equal(made.indptr, np.load(self.folder / "a" / "tokens.indptr.npy").astype(np.int64))
+        np.testing.assert_array_equal(parts["query_tokens.values"], np.asarray(queries.values, np.float16))
+        np.testing.assert_allclose(np.linalg.norm(made.floats(), axis=1), 1, atol=2e-3)
+        moved = np.linalg.norm(made.part(0, 50).floats() - values, axis=1)
+        self.assertAlmostEqual(float(moved.mean()) / facts["length of the noise"], 1, delta=0.35)  # unit again: shorter
+        self.assertFalse(np.array_equal(made.part(0, 50).values, made.part(50, 100).values))
+        with self.assertRaises(ValueError):
+            generators.jittered_tokens(self.folder, real, queries, rows=10, factor=0.5)
+
 
 class CommandLine(Folder):
     def run_main(self, *words, **environment):
@@ -133,14 +155,22 @@ class CommandLine(Folder):
         where = {"QUIVER_DATASETS": str(folder.parent)}
         self.assertIn("--query-rows 1000:2000", self.run_main("args", "mine/dense", **where))
         self.assertIn("--query-rows 0:1000", self.run_main("args", "mine/dense", "--queries", "tune", **where))
+        (other := self.sub("others") / "mine").mkdir()  # of the same name: another set
+        for part in ("tokens.npy", "tokens.indptr.npy", "query_tokens.npy", "query_tokens.indptr.npy"):
+            (other / part).write_bytes((folder / part).read_bytes())
+        np.save(other / "tokens.npy", np.zeros((5, 4), np.float16))
+        self.run_main("args", "mine/multi", QUIVER_DATASETS=str(other.parent))
         flags = self.run_main("args", "mine/multi", **where).split()
-        self.assertEqual(np.load(flags[flags.index("--base") + 1] + ".values.npy").shape, (5, 4))
+        self.assertEqual(np.load(flags[flags.index("--base") + 1] + ".values.npy").sum(), 20)
 
     def test_generated_once_and_again_for_other_parameters(self):
         first = self.run_main("args", "clustered", "--rows", "100", "--set", "dim=8")
         self.assertEqual(first, self.run_main("args", "clustered", "--rows", "100", "--set", "dim=8"))
         self.assertNotEqual(first, self.run_main("args", "clustered", "--rows", "100", "--set", "dim=9"))
         self.assertIn("length of the noise", self.run_main("info", "jittered", "--rows", "50"))
+        self.assertIn("length of the noise", self.run_main("info", "jittered-tokens", "--rows", "300"))
+        with self.assertRaisesRegex(SystemExit, "is dense, wanted multi"):
+            self.run_main("info", "jittered-tokens", "--source", "arxiv-3k/dense")
         self.assertIn("dim = 384", self.run_main("info", "clustered", "--rows", "100"))
 
     def test_half_made_files_are_made_again(self):

@@ -3,11 +3,12 @@
 Wants numpy. Libraries that are not installed are skipped; bench/peers/setup makes an environment that has them:
 build/peers-venv/bin/python -B tests/tools/peers_test.py
 """
+import dataclasses
 import sys
 import tempfile
 import unittest
 from pathlib import Path
-from types import SimpleNamespace
+from unittest import mock
 
 try:
     import numpy as np
@@ -50,16 +51,27 @@ def write_sparse(folder, random):
         np.save(folder / f"{prefix}.values.npy", random.exponential(1, n * length).astype(np.float16))
 
 
+def write_multi(folder, random):
+    """Tokens of unit length, as encoders for late interaction give them."""
+    words = random.standard_normal((200, DIM))
+    for prefix, n, longest in (("tokens", ROWS, 24), ("query_tokens", QUERIES, 9)):
+        counts = random.integers(3, longest, n)
+        tokens = words[random.integers(len(words), size=counts.sum())] + 0.7 * random.standard_normal((counts.sum(), DIM))
+        np.save(folder / f"{prefix}.indptr.npy", np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64))
+        np.save(folder / f"{prefix}.values.npy",
+                (tokens / np.linalg.norm(tokens, axis=1, keepdims=True)).astype(np.float16))
+
+
 def make(folder):
     random = np.random.default_rng(SEED)
     write_dense(folder, random)
     write_sparse(folder, random)
+    write_multi(folder, random)
     return {d.kind: d for d in peers_data.find(folder)}
 
 
 def with_metric(data, metric):
-    files = SimpleNamespace(**vars(data.files) | {"metric": metric})
-    return Data(data.name, files)
+    return Data(data.name, dataclasses.replace(data.files, metric=metric))
 
 
 def slow_scores(data, query):
@@ -68,6 +80,9 @@ def slow_scores(data, query):
     if data.kind == "sparse":
         wanted = dict(zip(*queries[query]))
         return np.array([sum(float(v) * float(wanted.get(i, 0)) for i, v in zip(*rows[r])) for r in range(len(rows))])
+    if data.kind == "multi":
+        return np.array([sum(max(float(np.dot(q, t)) for t in rows[r].astype(np.float64))
+                             for q in queries[query].astype(np.float64)) for r in range(len(rows))])
     rows, wanted = rows.astype(np.float64), queries[query].astype(np.float64)
     if data.metric == "euclid":
         return -np.linalg.norm(rows - wanted, axis=1)
@@ -121,7 +136,7 @@ class Recall(Folder):
 class Truths(Folder):
     def test_as_brute_force(self):
         sets = make(self.folder)
-        cases = [with_metric(sets["dense"], m) for m in ("dot", "cosine", "euclid")] + [sets["sparse"]]
+        cases = [with_metric(sets["dense"], m) for m in ("dot", "cosine", "euclid")] + [sets["sparse"], sets["multi"].first(300)]
         for data in cases:
             with self.subTest(kind=data.kind, metric=data.metric):
                 truth = Truth(data, range(3, 9), K)
@@ -135,6 +150,20 @@ class Truths(Folder):
         self.assertEqual((len(rows), rows.dim), (3, 5))
         np.testing.assert_array_equal(rows[0][0], [1, 4])
         self.assertEqual(len(rows[1][0]), 0)
+
+    def test_the_first_rows_are_a_set(self):
+        for data in make(self.folder).values():
+            few, name = data.first(50), data.name.split("/")[0]
+            self.assertEqual((len(few), few.name, few.identity() == data.identity()), (50, f"{name}-50/{data.kind}", False))
+            self.assertEqual(few.files.flags("x")[-4:-2], ["--rows", "0:50"])
+            np.testing.assert_array_equal(few.raw("base")[49], data.raw("base")[49])
+
+    def test_candidates_are_kept(self):
+        data = make(self.folder)["multi"].first(100)
+        first = Truth(data, range(4), K, cache=self.folder / "cache")
+        with mock.patch.object(peers_data, "candidates", side_effect=AssertionError("computed again")):
+            again = Truth(data, range(4), K, cache=self.folder / "cache")
+        self.assertEqual(first.kth, again.kth)
 
     def test_a_folder_without_sets_is_told(self):
         with self.assertRaisesRegex(SystemExit, "dense.npy"):
@@ -158,7 +187,7 @@ class Adapters(Folder):
         truth = Truth(data, range(QUERIES), K)
         first = self.start(kind, data)
         found = self.answers(first, self.widest(kind))
-        least = 1 if kind.exact else LEAST_RECALL
+        least = 1 if kind.exact else min(LEAST_RECALL, kind.most_recall)
         self.assertGreaterEqual(truth.recall(found["ids"])["recall"], least)
         self.assertEqual(truth.recall(found["ids"])["better_than_truth"], 0)
         self.assertGreater(first.facts["bytes"] + first.facts["exact_bytes"], 0)

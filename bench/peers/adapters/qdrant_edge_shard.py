@@ -1,4 +1,5 @@
-"""Qdrant Edge: one shard of Qdrant in this process: its HNSW for dense rows, its inverted lists (exact) for sparse ones.
+"""Qdrant Edge: one shard of Qdrant in this process: its HNSW for dense rows, its inverted lists (exact) for sparse ones,
+and for token sets MaxSim of all, or HNSW over MaxSim. A token set has fewer than 1,048,576 values there.
 
 One optimised segment, one search thread. Points have no payload; a search returns ids and scores only.
 """
@@ -8,7 +9,6 @@ from pathlib import Path
 
 from peer import Peer
 
-UPSERT = 1000
 FIELD = "v"
 INDEX_FILES = ("vector_index", "id_tracker")
 ONE_SEGMENT_KB = 1 << 30
@@ -22,6 +22,7 @@ def directory_bytes(folder, names):
 
 class Edge(Peer):
     package = "qdrant-edge-py"
+    upsert = 1000  # points in a call
 
     def __init__(self, shard, folder, row_bytes, holder=None):
         self.shard, self.folder, self.row_bytes, self.holder = shard, folder, row_bytes, holder
@@ -35,8 +36,8 @@ class Edge(Peer):
         config = edge.EdgeConfig(optimizers=optimizers, max_search_threads=1, **cls.fields(edge, data, parameters))
         shard = edge.EdgeShard.create(holder.name, config)
         rows = data.rows()
-        for first in range(0, len(rows), UPSERT):
-            points = [edge.Point(i, cls.vector(edge, rows[i])) for i in range(first, min(first + UPSERT, len(rows)))]
+        for first in range(0, len(rows), cls.upsert):
+            points = [edge.Point(i, cls.vector(edge, rows[i])) for i in range(first, min(first + cls.upsert, len(rows)))]
             shard.update(edge.UpdateOperation.upsert_points(points))
         shard.optimize()
         shard.flush()
@@ -122,4 +123,51 @@ class Sparse(Edge):
         return edge.Query.Nearest(cls.sparse(edge, row), using=FIELD)
 
 
-PEERS = [Dense, Sparse]
+class MultiScan(Dense):
+    kinds = ("multi",)
+    metrics = ("dot",)
+    builds = [{}]
+    sweep = {}
+    exact = True
+    upsert = 50
+
+    @classmethod
+    def name(cls):
+        return "qdrant-edge MaxSim"
+
+    @classmethod
+    def fields(cls, edge, data, parameters):
+        comparator = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
+        graph = edge.HnswIndexConfig(full_scan_threshold=10, max_indexing_threads=1, **cls.graph(parameters))
+        return {"hnsw_config": graph,
+                "vectors": edge.EdgeVectorParams(size=data.dim, distance=edge.Distance.Dot, multivector_config=comparator)}
+
+    @staticmethod
+    def graph(parameters):
+        return {"m": 0, "ef_construct": 4}
+
+    def use(self, search):
+        import qdrant_edge as edge
+        self.parameters = edge.SearchParams(exact=True)
+
+
+class MultiHnsw(MultiScan):
+    """A graph over whole token sets: building compares documents with documents, 50 times what a query costs."""
+    builds = [{"m": 8, "ef_construct": 32}]
+    sweep = {"hnsw_ef": (16, 32, 64, 128, 256, 512)}
+    exact = False
+
+    @classmethod
+    def name(cls):
+        return "qdrant-edge HNSW MaxSim"
+
+    @staticmethod
+    def graph(parameters):
+        return parameters
+
+    def use(self, search):
+        import qdrant_edge as edge
+        self.parameters = edge.SearchParams(hnsw_ef=search["hnsw_ef"])
+
+
+PEERS = [Dense, Sparse, MultiScan, MultiHnsw]
