@@ -122,9 +122,11 @@ Result<Parts> open_files(const Directory& directory, const FieldColumn& column) 
   QV_TRY(const auto facts, reader.get<IndexFacts>(kFacts, 0, 1));
   QV_TRY(const auto probe, reader.get<ProbeRow>(kProbe));
   QV_TRY(const auto map, reader.get<std::uint16_t>(kMap));
+  if (!are_possible(facts[0].stage, column.schema.dim)) {
+    return reader.damaged("a first stage that does not fit the field, or of another version");
+  }
   auto encoder = query_encoder(facts[0].stage, map.span());
-  if (!encoder || (*encoder)->dim() != facts[0].stage.dim ||
-      facts[0].stage.token_dim != column.schema.dim) {
+  if (!encoder || (*encoder)->dim() != facts[0].stage.dim) {
     return reader.damaged("a first stage that does not fit the field");
   }
   QV_TRY(auto tokens, open_tokens(directory, column, n_bytes));

@@ -155,6 +155,7 @@ Result<> MultiSearcher::compare_codes(const Request& request, Scratch& scratch) 
   std::size_t n = 0;
   const std::span<const std::uint32_t> rows = scratch.rows;
   while (n < rows.size() && !(may_stop && n_failed >= patience)) {
+    QV_TRY(request.context.cancel.check());
     const std::size_t count = std::min(kAtATime, rows.size() - n);
     QV_TRY(parts_.tokens.score(scratch.query, rows.subspan(n, count), request.context.cancel,
                                scratch.scores.data() + n));

@@ -176,6 +176,21 @@ StageFacts stage_facts(StageKind kind, const BuildParams& params, const Shape& s
   return facts;
 }
 
+bool are_possible(const StageFacts& facts, std::uint32_t token_dim) {
+  constexpr std::uint32_t kMostFeatures = 8192;
+  if (facts.token_dim != token_dim) return false;
+  switch (facts.kind) {
+    case StageKind::kMean:
+      return facts.version == 0;
+    case StageKind::kFde:
+      return facts.version == FdeEncoder::kVersion;
+    case StageKind::kFeatures:
+      return facts.version == RandomFeatures::kVersion && facts.n_features <= kMostFeatures &&
+             facts.dim <= facts.n_features;
+  }
+  return false;
+}
+
 Result<EncoderPtr> query_encoder(const StageFacts& facts, std::span<const std::uint16_t> map) {
   switch (facts.kind) {
     case StageKind::kMean:

@@ -49,6 +49,9 @@ struct Shape {
 [[nodiscard]] StageFacts stage_facts(StageKind kind, const BuildParams& params, const Shape& shape,
                                      std::uint64_t seed);
 
+/// False if `facts` are not those of a stage of such tokens that this program can make.
+[[nodiscard]] bool are_possible(const StageFacts& facts, std::uint32_t token_dim);
+
 using EncoderPtr = std::unique_ptr<const encoders::SetEncoder>;
 
 /// A stage as documents are encoded with it, and what besides its facts must be kept to encode
