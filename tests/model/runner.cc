@@ -41,7 +41,7 @@ const FieldSchema& field_of(const engine::CollectionConfig& config, const engine
 /// True if an index may leave out some of the best. (Sparse ones of such size are exact.)
 bool is_approximate(const engine::CollectionConfig& config, const engine::Query& query) {
   const FieldSchema& field = field_of(config, query);
-  return field.kind == FieldKind::kDense && engine::default_index(field) != engine::flat_index() &&
+  return field.kind != FieldKind::kSparse && engine::default_index(field) != engine::flat_index() &&
          !query.params.exact && !query.params.ignore_codes;
 }
 
