@@ -20,7 +20,7 @@ constexpr std::size_t kPoints = 16;
 constexpr std::size_t kPairsPerLine = 8;
 /// A point is the mean of some 500 rows then, and more change nothing in recall.
 constexpr std::size_t kMaxSample = 8192;
-constexpr int kIterations = 12;
+constexpr int kPairIterations = 12;
 
 struct Point {
   float x = 0;
@@ -214,7 +214,7 @@ Result<EncoderPtr> train_product_encoder(Similarity similarity, std::uint32_t di
       rows[i] = {row[2 * p], 2 * p + 1 < dim ? row[2 * p + 1] : 0.0f};
     }
     pairs[p] = first_points(rows, random_bits(seed, p));
-    for (int i = 0; i < kIterations; ++i) move_to_means(rows, pairs[p]);
+    for (int i = 0; i < kPairIterations; ++i) move_to_means(rows, pairs[p]);
   }
   return std::make_unique<const ProductEncoder>(similarity, dim, std::move(pairs));
 }

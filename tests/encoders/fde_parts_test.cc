@@ -20,7 +20,7 @@ using encoders::fde::Planes;
 using encoders::fde::Purpose;
 using encoders::fde::Random;
 
-constexpr unsigned kSeed = 20240609;
+constexpr unsigned kFdePartsSeed = 20240609;
 
 std::vector<std::uint32_t> tokens_of(const Buckets& buckets, std::size_t bucket) {
   const std::uint32_t* first = buckets.ids() + buckets[bucket].first;
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> tokens_of(const Buckets& buckets, std::size_t bucket)
 }
 
 TEST(FdeBuckets, EmptyOnesHaveTheNearestTokenAndOfThoseTheFirst) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdePartsSeed);
   Buckets buckets;
   for (std::size_t planes = 0; planes <= 8; ++planes) {
     for (std::size_t n = 1; n <= 60; ++n) {
@@ -85,7 +85,7 @@ std::pair<Tokens, Tokens> pair_of(double cosine, std::uint32_t dim, std::mt19937
 
 // Goemans and Williamson 1995: a random plane is between two vectors with a chance of angle / pi.
 TEST(FdePlanes, SeparateByTheAngle) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdePartsSeed);
   for (std::uint32_t dim : {3u, 16u, 128u}) {
     for (double cosine : {0.95, 0.5, 0.0, -0.7}) {
       const auto [a, b] = pair_of(cosine, dim, random);
@@ -149,7 +149,7 @@ TEST(FdeSketch, IsTheSameForGood) {
 TEST(FdeEncoder, VectorsAreTheSameForGood) {
   Tokens tokens{50, std::vector<float>(70 * 50)};
   for (std::size_t i = 0; i < tokens.values.size(); ++i) {
-    tokens.values[i] = static_cast<float>(encoders::random_unit(kSeed, i) - 0.5);
+    tokens.values[i] = static_cast<float>(encoders::random_unit(kFdePartsSeed, i) - 0.5);
   }
   const auto hash_of = [&](const encoders::FdeParams& params) {
     const auto encoder = encoders::FdeEncoder::make(50, params).value();
@@ -165,7 +165,7 @@ TEST(FdeEncoder, VectorsAreTheSameForGood) {
 /// Each coordinate goes to one place, and the coordinates of a group to all places.
 TEST(FdeSketch, IsBalanced) {
   for (std::uint32_t out_dim : {1u, 2u, 4u, 8u, 16u, 48u}) {
-    const BalancedSketch sketch(7, out_dim, {kSeed, Purpose::kBlockSketch, 0});
+    const BalancedSketch sketch(7, out_dim, {kFdePartsSeed, Purpose::kBlockSketch, 0});
     std::vector<int> group_of_place(out_dim, -1);
     for (std::uint32_t i = 0; i < 112; ++i) {
       std::vector<float> in(112, 0.0f);
@@ -197,14 +197,14 @@ double variance_of(const std::vector<float>& x, const std::vector<float>& y, std
 }
 
 TEST(FdeSketch, KeepsProductsOnTheAverage) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdePartsSeed);
   for (std::uint32_t out_dim : {2u, 8u, 16u, 32u, 80u}) {
     const auto [a, b] = pair_of(0.6, 320, random);
     const int n = 2000;
     double mean = 0, squares = 0;
     for (int i = 0; i < n; ++i) {
-      const BalancedSketch sketch(20, out_dim,
-                                  {kSeed, Purpose::kFinalSketch, static_cast<std::uint64_t>(i)});
+      const BalancedSketch sketch(
+          20, out_dim, {kFdePartsSeed, Purpose::kFinalSketch, static_cast<std::uint64_t>(i)});
       const double error = dot(sketched(sketch, a.values), sketched(sketch, b.values)) - 0.6;
       mean += error / n;
       squares += error * error / n;

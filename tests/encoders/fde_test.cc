@@ -18,7 +18,7 @@ using encoders::FdeParams;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr unsigned kSeed = 20240608;
+constexpr unsigned kFdeSeed = 20240608;
 
 std::unique_ptr<FdeEncoder> made(std::uint32_t dim, const FdeParams& params) {
   return FdeEncoder::make(dim, params).value();
@@ -121,7 +121,7 @@ std::vector<float> slow_document(const Tokens& all, const FdeParams& params) {
 }
 
 TEST(Fde, IsWhatTheDefinitionSays) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   for (std::size_t n : {1u, 2u, 7u, 30u, 200u}) {
     const Tokens tokens = odd_tokens(n, 40, random);
     for (std::uint32_t planes : {0u, 2u, 6u}) {
@@ -134,7 +134,7 @@ TEST(Fde, IsWhatTheDefinitionSays) {
           EXPECT_LT(
               difference(document_vector(*made(40, params), tokens), slow_document(tokens, params)),
               2e-6)
-              << n << " tokens, " << planes << " planes, " << renormalize << " seed " << kSeed;
+              << n << " tokens, " << planes << " planes, " << renormalize << " seed " << kFdeSeed;
         }
       }
     }
@@ -143,7 +143,7 @@ TEST(Fde, IsWhatTheDefinitionSays) {
 
 // The projection of a block is that of the whole block: it is linear.
 TEST(Fde, ProjectedBlocksAreSketches) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   const Tokens tokens = odd_tokens(25, 40, random);
   for (std::uint32_t projected : {1u, 2u, 4u, 8u, 16u, 32u}) {
     FdeParams params = plain();
@@ -166,7 +166,7 @@ TEST(Fde, ProjectedBlocksAreSketches) {
 }
 
 TEST(Fde, QueriesAreAdditive) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   for (const FdeParams& params : shapes()) {
     const auto encoder = made(40, params);
     const Tokens a = odd_tokens(9, 40, random), b = odd_tokens(1000, 40, random);
@@ -178,7 +178,7 @@ TEST(Fde, QueriesAreAdditive) {
 }
 
 TEST(Fde, ScalesWithTokens) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   const Tokens tokens = odd_tokens(30, 40, random);
   for (const FdeParams& params : shapes()) {
     const auto encoder = made(40, params);
@@ -196,7 +196,7 @@ TEST(Fde, ScalesWithTokens) {
 }
 
 TEST(Fde, OrderOfTokensDoesNotMatter) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   const Tokens tokens = odd_tokens(30, 40, random);
   for (FdeParams params : shapes()) {
     const auto encoder = made(40, params);
@@ -211,7 +211,7 @@ TEST(Fde, OrderOfTokensDoesNotMatter) {
 }
 
 TEST(Fde, RepeatedTokensCountOnceInDocumentsAndTwiceInQueries) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   const Tokens tokens = odd_tokens(30, 40, random);
   for (const FdeParams& params : shapes()) {
     const auto encoder = made(40, params);
@@ -225,7 +225,7 @@ TEST(Fde, RepeatedTokensCountOnceInDocumentsAndTwiceInQueries) {
 }
 
 TEST(Fde, BlocksOfARepetitionSumUpToTheTokens) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   const Tokens tokens = unit_tokens(50, 24, random);
   FdeParams params = plain();
   params.fill = false;
@@ -249,7 +249,7 @@ TEST(Fde, BlocksOfARepetitionSumUpToTheTokens) {
 }
 
 TEST(Fde, OneTokenIsExact) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   const Tokens document = unit_tokens(1, 24, random);
   const Tokens query = unit_tokens(12, 24, random);
   for (std::uint32_t planes : {0u, 3u, 8u}) {
@@ -279,7 +279,7 @@ TEST(Fde, OneTokenIsExact) {
 }
 
 TEST(Fde, WithoutPlanesAVectorIsTheMean) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   const Tokens document = unit_tokens(9, 24, random), query = unit_tokens(4, 24, random);
   FdeParams params = plain();
   params.planes = 0;
@@ -293,7 +293,7 @@ TEST(Fde, WithoutPlanesAVectorIsTheMean) {
 }
 
 TEST(Fde, ScoresOfMeansAreAtMostMaxSim) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   for (int round = 0; round < 300; ++round) {
     FdeParams params = plain();
     params.planes = static_cast<std::uint32_t>(round % 9);
@@ -307,7 +307,7 @@ TEST(Fde, ScoresOfMeansAreAtMostMaxSim) {
 }
 
 TEST(Fde, BlocksThatNoTokenTouchesAreZero) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   FdeParams params{.repetitions = 5, .planes = 6};
   const Tokens query = unit_tokens(7, 32, random);
   const auto vector = query_vector(*made(32, params), query);
@@ -322,7 +322,7 @@ TEST(Fde, BlocksThatNoTokenTouchesAreZero) {
 }
 
 TEST(Fde, SetsOfAnySize) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   for (const FdeParams& params : shapes()) {
     const auto encoder = made(40, params);
     const Tokens zeros{40, std::vector<float>(80, 0.0f)};
@@ -337,7 +337,7 @@ TEST(Fde, SetsOfAnySize) {
 }
 
 TEST(Fde, EncodesAlikeInAnyCompanyAndOnAnyThread) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFdeSeed);
   std::vector<Tokens> documents;
   std::vector<encoders::TokenSet> sets;
   for (std::size_t n : {3u, 100u, 1u, 40u}) documents.push_back(odd_tokens(n, 40, random));

@@ -23,7 +23,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr unsigned kSeed = 20240701;
+constexpr unsigned kFeaturesSeed = 20240701;
 
 std::vector<float> features_of(const RandomFeatures& features, const TokenSet& tokens) {
   std::vector<float> out(features.n_features());
@@ -61,12 +61,12 @@ std::vector<double> slow_features(const RandomFeatures& features, std::uint64_t 
 }
 
 TEST(RandomFeatures, AreThoseOfTheDefinition) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFeaturesSeed);
   for (const std::uint32_t dim : {2u, 3u, 31u, 64u, 100u, 128u, 300u}) {
     for (const std::uint32_t n : {64u, 96u, 256u, 1024u}) {
-      const RandomFeatures features(dim, n, kSeed + dim);
+      const RandomFeatures features(dim, n, kFeaturesSeed + dim);
       const auto token = normal_vector(dim, random);
-      const auto want = slow_features(features, kSeed + dim, token);
+      const auto want = slow_features(features, kFeaturesSeed + dim, token);
       const auto got = features_of(features, {token.data(), 1});
       for (std::uint32_t i = 0; i < n; ++i) {
         ASSERT_NEAR(got[i], want[i], 3e-6 * norm(token)) << dim << " to " << n;
@@ -76,9 +76,9 @@ TEST(RandomFeatures, AreThoseOfTheDefinition) {
 }
 
 TEST(RandomFeatures, AddUpOverTokensAndGrowWithTheirLength) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFeaturesSeed);
   const std::uint32_t dim = 24, n = 128;
-  const RandomFeatures features(dim, n, kSeed);
+  const RandomFeatures features(dim, n, kFeaturesSeed);
   auto tokens = normal_vector(dim * 3, random);
   std::vector<double> sum(n);
   for (std::size_t t = 0; t < 3; ++t) {
@@ -94,7 +94,7 @@ TEST(RandomFeatures, AddUpOverTokensAndGrowWithTheirLength) {
 }
 
 TEST(RandomFeatures, ZeroHasNoneAndExtremesAreFinite) {
-  const RandomFeatures features(5, 64, kSeed);
+  const RandomFeatures features(5, 64, kFeaturesSeed);
   const std::vector<float> zero(10);
   EXPECT_THAT(features_of(features, {zero.data(), 2}), Each(0.0f));
   EXPECT_THAT(features_of(features, {nullptr, 0}), Each(0.0f));
@@ -174,10 +174,10 @@ FeaturesParams with_ridge(double ridge) {
 }
 
 TEST(FeaturesFit, IsTheLeastSquaresSolution) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFeaturesSeed);
   for (const std::size_t n_sample : {1u, 40u, 300u, 1030u}) {  // fewer than features, and two parts
     for (const double ridge : {1e-4, 0.01}) {
-      const RandomFeatures features(16, 96, kSeed);
+      const RandomFeatures features(16, 96, kFeaturesSeed);
       const auto sample = signs(n_sample * 16, 0.25f, random);
       const auto document = signs(7 * 16, 0.5f, random);
       const auto fit = FeaturesFit::fit(features, with_ridge(ridge), {sample, {}}).value();
@@ -192,8 +192,8 @@ TEST(FeaturesFit, IsTheLeastSquaresSolution) {
 }
 
 TEST(FeaturesFit, CodesCostLittle) {
-  std::mt19937 random(kSeed);
-  const RandomFeatures features(20, 64, kSeed);
+  std::mt19937 random(kFeaturesSeed);
+  const RandomFeatures features(20, 64, kFeaturesSeed);
   auto sample = normal_vector(500 * 20, random);
   const auto document = normal_vector(9 * 20, random);
   const auto fit = FeaturesFit::fit(features, with_ridge(0.01), {sample, {}}).value();
@@ -213,7 +213,8 @@ FeaturesEncoder encoder_of(const TokenCorpus& corpus, std::uint32_t n_features,
   params.n_features = n_features;
   params.n_dims = n_dims;
   const auto sample = corpus.sample(n_sample);
-  return FeaturesEncoder::fit(corpus.dim(), params, kSeed, {sample, corpus.documents()}).value();
+  return FeaturesEncoder::fit(corpus.dim(), params, kFeaturesSeed, {sample, corpus.documents()})
+      .value();
 }
 
 std::vector<float> encoded(const FeaturesEncoder& encoder, std::span<const TokenSet> documents) {
@@ -258,7 +259,7 @@ TEST(FeaturesEncoder, AMapMakesTheQueriesOfTheFit) {
   params.n_features = 128;
   params.n_dims = 32;
   const auto alone =
-      FeaturesEncoder::for_queries(corpus.dim(), params, kSeed, fitted.map()).value();
+      FeaturesEncoder::for_queries(corpus.dim(), params, kFeaturesSeed, fitted.map()).value();
   std::vector<float> a(32), b(32, 1.0f);
   fitted.encode_query(corpus.queries()[0], a.data());
   alone.encode_query(corpus.queries()[0], b.data());
@@ -270,7 +271,7 @@ TEST(FeaturesEncoder, QueriesNeedNoSample) {
   const auto fitted = encoder_of(corpus, 96, 100);
   FeaturesParams params;
   params.n_features = 96;
-  const auto alone = FeaturesEncoder::for_queries(corpus.dim(), params, kSeed).value();
+  const auto alone = FeaturesEncoder::for_queries(corpus.dim(), params, kFeaturesSeed).value();
   std::vector<float> a(96), b(96, 1.0f);
   fitted.encode_query(corpus.queries()[0], a.data());
   alone.encode_query(corpus.queries()[0], b.data());
@@ -318,7 +319,7 @@ TEST(FeaturesEncoder, FindsTheBestDocumentsByMaxSim) {
 
 // One sampled token, equal tokens, tokens without length, values that no code can tell from zero.
 TEST(FeaturesEncoder, DegenerateInputsGiveFiniteVectors) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kFeaturesSeed);
   const std::uint32_t dim = 6;
   std::vector<std::vector<float>> samples = {
       normal_vector(dim, random), std::vector<float>(10 * dim, 1.0f),
@@ -329,7 +330,7 @@ TEST(FeaturesEncoder, DegenerateInputsGiveFiniteVectors) {
   for (const auto& sample : samples) {
     FeaturesParams params;
     params.n_features = 64;
-    const auto encoder = FeaturesEncoder::fit(dim, params, kSeed, {sample, {}}).value();
+    const auto encoder = FeaturesEncoder::fit(dim, params, kFeaturesSeed, {sample, {}}).value();
     for (const auto& set : sets) {
       const TokenSet tokens{set.data(), set.size() / dim};
       for (const float value : encoded(encoder, {&tokens, 1})) ASSERT_TRUE(std::isfinite(value));
@@ -338,7 +339,7 @@ TEST(FeaturesEncoder, DegenerateInputsGiveFiniteVectors) {
 }
 
 TEST(FeaturesEncoder, RefusesWhatCannotBeFitted) {
-  const RandomFeatures features(4, 64, kSeed);
+  const RandomFeatures features(4, 64, kFeaturesSeed);
   EXPECT_THAT(FeaturesFit::fit(features, {}, {}).error().message(), HasSubstr("0 values"));
   const std::vector<float> seven(7);
   EXPECT_THAT(FeaturesFit::fit(features, {}, {seven, {}}).error().message(), HasSubstr("7 values"));
@@ -361,8 +362,8 @@ TEST(FeaturesEncoder, RefusesWhatCannotBeFitted) {
 
 TEST(SampleNumbers, AreDifferentAscendingAndEven) {
   using encoders::sample_numbers;
-  EXPECT_THAT(sample_numbers(3, 5, kSeed), ElementsAre(0, 1, 2));
-  EXPECT_THAT(sample_numbers(0, 5, kSeed), ElementsAre());
+  EXPECT_THAT(sample_numbers(3, 5, kFeaturesSeed), ElementsAre(0, 1, 2));
+  EXPECT_THAT(sample_numbers(0, 5, kFeaturesSeed), ElementsAre());
   EXPECT_NE(sample_numbers(1000, 10, 1), sample_numbers(1000, 10, 2));
   std::vector<int> counts(20);
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {

@@ -13,7 +13,7 @@ namespace {
 using encoders::Pca;
 using ::testing::HasSubstr;
 
-constexpr unsigned kSeed = 20240604;
+constexpr unsigned kPcaSeed = 20240604;
 
 /// Normal rows around `mean(d) = d`, with the variances that `scale` says along random directions.
 std::vector<float> skewed_rows(std::size_t n, std::uint32_t dim, std::mt19937& random) {
@@ -33,7 +33,7 @@ std::vector<float> skewed_rows(std::size_t n, std::uint32_t dim, std::mt19937& r
 }
 
 TEST(Pca, CoordinatesAreUncorrelatedWithDescendingVariances) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kPcaSeed);
   for (std::uint32_t dim : {1u, 2u, 13u, 40u}) {
     const std::size_t n = 2000;
     const auto rows = skewed_rows(n, dim, random);
@@ -60,7 +60,7 @@ TEST(Pca, CoordinatesAreUncorrelatedWithDescendingVariances) {
 }
 
 TEST(Pca, DirectionsAreOrthonormalAndProductsAreKept) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kPcaSeed);
   const std::uint32_t dim = 33;
   const auto rows = skewed_rows(10, dim, random);  // fewer than dimensions
   const Pca pca = Pca::train(rows, dim).value();
@@ -79,7 +79,7 @@ TEST(Pca, DirectionsAreOrthonormalAndProductsAreKept) {
 }
 
 TEST(Pca, LeadingCoordinatesAreTheFirstOnes) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kPcaSeed);
   const auto rows = skewed_rows(100, 20, random);
   const Pca pca = Pca::train(rows, 20).value();
   std::vector<float> all(20), few(7);
@@ -90,7 +90,7 @@ TEST(Pca, LeadingCoordinatesAreTheFirstOnes) {
 }
 
 TEST(Pca, SameSampleSameBits) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kPcaSeed);
   const auto rows = skewed_rows(1000, 17, random);
   const Pca a = Pca::train(rows, 17).value();
   const Pca b = Pca::train(rows, 17).value();

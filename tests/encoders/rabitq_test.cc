@@ -16,7 +16,7 @@ namespace {
 using encoders::rabitq_encode;
 using encoders::RabitqFactors;
 
-constexpr unsigned kSeed = 20240603;
+constexpr unsigned kRabitqSeed = 20240603;
 
 struct Encoded {
   RabitqFactors factors;
@@ -59,7 +59,7 @@ double best_cosine(const std::vector<float>& r, std::uint32_t bits) {
 }
 
 TEST(Rabitq, FactorsAreThoseOfTheCodes) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kRabitqSeed);
   for (std::size_t dim : {1u, 2u, 7u, 16u, 33u, 64u, 100u, 384u, 1000u, 4096u}) {
     for (std::uint32_t bits = 1; bits <= 8; ++bits) {
       const auto r = normal_vector(dim, random);
@@ -74,7 +74,7 @@ TEST(Rabitq, FactorsAreThoseOfTheCodes) {
 
 // Vectors like those after a rotation, with a value far out, and with all but one value zero.
 TEST(Rabitq, AngleIsNearlyTheSmallestPossible) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kRabitqSeed);
   for (std::size_t dim : {64u, 96u, 384u}) {
     for (std::uint32_t bits = 1; bits <= 8; ++bits) {
       for (int i = 0; i < 30; ++i) {
@@ -85,7 +85,7 @@ TEST(Rabitq, AngleIsNearlyTheSmallestPossible) {
         const double got = encoded(r, bits).factors.cosine();
         EXPECT_LE(got, best + 1e-6);
         EXPECT_LT(1 - got, (bits <= 4 ? 1.15 : 1.8) * (1 - best) + 1e-6)
-            << "dim " << dim << " bits " << bits << " vector " << i << " seed " << kSeed;
+            << "dim " << dim << " bits " << bits << " vector " << i << " seed " << kRabitqSeed;
       }
     }
   }
@@ -108,7 +108,7 @@ TEST(Rabitq, ZeroVectorsEstimateZero) {
 }
 
 TEST(Rabitq, LengthChangesTheScaleOnly) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kRabitqSeed);
   const auto r = normal_vector(200, random);
   for (std::uint32_t bits = 1; bits <= 8; ++bits) {
     const Encoded wanted = encoded(r, bits);
@@ -131,7 +131,7 @@ struct Errors {
 };
 
 Errors errors_of(std::uint32_t dim, std::uint32_t bits, double cosine, std::size_t n) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kRabitqSeed);
   auto r = normal_vector(dim, random);
   auto q = normal_vector(dim, random);
   for (std::uint32_t d = 0; d < dim; ++d) {
@@ -139,7 +139,7 @@ Errors errors_of(std::uint32_t dim, std::uint32_t bits, double cosine, std::size
   }
   Errors errors;
   for (std::size_t i = 0; i < n; ++i) {
-    const encoders::Rotation rotation(dim, kSeed + i);
+    const encoders::Rotation rotation(dim, kRabitqSeed + i);
     std::vector<float> rr(rotation.padded_dim()), rq(rotation.padded_dim());
     rotation.apply(r.data(), rr.data());
     rotation.apply(q.data(), rq.data());
@@ -163,7 +163,7 @@ TEST(Rabitq, EstimatesAreUnbiasedAndWithinTheirBounds) {
       for (std::uint32_t bits : {1u, 2u, 4u, 8u}) {
         const Errors errors = errors_of(dim, bits, cosine, n);
         const std::string what =
-            fmt::format("dim {} cosine {} bits {} seed {}", dim, cosine, bits, kSeed);
+            fmt::format("dim {} cosine {} bits {} seed {}", dim, cosine, bits, kRabitqSeed);
         EXPECT_LT(std::abs(errors.mean), 4 * errors.root_mean_square / std::sqrt(n)) << what;
         EXPECT_LT(errors.beyond_19, 0.07) << what;
         EXPECT_LT(errors.beyond_3, 0.01) << what;

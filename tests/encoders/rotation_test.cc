@@ -14,7 +14,7 @@ namespace {
 
 using encoders::Rotation;
 
-constexpr unsigned kSeed = 20240602;
+constexpr unsigned kRotationSeed = 20240602;
 
 std::vector<float> rotated(const Rotation& rotation, const std::vector<float>& vector) {
   std::vector<float> out(rotation.padded_dim(), -1.0f);
@@ -38,9 +38,9 @@ TEST(Rotation, PaddedDim) {
 }
 
 TEST(Rotation, KeepsScalarProductsAndHasAnInverse) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kRotationSeed);
   for (std::uint32_t dim : kDims) {
-    const Rotation rotation(dim, kSeed);
+    const Rotation rotation(dim, kRotationSeed);
     const auto a = normal_vector(dim, random);
     const auto b = normal_vector(dim, random);
     const auto ra = rotated(rotation, a);
@@ -50,14 +50,15 @@ TEST(Rotation, KeepsScalarProductsAndHasAnInverse) {
     std::vector<float> back(dim);
     rotation.apply_inverse(ra.data(), back.data());
     for (std::uint32_t d = 0; d < dim; ++d) {
-      ASSERT_NEAR(back[d], a[d], 1e-5) << "dim " << dim << " value " << d << " seed " << kSeed;
+      ASSERT_NEAR(back[d], a[d], 1e-5)
+          << "dim " << dim << " value " << d << " seed " << kRotationSeed;
     }
   }
 }
 
 TEST(Rotation, IsOrthonormalOnThePaddedSpace) {
   for (std::uint32_t dim : {64u, 96u, 160u, 224u}) {
-    const Rotation rotation(dim, kSeed);
+    const Rotation rotation(dim, kRotationSeed);
     std::vector<std::vector<float>> columns;
     for (std::uint32_t d = 0; d < dim; ++d) {
       std::vector<float> unit(dim, 0.0f);
@@ -73,7 +74,7 @@ TEST(Rotation, IsOrthonormalOnThePaddedSpace) {
 }
 
 TEST(Rotation, OneSeedIsOneMap) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kRotationSeed);
   for (std::uint32_t dim : {100u, 384u, 512u}) {
     const auto a = normal_vector(dim, random);
     EXPECT_EQ(rotated(Rotation(dim, 7), a), rotated(Rotation(dim, 7), a));
@@ -125,7 +126,7 @@ struct Spread {
 Spread spread_of(std::uint32_t dim, std::size_t kind, std::size_t n) {
   Spread spread;
   for (std::size_t i = 0; i < n; ++i) {
-    const auto r = rotated(Rotation(dim, kSeed + i), hard_vector(dim, kind, i));
+    const auto r = rotated(Rotation(dim, kRotationSeed + i), hard_vector(dim, kind, i));
     const double variance = dot(r, r) / static_cast<double>(r.size());
     for (std::size_t d = 0; d < r.size(); ++d) {
       const double square = double{r[d]} * r[d] / variance;
@@ -143,7 +144,7 @@ TEST(Rotation, SpreadsAnyVectorLikeANormalDistribution) {
                             1536u, 2080u, 4064u}) {
     for (std::size_t kind = 0; kind < 5; ++kind) {
       const Spread spread = spread_of(dim, kind, 60);
-      const std::string what = fmt::format("dim {} kind {} seed {}", dim, kind, kSeed);
+      const std::string what = fmt::format("dim {} kind {} seed {}", dim, kind, kRotationSeed);
       EXPECT_GT(spread.kurtosis, 2.75) << what;
       EXPECT_LT(spread.kurtosis, 3.3) << what;
       EXPECT_LT(spread.largest, 6.0) << what;

@@ -11,7 +11,7 @@ namespace {
 using encoders::FdeEncoder;
 using encoders::MeanEncoder;
 
-constexpr unsigned kSeed = 20240610;
+constexpr unsigned kSetEncodersSeed = 20240610;
 constexpr std::uint32_t kDim = 32;
 
 /// Documents of 4 to 40 tokens near words of a vocabulary, a third of which belong to the topic of
@@ -38,7 +38,7 @@ std::size_t best_of(const Tokens& query, const std::vector<Tokens>& documents) {
 }
 
 Corpus clustered(std::size_t n_documents, std::size_t n_queries) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kSetEncodersSeed);
   const Tokens words = unit_tokens(400, kDim, random);
   Corpus corpus;
   for (std::size_t i = 0; i < n_documents; ++i) {
@@ -85,7 +85,7 @@ TEST(SetEncoders, FindTheBestDocument) {
   for (std::uint32_t repetitions : {2u, 6u, 20u}) {
     const auto encoder = FdeEncoder::make(kDim, {.repetitions = repetitions}).value();
     const double share = recall(*encoder, corpus, 15);
-    EXPECT_GE(share, last - 0.02) << repetitions << " repetitions, seed " << kSeed;
+    EXPECT_GE(share, last - 0.02) << repetitions << " repetitions, seed " << kSetEncodersSeed;
     last = share;
   }
   EXPECT_GE(last, 0.95);
@@ -110,7 +110,7 @@ TEST(MeanEncoder, DocumentsAreDirectionsAndQueriesSums) {
 }
 
 TEST(MeanEncoder, OrderAndCompanyDoNotMatter) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kSetEncodersSeed);
   const MeanEncoder encoder(50);
   const Tokens a = unit_tokens(40, 50, random), b = unit_tokens(1000, 50, random);
   EXPECT_LT(difference(document_vector(encoder, reversed(b)), document_vector(encoder, b)), 1e-6);

@@ -19,7 +19,7 @@
 namespace quiver::engine::testing {
 namespace {
 
-constexpr std::uint64_t kPoints = 1500;  // enough to be sealed for being idle
+constexpr std::uint64_t kIdlePoints = 1500;  // enough to be sealed for being idle
 
 /// A collection `points` of dense vectors under an index that is a copy.
 class IndexJobs : public ::testing::Test {
@@ -67,7 +67,7 @@ class IndexJobs : public ::testing::Test {
     change_ = std::move(change);
     open();
   }
-  void insert(std::uint64_t first, std::uint64_t n = kPoints) {
+  void insert(std::uint64_t first, std::uint64_t n = kIdlePoints) {
     Upsert upsert;
     for (std::uint64_t i = first; i < first + n; ++i) {
       const auto x = static_cast<float>(i);
@@ -142,11 +142,11 @@ class IndexJobs : public ::testing::Test {
 TEST_F(IndexJobs, ASealedSegmentIsIndexedAndTheIndexIsOpenedAgain) {
   insert(0);
   wait_for_rest();
-  EXPECT_EQ(collection_->info().n_indexed_vectors, kPoints);
+  EXPECT_EQ(collection_->info().n_indexed_vectors, kIdlePoints);
   EXPECT_EQ(n_completed("index"), 1);
   EXPECT_EQ(n_asked(nearest()), 1U);
-  EXPECT_EQ(ids(nearest()), last(kPoints));
-  EXPECT_EQ(ids(nearest([](auto& params) { params.indexed_only = true; })), last(kPoints));
+  EXPECT_EQ(ids(nearest()), last(kIdlePoints));
+  EXPECT_EQ(ids(nearest([](auto& params) { params.indexed_only = true; })), last(kIdlePoints));
   close();
   open();
   wait_for_rest();
@@ -162,18 +162,18 @@ TEST_F(IndexJobs, WhileItIsBuiltTheSegmentIsSearchedExactly) {
   EXPECT_EQ(info.health, Health::kYellow);
   EXPECT_EQ(info.n_indexed_vectors, 0U);
   const auto job = running("index").at(0);
-  EXPECT_EQ(job.done, kPoints / 2);
-  EXPECT_EQ(job.total, kPoints);
+  EXPECT_EQ(job.done, kIdlePoints / 2);
+  EXPECT_EQ(job.total, kIdlePoints);
   EXPECT_TRUE(job.eta_s.has_value());
   EXPECT_EQ(n_asked(nearest()), 0U);
-  EXPECT_EQ(ids(nearest()), last(kPoints));
+  EXPECT_EQ(ids(nearest()), last(kIdlePoints));
   EXPECT_TRUE(ids(nearest([](auto& params) { params.indexed_only = true; })).empty());
 
-  insert(kPoints - 1, 2);  // meanwhile one changes and one is new
+  insert(kIdlePoints - 1, 2);  // meanwhile one changes and one is new
   copied_control.hold = false;
   wait_for_rest();
   EXPECT_EQ(n_asked(nearest()), 1U);
-  EXPECT_EQ(ids(nearest()), last(kPoints + 1));
+  EXPECT_EQ(ids(nearest()), last(kIdlePoints + 1));
 }
 
 TEST_F(IndexJobs, ClosingStopsABuildAndTheNextOpeningBeginsAgain) {
@@ -183,7 +183,7 @@ TEST_F(IndexJobs, ClosingStopsABuildAndTheNextOpeningBeginsAgain) {
   close();
   copied_control.hold = false;
   open();
-  EXPECT_EQ(ids(nearest()), last(kPoints));
+  EXPECT_EQ(ids(nearest()), last(kIdlePoints));
   wait_for_rest();
   EXPECT_EQ(n_asked(nearest()), 1U);
   EXPECT_EQ(copied_control.n_builds, 2);
@@ -194,7 +194,7 @@ TEST_F(IndexJobs, AFailedBuildIsSaidAndCostsNoAnswer) {
   insert(0);
   wait_until([&] { return collection_->info().health == Health::kRed; });
   EXPECT_EQ(collection_->info().optimizer_error, "index: the build was told to fail");
-  EXPECT_EQ(ids(nearest()), last(kPoints));
+  EXPECT_EQ(ids(nearest()), last(kIdlePoints));
   copied_control.fail = false;
   close();
   open();
@@ -205,26 +205,26 @@ TEST_F(IndexJobs, AFailedBuildIsSaidAndCostsNoAnswer) {
 TEST_F(IndexJobs, AMergedSegmentComesWithItsIndex) {
   start_again([](CollectionConfig& config) { config.optimizer.max_segments = 2; });
   for (std::uint64_t i = 0; i < 3; ++i) {
-    insert(i * kPoints);
+    insert(i * kIdlePoints);
     wait_for_rest();
   }
   EXPECT_EQ(n_completed("merge"), 1);
   EXPECT_EQ(n_completed("index"), 3) << "of what was sealed";
   EXPECT_EQ(copied_control.n_builds, 4);
-  EXPECT_EQ(collection_->info().n_indexed_vectors, 3 * kPoints);
+  EXPECT_EQ(collection_->info().n_indexed_vectors, 3 * kIdlePoints);
   EXPECT_EQ(n_asked(nearest()), collection_->info().n_segments);
-  EXPECT_EQ(ids(nearest()), last(3 * kPoints));
+  EXPECT_EQ(ids(nearest()), last(3 * kIdlePoints));
 }
 
 /// A payload index that is created while a merge runs answers for the merged segment too.
 TEST_F(IndexJobs, AMergedSegmentComesWithPayloadIndexesThatAreNewerThanTheMerge) {
   start_again([](CollectionConfig& config) { config.optimizer.max_segments = 2; });
   for (std::uint64_t i = 0; i < 2; ++i) {
-    insert(i * kPoints);
+    insert(i * kIdlePoints);
     wait_for_rest();
   }
   copied_control.hold = true;
-  insert(2 * kPoints);
+  insert(2 * kIdlePoints);
   wait_until([&] { return copied_control.n_builds == 3 && !running("merge").empty(); });
   payload::FieldIndex index;
   index.key = "n";
@@ -247,7 +247,7 @@ TEST_F(IndexJobs, ABulkLoadDoesNotWaitForItsIndex) {
   copied_control.hold = true;
   std::vector<PointId> point_ids;
   std::vector<float> vectors;
-  for (std::uint64_t i = 0; i < kPoints; ++i) {
+  for (std::uint64_t i = 0; i < kIdlePoints; ++i) {
     point_ids.push_back(PointId::number(i));
     vectors.insert(vectors.end(), {static_cast<float>(i), 1});
   }
@@ -257,11 +257,11 @@ TEST_F(IndexJobs, ABulkLoadDoesNotWaitForItsIndex) {
   ASSERT_TRUE(collection_->bulk_load(chunk));
   wait_for_build();
   EXPECT_EQ(n_asked(nearest()), 0U);
-  EXPECT_EQ(ids(nearest()), last(kPoints));
+  EXPECT_EQ(ids(nearest()), last(kIdlePoints));
   copied_control.hold = false;
   wait_for_rest();
   EXPECT_EQ(n_asked(nearest()), 1U);
-  EXPECT_EQ(ids(nearest()), last(kPoints));
+  EXPECT_EQ(ids(nearest()), last(kIdlePoints));
 }
 
 TEST_F(IndexJobs, NothingIsBuiltUntilThreadsAreAllowed) {
@@ -271,7 +271,7 @@ TEST_F(IndexJobs, NothingIsBuiltUntilThreadsAreAllowed) {
   wait_for_rest();
   EXPECT_EQ(copied_control.n_builds, 0);
   EXPECT_EQ(n_asked(nearest()), 0U);
-  EXPECT_EQ(collection_->optimizations().n_queued_points, kPoints);
+  EXPECT_EQ(collection_->optimizations().n_queued_points, kIdlePoints);
   ASSERT_TRUE(database_->update_config("points", [](CollectionConfig& config) -> Result<> {
     config.optimizer.max_threads.reset();
     return {};

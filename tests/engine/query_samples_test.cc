@@ -52,16 +52,16 @@ TEST(QueryReservoir, KeepsAllWhileThereIsRoom) {
 /// Over many seeds each tenth of the queries is as frequent in the sample as any other: 3,072 of
 /// them are expected in each, with a standard deviation of about 53.
 TEST(QueryReservoir, DrawsEvenly) {
-  constexpr std::uint64_t kQueries = 5000;
+  constexpr std::uint64_t kOffered = 5000;
   constexpr std::uint64_t kSeeds = 60;
   std::vector<double> tenths(10);
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     QueryReservoir reservoir(1, seed);
-    offer_numbers(reservoir, 0, kQueries);
+    offer_numbers(reservoir, 0, kOffered);
     const auto numbers = numbers_in(reservoir.sample());
     ASSERT_EQ(numbers.size(), QueryReservoir::kMaxQueries);
     EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end());
-    for (const float number : numbers) ++tenths[static_cast<std::size_t>(number) * 10 / kQueries];
+    for (const float number : numbers) ++tenths[static_cast<std::size_t>(number) * 10 / kOffered];
   }
   const double expected = kSeeds * QueryReservoir::kMaxQueries / 10.0;
   for (const double n : tenths) EXPECT_NEAR(n, expected, 5 * std::sqrt(expected));

@@ -104,7 +104,7 @@ TEST(IvfClustering, ManyShapesAreWithinBounds) {
     for (const std::uint32_t n : {1U, 2U, 5U, 64U, 65U, 500U}) {
       for (const std::uint32_t n_clusters : {0U, 1U, 3U, 20U, 1000U}) {
         if (dim > 1000 && n > 100) continue;
-        SCOPED_TRACE(testing::Message() << dim << "-d, " << n << " into " << n_clusters);
+        SCOPED_TRACE(::testing::Message() << dim << "-d, " << n << " into " << n_clusters);
         const Rows rows = clumps(n, dim, 7, dim + n);
         const Clusters clusters = clustered(rows, {.n_clusters = n_clusters});
         const std::uint32_t wanted = n_clusters == 0 ? (n + 255) / 256 : std::min(n, n_clusters);
