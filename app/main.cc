@@ -12,6 +12,8 @@
 #include "app/export/export.h"
 #include "app/import/command.h"
 #include "app/import/import.h"
+#include "app/inspect/command.h"
+#include "app/inspect/inspect.h"
 #include "app/load/command.h"
 #include "app/load/load.h"
 #include "app/serve.h"
@@ -30,6 +32,7 @@ struct Command {
   quiver::app::AnnOptions ann;
   quiver::app::ImportOptions import_files;
   quiver::app::ExportOptions export_files;
+  quiver::app::InspectOptions inspect;
 };
 
 int report(const Result<int>& status) {
@@ -113,6 +116,7 @@ int run(int argc, char** argv) {
   auto* load = quiver::app::add_load(*bench, command.load);
   auto* import_files = quiver::app::add_import(app, command.import_files);
   auto* export_files = quiver::app::add_export(app, command.export_files);
+  auto* inspect = quiver::app::add_inspect(app, command.inspect);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
@@ -129,6 +133,7 @@ int run(int argc, char** argv) {
   if (*load) return report(quiver::app::run_load(command.load));
   if (*import_files) return report(quiver::app::run_import(command.import_files));
   if (*export_files) return report(quiver::app::run_export(command.export_files));
+  if (*inspect) return report(quiver::app::run_inspect(command.inspect));
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;
 }

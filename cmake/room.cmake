@@ -9,6 +9,7 @@ function(qv_room name)
 endfunction()
 
 # qv_precompiled(OWNER HEADER LINKS … OPTIONS …): reads a header once, for targets with the same options.
+# (GCC takes optimisation options from the precompiled header, whatever the command line says.)
 # Files still name all that they include: presets without QV_FAST_BUILD make sure of it.
 function(qv_precompiled owner header)
   cmake_parse_arguments(ARG "" "" "LINKS;OPTIONS" ${ARGN})

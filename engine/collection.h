@@ -36,6 +36,18 @@ struct VectorIndexInfo {
   std::uint64_t n_bytes = 0;    ///< of its files
 };
 
+/// What the vectors of one field of one segment are searched with.
+struct SegmentIndexInfo {
+  std::uint32_t shard = 0;
+  std::uint64_t segment = 0;  ///< its number in the shard
+  bool sealed = false;
+  std::string field;
+  std::string index;  ///< as of VectorIndexInfo
+  std::uint64_t n_vectors = 0;
+  std::uint64_t n_bytes = 0;
+  index::Description description;
+};
+
 struct CollectionInfo {
   Health health = Health::kGreen;
   std::string optimizer_error;  ///< empty: "ok"
@@ -86,6 +98,8 @@ class Collection {
   [[nodiscard]] virtual std::shared_ptr<const CollectionConfig> config() const = 0;
   [[nodiscard]] virtual CollectionInfo info() const = 0;
   [[nodiscard]] virtual OptimizationReport optimizations() const = 0;
+  /// By shard, segment and field.
+  [[nodiscard]] virtual std::vector<SegmentIndexInfo> segment_indexes() const { return {}; }
 
   /// Checks everything first (an error is returned at once and nothing is applied), then queues
   /// the operations as one; `done` is called once, from another thread, with one result for each.

@@ -236,6 +236,14 @@ CollectionInfo CollectionImpl::info() const {
   return info;
 }
 
+std::vector<SegmentIndexInfo> CollectionImpl::segment_indexes() const {
+  std::vector<SegmentIndexInfo> infos;
+  for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
+    add_segment_indexes(*shards_[shard]->snapshot(), shard, infos);
+  }
+  return infos;
+}
+
 OptimizationReport CollectionImpl::optimizations() const {
   OptimizationReport report;
   const auto config = config_.load();

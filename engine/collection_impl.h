@@ -34,6 +34,7 @@ class CollectionImpl final : public Collection,
   }
   [[nodiscard]] CollectionInfo info() const override;
   [[nodiscard]] OptimizationReport optimizations() const override;
+  [[nodiscard]] std::vector<SegmentIndexInfo> segment_indexes() const override;
   Result<> update(std::vector<Operation> operations, Ack ack,
                   std::function<void(Result<std::vector<UpdateResult>>)> done) override;
   Result<> bulk_load(const BulkChunk& chunk) override QV_EXCLUDES(bulk_mutex_);

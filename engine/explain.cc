@@ -12,6 +12,7 @@
 #include "engine/field_query.h"
 #include "engine/row.h"
 #include "index/flat/searcher.h"
+#include "index/stored_rows.h"
 #include "kernels/kernels.h"
 
 namespace quiver::engine {
@@ -50,10 +51,8 @@ class ComparedTokens {
 
  private:
   void scale(const std::byte* token, float* out) const {
-    const auto& convert = kernels().convert;
-    convert.u8_to_f32(reinterpret_cast<const std::uint8_t*>(token), tokens_.dim, out);
-    const double norm = convert.norm(out, tokens_.dim);
-    if (norm > 0) convert.scale(out, tokens_.dim, 1.0 / norm, out);
+    index::to_floats(token, tokens_.dtype, tokens_.dim, out);
+    index::to_unit_length(out, tokens_.dim);
   }
 
   const MatrixView tokens_;

@@ -33,7 +33,7 @@ class QuerySamples {
 
   /// Reads what was saved in `directory`, that of the collection.
   QuerySamples(std::unique_ptr<Directory> directory, const std::vector<FieldSchema>& fields);
-  /// nullptr if no field is remembered. With kNo, what was saved is removed.
+  /// With kNo: nullptr, and what was saved is removed.
   [[nodiscard]] static std::shared_ptr<QuerySamples> open(std::unique_ptr<Directory> directory,
                                                           const std::vector<FieldSchema>& fields,
                                                           RecordQueries record);

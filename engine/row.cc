@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "index/stored_rows.h"
 #include "kernels/kernels.h"
 
 namespace quiver::engine {
@@ -355,18 +356,7 @@ Result<> store_values(const FieldSchema& field, std::span<const float> values, s
 }
 
 void to_floats(DType dtype, const std::byte* values, std::size_t n, float* out) {
-  const auto& convert = kernels().convert;
-  switch (dtype) {
-    case DType::kF32:
-      std::memcpy(out, values, n * sizeof(float));
-      return;
-    case DType::kF16:
-      convert.f16_to_f32(reinterpret_cast<const std::uint16_t*>(values), n, out);
-      return;
-    case DType::kU8:
-      convert.u8_to_f32(reinterpret_cast<const std::uint8_t*>(values), n, out);
-      return;
-  }
+  index::to_floats(values, dtype, n, out);
 }
 
 VectorValue to_value(const FieldSchema& field, const StoredVector& vector) {

@@ -26,4 +26,17 @@ std::vector<VectorIndexInfo> vector_index_info(const Snapshot& snapshot) {
   return infos;
 }
 
+void add_segment_indexes(const SegmentSet& set, std::uint32_t shard,
+                         std::vector<SegmentIndexInfo>& infos) {
+  for (const Segment& segment : set.segments) {
+    const auto& data = *segment.data;
+    for (std::size_t field = 0; field < data.fields.size(); ++field) {
+      const auto& searcher = *data.searchers[field];
+      infos.push_back({shard, data.id, data.sealed, data.fields[field].schema.name,
+                       to_string(data.indexes[field]), data.fields[field].n_present,
+                       searcher.memory().mapped_bytes, searcher.describe()});
+    }
+  }
+}
+
 }  // namespace quiver::engine

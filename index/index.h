@@ -9,7 +9,9 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cancel.h"
@@ -52,6 +54,15 @@ struct MemoryUse {
   std::uint64_t mapped_bytes = 0;
 };
 
+/// What an index has to say of itself, for people.
+struct Description {
+  std::vector<std::pair<std::string, ParamValue>> facts;  ///< in the order that they are read in
+  /// A table of what was measured when the index was built; without columns there is none.
+  std::string table;
+  std::vector<std::string> columns;
+  std::vector<std::vector<ParamValue>> rows;  ///< a value for each column
+};
+
 /// Immutable; any number of threads.
 class Searcher {
  public:
@@ -78,6 +89,8 @@ class Searcher {
   /// as many as would take as long: tells whether it is worth a thread of its own.
   [[nodiscard]] virtual std::uint64_t bytes_per_search() const = 0;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
+  /// Empty: there is nothing to say.
+  [[nodiscard]] virtual Description describe() const { return {}; }
 };
 
 /// Queries that a multi-vector field was asked, drawn evenly from all of them.

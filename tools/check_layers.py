@@ -44,7 +44,7 @@ ALIASES = {
 FREE = {"std", "fmt", "tl::expected", "-", ""}
 EVERYTHING = {"everything", "anything"}
 # Top-level folders that may hold sources without being a room.
-NO_ROOMS = {"tests", "bench", "tools", "examples", "build"}
+NO_ROOMS = {"tests", "bench", "tools", "examples", "build", "cmake"}
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t kPart = 1024;
 /// Documents that the solver is read for once.
 constexpr std::size_t kBatch = 64;
+/// Documents of the sample for which features of its tokens are computed once.
+constexpr std::size_t kFitBatch = 512;
 
 Result<> check(std::span<const float> sample, std::uint32_t dim) {
   if (sample.empty() || sample.size() % dim != 0 || sample.size() / dim > FeaturesFit::kMaxSample) {
@@ -144,6 +146,11 @@ void encode(const float* values, std::size_t n, float step, std::uint8_t* out) {
 
 }  // namespace
 
+FitDocuments::FitDocuments(std::span<const TokenSet> documents)
+    : n(documents.size()), read([documents](std::size_t first, std::size_t count, const Use& use) {
+        use(documents.subspan(first, count));
+      }) {}
+
 FeaturesFit::FeaturesFit(const RandomFeatures& features, std::size_t n_sample)
     : token_dim_(features.token_dim()),
       n_features_(features.n_features()),
@@ -155,6 +162,7 @@ Result<FeaturesFit> FeaturesFit::fit(const RandomFeatures& features, const Featu
   QV_TRY(check(sample.tokens, features.token_dim()));
   const std::vector<float> unit = unit_rows(sample.tokens, features.token_dim());
   QV_TRY(const auto factors, factors_of(features, unit, params.ridge));
+  if (sample.cancel != nullptr) QV_TRY(sample.cancel->check());
   FeaturesFit fit(features, unit.size() / features.token_dim());
   fit.prepare_codes(unit);
   const auto h = static_cast<Eigen::Index>(features.n_features());
@@ -163,18 +171,19 @@ Result<FeaturesFit> FeaturesFit::fit(const RandomFeatures& features, const Featu
     fit.prepare_solver(features, unit, {inverse.data(), static_cast<std::size_t>(inverse.size())});
     return fit;
   }
-  if (sample.documents.size() < params.n_dims) {
+  const std::size_t n_documents = sample.documents.n;
+  if (n_documents < params.n_dims) {
     return fail(Code::kInvalidArgument,
                 fmt::format("random features: {} documents do not tell the best {} dimensions",
-                            sample.documents.size(), params.n_dims));
+                            n_documents, params.n_dims));
   }
-  const std::size_t n_documents = sample.documents.size();
-  auto weights = fit.products_with_features(features, unit, sample.documents);
+  QV_TRY(auto weights, fit.products_with_features(features, unit, sample));
   Eigen::Map<RowMajor> whitened(weights.data(), static_cast<Eigen::Index>(n_documents), h);
   factors.matrixL().transpose().solveInPlace<Eigen::OnTheRight>(whitened);
-  const auto space = principal_space(weights, n_documents, params.n_dims, params.n_dims);
+  const auto space = principal_space(weights, n_documents, params.n_dims);
   RowMajor map = Eigen::Map<const RowMajor>(space.basis.data(), params.n_dims, h);
   factors.matrixL().solveInPlace<Eigen::OnTheRight>(map);
+  if (sample.cancel != nullptr) QV_TRY(sample.cancel->check());
   const auto scales = scales_of(squares_of_queries(features, unit, map), space.variances);
   RowMajor of_documents = map;
   for (std::uint32_t i = 0; i < params.n_dims; ++i) {
@@ -187,22 +196,30 @@ Result<FeaturesFit> FeaturesFit::fit(const RandomFeatures& features, const Featu
   return fit;
 }
 
-std::vector<float> FeaturesFit::products_with_features(const RandomFeatures& features,
-                                                       const std::vector<float>& unit_sample,
-                                                       std::span<const TokenSet> documents) const {
-  std::vector<float> targets(documents.size() * n_sample_);
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    find_targets(documents[i], &targets[i * n_sample_]);
-  }
+Result<std::vector<float>> FeaturesFit::products_with_features(
+    const RandomFeatures& features, const std::vector<float>& unit_sample,
+    const FitSample& sample) const {
   const std::size_t h = features.n_features();
-  std::vector<float> out(documents.size() * h, 0.0F);
-  for_parts(n_sample_, [&](std::size_t first, std::size_t n) {
-    const auto rows = features_of(features, &unit_sample[first * token_dim_], n);
-    const auto blocks = prepared(transposed(rows, n), h);
-    kernels().maxsim_family.add_products(blocks.data(), h, static_cast<std::uint32_t>(n),
-                                         &targets[first], n_sample_, documents.size(), out.data(),
-                                         h);
-  });
+  std::vector<float> out(sample.documents.n * h, 0.0F);
+  std::vector<float> targets(std::min(kFitBatch, sample.documents.n) * n_sample_);
+  for (std::size_t begin = 0; begin < sample.documents.n; begin += kFitBatch) {
+    if (sample.cancel != nullptr) QV_TRY(sample.cancel->check());
+    const std::size_t n_documents = std::min(kFitBatch, sample.documents.n - begin);
+    float* target = targets.data();
+    sample.documents.read(begin, n_documents, [&](std::span<const TokenSet> documents) {
+      for (const TokenSet& document : documents) {
+        find_targets(document, target);
+        target += n_sample_;
+      }
+    });
+    for_parts(n_sample_, [&](std::size_t first, std::size_t n) {
+      const auto rows = features_of(features, &unit_sample[first * token_dim_], n);
+      const auto blocks = prepared(transposed(rows, n), h);
+      kernels().maxsim_family.add_products(blocks.data(), h, static_cast<std::uint32_t>(n),
+                                           &targets[first], n_sample_, n_documents, &out[begin * h],
+                                           h);
+    });
+  }
   return out;
 }
 

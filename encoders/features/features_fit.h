@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/result.h"
 #include "encoders/features/params.h"
 #include "encoders/features/random_features.h"
@@ -12,11 +14,24 @@
 
 namespace quiver::encoders {
 
+/// Documents of a sample, which need not all be in memory at once.
+struct FitDocuments {
+  using Use = std::function<void(std::span<const TokenSet>)>;
+
+  FitDocuments() = default;
+  /// Refers to `documents`.
+  explicit FitDocuments(std::span<const TokenSet> documents);
+
+  std::size_t n = 0;
+  /// Shows `[first, first + n)` to `use`, in order, as many at a time as suits.
+  std::function<void(std::size_t first, std::size_t n, const Use& use)> read;
+};
+
 /// What features are fitted to.
 struct FitSample {
   std::span<const float> tokens;  ///< `[S, token_dim]`
-  std::span<const TokenSet>
-      documents;  ///< for fewer dimensions: as many at least, better four times
+  FitDocuments documents;         ///< for fewer dimensions: as many at least, better four times
+  const Cancel* cancel = nullptr;
 };
 
 /// The weights of features that come nearest to a document's maxima, by least squares over a sample
@@ -41,7 +56,8 @@ class FeaturesFit {
   /// 8,192 tokens of documents are enough for 2,048 features; tokens of real queries among them
   /// help more than as many more of documents. Keeps `4 S (n_dims + token_dim / 4)` bytes. Fails
   /// (kInvalidArgument) without tokens, beyond `kMaxSample` of them, with too few documents, and if
-  /// values are not finite.
+  /// values are not finite; with the error of `cancel`, which it looks at between steps of up to a
+  /// second with 2,048 features.
   static Result<FeaturesFit> fit(const RandomFeatures& features, const FeaturesParams& params,
                                  const FitSample& sample);
 
@@ -64,9 +80,9 @@ class FeaturesFit {
   void prepare_solver(const RandomFeatures& features, const std::vector<float>& unit_sample,
                       std::span<const float> map);
   /// Y Z, `[documents, n_features]`.
-  [[nodiscard]] std::vector<float> products_with_features(
+  [[nodiscard]] Result<std::vector<float>> products_with_features(
       const RandomFeatures& features, const std::vector<float>& unit_sample,
-      std::span<const TokenSet> documents) const;
+      const FitSample& sample) const;
   /// y `[n_sample]`.
   void find_targets(const TokenSet& document, float* out) const;
 

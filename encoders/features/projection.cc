@@ -48,13 +48,12 @@ void orthonormalise(RowMajor& basis) {
 
 }  // namespace
 
-PrincipalSpace principal_space(std::span<const float> rows, std::size_t n, std::uint32_t n_dims,
-                               std::uint64_t seed) {
+PrincipalSpace principal_space(std::span<const float> rows, std::size_t n, std::uint32_t n_dims) {
   const std::size_t dim = rows.size() / n;
   const RowMajor spread = spread_of(rows, n);
   RowMajor basis(static_cast<Eigen::Index>(n_dims), static_cast<Eigen::Index>(dim));
   for (Eigen::Index i = 0; i < basis.size(); ++i) {
-    basis.data()[i] = static_cast<float>(random_unit(seed, static_cast<std::uint64_t>(i)) - 0.5);
+    basis.data()[i] = static_cast<float>(random_unit(n_dims, static_cast<std::uint64_t>(i)) - 0.5);
   }
   orthonormalise(basis);
   for (int i = 0; i < kIterations; ++i) {

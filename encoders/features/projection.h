@@ -19,6 +19,6 @@ struct PrincipalSpace {
 /// Of `rows` `[n, dim]`; `n_dims` <= `dim`. By subspace iteration (Halko, Martinsson, Tropp, SIAM
 /// Review 2011, algorithm 4.4). Deterministic on an instruction level.
 [[nodiscard]] PrincipalSpace principal_space(std::span<const float> rows, std::size_t n,
-                                             std::uint32_t n_dims, std::uint64_t seed);
+                                             std::uint32_t n_dims);
 
 }  // namespace quiver::encoders

@@ -43,18 +43,24 @@ struct Range {
   std::uint32_t end = 0;
 };
 
+/// Work that one block may be at most, so that cancellation is noticed within 50 us.
+inline constexpr std::size_t kBlockBytes = 512 * 1024;
+
+/// Rows that are scored between two looks at the clock. A power of two, so that a block is whole
+/// words of the filter or lies in one.
+template <TileScorer S>
+std::uint32_t rows_of_block(const S& scorer) {
+  const std::size_t rows = kBlockBytes / std::max<std::size_t>(1, scorer.cost_per_row());
+  return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlockRows)));
+}
+
 /// Everything that scanning a range of rows needs; `outs`, one for each query, belong to the
 /// scanning thread.
 template <TileScorer S>
 class Scan {
  public:
   Scan(const S& scorer, const FilterView& filter, const Cancel& cancel)
-      : scorer_(scorer), filter_(filter), cancel_(cancel) {
-    // A power of two, so that a block is whole words of the filter or lies in one.
-    const std::size_t rows = kBlockBytes / std::max<std::size_t>(1, scorer.cost_per_row());
-    block_rows_ =
-        static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlockRows)));
-  }
+      : scorer_(scorer), filter_(filter), cancel_(cancel), block_rows_(rows_of_block(scorer)) {}
 
   Result<> run(Range range, std::span<TopK* const> outs, WorkCounters& work) const {
     for (std::uint32_t first = range.begin; first < range.end; first += block_rows_) {
@@ -69,9 +75,6 @@ class Scan {
   }
 
  private:
-  /// Work that one block may be at most, so that cancellation is noticed within 50 us.
-  static constexpr std::size_t kBlockBytes = 512 * 1024;
-
   /// True if every row of the block is allowed.
   [[nodiscard]] bool is_full(std::uint32_t first, std::uint32_t n) const {
     if (filter_.bits() == nullptr) return true;

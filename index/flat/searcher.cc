@@ -105,16 +105,18 @@ std::uint64_t FlatSearcher::bytes_per_search() const {
   return 0;
 }
 
-void offer_exactly(const Query& query, const FieldColumn& column,
-                   std::span<const std::uint32_t> rows, TopK& out) {
-  with_scorer(query, column, [&](const auto& scorer) {
+Result<> offer_exactly(const Query& query, const FieldColumn& column,
+                       std::span<const std::uint32_t> rows, const Cancel& cancel, TopK& out) {
+  return with_scorer(query, column, [&](const auto& scorer) -> Result<> {
     BlockScores scores;
-    for (std::size_t first = 0; first < rows.size(); first += kBlockRows) {
-      const auto block =
-          rows.subspan(first, std::min<std::size_t>(kBlockRows, rows.size() - first));
+    const std::size_t block_rows = rows_of_block(scorer);
+    for (std::size_t first = 0; first < rows.size(); first += block_rows) {
+      if (cancel.poll()) return cancel.check();
+      const auto block = rows.subspan(first, std::min(block_rows, rows.size() - first));
       scorer.score_rows(block, scores);
       for (std::size_t i = 0; i < block.size(); ++i) out.offer(scores[i], block[i]);
     }
+    return {};
   });
 }
 

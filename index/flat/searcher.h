@@ -33,9 +33,9 @@ class FlatSearcher final : public Searcher {
 [[nodiscard]] std::optional<float> score_row(const Query& query, const FieldColumn& column,
                                              std::uint32_t row);
 
-/// Scores `rows` exactly and offers those that can be hits.
-void offer_exactly(const Query& query, const FieldColumn& column,
-                   std::span<const std::uint32_t> rows, TopK& out);
+/// Scores `rows` exactly and offers those that can be hits. Polls `cancel`.
+Result<> offer_exactly(const Query& query, const FieldColumn& column,
+                       std::span<const std::uint32_t> rows, const Cancel& cancel, TopK& out);
 
 /// Sparse: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`; `terms`
 /// ascending. Polls `cancel`.

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "index/ivf/coding.h"
-#include "index/ivf/parallel.h"
 #include "index/ivf/sections.h"
+#include "index/parallel.h"
 
 namespace quiver::index::ivf {
 

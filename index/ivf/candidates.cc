@@ -91,11 +91,12 @@ RotatedQuery CandidateSearch::rotate(std::span<const float> vector, Scratch& scr
   scratch.table_lines.resize(dim / 16);
   auto* values = reinterpret_cast<float*>(scratch.query_lines.data());
   rotation_.apply(vector.data(), values);
+  if (similarity_ == Similarity::kDot) {
+    const auto norm = static_cast<float>(kernels().convert.norm(values, dim));
+    kernels().convert.scale(values, dim, stretch_of(norm, lists_.facts().length), values);
+  }
   auto* tables = reinterpret_cast<std::uint8_t*>(scratch.table_lines.data());
-  const auto norm = static_cast<float>(kernels().convert.norm(values, dim));
-  return {{values, dim},
-          stretch_of(norm, lists_.facts().length),
-          kernels().codes.prepare(values, dim / 32, tables)};
+  return {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
 }
 
 /// The lists that are scanned if every row is allowed.
@@ -123,7 +124,7 @@ Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
 /// Of the lists that are within `reach` of the k-th best row so far.
 float CandidateSearch::least_key(const Search& search, float reach, const CodeScan& scan) const {
   const float kth = reach == kWholeReach ? -kWholeReach : scan.kth(search.request.k);
-  return kth == -kWholeReach ? kth : list_key(similarity_, kth, search.query.stretch, 0) - reach;
+  return kth == -kWholeReach ? kth : list_key(similarity_, kth, 0) - reach;
 }
 
 /// Scans lists in their order until the next one is more than `reach` below the k-th best row; true
@@ -223,6 +224,16 @@ void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const 
     n += score >= *kth - error ? 1 : 0;
   }
   hits.n = n;
+}
+
+Description CandidateSearch::describe() const {
+  const PartitionFacts& facts = lists_.facts();
+  Description description;
+  description.facts = {{"lists", std::int64_t{facts.n_lists}},
+                       {"spilled", facts.is_spilled != 0},
+                       {"bits", std::int64_t{facts.n_bits}},
+                       {"refine_bits", std::int64_t{facts.refine_bits}}};
+  return description;
 }
 
 }  // namespace quiver::index::ivf

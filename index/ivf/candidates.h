@@ -57,6 +57,7 @@ class CandidateSearch {
   /// With default parameters and without a filter.
   [[nodiscard]] std::uint64_t bytes_per_search() const;
   [[nodiscard]] const Partition& lists() const { return lists_; }
+  [[nodiscard]] Description describe() const;
 
  private:
   struct Search;

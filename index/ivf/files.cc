@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "base/section_file.h"
+#include "index/open_file.h"
 
 namespace quiver::index::ivf {
 namespace {
@@ -16,19 +17,12 @@ constexpr SectionFormat kFormat{"dense index", "QVIVF001", "QVIVFEND", 1};
 constexpr std::string_view kSecondFile = "rows.qvx";
 constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN", 1};
 
-Result<SectionReader> open_file(const Directory& directory, std::string_view name,
-                                const SectionFormat& format, std::uint32_t n_rows,
-                                std::uint64_t& n_bytes) {
-  QV_TRY(auto file, directory.open_mapped(std::string(name)));
-  n_bytes += file->bytes().size();
-  QV_TRY(auto reader, SectionReader::open(format, std::move(file), directory.path()));
-  if (reader.n_rows() != n_rows) {
-    return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), n_rows));
-  }
-  return reader;
-}
-
 }  // namespace
+
+Result<> check_refine_bits(std::uint32_t bits) {
+  if (bits == 0 || bits == 8) return {};
+  return fail(Code::kInvalidArgument, fmt::format("refine_bits is {}, must be 8 or 0", bits));
+}
 
 Result<> write_files(const FieldColumn& column, const BuildParams& params,
                      const BuildContext& context, Directory& out) {

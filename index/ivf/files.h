@@ -10,6 +10,9 @@
 
 namespace quiver::index::ivf {
 
+/// kInvalidArgument unless there can be second codes of so many bits.
+[[nodiscard]] Result<> check_refine_bits(std::uint32_t bits);
+
 /// Writes the lists of a dense column and, if they are asked for, second codes.
 Result<> write_files(const FieldColumn& column, const BuildParams& params,
                      const BuildContext& context, Directory& out);

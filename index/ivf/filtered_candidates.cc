@@ -97,8 +97,7 @@ Result<CandidateSearch::Reach> CandidateSearch::reach_of(const Search& search,
   const float kth = scan.kth(request.k);
   const float last = scan.kth(request.params.rerank);
   const bool is_whole = probes.size() == lists_.n_lists() || kth == -kWholeReach;
-  return Reach{is_whole ? kWholeReach
-                        : list_key(similarity_, kth, search.query.stretch, 0) - probes.back().key,
+  return Reach{is_whole ? kWholeReach : list_key(similarity_, kth, 0) - probes.back().key,
                last == -kWholeReach ? 0 : kth - last};
 }
 

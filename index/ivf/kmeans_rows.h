@@ -11,7 +11,7 @@
 
 #include "index/index.h"
 #include "index/ivf/clustering.h"
-#include "index/ivf/parallel.h"
+#include "index/parallel.h"
 
 namespace quiver::index::ivf {
 

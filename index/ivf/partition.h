@@ -33,19 +33,21 @@ struct PartitionFacts {
   std::uint32_t reserved = 0;
 };
 
-/// The order of lists. Dot: by the score of the centroid for a query as long as rows are, and the
-/// list's reach, as rows farther from their centroid score farther above it; for rows of one length
-/// that is the order of distances. Distances: by that of the centroid.
+/// The order of lists. Dot: by the score of the centroid, for a query as long as rows are
+/// (`stretch_of`), and the list's reach, as rows farther from their centroid score farther above
+/// it; for rows of one length that is the order of distances. Distances: by that of the centroid.
 ///
-/// `score`: of the query and the centroid; `stretch`: what makes the query as long as rows are.
-[[nodiscard]] inline float list_key(Similarity similarity, float score, float stretch,
-                                    float reach) {
-  return similarity == Similarity::kNegL2Squared ? score : score * stretch + reach;
+/// `score`: of the query and the centroid.
+[[nodiscard]] inline float list_key(Similarity similarity, float score, float reach) {
+  return similarity == Similarity::kNegL2Squared ? score : score + reach;
 }
 
-/// For a query of length `norm`, and rows of length `length`.
+/// What makes a query of length `norm` as long as rows are, whose length is `length`. Under Dot the
+/// order of rows is the same for any length, and codes tell it best for that of the rows: what they
+/// estimate is in part the row's own.
 [[nodiscard]] inline float stretch_of(float norm, float length) {
-  return norm > 0 ? length / norm : 0;
+  const float stretch = norm > 0 ? length / norm : 0;
+  return std::isnormal(stretch) ? stretch : 1;
 }
 
 /// What gaps between keys are measured in: how much the scores of a list's rows differ by about.

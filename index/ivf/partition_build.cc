@@ -8,10 +8,10 @@
 #include "index/ivf/clustering.h"
 #include "index/ivf/coding.h"
 #include "index/ivf/kmeans_rows.h"
-#include "index/ivf/parallel.h"
 #include "index/ivf/partition.h"
 #include "index/ivf/row_source.h"
 #include "index/ivf/sections.h"
+#include "index/parallel.h"
 
 namespace quiver::index::ivf {
 namespace {

@@ -82,20 +82,13 @@ CodeHits Router::estimate(const RotatedQuery& query, ScanScratch& scan) const {
                          .dense(similarity_, RowType::kF32)
                          .one(query.values.data(), lists_.facts().padded_dim,
                               reinterpret_cast<const std::byte*>(lists_.mean().data()));
-  CodeTables tables = query.tables;
-  if (similarity_ == Similarity::kDot) {
-    tables.step *= query.stretch;
-    tables.absolute *= query.stretch;
-  }
   CodeScan centroids(lists_.n_lists(), scan);
-  centroids.scan(tables, lists_.routes(), list_key(similarity_, base, query.stretch, 0), nullptr,
-                 0);
+  centroids.scan(query.tables, lists_.routes(), list_key(similarity_, base, 0), nullptr, 0);
   return centroids.best();
 }
 
-void Router::add(const RotatedQuery& query, std::uint32_t list, float base,
-                 RouteScratch& scratch) const {
-  const float key = list_key(similarity_, base, query.stretch, lists_.reach(list));
+void Router::add(std::uint32_t list, float base, RouteScratch& scratch) const {
+  const float key = list_key(similarity_, base, lists_.reach(list));
   scratch.probes.push_back({key, base, list});
 }
 
@@ -108,7 +101,7 @@ void Router::score(const RotatedQuery& query, std::span<const std::uint32_t> lis
               lists_.centroid_stride(), lists.data(), lists.size(), scratch.scores.data());
   scratch.probes.clear();
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    add(query, lists[i], scratch.scores[i], scratch);
+    add(lists[i], scratch.scores[i], scratch);
   }
 }
 
@@ -120,7 +113,7 @@ void Router::score_all(const RotatedQuery& query, RouteScratch& scratch) const {
             lists_.centroid_stride(), lists_.n_lists(), scratch.scores.data());
   scratch.probes.clear();
   for (std::uint32_t list = 0; list < lists_.n_lists(); ++list) {
-    add(query, list, scratch.scores[list], scratch);
+    add(list, scratch.scores[list], scratch);
   }
 }
 

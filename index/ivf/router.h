@@ -22,10 +22,9 @@ struct Probe {
   }
 };
 
-/// A query as the lists are searched with it.
+/// A query as the lists are searched with it: under Dot as long as rows are.
 struct RotatedQuery {
   std::span<const float> values;  ///< `[padded_dim]`
-  float stretch = 1;              ///< for `list_key`
   CodeTables tables;
 };
 
@@ -52,7 +51,7 @@ class Router {
 
  private:
   [[nodiscard]] CodeHits estimate(const RotatedQuery& query, ScanScratch& scan) const;
-  void add(const RotatedQuery& query, std::uint32_t list, float base, RouteScratch& scratch) const;
+  void add(std::uint32_t list, float base, RouteScratch& scratch) const;
   void score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
              RouteScratch& scratch) const;
   void score_all(const RotatedQuery& query, RouteScratch& scratch) const;

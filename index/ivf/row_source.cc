@@ -5,12 +5,10 @@
 namespace quiver::index::ivf {
 
 RowSource::RowSource(const FieldColumn& column, const encoders::Rotation& rotation)
-    : column_(column), rotation_(rotation), normalise_(column.schema.metric == Metric::kCosine) {
-  rows_.reserve(column.n_present);
-  for (std::uint32_t row = 0; row < column.n_rows; ++row) {
-    if (column.present[row] != 0) rows_.push_back(row);
-  }
-}
+    : column_(column),
+      rotation_(rotation),
+      normalise_(column.schema.metric == Metric::kCosine),
+      rows_(list_present_rows(column)) {}
 
 void RowSource::read_stored(std::uint32_t i, float* out) const {
   const DenseColumn& column = column_.dense();

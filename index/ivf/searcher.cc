@@ -28,7 +28,7 @@ Result<> IvfSearcher::search(const Query& query, const AnyParams& any, const Fil
   if (!found.is_telling || found.rows.size() < std::min(out.k(), n_allowed)) {
     return flat_.search(query, {}, filter, context, out, work);
   }
-  offer_exactly(query, column_, found.rows, out);
+  QV_TRY(offer_exactly(query, column_, found.rows, context.cancel, out));
   work.n_rows_scored += found.rows.size();
   work.n_bytes += found.rows.size() * column_.dense().stride();
   return {};

@@ -23,6 +23,7 @@ class IvfSearcher final : public Searcher {
     return candidates_.bytes_per_search();
   }
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), mapped_bytes_}; }
+  [[nodiscard]] Description describe() const override { return candidates_.describe(); }
 
  private:
   [[nodiscard]] double exact_bytes(std::size_t n_allowed) const;

@@ -1,7 +1,5 @@
 #include "index/ivf/type.h"
 
-#include <fmt/format.h>
-
 #include "index/ivf/files.h"
 #include "index/ivf/params.h"
 #include "index/ivf/searcher.h"
@@ -19,10 +17,7 @@ bool supports(const FieldSchema& schema) {
 
 Result<AnyParams> parse_build(const KeyValues& values) {
   QV_TRY(const auto params, parse_params<BuildParams>(values));
-  if (params.refine_bits != 0 && params.refine_bits != 8) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("refine_bits is {}, must be 8 or 0", params.refine_bits));
-  }
+  QV_TRY(ivf::check_refine_bits(params.refine_bits));
   return AnyParams(params);
 }
 

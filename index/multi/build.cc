@@ -11,6 +11,7 @@
 #include "index/multi/document_vectors.h"
 #include "index/multi/probe.h"
 #include "index/multi/sections.h"
+#include "index/open_file.h"
 #include "index/progress.h"
 
 namespace quiver::index::multi {
@@ -51,18 +52,6 @@ Result<> write_tokens(const FieldColumn& column, const BuildParams& params,
   return writer.finish(column.n_rows);
 }
 
-Result<SectionReader> open_file(const Directory& directory, std::string_view name,
-                                const SectionFormat& format, std::uint32_t n_rows,
-                                std::uint64_t& n_bytes) {
-  QV_TRY(auto file, directory.open_mapped(name));
-  n_bytes += file->bytes().size();
-  QV_TRY(auto reader, SectionReader::open(format, std::move(file), directory.path()));
-  if (reader.n_rows() != n_rows) {
-    return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), n_rows));
-  }
-  return reader;
-}
-
 Result<TokenCodes> open_tokens(const Directory& directory, const FieldColumn& column,
                                std::uint64_t& n_bytes) {
   QV_TRY(const auto reader,
@@ -93,19 +82,15 @@ Result<> check(const BuildParams& params) {
     return fail(Code::kInvalidArgument,
                 fmt::format("token_bits is {}, must be 8, 4 or 2", params.token_bits));
   }
-  if (params.refine_bits != 0 && params.refine_bits != 8) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("refine_bits is {}, must be 8 or 0", params.refine_bits));
-  }
-  return {};
+  return ivf::check_refine_bits(params.refine_bits);
 }
 
 Result<> build_files(const FieldColumn& column, const BuildParams& params,
                      const BuildContext& context, Directory& out) {
   QV_TRY(write_tokens(column, params, part_of(context, column.n_rows, 0, kTokensDone), out));
   std::uint64_t n_bytes = 0;
-  QV_TRY(const auto tokens, open_tokens(out, column, n_bytes));
-  QV_TRY(const auto choice, choose_stage(column, tokens, params,
+  QV_TRY(const auto codes, open_tokens(out, column, n_bytes));
+  QV_TRY(const auto choice, choose_stage(column, codes, params,
                                          part_of(context, column.n_rows, kTokensDone, kProbeDone)));
   QV_TRY(write_lists(column, choice.stage, params, context, out));
   QV_TRY(auto file, out.create_file(kFile));
@@ -135,6 +120,7 @@ Result<Parts> open_files(const Directory& directory, const FieldColumn& column) 
   return Parts{facts[0],
                probe,
                *std::move(encoder),
+               map.span().size_bytes(),
                std::move(tokens),
                std::move(lists.candidates),
                n_bytes + lists.n_bytes};

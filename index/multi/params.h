@@ -63,7 +63,7 @@ struct SearchParams {
   /// codes decide. `none`: the documents' vectors decide. Scores are exact whatever it says.
   std::string rerank = "full";
   /// A search ends after so many candidates in a row that are none of the best k; 0: after half of
-  /// the most that it looks at.
+  /// the most that it looks at, but not before all `candidates`, where these are given.
   std::uint32_t patience = 0;
   /// Scales how many candidates are looked at, as `hnsw_ef`: 128 is about the default; 0 leaves it.
   std::uint32_t effort = 0;

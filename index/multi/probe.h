@@ -18,10 +18,11 @@ struct Choice {
 };
 
 /// The stage that `params` name or, for `auto`, the one whose searches are the cheapest of those
-/// that reach the target, and how many candidates it takes for that. Sampled queries are compared
-/// with sampled documents by `tokens`, the codes of `column`, and by each stage. Queries are runs
-/// of tokens of documents, which are left out of their own answers.
-[[nodiscard]] Result<Choice> choose_stage(const FieldColumn& column, const TokenCodes& tokens,
+/// that reach the target, and how many candidates it takes for that. Queries are compared with
+/// sampled documents by `codes`, those of `column`, and by each stage: recorded queries where there
+/// are at least sixty, of which every other one is for the fit; else tokens of documents, and the
+/// fit has what was recorded.
+[[nodiscard]] Result<Choice> choose_stage(const FieldColumn& column, const TokenCodes& codes,
                                           const BuildParams& params, const BuildContext& context);
 
 }  // namespace quiver::index::multi

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <any>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -28,6 +26,7 @@ struct MultiSearcher::Request {
   const SearchOptions& options;
   const FilterView& filter;
   std::size_t n_allowed;
+  std::size_t most_candidates;
   const SearchContext& context;
   TopK& out;
   WorkCounters& work;
@@ -37,7 +36,7 @@ struct MultiSearcher::Request {
 struct MultiSearcher::Scratch {
   TokenQuery query;
   std::vector<float> vector;
-  std::vector<std::uint32_t> rows;  ///< best first, unless all rows are taken
+  std::vector<std::uint32_t> rows;  ///< best first if `is_ordered`
   std::vector<float> scores;        ///< of the rows' vectors, then of their codes
   std::vector<std::uint32_t> order;
   bool is_ordered = false;
@@ -47,8 +46,7 @@ MultiSearcher::MultiSearcher(FieldColumn column, Parts parts)
     : column_(column),
       flat_(std::move(column)),
       parts_(std::move(parts)),
-      tokens_per_row_(static_cast<double>(column_.multi().offsets.span().back()) /
-                      std::max(1.0, 1.0 * column_.n_present)) {}
+      tokens_per_row_(TokenSource(column_).tokens_per_row()) {}
 
 Result<> MultiSearcher::search(const Query& query, const AnyParams& any, const FilterView& filter,
                                const SearchContext& context, TopK& out, WorkCounters& work) const {
@@ -59,14 +57,23 @@ Result<> MultiSearcher::search(const Query& query, const AnyParams& any, const F
   }
   static const SearchOptions kDefaults;
   const auto* given = std::any_cast<SearchOptions>(&any);
-  const Request request{
-      query, given == nullptr ? kDefaults : *given, filter, n_allowed, context, out, work};
+  const SearchOptions& options = given == nullptr ? kDefaults : *given;
   thread_local Scratch scratch;
-  QV_TRY(const bool is_found, find(request, scratch));
-  if (!is_found) take_all(request, scratch);
-  if (request.options.rerank != Rerank::kNone) QV_TRY(compare_codes(request, scratch));
-  offer_best(request, scratch);
-  return {};
+  scratch.query.set(parts_.tokens.codec(), query.values(),
+                    static_cast<float>(options.params.carve));
+  if (!std::isfinite(scratch.query.deviation())) {  // too long to be coded
+    return flat_.search(query, {}, filter, context, out, work);
+  }
+  const Request request{query,   options, filter, n_allowed, most_candidates(options, out.k()),
+                        context, out,     work};
+  QV_TRY(scratch.is_ordered, find(request, scratch));
+  if (options.rerank == Rerank::kNone) {
+    if (!scratch.is_ordered) return flat_.search(query, {}, filter, context, out, work);
+    return offer_exact_scores(request, std::span(scratch.rows).first(out.k()));
+  }
+  if (!scratch.is_ordered) take_all(request, scratch);
+  QV_TRY(compare_codes(request, scratch));
+  return offer_exact_scores(request, scratch.rows);
 }
 
 std::size_t MultiSearcher::most_candidates(const SearchOptions& options, std::size_t k) const {
@@ -91,7 +98,7 @@ double MultiSearcher::row_bytes(const Query& query) const {
 /// cheaper, or the vectors do not tell the best of them.
 Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const {
   const auto& candidates = parts_.candidates;
-  const std::size_t n = most_candidates(request.options, request.out.k());
+  const std::size_t n = request.most_candidates;
   const double selectivity = candidates.selectivity(request.n_allowed);
   ivf::SearchParams params;
   params.rerank = static_cast<std::uint32_t>(kScanned * static_cast<double>(n));
@@ -122,43 +129,33 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
   });
   scratch.order.resize(std::min(n, scratch.order.size()));
   scratch.rows.clear();
-  scratch.scores.clear();
-  for (const std::uint32_t i : scratch.order) {
-    scratch.rows.push_back(found.rows[i]);
-    scratch.scores.push_back(found.scores[i]);
-  }
-  scratch.is_ordered = true;
+  for (const std::uint32_t i : scratch.order) scratch.rows.push_back(found.rows[i]);
   return true;
 }
 
-void MultiSearcher::take_all(const Request& request, Scratch& scratch) const {
+void MultiSearcher::take_all(const Request& request, Scratch& scratch) {
   scratch.rows.clear();
   for (std::uint32_t row = 0; row < request.filter.n_rows(); ++row) {
-    if (request.filter.allows(row) && column_.present[row] != 0) scratch.rows.push_back(row);
+    if (request.filter.allows(row)) scratch.rows.push_back(row);
   }
-  scratch.scores.assign(scratch.rows.size(), 0);
-  scratch.is_ordered = false;
 }
 
 /// Scores rows by their codes, in their order. If that is the order of their vectors' scores, it
-/// ends when many in a row were none of the best k.
+/// ends when many in a row were none of the best k. Leaves the best k and, unless codes decide,
+/// those that may be as good.
 Result<> MultiSearcher::compare_codes(const Request& request, Scratch& scratch) const {
-  const std::size_t k = request.out.k();
   const auto& params = request.options.params;
-  const std::size_t patience =
-      params.patience != 0 ? params.patience : most_candidates(request.options, k) / 2;
-  const bool may_stop = scratch.is_ordered && params.candidates == 0;
-  scratch.query.set(parts_.tokens.codec(), request.query.values(),
-                    static_cast<float>(params.carve));
-  TopK best(k);
+  const std::size_t patience = params.patience != 0 ? params.patience : request.most_candidates / 2;
+  const bool may_stop = scratch.is_ordered && (params.candidates == 0 || params.patience != 0);
+  auto& rows = scratch.rows;
+  scratch.scores.resize(rows.size());
+  TopK best(request.out.k());
   std::size_t n_failed = 0;
   std::size_t n = 0;
-  const std::span<const std::uint32_t> rows = scratch.rows;
   while (n < rows.size() && !(may_stop && n_failed >= patience)) {
-    QV_TRY(request.context.cancel.check());
     const std::size_t count = std::min(kAtATime, rows.size() - n);
-    QV_TRY(parts_.tokens.score(scratch.query, rows.subspan(n, count), request.context.cancel,
-                               scratch.scores.data() + n));
+    QV_TRY(parts_.tokens.score(scratch.query, std::span(rows).subspan(n, count),
+                               request.context.cancel, scratch.scores.data() + n));
     for (std::size_t i = n; i < n + count; ++i) {
       const bool enters = scratch.scores[i] > best.threshold();
       n_failed = enters ? 0 : n_failed + 1;
@@ -166,46 +163,62 @@ Result<> MultiSearcher::compare_codes(const Request& request, Scratch& scratch) 
     }
     n += count;
   }
-  scratch.rows.resize(n);
-  scratch.scores.resize(n);
   request.work.n_codes_scored += n;
   request.work.n_bytes +=
       static_cast<std::uint64_t>(static_cast<double>(n) * tokens_per_row_ *
                                  static_cast<double>(parts_.tokens.codec().token_bytes()));
+  const bool is_full = request.options.rerank == Rerank::kFull;
+  const float least = best.threshold() - (is_full ? kDeviations * scratch.query.deviation() : 0);
+  std::size_t n_kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (scratch.scores[i] >= least) rows[n_kept++] = rows[i];
+  }
+  rows.resize(n_kept);
   return {};
 }
 
-/// Exact scores of the k best so far and, unless what is known of them is to decide, of those that
-/// may be as good.
-void MultiSearcher::offer_best(const Request& request, Scratch& scratch) const {
-  const std::size_t k = request.out.k();
-  auto& rows = scratch.rows;
-  const bool by_vectors = request.options.rerank == Rerank::kNone && scratch.is_ordered;
-  if (by_vectors) rows.resize(std::min(k, rows.size()));
-  if (!by_vectors && rows.size() > k && request.options.rerank != Rerank::kNone) {
-    auto& ordered = scratch.vector;
-    ordered.assign(scratch.scores.begin(), scratch.scores.end());
-    const auto kth = ordered.begin() + static_cast<std::ptrdiff_t>(k - 1);
-    std::nth_element(ordered.begin(), kth, ordered.end(), std::greater<>());
-    const bool is_full = request.options.rerank == Rerank::kFull;
-    std::size_t n = 0;
-    const float least = *kth - (is_full ? kDeviations * scratch.query.deviation() : 0);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (scratch.scores[i] >= least) rows[n++] = rows[i];
-    }
-    rows.resize(n);
-  }
-  offer_exactly(request.query, column_, rows, request.out);
+Result<> MultiSearcher::offer_exact_scores(const Request& request,
+                                           std::span<const std::uint32_t> rows) const {
+  QV_TRY(offer_exactly(request.query, column_, rows, request.context.cancel, request.out));
   request.work.n_rows_scored += rows.size();
   request.work.n_bytes +=
       static_cast<std::uint64_t>(static_cast<double>(rows.size()) * tokens_per_row_ *
                                  static_cast<double>(column_.multi().tokens.stride()));
+  return {};
 }
 
 std::uint64_t MultiSearcher::bytes_per_search() const {
   const double tokens = parts_.facts.usual_candidates * tokens_per_row_ *
                         static_cast<double>(parts_.tokens.codec().token_bytes());
   return parts_.candidates.bytes_per_search() + static_cast<std::uint64_t>(tokens);
+}
+
+Description MultiSearcher::describe() const {
+  const StageFacts& stage = parts_.facts.stage;
+  Description description;
+  auto& facts = description.facts;
+  facts.emplace_back("stage", std::string(to_string(stage.kind)));
+  facts.emplace_back("vector_dim", std::int64_t{stage.dim});
+  if (stage.kind == StageKind::kFde) {
+    facts.emplace_back("repetitions", std::int64_t{stage.repetitions});
+    facts.emplace_back("planes", std::int64_t{stage.planes});
+    facts.emplace_back("projection", std::int64_t{stage.projection});
+  }
+  if (stage.kind == StageKind::kFeatures) {
+    facts.emplace_back("features", std::int64_t{stage.n_features});
+  }
+  facts.emplace_back("usual_candidates", std::int64_t{parts_.facts.usual_candidates});
+  facts.emplace_back("tokens_per_row", tokens_per_row_);
+  facts.emplace_back("token_bits", std::int64_t{parts_.tokens.codec().facts().bits});
+  for (auto& fact : parts_.candidates.describe().facts) facts.push_back(std::move(fact));
+  if (parts_.probe.size() == 0) return description;
+  description.table = "probe";
+  description.columns = {"stage", "vector_dim", "candidates", "recall"};
+  for (const ProbeRow& row : parts_.probe.span()) {
+    description.rows.push_back({std::string(to_string(row.kind)), std::int64_t{row.dim},
+                                std::int64_t{row.n_candidates}, double{row.recall}});
+  }
+  return description;
 }
 
 }  // namespace quiver::index::multi

@@ -27,6 +27,7 @@ struct Parts {
   IndexFacts facts;
   SharedSpan<ProbeRow> probe;
   EncoderPtr encoder;  ///< of queries
+  std::uint64_t encoder_bytes = 0;
   TokenCodes tokens;
   ivf::CandidateSearch candidates;
   std::uint64_t n_bytes = 0;  ///< mapped
@@ -39,7 +40,11 @@ class MultiSearcher final : public Searcher {
   Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
-  [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.n_bytes}; }
+  [[nodiscard]] MemoryUse memory() const override {
+    return {sizeof(*this) + parts_.encoder_bytes, parts_.n_bytes};
+  }
+  /// With the probe's table.
+  [[nodiscard]] Description describe() const override;
 
  private:
   struct Request;
@@ -48,9 +53,9 @@ class MultiSearcher final : public Searcher {
   [[nodiscard]] std::size_t most_candidates(const SearchOptions& options, std::size_t k) const;
   [[nodiscard]] double row_bytes(const Query& query) const;
   Result<bool> find(const Request& request, Scratch& scratch) const;
-  void take_all(const Request& request, Scratch& scratch) const;
+  static void take_all(const Request& request, Scratch& scratch);
   Result<> compare_codes(const Request& request, Scratch& scratch) const;
-  void offer_best(const Request& request, Scratch& scratch) const;
+  Result<> offer_exact_scores(const Request& request, std::span<const std::uint32_t> rows) const;
 
   FieldColumn column_;
   FlatSearcher flat_;

@@ -50,22 +50,12 @@ FeaturesParams features_params(const StageFacts& facts) {
   return params;
 }
 
-/// Blocks of 16 dimensions, or what divides fewer.
-std::uint32_t largest_projection(std::uint32_t wanted, std::uint32_t token_dim) {
-  for (const std::uint32_t dim : {16, 8, 4, 2}) {
-    if (dim <= std::min(wanted, token_dim)) return dim;
-  }
-  return 1;
-}
-
 void set_fde(const BuildParams& params, double tokens_per_row, StageFacts& facts) {
   const FdeParams usual = encoders::fde_params_for(facts.token_dim, tokens_per_row);
   facts.version = FdeEncoder::kVersion;
   facts.repetitions = params.repetitions != 0 ? params.repetitions : usual.repetitions;
   facts.planes = params.planes != 0 ? params.planes : std::min(usual.planes, kMostPlanes);
-  facts.projection = params.projection != 0
-                         ? params.projection
-                         : largest_projection(usual.projected_dim, facts.token_dim);
+  facts.projection = params.projection != 0 ? params.projection : usual.projected_dim;
   facts.renormalisation = static_cast<float>(params.renormalisation);
   facts.dim = facts.repetitions * (1U << facts.planes) * facts.projection;
 }
@@ -85,17 +75,15 @@ std::uint32_t dims_for(std::uint32_t n_features, std::uint32_t n_rows) {
 }
 
 /// Tokens of queries, half of the sample at most, and of documents.
-std::vector<float> sample_tokens(const FieldColumn& column, const StageFacts& facts,
-                                 const QuerySample* queries) {
+std::vector<float> sample_tokens(const TokenSource& tokens, const StageFacts& facts,
+                                 std::span<const std::vector<float>> queries) {
   const std::uint64_t n_wanted = kSampleOfAFeature * facts.n_features;
   const std::size_t n_most = n_wanted / 2 * facts.token_dim;
   std::vector<float> sample;
-  for (std::size_t q = 0; queries != nullptr && q < queries->queries.size(); ++q) {
-    const auto& tokens = queries->queries[q];
-    if (sample.size() + tokens.size() > n_most) break;
-    sample.insert(sample.end(), tokens.begin(), tokens.end());
+  for (const auto& query : queries) {
+    if (sample.size() + query.size() > n_most) break;
+    sample.insert(sample.end(), query.begin(), query.end());
   }
-  const TokenSource tokens(column);
   const auto numbers = encoders::sample_numbers(
       tokens.n_tokens(), n_wanted - sample.size() / facts.token_dim, facts.seed);
   for (const std::uint64_t number : numbers) {
@@ -105,26 +93,27 @@ std::vector<float> sample_tokens(const FieldColumn& column, const StageFacts& fa
   return sample;
 }
 
-/// Tokens of sampled documents, and where they lie.
-struct Documents {
-  std::vector<std::vector<float>> tokens;
-  std::vector<encoders::TokenSet> sets;
-};
-
-Documents sample_documents(const FieldColumn& column, const StageFacts& facts) {
-  Documents sample;
-  std::vector<std::uint32_t> present;
-  for (std::uint32_t row = 0; row < column.n_rows; ++row) {
-    if (column.present[row] != 0) present.push_back(row);
+/// Documents that tell which dimensions to keep. `tokens` must live as long.
+encoders::FitDocuments sample_documents(const FieldColumn& column, const TokenSource& tokens,
+                                        const StageFacts& facts) {
+  const auto present = list_present_rows(column);
+  std::vector<std::uint32_t> rows;
+  for (const std::uint64_t number :
+       encoders::sample_numbers(present.size(), kRowsOfADim * facts.dim, facts.seed)) {
+    rows.push_back(present[number]);
   }
-  const auto numbers =
-      encoders::sample_numbers(present.size(), kRowsOfADim * facts.dim, facts.seed);
-  sample.tokens.resize(numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::size_t n = read_tokens(column, present[numbers[i]], sample.tokens[i]);
-    sample.sets.push_back({sample.tokens[i].data(), n});
-  }
-  return sample;
+  encoders::FitDocuments documents;
+  documents.n = rows.size();
+  documents.read = [&tokens, rows = std::move(rows)](std::size_t first, std::size_t n,
+                                                     const auto& use) {
+    std::span<const std::uint32_t> left = std::span(rows).subspan(first, n);
+    while (!left.empty()) {
+      const auto some = first_rows(tokens, left, kTokensAtATime);
+      use(TokenSets(tokens, some).sets());
+      left = left.subspan(some.size());
+    }
+  };
+  return documents;
 }
 
 template <class Encoder>
@@ -210,17 +199,21 @@ Result<EncoderPtr> query_encoder(const StageFacts& facts, std::span<const std::u
 }
 
 Result<Stage> make_stage(const StageFacts& facts, const FieldColumn& column,
-                         const QuerySample* queries) {
-  Stage stage{facts, nullptr, {}};
+                         std::span<const std::vector<float>> queries, const Cancel& cancel) {
+  Stage stage;
   if (facts.kind != StageKind::kFeatures) {
     QV_TRY(stage.encoder, query_encoder(facts, {}));
     return stage;
   }
-  const auto tokens = sample_tokens(column, facts, queries);
+  const TokenSource tokens(column);
+  const auto sample = sample_tokens(tokens, facts, queries);
   const bool keeps_all = facts.dim == facts.n_features;
-  const Documents documents = keeps_all ? Documents() : sample_documents(column, facts);
-  QV_TRY(auto encoder, FeaturesEncoder::fit(facts.token_dim, features_params(facts), facts.seed,
-                                            {tokens, documents.sets}));
+  QV_TRY(auto encoder,
+         FeaturesEncoder::fit(facts.token_dim, features_params(facts), facts.seed,
+                              {.tokens = sample,
+                               .documents = keeps_all ? encoders::FitDocuments()
+                                                      : sample_documents(column, tokens, facts),
+                               .cancel = &cancel}));
   stage.map = encoder.map();
   stage.encoder = on_heap(std::move(encoder));
   return stage;

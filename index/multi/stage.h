@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/result.h"
 #include "base/section_file.h"
 #include "encoders/set_encoder.h"
@@ -57,7 +58,6 @@ using EncoderPtr = std::unique_ptr<const encoders::SetEncoder>;
 /// A stage as documents are encoded with it, and what besides its facts must be kept to encode
 /// queries.
 struct Stage {
-  StageFacts facts;
   EncoderPtr encoder;
   std::vector<std::uint16_t> map;  ///< features: `[dim, n_features]` bf16
 };
@@ -66,9 +66,10 @@ struct Stage {
 /// not fit each other.
 [[nodiscard]] Result<EncoderPtr> query_encoder(const StageFacts& facts,
                                                std::span<const std::uint16_t> map);
-/// For documents like those of `column`. `queries`: such as will be asked, of which a fit learns;
-/// nullptr: none are known.
+/// For documents like those of `column`. `queries`: the tokens of such as will be asked, of which a
+/// fit learns; may be none.
 [[nodiscard]] Result<Stage> make_stage(const StageFacts& facts, const FieldColumn& column,
-                                       const QuerySample* queries);
+                                       std::span<const std::vector<float>> queries,
+                                       const Cancel& cancel);
 
 }  // namespace quiver::index::multi

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "index/ivf/parallel.h"
 #include "index/multi/sections.h"
+#include "index/parallel.h"
 
 namespace quiver::index::multi {
 namespace {
@@ -65,7 +65,7 @@ class Encoding {
     const std::uint64_t begin = tokens_.offsets()[first];
     const std::uint64_t n = tokens_.offsets()[end] - begin;
     const std::size_t n_tasks = (n + kTokensOfATask - 1) / kTokensOfATask;
-    ivf::for_each(context_, n_tasks, [&](std::size_t task) {
+    for_each(context_, n_tasks, [&](std::size_t task) {
       const std::uint64_t from = begin + task * kTokensOfATask;
       encode_tokens(from, std::min(begin + n, from + kTokensOfATask), places_[first].offset);
     });
@@ -167,6 +167,7 @@ void TokenCodes::prefetch(std::uint32_t row) const {
 Result<> TokenCodes::score(const TokenQuery& query, std::span<const std::uint32_t> rows,
                            const Cancel& cancel, float* out) const {
   constexpr std::uint64_t kProductsOfAPoll = 1 << 23;  // some 40 us
+  QV_TRY(cancel.check());
   std::uint64_t n_products = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + 1 < rows.size()) prefetch(rows[i + 1]);

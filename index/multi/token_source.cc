@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/kernels.h"
+#include "index/stored_rows.h"
 
 namespace quiver::index::multi {
 
@@ -10,26 +10,44 @@ namespace quiver::index::multi {
 TokenSource::TokenSource(const FieldColumn& column)
     : tokens_(column.multi().tokens),
       offsets_(column.multi().offsets.span()),
+      n_present_(column.n_present),
       normalise_(column.schema.metric == Metric::kCosine && tokens_.dtype == DType::kU8) {}
 
+double TokenSource::tokens_per_row() const {
+  return static_cast<double>(n_tokens()) / std::max(1.0, static_cast<double>(n_present_));
+}
+
 void TokenSource::read(std::uint64_t token, float* out) const {
-  const auto& convert = kernels().convert;
-  const std::byte* from = tokens_.bytes.data() + token * tokens_.stride();
-  const std::size_t n = tokens_.dim;
-  switch (tokens_.dtype) {
-    case DType::kF32:
-      std::copy_n(reinterpret_cast<const float*>(from), n, out);
-      break;
-    case DType::kF16:
-      convert.f16_to_f32(reinterpret_cast<const std::uint16_t*>(from), n, out);
-      break;
-    case DType::kU8:
-      convert.u8_to_f32(reinterpret_cast<const std::uint8_t*>(from), n, out);
-      break;
+  to_floats(tokens_.bytes.data() + token * tokens_.stride(), tokens_.dtype, tokens_.dim, out);
+  if (normalise_) to_unit_length(out, tokens_.dim);
+}
+
+TokenSets::TokenSets(const TokenSource& tokens, std::span<const std::uint32_t> rows) {
+  std::uint64_t n_tokens = 0;
+  for (const std::uint32_t row : rows) n_tokens += tokens.n_tokens(row);
+  values_.resize(n_tokens * tokens.dim());
+  sets_.reserve(rows.size());
+  float* out = values_.data();
+  for (const std::uint32_t row : rows) {
+    const std::size_t n = tokens.n_tokens(row);
+    sets_.push_back({out, n});
+    for (std::size_t t = 0; t < n; ++t, out += tokens.dim()) {
+      tokens.read(tokens.offsets()[row] + t, out);
+    }
   }
-  if (!normalise_) return;
-  const double norm = convert.norm(out, n);
-  if (norm > 0) convert.scale(out, n, 1.0 / norm, out);
+}
+
+std::span<const std::uint32_t> first_rows(const TokenSource& tokens,
+                                          std::span<const std::uint32_t> rows,
+                                          std::uint64_t max_tokens) {
+  std::uint64_t n_tokens = 0;
+  std::size_t n = 0;
+  while (n < rows.size()) {
+    n_tokens += tokens.n_tokens(rows[n]);
+    if (n > 0 && n_tokens > max_tokens) break;
+    ++n;
+  }
+  return rows.first(n);
 }
 
 }  // namespace quiver::index::multi

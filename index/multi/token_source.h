@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "encoders/set_encoder.h"
 #include "index/column.h"
 
 namespace quiver::index::multi {
@@ -16,6 +18,11 @@ class TokenSource {
   [[nodiscard]] std::uint32_t dim() const { return tokens_.dim; }
   /// Of all rows together.
   [[nodiscard]] std::uint64_t n_tokens() const { return offsets_.back(); }
+  [[nodiscard]] std::uint64_t n_tokens(std::uint32_t row) const {
+    return offsets_[row + 1] - offsets_[row];
+  }
+  /// Of rows that have any.
+  [[nodiscard]] double tokens_per_row() const;
   /// `[n_rows + 1]`: row i has tokens `[offsets[i], offsets[i + 1])`.
   [[nodiscard]] std::span<const std::uint64_t> offsets() const { return offsets_; }
   /// Writes token `token` to `out`, `[dim()]`; of unit length, or zero, under Cosine.
@@ -24,7 +31,33 @@ class TokenSource {
  private:
   const DenseColumn& tokens_;
   std::span<const std::uint64_t> offsets_;
+  std::uint32_t n_present_;
   bool normalise_;
 };
+
+/// Rows of a field as encoders want them; memory for their tokens as f32.
+class TokenSets {
+ public:
+  TokenSets(const TokenSource& tokens, std::span<const std::uint32_t> rows);
+  TokenSets(const TokenSets&) = delete;
+  TokenSets& operator=(const TokenSets&) = delete;
+  TokenSets(TokenSets&&) = default;  // vectors keep their memory when they are moved
+  TokenSets& operator=(TokenSets&&) = default;
+
+  /// In the order of the rows.
+  [[nodiscard]] std::span<const encoders::TokenSet> sets() const { return sets_; }
+
+ private:
+  std::vector<float> values_;
+  std::vector<encoders::TokenSet> sets_;
+};
+
+/// Tokens that are in memory as f32 at one time, for each thread: 8 MiB of 128 dimensions.
+inline constexpr std::uint64_t kTokensAtATime = 16'384;
+
+/// The first of `rows` that have no more than `max_tokens` together, at least one of them.
+[[nodiscard]] std::span<const std::uint32_t> first_rows(const TokenSource& tokens,
+                                                        std::span<const std::uint32_t> rows,
+                                                        std::uint64_t max_tokens);
 
 }  // namespace quiver::index::multi

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "index/parallel.h"
 #include "index/seismic/range_builder.h"
 
 namespace quiver::index::seismic {
@@ -31,13 +32,6 @@ struct Facts {
 static_assert(sizeof(Facts) == 16 + 2 * kLevels * sizeof(float));
 
 constexpr std::array<std::uint16_t, kLevels> kEmptyRun{};
-
-/// `fn(i)` for each i in [0, n): by the executor if there is one.
-template <class F>
-void for_each(Executor* executor, std::size_t n, F&& fn) {
-  if (executor != nullptr && n > 1) return executor->parallel_for(n, fn, Priority::kLow);
-  for (std::size_t i = 0; i < n; ++i) fn(i);
-}
 
 /// Gathers the runs of ranges, in order, behind one run of nothing.
 class RunGatherer {
@@ -115,7 +109,7 @@ Result<> ImpactLists::write(const SparseColumn& column, std::uint32_t n_rows, co
   for (std::uint32_t first = 0; first < n_ranges; first += at_once) {
     QV_TRY(context.cancel.check());
     std::vector<RangeRuns> ranges(std::min(at_once, n_ranges - first));
-    for_each(context.executor, ranges.size(), [&](std::size_t i) {
+    for_each(context, ranges.size(), [&](std::size_t i) {
       const std::uint32_t range = first + static_cast<std::uint32_t>(i);
       ranges[i] = builder.build(range * kRangeRows, rows_in_range(n_rows, range));
     });

@@ -22,6 +22,18 @@ constexpr double kNearlyAll = 0.7;
 /// terms has none to spare.
 constexpr double kCheapPostings = 20'000;
 
+const char* name_of(Codec codec) {
+  switch (codec) {
+    case Codec::kU8:
+      return "u8";
+    case Codec::kF16:
+      return "f16";
+    case Codec::kF32:
+      return "f32";
+  }
+  return "unknown";
+}
+
 /// Weights of a query's terms where records look for them. One per thread; zero between uses.
 class WeightTable {
  public:
@@ -190,6 +202,18 @@ Result<> SeismicSearcher::count_terms(std::span<const std::uint32_t> terms,
     counts[i] += n_rows_with(terms[i], parts_.terms, parts_.lists) - denied[i];
   }
   return {};
+}
+
+Description SeismicSearcher::describe() const {
+  Description description;
+  description.facts = {{"terms", static_cast<std::int64_t>(parts_.terms.size())},
+                       {"codec", std::string(name_of(parts_.records.codec()))},
+                       {"has_blocks", parts_.blocks.has_value()}};
+  if (parts_.blocks) {
+    const auto n_blocks = static_cast<std::int64_t>(parts_.blocks->n_blocks());
+    description.facts.emplace_back("blocks", n_blocks);
+  }
+  return description;
 }
 
 }  // namespace quiver::index::seismic

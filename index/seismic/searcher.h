@@ -37,6 +37,7 @@ class SeismicSearcher final : public Searcher {
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
+  [[nodiscard]] Description describe() const override;
 
  private:
   struct Request;

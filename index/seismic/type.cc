@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "index/open_file.h"
 #include "index/progress.h"
 #include "index/seismic/params.h"
 #include "index/seismic/searcher.h"
@@ -99,13 +100,9 @@ Result<> build(const FieldColumn& column, const AnyParams& any, const BuildConte
 }
 
 Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn column) {
-  QV_TRY(auto file, directory.open_mapped(kFile));
-  const std::uint64_t n_bytes = file->bytes().size();
-  QV_TRY(const auto reader, SectionReader::open(kFormat, std::move(file), directory.path()));
-  if (reader.n_rows() != column.n_rows) {
-    return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), column.n_rows));
-  }
   Parts parts;
+  QV_TRY(const auto reader,
+         open_file(directory, kFile, kFormat, column.n_rows, parts.mapped_bytes));
   QV_TRY(auto keys, reader.get<TermMap::Key>(kTerms));
   if (!std::is_sorted(keys.begin(), keys.end(), std::less_equal<>())) {
     return reader.damaged("terms do not ascend");
@@ -116,7 +113,6 @@ Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn c
   if (reader.has(kBlockFacts)) {
     QV_TRY(parts.blocks, Blocks::open(reader, column.n_rows, parts.terms.size()));
   }
-  parts.mapped_bytes = n_bytes;
   return std::make_unique<SeismicSearcher>(std::move(column), std::move(parts));
 }
 

@@ -56,6 +56,15 @@ Decoded<Answer> collection_optimizations(Exchange& x) {
   });
 }
 
+Decoded<Answer> segment_indexes(Exchange& x) {
+  return with_collection(x, [](Exchange& exchange, CollectionPtr collection) -> Decoded<Answer> {
+    auto out = exchange.begin_result();
+    json::write_segment_indexes(out, collection->segment_indexes());
+    exchange.end_result();
+    return Answer::kReady;
+  });
+}
+
 Decoded<Answer> create_collection(Exchange& x) {
   QV_TRY(write_params(x));
   QV_TRY(json::check_collection_name(x.captures[0]));
@@ -190,6 +199,7 @@ void add_collection_routes(Routes& routes) {
   add(Method::kDelete, "/collections/{name}", Access::kWrite, delete_collection);
   add(Method::kGet, "/collections/{name}/exists", Access::kRead, collection_exists);
   add(Method::kGet, "/collections/{name}/optimizations", Access::kRead, collection_optimizations);
+  add(Method::kGet, "/v1/collections/{name}/indexes", Access::kRead, segment_indexes);
 }
 
 void add_alias_routes(Routes& routes) {

@@ -20,6 +20,7 @@ void write_records(Writer& out, std::span<const engine::Record> records);
 /// [{id, score, tokens: [{query, document, score}]}]
 void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);
+void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos);
 void write_optimizations(Writer& out, const engine::OptimizationReport& report);
 /// Configuration as given, with the defaults of what was not. Never fails: a stored configuration
 /// that cannot be read shows as an empty one.

@@ -1,10 +1,14 @@
 """Late interaction on the wire: explain, ragged uploads, many tokens, candidates re-scored by MaxSim."""
 import json
 import struct
+import subprocess
+import time
 import uuid
 
 import numpy as np
 import pytest
+
+from quiver_server import binary
 
 DIM = 4
 TYPE = {"Content-Type": "application/vnd.quiver.ragged"}
@@ -202,3 +206,38 @@ def test_candidates_of_dense_and_sparse_in_the_order_of_max_sim(server, name):
     wanted = sorted(((max_sim(query, documents[i]), i) for i in union), key=lambda x: (-x[0], x[1]))
     assert [(h["score"], h["id"]) for h in hits] == wanted
     assert all(h["payload"] == {"n": h["id"]} for h in hits)
+
+
+def segment_indexes(server, name, field):
+    indexes = server.get(f"/v1/collections/{name}/indexes").result["indexes"]
+    return [index for index in indexes if index["field"] == field and index["sealed"]]
+
+
+def test_what_an_index_found_out_is_shown(new_server):
+    """The probe's table: by the server, and by `quiver inspect` of the directory."""
+    server = new_server().start()
+    tokens = MULTI | {"size": 16, "hnsw_config": {"full_scan_threshold": 10}}
+    server.put("/collections/books", {"vectors": {"tokens": tokens}})
+    rng = np.random.default_rng(3)
+    documents = [rng.standard_normal((8, 16)).astype(np.float32) for _ in range(1500)]
+    upload(server, "books", ragged(list(range(1500)), documents))
+    deadline = time.monotonic() + 60
+    while not (indexes := segment_indexes(server, "books", "tokens")) or indexes[0]["index"] == "flat":
+        assert time.monotonic() < deadline, indexes
+        time.sleep(0.1)
+    index, = indexes
+    assert index["index"] == "multi" and index["vectors_count"] == 1500 and index["bytes"] > 1500 * 8 * 16
+    assert index["facts"]["tokens_per_row"] == 8 and index["facts"]["token_bits"] == 8
+    stages = {row["stage"] for row in index["probe"]}
+    assert stages == {"mean", "fde", "features"} and index["facts"]["stage"] in stages
+    assert all(0 <= row["recall"] <= 1 for row in index["probe"])
+    assert server.get("/v1/collections/none/indexes").status == 404
+    server.stop()
+    inspect = [binary(), "inspect", "--data-dir", server.data_dir]
+    text = subprocess.run(inspect, capture_output=True, text=True, check=True).stdout
+    assert "collection books: 1500 points" in text and "tokens: multi, 1500 vectors" in text
+    assert f"stage {index['facts']['stage']}" in text and "probe:\n" in text
+    line, = subprocess.run([*inspect, "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert index in json.loads(line)["vectors"]["indexes"]
+    wrong = subprocess.run([*inspect, "--collection", "other"], capture_output=True, text=True)
+    assert wrong.returncode == 1 and "other" in wrong.stderr

@@ -213,8 +213,8 @@ FeaturesEncoder encoder_of(const TokenCorpus& corpus, std::uint32_t n_features,
   params.n_features = n_features;
   params.n_dims = n_dims;
   const auto sample = corpus.sample(n_sample);
-  return FeaturesEncoder::fit(corpus.dim(), params, kFeaturesSeed, {sample, corpus.documents()})
-      .value();
+  const FitDocuments documents(corpus.documents());
+  return FeaturesEncoder::fit(corpus.dim(), params, kFeaturesSeed, {sample, documents}).value();
 }
 
 std::vector<float> encoded(const FeaturesEncoder& encoder, std::span<const TokenSet> documents) {

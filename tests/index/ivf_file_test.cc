@@ -188,11 +188,13 @@ TEST(IvfFile, EveryRowIsInItsLists) {
 /// A query as the router wants it; its values count as rotated.
 struct RouterQuery {
   static constexpr std::uint32_t kDim = 256;
-  RouterQuery(std::span<const float> query, float length) {
+  RouterQuery(std::span<const float> query, Metric metric, float length) {
     std::copy(query.begin(), query.end(), values);
     rotated.values = values;
-    const auto norm = static_cast<float>(kernels().convert.norm(values, kDim));
-    rotated.stretch = ivf::stretch_of(norm, length);
+    if (metric == Metric::kDot) {
+      const auto norm = static_cast<float>(kernels().convert.norm(values, kDim));
+      kernels().convert.scale(values, kDim, ivf::stretch_of(norm, length), values);
+    }
     rotated.tables = kernels().codes.prepare(values, kDim / 32, tables);
   }
   alignas(64) float values[kDim];
@@ -219,7 +221,7 @@ TEST(IvfFile, RoutesAreTheNearestListsNearestFirst) {
     double by_number[2] = {};  // shares that were found
     double by_gap[3] = {};
     for (int q = 0; q < kQueries; ++q) {
-      const RouterQuery prepared(clumps.query().values(), lists->facts().length);
+      const RouterQuery prepared(clumps.query().values(), metric, lists->facts().length);
       const auto all = router.nearest(prepared.rotated, kLists, scan, all_scratch);
       ASSERT_EQ(all.size(), kLists);
       EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));

@@ -290,6 +290,31 @@ TEST(IvfSearchEdges, HugeQueries) {
   }
 }
 
+/// Under Dot the length of a query changes no order, so it should change no recall.
+TEST(IvfSearchEdges, QueriesMayBeOfAnyLength) {
+  Random random(kIvfSeed);
+  const FieldSchema schema = dense_schema(96);
+  Clumps clumps(schema, 40, random);
+  const IvfIndex index(clumps.column(6000), kNoSecondCodes);
+  const FilterView all = FilterView::all(6000);
+  std::vector<PlainVector> vectors(30);
+  for (PlainVector& vector : vectors) vector = clumps.vector();
+  const auto recall = [&](float length) {
+    double sum = 0;
+    for (PlainVector vector : vectors) {
+      for (float& value : vector.values) value *= length;
+      const Query query = make_query(schema, vector);
+      sum += recall_of(index.find(query, {}, all, 10).hits, index.exact(query, all, 10));
+    }
+    return sum / static_cast<double>(vectors.size());
+  };
+  const double usual = recall(1);
+  EXPECT_GE(usual, 0.9);
+  for (const float length : {1e-4F, 1e-2F, 1e2F, 1e4F}) {
+    EXPECT_GE(recall(length), usual - 0.02) << length;
+  }
+}
+
 TEST(IvfSearchEdges, FewRowsOneRowNoRows) {
   Random random(kIvfSeed);
   for (const FieldSchema& schema : ivf_schemas(24)) {

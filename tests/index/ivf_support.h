@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "index/index.h"
+#include "tests/index/built_index.h"
 #include "tests/index/support.h"
 
 namespace quiver::index::testing {
@@ -42,65 +43,13 @@ inline constexpr std::uint64_t kIvfSeed = 20260612;
 
 inline void build_ivf(const FieldColumn& column, const KeyValues& values, Directory& directory,
                       Executor* executor = nullptr, std::uint64_t seed = kIvfSeed) {
-  const auto params = ivf_type().parse_build(values);
-  ASSERT_TRUE(params) << params.error().to_string();
-  const Cancel cancel;
-  const auto built =
-      ivf_type().build(column, *params, {executor, cancel, seed, nullptr}, directory);
-  ASSERT_TRUE(built) << built.error().to_string();
+  build_index(ivf_type(), column, values, directory, executor, seed);
 }
 
-struct Found {
-  std::vector<Hit> hits;
-  WorkCounters work;
+struct IvfIndex : BuiltIndex {
+  explicit IvfIndex(FieldColumn rows, const KeyValues& values = {})
+      : BuiltIndex(ivf_type(), std::move(rows), values, kIvfSeed) {}
 };
-
-/// An index over a column.
-struct IvfIndex {
-  explicit IvfIndex(FieldColumn rows, const KeyValues& values = {}) : column(std::move(rows)) {
-    build_ivf(column, values, *directory);
-    auto opened = ivf_type().open(*directory, column);
-    EXPECT_TRUE(opened) << opened.error().to_string();
-    if (opened) searcher = *std::move(opened);
-  }
-
-  [[nodiscard]] Found find(const Query& query, const KeyValues& values, const FilterView& filter,
-                           std::size_t k, Prefer prefer = Prefer::kAny) const {
-    const auto params = ivf_type().parse_search(values);
-    EXPECT_TRUE(params) << params.error().to_string();
-    const Cancel cancel;
-    TopK top(k);
-    Found found;
-    const auto result =
-        searcher->search(query, *params, filter, {cancel, nullptr, prefer}, top, found.work);
-    EXPECT_TRUE(result) << result.error().to_string();
-    found.hits = top.take_sorted();
-    return found;
-  }
-  /// The answer of brute force.
-  [[nodiscard]] std::vector<Hit> exact(const Query& query, const FilterView& filter,
-                                       std::size_t k) const {
-    const Cancel cancel;
-    TopK top(k);
-    WorkCounters work;
-    EXPECT_TRUE(FlatSearcher(column).search(query, {}, filter, {cancel, nullptr, {}}, top, work));
-    return top.take_sorted();
-  }
-
-  FieldColumn column;
-  std::unique_ptr<Directory> directory = make_memory_directory();
-  std::unique_ptr<Searcher> searcher;
-};
-
-/// The share of the best rows that were found, ties at the end counted as found.
-[[nodiscard]] inline double recall_of(const std::vector<Hit>& found,
-                                      const std::vector<Hit>& truth) {
-  if (truth.empty()) return 1;
-  const double least = truth.back().score - std::abs(truth.back().score) * 1e-6;
-  const auto n = std::count_if(found.begin(), found.end(),
-                               [least](const Hit& hit) { return hit.score >= least; });
-  return std::min(1.0, static_cast<double>(n) / static_cast<double>(truth.size()));
-}
 
 /// Vectors around a few centres, as embeddings lie; in the range of u8 where they must be.
 class Clumps {

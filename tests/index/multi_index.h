@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/file.h"
 #include "index/index.h"
+#include "tests/index/built_index.h"
 #include "tests/index/support.h"
 
 namespace quiver::index::testing {
@@ -77,13 +77,15 @@ class Topics {
 
 /// Documents, and queries for them.
 struct Corpus {
-  Corpus(const FieldSchema& schema, std::size_t n_rows, Random& random, double present_share = 1) {
+  Corpus(const FieldSchema& schema, std::size_t n_rows, Random& random, double present_share = 1,
+         float length = 1) {
     Topics topics(schema, random);
     std::vector<std::optional<PlainVector>> rows;
     std::uniform_real_distribution<double> share(0, 1);
     for (std::size_t row = 0; row < n_rows; ++row) {
       rows.emplace_back(topics.document(4 + random() % 24));
       if (row < 30) queries.push_back(topics.query_like(*rows.back(), 8));
+      for (float& value : rows.back()->values) value *= length;
       if (share(random) >= present_share) rows.back().reset();
     }
     column = make_column(schema, rows);
@@ -93,58 +95,22 @@ struct Corpus {
   std::vector<PlainVector> queries;
 };
 
-struct MultiFound {
-  std::vector<Hit> hits;
-  WorkCounters work;
-};
+inline constexpr std::uint64_t kMultiIndexSeed = 7;
 
 inline void build_multi(const FieldColumn& column, const KeyValues& values, Directory& directory,
                         Executor* executor = nullptr) {
-  const auto params = multi_type().parse_build(values);
-  ASSERT_TRUE(params) << params.error().to_string();
-  const Cancel cancel;
-  const auto built = multi_type().build(
-      column, *params, {.executor = executor, .cancel = cancel, .seed = 7, .progress = nullptr},
-      directory);
-  ASSERT_TRUE(built) << built.error().to_string();
+  build_index(multi_type(), column, values, directory, executor, kMultiIndexSeed);
 }
 
-/// An index over a column.
-struct MultiIndex {
-  explicit MultiIndex(FieldColumn rows, const KeyValues& values = {}) : column(std::move(rows)) {
-    build_multi(column, values, *directory);
-    auto opened = multi_type().open(*directory, column);
-    EXPECT_TRUE(opened) << opened.error().to_string();
-    if (opened) searcher = *std::move(opened);
-  }
+struct MultiIndex : BuiltIndex {
+  explicit MultiIndex(FieldColumn rows, const KeyValues& values = {},
+                      const QuerySample* queries = nullptr)
+      : BuiltIndex(multi_type(), std::move(rows), values, kMultiIndexSeed, queries) {}
 
-  [[nodiscard]] MultiFound find(const Query& query, const KeyValues& values, const Bitset& allowed,
-                                std::size_t k, Prefer prefer = Prefer::kAny) const {
-    const auto params = multi_type().parse_search(values);
-    EXPECT_TRUE(params) << params.error().to_string();
-    const Cancel cancel;
-    TopK top(k);
-    MultiFound found;
-    const auto result = searcher->search(query, *params, FilterView::of(allowed),
-                                         {cancel, nullptr, prefer}, top, found.work);
-    EXPECT_TRUE(result) << result.error().to_string();
-    found.hits = top.take_sorted();
-    return found;
+  [[nodiscard]] Found find(const Query& query, const KeyValues& values, const Bitset& allowed,
+                           std::size_t k, Prefer prefer = Prefer::kAny) const {
+    return BuiltIndex::find(query, values, FilterView::of(allowed), k, prefer);
   }
-
-  FieldColumn column;
-  std::unique_ptr<Directory> directory = make_memory_directory();
-  std::unique_ptr<Searcher> searcher;
 };
-
-/// The share of the best rows that were found.
-[[nodiscard]] inline double share_found(const std::vector<Hit>& found,
-                                        const std::vector<Hit>& truth) {
-  if (truth.empty()) return 1;
-  const auto n = std::count_if(found.begin(), found.end(), [&](const Hit& hit) {
-    return hit.score >= truth.back().score - 1e-6F * std::abs(truth.back().score);
-  });
-  return std::min(1.0, static_cast<double>(n) / static_cast<double>(truth.size()));
-}
 
 }  // namespace quiver::index::testing

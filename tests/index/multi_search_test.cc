@@ -6,8 +6,10 @@
 
 #include "base/executor.h"
 #include "index/multi/params.h"
+#include "index/multi/probe_sample.h"
 #include "tests/index/documented.h"
 #include "tests/index/multi_index.h"
+#include "tests/index/multi_support.h"
 
 namespace quiver::index::testing {
 namespace {
@@ -50,7 +52,7 @@ TEST_P(MultiSearch, AllCandidatesGiveTheBitsOfBruteForce) {
       const auto found = index.find(query, kEveryCandidate, allowed, 10);
       const auto exact = expected_hits(query, corpus.column, allowed, 10);
       if (GetParam().dtype != DType::kU8) expect_same_hits(found.hits, exact);
-      found_of_bytes += share_found(found.hits, exact) / 15;
+      found_of_bytes += recall_of(found.hits, exact) / 15;
     }
   }
   EXPECT_GE(found_of_bytes, 0.95);
@@ -72,7 +74,7 @@ double recall_of_default(const MultiIndex& index, const Corpus& corpus, const Bi
       EXPECT_EQ(score_row(query, corpus.column, hit.row), hit.score) << "row " << hit.row;
       EXPECT_TRUE(allowed.test(hit.row)) << "row " << hit.row;
     }
-    sum += share_found(found.hits, exact);
+    sum += recall_of(found.hits, exact);
   }
   return sum / static_cast<double>(corpus.queries.size());
 }
@@ -145,6 +147,32 @@ TEST(MultiSearchParams, RerankDecidesWhatIsCompared) {
   EXPECT_GE(full.hits.back().score, none.hits.back().score);
 }
 
+TEST(MultiSearchParams, PatienceEndsEvenFixedCandidates) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(64), kRows, random);
+  const MultiIndex index(corpus.column, {{"stage", "features"}});
+  const Bitset all(kRows, true);
+  const Query query = make_query(corpus.column.schema, corpus.queries[0]);
+  KeyValues search = {{"candidates", std::int64_t{400}}};
+  const auto n_codes = index.find(query, search, all, 10).work.n_codes_scored;
+  search["patience"] = std::int64_t{20};
+  EXPECT_LT(index.find(query, search, all, 10).work.n_codes_scored, n_codes - 200);
+}
+
+/// Sums of such values are no numbers: nothing but exact scores tells what a hit is.
+TEST(MultiSearchParams, QueriesTooLongForCodesAreComparedExactly) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(16, Metric::kDot), 400, random);
+  const MultiIndex index(corpus.column, {{"stage", "mean"}});
+  PlainVector tokens = corpus.queries[0];
+  for (float& value : tokens.values) value = value < 0 ? -3e38F : 3e38F;
+  const Query query = make_query(corpus.column.schema, tokens);
+  const Bitset all(400, true);
+  const auto found = index.find(query, {}, all, 10);
+  expect_same_hits(found.hits, expected_hits(query, corpus.column, all, 10));
+  EXPECT_EQ(found.work.n_codes_scored, 0U);
+}
+
 TEST(MultiSearchParams, ExactIsExact) {
   Random random(kSeed);
   const Corpus corpus(tokens_of(32), kRows, random);
@@ -162,6 +190,67 @@ TEST(MultiSearchParams, FewerBitsFindNearlyAsMuch) {
   for (const std::int64_t bits : {8, 4, 2}) {
     const MultiIndex index(corpus.column, {{"stage", "features"}, {"token_bits", bits}});
     EXPECT_GE(recall_of_default(index, corpus, Bitset(kRows, true)), 0.9) << bits << " bits";
+  }
+}
+
+/// What a stage makes of tokens of any length must fit into f16.
+TEST(MultiBuild, TokensMayBeOfAnyLength) {
+  for (const float length : {1e-6F, 1.0F, 1e6F}) {
+    for (const char* stage : {"mean", "fde", "features"}) {
+      Random random(kSeed);
+      Corpus corpus(tokens_of(32, Metric::kDot), 800, random, 1, length);
+      const MultiIndex index(corpus.column, {{"stage", stage}});
+      EXPECT_GE(recall_of_default(index, corpus, Bitset(800, true)), 0.9) << stage << ' ' << length;
+    }
+  }
+}
+
+/// Of more tokens than are in memory as f32 at one time.
+TEST(MultiBuild, DocumentsMayBeLong) {
+  Random random(kSeed);
+  Topics topics(tokens_of(4), random);
+  std::vector<std::optional<PlainVector>> rows;
+  for (std::size_t row = 0; row < 260; ++row) {
+    rows.emplace_back(topics.document(row == 100 ? 40'000 : 1 + row % 7));
+  }
+  const auto column = make_column(tokens_of(4), rows);
+  for (const char* stage : {"fde", "features"}) {
+    const MultiIndex index(column, {{"stage", stage}, {"features", std::int64_t{64}}});
+    const Query query = make_query(column.schema, topics.query_like(*rows[100], 4));
+    const auto found = index.find(query, kEveryCandidate, Bitset(260, true), 1);
+    ASSERT_EQ(found.hits.size(), 1U) << stage;
+    EXPECT_EQ(found.hits[0].row, 100U) << stage;
+  }
+}
+
+TEST(MultiProbe, PlacesAreThoseBehindEqualOnes) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(16), 300, random);
+  const auto asked = std::vector<std::vector<float>>{corpus.queries[0].values};
+  multi::ProbeSample sample(corpus.column, asked, 1);
+  EXPECT_TRUE(sample.is_telling());
+  ASSERT_EQ(sample.rows().size(), 300U);
+  const CodesFile file(corpus.column, 8);
+  const Cancel cancel;
+  ASSERT_TRUE(sample.find_best(file.open(), {nullptr, cancel, 1, nullptr}));
+  const auto exact = exact_scores(corpus.column, corpus.queries[0]);
+  const auto perfect = sample.places({exact});
+  ASSERT_EQ(perfect.size(), 10U);
+  EXPECT_LE(perfect.back(), 12U) << "but for what codes err";
+  const std::vector<std::uint32_t> last(10, 300);
+  EXPECT_EQ(sample.places({std::vector<float>(300, 1.0F)}), last);
+  EXPECT_EQ(sample.places({std::vector<float>(300, std::nanf(""))}), last);
+}
+
+TEST(MultiProbe, QueriesOfDocumentsLeaveTheseOut) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(16), 300, random);
+  const multi::ProbeSample sample(corpus.column, {}, 1);
+  EXPECT_EQ(sample.queries().size(), multi::ProbeSample::kMostQueries);
+  EXPECT_EQ(sample.share(), 1);
+  for (const auto& query : sample.queries()) {
+    EXPECT_LE(query.tokens.size(), multi::ProbeSample::kQueryTokens * 16);
+    EXPECT_LT(query.row, 300U);
   }
 }
 
@@ -187,28 +276,6 @@ TEST(MultiParams, OnlyProductsAreSupported) {
   EXPECT_TRUE(multi_type().supports(tokens_of(8, Metric::kDot)));
   EXPECT_FALSE(multi_type().supports(tokens_of(8, Metric::kEuclid)));
   EXPECT_FALSE(multi_type().supports(tokens_of(8, Metric::kManhattan)));
-}
-
-TEST(MultiFile, AnyDamagedByteIsFound) {
-  Random random(kSeed);
-  const Corpus corpus(tokens_of(16), 300, random);
-  const auto directory = make_memory_directory();
-  build_multi(corpus.column, {{"stage", "mean"}}, *directory);
-  const auto files = *directory->list();
-  for (const auto& file : files) {
-    auto bytes = *directory->read_file(file.name);
-    for (int i = 0; i < 20; ++i) {
-      const std::size_t at = random() % bytes.size();
-      bytes[at] ^= std::byte{1};
-      ASSERT_TRUE(directory->replace_file(file.name, bytes));
-      const auto opened = multi_type().open(*directory, corpus.column);
-      ASSERT_FALSE(opened) << file.name << ", byte " << at;
-      EXPECT_EQ(opened.error().code(), Code::kDataLoss);
-      bytes[at] ^= std::byte{1};
-    }
-    ASSERT_TRUE(directory->replace_file(file.name, bytes));
-  }
-  EXPECT_TRUE(multi_type().open(*directory, corpus.column));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "index/index.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index {
 
 /// Calls `fn(i)` for each i below `n`, on the threads that there are.
 template <class F>
@@ -17,4 +17,4 @@ void for_each(const BuildContext& context, std::size_t n, F&& fn) {
   }
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index

@@ -1,0 +1,14 @@
+// `quiver inspect`: what the command line says.
+#pragma once
+
+#include <string>
+
+namespace quiver::app {
+
+struct InspectOptions {
+  std::string data_dir;
+  std::string collection;  ///< empty: all
+  bool json = false;
+};
+
+}  // namespace quiver::app

@@ -1,0 +1,22 @@
+#include "index/open_file.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace quiver::index {
+
+Result<SectionReader> open_file(const Directory& directory, std::string_view name,
+                                const SectionFormat& format, std::uint32_t n_rows,
+                                std::uint64_t& n_bytes) {
+  QV_TRY(auto file, directory.open_mapped(std::string(name)));
+  n_bytes += file->bytes().size();
+  QV_TRY(auto reader, SectionReader::open(format, std::move(file), directory.path()));
+  if (reader.n_rows() != n_rows) {
+    return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), n_rows));
+  }
+  return reader;
+}
+
+}  // namespace quiver::index
