@@ -72,8 +72,29 @@ Result<> weigh_by_idf(const SearchEnvironment& environment, std::size_t field,
   return {};
 }
 
+Result<> check_weights(const FieldSchema& schema, std::size_t n_tokens,
+                       const std::vector<float>& weights) {
+  if (weights.empty()) return {};
+  if (is_distance(schema.metric)) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("token_weights are for Dot and Cosine, `{}` is of another metric",
+                            schema.name));
+  }
+  if (weights.size() != n_tokens) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} token_weights for {} query tokens, must be one for each",
+                            weights.size(), n_tokens));
+  }
+  for (const float weight : weights) {
+    if (std::isfinite(weight) && weight >= 0) continue;
+    return fail(Code::kInvalidArgument,
+                fmt::format("a token weight is {}, must be 0 or larger", weight));
+  }
+  return {};
+}
+
 Result<index::Query> prepare(const SearchEnvironment& environment, std::size_t field,
-                             VectorValue value) {
+                             VectorValue value, const std::vector<float>& token_weights) {
   const auto& schema = environment.config.fields[field];
   if (schema.kind == FieldKind::kMulti && std::holds_alternative<DenseVector>(value)) {
     auto& token = std::get<DenseVector>(value);
@@ -82,7 +103,8 @@ Result<index::Query> prepare(const SearchEnvironment& environment, std::size_t f
   }
   QV_TRY(check_vector(schema, value));
   if (const auto* multi = std::get_if<MultiVector>(&value)) {
-    return index::Query::multi(schema, multi->values);
+    QV_TRY(check_weights(schema, multi->values.size() / schema.dim, token_weights));
+    return index::Query::multi(schema, multi->values, token_weights);
   }
   if (const auto* dense = std::get_if<DenseVector>(&value)) {
     return index::Query::dense(schema, *dense);
@@ -96,11 +118,11 @@ Result<index::Query> prepare(const SearchEnvironment& environment, std::size_t f
 }  // namespace
 
 Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::string& using_field,
-                               const Nearest& nearest) {
+                               const Nearest& nearest, const std::vector<float>& token_weights) {
   QV_TRY(const std::size_t field, field_number(environment.config, using_field));
   std::optional<PointId> excluded;
   QV_TRY(auto value, value_of(environment, nearest, field, excluded));
-  QV_TRY(auto query, prepare(environment, field, std::move(value)));
+  QV_TRY(auto query, prepare(environment, field, std::move(value), token_weights));
   // The vector of a point is a document, which is not what queries look like.
   if (environment.queries != nullptr && !excluded) {
     environment.queries->offer(field, query.values());

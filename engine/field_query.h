@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/bitset.h"
 #include "base/ids.h"
@@ -22,10 +23,11 @@ struct FieldQuery {
 };
 
 /// kInvalidArgument if there is no field of that name or the vector does not fit it; kNotFound if
-/// it is that of a point which is not there or has none.
+/// it is that of a point which is not there or has none. `token_weights`: of multi-vectors, looked
+/// at nowhere else.
 [[nodiscard]] Result<FieldQuery> field_query(const SearchEnvironment& environment,
-                                             const std::string& using_field,
-                                             const Nearest& nearest);
+                                             const std::string& using_field, const Nearest& nearest,
+                                             const std::vector<float>& token_weights);
 
 /// Those of `rows` that have a vector.
 [[nodiscard]] Bitset with_vector(const Segment& segment, std::size_t field, Bitset rows);

@@ -51,6 +51,8 @@ struct SearchParams {
   /// `params.<name>`: parameters of indexes, by the kind of field or the name of the index type
   /// that they are for (index_params.h); others are ignored.
   std::map<std::string, KeyValues, std::less<>> index;
+  /// What each token of a multi-vector query counts for, >= 0; empty: all the same.
+  std::vector<float> token_weights;
   bool operator==(const SearchParams&) const = default;
 };
 
@@ -109,6 +111,7 @@ struct ExplainRequest {
   QueryVector query;
   std::string using_field;  ///< a multi-vector
   std::vector<PointId> ids;
+  std::vector<float> token_weights = {};  ///< as of SearchParams
 };
 
 /// The document token with the greatest similarity to a query token; of equal ones the first.

@@ -54,8 +54,8 @@ class QueryRun {
     std::vector<FieldQuery> queries;
     queries.reserve(nodes.size());
     for (const Query* node : nodes) {
-      QV_TRY(auto query,
-             field_query(environment_, node->using_field, std::get<Nearest>(node->kind)));
+      QV_TRY(auto query, field_query(environment_, node->using_field, std::get<Nearest>(node->kind),
+                                     node->params.token_weights));
       queries.push_back(std::move(query));
     }
     FieldSearch search{{}, {}, queries[0].field, nullptr, std::nullopt, nodes[0]->params};
@@ -129,7 +129,8 @@ class QueryRun {
 
   Result<Ranking> nearest_leaf(const Query& node, const Nearest& nearest,
                                const payload::Predicate* predicate, std::uint64_t limit) {
-    QV_TRY(const auto query, field_query(environment_, node.using_field, nearest));
+    QV_TRY(const auto query,
+           field_query(environment_, node.using_field, nearest, node.params.token_weights));
     const FieldSearch search{{&query.prepared}, {limit},        query.field,
                              predicate,         query.excluded, node.params};
     QV_TRY(auto candidates, search_segments(environment_, search));
@@ -138,7 +139,8 @@ class QueryRun {
 
   Result<Ranking> rescored(const Query& node, const Nearest& nearest, const Candidates& candidates,
                            std::uint64_t limit) {
-    QV_TRY(const auto query, field_query(environment_, node.using_field, nearest));
+    QV_TRY(const auto query,
+           field_query(environment_, node.using_field, nearest, node.params.token_weights));
     Candidates scored;
     for (const auto& candidate : candidates) {
       QV_TRY(environment_.cancel.check());

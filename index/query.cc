@@ -59,7 +59,9 @@ SparseQuery Query::sparse() const {
           .filter = sparse_filter_};
 }
 
-Query Query::multi(const FieldSchema& schema, std::span<const float> tokens) {
+// max <w q, p> = w max <q, p> for w >= 0, so a weighted token is one of another length.
+Query Query::multi(const FieldSchema& schema, std::span<const float> tokens,
+                   std::span<const float> weights) {
   Query query(schema);
   query.values_.assign(tokens.begin(), tokens.end());
   query.n_tokens_ = static_cast<std::uint32_t>(tokens.size() / schema.dim);
@@ -67,6 +69,10 @@ Query Query::multi(const FieldSchema& schema, std::span<const float> tokens) {
     for (std::uint32_t t = 0; t < query.n_tokens_; ++t) {
       to_unit_length(query.values_.data() + std::size_t{t} * schema.dim, schema.dim);
     }
+  }
+  for (std::size_t t = 0; t < weights.size(); ++t) {
+    float* token = query.values_.data() + t * schema.dim;
+    for (std::size_t d = 0; d < schema.dim; ++d) token[d] *= weights[t];
   }
   query.blocked_.resize(MaxSimKernels::prepared_floats(query.n_tokens_, schema.dim));
   kernels().maxsim_family.prepare(query.values_.data(), query.n_tokens_, schema.dim, schema.dim,

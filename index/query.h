@@ -19,8 +19,10 @@ class Query {
   [[nodiscard]] static Query dense(const FieldSchema& schema, std::span<const float> vector);
   /// `vector` sorted by index.
   [[nodiscard]] static Query sparse(const FieldSchema& schema, SparseView vector);
-  /// `tokens`: `[n_tokens, schema.dim]`; each scaled to unit length under Cosine.
-  [[nodiscard]] static Query multi(const FieldSchema& schema, std::span<const float> tokens);
+  /// `tokens`: `[n_tokens, schema.dim]`; each scaled to unit length under Cosine. `weights`: what
+  /// each counts for in the score, >= 0, under Dot and Cosine only; empty: all 1.
+  [[nodiscard]] static Query multi(const FieldSchema& schema, std::span<const float> tokens,
+                                   std::span<const float> weights = {});
 
   [[nodiscard]] const FieldSchema& schema() const { return schema_; }
   /// Dense: the vector; multi: the tokens, row-major.

@@ -20,6 +20,10 @@ Decoded<engine::ExplainRequest> decode_explain(std::string& body) {
   if (const auto name = find(object, "using")) {
     QV_TRY(request.using_field, get_string(*name, root.member("using")));
   }
+  if (const auto params = find(object, "params")) {
+    QV_TRY(auto decoded, decode_search_params(*params, root.member("params")));
+    request.token_weights = std::move(decoded.token_weights);
+  }
   const Path at_ids = root.member("ids");
   QV_TRY(const Element ids, require(object, "ids", root));
   QV_TRY(request.ids, decode_ids(ids, at_ids));

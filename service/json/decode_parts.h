@@ -38,6 +38,9 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::OrderBy> decode_order_by(Element element, const Path& path);
 [[nodiscard]] Decoded<std::vector<std::string>> decode_strings(Element element, const Path& path);
 
+/// `params` of a query.
+[[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);
+
 /// The member as a number, or `otherwise`; 422 if it is less than `min`.
 [[nodiscard]] Decoded<std::uint64_t> decode_at_least(Object object, std::string_view name,
                                                      const Path& path, std::uint64_t min,

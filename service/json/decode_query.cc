@@ -14,9 +14,25 @@ using engine::QueryKind;
 constexpr std::string_view kUnsupported[] = {"recommend", "discover", "context", "formula",
                                              "relevance_feedback"};
 
-/// `params.<index name>`: the parameters of one index type, checked by the index itself.
-Decoded<> decode_index_params(Object object, const Path& path, KeyValues& out) {
+/// Of `params.multi`; not of the index, as they mean the same without one.
+constexpr std::string_view kTokenWeights = "token_weights";
+
+Decoded<std::vector<float>> decode_weights(Element element, const Path& path) {
+  QV_TRY(const Array array, get_array(element, path));
+  std::vector<float> weights;
+  for (const Element item : array) {
+    QV_TRY(const float weight, get_f32(item, path.item(weights.size())));
+    weights.push_back(weight);
+  }
+  return weights;
+}
+
+/// `params.<index name>`: the parameters of one index type, checked by the index itself; without
+/// the one named `but`.
+Decoded<> decode_index_params(Object object, const Path& path, std::string_view but,
+                              KeyValues& out) {
   for (const auto [name, value] : object) {
+    if (name == but) continue;
     const std::string key(name);
     switch (value.type()) {
       case simdjson::dom::element_type::BOOL:
@@ -63,29 +79,6 @@ Decoded<> decode_quantization(Element element, const Path& path, engine::SearchP
   return {};
 }
 
-Decoded<engine::SearchParams> decode_params(Element element, const Path& path) {
-  engine::SearchParams params;
-  QV_TRY(const Object object, get_object(element, path));
-  if (const auto exact = find(object, "exact")) {
-    QV_TRY(params.exact, get_bool(*exact, path.member("exact")));
-  }
-  if (const auto indexed_only = find(object, "indexed_only")) {
-    QV_TRY(params.indexed_only, get_bool(*indexed_only, path.member("indexed_only")));
-  }
-  if (const auto hnsw_ef = find(object, "hnsw_ef")) {
-    QV_TRY(params.hnsw_ef, get_u64(*hnsw_ef, path.member("hnsw_ef")));
-  }
-  if (const auto quantization = find(object, "quantization")) {
-    QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
-  }
-  for (const auto [name, value] : object) {
-    if (!value.is_object() || is_common_param(name)) continue;
-    auto& values = params.index[std::string(name)];
-    QV_TRY(decode_index_params(as_object(value), path.member(name), values));
-  }
-  return params;
-}
-
 Decoded<engine::LookupFrom> decode_lookup(Element element, const Path& path) {
   engine::LookupFrom lookup;
   QV_TRY(const Object object, get_object(element, path));
@@ -114,12 +107,7 @@ Decoded<QueryKind> decode_rrf(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(rrf.k, decode_at_least(object, "k", path, 1, rrf.k));
   if (const auto weights = find(object, "weights")) {
-    const Path here = path.member("weights");
-    QV_TRY(const Array array, get_array(*weights, here));
-    for (const Element item : array) {
-      QV_TRY(const float weight, get_f32(item, here.item(rrf.weights.size())));
-      rrf.weights.push_back(weight);
-    }
+    QV_TRY(rrf.weights, decode_weights(*weights, path.member("weights")));
   }
   return QueryKind(std::move(rrf));
 }
@@ -214,7 +202,7 @@ Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path)
 Decoded<> decode_common(Object object, const Path& path, Query& query) {
   QV_TRY(query.filter, decode_optional_filter(object, "filter", path));
   if (const auto params = find(object, "params")) {
-    QV_TRY(query.params, decode_params(*params, path.member("params")));
+    QV_TRY(query.params, decode_search_params(*params, path.member("params")));
   }
   if (const auto threshold = find(object, "score_threshold")) {
     QV_TRY(query.score_threshold, get_f32(*threshold, path.member("score_threshold")));
@@ -320,6 +308,33 @@ Decoded<Query> decode_one(std::string& body, ElementDecoder decode, std::string_
 }
 
 }  // namespace
+
+Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path) {
+  engine::SearchParams params;
+  QV_TRY(const Object object, get_object(element, path));
+  if (const auto exact = find(object, "exact")) {
+    QV_TRY(params.exact, get_bool(*exact, path.member("exact")));
+  }
+  if (const auto indexed_only = find(object, "indexed_only")) {
+    QV_TRY(params.indexed_only, get_bool(*indexed_only, path.member("indexed_only")));
+  }
+  if (const auto hnsw_ef = find(object, "hnsw_ef")) {
+    QV_TRY(params.hnsw_ef, get_u64(*hnsw_ef, path.member("hnsw_ef")));
+  }
+  if (const auto quantization = find(object, "quantization")) {
+    QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
+  }
+  for (const auto [name, value] : object) {
+    if (!value.is_object() || is_common_param(name)) continue;
+    const Path here = path.member(name);
+    const std::string_view but = name == "multi" ? kTokenWeights : "";
+    if (const auto weights = find(as_object(value), but)) {
+      QV_TRY(params.token_weights, decode_weights(*weights, here.member(but)));
+    }
+    QV_TRY(decode_index_params(as_object(value), here, but, params.index[std::string(name)]));
+  }
+  return params;
+}
 
 Decoded<Query> decode_query(std::string& body) {
   return decode_one(body, decode_query_element, "query", "nearest");

@@ -241,3 +241,34 @@ def test_what_an_index_found_out_is_shown(new_server):
     assert index in json.loads(line)["vectors"]["indexes"]
     wrong = subprocess.run([*inspect, "--collection", "other"], capture_output=True, text=True)
     assert wrong.returncode == 1 and "other" in wrong.stderr
+
+
+@pytest.mark.parametrize("distance", ["Dot", "Cosine"])
+def test_tokens_of_a_query_have_weights(server, name, distance):
+    create(server, name, tokens=MULTI | {"distance": distance})
+    rng = np.random.default_rng(4)
+    documents = documents_of(rng, 40)
+    upload(server, name, ragged(list(range(40)), documents))
+    unit = (lambda m: m / np.linalg.norm(m, axis=1, keepdims=True).clip(1e-30)) if distance == "Cosine" else np.asarray
+    query = rng.standard_normal((3, DIM)).astype(np.float32)
+    weights = np.array([2, 0, 0.5])
+    wanted = [float(((unit(query) @ unit(d).T).max(axis=1) * weights).sum()) for d in documents]
+    params = {"multi": {"token_weights": weights.tolist(), "effort": 256}}
+    body = {"query": query.tolist(), "using": "tokens", "limit": 40, "params": params}
+    found = server.post(f"/collections/{name}/points/query", body).result["points"]
+    assert [p["score"] for p in found] == pytest.approx(sorted(wanted, reverse=True), rel=1e-5, abs=1e-5)
+    assert [wanted[p["id"]] for p in found] == pytest.approx([p["score"] for p in found], rel=1e-5, abs=1e-5)
+    explained = server.post(f"/v1/collections/{name}/points/explain",
+                            {"query": query.tolist(), "using": "tokens", "ids": [found[0]["id"]], "params": params}).result
+    assert explained[0]["score"] == found[0]["score"]
+    for weights, text in [([1, 2], "2 token_weights for 3 query tokens"), ([1, -1, 1], "a token weight is -1"),
+                          (["a", 1, 1], "params.multi.token_weights[0]")]:
+        answer = server.post(f"/collections/{name}/points/query", body | {"params": {"multi": {"token_weights": weights}}})
+        assert answer.status in (400, 422) and text in answer.error
+
+
+def test_weights_are_for_products(server, name):
+    create(server, name, tokens=MULTI | {"distance": "Euclid"})
+    body = {"query": [[1, 2, 3, 4]], "using": "tokens", "params": {"multi": {"token_weights": [1]}}}
+    answer = server.post(f"/collections/{name}/points/query", body)
+    assert answer.status == 400 and "Dot and Cosine" in answer.error

@@ -1,5 +1,6 @@
 #include "index/query.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,6 +91,15 @@ TEST(Query, EveryTokenOfAMultiVectorIsScaledAlone) {
   const std::vector<float> wanted = {0.6F, 0.8F, 0, 0, 0, 1};
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_FLOAT_EQ(query.values()[i], wanted[i]);
   EXPECT_EQ(query.blocked().size(), MaxSimKernels::prepared_floats(3, 2));
+}
+
+TEST(Query, TokensHaveTheLengthOfTheirWeights) {
+  const std::vector<float> tokens = {3, 4, 0, 5, 1, 0};
+  const std::vector<float> weights = {0.5F, 0, 2};
+  const Query query =
+      Query::multi(schema_of(FieldKind::kMulti, 2, Metric::kCosine), tokens, weights);
+  EXPECT_THAT(query.values(), ::testing::Pointwise(::testing::FloatEq(),
+                                                   std::vector<float>{0.3F, 0.4F, 0, 0, 2, 0}));
 }
 
 }  // namespace
