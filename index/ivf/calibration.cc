@@ -75,10 +75,7 @@ Result<float> usual_gap(const RowSource& source, const ListView& lists, const Pa
   std::vector<float> gaps;
   for (std::size_t j = 0; j < sample.rows.size(); ++j) {
     source.read(sample.rows[j], row.data());
-    if (similarity == Similarity::kDot) {
-      const auto norm = static_cast<float>(kernels().convert.norm(row.data(), dim));
-      kernels().convert.scale(row.data(), dim, stretch_of(norm, facts.length), row.data());
-    }
+    stretch(similarity, facts.length, row);
     kernel.many(row.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
                 dim * sizeof(float), n_lists, scores.data());
     for (std::size_t list = 0; list < n_lists; ++list) {

@@ -11,8 +11,6 @@ namespace {
 
 /// `effort` that leaves `gap` and `rerank` as they are.
 constexpr double kUsualEffort = 128;
-/// Lists that are scanned between two looks at the clock.
-constexpr std::size_t kBetweenPolls = 32;
 /// The k-th best row is looked up again after one more list for each so many.
 constexpr std::size_t kListsPerLook = 8;
 /// What finding a row in memory takes, in bytes of codes.
@@ -91,10 +89,7 @@ RotatedQuery CandidateSearch::rotate(std::span<const float> vector, Scratch& scr
   scratch.table_lines.resize(dim / 16);
   auto* values = reinterpret_cast<float*>(scratch.query_lines.data());
   rotation_.apply(vector.data(), values);
-  if (similarity_ == Similarity::kDot) {
-    const auto norm = static_cast<float>(kernels().convert.norm(values, dim));
-    kernels().convert.scale(values, dim, stretch_of(norm, lists_.facts().length), values);
-  }
+  stretch(similarity_, lists_.facts().length, {values, dim});
   auto* tables = reinterpret_cast<std::uint8_t*>(scratch.table_lines.data());
   return {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
 }
@@ -123,8 +118,7 @@ Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
 
 /// Of the lists that are within `reach` of the k-th best row so far.
 float CandidateSearch::least_key(const Search& search, float reach, const CodeScan& scan) const {
-  const float kth = reach == kWholeReach ? -kWholeReach : scan.kth(search.request.k);
-  return kth == -kWholeReach ? kth : list_key(similarity_, kth, 0) - reach;
+  return reach == kWholeReach ? -kWholeReach : scan.kth(search.request.k) - reach;
 }
 
 /// Scans lists in their order until the next one is more than `reach` below the k-th best row; true

@@ -11,6 +11,8 @@ namespace quiver::index::ivf {
 /// Of a filter that allows more than this share, found rows are tested, otherwise rows that are
 /// scanned.
 inline constexpr double kMost = 0.5;
+/// Lists that are scanned between two looks at the clock.
+inline constexpr std::size_t kBetweenPolls = 32;
 /// No list is out of reach.
 inline constexpr float kWholeReach = std::numeric_limits<float>::infinity();
 

@@ -5,12 +5,6 @@
 #include "index/ivf/candidates_impl.h"
 
 namespace quiver::index::ivf {
-namespace {
-
-/// Lists that are scanned between two looks at the clock.
-constexpr std::size_t kBetweenPolls = 32;
-
-}  // namespace
 
 /// Goes on to farther lists until their keys are as far below the k-th best allowed row as
 /// those are, at which a search without the filter ends, below its k-th best row. So a filter takes
@@ -97,7 +91,7 @@ Result<CandidateSearch::Reach> CandidateSearch::reach_of(const Search& search,
   const float kth = scan.kth(request.k);
   const float last = scan.kth(request.params.rerank);
   const bool is_whole = probes.size() == lists_.n_lists() || kth == -kWholeReach;
-  return Reach{is_whole ? kWholeReach : list_key(similarity_, kth, 0) - probes.back().key,
+  return Reach{is_whole ? kWholeReach : kth - probes.back().key,
                last == -kWholeReach ? 0 : kth - last};
 }
 

@@ -34,7 +34,7 @@ struct PartitionFacts {
 };
 
 /// The order of lists. Dot: by the score of the centroid, for a query as long as rows are
-/// (`stretch_of`), and the list's reach, as rows farther from their centroid score farther above
+/// (`stretch`), and the list's reach, as rows farther from their centroid score farther above
 /// it; for rows of one length that is the order of distances. Distances: by that of the centroid.
 ///
 /// `score`: of the query and the centroid.
@@ -42,12 +42,15 @@ struct PartitionFacts {
   return similarity == Similarity::kNegL2Squared ? score : score + reach;
 }
 
-/// What makes a query of length `norm` as long as rows are, whose length is `length`. Under Dot the
-/// order of rows is the same for any length, and codes tell it best for that of the rows: what they
-/// estimate is in part the row's own.
-[[nodiscard]] inline float stretch_of(float norm, float length) {
-  const float stretch = norm > 0 ? length / norm : 0;
-  return std::isnormal(stretch) ? stretch : 1;
+/// Makes a query as long as rows are, whose length is `length`; under distances it stays. Under Dot
+/// the order of rows is the same for any length, and codes tell it best for that of the rows: what
+/// they estimate is in part the row's own.
+inline void stretch(Similarity similarity, float length, std::span<float> query) {
+  if (similarity != Similarity::kDot) return;
+  const auto norm = static_cast<float>(kernels().convert.norm(query.data(), query.size()));
+  const float factor = norm > 0 ? length / norm : 0;
+  if (!std::isnormal(factor)) return;
+  kernels().convert.scale(query.data(), query.size(), factor, query.data());
 }
 
 /// What gaps between keys are measured in: how much the scores of a list's rows differ by about.

@@ -83,7 +83,7 @@ CodeHits Router::estimate(const RotatedQuery& query, ScanScratch& scan) const {
                          .one(query.values.data(), lists_.facts().padded_dim,
                               reinterpret_cast<const std::byte*>(lists_.mean().data()));
   CodeScan centroids(lists_.n_lists(), scan);
-  centroids.scan(query.tables, lists_.routes(), list_key(similarity_, base, 0), nullptr, 0);
+  centroids.scan(query.tables, lists_.routes(), base, nullptr, 0);
   return centroids.best();
 }
 

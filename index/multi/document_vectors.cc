@@ -34,16 +34,13 @@ class Encoding {
       if (column_.present[row] != 0) rows.push_back(row);
     }
     std::vector<float> vectors;
-    std::span<const std::uint32_t> left = rows;
-    while (!left.empty()) {
-      const auto some = first_rows(tokens_, left, kTokensAtATime);
+    for_some_rows(tokens_, rows, [&](std::span<const std::uint32_t> some) {
       encode_rows(some, vectors);
       for (std::size_t i = 0; i < some.size(); ++i) {
         auto* to = reinterpret_cast<std::uint16_t*>(out + (some[i] - first) * stride);
         kernels().convert.f32_to_f16(vectors.data() + i * encoder_.dim(), encoder_.dim(), to);
       }
-      left = left.subspan(some.size());
-    }
+    });
   }
 
  private:

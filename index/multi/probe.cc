@@ -59,10 +59,10 @@ ScoreTable stage_scores(const TokenSource& tokens, const ProbeSample& sample,
   ScoreTable scores(queries.size(), std::vector<float>(sample.rows().size()));
   for_each(context, (sample.rows().size() + kBatch - 1) / kBatch, [&](std::size_t batch) {
     std::size_t first = batch * kBatch;
-    auto left = sample.rows().subspan(first, std::min(kBatch, sample.rows().size() - first));
+    const auto some = sample.rows().subspan(first, std::min(kBatch, sample.rows().size() - first));
     std::vector<float> documents;
-    while (!left.empty() && !context.cancel.poll()) {
-      const auto rows = first_rows(tokens, left, kTokensAtATime);
+    for_some_rows(tokens, some, [&](std::span<const std::uint32_t> rows) {
+      if (context.cancel.poll()) return;
       documents.resize(rows.size() * dim);
       encoder.encode_documents(TokenSets(tokens, rows).sets(), documents.data());
       for (std::size_t q = 0; q < queries.size(); ++q) {
@@ -71,8 +71,7 @@ ScoreTable stage_scores(const TokenSource& tokens, const ProbeSample& sample,
                     rows.size(), scores[q].data() + first);
       }
       first += rows.size();
-      left = left.subspan(rows.size());
-    }
+    });
   });
   return scores;
 }

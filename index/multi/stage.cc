@@ -106,12 +106,8 @@ encoders::FitDocuments sample_documents(const FieldColumn& column, const TokenSo
   documents.n = rows.size();
   documents.read = [&tokens, rows = std::move(rows)](std::size_t first, std::size_t n,
                                                      const auto& use) {
-    std::span<const std::uint32_t> left = std::span(rows).subspan(first, n);
-    while (!left.empty()) {
-      const auto some = first_rows(tokens, left, kTokensAtATime);
-      use(TokenSets(tokens, some).sets());
-      left = left.subspan(some.size());
-    }
+    for_some_rows(tokens, std::span(rows).subspan(first, n),
+                  [&](auto some) { use(TokenSets(tokens, some).sets()); });
   };
   return documents;
 }

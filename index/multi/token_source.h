@@ -60,4 +60,14 @@ inline constexpr std::uint64_t kTokensAtATime = 16'384;
                                                         std::span<const std::uint32_t> rows,
                                                         std::uint64_t max_tokens);
 
+/// Calls `visit(some)` for all of `rows`, in order, as many at a time as have `kTokensAtATime`.
+template <class Visit>
+void for_some_rows(const TokenSource& tokens, std::span<const std::uint32_t> rows, Visit visit) {
+  while (!rows.empty()) {
+    const auto some = first_rows(tokens, rows, kTokensAtATime);
+    visit(some);
+    rows = rows.subspan(some.size());
+  }
+}
+
 }  // namespace quiver::index::multi

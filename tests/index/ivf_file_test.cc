@@ -191,10 +191,7 @@ struct RouterQuery {
   RouterQuery(std::span<const float> query, Metric metric, float length) {
     std::copy(query.begin(), query.end(), values);
     rotated.values = values;
-    if (metric == Metric::kDot) {
-      const auto norm = static_cast<float>(kernels().convert.norm(values, kDim));
-      kernels().convert.scale(values, kDim, ivf::stretch_of(norm, length), values);
-    }
+    ivf::stretch(similarity_of(metric), length, values);
     rotated.tables = kernels().codes.prepare(values, kDim / 32, tables);
   }
   alignas(64) float values[kDim];
