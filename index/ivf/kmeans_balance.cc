@@ -9,10 +9,10 @@
 namespace quiver::index::ivf {
 namespace {
 
-using Members = std::vector<std::uint32_t>;
+using Rows = std::vector<std::uint32_t>;
 
-std::vector<Members> members_of(const Clusters& clusters) {
-  std::vector<Members> lists(clusters.n());
+std::vector<Rows> members_of(const Clusters& clusters) {
+  std::vector<Rows> lists(clusters.n());
   for (std::uint32_t row = 0; row < clusters.list_of.size(); ++row) {
     lists[clusters.list_of[row]].push_back(row);
   }
@@ -22,7 +22,7 @@ std::vector<Members> members_of(const Clusters& clusters) {
 /// Keeps the centroids of lists of at least `min` rows; their new numbers, or
 /// `kGone`.
 constexpr std::uint32_t kGone = ~std::uint32_t{0};
-std::vector<std::uint32_t> drop_small(const std::vector<Members>& lists, std::uint32_t min,
+std::vector<std::uint32_t> drop_small(const std::vector<Rows>& lists, std::uint32_t min,
                                       Clusters& clusters) {
   std::vector<std::uint32_t> new_number(lists.size(), kGone);
   std::vector<float> kept;
@@ -57,7 +57,7 @@ Result<> dissolve_small(const RowReader& rows, std::uint32_t min, const BuildCon
 /// Two means of some rows, and where other rows lie between them.
 class TwoMeans {
  public:
-  TwoMeans(const RowReader& rows, std::uint32_t dim, const Members& members)
+  TwoMeans(const RowReader& rows, std::uint32_t dim, const Rows& members)
       : rows_(rows), dim_(dim), means_{std::vector<float>(dim), std::vector<float>(dim)} {
     read_sample(members);
     start();
@@ -84,7 +84,7 @@ class TwoMeans {
   }
   [[nodiscard]] const float* sample_row(std::size_t i) const { return sample_.data() + i * dim_; }
 
-  void read_sample(const Members& members) {
+  void read_sample(const Rows& members) {
     n_sample_ = std::min(kSample, members.size());
     sample_.resize(n_sample_ * dim_);
     for (std::size_t i = 0; i < n_sample_; ++i) {
@@ -146,7 +146,7 @@ class TwoMeans {
 /// Cuts `members` between their two means, each part at least a third of the
 /// rows: rows that are all the same are split, too. The second part is
 /// returned.
-Members split_off(const RowReader& rows, std::uint32_t dim, Members& members) {
+Rows split_off(const RowReader& rows, std::uint32_t dim, Rows& members) {
   const TwoMeans means(rows, dim, members);
   std::vector<std::pair<float, std::uint32_t>> sides;
   std::vector<float> buffer(dim);
@@ -157,7 +157,7 @@ Members split_off(const RowReader& rows, std::uint32_t dim, Members& members) {
   const std::size_t cut =
       std::clamp(static_cast<std::size_t>(middle - sides.begin()), third, sides.size() - third);
   for (std::size_t i = 0; i < sides.size(); ++i) members[i] = sides[i].second;
-  Members second(members.begin() + static_cast<std::ptrdiff_t>(cut), members.end());
+  Rows second(members.begin() + static_cast<std::ptrdiff_t>(cut), members.end());
   members.resize(cut);
   std::sort(members.begin(), members.end());
   std::sort(second.begin(), second.end());
@@ -165,13 +165,12 @@ Members split_off(const RowReader& rows, std::uint32_t dim, Members& members) {
 }
 
 /// Parts of at most `max` rows.
-std::vector<Members> split(const RowReader& rows, std::uint32_t dim, std::uint32_t max,
-                           Members members) {
-  std::vector<Members> parts;
+std::vector<Rows> split(const RowReader& rows, std::uint32_t dim, std::uint32_t max, Rows members) {
+  std::vector<Rows> parts;
   parts.push_back(std::move(members));
   for (std::size_t i = 0; i < parts.size();) {
     if (parts[i].size() > max) {
-      Members second = split_off(rows, dim, parts[i]);
+      Rows second = split_off(rows, dim, parts[i]);
       parts.push_back(std::move(second));
     } else {
       ++i;
@@ -180,7 +179,7 @@ std::vector<Members> split(const RowReader& rows, std::uint32_t dim, std::uint32
   return parts;
 }
 
-std::vector<float> mean_of(const RowReader& rows, std::uint32_t dim, const Members& members) {
+std::vector<float> mean_of(const RowReader& rows, std::uint32_t dim, const Rows& members) {
   std::vector<double> sums(dim);
   std::vector<float> row(dim);
   for (const std::uint32_t member : members) {
@@ -194,7 +193,7 @@ std::vector<float> mean_of(const RowReader& rows, std::uint32_t dim, const Membe
 }
 
 /// The first part keeps the list's number, the others follow at the end.
-void take_parts(const std::vector<Members>& parts, const std::vector<std::vector<float>>& means,
+void take_parts(const std::vector<Rows>& parts, const std::vector<std::vector<float>>& means,
                 std::uint32_t list, Clusters& clusters) {
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const std::vector<float>& mean = means[part];
@@ -210,17 +209,17 @@ void take_parts(const std::vector<Members>& parts, const std::vector<std::vector
 
 Result<> split_large(const RowReader& rows, std::uint32_t max, const BuildContext& context,
                      Clusters& clusters) {
-  std::vector<Members> lists = members_of(clusters);
+  std::vector<Rows> lists = members_of(clusters);
   std::vector<std::uint32_t> large;
   for (std::uint32_t list = 0; list < lists.size(); ++list) {
     if (lists[list].size() > max) large.push_back(list);
   }
-  std::vector<std::vector<Members>> parts(large.size());
+  std::vector<std::vector<Rows>> parts(large.size());
   std::vector<std::vector<std::vector<float>>> means(large.size());
   for_each(context, large.size(), [&](std::size_t i) {
     if (context.cancel.poll()) return;
     parts[i] = split(rows, clusters.dim, max, std::move(lists[large[i]]));
-    for (const Members& part : parts[i]) means[i].push_back(mean_of(rows, clusters.dim, part));
+    for (const Rows& part : parts[i]) means[i].push_back(mean_of(rows, clusters.dim, part));
   });
   QV_TRY(context.cancel.check());
   for (std::size_t i = 0; i < large.size(); ++i) take_parts(parts[i], means[i], large[i], clusters);

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "index/seismic/coded_rows.h"
+
 namespace quiver::index::seismic {
 namespace {
 
 /// About the largest sum, so that sums fit 32 bits although weights are rounded up.
 constexpr double kLargestSum = 2'000'000'000;
-constexpr double kLargestCode = 255;
 constexpr std::size_t kListsPerPoll = 8;
 
 }  // namespace

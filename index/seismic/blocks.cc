@@ -2,19 +2,12 @@
 
 #include <cmath>
 
+#include "index/seismic/sections.h"
+
 namespace quiver::index::seismic {
 namespace {
 
-enum Section : std::uint32_t {
-  kFacts = 40,
-  kLists = 41,
-  kSummaries = 42,
-  kFirstRows = 43,
-  kRows = 44,
-  kNeighbours = 45,
-};
-
-struct Facts {
+struct BlockFacts {
   float scale = 1;
   std::uint32_t n_neighbours = 0;
   std::uint64_t reserved = 0;
@@ -37,30 +30,30 @@ bool are_offsets(std::span<const std::uint32_t> offsets, std::size_t total) {
 }  // namespace
 
 void Blocks::write(SectionWriter& out) const {
-  const Facts facts{scale_, n_neighbours_, 0};
-  out.section(kFacts, std::span(&facts, 1));
-  out.section(kLists, lists_.span());
-  out.section(kSummaries, summaries_.span());
-  out.section(kFirstRows, first_row_.span());
-  out.section(kRows, rows_.span());
-  out.section(kNeighbours, neighbours_.span());
+  const BlockFacts facts{scale_, n_neighbours_, 0};
+  out.section(kBlockFacts, std::span(&facts, 1));
+  out.section(kBlockLists, lists_.span());
+  out.section(kBlockSummaries, summaries_.span());
+  out.section(kBlockFirstRows, first_row_.span());
+  out.section(kBlockRows, rows_.span());
+  out.section(kBlockNeighbours, neighbours_.span());
   heads_.write(out);
 }
 
 Result<Blocks> Blocks::open(const SectionReader& in, std::uint32_t n_rows, std::uint32_t n_terms) {
-  QV_TRY(const auto facts, in.get<Facts>(kFacts, 0, 1));
+  QV_TRY(const auto facts, in.get<BlockFacts>(kBlockFacts, 0, 1));
   Blocks blocks;
   blocks.n_rows_ = n_rows;
   blocks.scale_ = facts[0].scale;
   blocks.n_neighbours_ = facts[0].n_neighbours;
   if (!(blocks.scale_ > 0) || !std::isfinite(blocks.scale_))
     return in.damaged("scale of summaries");
-  QV_TRY(blocks.lists_, in.get<ListHeader>(kLists, 0, n_terms));
-  QV_TRY(blocks.summaries_, in.get<std::byte>(kSummaries));
-  QV_TRY(blocks.first_row_, in.get<std::uint32_t>(kFirstRows));
-  QV_TRY(blocks.rows_, in.get<std::uint32_t>(kRows));
+  QV_TRY(blocks.lists_, in.get<ListHeader>(kBlockLists, 0, n_terms));
+  QV_TRY(blocks.summaries_, in.get<std::byte>(kBlockSummaries));
+  QV_TRY(blocks.first_row_, in.get<std::uint32_t>(kBlockFirstRows));
+  QV_TRY(blocks.rows_, in.get<std::uint32_t>(kBlockRows));
   const std::uint64_t n_neighbours = std::uint64_t{n_rows} * blocks.n_neighbours_;
-  QV_TRY(blocks.neighbours_, in.get<std::uint32_t>(kNeighbours, 0, n_neighbours));
+  QV_TRY(blocks.neighbours_, in.get<std::uint32_t>(kBlockNeighbours, 0, n_neighbours));
   if (!are_offsets(blocks.first_row_.span(), blocks.rows_.size())) {
     return in.damaged("offsets of blocks");
   }

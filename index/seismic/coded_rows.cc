@@ -6,8 +6,6 @@
 namespace quiver::index::seismic {
 namespace {
 
-constexpr float kLargestCode = 255;
-
 /// A little above largest / 255, so that rounding of the quotient never makes a code too small.
 float scale_of(std::span<const float> values) {
   float largest = 0;

@@ -10,6 +10,9 @@
 
 namespace quiver::index::seismic {
 
+/// Of values as bytes.
+inline constexpr float kLargestCode = 255;
+
 /// A code is the absolute value in units of one scale for all, rounded up: the largest code of some
 /// rows is the code of their largest value, so that summaries are maxima of codes and never below
 /// the values they stand for. Zero has code 0. 5 bytes a non-zero, and 5 bytes for each of the

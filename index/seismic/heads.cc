@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "index/seismic/lines.h"
+#include "index/seismic/sections.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::seismic {
@@ -13,9 +14,7 @@ namespace {
 constexpr std::uint32_t kMultiple = 32;  ///< keeps terms on 32-byte boundaries
 constexpr std::uint32_t kMost = 65'536;
 
-enum Section : std::uint32_t { kFacts = 46, kHeads = 47 };
-
-struct Facts {
+struct HeadFacts {
   std::uint32_t n = 0;
   float scale = 1;
 };
@@ -69,20 +68,20 @@ Heads Heads::build(const CodedRows& rows, std::uint32_t n) {
 }
 
 void Heads::write(SectionWriter& out) const {
-  const Facts facts{n_, scale_};
-  out.section(kFacts, std::span(&facts, 1));
-  out.section(kHeads, bytes_.span());
+  const HeadFacts facts{n_, scale_};
+  out.section(kHeadFacts, std::span(&facts, 1));
+  out.section(kHeadCodes, bytes_.span());
 }
 
 Result<Heads> Heads::open(const SectionReader& in, std::uint32_t n_rows, std::uint32_t n_terms) {
-  QV_TRY(const auto facts, in.get<Facts>(kFacts, 0, 1));
+  QV_TRY(const auto facts, in.get<HeadFacts>(kHeadFacts, 0, 1));
   if (facts[0].n % kMultiple != 0 || facts[0].n > kMost || !std::isfinite(facts[0].scale)) {
     return in.damaged("shape of heads");
   }
   Heads heads;
   heads.set_shape(facts[0].n, n_terms);
   heads.scale_ = facts[0].scale;
-  QV_TRY(heads.bytes_, in.get<std::byte>(kHeads, 0, std::uint64_t{n_rows} * heads.stride_));
+  QV_TRY(heads.bytes_, in.get<std::byte>(kHeadCodes, 0, std::uint64_t{n_rows} * heads.stride_));
   const std::size_t width = heads.wide_ ? 4 : 2;
   for (std::size_t head = 0; head < heads.bytes_.size(); head += heads.stride_) {
     for (std::size_t i = 0; i < heads.n_; ++i) {

@@ -8,11 +8,10 @@
 
 #include "index/parallel.h"
 #include "index/seismic/range_builder.h"
+#include "index/seismic/sections.h"
 
 namespace quiver::index::seismic {
 namespace {
-
-enum Section : std::uint32_t { kFacts = 30, kMaxima = 31, kTotals = 32, kPlaces = 33, kRuns = 34 };
 
 constexpr std::uint32_t n_ranges_of(std::uint32_t n_rows) {
   return n_rows / kRangeRows + (n_rows % kRangeRows != 0 ? 1 : 0);
@@ -22,14 +21,14 @@ constexpr std::uint32_t rows_in_range(std::uint32_t n_rows, std::uint32_t range)
   return std::min(kRangeRows, n_rows - range * kRangeRows);
 }
 
-struct Facts {
+struct ListFacts {
   std::uint32_t n_rows = 0;
   std::uint32_t n_terms = 0;
   std::uint32_t n_ranges = 0;
   std::uint32_t reserved = 0;
   LevelTable levels;
 };
-static_assert(sizeof(Facts) == 16 + 2 * kLevels * sizeof(float));
+static_assert(sizeof(ListFacts) == 16 + 2 * kLevels * sizeof(float));
 
 constexpr std::array<std::uint16_t, kLevels> kEmptyRun{};
 
@@ -104,7 +103,7 @@ Result<> ImpactLists::write(const SparseColumn& column, std::uint32_t n_rows, co
   RunGatherer gatherer(terms.size(), n_ranges);
   const auto at_once = static_cast<std::uint32_t>(
       context.executor == nullptr ? 1 : context.executor->n_threads() + 1);
-  out.begin(kRuns);
+  out.begin(kListRuns);
   out.add(std::as_bytes(std::span(kEmptyRun)));
   for (std::uint32_t first = 0; first < n_ranges; first += at_once) {
     QV_TRY(context.cancel.check());
@@ -122,17 +121,17 @@ Result<> ImpactLists::write(const SparseColumn& column, std::uint32_t n_rows, co
     }
   }
   out.end();
-  const Facts facts{n_rows, terms.size(), n_ranges, 0, levels};
-  out.section(kFacts, std::span(&facts, 1));
-  out.section(kMaxima, std::span<const float>(maxima));
-  out.section(kTotals, std::span<const std::uint32_t>(gatherer.totals()));
-  out.section(kPlaces, std::span<const std::uint32_t>(gatherer.places()));
+  const ListFacts facts{n_rows, terms.size(), n_ranges, 0, levels};
+  out.section(kListFacts, std::span(&facts, 1));
+  out.section(kListMaxima, std::span<const float>(maxima));
+  out.section(kListTotals, std::span<const std::uint32_t>(gatherer.totals()));
+  out.section(kListPlaces, std::span<const std::uint32_t>(gatherer.places()));
   return {};
 }
 
 Result<ImpactLists> ImpactLists::open(const SectionReader& in, std::uint32_t n_rows,
                                       std::uint32_t n_terms) {
-  QV_TRY(const auto facts, in.get<Facts>(kFacts, 0, 1));
+  QV_TRY(const auto facts, in.get<ListFacts>(kListFacts, 0, 1));
   if (facts[0].n_rows != n_rows || facts[0].n_terms != n_terms ||
       facts[0].n_ranges != n_ranges_of(n_rows)) {
     return in.damaged(fmt::format("lists of {} rows and {} terms, expected {} and {}",
@@ -142,11 +141,11 @@ Result<ImpactLists> ImpactLists::open(const SectionReader& in, std::uint32_t n_r
   lists.n_rows_ = n_rows;
   lists.n_ranges_ = facts[0].n_ranges;
   lists.levels_ = facts[0].levels;
-  QV_TRY(lists.maxima_, in.get<float>(kMaxima, 0, n_terms));
-  QV_TRY(lists.totals_, in.get<std::uint32_t>(kTotals, 0, std::uint64_t{n_terms} * kLevels));
+  QV_TRY(lists.maxima_, in.get<float>(kListMaxima, 0, n_terms));
+  QV_TRY(lists.totals_, in.get<std::uint32_t>(kListTotals, 0, std::uint64_t{n_terms} * kLevels));
   QV_TRY(lists.places_,
-         in.get<std::uint32_t>(kPlaces, 0, std::uint64_t{n_terms} * lists.n_ranges_));
-  QV_TRY(lists.runs_, in.get<std::uint16_t>(kRuns));
+         in.get<std::uint32_t>(kListPlaces, 0, std::uint64_t{n_terms} * lists.n_ranges_));
+  QV_TRY(lists.runs_, in.get<std::uint16_t>(kListRuns));
   for (std::size_t i = 0; i < lists.places_.size(); ++i) {
     const std::size_t first = std::size_t{lists.places_[i]} * kUnit;
     if (first + kUnit > lists.runs_.size()) return in.damaged("a run is out of place");

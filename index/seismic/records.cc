@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "index/seismic/coded_rows.h"
 #include "index/seismic/lines.h"
+#include "index/seismic/sections.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::seismic {
@@ -12,11 +14,8 @@ namespace {
 
 constexpr std::size_t kLine = Lines::kBytes;
 constexpr std::size_t kPadding = 16;  ///< terms
-constexpr std::uint32_t kLargestCode = 255;
 
-enum Section : std::uint32_t { kFacts = 20, kPlaces = 21, kLines = 22 };
-
-struct Facts {
+struct RecordFacts {
   std::uint32_t codec = 0;
   std::uint32_t wide = 0;
   float scale = 1;
@@ -76,7 +75,7 @@ class RecordWriter {
   void put_value(std::byte* out, std::size_t i, float value) const {
     if (codec_ == Codec::kF32) return put(out, i, value);
     if (codec_ == Codec::kU8) {
-      const float code = std::min<float>(kLargestCode, std::round(value / scale_));
+      const float code = std::min(kLargestCode, std::round(value / scale_));
       return put(out, i, static_cast<std::uint8_t>(code));
     }
     std::uint16_t half = 0;
@@ -100,7 +99,7 @@ Records Records::build(const SparseColumn& column, std::uint32_t n_rows, const T
   records.codec_ = codec == Codec::kF16 && max >= 65504.0F ? Codec::kF32 : codec;
   records.wide_ = terms.size() > 0xFFFF;
   if (records.codec_ == Codec::kU8 && max > 0) {
-    records.scale_ = max / static_cast<float>(kLargestCode);
+    records.scale_ = max / kLargestCode;
   }
   std::vector<Place> places(n_rows);
   std::size_t n_bytes = 0;
@@ -122,23 +121,23 @@ Records Records::build(const SparseColumn& column, std::uint32_t n_rows, const T
 }
 
 void Records::write(SectionWriter& out) const {
-  const Facts facts{static_cast<std::uint32_t>(codec_), wide_ ? 1U : 0U, scale_, 0};
-  out.section(kFacts, std::span(&facts, 1));
-  out.section(kPlaces, places_.span());
-  out.section(kLines, lines_.span());
+  const RecordFacts facts{static_cast<std::uint32_t>(codec_), wide_ ? 1U : 0U, scale_, 0};
+  out.section(kRecordFacts, std::span(&facts, 1));
+  out.section(kRecordPlaces, places_.span());
+  out.section(kRecordLines, lines_.span());
 }
 
 Result<Records> Records::open(const SectionReader& in, std::uint32_t n_rows,
                               std::uint32_t n_terms) {
-  QV_TRY(const auto facts, in.get<Facts>(kFacts, 0, 1));
+  QV_TRY(const auto facts, in.get<RecordFacts>(kRecordFacts, 0, 1));
   Records records;
   if (facts[0].codec > static_cast<std::uint32_t>(Codec::kU8)) return in.damaged("unknown codec");
   records.codec_ = static_cast<Codec>(facts[0].codec);
   records.wide_ = facts[0].wide != 0;
   records.scale_ = facts[0].scale;
   if (records.wide_ != (n_terms > 0xFFFF)) return in.damaged("width of terms");
-  QV_TRY(records.places_, in.get<Place>(kPlaces, 0, n_rows));
-  QV_TRY(records.lines_, in.get<std::byte>(kLines));
+  QV_TRY(records.places_, in.get<Place>(kRecordPlaces, 0, n_rows));
+  QV_TRY(records.lines_, in.get<std::byte>(kRecordLines));
   for (const Place& place : records.places_) {
     const std::size_t end =
         place.line * kLine + record_bytes(place.n_padded, records.wide_, records.codec_);

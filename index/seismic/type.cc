@@ -9,6 +9,7 @@
 #include "index/progress.h"
 #include "index/seismic/params.h"
 #include "index/seismic/searcher.h"
+#include "index/seismic/sections.h"
 
 namespace quiver::index {
 namespace {
@@ -25,7 +26,6 @@ using seismic::TermMap;
 
 constexpr std::string_view kFile = "lists.qvx";
 constexpr SectionFormat kFormat{"sparse index", "QVSEISM1", "QVSEIEND", 1};
-enum Section : std::uint32_t { kTerms = 10, kBlockFacts = 40 };
 
 bool supports(const FieldSchema& schema) { return schema.kind == FieldKind::kSparse; }
 
@@ -83,7 +83,7 @@ Result<> build(const FieldColumn& column, const AnyParams& any, const BuildConte
   SectionWriter writer(kFormat, std::move(file));
   const SparseColumn& rows = column.sparse();
   const TermMap terms = TermMap::of(rows, 0, column.n_rows);
-  writer.section(kTerms, terms.keys().span());
+  writer.section(seismic::kTermKeys, terms.keys().span());
   const bool with_blocks = column.n_rows >= params.blocks_from;
   QV_TRY(ImpactLists::write(rows, column.n_rows, terms,
                             part_of(context, column.n_rows, 0, with_blocks ? kListsShare : 1),
@@ -103,14 +103,14 @@ Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn c
   Parts parts;
   QV_TRY(const auto reader,
          open_file(directory, kFile, kFormat, column.n_rows, parts.mapped_bytes));
-  QV_TRY(auto keys, reader.get<TermMap::Key>(kTerms));
+  QV_TRY(auto keys, reader.get<TermMap::Key>(seismic::kTermKeys));
   if (!std::is_sorted(keys.begin(), keys.end(), std::less_equal<>())) {
     return reader.damaged("terms do not ascend");
   }
   parts.terms = TermMap(std::move(keys));
   QV_TRY(parts.lists, ImpactLists::open(reader, column.n_rows, parts.terms.size()));
   QV_TRY(parts.records, Records::open(reader, column.n_rows, parts.terms.size()));
-  if (reader.has(kBlockFacts)) {
+  if (reader.has(seismic::kBlockFacts)) {
     QV_TRY(parts.blocks, Blocks::open(reader, column.n_rows, parts.terms.size()));
   }
   return std::make_unique<SeismicSearcher>(std::move(column), std::move(parts));
