@@ -374,6 +374,25 @@ struct SetKernels {
   void (*sketch)(const LineSketch& sketch, const float* in, const SketchRows& rows);
 };
 
+/// MaxSim of tokens' signs: one bit a dimension in 64-bit words, bits beyond the dimensions alike
+/// in all. The fewer bits differ, the greater the product.
+struct SignKernels {
+  static constexpr std::size_t kBlock = 8;  ///< query tokens
+
+  [[nodiscard]] static constexpr std::size_t prepared_words(std::size_t n_query,
+                                                            std::size_t n_words) {
+    return (n_query + kBlock - 1) / kBlock * kBlock * n_words;
+  }
+  /// `tokens` is `[n_query, n_words]`; writes `prepared_words(n_query, n_words)` words: blocks of
+  /// `[n_words, kBlock]`, zero-padded.
+  void (*prepare)(const std::uint64_t* tokens, std::size_t n_query, std::size_t n_words,
+                  std::uint64_t* prepared);
+  /// `least[i]`: in how many bits query token i differs from the document token that it differs
+  /// least from. `doc` is `[n_doc, n_words]`, `n_doc` >= 1.
+  void (*least)(const std::uint64_t* prepared, std::size_t n_query, std::size_t n_words,
+                const std::uint64_t* doc, std::size_t n_doc, std::uint32_t* least);
+};
+
 /// Selection for a top-k heap. Exact.
 struct TopKKernels {
   /// Writes the positions of `scores[i] >= threshold` in ascending order and returns how many;
@@ -415,6 +434,7 @@ struct KernelTable {
   const GridKernels& grid;
   const CodeKernels& codes;
   const SetKernels& sets;
+  const SignKernels& signs;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

@@ -18,6 +18,7 @@
   extern const GridKernels kGridKernels;           \
   extern const CodeKernels kCodeKernels;           \
   extern const SetKernels kSetKernels;             \
+  extern const SignKernels kSignKernels;           \
   }
 
 QV_DECLARE_LEVEL(generic)

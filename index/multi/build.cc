@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace {
 
 constexpr std::string_view kTokensFile = "tokens.qvx";
 constexpr SectionFormat kTokensFormat{"multi-vector index's tokens", "QVMULTOK", "QVMULTEN", 1};
+constexpr std::string_view kSignsFile = "signs.qvx";
+constexpr SectionFormat kSignsFormat{"multi-vector index's signs", "QVMULSIG", "QVMULSEN", 1};
 constexpr std::string_view kFile = "multi.qvx";
 constexpr SectionFormat kFormat{"multi-vector index", "QVMULTI1", "QVMULEND", 1};
 /// Only while an index is built.
@@ -32,15 +35,13 @@ constexpr double kVectorsDone = 0.8;
 /// One list, all of which is scanned, up to so many documents.
 constexpr std::uint32_t kMostOfOneList = 100'000;
 
-/// Bits of the codes that are scanned: as many as make them some hundred bytes a document.
-std::uint32_t bits_for(std::uint32_t dim) { return dim <= 128 ? 4 : dim <= 1024 ? 2 : 1; }
-
-ivf::BuildParams list_params(const BuildParams& params, const FieldColumn& vectors) {
+ivf::BuildParams list_params(const BuildParams& params, const FieldColumn& vectors,
+                             bool has_signs) {
   ivf::BuildParams lists;
   lists.n_lists = params.n_lists == 0 && vectors.n_present <= kMostOfOneList ? 1 : params.n_lists;
   lists.spill = lists.n_lists != 1;
-  lists.bits = params.bits != 0 ? params.bits : bits_for(vectors.schema.dim);
-  lists.refine_bits = params.refine_bits;
+  lists.bits = scanned_bits(params, vectors.schema.dim);
+  lists.refine_bits = has_signs ? 0 : params.refine_bits;
   return lists;
 }
 
@@ -59,13 +60,41 @@ Result<TokenCodes> open_tokens(const Directory& directory, const FieldColumn& co
   return TokenCodes::open(reader, column);
 }
 
+Result<> write_signs(const FieldColumn& column, const TokenCodes& codes,
+                     const BuildContext& context, Directory& out) {
+  QV_TRY(auto file, out.create_file(kSignsFile));
+  SectionWriter writer(kSignsFormat, std::move(file));
+  QV_TRY(TokenSigns::write(column, codes, context, writer));
+  return writer.finish(column.n_rows);
+}
+
+Result<TokenSigns> open_signs(const Directory& directory, const FieldColumn& column,
+                              const TokenCodec& codec, std::uint64_t& n_bytes) {
+  QV_TRY(const auto reader, open_file(directory, kSignsFile, kSignsFormat, column.n_rows, n_bytes));
+  return TokenSigns::open(reader, column, codec);
+}
+
+/// The stage, and signs if they are worth their while.
+Result<Choice> choose(const FieldColumn& column, const TokenCodes& codes, const BuildParams& params,
+                      const BuildContext& context, Directory& out) {
+  if (!params.signs) return choose_stage(column, codes, nullptr, params, context);
+  std::uint64_t n_bytes = 0;
+  QV_TRY(write_signs(column, codes, context, out));
+  QV_TRY(const auto signs, open_signs(out, column, codes.codec(), n_bytes));
+  QV_TRY(auto choice, choose_stage(column, codes, &signs, params, context));
+  if (choice.facts.usual_pool == 0) QV_TRY(out.remove_file(kSignsFile));
+  return choice;
+}
+
 /// Vectors of all documents, and lists of them.
-Result<> write_lists(const FieldColumn& column, const Stage& stage, const BuildParams& params,
+Result<> write_lists(const FieldColumn& column, const Choice& choice, const BuildParams& params,
                      const BuildContext& context, Directory& out) {
   const auto encoding = part_of(context, column.n_rows, kProbeDone, kVectorsDone);
   const auto listing = part_of(context, column.n_rows, kVectorsDone, 1);
-  QV_TRY(const auto vectors, encode_documents(column, *stage.encoder, encoding, out, kVectorsFile));
-  QV_TRY(ivf::write_files(vectors, list_params(params, vectors), listing, out));
+  QV_TRY(const auto vectors,
+         encode_documents(column, *choice.stage.encoder, encoding, out, kVectorsFile));
+  QV_TRY(ivf::write_files(vectors, list_params(params, vectors, choice.facts.usual_pool != 0),
+                          listing, out));
   return out.remove_file(kVectorsFile);
 }
 
@@ -90,9 +119,9 @@ Result<> build_files(const FieldColumn& column, const BuildParams& params,
   QV_TRY(write_tokens(column, params, part_of(context, column.n_rows, 0, kTokensDone), out));
   std::uint64_t n_bytes = 0;
   QV_TRY(const auto codes, open_tokens(out, column, n_bytes));
-  QV_TRY(const auto choice, choose_stage(column, codes, params,
-                                         part_of(context, column.n_rows, kTokensDone, kProbeDone)));
-  QV_TRY(write_lists(column, choice.stage, params, context, out));
+  QV_TRY(const auto choice, choose(column, codes, params,
+                                   part_of(context, column.n_rows, kTokensDone, kProbeDone), out));
+  QV_TRY(write_lists(column, choice, params, context, out));
   QV_TRY(auto file, out.create_file(kFile));
   SectionWriter writer(kFormat, std::move(file));
   writer.section(kFacts, std::span<const IndexFacts>(&choice.facts, 1));
@@ -115,6 +144,10 @@ Result<Parts> open_files(const Directory& directory, const FieldColumn& column) 
     return reader.damaged("a first stage that does not fit the field");
   }
   QV_TRY(auto tokens, open_tokens(directory, column, n_bytes));
+  std::optional<TokenSigns> signs;
+  if (facts[0].usual_pool != 0) {
+    QV_TRY(signs, open_signs(directory, column, tokens.codec(), n_bytes));
+  }
   const auto schema = vector_schema(facts[0].stage.dim);
   QV_TRY(auto lists, ivf::open_files(directory, {schema, column.n_rows, column.n_present}));
   return Parts{facts[0],
@@ -122,6 +155,7 @@ Result<Parts> open_files(const Directory& directory, const FieldColumn& column) 
                *std::move(encoder),
                map.span().size_bytes(),
                std::move(tokens),
+               std::move(signs),
                std::move(lists.candidates),
                n_bytes + lists.n_bytes};
 }

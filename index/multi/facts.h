@@ -9,12 +9,17 @@ namespace quiver::index::multi {
 
 struct IndexFacts {
   StageFacts stage;
-  /// Candidates that a search for ten looks at, at most.
+  /// Candidates that a search for ten compares by codes, at most.
   std::uint32_t usual_candidates = 400;
-  std::uint32_t reserved = 0;
+  /// Documents that it takes them from by signs; 0: there are none of signs.
+  std::uint32_t usual_pool = 0;
 };
 
-/// What a stage found of the ten best documents of sampled queries, among so many candidates.
+/// In the probe's table: the signs of tokens, which come after any stage.
+inline constexpr auto kBySigns = static_cast<StageKind>(3);
+
+/// What a stage, or signs, found of the ten best documents of sampled queries, among so many
+/// candidates.
 struct ProbeRow {
   StageKind kind = StageKind::kMean;
   std::uint32_t dim = 0;

@@ -26,10 +26,14 @@ struct BuildParams {
   double renormalisation = 1;
   /// Bits a dimension of the tokens' codes: 8, 4 or 2.
   std::uint32_t token_bits = 8;
+  /// Signs of tokens, a bit a dimension beside the codes: a search chooses by them which of more
+  /// documents are compared by codes. Kept only if that is cheaper, by the probe.
+  bool signs = true;
   /// Lists of the documents' vectors; 1: one, all of which is scanned; 0: one for few documents.
   std::uint32_t n_lists = 0;
   /// Bits a dimension of the documents' vectors, twice: of the codes that are scanned, where 0 is 4
-  /// for few dimensions and 1 for many, and of the second codes, 8 or 0 for none.
+  /// for few dimensions and 1 for many, and of the second codes, 8 or 0 for none; signs do without
+  /// them.
   std::uint32_t bits = 0;
   std::uint32_t refine_bits = 8;
   /// `auto` takes the cheapest stage that finds this share of the ten best among the first
@@ -45,6 +49,7 @@ struct BuildParams {
     v(field("projection", &BuildParams::projection, {.min = 0, .max = 4096}));
     v(field("renormalisation", &BuildParams::renormalisation, {.min = 0, .max = 1}));
     v(field("token_bits", &BuildParams::token_bits, {.min = 2, .max = 8}));
+    v(field("signs", &BuildParams::signs));
     v(field("n_lists", &BuildParams::n_lists, {.min = 0, .max = 1 << 22}));
     v(field("bits", &BuildParams::bits, {.min = 0, .max = 8}));
     v(field("refine_bits", &BuildParams::refine_bits, {.min = 0, .max = 8}));
@@ -53,9 +58,12 @@ struct BuildParams {
 };
 
 struct SearchParams {
-  /// Documents whose tokens are looked at; 0: as many as the query needs, told by how the last ones
-  /// did.
+  /// Documents whose tokens are compared by codes; 0: as many as the query needs, told by how the
+  /// last ones did.
   std::uint32_t candidates = 0;
+  /// Documents that these are taken from by the signs of their tokens; 0: in proportion to them, by
+  /// the probe.
+  std::uint32_t pool = 0;
   /// Query tokens whose cosine is at least this are compared as one, their sum; 1: none. Ball
   /// carving of MUVERA.
   double carve = 1;
@@ -71,6 +79,7 @@ struct SearchParams {
   template <class V>
   static constexpr void fields(V&& v) {
     v(field("candidates", &SearchParams::candidates, {.min = 0, .max = 1e6}));
+    v(field("pool", &SearchParams::pool, {.min = 0, .max = 1e6}));
     v(field("carve", &SearchParams::carve, {.min = -1, .max = 1}));
     v(field("rerank", &SearchParams::rerank));
     v(field("patience", &SearchParams::patience, {.min = 0, .max = 1e6}));

@@ -21,6 +21,8 @@ constexpr std::size_t kLeastTried = 30;
 /// A search looks at more candidates than suffice on the sample: its queries may be others, and its
 /// vectors are coded.
 constexpr double kMargin = 2.5;
+/// Those that signs leave cost less to be sure of.
+constexpr double kSignsMargin = 4;
 
 /// Recorded queries: some to fit to, others to try stages with.
 struct Asked {
@@ -103,53 +105,159 @@ void add_rows(const StageFacts& stage, std::span<const std::uint32_t> places,
   }
 }
 
-/// Nanoseconds that a search takes, about: of a scan of all codes, of the query's vector, of
-/// candidates' tokens.
-double search_cost(const StageFacts& stage, double n_rows, double n_candidates,
-                   double token_bytes) {
-  constexpr double kScanned = 0.04;   // a byte of codes
-  constexpr double kCandidate = 100;  // a candidate, to find it in memory and refine it
-  constexpr double kTokenByte = 0.1;
-  constexpr double kProduct = 0.02;
-  const double products =
-      stage.kind == StageKind::kFeatures ? stage.dim : stage.repetitions * (stage.planes + 1.0);
-  return n_rows * stage.dim / 8 * kScanned +
-         n_candidates * (kCandidate + token_bytes * kTokenByte) +
-         ProbeSample::kQueryTokens * products * stage.token_dim * kProduct;
+/// Rows that a search compares at most, of each kind.
+struct Numbers {
+  double pool = 0;  ///< by signs; 0: there are none
+  double candidates = IndexFacts().usual_candidates;
+};
+
+/// What a row takes, in nanoseconds, about, for a query of `kQueryTokens`.
+struct RowCosts {
+  double signs = 0;
+  double codes = 0;
+};
+
+RowCosts row_costs(const TokenCodes& codes, const TokenSigns* signs, double tokens_per_row) {
+  constexpr double kFound = 100;  // in memory
+  constexpr double kCodeByte = 0.1;
+  constexpr double kSignByte = 0.17;
+  RowCosts costs;
+  costs.codes =
+      kFound + tokens_per_row * static_cast<double>(codes.codec().token_bytes()) * kCodeByte;
+  if (signs != nullptr) {
+    costs.signs = kFound + tokens_per_row * static_cast<double>(signs->token_bytes()) * kSignByte;
+  }
+  return costs;
 }
+
+/// Nanoseconds that the query's vector takes, about.
+double encoding_cost(const StageFacts& stage) {
+  constexpr double kProduct = 0.02;
+  constexpr double kFeature = 4;  // of a token
+  constexpr double kMapped = 0.06;
+  constexpr double kTokens = ProbeSample::kQueryTokens;
+  if (stage.kind == StageKind::kFeatures) {
+    return stage.n_features * (kTokens * kFeature + stage.dim * kMapped);
+  }
+  return kTokens * stage.repetitions * (stage.planes + 1.0) * stage.token_dim * kProduct;
+}
+
+/// Nanoseconds that a search takes, about.
+double search_cost(const StageFacts& stage, double scanned_bytes, const Numbers& numbers,
+                   const RowCosts& costs) {
+  constexpr double kScanned = 0.04;  // a byte of codes
+  return encoding_cost(stage) + scanned_bytes * kScanned + numbers.pool * costs.signs +
+         numbers.candidates * costs.codes;
+}
+
+/// Tries stages, and signs, on a sample.
+class Prober {
+ public:
+  Prober(const FieldColumn& column, const TokenCodes& codes, const TokenSigns* signs,
+         const BuildParams& params, const BuildContext& context)
+      : column_(column),
+        tokens_(column),
+        codes_(codes),
+        signs_(signs),
+        params_(params),
+        context_(context),
+        asked_(asked_of(context.queries, tokens_.dim())),
+        sample_(column, asked_.tried, context.seed),
+        costs_(row_costs(codes, signs, tokens_.tokens_per_row())) {}
+
+  Result<Choice> choose() {
+    if (sample_.is_telling()) QV_TRY(sample_.find_best(codes_, context_));
+    if (sample_.is_telling() && signs_ != nullptr) QV_TRY(try_signs());
+    const Shape shape{tokens_.dim(), tokens_.tokens_per_row(), column_.n_present};
+    for (const StageKind kind : stages_to_try(params_, column_.n_present, sample_.is_telling())) {
+      QV_TRY(try_stage(stage_facts(kind, params_, shape, context_.seed)));
+    }
+    return std::move(choice_);
+  }
+
+ private:
+  /// How many rows of all are enough, where so many of the sample are.
+  [[nodiscard]] double of_all(double n_of_sample, double margin) const {
+    return margin * n_of_sample / std::sqrt(std::max(1e-9, sample_.share()));
+  }
+
+  /// Queries are less like what a stage was fitted to if that were documents alone, and the
+  /// sample's queries are documents' too.
+  [[nodiscard]] double margin_of(StageKind kind) const {
+    const bool is_foreign = kind == StageKind::kFeatures && asked_.fitted.empty();
+    return is_foreign ? 2 * kMargin : kMargin;
+  }
+
+  Result<> try_signs() {
+    const auto queries = sample_.queries();
+    ScoreTable scores(queries.size(), std::vector<float>(sample_.rows().size()));
+    for_each(context_, queries.size(), [&](std::size_t q) {
+      TokenQuery query;
+      query.set(codes_.codec(), queries[q].tokens);
+      if (!signs_->score(query, sample_.rows(), context_.cancel, scores[q].data())) return;
+    });
+    QV_TRY(context_.cancel.check());
+    const auto places = sample_.places(scores);
+    StageFacts facts;
+    facts.kind = kBySigns;
+    facts.dim = codes_.codec().facts().padded_dim;
+    add_rows(facts, places, choice_.probe);
+    candidates_by_signs_ = of_all(enough(places, params_.target), kSignsMargin);
+    return {};
+  }
+
+  Result<> try_stage(const StageFacts& facts) {
+    QV_TRY(auto stage, make_stage(facts, column_, asked_.fitted, context_.cancel));
+    Numbers numbers;
+    if (sample_.is_telling()) {
+      const auto places = sample_.places(stage_scores(tokens_, sample_, *stage.encoder, context_));
+      QV_TRY(context_.cancel.check());
+      add_rows(facts, places, choice_.probe);
+      numbers.candidates = of_all(enough(places, params_.target), margin_of(facts.kind));
+    }
+    take_if_cheaper(facts, numbers, stage);
+    if (candidates_by_signs_ == 0 || candidates_by_signs_ >= numbers.candidates) return {};
+    numbers.pool = numbers.candidates;
+    numbers.candidates = candidates_by_signs_;
+    take_if_cheaper(facts, numbers, stage);
+    return {};
+  }
+
+  void take_if_cheaper(const StageFacts& facts, const Numbers& numbers, const Stage& stage) {
+    const double vector_bytes = facts.dim * scanned_bits(params_, facts.dim) / 8.0;
+    const double cost = search_cost(facts, column_.n_present * vector_bytes, numbers, costs_);
+    if (choice_.stage.encoder != nullptr && cost >= least_cost_) return;
+    least_cost_ = cost;
+    choice_.stage = stage;
+    choice_.facts.stage = facts;
+    choice_.facts.usual_candidates = bounded(numbers.candidates);
+    choice_.facts.usual_pool = numbers.pool == 0 ? 0 : bounded(numbers.pool);
+  }
+
+  static std::uint32_t bounded(double n) {
+    return static_cast<std::uint32_t>(std::clamp(n, 40.0, 5000.0));
+  }
+
+  const FieldColumn& column_;
+  TokenSource tokens_;
+  const TokenCodes& codes_;
+  const TokenSigns* signs_;
+  const BuildParams& params_;
+  const BuildContext& context_;
+  Asked asked_;
+  ProbeSample sample_;
+  RowCosts costs_;
+  double candidates_by_signs_ = 0;  ///< 0: there are no signs, or nothing is known of them
+  double least_cost_ = 0;
+  Choice choice_;
+};
 
 }  // namespace
 
 Result<Choice> choose_stage(const FieldColumn& column, const TokenCodes& codes,
-                            const BuildParams& params, const BuildContext& context) {
-  const TokenSource tokens(column);
-  const double per_row = tokens.tokens_per_row();
-  const Shape shape{tokens.dim(), per_row, column.n_present};
-  const double token_bytes = per_row * static_cast<double>(codes.codec().token_bytes());
-  const Asked asked = asked_of(context.queries, tokens.dim());
-  ProbeSample sample(column, asked.tried, context.seed);
-  if (sample.is_telling()) QV_TRY(sample.find_best(codes, context));
-  Choice choice;
-  double least = 0;
-  for (const StageKind kind : stages_to_try(params, column.n_present, sample.is_telling())) {
-    const auto facts = stage_facts(kind, params, shape, context.seed);
-    QV_TRY(auto stage, make_stage(facts, column, asked.fitted, context.cancel));
-    double n_enough = choice.facts.usual_candidates;
-    if (sample.is_telling()) {
-      const auto places = sample.places(stage_scores(tokens, sample, *stage.encoder, context));
-      QV_TRY(context.cancel.check());
-      add_rows(facts, places, choice.probe);
-      n_enough =
-          kMargin * enough(places, params.target) / std::sqrt(std::max(1e-9, sample.share()));
-    }
-    const double cost = search_cost(facts, column.n_present, n_enough, token_bytes);
-    if (choice.stage.encoder != nullptr && cost >= least) continue;
-    least = cost;
-    choice.stage = std::move(stage);
-    choice.facts.stage = facts;
-    choice.facts.usual_candidates = static_cast<std::uint32_t>(std::clamp(n_enough, 40.0, 5000.0));
-  }
-  return choice;
+                            const TokenSigns* signs, const BuildParams& params,
+                            const BuildContext& context) {
+  return Prober(column, codes, signs, params, context).choose();
 }
 
 }  // namespace quiver::index::multi

@@ -8,6 +8,7 @@
 #include "index/multi/facts.h"
 #include "index/multi/params.h"
 #include "index/multi/token_codes.h"
+#include "index/multi/token_signs.h"
 
 namespace quiver::index::multi {
 
@@ -18,11 +19,13 @@ struct Choice {
 };
 
 /// The stage that `params` name or, for `auto`, the one whose searches are the cheapest of those
-/// that reach the target, and how many candidates it takes for that. Queries are compared with
-/// sampled documents by `codes`, those of `column`, and by each stage: recorded queries where there
-/// are at least sixty, of which every other one is for the fit; else tokens of documents, and the
-/// fit has what was recorded.
+/// that reach the target, and how many candidates it takes for that; with `signs`, which may be
+/// nullptr, if searches are cheaper with them. Queries are compared with sampled documents by
+/// `codes` and `signs`, those of `column`, and by each stage: recorded queries where there are at
+/// least sixty, of which every other one is for the fit; else tokens of documents, and the fit has
+/// what was recorded.
 [[nodiscard]] Result<Choice> choose_stage(const FieldColumn& column, const TokenCodes& codes,
-                                          const BuildParams& params, const BuildContext& context);
+                                          const TokenSigns* signs, const BuildParams& params,
+                                          const BuildContext& context);
 
 }  // namespace quiver::index::multi

@@ -12,7 +12,7 @@ namespace {
 constexpr double kUsualEffort = 128;
 /// Documents between two looks at the clock, and at whether a better one turned up.
 constexpr std::size_t kAtATime = 8;
-/// Of the vectors' scan, of which second codes leave the candidates.
+/// Of the vectors' scan, of which second codes, if there are such, leave the candidates.
 constexpr double kScanned = 2;
 /// Rows whose codes are within so many standard deviations of their error of the k-th best are
 /// compared exactly.
@@ -26,7 +26,7 @@ struct MultiSearcher::Request {
   const SearchOptions& options;
   const FilterView& filter;
   std::size_t n_allowed;
-  std::size_t most_candidates;
+  Limits limits;
   const SearchContext& context;
   TopK& out;
   WorkCounters& work;
@@ -37,8 +37,9 @@ struct MultiSearcher::Scratch {
   TokenQuery query;
   std::vector<float> vector;
   std::vector<std::uint32_t> rows;  ///< best first if `is_ordered`
-  std::vector<float> scores;        ///< of the rows' vectors, then of their codes
+  std::vector<float> scores;        ///< of the rows: by vectors, by signs, by codes
   std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> ordered;
   bool is_ordered = false;
 };
 
@@ -64,44 +65,64 @@ Result<> MultiSearcher::search(const Query& query, const AnyParams& any, const F
   if (!std::isfinite(scratch.query.deviation())) {  // too long to be coded
     return flat_.search(query, {}, filter, context, out, work);
   }
-  const Request request{query,   options, filter, n_allowed, most_candidates(options, out.k()),
+  const Request request{query,   options, filter, n_allowed, limits_of(options, out.k()),
                         context, out,     work};
-  QV_TRY(scratch.is_ordered, find(request, scratch));
+  QV_TRY(const bool is_found, find(request, scratch));
   if (options.rerank == Rerank::kNone) {
-    if (!scratch.is_ordered) return flat_.search(query, {}, filter, context, out, work);
-    return offer_exact_scores(request, std::span(scratch.rows).first(out.k()));
+    if (!is_found) return flat_.search(query, {}, filter, context, out, work);
+    keep_best(out.k(), scratch);
+    return offer_exact_scores(request, scratch.rows);
   }
-  if (!scratch.is_ordered) take_all(request, scratch);
+  if (!is_found) take_all(request, scratch);
+  scratch.is_ordered = is_found;
+  if (parts_.signs && scratch.rows.size() > request.limits.candidates) {
+    QV_TRY(compare_signs(request, scratch));
+  }
+  if (scratch.is_ordered) keep_best(request.limits.candidates, scratch);
   QV_TRY(compare_codes(request, scratch));
   return offer_exact_scores(request, scratch.rows);
 }
 
-std::size_t MultiSearcher::most_candidates(const SearchOptions& options, std::size_t k) const {
-  if (options.params.candidates != 0) {
-    return std::max<std::size_t>(options.params.candidates, k);
-  }
+/// The pool grows with the candidates.
+MultiSearcher::Limits MultiSearcher::limits_of(const SearchOptions& options, std::size_t k) const {
   const double effort = options.params.effort == 0 ? 1 : options.params.effort / kUsualEffort;
-  const double usual = parts_.facts.usual_candidates * std::pow(static_cast<double>(k) / 10, 0.7);
-  return std::max(2 * k, static_cast<std::size_t>(std::min(1e6, usual * effort)));
+  const double scale = effort * std::pow(static_cast<double>(k) / 10, 0.7);
+  const auto limited = [](double n) { return static_cast<std::size_t>(std::min(1e6, n)); };
+  const double usual = parts_.facts.usual_candidates;
+  const double pool_of_one = parts_.facts.usual_pool / usual;
+  Limits limits;
+  limits.candidates = options.params.candidates != 0
+                          ? std::max<std::size_t>(options.params.candidates, k)
+                          : std::max(2 * k, limited(usual * scale));
+  limits.pool = options.params.pool != 0
+                    ? options.params.pool
+                    : limited(static_cast<double>(limits.candidates) * pool_of_one);
+  limits.pool = std::max(limits.pool, limits.candidates);
+  return limits;
 }
 
-/// What comparing the codes of a document takes, in bytes of codes of vectors scanned meanwhile: a
-/// query of up to 16 tokens reads them at some 10 GB/s, a scan its own at 35.
+/// What comparing a document of the pool takes, in bytes of codes of vectors scanned meanwhile: a
+/// query of up to 16 tokens reads codes of tokens at some 10 GB/s and signs at 6, a scan its own at
+/// 35.
 double MultiSearcher::row_bytes(const Query& query) const {
-  constexpr double kSlower = 3.5;
+  constexpr double kCodesSlower = 3.5;
+  constexpr double kSignsSlower = 6;
   const double panels = std::ceil(query.n_tokens() / 16.0);
-  return tokens_per_row_ * static_cast<double>(parts_.tokens.codec().token_bytes()) * kSlower *
-         panels;
+  const double token_bytes =
+      parts_.signs ? kSignsSlower * static_cast<double>(parts_.signs->token_bytes())
+                   : kCodesSlower * static_cast<double>(parts_.tokens.codec().token_bytes());
+  return tokens_per_row_ * token_bytes * panels;
 }
 
-/// Candidates by the documents' vectors, best first. False if looking at all allowed rows is
+/// A pool by the documents' vectors, with their scores. False if looking at all allowed rows is
 /// cheaper, or the vectors do not tell the best of them.
 Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const {
   const auto& candidates = parts_.candidates;
-  const std::size_t n = request.most_candidates;
+  const std::size_t n = request.limits.pool;
   const double selectivity = candidates.selectivity(request.n_allowed);
   ivf::SearchParams params;
-  params.rerank = static_cast<std::uint32_t>(kScanned * static_cast<double>(n));
+  params.rerank =
+      static_cast<std::uint32_t>((parts_.signs ? 1 : kScanned) * static_cast<double>(n));
   params = candidates.settled(params, n);
   const double all_bytes = static_cast<double>(request.n_allowed) * row_bytes(request.query);
   const double some_bytes = static_cast<double>(n) * row_bytes(request.query);
@@ -121,15 +142,8 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
                                             .cancel = request.context.cancel,
                                             .work = request.work}));
   if (!found.is_telling || found.rows.size() < request.out.k()) return false;
-  scratch.order.resize(found.rows.size());
-  std::iota(scratch.order.begin(), scratch.order.end(), 0U);
-  std::sort(scratch.order.begin(), scratch.order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (found.scores[a] != found.scores[b]) return found.scores[a] > found.scores[b];
-    return found.rows[a] < found.rows[b];
-  });
-  scratch.order.resize(std::min(n, scratch.order.size()));
-  scratch.rows.clear();
-  for (const std::uint32_t i : scratch.order) scratch.rows.push_back(found.rows[i]);
+  scratch.rows.assign(found.rows.begin(), found.rows.end());
+  scratch.scores.assign(found.scores.begin(), found.scores.end());
   return true;
 }
 
@@ -140,12 +154,42 @@ void MultiSearcher::take_all(const Request& request, Scratch& scratch) {
   }
 }
 
+/// The `n` best rows by their scores, best first.
+void MultiSearcher::keep_best(std::size_t n, Scratch& scratch) {
+  auto& order = scratch.order;
+  order.resize(scratch.rows.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto is_better = [&](std::uint32_t a, std::uint32_t b) {
+    if (scratch.scores[a] != scratch.scores[b]) return scratch.scores[a] > scratch.scores[b];
+    return scratch.rows[a] < scratch.rows[b];
+  };
+  n = std::min(n, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
+                    is_better);
+  scratch.ordered.clear();
+  for (std::size_t i = 0; i < n; ++i) scratch.ordered.push_back(scratch.rows[order[i]]);
+  std::swap(scratch.rows, scratch.ordered);
+}
+
+Result<> MultiSearcher::compare_signs(const Request& request, Scratch& scratch) const {
+  scratch.scores.resize(scratch.rows.size());
+  QV_TRY(parts_.signs->score(scratch.query, scratch.rows, request.context.cancel,
+                             scratch.scores.data()));
+  scratch.is_ordered = true;
+  const auto n = static_cast<double>(scratch.rows.size());
+  request.work.n_codes_scored += scratch.rows.size();
+  request.work.n_bytes += static_cast<std::uint64_t>(
+      n * tokens_per_row_ * static_cast<double>(parts_.signs->token_bytes()));
+  return {};
+}
+
 /// Scores rows by their codes, in their order. If that is the order of their vectors' scores, it
 /// ends when many in a row were none of the best k. Leaves the best k and, unless codes decide,
 /// those that may be as good.
 Result<> MultiSearcher::compare_codes(const Request& request, Scratch& scratch) const {
   const auto& params = request.options.params;
-  const std::size_t patience = params.patience != 0 ? params.patience : request.most_candidates / 2;
+  const std::size_t patience =
+      params.patience != 0 ? params.patience : request.limits.candidates / 2;
   const bool may_stop = scratch.is_ordered && (params.candidates == 0 || params.patience != 0);
   auto& rows = scratch.rows;
   scratch.scores.resize(rows.size());
@@ -188,9 +232,12 @@ Result<> MultiSearcher::offer_exact_scores(const Request& request,
 }
 
 std::uint64_t MultiSearcher::bytes_per_search() const {
-  const double tokens = parts_.facts.usual_candidates * tokens_per_row_ *
-                        static_cast<double>(parts_.tokens.codec().token_bytes());
-  return parts_.candidates.bytes_per_search() + static_cast<std::uint64_t>(tokens);
+  double bytes =
+      parts_.facts.usual_candidates * static_cast<double>(parts_.tokens.codec().token_bytes());
+  if (parts_.signs) {
+    bytes += parts_.facts.usual_pool * static_cast<double>(parts_.signs->token_bytes());
+  }
+  return parts_.candidates.bytes_per_search() + static_cast<std::uint64_t>(bytes * tokens_per_row_);
 }
 
 Description MultiSearcher::describe() const {
@@ -207,6 +254,7 @@ Description MultiSearcher::describe() const {
   if (stage.kind == StageKind::kFeatures) {
     facts.emplace_back("features", std::int64_t{stage.n_features});
   }
+  facts.emplace_back("usual_pool", std::int64_t{parts_.facts.usual_pool});
   facts.emplace_back("usual_candidates", std::int64_t{parts_.facts.usual_candidates});
   facts.emplace_back("tokens_per_row", tokens_per_row_);
   facts.emplace_back("token_bits", std::int64_t{parts_.tokens.codec().facts().bits});
@@ -215,7 +263,8 @@ Description MultiSearcher::describe() const {
   description.table = "probe";
   description.columns = {"stage", "vector_dim", "candidates", "recall"};
   for (const ProbeRow& row : parts_.probe.span()) {
-    description.rows.push_back({std::string(to_string(row.kind)), std::int64_t{row.dim},
+    const auto what = row.kind == kBySigns ? "signs" : to_string(row.kind);
+    description.rows.push_back({std::string(what), std::int64_t{row.dim},
                                 std::int64_t{row.n_candidates}, double{row.recall}});
   }
   return description;

@@ -1,8 +1,9 @@
-// Search of an index of multi-vectors: candidates by the documents' vectors, MaxSim of their codes
-// until no better one turns up, exact MaxSim of the best.
+// Search of an index of multi-vectors: a pool by the documents' vectors, the candidates of it by
+// signs of tokens, MaxSim of their codes until no better one turns up, exact MaxSim of the best.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "index/flat/searcher.h"
@@ -11,6 +12,7 @@
 #include "index/multi/facts.h"
 #include "index/multi/params.h"
 #include "index/multi/token_codes.h"
+#include "index/multi/token_signs.h"
 
 namespace quiver::index::multi {
 
@@ -29,6 +31,7 @@ struct Parts {
   EncoderPtr encoder;  ///< of queries
   std::uint64_t encoder_bytes = 0;
   TokenCodes tokens;
+  std::optional<TokenSigns> signs;
   ivf::CandidateSearch candidates;
   std::uint64_t n_bytes = 0;  ///< mapped
 };
@@ -50,10 +53,18 @@ class MultiSearcher final : public Searcher {
   struct Request;
   struct Scratch;
 
-  [[nodiscard]] std::size_t most_candidates(const SearchOptions& options, std::size_t k) const;
+  /// Rows that are compared at most.
+  struct Limits {
+    std::size_t pool = 0;        ///< by signs, or as many as candidates
+    std::size_t candidates = 0;  ///< by codes
+  };
+
+  [[nodiscard]] Limits limits_of(const SearchOptions& options, std::size_t k) const;
   [[nodiscard]] double row_bytes(const Query& query) const;
   Result<bool> find(const Request& request, Scratch& scratch) const;
   static void take_all(const Request& request, Scratch& scratch);
+  static void keep_best(std::size_t n, Scratch& scratch);
+  Result<> compare_signs(const Request& request, Scratch& scratch) const;
   Result<> compare_codes(const Request& request, Scratch& scratch) const;
   Result<> offer_exact_scores(const Request& request, std::span<const std::uint32_t> rows) const;
 

@@ -13,6 +13,7 @@ enum Section : std::uint32_t {
   kTokenMean = 21,
   kTokenCodes = 22,
   kTokenPlaces = 23,
+  kTokenSigns = 30,
 };
 
 }  // namespace quiver::index::multi

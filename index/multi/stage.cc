@@ -25,7 +25,7 @@ using encoders::RandomFeatures;
 constexpr std::uint32_t kUsualFeatures = 2048;
 /// More planes find more and make vectors larger; scanning them takes longer than what is found
 /// saves: docs/decisions/0020.
-constexpr std::uint32_t kMostPlanes = 4;
+constexpr std::uint32_t kMostPlanes = 3;
 /// Tokens that features are fitted to, for each feature.
 constexpr std::uint64_t kSampleOfAFeature = 4;
 /// Features for each dimension that is kept: a quarter finds nearly as much as all.
@@ -159,6 +159,11 @@ StageFacts stage_facts(StageKind kind, const BuildParams& params, const Shape& s
       break;
   }
   return facts;
+}
+
+std::uint32_t scanned_bits(const BuildParams& params, std::uint32_t dim) {
+  if (params.bits != 0) return params.bits;
+  return dim <= 128 ? 4 : dim <= 1024 ? 2 : 1;
 }
 
 bool are_possible(const StageFacts& facts, std::uint32_t token_dim) {

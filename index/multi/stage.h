@@ -50,10 +50,14 @@ struct Shape {
 [[nodiscard]] StageFacts stage_facts(StageKind kind, const BuildParams& params, const Shape& shape,
                                      std::uint64_t seed);
 
+/// Bits a dimension of the vectors' codes that are scanned: as many as make them some hundred bytes
+/// a document, unless `params` say how many.
+[[nodiscard]] std::uint32_t scanned_bits(const BuildParams& params, std::uint32_t dim);
+
 /// False if `facts` are not those of a stage of such tokens that this program can make.
 [[nodiscard]] bool are_possible(const StageFacts& facts, std::uint32_t token_dim);
 
-using EncoderPtr = std::unique_ptr<const encoders::SetEncoder>;
+using EncoderPtr = std::shared_ptr<const encoders::SetEncoder>;
 
 /// A stage as documents are encoded with it, and what besides its facts must be kept to encode
 /// queries.

@@ -150,8 +150,7 @@ float TokenCodes::score_row(const TokenQuery& query, std::uint32_t row) const {
   const TokenPlace& place = places_[row];
   if (place.n_tokens == 0 || query.n_tokens() == 0) return std::numeric_limits<float>::quiet_NaN();
   return query.score_of(scorer_(query.prepared(), query.n_tokens(), codec_.facts().padded_dim,
-                                codes_.data() + place.offset, codec_.token_bytes(),
-                                place.n_tokens));
+                                of_row(row), codec_.token_bytes(), place.n_tokens));
 }
 
 /// The first tile, as the kernel fetches what follows by itself. Found among 0, 1, 2, 4 KB and all:
@@ -159,7 +158,7 @@ float TokenCodes::score_row(const TokenQuery& query, std::uint32_t row) const {
 /// cache, all cost 1.3 times as much as 1 KB, nothing 1.1 times).
 void TokenCodes::prefetch(std::uint32_t row) const {
   constexpr std::size_t kBytes = 1024;
-  const std::byte* at = codes_.data() + places_[row].offset;
+  const std::byte* at = of_row(row);
   const std::size_t n = std::min(kBytes, n_bytes(row));
   for (std::size_t i = 0; i < n; i += kLine) __builtin_prefetch(at + i);
 }

@@ -34,6 +34,9 @@ class TokenCodes {
   [[nodiscard]] const TokenCodec& codec() const { return codec_; }
   [[nodiscard]] std::size_t n_rows() const { return places_.size(); }
   [[nodiscard]] std::uint64_t n_tokens(std::uint32_t row) const { return places_[row].n_tokens; }
+  [[nodiscard]] const std::byte* of_row(std::uint32_t row) const {
+    return codes_.data() + places_[row].offset;
+  }
   /// Of the row's codes.
   [[nodiscard]] std::size_t n_bytes(std::uint32_t row) const {
     return places_[row].n_tokens * codec_.token_bytes();

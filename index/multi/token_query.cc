@@ -21,6 +21,24 @@ void TokenQuery::set(const TokenCodec& codec, std::span<const float> tokens, flo
   prepared_.resize(MaxSimKernels::prepared_codes(n_tokens_, dim) / sizeof(Line));
   kernels().maxsim_family.prepare_codes(levels_.data(), n_tokens_, dim, dim,
                                         reinterpret_cast<std::int8_t*>(prepared_.data()));
+  set_signs(dim);
+}
+
+void TokenQuery::set_signs(std::uint32_t padded_dim) {
+  const std::size_t n_words = sign_words(padded_dim);
+  words_.assign(n_tokens_ * n_words, 0);
+  lengths_.resize(n_tokens_);
+  for (std::size_t i = 0; i < n_tokens_; ++i) {
+    const float* values = rotated_.data() + i * padded_dim;
+    lengths_[i] = static_cast<float>(kernels().convert.norm(values, padded_dim));
+    for (std::size_t d = 0; d < padded_dim; ++d) {
+      words_[i * n_words + d / 64] |= std::uint64_t{values[d] >= 0} << (d % 64);
+    }
+  }
+  const std::size_t n_prepared = SignKernels::prepared_words(n_tokens_, n_words);
+  signs_.resize(n_prepared * sizeof(std::uint64_t) / sizeof(Line));
+  kernels().signs.prepare(words_.data(), n_tokens_, n_words,
+                          reinterpret_cast<std::uint64_t*>(signs_.data()));
 }
 
 void TokenQuery::round(const TokenCodec& codec, std::span<const float> tokens) {

@@ -23,6 +23,16 @@ class TokenQuery {
   [[nodiscard]] const std::int8_t* prepared() const {
     return reinterpret_cast<const std::int8_t*>(prepared_.data());
   }
+  /// 64-bit words of a token's signs.
+  [[nodiscard]] static constexpr std::size_t sign_words(std::uint32_t padded_dim) {
+    return (std::size_t{padded_dim} + 63) / 64;
+  }
+  /// As `SignKernels::prepare` leaves them.
+  [[nodiscard]] const std::uint64_t* signs() const {
+    return reinterpret_cast<const std::uint64_t*>(signs_.data());
+  }
+  /// `[n_tokens]`: Euclidean, of what codes are made of.
+  [[nodiscard]] std::span<const float> lengths() const { return lengths_; }
   /// The MaxSim of codes in the units of the field.
   [[nodiscard]] float score_of(std::int64_t codes) const {
     return static_cast<float>(of_mean_ + scale_ * static_cast<double>(codes));
@@ -39,11 +49,15 @@ class TokenQuery {
     std::byte bytes[64];
   };
   void round(const TokenCodec& codec, std::span<const float> tokens);
+  void set_signs(std::uint32_t padded_dim);
 
   Carver carver_;
   std::vector<float> rotated_;
   std::vector<std::int8_t> levels_;
   std::vector<Line> prepared_;
+  std::vector<std::uint64_t> words_;
+  std::vector<Line> signs_;
+  std::vector<float> lengths_;
   std::size_t n_tokens_ = 0;
   double of_mean_ = 0;  ///< sum over the tokens of <q, mean>
   double scale_ = 0;

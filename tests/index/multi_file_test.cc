@@ -21,10 +21,11 @@ FieldSchema file_schema(std::uint32_t dim) {
 
 TEST(MultiFile, AnyDamagedByteIsFound) {
   Random random(kFileSeed);
-  const Corpus corpus(file_schema(16), 300, random);
+  const Corpus corpus(file_schema(128), 300, random);
   const auto directory = make_memory_directory();
   build_multi(corpus.column, {{"stage", "mean"}}, *directory);
   const auto files = *directory->list();
+  EXPECT_EQ(files.size(), 4U) << "multi.qvx, tokens.qvx, signs.qvx, lists.qvx";
   for (const auto& file : files) {
     auto bytes = *directory->read_file(file.name);
     for (int i = 0; i < 20; ++i) {

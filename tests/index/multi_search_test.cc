@@ -79,6 +79,14 @@ double recall_of_default(const MultiIndex& index, const Corpus& corpus, const Bi
   return sum / static_cast<double>(corpus.queries.size());
 }
 
+std::int64_t fact_of(const MultiIndex& index, const std::string& name) {
+  for (const auto& [key, value] : index.searcher->describe().facts) {
+    if (key == name) return std::get<std::int64_t>(value);
+  }
+  ADD_FAILURE() << "no fact " << name;
+  return -1;
+}
+
 TEST_P(MultiStages, DefaultsFindMostWithExactScores) {
   Random random(kSeed);
   const Corpus corpus(tokens_of(64), kRows, random);
@@ -126,6 +134,32 @@ TEST(MultiSearchParams, MoreCandidatesFindMore) {
   const double few = recall(15);
   EXPECT_LT(few, 0.99);
   EXPECT_GT(recall(400), few);
+}
+
+/// Whether the index keeps signs is its probe's to say; both ways must find as much.
+TEST(MultiSearchParams, SignsCostNoRecall) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(128), kRows, random);
+  const MultiIndex with(corpus.column, {{"stage", "mean"}});
+  const MultiIndex without(corpus.column, {{"stage", "mean"}, {"signs", false}});
+  ASSERT_GT(fact_of(with, "usual_pool"), fact_of(with, "usual_candidates"));
+  ASSERT_EQ(fact_of(without, "usual_pool"), 0);
+  const Bitset all(kRows, true);
+  EXPECT_GE(recall_of_default(with, corpus, all), recall_of_default(without, corpus, all) - 0.01);
+}
+
+TEST(MultiSearchParams, ALargerPoolFindsMore) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(128), kRows, random);
+  const MultiIndex index(corpus.column, {{"stage", "mean"}});
+  const Bitset all(kRows, true);
+  const auto recall = [&](std::int64_t pool) {
+    return recall_of_default(index, corpus, all,
+                             {{"candidates", std::int64_t{30}}, {"pool", pool}});
+  };
+  const double few = recall(30);
+  EXPECT_LT(few, 0.95);
+  EXPECT_GT(recall(600), few);
 }
 
 TEST(MultiSearchParams, RerankDecidesWhatIsCompared) {
