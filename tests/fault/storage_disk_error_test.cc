@@ -31,9 +31,10 @@ class StorageDiskError : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  std::unique_ptr<ShardStore> open(std::shared_ptr<PowerCutDisk> disk) {
+  std::unique_ptr<ShardStore> open(std::shared_ptr<PowerCutDisk> disk,
+                                   std::uint64_t write_buffer_bytes = 256 << 10) {
     storage::RuntimeOptions options;
-    options.shard_write_buffer_bytes = 256 << 10;
+    options.shard_write_buffer_bytes = write_buffer_bytes;
     options.file_system = std::move(disk);
     auto runtime = storage::Runtime::create(options).value();
     return ShardStore::open((directory_ / "shard").string(), runtime).value();
@@ -94,6 +95,9 @@ TEST_F(StorageDiskError, FullDiskRefusesWritesServesReadsAndRecovers) {
 }
 
 TEST_F(StorageDiskError, FullDiskDuringFlushRecovers) {
+  // All stays in the buffer: what a flush in the background leaves free, ours would use.
+  store_ = nullptr;
+  store_ = open(disk_, 16 << 20);
   write_many(40);
   disk_->set_capacity(disk_->used_bytes() + 1000);
   const auto flushed = store_->flush();
