@@ -64,8 +64,9 @@ struct IndexPolicy {
 /// sealed.
 [[nodiscard]] std::vector<std::size_t> missing_indexes(const SegmentData& data,
                                                        const IndexPolicy& policy);
-/// True if a dense field of a sealed segment has an index or would have one if it were larger.
-[[nodiscard]] bool may_have_dense_index(const SegmentData& data, const IndexPolicy& policy);
+/// True if a dense or multi-vector field of a sealed segment has an index or would have one if it
+/// were larger: a search through such a one costs about as much in many rows as in some.
+[[nodiscard]] bool may_gain_by_merging(const SegmentData& data, const IndexPolicy& policy);
 /// Numbers of the fields that have an index and should have none whatever their size.
 [[nodiscard]] std::vector<std::size_t> unwanted_indexes(const SegmentData& data,
                                                         const IndexPolicy& policy);

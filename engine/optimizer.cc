@@ -112,7 +112,7 @@ std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segment
 std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
                                            const OptimizerConfig& config) {
   auto free = free_sealed(segments);
-  std::erase_if(free, [](const SegmentFacts& segment) { return !segment.has_dense_index; });
+  std::erase_if(free, [](const SegmentFacts& segment) { return !segment.gains_merged; });
   const std::size_t n_left = std::max<std::size_t>(1, config.idle_segments);
   std::size_t n_best = 0;
   std::uint64_t bytes_before = 0;

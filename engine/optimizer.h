@@ -29,8 +29,8 @@ struct SegmentFacts {
   std::uint32_t n_rows = 0;
   std::uint32_t n_deleted = 0;
   std::uint64_t bytes = 0;
-  bool lacks_index = false;      ///< a field should have an index and has none, or another
-  bool has_dense_index = false;  ///< or would have one if it were larger
+  bool lacks_index = false;   ///< a field should have an index and has none, or another
+  bool gains_merged = false;  ///< `may_gain_by_merging`
 
   [[nodiscard]] std::uint32_t n_live() const { return n_rows - n_deleted; }
 };
@@ -50,10 +50,10 @@ struct RewritePlan {
 [[nodiscard]] std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
                                                       const OptimizerConfig& config);
 
-/// For a time without writes. A search through an index of a dense field costs about as much in a
-/// segment of 100,000 rows as in one of 20,000, so it pays to have few: merges the smallest of
-/// those segments as far as what is written anew is not mostly one large segment, and no more than
-/// some GiB. Leaves `idle_segments` at least.
+/// For a time without writes. A search through an index of dense vectors or multi-vectors costs
+/// about as much in a segment of 100,000 rows as in one of 20,000, so it pays to have few: merges
+/// the smallest of those segments as far as what is written anew is not mostly one large segment,
+/// and no more than some GiB. Leaves `idle_segments` at least.
 [[nodiscard]] std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
                                                          const OptimizerConfig& config);
 

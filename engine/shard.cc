@@ -13,12 +13,18 @@ namespace {
 constexpr std::uint64_t kGroupBytes = 16ULL << 20;
 /// Frozen segments waiting to be sealed: at this many, writers wait for the background.
 constexpr std::size_t kMaxUnsealed = 4;
-/// A mutable segment with fewer rows is not sealed for being idle: replaying it is quick.
+/// A mutable segment with fewer rows and bytes is not sealed for being idle: replaying it is quick,
+/// and so is searching it without an index.
 constexpr std::uint32_t kMinIdleRows = 1000;
+constexpr std::uint64_t kMinIdleBytes = 8ULL << 20;
 /// A seal for idleness that is further off is no work in hand, and the status does not wait for it.
 constexpr double kSoonSealSeconds = 10;
 constexpr auto kRetryDelay = std::chrono::seconds(5);
 constexpr auto kReclaimIdle = std::chrono::seconds(1);
+
+bool is_worth_sealing(const MutableSegment& segment) {
+  return segment.n_rows() >= kMinIdleRows || segment.data_bytes() >= kMinIdleBytes;
+}
 
 std::uint64_t size_bytes(const ShardRequest& request) {
   std::uint64_t bytes = 0;
@@ -253,8 +259,7 @@ void Shard::update_status() {
   }
   const auto& optimizer = config_.load()->optimizer;
   const auto facts = segment_facts();
-  const bool seals_soon =
-      mutable_->n_rows() >= kMinIdleRows && optimizer.idle_seal_s <= kSoonSealSeconds;
+  const bool seals_soon = is_worth_sealing(*mutable_) && optimizer.idle_seal_s <= kSoonSealSeconds;
   const bool merges_soon =
       optimizer.idle_seal_s <= kSoonSealSeconds && plan_idle_merge(facts, optimizer).has_value();
   const bool optimizes =
@@ -288,7 +293,7 @@ std::vector<SegmentFacts> Shard::segment_facts() const {
     const auto& data = *state.view.data;
     facts.push_back({data.id, data.sealed, state.busy, data.n_rows, state.n_deleted,
                      data.data_bytes(), !missing_indexes(data, policy).empty(),
-                     may_have_dense_index(data, policy)});
+                     may_gain_by_merging(data, policy)});
   }
   return facts;
 }
@@ -302,7 +307,7 @@ void Shard::on_tick() {
   const auto idle = Clock::now() - last_write_;
   bool settled = false;
   if (is_idle()) {
-    if (mutable_->n_rows() >= kMinIdleRows || !damaged_.empty()) {
+    if (is_worth_sealing(*mutable_) || !damaged_.empty()) {
       freeze();
       publish();
     }

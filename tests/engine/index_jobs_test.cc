@@ -67,11 +67,12 @@ class IndexJobs : public ::testing::Test {
     change_ = std::move(change);
     open();
   }
-  void insert(std::uint64_t first, std::uint64_t n = kIdlePoints) {
+  void insert(std::uint64_t first, std::uint64_t n = kIdlePoints,
+              const std::string& payload = "{}") {
     Upsert upsert;
     for (std::uint64_t i = first; i < first + n; ++i) {
       const auto x = static_cast<float>(i);
-      upsert.points.push_back({PointId::number(i), {{"", DenseVector{x, 1}}}, "{}"});
+      upsert.points.push_back({PointId::number(i), {{"", DenseVector{x, 1}}}, payload});
     }
     std::promise<Result<std::vector<UpdateResult>>> done;
     auto answer = done.get_future();
@@ -262,6 +263,15 @@ TEST_F(IndexJobs, ABulkLoadDoesNotWaitForItsIndex) {
   wait_for_rest();
   EXPECT_EQ(n_asked(nearest()), 1U);
   EXPECT_EQ(ids(nearest()), last(kIdlePoints));
+}
+
+TEST_F(IndexJobs, FewLargeRowsAreSealedForBeingIdle) {
+  insert(0, 10);
+  wait_for_rest();
+  EXPECT_EQ(n_completed("seal"), 0) << "few and small";
+  insert(10, 10, R"({"text":")" + std::string(1 << 20, 'a') + "\"}");
+  wait_until([&] { return n_completed("seal") == 1; });
+  wait_until([&] { return collection_->info().n_indexed_vectors == 20; });
 }
 
 TEST_F(IndexJobs, NothingIsBuiltUntilThreadsAreAllowed) {

@@ -102,11 +102,11 @@ TEST(PlanRewrite, VacuumNeedsBothShareAndNumber) {
 
 SegmentFacts indexed(std::uint64_t id, std::uint64_t mebibytes) {
   auto facts = sealed(id, static_cast<std::uint32_t>(mebibytes * 1000), 0, mebibytes << 20);
-  facts.has_dense_index = true;
+  facts.gains_merged = true;
   return facts;
 }
 
-TEST(PlanIdleMerge, SegmentsWithDenseIndexesBecomeOne) {
+TEST(PlanIdleMerge, SegmentsWithIndexesBecomeOne) {
   const auto ids = [](const std::vector<SegmentFacts>& segments, OptimizerConfig config = {}) {
     const auto plan = plan_idle_merge(segments, config);
     return plan ? plan->segments : std::vector<std::uint64_t>();
