@@ -22,10 +22,10 @@ constexpr std::size_t kBufferBytes = std::size_t{32} << 20;
 constexpr float kLargest = 32'752;
 
 /// Encodes rows `[first, first + n)` of a column, absent ones as zeros.
-class Encoding {
+class DocumentEncoding {
  public:
-  Encoding(const FieldColumn& column, const TokenSource& tokens,
-           const encoders::SetEncoder& encoder, float scale)
+  DocumentEncoding(const FieldColumn& column, const TokenSource& tokens,
+                   const encoders::SetEncoder& encoder, float scale)
       : column_(column), tokens_(tokens), encoder_(encoder), scale_(scale) {}
 
   void encode(std::uint32_t first, std::uint32_t n, std::size_t stride, std::byte* out) const {
@@ -73,8 +73,8 @@ float scale_for(const FieldColumn& column, const TokenSource& tokens,
   return has_scale ? std::ldexp(1.0F, -std::ilogb(largest)) : 1;
 }
 
-Result<> write_vectors(const FieldColumn& column, const Encoding& encoding, std::size_t stride,
-                       const BuildContext& context, WritableFile& file) {
+Result<> write_vectors(const FieldColumn& column, const DocumentEncoding& encoding,
+                       std::size_t stride, const BuildContext& context, WritableFile& file) {
   const auto n_at_a_time = static_cast<std::uint32_t>(
       std::max<std::size_t>(1, kBufferBytes / (stride * kRowsOfATask)) * kRowsOfATask);
   for (std::uint32_t first = 0; first < column.n_rows; first += n_at_a_time) {
@@ -108,7 +108,7 @@ Result<FieldColumn> encode_documents(const FieldColumn& column, const encoders::
   vectors.n_present = column.n_present;
   const std::size_t stride = padded_row_bytes(encoder.dim(), DType::kF16);
   const TokenSource tokens(column);
-  const Encoding encoding(column, tokens, encoder, scale_for(column, tokens, encoder));
+  const DocumentEncoding encoding(column, tokens, encoder, scale_for(column, tokens, encoder));
   QV_TRY(auto file, out.create_file(name));
   QV_TRY(write_vectors(column, encoding, stride, context, *file));
   QV_TRY(auto mapped, out.open_mapped(name));

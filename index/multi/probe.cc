@@ -107,8 +107,8 @@ void add_rows(const StageFacts& stage, std::span<const std::uint32_t> places,
 
 /// Rows that a search compares at most, of each kind.
 struct Numbers {
-  double pool = 0;  ///< by signs; 0: there are none
-  double candidates = IndexFacts().usual_candidates;
+  std::uint32_t pool = 0;  ///< by signs; 0: there are none
+  std::uint32_t candidates = IndexFacts().usual_candidates;
 };
 
 /// What a row takes, in nanoseconds, about, for a query of `kQueryTokens`.
@@ -177,8 +177,9 @@ class Prober {
 
  private:
   /// How many rows of all are enough, where so many of the sample are.
-  [[nodiscard]] double of_all(double n_of_sample, double margin) const {
-    return margin * n_of_sample / std::sqrt(std::max(1e-9, sample_.share()));
+  [[nodiscard]] std::uint32_t of_all(double n_of_sample, double margin) const {
+    const double n = margin * n_of_sample / std::sqrt(std::max(1e-9, sample_.share()));
+    return static_cast<std::uint32_t>(std::clamp(n, 40.0, 5000.0));
   }
 
   /// Queries are less like what a stage was fitted to if that were documents alone, and the
@@ -230,12 +231,8 @@ class Prober {
     least_cost_ = cost;
     choice_.stage = stage;
     choice_.facts.stage = facts;
-    choice_.facts.usual_candidates = bounded(numbers.candidates);
-    choice_.facts.usual_pool = numbers.pool == 0 ? 0 : bounded(numbers.pool);
-  }
-
-  static std::uint32_t bounded(double n) {
-    return static_cast<std::uint32_t>(std::clamp(n, 40.0, 5000.0));
+    choice_.facts.usual_candidates = numbers.candidates;
+    choice_.facts.usual_pool = numbers.pool;
   }
 
   const FieldColumn& column_;
@@ -247,7 +244,7 @@ class Prober {
   Asked asked_;
   ProbeSample sample_;
   RowCosts costs_;
-  double candidates_by_signs_ = 0;  ///< 0: there are no signs, or nothing is known of them
+  std::uint32_t candidates_by_signs_ = 0;  ///< 0: there are no signs, or nothing is known of them
   double least_cost_ = 0;
   Choice choice_;
 };

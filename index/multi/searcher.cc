@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <any>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -12,11 +13,14 @@ namespace {
 constexpr double kUsualEffort = 128;
 /// Documents between two looks at the clock, and at whether a better one turned up.
 constexpr std::size_t kAtATime = 8;
-/// Of the vectors' scan, of which second codes, if there are such, leave the candidates.
+/// Rows of the vectors' scan for each one of the pool: what lies below it tells whether the vectors
+/// tell rows from one another, and of several lists a row may be in two.
 constexpr double kScanned = 2;
 /// Rows whose codes are within so many standard deviations of their error of the k-th best are
 /// compared exactly.
 constexpr float kDeviations = 3;
+/// Rows whose signs are within so many of the k-th best are compared by codes, however many.
+constexpr float kSignDeviations = 2.5F;
 
 }  // namespace
 
@@ -37,9 +41,10 @@ struct MultiSearcher::Scratch {
   TokenQuery query;
   std::vector<float> vector;
   std::vector<std::uint32_t> rows;  ///< best first if `is_ordered`
-  std::vector<float> scores;        ///< of the rows: by vectors, by signs, by codes
+  std::vector<float> scores;  ///< of the rows by vectors, then by signs; after `keep_best` by codes
   std::vector<std::uint32_t> order;
   std::vector<std::uint32_t> ordered;
+  std::vector<float> ordered_scores;
   bool is_ordered = false;
 };
 
@@ -75,10 +80,14 @@ Result<> MultiSearcher::search(const Query& query, const AnyParams& any, const F
   }
   if (!is_found) take_all(request, scratch);
   scratch.is_ordered = is_found;
-  if (parts_.signs && scratch.rows.size() > request.limits.candidates) {
+  std::size_t n_candidates = request.limits.candidates;
+  if (parts_.signs && scratch.rows.size() > n_candidates) {
     QV_TRY(compare_signs(request, scratch));
+    if (options.params.candidates == 0) {
+      n_candidates = std::max(n_candidates, n_near(request, scratch));
+    }
   }
-  if (scratch.is_ordered) keep_best(request.limits.candidates, scratch);
+  if (scratch.is_ordered) keep_best(n_candidates, scratch);
   QV_TRY(compare_codes(request, scratch));
   return offer_exact_scores(request, scratch.rows);
 }
@@ -121,8 +130,7 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
   const std::size_t n = request.limits.pool;
   const double selectivity = candidates.selectivity(request.n_allowed);
   ivf::SearchParams params;
-  params.rerank =
-      static_cast<std::uint32_t>((parts_.signs ? 1 : kScanned) * static_cast<double>(n));
+  params.rerank = static_cast<std::uint32_t>(kScanned * static_cast<double>(n));
   params = candidates.settled(params, n);
   const double all_bytes = static_cast<double>(request.n_allowed) * row_bytes(request.query);
   const double some_bytes = static_cast<double>(n) * row_bytes(request.query);
@@ -144,6 +152,11 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
   if (!found.is_telling || found.rows.size() < request.out.k()) return false;
   scratch.rows.assign(found.rows.begin(), found.rows.end());
   scratch.scores.assign(found.scores.begin(), found.scores.end());
+  CodeHits hits{scratch.scores.data(), scratch.rows.data(), scratch.rows.size(),
+                scratch.rows.size()};
+  kernels().codes.keep_best(hits, n);
+  scratch.rows.resize(hits.n);
+  scratch.scores.resize(hits.n);
   return true;
 }
 
@@ -183,13 +196,27 @@ Result<> MultiSearcher::compare_signs(const Request& request, Scratch& scratch) 
   return {};
 }
 
-/// Scores rows by their codes, in their order. If that is the order of their vectors' scores, it
-/// ends when many in a row were none of the best k. Leaves the best k and, unless codes decide,
-/// those that may be as good.
+/// Rows that signs hardly tell from the k-th best: many where nothing that is left is near the
+/// query.
+std::size_t MultiSearcher::n_near(const Request& request, Scratch& scratch) {
+  auto& scores = scratch.ordered_scores;
+  scores.assign(scratch.scores.begin(), scratch.scores.end());
+  const auto kth =
+      scores.begin() + static_cast<std::ptrdiff_t>(std::min(request.out.k(), scores.size()) - 1);
+  std::nth_element(scores.begin(), kth, scores.end(), std::greater<>());
+  const float least = *kth - kSignDeviations * scratch.query.sign_deviation();
+  return static_cast<std::size_t>(std::count_if(scratch.scores.begin(), scratch.scores.end(),
+                                                [&](float score) { return score >= least; }));
+}
+
+/// Scores rows by their codes, in their order. If that is the order of what an earlier stage made
+/// of them, it ends when many in a row were none of the best k. Leaves the best k and, unless codes
+/// decide, those that may be as good.
 Result<> MultiSearcher::compare_codes(const Request& request, Scratch& scratch) const {
   const auto& params = request.options.params;
-  const std::size_t patience =
-      params.patience != 0 ? params.patience : request.limits.candidates / 2;
+  const std::size_t patience = params.patience != 0
+                                   ? params.patience
+                                   : std::max(request.limits.candidates, scratch.rows.size()) / 2;
   const bool may_stop = scratch.is_ordered && (params.candidates == 0 || params.patience != 0);
   auto& rows = scratch.rows;
   scratch.scores.resize(rows.size());

@@ -65,6 +65,7 @@ class MultiSearcher final : public Searcher {
   static void take_all(const Request& request, Scratch& scratch);
   static void keep_best(std::size_t n, Scratch& scratch);
   Result<> compare_signs(const Request& request, Scratch& scratch) const;
+  static std::size_t n_near(const Request& request, Scratch& scratch);
   Result<> compare_codes(const Request& request, Scratch& scratch) const;
   Result<> offer_exact_scores(const Request& request, std::span<const std::uint32_t> rows) const;
 

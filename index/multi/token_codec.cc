@@ -27,7 +27,7 @@ constexpr float kReach = 1.16F;
 /// Of the largest level, in deviations (`PackedLevels`).
 constexpr float kReach4Bits = 2.7326F;
 constexpr float kReach2Bits = 1.5104F;
-constexpr float kLargest = 127;
+constexpr float kLargestLevel = 127;
 
 using LevelCodes = std::array<std::uint8_t, 256>;
 
@@ -160,7 +160,7 @@ void TokenCodec::set_unit(const std::vector<float>& coordinates, float reach) {
   const float largest = facts_.bits == 4   ? facts_.spread * kReach4Bits
                         : facts_.bits == 2 ? facts_.spread * kReach2Bits
                                            : reach;
-  facts_.unit = largest / kLargest;
+  facts_.unit = largest / kLargestLevel;
 }
 
 /// With levels y of coordinates x, the step is such that step <q, y> has no bias where q is along

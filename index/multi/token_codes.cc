@@ -13,11 +13,13 @@
 namespace quiver::index::multi {
 namespace {
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kBytesAtATime = std::size_t{8} << 20;
 constexpr std::uint64_t kTokensOfATask = 1024;
 
-std::size_t whole_lines(std::size_t n_bytes) { return (n_bytes + kLine - 1) / kLine * kLine; }
+std::size_t whole_lines(std::size_t n_bytes) {
+  return (n_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
 
 std::vector<TokenPlace> places_of(const TokenSource& tokens, std::size_t token_bytes) {
   const auto offsets = tokens.offsets();
@@ -31,10 +33,10 @@ std::vector<TokenPlace> places_of(const TokenSource& tokens, std::size_t token_b
 }
 
 /// Codes documents some at a time, by the places they shall have.
-class Encoding {
+class TokenEncoding {
  public:
-  Encoding(const TokenSource& tokens, const TokenCodec& codec,
-           const std::vector<TokenPlace>& places, const BuildContext& context)
+  TokenEncoding(const TokenSource& tokens, const TokenCodec& codec,
+                const std::vector<TokenPlace>& places, const BuildContext& context)
       : tokens_(tokens), codec_(codec), places_(places), context_(context) {}
 
   Result<> write(SectionWriter& writer) {
@@ -121,7 +123,7 @@ Result<> TokenCodes::write(const FieldColumn& column, std::uint32_t bits,
   const auto places = places_of(tokens, codec.token_bytes());
   codec.write(writer);
   writer.begin(kTokenCodes);
-  QV_TRY(Encoding(tokens, codec, places, context).write(writer));
+  QV_TRY(TokenEncoding(tokens, codec, places, context).write(writer));
   writer.end();
   writer.section(kTokenPlaces, std::span<const TokenPlace>(places));
   return {};
@@ -160,7 +162,7 @@ void TokenCodes::prefetch(std::uint32_t row) const {
   constexpr std::size_t kBytes = 1024;
   const std::byte* at = of_row(row);
   const std::size_t n = std::min(kBytes, n_bytes(row));
-  for (std::size_t i = 0; i < n; i += kLine) __builtin_prefetch(at + i);
+  for (std::size_t i = 0; i < n; i += kLineBytes) __builtin_prefetch(at + i);
 }
 
 Result<> TokenCodes::score(const TokenQuery& query, std::span<const std::uint32_t> rows,

@@ -31,7 +31,9 @@ class TokenQuery {
   [[nodiscard]] const std::uint64_t* signs() const {
     return reinterpret_cast<const std::uint64_t*>(signs_.data());
   }
-  /// `[n_tokens]`: Euclidean, of what codes are made of.
+  /// The standard deviation of signs' scores at most: of bits that are right by chance.
+  [[nodiscard]] float sign_deviation() const { return sign_deviation_; }
+  /// `[n_tokens]`: of the longest token, 0 to 1; so that sums of them stay small.
   [[nodiscard]] std::span<const float> lengths() const { return lengths_; }
   /// The MaxSim of codes in the units of the field.
   [[nodiscard]] float score_of(std::int64_t codes) const {
@@ -62,6 +64,7 @@ class TokenQuery {
   double of_mean_ = 0;  ///< sum over the tokens of <q, mean>
   double scale_ = 0;
   float deviation_ = 0;
+  float sign_deviation_ = 0;
 };
 
 }  // namespace quiver::index::multi

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kTokensOfAWrite = std::uint64_t{1} << 19;  ///< 8 MiB of 128 dimensions
 constexpr std::uint32_t kRowsOfATask = 64;
 
-/// The highest bit of every code of a token, `[n_words]`: set where a coordinate is not below zero.
+/// The highest bit of every code of a token, `[n_words]`: set where a level is not below zero.
 void take_signs(const std::byte* codes, const CodecFacts& facts, std::uint64_t* words) {
   const std::size_t group_bytes = std::size_t{4} * facts.bits;  // of 32 dimensions
   for (std::size_t group = 0; group < facts.padded_dim / 32; ++group) {

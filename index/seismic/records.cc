@@ -12,7 +12,7 @@
 namespace quiver::index::seismic {
 namespace {
 
-constexpr std::size_t kLine = Lines::kBytes;
+constexpr std::size_t kLineBytes = Lines::kBytes;
 constexpr std::size_t kPadding = 16;  ///< terms
 
 struct RecordFacts {
@@ -32,7 +32,7 @@ std::size_t value_bytes(Codec codec) {
 
 std::size_t record_bytes(std::size_t n_padded, bool wide, Codec codec) {
   const std::size_t bytes = n_padded * ((wide ? 4 : 2) + value_bytes(codec));
-  return (bytes + kLine - 1) / kLine * kLine;
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
 float largest(std::span<const float> values) {
@@ -106,14 +106,15 @@ Records Records::build(const SparseColumn& column, std::uint32_t n_rows, const T
   for (std::uint32_t row = 0; row < n_rows; ++row) {
     const std::size_t n = column.offsets[row + 1] - column.offsets[row];
     const std::size_t n_padded = (n + kPadding - 1) / kPadding * kPadding;
-    places[row] = {static_cast<std::uint32_t>(n_bytes / kLine),
+    places[row] = {static_cast<std::uint32_t>(n_bytes / kLineBytes),
                    static_cast<std::uint32_t>(n_padded)};
     n_bytes += record_bytes(n_padded, records.wide_, records.codec_);
   }
   Lines lines(n_bytes);
   const RecordWriter writer(terms, records.codec_, records.wide_, records.scale_);
   for (std::uint32_t row = 0; row < n_rows; ++row) {
-    writer.write(column.row(row), places[row].n_padded, lines.data() + places[row].line * kLine);
+    writer.write(column.row(row), places[row].n_padded,
+                 lines.data() + places[row].line * kLineBytes);
   }
   records.places_ = SharedSpan<Place>::of(std::move(places));
   records.lines_ = lines.share();
@@ -140,7 +141,7 @@ Result<Records> Records::open(const SectionReader& in, std::uint32_t n_rows,
   QV_TRY(records.lines_, in.get<std::byte>(kRecordLines));
   for (const Place& place : records.places_) {
     const std::size_t end =
-        place.line * kLine + record_bytes(place.n_padded, records.wide_, records.codec_);
+        place.line * kLineBytes + record_bytes(place.n_padded, records.wide_, records.codec_);
     if (place.n_padded % kPadding != 0 || end > records.lines_.size()) {
       return in.damaged("a record is out of place");
     }
@@ -150,7 +151,7 @@ Result<Records> Records::open(const SectionReader& in, std::uint32_t n_rows,
 }
 
 std::uint32_t Records::largest_term(const Place& place) const {
-  const std::byte* terms = lines_.data() + std::size_t{place.line} * kLine;
+  const std::byte* terms = lines_.data() + std::size_t{place.line} * kLineBytes;
   std::uint32_t largest = 0;
   if (wide_) {
     const auto* first = reinterpret_cast<const std::uint32_t*>(terms);
@@ -166,7 +167,7 @@ std::uint32_t Records::largest_term(const Place& place) const {
 
 float Records::score(const float* table, std::uint32_t row) const {
   const Place& place = places_[row];
-  const std::byte* terms = lines_.data() + std::size_t{place.line} * kLine;
+  const std::byte* terms = lines_.data() + std::size_t{place.line} * kLineBytes;
   const std::byte* values = terms + std::size_t{place.n_padded} * (wide_ ? 4 : 2);
   const auto type = static_cast<std::size_t>(row_type_of(codec_));
   return kernels().records.score[wide_ ? 1 : 0][type](table, terms, values, place.n_padded) *
@@ -175,9 +176,9 @@ float Records::score(const float* table, std::uint32_t row) const {
 
 void Records::prefetch(std::uint32_t row) const {
   const Place& place = places_[row];
-  const std::byte* first = lines_.data() + std::size_t{place.line} * kLine;
+  const std::byte* first = lines_.data() + std::size_t{place.line} * kLineBytes;
   const std::size_t n = record_bytes(place.n_padded, wide_, codec_);
-  for (std::size_t at = 0; at < n; at += kLine) __builtin_prefetch(first + at);
+  for (std::size_t at = 0; at < n; at += kLineBytes) __builtin_prefetch(first + at);
 }
 
 std::uint64_t Records::bytes() const { return places_.size() * sizeof(Place) + lines_.size(); }

@@ -232,10 +232,18 @@ def test_what_an_index_found_out_is_shown(new_server):
     assert stages == {"mean", "fde", "features", "signs"} and index["facts"]["stage"] in stages - {"signs"}
     assert all(0 <= row["recall"] <= 1 for row in index["probe"])
     assert server.get("/v1/collections/none/indexes").status == 404
+    upload(server, "books", ragged(list(range(1500, 3000)), documents))
+    deadline = time.monotonic() + 60
+    while [i["vectors_count"] for i in segment_indexes(server, "books", "tokens")] != [3000]:
+        assert time.monotonic() < deadline, "without writes segments become one"
+        time.sleep(0.1)
+    while (index := segment_indexes(server, "books", "tokens")[0])["index"] == "flat":
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     server.stop()
     inspect = [binary(), "inspect", "--data-dir", server.data_dir]
     text = subprocess.run(inspect, capture_output=True, text=True, check=True).stdout
-    assert "collection books: 1500 points" in text and "tokens: multi, 1500 vectors" in text
+    assert "collection books: 3000 points" in text and "tokens: multi, 3000 vectors" in text
     assert f"stage {index['facts']['stage']}" in text and "probe:\n" in text
     line, = subprocess.run([*inspect, "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
     assert index in json.loads(line)["vectors"]["indexes"]

@@ -148,6 +148,57 @@ TEST(MultiSearchParams, SignsCostNoRecall) {
   EXPECT_GE(recall_of_default(with, corpus, all), recall_of_default(without, corpus, all) - 0.01);
 }
 
+bool has_signs(const MultiIndex& index) {
+  return fact_of(index, "usual_pool") > fact_of(index, "usual_candidates");
+}
+
+TEST(MultiSigns, FiltersAndAbsentRowsAreRespected) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(128), kRows, random, 0.9);
+  const MultiIndex index(corpus.column, {{"stage", "mean"}});
+  ASSERT_TRUE(has_signs(index));
+  const double unfiltered = recall_of_default(index, corpus, present_rows(corpus.column));
+  EXPECT_GE(unfiltered, 0.95);
+  for (const double share : {0.9, 0.5, 0.1, 0.01}) {
+    Bitset allowed(kRows);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      if (static_cast<double>(random() % 1000) < share * 1000) allowed.set(row);
+    }
+    allowed &= present_rows(corpus.column);
+    EXPECT_GE(recall_of_default(index, corpus, allowed), unfiltered - 0.01) << share;
+  }
+}
+
+/// All that the query is about is filtered away: vectors and signs hardly tell what is left.
+TEST(MultiSigns, FarRowsAreFoundToo) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(128), kRows, random);
+  const MultiIndex with(corpus.column, {{"stage", "mean"}});
+  const MultiIndex without(corpus.column, {{"stage", "mean"}, {"signs", false}});
+  ASSERT_TRUE(has_signs(with));
+  double of_with = 0;
+  double of_without = 0;
+  for (const auto& tokens : corpus.queries) {
+    const Query query = make_query(corpus.column.schema, tokens);
+    Bitset allowed(kRows, true);
+    for (const Hit& hit : expected_hits(query, corpus.column, allowed, kRows / 3)) {
+      allowed.reset(hit.row);
+    }
+    const auto exact = expected_hits(query, corpus.column, allowed, 10);
+    of_with += recall_of(with.find(query, {}, allowed, 10).hits, exact) / 30;
+    of_without += recall_of(without.find(query, {}, allowed, 10).hits, exact) / 30;
+  }
+  EXPECT_GE(of_with, of_without - 0.05);
+}
+
+TEST(MultiSigns, RowsOfTwoListsAreTakenOnce) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(128), kRows, random);
+  const MultiIndex index(corpus.column, {{"stage", "mean"}, {"n_lists", std::int64_t{12}}});
+  ASSERT_TRUE(has_signs(index));
+  EXPECT_GE(recall_of_default(index, corpus, Bitset(kRows, true)), 0.95);
+}
+
 TEST(MultiSearchParams, ALargerPoolFindsMore) {
   Random random(kSeed);
   const Corpus corpus(tokens_of(128), kRows, random);
@@ -164,8 +215,9 @@ TEST(MultiSearchParams, ALargerPoolFindsMore) {
 
 TEST(MultiSearchParams, RerankDecidesWhatIsCompared) {
   Random random(kSeed);
-  const Corpus corpus(tokens_of(64), kRows, random);
-  const MultiIndex index(corpus.column, {{"stage", "features"}});
+  const Corpus corpus(tokens_of(128), kRows, random);
+  const MultiIndex index(corpus.column, {{"stage", "mean"}});
+  ASSERT_TRUE(has_signs(index));
   const Bitset all(kRows, true);
   const Query query = make_query(corpus.column.schema, corpus.queries[0]);
   const auto find = [&](const char* rerank) {

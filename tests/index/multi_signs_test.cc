@@ -61,11 +61,16 @@ unsigned level_of(const std::byte* token, std::uint32_t bits, std::size_t d) {
   return byte >> (d % 32 / group_bytes * bits) & ((1U << bits) - 1);
 }
 
-/// By the definition.
+/// By the definition; in units of the longest query token.
 float score_of(const SignsFile& file, const PlainVector& query, std::uint32_t row) {
   const auto& codec = file.codes.codec();
   const std::size_t dim = codec.facts().padded_dim;
   std::vector<float> rotated(dim);
+  double longest = 0;
+  for (std::size_t at = 0; at < query.values.size(); at += codec.facts().dim) {
+    codec.rotation().apply(query.values.data() + at, rotated.data());
+    longest = std::max(longest, kernels().convert.norm(rotated.data(), dim));
+  }
   float sum = 0;
   for (std::size_t at = 0; at < query.values.size(); at += codec.facts().dim) {
     codec.rotation().apply(query.values.data() + at, rotated.data());
@@ -80,7 +85,7 @@ float score_of(const SignsFile& file, const PlainVector& query, std::uint32_t ro
       }
       least = std::min(least, differing);
     }
-    const auto length = static_cast<float>(kernels().convert.norm(rotated.data(), dim));
+    const auto length = static_cast<float>(kernels().convert.norm(rotated.data(), dim) / longest);
     sum += length * static_cast<float>(least);
   }
   return -sum;
@@ -122,6 +127,20 @@ TEST(TokenSigns, TellNearRowsFromOthers) {
     n_found += n_better < 10 ? 1 : 0;
   }
   EXPECT_GE(n_found, 19U) << "of 20 best rows among the best ten of 500 by signs";
+}
+
+TEST(TokenSigns, QueriesOfAnyLengthHaveTheSameScores) {
+  Random random(kMultiSeed);
+  Words words(64, random);
+  const SignsFile file(words.column(multi_schema(64, Metric::kDot), some_sizes(30, 20, random)), 8);
+  const TokenSigns signs = file.open();
+  const PlainVector query = words.tokens(16);
+  const auto scores = sign_scores(file, signs, query);
+  for (const int exponent : {-100, 100, 120}) {
+    PlainVector scaled = query;
+    for (float& value : scaled.values) value = std::ldexp(value, exponent);
+    EXPECT_EQ(sign_scores(file, signs, scaled), scores) << "2^" << exponent;
+  }
 }
 
 TEST(TokenSigns, RowsWithoutTokensAreLast) {
