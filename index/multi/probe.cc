@@ -195,7 +195,8 @@ class Prober {
     for_each(context_, queries.size(), [&](std::size_t q) {
       TokenQuery query;
       query.set(codes_.codec(), queries[q].tokens);
-      if (!signs_->score(query, sample_.rows(), context_.cancel, scores[q].data())) return;
+      if (!signs_->score(query, sample_.rows(), context_.cancel, scores[q].data()))
+        return;  // told below
     });
     QV_TRY(context_.cancel.check());
     const auto places = sample_.places(scores);
@@ -216,23 +217,22 @@ class Prober {
       add_rows(facts, places, choice_.probe);
       numbers.candidates = of_all(enough(places, params_.target), margin_of(facts.kind));
     }
-    take_if_cheaper(facts, numbers, stage);
-    if (candidates_by_signs_ == 0 || candidates_by_signs_ >= numbers.candidates) return {};
-    numbers.pool = numbers.candidates;
-    numbers.candidates = candidates_by_signs_;
-    take_if_cheaper(facts, numbers, stage);
-    return {};
-  }
-
-  void take_if_cheaper(const StageFacts& facts, const Numbers& numbers, const Stage& stage) {
-    const double vector_bytes = facts.dim * scanned_bits(params_, facts.dim) / 8.0;
-    const double cost = search_cost(facts, column_.n_present * vector_bytes, numbers, costs_);
-    if (choice_.stage.encoder != nullptr && cost >= least_cost_) return;
-    least_cost_ = cost;
-    choice_.stage = stage;
+    if (candidates_by_signs_ != 0 && candidates_by_signs_ < numbers.candidates) {
+      const Numbers by_signs{numbers.candidates, candidates_by_signs_};
+      if (cost(facts, by_signs) < cost(facts, numbers)) numbers = by_signs;
+    }
+    if (choice_.stage.encoder != nullptr && cost(facts, numbers) >= least_cost_) return {};
+    least_cost_ = cost(facts, numbers);
+    choice_.stage = std::move(stage);
     choice_.facts.stage = facts;
     choice_.facts.usual_candidates = numbers.candidates;
     choice_.facts.usual_pool = numbers.pool;
+    return {};
+  }
+
+  [[nodiscard]] double cost(const StageFacts& facts, const Numbers& numbers) const {
+    const double vector_bytes = facts.dim * scanned_bits(params_, facts.dim) / 8.0;
+    return search_cost(facts, column_.n_present * vector_bytes, numbers, costs_);
   }
 
   const FieldColumn& column_;

@@ -57,7 +57,7 @@ struct Shape {
 /// False if `facts` are not those of a stage of such tokens that this program can make.
 [[nodiscard]] bool are_possible(const StageFacts& facts, std::uint32_t token_dim);
 
-using EncoderPtr = std::shared_ptr<const encoders::SetEncoder>;
+using EncoderPtr = std::unique_ptr<const encoders::SetEncoder>;
 
 /// A stage as documents are encoded with it, and what besides its facts must be kept to encode
 /// queries.

@@ -15,6 +15,9 @@
 
 namespace quiver::index::multi {
 
+/// The start of a document of `n_bytes` at `at`, before it is scored.
+void prefetch_document(const void* at, std::size_t n_bytes);
+
 /// Where the codes of a row's tokens are.
 struct TokenPlace {
   std::uint64_t offset = 0;  ///< in bytes, a multiple of 64
@@ -49,7 +52,6 @@ class TokenCodes {
   /// order of their numbers lie in order in memory. Polls `cancel` and then answers its error.
   Result<> score(const TokenQuery& query, std::span<const std::uint32_t> rows, const Cancel& cancel,
                  float* out) const;
-  void prefetch(std::uint32_t row) const;
 
  private:
   using Scorer = decltype(MaxSimKernels::score_codes);

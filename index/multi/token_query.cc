@@ -28,19 +28,18 @@ void TokenQuery::set(const TokenCodec& codec, std::span<const float> tokens, flo
 void TokenQuery::set_signs(std::uint32_t padded_dim) {
   const std::size_t n_words = sign_words(padded_dim);
   words_.assign(n_tokens_ * n_words, 0);
-  lengths_.clear();
-  double longest = 0;
-  for (std::size_t i = 0; i < n_tokens_; ++i) {
-    longest =
-        std::max(longest, kernels().convert.norm(rotated_.data() + i * padded_dim, padded_dim));
-  }
+  norms_.clear();
   for (std::size_t i = 0; i < n_tokens_; ++i) {
     const float* values = rotated_.data() + i * padded_dim;
-    const double length = kernels().convert.norm(values, padded_dim);
-    lengths_.push_back(longest > 0 ? static_cast<float>(length / longest) : 0.0F);
+    norms_.push_back(kernels().convert.norm(values, padded_dim));
     for (std::size_t d = 0; d < padded_dim; ++d) {
       words_[i * n_words + d / 64] |= std::uint64_t{values[d] >= 0} << (d % 64);
     }
+  }
+  const double longest = norms_.empty() ? 0 : *std::max_element(norms_.begin(), norms_.end());
+  lengths_.clear();
+  for (const double norm : norms_) {
+    lengths_.push_back(longest > 0 ? static_cast<float>(norm / longest) : 0.0F);
   }
   sign_deviation_ = static_cast<float>(kernels().convert.norm(lengths_.data(), n_tokens_) *
                                        std::sqrt(padded_dim) / 2);

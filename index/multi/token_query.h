@@ -59,6 +59,7 @@ class TokenQuery {
   std::vector<Line> prepared_;
   std::vector<std::uint64_t> words_;
   std::vector<Line> signs_;
+  std::vector<double> norms_;
   std::vector<float> lengths_;
   std::size_t n_tokens_ = 0;
   double of_mean_ = 0;  ///< sum over the tokens of <q, mean>

@@ -1,7 +1,5 @@
 #include "index/multi/token_signs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -81,15 +79,6 @@ TokenSigns::TokenSigns(std::size_t n_words, SharedSpan<std::uint64_t> words,
                        SharedSpan<std::uint64_t> offsets)
     : n_words_(n_words), words_(std::move(words)), offsets_(std::move(offsets)) {}
 
-/// The start of a row: what follows is read in order, which the processor foresees.
-void TokenSigns::prefetch(std::uint32_t row) const {
-  constexpr std::size_t kLine = 64;
-  constexpr std::size_t kBytes = 1024;
-  const auto* at = reinterpret_cast<const std::byte*>(words_.data() + offsets_[row] * n_words_);
-  const std::size_t n = std::min<std::size_t>(kBytes, n_tokens(row) * token_bytes());
-  for (std::size_t i = 0; i < n; i += kLine) __builtin_prefetch(at + i);
-}
-
 Result<> TokenSigns::score(const TokenQuery& query, std::span<const std::uint32_t> rows,
                            const Cancel& cancel, float* out) const {
   constexpr std::uint64_t kWordsOfAPoll = 1 << 20;  // some 100 us
@@ -98,14 +87,16 @@ Result<> TokenSigns::score(const TokenQuery& query, std::span<const std::uint32_
   QV_TRY(cancel.check());
   std::uint64_t n_compared = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + 1 < rows.size()) prefetch(rows[i + 1]);
+    if (i + 1 < rows.size()) {
+      prefetch_document(of_row(rows[i + 1]), n_tokens(rows[i + 1]) * token_bytes());
+    }
     const std::uint64_t n = n_tokens(rows[i]);
     if (n == 0 || lengths.empty()) {
       out[i] = std::numeric_limits<float>::lowest();
       continue;
     }
-    kernels().signs.least(query.signs(), lengths.size(), n_words_,
-                          words_.data() + offsets_[rows[i]] * n_words_, n, least.data());
+    kernels().signs.least(query.signs(), lengths.size(), n_words_, of_row(rows[i]), n,
+                          least.data());
     float differing = 0;
     for (std::size_t t = 0; t < least.size(); ++t) {
       differing += lengths[t] * static_cast<float>(least[t]);

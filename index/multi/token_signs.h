@@ -46,7 +46,9 @@ class TokenSigns {
   [[nodiscard]] std::uint64_t n_tokens(std::uint32_t row) const {
     return offsets_[row + 1] - offsets_[row];
   }
-  void prefetch(std::uint32_t row) const;
+  [[nodiscard]] const std::uint64_t* of_row(std::uint32_t row) const {
+    return words_.data() + offsets_[row] * n_words_;
+  }
 
   std::size_t n_words_;
   SharedSpan<std::uint64_t> words_;
