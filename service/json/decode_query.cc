@@ -3,7 +3,7 @@
 
 #include "service/json/decode.h"
 #include "service/json/decode_parts.h"
-#include "service/json/float_array.h"
+#include "service/json/query_vector.h"
 
 namespace quiver::service::json {
 namespace {
@@ -303,7 +303,7 @@ Decoded<Query> decode_one(std::string& body, ElementDecoder decode, std::string_
   auto vector = take_query_vector(body, member, inner_member);
   QV_TRY(const Element element, parse_body(body));
   QV_TRY(auto query, decode(element, Path()));
-  if (vector) query.kind = engine::Nearest{engine::VectorValue(*std::move(vector))};
+  if (vector) query.kind = engine::Nearest{*std::move(vector)};
   return query;
 }
 

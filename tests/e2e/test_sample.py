@@ -1,4 +1,5 @@
 """The sample that ships with the project: exact search finds exactly the shipped ground truth, the default nearly."""
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -216,3 +217,12 @@ def test_hybrid_finds_the_titled_document(data, ask):
     found = [data.queries[q]["doc"] == ask(data.reranked_query(q) | {"limit": 1})[0]["id"]
              for q in range(len(data.queries))]
     assert np.mean(found) > 0.9
+
+
+def test_demo(server):
+    """What `make demo` shows; it fails where an exact search misses anything."""
+    demo = Path(arxiv.__file__).with_name("demo.py")
+    command = [sys.executable, "-B", demo, "--url", f"http://127.0.0.1:{server.port}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "multi-vector" in done.stdout

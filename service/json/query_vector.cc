@@ -1,18 +1,22 @@
-#include "service/json/float_array.h"
+#include "service/json/query_vector.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace quiver::service::json {
 namespace {
 
 constexpr std::ptrdiff_t kMaxDigits = 19;  ///< that surely fit 64 bits
-/// No query's small members are longer; walking over another vector would cost what is saved.
-constexpr std::ptrdiff_t kMaxSkippedBytes = 1024;
+/// Walking over a byte costs a fraction of what reading it through a tree does: half of a body is
+/// walked over at most, so that a vector that is not found costs little.
+constexpr std::ptrdiff_t kMaxSkippedShare = 2;
+constexpr std::ptrdiff_t kSmallBytes = 1024;  ///< that are walked over whatever the body
 constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -203,7 +207,8 @@ class MemberCursor {
   /// Brackets are counted, not matched: the tree will be stricter.
   bool skip_value() {
     std::size_t depth = 0;
-    const char* last = end_ - at_ > kMaxSkippedBytes ? at_ + kMaxSkippedBytes : end_;
+    const char* last = begin_ + std::max((end_ - begin_) / kMaxSkippedShare, kSmallBytes);
+    last = std::min(last, end_);
     while (at_ < last) {
       const char c = *at_;
       if (depth == 0 && (c == ',' || c == '}' || c == ']')) return true;
@@ -233,32 +238,67 @@ std::optional<std::size_t> find_query_array(std::string_view body, std::string_v
   return cursor.position();
 }
 
-}  // namespace
-
-std::optional<std::size_t> read_float_array(std::string_view text, std::vector<float>& out) {
-  constexpr std::size_t kBytesPerNumber = 8;  // at least, of most vectors
-  out.clear();
-  out.reserve(text.size() / kBytesPerNumber);
-  const char* end = text.data() + text.size();
-  const char* at = text.data() + 1;
+/// Calls `read_item`, which returns where the item ends or nullptr, for every item of the array at
+/// `at`. Where the array ends; nullptr if an item is none, or it has none.
+const char* read_items(const char* at, const char* end, auto&& read_item) {
+  ++at;  // the bracket
   while (true) {
-    at = append_float(skip_space(at, end), end, out);
-    if (at == nullptr) return std::nullopt;
+    at = read_item(skip_space(at, end));
+    if (at == nullptr) return nullptr;
     at = skip_space(at, end);
-    if (at == end || (*at != ',' && *at != ']')) return std::nullopt;
-    if (*at++ == ']') return static_cast<std::size_t>(at - text.data());
+    if (at == end || (*at != ',' && *at != ']')) return nullptr;
+    if (*at++ == ']') return at;
   }
 }
 
-std::optional<std::vector<float>> take_query_vector(std::string& body, std::string_view member,
-                                                    std::string_view inner_member) {
+const char* read_floats(const char* at, const char* end, std::vector<float>& out) {
+  return read_items(at, end, [&](const char* item) { return append_float(item, end, out); });
+}
+
+/// Rows of one length.
+const char* read_rows(const char* at, const char* end, engine::MultiVector& out) {
+  return read_items(at, end, [&](const char* row) -> const char* {
+    if (row == end || *row != '[') return nullptr;
+    const std::size_t n_before = out.values.size();
+    const char* last = read_floats(row, end, out.values);
+    const auto dim = static_cast<std::uint32_t>(out.values.size() - n_before);
+    if (out.n_tokens++ == 0) out.dim = dim;
+    return dim == out.dim ? last : nullptr;
+  });
+}
+
+/// A vector and how many bytes it was read from.
+struct ReadVector {
+  engine::VectorValue value;
+  std::size_t n_bytes = 0;
+};
+
+std::optional<ReadVector> read_vector(std::string_view text) {
+  constexpr std::size_t kBytesPerNumber = 8;  // at least, of most vectors
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const char* first = skip_space(begin + 1, end);
+  const bool is_matrix = first != end && *first == '[';
+  engine::MultiVector multi;
+  multi.values.reserve(text.size() / kBytesPerNumber);
+  const char* last =
+      is_matrix ? read_rows(begin, end, multi) : read_floats(begin, end, multi.values);
+  if (last == nullptr) return std::nullopt;
+  const auto n_bytes = static_cast<std::size_t>(last - begin);
+  if (is_matrix) return ReadVector{std::move(multi), n_bytes};
+  return ReadVector{std::move(multi.values), n_bytes};
+}
+
+}  // namespace
+
+std::optional<engine::VectorValue> take_query_vector(std::string& body, std::string_view member,
+                                                     std::string_view inner_member) {
   const auto begin = find_query_array(body, member, inner_member);
   if (!begin) return std::nullopt;
-  std::vector<float> values;
-  const auto length = read_float_array(std::string_view(body).substr(*begin), values);
-  if (!length) return std::nullopt;
-  body.replace(*begin, *length, "[0]");
-  return values;
+  auto vector = read_vector(std::string_view(body).substr(*begin));
+  if (!vector) return std::nullopt;
+  body.replace(*begin, vector->n_bytes, "[0]");
+  return std::move(vector->value);
 }
 
 }  // namespace quiver::service::json
