@@ -6,7 +6,7 @@
 //   stages_bench DOCUMENTS QUERIES FIRST:END FIRST:END     ragged sets by their prefixes; which
 //                                                          documents, which queries
 //
-// The other queries of the file are those that samples of recorded queries are taken from.
+// The queries before those are what samples of recorded queries are taken from.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,9 @@
 #include "bench/micro/peaks.h"
 #include "bench/micro/yardstick.h"
 #include "dataset/vectors.h"
+#include "encoders/fde/fde_encoder.h"
 #include "encoders/features/features_encoder.h"
+#include "encoders/mean_encoder.h"
 #include "kernels/kernels.h"
 
 namespace quiver {
@@ -162,6 +164,28 @@ Result<> report_features(const Bench& bench, std::uint32_t dim, const std::vecto
   return {};
 }
 
+/// Sizes of the paper's kind: a repetition's cells times dimensions of a block.
+Result<> report_fixed(const Bench& bench, std::uint32_t dim) {
+  struct Size {
+    std::uint32_t planes, projected_dim;
+  };
+  bench.report("mean", encoders::MeanEncoder(dim), 0);
+  for (const auto [planes, projected_dim] : {Size{3, 8}, Size{4, 8}, Size{4, 16}, Size{5, 16}}) {
+    for (const double renormalize : {0.0, 1.0}) {
+      encoders::FdeParams params;
+      params.repetitions = 20;
+      params.planes = planes;
+      params.projected_dim = projected_dim;
+      params.renormalize = renormalize;
+      QV_TRY(const auto encoder, encoders::FdeEncoder::make(dim, params));
+      bench.report(fmt::format("FDE, 20 repetitions, {} planes, {} a block, renormalise {}", planes,
+                               projected_dim, renormalize),
+                   *encoder, 0);
+    }
+  }
+  return {};
+}
+
 void print_peaks() {
   constexpr std::size_t kRounds = 2'000'000;
   const double floats_s = thread_seconds([] { multiply_add_floats(kRounds); });
@@ -176,14 +200,15 @@ Result<> run(char** arguments) {
   QV_TRY(const auto query_rows, dataset::parse_rows(arguments[4]));
   QV_TRY(auto document_file, dataset::load_vectors(arguments[1], FieldKind::kMulti, document_rows));
   QV_TRY(auto query_file, dataset::load_vectors(arguments[2], FieldKind::kMulti, query_rows));
-  QV_TRY(auto other_file,
-         dataset::load_vectors(arguments[2], FieldKind::kMulti, {.first = query_rows.end}));
+  QV_TRY(auto other_file, dataset::load_vectors(arguments[2], FieldKind::kMulti,
+                                                {.first = 0, .end = query_rows.first}));
   const Sets documents(std::move(document_file));
   const Sets queries(std::move(query_file));
   const Sets other_queries(std::move(other_file));
   const Bench bench(documents, queries);
   print_peaks();
   Bench::print_head();
+  QV_TRY(report_fixed(bench, documents.dim));
   auto sample = sample_of(documents, kSample);
   QV_TRY(report_features(bench, documents.dim, sample, "of documents"));
   const auto of_queries = sample_of(other_queries, kSample);

@@ -12,21 +12,23 @@
 namespace quiver::service::json {
 namespace {
 
-constexpr std::ptrdiff_t kMaxDigits = 19;  ///< that surely fit 64 bits
 /// Walking over a byte costs a fraction of what reading it through a tree does: half of a body is
 /// walked over at most, so that a vector that is not found costs little.
 constexpr std::ptrdiff_t kMaxSkippedShare = 2;
 constexpr std::ptrdiff_t kSmallBytes = 1024;  ///< that are walked over whatever the body
-constexpr std::array kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                     1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
 bool is_decimal(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
 const char* skip_space(const char* at, const char* end) {
   if (at != end && *at > ' ') return at;
   while (at != end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
   return at;
+}
+
+std::uint64_t load(const char* at) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, at, sizeof bytes);
+  return bytes;
 }
 
 /// How many of eight bytes (the first one lowest) are digits before another character. Of `bytes`
@@ -39,123 +41,121 @@ unsigned count_digits(std::uint64_t bytes) {
 }
 
 /// Of eight digits: pairs are joined, then pairs of pairs, then those, each step in one product.
-std::uint32_t value_of_digits(std::uint64_t bytes) {
-  bytes = (bytes & 0x0F0F0F0F0F0F0F0F) * (1 + (10 << 8)) >> 8;
+std::uint64_t value_of_digits(std::uint64_t bytes) {
+  bytes = bytes * (1 + (10 << 8)) >> 8;
   bytes = (bytes & 0x00FF00FF00FF00FF) * (1 + (100 << 16)) >> 16;
-  return static_cast<std::uint32_t>((bytes & 0x0000FFFF0000FFFF) * (1 + (10000ULL << 32)) >> 32);
+  return (bytes & 0x0000FFFF0000FFFF) * (1 + (10000ULL << 32)) >> 32;
 }
 
-/// Appends the few digits at `at` to `value`; returns where they end.
-const char* read_few_digits(const char* at, const char* end, std::uint64_t& value) {
-  for (; at != end && is_decimal(*at); ++at) value = value * 10 + static_cast<unsigned>(*at - '0');
-  return at;
-}
+/// The longest fractions that are read at once, and how many of their digits count.
+constexpr std::ptrdiff_t kMaxFraction = 24;
+constexpr unsigned kFractionDigits = 16;
+constexpr std::uint64_t kMaxWhole = 99;  ///< before so many digits, within 63 bits
 
-/// As `read_few_digits`, eight at a time.
-const char* read_digits(const char* at, const char* end, std::uint64_t& value) {
-  static_assert(std::endian::native == std::endian::little);
-  constexpr std::array<std::uint32_t, 8> kPowers = {1,     10,     100,     1000,
-                                                    10000, 100000, 1000000, 10000000};
-  while (end - at >= 8) {
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, at, sizeof bytes);
-    const unsigned n = count_digits(bytes);
-    if (n == 0) return at;
-    if (n < 8) {  // the digits go to the end, zeros before them
-      value = value * kPowers[n] + value_of_digits(bytes << (64 - 8 * n));
-      return at + n;
-    }
-    value = value * 100'000'000 + value_of_digits(bytes);
-    at += 8;
-  }
-  return read_few_digits(at, end, value);
-}
-
-/// A number as JSON writes it: `digits` without the point, times ten to the `exponent`.
-struct Decimal {
-  bool negative = false;
-  std::uint64_t digits = 0;
-  bool overflowed = false;  ///< `digits` is of no use
-  std::int64_t exponent = 0;
+/// What the digits of a fraction count for, by how many there are.
+struct Scale {
+  std::uint64_t keep_high = 0;  ///< of the sixteen bytes that end with them, which are theirs,
+  std::uint64_t keep_low = 0;   ///< as bits of a digit's value; the high half comes first
+  std::uint64_t power = 0;      ///< ten to their number
+  double inverse = 0;
 };
 
-/// Where the exponent at `at` ends; nullptr if it is none.
-const char* read_exponent(const char* at, const char* end, std::int64_t& exponent) {
-  const bool negative = at != end && *at == '-';
-  if (at != end && (*at == '-' || *at == '+')) ++at;
-  std::uint64_t value = 0;
-  const char* last = read_few_digits(at, end, value);
-  if (last == at || last - at > 4) return nullptr;
-  exponent += negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
-  return last;
+constexpr auto kScales = [] {
+  constexpr std::uint64_t kValues = 0x0F0F0F0F0F0F0F0F;
+  const auto last = [](unsigned n) { return n == 0 ? 0 : kValues << (64 - 8 * n); };
+  std::array<Scale, kFractionDigits + 1> scales{};
+  std::uint64_t power = 1;
+  for (unsigned n = 0; n <= kFractionDigits; ++n, power *= 10) {
+    scales[n] = {last(n > 8 ? n - 8 : 0), last(n < 8 ? n : 8), power,
+                 1.0 / static_cast<double>(power)};
+  }
+  return scales;
+}();
+
+/// The float nearest to the double nearest to a number of which is known that it is `value` or up
+/// to `more` above; none if that cannot be told.
+std::optional<float> float_of(double value, double more) {
+  // Above what two roundings and a product may be off by.
+  constexpr double kUnits = 1.0 / (1ULL << 49);
+  const auto low = static_cast<float>(value - value * kUnits);
+  const auto high = static_cast<float>(value + value * kUnits + more);
+  if (low != high) return std::nullopt;
+  return low;
+}
+
+/// A number that was read, and where it ends.
+struct ReadFloat {
+  float value = 0;
+  const char* end = nullptr;
+};
+
+/// A number with a fraction and no exponent, as those of vectors are, without a branch on how many
+/// digits it has. None if it is another one, or near the ends of the text: it reads 16 bytes
+/// before the fraction and 24 of it.
+std::optional<ReadFloat> read_fraction(const char* begin, const char* at, const char* end) {
+  const std::uint32_t sign = at != end && *at == '-' ? 1 : 0;
+  at += sign;
+  std::uint64_t whole = 0;
+  const char* point = at;
+  for (; point != end && is_decimal(*point) && whole <= kMaxWhole; ++point) {
+    whole = whole * 10 + static_cast<unsigned>(*point - '0');
+  }
+  const bool is_whole = point != at && (*at != '0' || point - at == 1) && whole <= kMaxWhole;
+  const char* fraction = point + 1;
+  if (!is_whole || end - fraction <= kMaxFraction || fraction - begin < kFractionDigits ||
+      *point != '.') {
+    return std::nullopt;
+  }
+  unsigned n = count_digits(load(fraction));
+  n += n == 8 ? count_digits(load(fraction + 8)) : 0;
+  n += n == 16 ? count_digits(load(fraction + 16)) : 0;
+  const char* last = fraction + n;
+  if (n == 0 || n == kMaxFraction || *last == 'e' || *last == 'E') return std::nullopt;
+  const unsigned n_read = std::min(n, kFractionDigits);
+  const Scale& scale = kScales[n_read];
+  const char* tail = fraction + n_read - 8;
+  const std::uint64_t digits = value_of_digits(load(tail - 8) & scale.keep_high) * 100'000'000 +
+                               value_of_digits(load(tail) & scale.keep_low);
+  const double unread = n > n_read ? scale.inverse : 0;
+  const auto value = float_of(
+      static_cast<double>(static_cast<std::int64_t>(whole * scale.power + digits)) * scale.inverse,
+      unread);
+  if (!value) return std::nullopt;
+  return ReadFloat{std::bit_cast<float>(std::bit_cast<std::uint32_t>(*value) | sign << 31), last};
+}
+
+const char* skip_digits(const char* at, const char* end) {
+  while (at != end && is_decimal(*at)) ++at;
+  return at;
 }
 
 /// Where the number at `at` ends; nullptr if it is none that JSON allows.
-const char* read_decimal(const char* at, const char* end, Decimal& out) {
-  out.negative = at != end && *at == '-';
-  if (out.negative) ++at;
+const char* skip_number(const char* at, const char* end) {
+  if (at != end && *at == '-') ++at;
   const char* whole = at;
-  at = read_few_digits(at, end, out.digits);
+  at = skip_digits(at, end);
   if (at == whole || (*whole == '0' && at - whole > 1)) return nullptr;
-  auto n_digits = at - whole;
   if (at != end && *at == '.') {
     const char* fraction = ++at;
-    // Zeros that lead count for nothing.
-    while (out.digits == 0 && at != end && *at == '0') ++at;
-    const char* digits = at;
-    at = read_digits(at, end, out.digits);
+    at = skip_digits(at, end);
     if (at == fraction) return nullptr;
-    out.exponent = fraction - at;
-    n_digits += at - digits;
   }
-  out.overflowed = n_digits > kMaxDigits;
-  if (at != end && (*at == 'e' || *at == 'E')) return read_exponent(at + 1, end, out.exponent);
-  return at;
+  if (at == end || (*at != 'e' && *at != 'E')) return at;
+  ++at;
+  if (at != end && (*at == '-' || *at == '+')) ++at;
+  const char* exponent = at;
+  at = skip_digits(at, end);
+  return at == exponent ? nullptr : at;
 }
 
-/// True if a double that is off by two units may round to another float than its neighbours do.
-bool is_near_a_tie(double value) {
-  constexpr std::uint64_t kDropped = (1ULL << 29) - 1;  // bits that a float has not
-  constexpr std::uint64_t kTie = 1ULL << 28;
-  const std::uint64_t dropped = std::bit_cast<std::uint64_t>(value) & kDropped;
-  return dropped >= kTie - 2 && dropped <= kTie + 2;
-}
-
-/// Digits and power each round at most once, so the quotient is within two units of the nearest
-/// double, which is all that a float needs unless it lies between two of them.
-std::optional<float> quick_float(const Decimal& number) {
-  constexpr double kSmallest = 1e-30;  // far from where floats lose digits or end
-  constexpr double kLargest = 1e30;
-  const auto power = static_cast<std::size_t>(std::abs(number.exponent));
-  if (number.overflowed || power >= kPowersOfTen.size()) return std::nullopt;
-  const auto digits = static_cast<double>(number.digits);
-  const double value =
-      number.exponent < 0 ? digits / kPowersOfTen[power] : digits * kPowersOfTen[power];
-  const bool is_zero = number.digits == 0;
-  if (!is_zero && (value < kSmallest || value > kLargest || is_near_a_tie(value))) {
-    return std::nullopt;
-  }
-  return static_cast<float>(number.negative ? -value : value);
-}
-
-std::optional<float> exact_float(const char* begin, const char* end) {
+std::optional<ReadFloat> read_number(const char* at, const char* end) {
+  const char* last = skip_number(at, end);
+  if (last == nullptr) return std::nullopt;
   double value = 0;
-  const auto parsed = std::from_chars(begin, end, value);
+  const auto parsed = std::from_chars(at, last, value);
   const auto narrow = static_cast<float>(value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(narrow)) return std::nullopt;
-  return narrow;
-}
-
-/// Where the number at `at` ends; nullptr if there is none or it is no finite float.
-const char* append_float(const char* at, const char* end, std::vector<float>& out) {
-  Decimal number;
-  const char* last = read_decimal(at, end, number);
-  if (last == nullptr) return nullptr;
-  auto value = quick_float(number);
-  if (!value) value = exact_float(at, last);
-  if (!value) return nullptr;
-  out.push_back(*value);
-  return last;
+  if (parsed.ec != std::errc() || parsed.ptr != last || !std::isfinite(narrow)) return std::nullopt;
+  return ReadFloat{narrow, last};
 }
 
 /// Walks over the members of an object without unescaping anything.
@@ -251,21 +251,41 @@ const char* read_items(const char* at, const char* end, auto&& read_item) {
   }
 }
 
-const char* read_floats(const char* at, const char* end, std::vector<float>& out) {
-  return read_items(at, end, [&](const char* item) { return append_float(item, end, out); });
-}
+/// Reads arrays out of one text.
+class ArrayReader {
+ public:
+  explicit ArrayReader(std::string_view text)
+      : begin_(text.data()), end_(text.data() + text.size()) {}
 
-/// Rows of one length.
-const char* read_rows(const char* at, const char* end, engine::MultiVector& out) {
-  return read_items(at, end, [&](const char* row) -> const char* {
-    if (row == end || *row != '[') return nullptr;
-    const std::size_t n_before = out.values.size();
-    const char* last = read_floats(row, end, out.values);
-    const auto dim = static_cast<std::uint32_t>(out.values.size() - n_before);
-    if (out.n_tokens++ == 0) out.dim = dim;
-    return dim == out.dim ? last : nullptr;
-  });
-}
+  const char* read_floats(const char* at, std::vector<float>& out) const {
+    return read_items(at, end_, [&](const char* item) -> const char* {
+      auto number = read_fraction(begin_, item, end_);
+      if (!number) number = read_number(item, end_);
+      if (!number) return nullptr;
+      out.push_back(number->value);
+      return number->end;
+    });
+  }
+  /// Rows of one length.
+  const char* read_rows(const char* at, engine::MultiVector& out) const {
+    return read_items(at, end_, [&](const char* row) -> const char* {
+      if (row == end_ || *row != '[') return nullptr;
+      const std::size_t n_before = out.values.size();
+      const char* last = read_floats(row, out.values);
+      const auto dim = static_cast<std::uint32_t>(out.values.size() - n_before);
+      if (out.n_tokens++ == 0) out.dim = dim;
+      return dim == out.dim ? last : nullptr;
+    });
+  }
+  [[nodiscard]] bool has_rows(const char* at) const {
+    const char* first = skip_space(at + 1, end_);
+    return first != end_ && *first == '[';
+  }
+
+ private:
+  const char* begin_;
+  const char* end_;
+};
 
 /// A vector and how many bytes it was read from.
 struct ReadVector {
@@ -273,19 +293,19 @@ struct ReadVector {
   std::size_t n_bytes = 0;
 };
 
-std::optional<ReadVector> read_vector(std::string_view text) {
+/// Of the array at `offset`.
+std::optional<ReadVector> read_vector(std::string_view text, std::size_t offset) {
   constexpr std::size_t kBytesPerNumber = 8;  // at least, of most vectors
-  const char* begin = text.data();
-  const char* end = begin + text.size();
-  const char* first = skip_space(begin + 1, end);
-  const bool is_matrix = first != end && *first == '[';
+  const ArrayReader reader(text);
+  const char* begin = text.data() + offset;
+  const bool has_rows = reader.has_rows(begin);
   engine::MultiVector multi;
   multi.values.reserve(text.size() / kBytesPerNumber);
   const char* last =
-      is_matrix ? read_rows(begin, end, multi) : read_floats(begin, end, multi.values);
+      has_rows ? reader.read_rows(begin, multi) : reader.read_floats(begin, multi.values);
   if (last == nullptr) return std::nullopt;
   const auto n_bytes = static_cast<std::size_t>(last - begin);
-  if (is_matrix) return ReadVector{std::move(multi), n_bytes};
+  if (has_rows) return ReadVector{std::move(multi), n_bytes};
   return ReadVector{std::move(multi.values), n_bytes};
 }
 
@@ -295,7 +315,7 @@ std::optional<engine::VectorValue> take_query_vector(std::string& body, std::str
                                                      std::string_view inner_member) {
   const auto begin = find_query_array(body, member, inner_member);
   if (!begin) return std::nullopt;
-  auto vector = read_vector(std::string_view(body).substr(*begin));
+  auto vector = read_vector(body, *begin);
   if (!vector) return std::nullopt;
   body.replace(*begin, vector->n_bytes, "[0]");
   return std::move(vector->value);
