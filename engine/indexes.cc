@@ -128,11 +128,16 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
   return open_index(data, field, spec, directory);
 }
 
+bool is_among(const std::vector<std::size_t>& fields, std::size_t field) {
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
+}
+
 /// One that is whole may be there: of a build that failed at a later field.
 Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
                                  const IndexBuild& build, const Progress& progress) {
   const auto spec = spec_of(data.fields[field].schema, build.policy).value();
-  auto index = open_index(data, field, spec, directory);
+  Result<BuiltIndex> index = fail(Code::kNotFound, "not looked for");
+  if (!is_among(build.anew, field)) index = open_index(data, field, spec, directory);
   if (!index) index = build_index(data, field, spec, directory, build, progress);
   if (index) remove_indexes(directory, field, index_directory(field, spec));
   return index;
@@ -238,7 +243,11 @@ bool open_indexes(SegmentData& data, const Directory& directory, const IndexPoli
 
 Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory& segments,
                                               const IndexBuild& build) {
-  const auto fields = missing_indexes(data, build.policy);
+  auto fields = missing_indexes(data, build.policy);
+  for (const std::size_t field : build.anew) {
+    const bool is_wanted = wanted_index(data.fields[field], build.policy).has_value();
+    if (is_wanted && !is_among(fields, field)) fields.push_back(field);
+  }
   if (fields.empty()) return std::vector<BuiltIndex>{};
   QV_TRY(const auto directory, segments.open_subdirectory(std::to_string(data.id)));
   Progress progress(data, fields.size(), build.progress);

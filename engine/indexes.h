@@ -87,9 +87,11 @@ struct IndexBuild {
   Executor* executor = nullptr;                    ///< nullptr: stay on the calling thread
   std::function<void(double)> progress = nullptr;  ///< gets the share done
   const QuerySamples* queries = nullptr;           ///< what is remembered of them, if anything
+  std::vector<std::size_t> anew = {};  ///< fields whose indexes are not wanted as they are
 };
 
-/// Builds the missing indexes of a sealed segment below `segments` and opens them; those in whose
+/// Builds the missing indexes of a sealed segment below `segments`, and those of `build.anew`, and
+/// opens them; those in whose
 /// place they come are removed. Durable on return. An index appears under its name when all its
 /// files are there; after an error nothing of the one that failed stays, and those before it do.
 [[nodiscard]] Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data,

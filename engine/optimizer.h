@@ -29,7 +29,7 @@ struct SegmentFacts {
   std::uint32_t n_rows = 0;
   std::uint32_t n_deleted = 0;
   std::uint64_t bytes = 0;
-  bool lacks_index = false;   ///< a field should have an index and has none, or another
+  bool lacks_index = false;   ///< a field should have an index and has none, or not the right one
   bool gains_merged = false;  ///< `may_gain_by_merging`
 
   [[nodiscard]] std::uint32_t n_live() const { return n_rows - n_deleted; }
@@ -87,8 +87,9 @@ struct RewriteJob : Job {
   std::optional<SegmentData> output;  ///< nothing if no row was left
 };
 
-/// The missing vector indexes of its one input are built.
+/// The missing vector indexes of its one input are built, and those of `anew`.
 struct IndexJob : Job {
+  std::vector<std::size_t> anew;
   std::vector<BuiltIndex> built;
 };
 

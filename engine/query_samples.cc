@@ -54,6 +54,13 @@ void QuerySamples::offer(std::size_t field, std::span<const float> tokens) {
   if (fields_[field].reservoir != nullptr) fields_[field].reservoir->offer(tokens);
 }
 
+std::uint64_t QuerySamples::n_seen() const {
+  std::uint64_t n = 0;
+  for (const Field& field : fields_)
+    n += field.reservoir != nullptr ? field.reservoir->n_seen() : 0;
+  return n;
+}
+
 index::QuerySample QuerySamples::sample(std::size_t field) const {
   const auto& reservoir = fields_[field].reservoir;
   return reservoir != nullptr ? reservoir->sample() : index::QuerySample();

@@ -40,6 +40,8 @@ class QuerySamples {
 
   /// A query of a field as it is searched; nothing happens for other fields than multi-vectors.
   void offer(std::size_t field, std::span<const float> tokens);
+  /// Queries seen, kept or not, of all fields.
+  [[nodiscard]] std::uint64_t n_seen() const;
   /// Empty if the field is not remembered.
   [[nodiscard]] index::QuerySample sample(std::size_t field) const;
 

@@ -28,6 +28,7 @@
 #include "engine/bulk_rows.h"
 #include "engine/collection.h"
 #include "engine/columns.h"
+#include "engine/drift.h"
 #include "engine/indexes.h"
 #include "engine/manifest.h"
 #include "engine/mutable_segment.h"
@@ -152,11 +153,12 @@ class Shard {
     Segment view;
     Bitset deleted;  ///< `[n_rows]`, the lane's own; newer than `view.deleted` if `changed`
     std::uint32_t n_deleted = 0;
-    bool changed = false;        ///< since the last publication
-    bool unsaved = false;        ///< since the deletes were last stored
-    bool busy = false;           ///< input of a running job
-    bool index_damaged = false;  ///< an index was found so and is not built again
-    Seq first_seq{};             ///< unsealed: of its oldest row
+    bool changed = false;              ///< since the last publication
+    bool unsaved = false;              ///< since the deletes were last stored
+    bool busy = false;                 ///< input of a running job
+    bool index_damaged = false;        ///< an index was found so and is not built again
+    std::vector<std::size_t> drifted;  ///< fields whose queries have moved away from the index
+    Seq first_seq{};                   ///< unsealed: of its oldest row
   };
 
   /// A bulk load on its way.
@@ -253,6 +255,9 @@ class Shard {
   void start_index(std::uint64_t segment);
   void finish_index(IndexJob& job);
   Result<> index_output(RewriteJob& job);
+  [[nodiscard]] bool may_have_drifted() const;
+  /// Compares indexes with what was asked lately; those that find too little are built anew.
+  void check_drift();
   /// Those that the configuration has no use for; others that do not fit it are used until what is
   /// wanted is built.
   void drop_unwanted_indexes(State& state);
@@ -303,6 +308,7 @@ class Shard {
   Cancel closing_;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> wants_tick_ = true;
+  std::atomic<std::uint64_t> drift_due_at_ = kQueriesBeforeDrift;  ///< queries seen
 
   Mutex background_mutex_;
   CondVar background_done_;

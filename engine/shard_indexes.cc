@@ -17,6 +17,7 @@ void Shard::start_index(std::uint64_t segment) {
   for (State& state : segments_) {
     if (state.view.data->id != segment) continue;
     state.busy = true;
+    job->anew = state.drifted;
     job->inputs.push_back(state.view);
     job->n_rows = state.view.n_live();
   }
@@ -24,10 +25,10 @@ void Shard::start_index(std::uint64_t segment) {
   update_status();
   run_in_background(Priority::kLow, [this, job] {
     const auto policy = index_policy();
-    auto built =
-        build_indexes(*job->inputs.front().data, *segments_directory_,
-                      {policy, closing_, context_.background,
-                       [&job](double share) { job->set_done(share); }, context_.queries.get()});
+    auto built = build_indexes(
+        *job->inputs.front().data, *segments_directory_,
+        {policy, closing_, context_.background, [&job](double share) { job->set_done(share); },
+         context_.queries.get(), job->anew});
     if (built) {
       job->built = *std::move(built);
     } else {
@@ -47,6 +48,7 @@ void Shard::finish_index(IndexJob& job) {
     install_indexes(*data, std::exchange(job.built, {}));
     state.view.data = std::move(data);
     state.index_damaged = false;
+    state.drifted.clear();
     drop_unwanted_indexes(state);  // the configuration may have changed meanwhile
   }
   if (job.result) {
@@ -70,6 +72,31 @@ void Shard::drop_unwanted_indexes(State& state) {
     if (directory) remove_indexes(**directory, field);
   }
   state.view.data = std::move(data);
+}
+
+bool Shard::may_have_drifted() const {
+  return context_.queries != nullptr && context_.queries->n_seen() >= drift_due_at_;
+}
+
+void Shard::check_drift() {
+  drift_due_at_ = 2 * context_.queries->n_seen();
+  run_in_background(Priority::kLow, [this, segments = snapshot_.load()] {
+    for (const Segment& segment : segments->segments) {
+      auto drifted = drifted_fields(segment, *context_.queries, closing_);
+      if (!drifted) {
+        if (!closed_) log_warning("shard {}: drift: {}", path_, drifted.error().message());
+        return;
+      }
+      if (drifted->empty()) continue;
+      lane_->post([this, id = segment.data->id, fields = *std::move(drifted)] {
+        for (State& state : segments_) {
+          if (state.view.data->id == id) state.drifted = fields;
+        }
+        update_status();
+        start_due_jobs();
+      });
+    }
+  });
 }
 
 /// Without an index the output is complete too, and it is built by a job of its own.

@@ -54,6 +54,9 @@ Result<> Shard::recover(const Shard* first) {
   publish();
   if (bulk_) QV_TRY(end_bulk());
   wants_tick_ = true;
+  if (context_.queries != nullptr) {
+    drift_due_at_ = std::max(kQueriesBeforeDrift, 2 * context_.queries->n_seen());
+  }
   lane_->post([this] { start_due_jobs(); });
   return {};
 }

@@ -7,7 +7,7 @@
 namespace quiver::app {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kAnnExamples =
     "A file is named by its path, with or without .zst; a CSR or ragged set by the prefix of its\n"
     "files: DIR/sparse stands for DIR/sparse.indptr.npy, .indices.npy and .values.npy.\n"
     "Pin the process for figures that mean something: taskset -c 1 quiver bench ann …\n\n"
@@ -100,7 +100,7 @@ CLI::App* add_ann(CLI::App& bench, AnnOptions& options) {
       ->check(CLI::Range(0.0, 1.0))
       ->group("Report");
   app->add_option("--json", options.json, "File for one JSON line per point")->group("Report");
-  app->footer(kFooter);
+  app->footer(kAnnExamples);
   app->callback([&options] { throw_if_wrong(check_usage(options)); });
   return app;
 }

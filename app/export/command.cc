@@ -5,7 +5,7 @@
 namespace quiver::app {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kExportExamples =
     "--out FILE.jsonl (or .jsonl.zst): a point a line, {\"id\", \"payload\", \"vector\"}, and "
     "beside it\n"
     "FILE.create.json, the body that creates the collection. Read by `quiver import --points`.\n"
@@ -44,7 +44,7 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
   command->add_flag("--force", options.force, "Replace files that are there");
   command->add_flag("--quiet", options.quiet, "No progress");
   command->get_option("--url")->excludes("--data-dir");
-  command->footer(kFooter);
+  command->footer(kExportExamples);
   command->callback([&options] { throw_if_wrong(check_usage(options)); });
   return command;
 }

@@ -6,7 +6,7 @@
 namespace quiver::app {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kImportExamples =
     "Sources are .npy, .fvecs/.ivecs/.bvecs, .fbin/.u8bin, IDX, FILE.hdf5:DATASET, .csr, or a "
     "prefix\n"
     "DIR/NAME of .npy files: NAME.{indptr,indices,values}.npy (sparse), NAME.{indptr,values}.npy\n"
@@ -126,7 +126,7 @@ CLI::App* add_import(CLI::App& app, ImportOptions& options) {
   add_sources(*command, options);
   add_target(*command, options);
   add_how(*command, options);
-  command->footer(kFooter);
+  command->footer(kImportExamples);
   command->callback([&options] { throw_if_wrong(check_usage(options)); });
   return command;
 }

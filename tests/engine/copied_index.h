@@ -30,7 +30,7 @@ struct CopiedSearchParams {
   bool loud = false;
   template <class V>
   static constexpr void fields(V&& v) {
-    v(field("effort", &CopiedSearchParams::effort, {.min = 1, .max = 1000}));
+    v(field("effort", &CopiedSearchParams::effort, {.min = 1, .max = 2000}));
     v(field("loud", &CopiedSearchParams::loud));
   }
 };
@@ -41,6 +41,8 @@ struct CopiedControl {
   std::atomic<bool> hold =
       false;  ///< builds wait, half done, until it is false or they are stopped
   std::atomic<bool> fail = false;
+  std::atomic<bool> misses = false;  ///< searches of usual effort find nothing until a build
+  std::atomic<int> n_thorough = 0;   ///< searches of more than usual effort
   std::atomic<std::uint32_t> last_bits = 0;   ///< that a build was told
   std::atomic<std::size_t> last_queries = 0;  ///< in the sample that a build was given
 };
@@ -55,7 +57,11 @@ class CopiedSearcher final : public index::Searcher {
                   const index::FilterView& filter, const index::SearchContext& context,
                   index::TopK& out, index::WorkCounters& work) const override {
     work.n_lists += 1;
-    work.n_blocks += std::any_cast<const CopiedSearchParams&>(params).effort;
+    const auto effort = std::any_cast<const CopiedSearchParams&>(params).effort;
+    work.n_blocks += effort;
+    const bool is_usual = effort == CopiedSearchParams().effort;
+    if (!is_usual) ++copied_control.n_thorough;
+    if (is_usual && copied_control.misses) return {};
     return flat_.search(query, {}, filter, context, out, work);
   }
   Result<> count_terms(std::span<const std::uint32_t> terms, const index::FilterView& filter,
@@ -88,6 +94,7 @@ inline Bytes value_bytes(const index::FieldColumn& column) {
 inline Result<> build(const index::FieldColumn& column, const index::AnyParams& params,
                       const index::BuildContext& context, Directory& out) {
   ++copied_control.n_builds;
+  copied_control.misses = false;
   copied_control.last_bits = std::any_cast<const CopiedBuildParams&>(params).bits;
   copied_control.last_queries = context.queries == nullptr ? 0 : context.queries->queries.size();
   QV_TRY(auto file, out.create_file("copy"));

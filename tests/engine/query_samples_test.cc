@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/database.h"
+#include "engine/drift.h"
 #include "engine/query_samples.h"
 #include "tests/engine/copied_index.h"
 
@@ -166,6 +167,8 @@ class RecordedQueries : public ::testing::Test {
     std::filesystem::remove_all(root_);
     copied_control.n_builds = 0;
     copied_control.last_queries = 0;
+    copied_control.n_thorough = 0;
+    copied_control.misses = false;
   }
   void TearDown() override {
     close();
@@ -213,11 +216,25 @@ class RecordedQueries : public ::testing::Test {
     ASSERT_TRUE(collection_->update({std::move(upsert)}, Ack::kVisible,
                                     [&](auto result) { done.set_value(std::move(result)); }));
     ASSERT_TRUE(done.get_future().get());
+    wait_for_builds(1);
+  }
+  void wait_for_builds(int n) const {
+    wait_until([&] {
+      return copied_control.n_builds >= n && collection_->info().health == Health::kGreen;
+    });
+  }
+  template <class Condition>
+  static void wait_until(Condition condition) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (copied_control.n_builds == 0 || collection_->info().health != Health::kGreen) {
+    while (!condition()) {
       ASSERT_LT(std::chrono::steady_clock::now(), limit);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
+  }
+  /// As often as it takes for indexes to be compared with what was asked.
+  void ask_often() const {
+    for (std::uint64_t i = 0; i < kQueriesBeforeDrift; ++i)
+      ask(MultiVector{1, 2, {0, 1}}, "tokens");
   }
   /// What was saved of field 1, which is read as a restart does.
   [[nodiscard]] std::vector<std::vector<float>> saved() const {
@@ -286,6 +303,29 @@ TEST_F(RecordedQueries, ReachTheBuildsOfIndexes) {
   for (int i = 0; i < 3; ++i) ask(MultiVector{1, 2, {0, 1}}, "tokens");
   insert();
   EXPECT_EQ(copied_control.last_queries, 3U);
+}
+
+TEST_F(RecordedQueries, IndexesThatMissWhatIsAskedAreBuiltAnew) {
+  open();
+  insert();
+  ASSERT_EQ(copied_control.last_queries, 0U);
+  copied_control.misses = true;
+  ask_often();
+  wait_for_builds(2);
+  EXPECT_EQ(copied_control.last_queries, kQueriesBeforeDrift);
+  EXPECT_EQ(copied_control.n_builds, 2);
+}
+
+TEST_F(RecordedQueries, IndexesThatFindItStay) {
+  open();
+  insert();
+  ask_often();
+  wait_until([] { return copied_control.n_thorough == static_cast<int>(kQueriesBeforeDrift); });
+  // Twice as many are to be seen before the next comparison.
+  ask_often();
+  wait_until([] { return copied_control.n_thorough == 2 * static_cast<int>(kQueriesBeforeDrift); });
+  close();  // what a comparison found is begun before
+  EXPECT_EQ(copied_control.n_builds, 1);
 }
 
 TEST_F(RecordedQueries, AreThoseGivenByValue) {
