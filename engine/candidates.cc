@@ -8,8 +8,9 @@
 namespace quiver::engine {
 namespace {
 
-bool passes_threshold(Metric metric, float score, float threshold) {
+bool passes_threshold(Metric metric, float score, float threshold, bool is_inclusive) {
   const float shown = shown_score(metric, score);
+  if (shown == threshold) return is_inclusive;
   return is_distance(metric) ? shown < threshold : shown > threshold;
 }
 
@@ -28,9 +29,9 @@ float shown_score(Metric metric, float score) {
   return score;
 }
 
-void apply_threshold(float threshold, Ranking& ranking) {
+void apply_threshold(float threshold, bool is_inclusive, Ranking& ranking) {
   std::erase_if(ranking.candidates, [&](const Candidate& candidate) {
-    return !passes_threshold(ranking.metric, candidate.score, threshold);
+    return !passes_threshold(ranking.metric, candidate.score, threshold, is_inclusive);
   });
 }
 

@@ -36,8 +36,9 @@ void keep_best(Candidates& candidates, std::uint64_t limit);
 
 /// Similarity as users see it: distances are positive, Euclid is the root.
 [[nodiscard]] float shown_score(Metric metric, float score);
-/// Drops what is no better than `threshold`, a score as it is shown.
-void apply_threshold(float threshold, Ranking& ranking);
+/// Drops what is worse than `threshold`, a score as it is shown; what equals it stays if
+/// `is_inclusive`.
+void apply_threshold(float threshold, bool is_inclusive, Ranking& ranking);
 
 /// The lists as fusion takes them: distances enter negated, so that larger is better in each.
 [[nodiscard]] std::vector<std::vector<Ranked>> ranked(const std::vector<Ranking>& lists);

@@ -119,26 +119,25 @@ class DatabaseImpl final : public Database {
     return fail(opened.error());
   }
 
-  Result<bool> drop_collection(const std::string& name_or_alias) override {
-    const auto name = catalog_->resolve(name_or_alias);
-    if (!name) return false;
-    const auto entry = find_entry(*name);
+  Result<bool> drop_collection(const std::string& name) override {
+    if (catalog_->resolve(name) != name) return false;  // not there, or an alias
+    const auto entry = find_entry(name);
     if (entry == nullptr) return false;
-    auto dropped = catalog_->drop(*name);
+    auto dropped = catalog_->drop(name);
     if (!dropped) {
       if (dropped.error().code() == Code::kNotFound) return false;
       return fail(dropped.error());
     }
     {
       MutexLock lock(mutex_);
-      const auto found = entries_.find(*name);
+      const auto found = entries_.find(name);
       if (found != entries_.end() && found->second == entry) entries_.erase(found);
     }
     MutexLock lock(entry->mutex);
     entry->dropped = true;
     if (entry->open != nullptr) {
       if (auto closed = entry->open->close(); !closed) {
-        log_warning("closing `{}`: {}", *name, closed.error().message());
+        log_warning("closing `{}`: {}", name, closed.error().message());
       }
       entry->open.reset();
     }
@@ -175,8 +174,8 @@ class DatabaseImpl final : public Database {
     return aliases;
   }
 
-  Result<> resolve_lookups(Query& query) override {
-    for (auto& prefetch : query.prefetch) QV_TRY(resolve_lookups(prefetch));
+  Result<> resolve_lookups(const std::string& name, Query& query) override {
+    for (auto& prefetch : query.prefetch) QV_TRY(resolve_lookups(name, prefetch));
     auto* nearest = std::get_if<Nearest>(&query.kind);
     if (nearest == nullptr || !query.lookup_from) return {};
     const auto* id = std::get_if<PointId>(&nearest->vector);
@@ -198,6 +197,7 @@ class DatabaseImpl final : public Database {
                   fmt::format("Point with id {} of collection {} has no vector `{}`",
                               id->to_string(), from.collection, field));
     }
+    if (catalog_->resolve(from.collection) == catalog_->resolve(name)) nearest->own = *id;
     nearest->vector = records[0].vectors->front().value;
     return {};
   }

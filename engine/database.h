@@ -80,8 +80,9 @@ class Database {
   virtual Result<> update_aliases(const std::vector<AliasAction>& actions) = 0;
   [[nodiscard]] virtual std::vector<Alias> aliases() const = 0;
 
-  /// Replaces ids to be looked up in other collections (`lookup_from`) by their vectors.
-  virtual Result<> resolve_lookups(Query& query) = 0;
+  /// Replaces ids to be looked up in collections (`lookup_from`) by their vectors. `name`: of the
+  /// collection that is asked.
+  virtual Result<> resolve_lookups(const std::string& name, Query& query) = 0;
 
   /// True when every collection can serve; else the reason in `why`.
   [[nodiscard]] virtual bool ready(std::string* why) const = 0;

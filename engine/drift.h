@@ -1,26 +1,63 @@
-// Whether the queries of a field have moved away from what its index was fitted to.
+// Whether what a field is asked has moved away from what its index was fitted to.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <map>
+#include <memory>
+#include <optional>
 
 #include "base/cancel.h"
 #include "base/result.h"
 #include "engine/query_samples.h"
 #include "engine/segment.h"
+#include "index/index.h"
 
 namespace quiver::engine {
 
-/// A field is looked at once it was asked so often, and again whenever that has doubled.
-inline constexpr std::uint64_t kQueriesBeforeDrift = 128;
+/// Remembered queries that an index is measured with; with fewer, nothing is known.
+inline constexpr std::size_t kDriftQueries = 128;
 
-/// Numbers of the fields of a sealed segment whose index finds too little of what remembered
-/// queries ask for: of the ten best that a search finds with eight times the usual effort, a usual
-/// one finds less than .93 on average. Fields without an index or with few remembered queries are
-/// left out. Polls `cancel`.
-[[nodiscard]] Result<std::vector<std::size_t>> drifted_fields(const Segment& segment,
-                                                              const QuerySamples& queries,
-                                                              const Cancel& cancel);
+/// The number of queries seen from which indexes are to be measured again: when a fifth of those
+/// remembered are others.
+[[nodiscard]] constexpr std::uint64_t next_drift_check(std::uint64_t n_seen) {
+  return n_seen + std::max<std::uint64_t>(kDriftQueries, n_seen / 4);
+}
+
+/// How well the index of a field of a sealed segment finds what is asked.
+struct MeasuredFit {
+  std::uint64_t segment = 0;
+  std::size_t field = 0;
+  std::shared_ptr<const index::Searcher> searcher;
+  /// Of the ten best that searches with eight times the usual effort find, the share that usual
+  /// ones do; the mean over `kDriftQueries`.
+  double recall = 0;
+};
+
+/// Nothing if the field has no index there, or too few queries are remembered. Polls `cancel`.
+[[nodiscard]] Result<std::optional<MeasuredFit>> measure_fit(const Segment& segment,
+                                                             std::size_t field,
+                                                             const QuerySamples& queries,
+                                                             const Cancel& cancel);
+
+/// What was measured of a segment's indexes, and which of them are to be built anew: those that
+/// find too little, but not again and again where a new one finds no more.
+class FieldFits {
+ public:
+  /// True if the index is to be built anew from here on.
+  bool note_measured(std::size_t field, double recall);
+  void note_rebuilt(std::size_t field);
+  /// A field whose index is to be built anew, if any.
+  [[nodiscard]] std::optional<std::size_t> next_drifted() const;
+
+ private:
+  struct Fit {
+    bool has_drifted = false;
+    bool is_rebuilt = false;
+    std::optional<double> recall;  ///< of the index as it is, the best that was measured
+  };
+  std::map<std::size_t, Fit> fields_;
+};
 
 }  // namespace quiver::engine

@@ -20,20 +20,20 @@ Result<std::size_t> field_number(const CollectionConfig& config, const std::stri
   return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
 }
 
-/// By value; `id` is set if it is that of a stored point.
+/// By value.
 Result<VectorValue> value_of(const SearchEnvironment& environment, const Nearest& nearest,
-                             std::size_t field, std::optional<PointId>& id) {
+                             std::size_t field) {
   if (const auto* value = std::get_if<VectorValue>(&nearest.vector)) return *value;
-  id = std::get<PointId>(nearest.vector);
-  const auto place = environment.snapshot.find(*id);
+  const auto& id = std::get<PointId>(nearest.vector);
+  const auto place = environment.snapshot.find(id);
   if (!place) {
-    return fail(Code::kNotFound, fmt::format("No point with id {} found", id->to_string()));
+    return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
   }
   const auto& schema = environment.config.fields[field];
   const auto stored = place->segment->vector(field, place->row);
   if (!is_present(stored)) {
     return fail(Code::kNotFound,
-                fmt::format("Point with id {} has no vector `{}`", id->to_string(), schema.name));
+                fmt::format("Point with id {} has no vector `{}`", id.to_string(), schema.name));
   }
   return to_value(schema, stored);
 }
@@ -120,14 +120,14 @@ Result<index::Query> prepare(const SearchEnvironment& environment, std::size_t f
 Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::string& using_field,
                                const Nearest& nearest, const std::vector<float>& token_weights) {
   QV_TRY(const std::size_t field, field_number(environment.config, using_field));
-  std::optional<PointId> excluded;
-  QV_TRY(auto value, value_of(environment, nearest, field, excluded));
+  QV_TRY(auto value, value_of(environment, nearest, field));
   QV_TRY(auto query, prepare(environment, field, std::move(value), token_weights));
   // The vector of a point is a document, which is not what queries look like.
-  if (environment.queries != nullptr && !excluded) {
+  const bool is_given = std::holds_alternative<VectorValue>(nearest.vector) && !nearest.own;
+  if (environment.queries != nullptr && is_given) {
     environment.queries->offer(field, query.values());
   }
-  return FieldQuery{field, std::move(query), excluded};
+  return FieldQuery{field, std::move(query)};
 }
 
 Bitset with_vector(const Segment& segment, std::size_t field, Bitset rows) {

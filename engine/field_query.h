@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bitset.h"
-#include "base/ids.h"
 #include "base/result.h"
 #include "engine/query.h"
 #include "engine/search.h"
@@ -19,7 +17,6 @@ namespace quiver::engine {
 struct FieldQuery {
   std::size_t field;  ///< number of the field in the configuration
   index::Query prepared;
-  std::optional<PointId> excluded;  ///< a stored point, if the vector is its own: it is no hit
 };
 
 /// kInvalidArgument if there is no field of that name or the vector does not fit it; kNotFound if

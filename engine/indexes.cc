@@ -65,14 +65,18 @@ class Draft {
   /// Durable on return.
   Result<> finish(Directory& directory) {
     QV_TRY(directory.sync());
-    QV_TRY(remove(name_));
+    QV_TRY(remove(old_name()));
+    if (parent_.exists(name_)) QV_TRY(parent_.rename_subdirectory(name_, old_name()));
     QV_TRY(parent_.rename_subdirectory(draft_name(), name_));
     finished_ = true;
-    return parent_.sync();
+    QV_TRY(parent_.sync());
+    return remove(old_name());
   }
 
  private:
   [[nodiscard]] std::string draft_name() const { return name_ + std::string(kDraftEnding); }
+  /// Where what it replaces goes first, so that half of it is never found under the name.
+  [[nodiscard]] std::string old_name() const { return name_ + ".old" + std::string(kDraftEnding); }
   Result<> remove(const std::string& name) {
     return parent_.exists(name) ? parent_.remove_subdirectory(name) : Result<>();
   }
@@ -128,17 +132,15 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
   return open_index(data, field, spec, directory);
 }
 
-bool is_among(const std::vector<std::size_t>& fields, std::size_t field) {
-  return std::find(fields.begin(), fields.end(), field) != fields.end();
-}
-
 /// One that is whole may be there: of a build that failed at a later field.
 Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
                                  const IndexBuild& build, const Progress& progress) {
   const auto spec = spec_of(data.fields[field].schema, build.policy).value();
-  Result<BuiltIndex> index = fail(Code::kNotFound, "not looked for");
-  if (!is_among(build.anew, field)) index = open_index(data, field, spec, directory);
-  if (!index) index = build_index(data, field, spec, directory, build, progress);
+  auto index = build.anew == field ? build_index(data, field, spec, directory, build, progress)
+                                   : open_index(data, field, spec, directory);
+  if (!index && build.anew != field) {
+    index = build_index(data, field, spec, directory, build, progress);
+  }
   if (index) remove_indexes(directory, field, index_directory(field, spec));
   return index;
 }
@@ -244,9 +246,11 @@ bool open_indexes(SegmentData& data, const Directory& directory, const IndexPoli
 Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory& segments,
                                               const IndexBuild& build) {
   auto fields = missing_indexes(data, build.policy);
-  for (const std::size_t field : build.anew) {
-    const bool is_wanted = wanted_index(data.fields[field], build.policy).has_value();
-    if (is_wanted && !is_among(fields, field)) fields.push_back(field);
+  const bool has_anew =
+      build.anew && wanted_index(data.fields[*build.anew], build.policy).has_value();
+  if (has_anew) {  // after those that are missing, whose failure would throw it away
+    std::erase(fields, *build.anew);
+    fields.push_back(*build.anew);
   }
   if (fields.empty()) return std::vector<BuiltIndex>{};
   QV_TRY(const auto directory, segments.open_subdirectory(std::to_string(data.id)));

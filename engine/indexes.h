@@ -87,13 +87,13 @@ struct IndexBuild {
   Executor* executor = nullptr;                    ///< nullptr: stay on the calling thread
   std::function<void(double)> progress = nullptr;  ///< gets the share done
   const QuerySamples* queries = nullptr;           ///< what is remembered of them, if anything
-  std::vector<std::size_t> anew = {};  ///< fields whose indexes are not wanted as they are
+  std::optional<std::size_t> anew = {};            ///< a field whose index is not wanted as it is
 };
 
-/// Builds the missing indexes of a sealed segment below `segments`, and those of `build.anew`, and
-/// opens them; those in whose
-/// place they come are removed. Durable on return. An index appears under its name when all its
-/// files are there; after an error nothing of the one that failed stays, and those before it do.
+/// Builds the missing indexes of a sealed segment below `segments`, then that of `build.anew`, and
+/// opens them; those in whose place they come are removed. Durable on return. An index appears
+/// under its name when all its files are there; after an error nothing of the one that failed
+/// stays, those before it do, and so does what it was to replace.
 [[nodiscard]] Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data,
                                                             Directory& segments,
                                                             const IndexBuild& build);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 
 namespace quiver::engine {
 namespace {
@@ -126,13 +127,17 @@ std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segm
 }
 
 std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments) {
-  const SegmentFacts* largest = nullptr;
+  const SegmentFacts* first = nullptr;
+  const auto rank = [](const SegmentFacts& segment) {
+    return std::pair(segment.lacks_index, segment.bytes);
+  };
   for (const auto& segment : segments) {
-    if (!segment.sealed || segment.busy || !segment.lacks_index) continue;
-    if (largest == nullptr || segment.bytes > largest->bytes) largest = &segment;
+    if (!segment.sealed || segment.busy) continue;
+    if (!segment.lacks_index && !segment.has_drifted) continue;
+    if (first == nullptr || rank(segment) > rank(*first)) first = &segment;
   }
-  if (largest == nullptr) return std::nullopt;
-  return largest->id;
+  if (first == nullptr) return std::nullopt;
+  return first->id;
 }
 
 void JobHistory::add(std::shared_ptr<const Job> job) {

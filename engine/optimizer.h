@@ -29,7 +29,8 @@ struct SegmentFacts {
   std::uint32_t n_rows = 0;
   std::uint32_t n_deleted = 0;
   std::uint64_t bytes = 0;
-  bool lacks_index = false;   ///< a field should have an index and has none, or not the right one
+  bool lacks_index = false;   ///< a field should have an index and has none, or another
+  bool has_drifted = false;   ///< a field's index is to be built anew
   bool gains_merged = false;  ///< `may_gain_by_merging`
 
   [[nodiscard]] std::uint32_t n_live() const { return n_rows - n_deleted; }
@@ -57,7 +58,8 @@ struct RewritePlan {
 [[nodiscard]] std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
                                                          const OptimizerConfig& config);
 
-/// The sealed segment whose missing index costs its searches most.
+/// The sealed segment whose missing index costs its searches most; if there is none, the largest
+/// with one to be built anew.
 [[nodiscard]] std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments);
 
 [[nodiscard]] double seconds_since_epoch();
@@ -87,9 +89,9 @@ struct RewriteJob : Job {
   std::optional<SegmentData> output;  ///< nothing if no row was left
 };
 
-/// The missing vector indexes of its one input are built, and those of `anew`.
+/// The missing vector indexes of its one input are built, and that of the field `anew`.
 struct IndexJob : Job {
-  std::vector<std::size_t> anew;
+  std::optional<std::size_t> anew;
   std::vector<BuiltIndex> built;
 };
 

@@ -58,6 +58,8 @@ struct SearchParams {
 
 struct Nearest {
   QueryVector vector;
+  /// The point of the same collection that the vector was looked up from, if it was.
+  std::optional<PointId> own = std::nullopt;
 };
 /// Reciprocal rank fusion: sum of 1 / ((rank + 1) / weight + k - 1), rank from 0.
 struct Rrf {
@@ -79,7 +81,7 @@ struct Query {
   std::string using_field;
   std::optional<payload::Filter> filter;
   SearchParams params;
-  std::optional<float> score_threshold;  ///< as users see scores; strict
+  std::optional<float> score_threshold;  ///< as users see scores; strict but for fusions
   std::optional<LookupFrom> lookup_from;
   std::uint64_t limit = 10;
   std::uint64_t offset = 0;  ///< root only

@@ -320,7 +320,9 @@ Result<Row> decode_row(const PointId& id, std::string_view bytes,
 }
 
 Result<> check_vector(const FieldSchema& field, const VectorValue& value) {
-  if (kind_of(value) != field.kind) {
+  const bool is_token =
+      field.kind == FieldKind::kMulti && std::holds_alternative<DenseVector>(value);
+  if (kind_of(value) != field.kind && !is_token) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{} is {}, but got {}", quoted_name(field), with_article(field.kind),
                             with_article(kind_of(value))));

@@ -49,7 +49,8 @@ void append_sparse(const SparseView& vector, std::string& out);
                                      const std::vector<FieldSchema>& fields);
 
 /// Brings a vector into its field's stored form: sparse sorted by index, Cosine scaled to unit
-/// length (u8 excepted), values converted. kInvalidArgument if it does not fit the field: the text
+/// length (u8 excepted), values converted; one vector for a field of multi-vectors is one token.
+/// kInvalidArgument if it does not fit the field: the text
 /// names the dimension or number found and what was wanted.
 [[nodiscard]] Result<StoredVector> to_stored(const FieldSchema& field, const VectorValue& value);
 /// The same for one dense vector or one token, `[dim]`, written to `out` (unpadded, aligned to the

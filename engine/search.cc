@@ -45,7 +45,11 @@ class QueryRun {
     const FilterPtr filter = both(outer, node.filter);
     QV_TRY(auto ranking,
            node.prefetch.empty() ? leaf(node, filter, limit) : merge(node, filter, limit));
-    if (node.score_threshold) apply_threshold(*node.score_threshold, ranking);
+    if (node.score_threshold) {
+      const bool is_fusion =
+          std::holds_alternative<Rrf>(node.kind) || std::holds_alternative<Dbsf>(node.kind);
+      apply_threshold(*node.score_threshold, is_fusion, ranking);
+    }
     return ranking;
   }
 
@@ -58,7 +62,7 @@ class QueryRun {
                                      node->params.token_weights));
       queries.push_back(std::move(query));
     }
-    FieldSearch search{{}, {}, queries[0].field, nullptr, std::nullopt, nodes[0]->params};
+    FieldSearch search{{}, {}, queries[0].field, nullptr, nodes[0]->params};
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       search.queries.push_back(&queries[i].prepared);
       search.limits.push_back(saturating_add(nodes[i]->limit, nodes[i]->offset));
@@ -67,7 +71,8 @@ class QueryRun {
     std::vector<Ranking> rankings;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       rankings.push_back({std::move(candidates[i]), queries[i].prepared.schema().metric});
-      if (nodes[i]->score_threshold) apply_threshold(*nodes[i]->score_threshold, rankings.back());
+      const auto& threshold = nodes[i]->score_threshold;
+      if (threshold) apply_threshold(*threshold, false, rankings.back());
     }
     return rankings;
   }
@@ -131,8 +136,7 @@ class QueryRun {
                                const payload::Predicate* predicate, std::uint64_t limit) {
     QV_TRY(const auto query,
            field_query(environment_, node.using_field, nearest, node.params.token_weights));
-    const FieldSearch search{{&query.prepared}, {limit},        query.field,
-                             predicate,         query.excluded, node.params};
+    const FieldSearch search{{&query.prepared}, {limit}, query.field, predicate, node.params};
     QV_TRY(auto candidates, search_segments(environment_, search));
     return Ranking{std::move(candidates[0]), query.prepared.schema().metric};
   }
@@ -144,7 +148,6 @@ class QueryRun {
     Candidates scored;
     for (const auto& candidate : candidates) {
       QV_TRY(environment_.cancel.check());
-      if (candidate.id == query.excluded) continue;
       const auto& column = candidate.segment->data->fields[query.field];
       const auto score = index::score_row(query.prepared, column, candidate.row);
       if (!score) continue;
@@ -224,11 +227,30 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
   return records;
 }
 
+/// The points of this collection that a query and its prefetches name in place of vectors.
+void add_referenced(const Query& node, std::vector<PointId>& ids) {
+  if (const auto* nearest = std::get_if<Nearest>(&node.kind)) {
+    if (const auto* id = std::get_if<PointId>(&nearest->vector)) ids.push_back(*id);
+    if (nearest->own) ids.push_back(*nearest->own);
+  }
+  for (const auto& prefetch : node.prefetch) add_referenced(prefetch, ids);
+}
+
+/// None of them is a hit, whichever part of the query names it; nullptr: there are none.
+FilterPtr without_referenced(const Query& query) {
+  payload::HasId referenced;
+  add_referenced(query, referenced.ids);
+  if (referenced.ids.empty()) return nullptr;
+  payload::Filter filter;
+  filter.must_not = {std::move(referenced)};
+  return std::make_shared<const payload::Filter>(std::move(filter));
+}
+
 /// A vector by value, and nothing that makes its rows other than those of the next.
 bool is_plain(const Query& query) {
   const auto* nearest = std::get_if<Nearest>(&query.kind);
   return nearest != nullptr && std::holds_alternative<VectorValue>(nearest->vector) &&
-         query.prefetch.empty() && !query.filter;
+         !nearest->own && query.prefetch.empty() && !query.filter;
 }
 
 bool are_searched_alike(const Query& a, const Query& b) {
@@ -239,7 +261,8 @@ bool are_searched_alike(const Query& a, const Query& b) {
 
 Result<std::vector<Record>> run_query(const SearchEnvironment& environment, const Query& query) {
   QueryRun run(environment);
-  QV_TRY(const auto ranking, run.run(query, nullptr, saturating_add(query.limit, query.offset)));
+  QV_TRY(const auto ranking, run.run(query, without_referenced(query),
+                                     saturating_add(query.limit, query.offset)));
   return records_of(environment, query, ranking);
 }
 

@@ -22,13 +22,11 @@ Result<std::optional<Bitset>> allowed_rows(const SearchEnvironment& environment,
                                            const FieldSearch& search, const Segment& segment) {
   const bool filtered = search.predicate != nullptr && !search.predicate->always_true();
   const auto& column = segment.data->fields[search.field];
-  if (!filtered && segment.n_deleted == 0 && column.all_present() && !search.excluded) {
+  if (!filtered && segment.n_deleted == 0 && column.all_present()) {
     return std::optional<Bitset>();
   }
   QV_TRY(auto allowed, matching_rows(segment, search.predicate, environment.cancel));
   allowed = with_vector(segment, search.field, std::move(allowed));
-  const auto own = search.excluded ? segment.find(*search.excluded) : std::nullopt;
-  if (own) allowed.reset(*own);
   return std::optional<Bitset>(std::move(allowed));
 }
 

@@ -23,7 +23,6 @@ struct FieldSearch {
   std::vector<std::uint64_t> limits;  ///< one for each
   std::size_t field;
   const payload::Predicate* predicate;  ///< nullptr: every row may be a hit
-  std::optional<PointId> excluded;
   const SearchParams& params;
 };
 

@@ -292,15 +292,14 @@ std::vector<SegmentFacts> Shard::segment_facts() const {
   for (const State& state : segments_) {
     const auto& data = *state.view.data;
     facts.push_back({data.id, data.sealed, state.busy, data.n_rows, state.n_deleted,
-                     data.data_bytes(),
-                     !missing_indexes(data, policy).empty() || !state.drifted.empty(),
-                     may_gain_by_merging(data, policy)});
+                     data.data_bytes(), !missing_indexes(data, policy).empty(),
+                     state.fit.next_drifted().has_value(), may_gain_by_merging(data, policy)});
   }
   return facts;
 }
 
 void Shard::tick() {
-  if ((wants_tick_ || may_have_drifted()) && !closed_) lane_->post([this] { on_tick(); });
+  if ((wants_tick_ || is_drift_due()) && !closed_) lane_->post([this] { on_tick(); });
 }
 
 void Shard::on_tick() {
@@ -313,10 +312,10 @@ void Shard::on_tick() {
       publish();
     }
     save_deletes();
-    if (may_have_drifted()) check_drift();
     settled = true;
   }
   remove_leftovers();
+  if (is_drift_due()) check_drift();
   if (idle >= kReclaimIdle) start_reclaim();
   start_due_jobs();
   if (settled && leftovers_.empty() && !sealing_ && !optimizing_ && !reclaiming_ &&

@@ -3,8 +3,8 @@
 // Threads and state:
 //  * The *apply lane* is serial. It alone reads and writes the members under "lane only".
 //  * Readers take the published snapshot and never wait for the lane.
-//  * Background jobs (seal, merge, vacuum, index) read snapshots, write new files, and hand their
-//  result
+//  * Background jobs (seal, merge, vacuum, index, drift) read snapshots, write new files, and hand
+//  their result
 //    to the lane, which swaps it in.
 #pragma once
 
@@ -153,12 +153,12 @@ class Shard {
     Segment view;
     Bitset deleted;  ///< `[n_rows]`, the lane's own; newer than `view.deleted` if `changed`
     std::uint32_t n_deleted = 0;
-    bool changed = false;              ///< since the last publication
-    bool unsaved = false;              ///< since the deletes were last stored
-    bool busy = false;                 ///< input of a running job
-    bool index_damaged = false;        ///< an index was found so and is not built again
-    std::vector<std::size_t> drifted;  ///< fields whose queries have moved away from the index
-    Seq first_seq{};                   ///< unsealed: of its oldest row
+    bool changed = false;        ///< since the last publication
+    bool unsaved = false;        ///< since the deletes were last stored
+    bool busy = false;           ///< input of a running job
+    bool index_damaged = false;  ///< an index was found so and is not built again
+    FieldFits fit;               ///< how well indexes find what is asked
+    Seq first_seq{};             ///< unsealed: of its oldest row
   };
 
   /// A bulk load on its way.
@@ -255,9 +255,10 @@ class Shard {
   void start_index(std::uint64_t segment);
   void finish_index(IndexJob& job);
   Result<> index_output(RewriteJob& job);
-  [[nodiscard]] bool may_have_drifted() const;
-  /// Compares indexes with what was asked lately; those that find too little are built anew.
+  [[nodiscard]] bool is_drift_due() const;
+  /// Measures how well indexes find what is asked; those that find too little are built anew.
   void check_drift();
+  void note_drift(const MeasuredFit& fit);
   /// Those that the configuration has no use for; others that do not fit it are used until what is
   /// wanted is built.
   void drop_unwanted_indexes(State& state);
@@ -295,6 +296,7 @@ class Shard {
   bool sealing_ = false;
   bool optimizing_ = false;  ///< one merge, vacuum or build of an index at a time
   bool reclaiming_ = false;
+  bool measuring_drift_ = false;
 
   // Any thread.
   mutable Mutex queue_mutex_;
@@ -308,7 +310,7 @@ class Shard {
   Cancel closing_;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> wants_tick_ = true;
-  std::atomic<std::uint64_t> drift_due_at_ = kQueriesBeforeDrift;  ///< queries seen
+  std::atomic<std::uint64_t> drift_due_at_ = 0;  ///< queries seen
 
   Mutex background_mutex_;
   CondVar background_done_;

@@ -17,7 +17,7 @@ void Shard::start_index(std::uint64_t segment) {
   for (State& state : segments_) {
     if (state.view.data->id != segment) continue;
     state.busy = true;
-    job->anew = state.drifted;
+    job->anew = state.fit.next_drifted();
     job->inputs.push_back(state.view);
     job->n_rows = state.view.n_live();
   }
@@ -48,7 +48,7 @@ void Shard::finish_index(IndexJob& job) {
     install_indexes(*data, std::exchange(job.built, {}));
     state.view.data = std::move(data);
     state.index_damaged = false;
-    state.drifted.clear();
+    if (job.anew) state.fit.note_rebuilt(*job.anew);
     drop_unwanted_indexes(state);  // the configuration may have changed meanwhile
   }
   if (job.result) {
@@ -74,29 +74,45 @@ void Shard::drop_unwanted_indexes(State& state) {
   state.view.data = std::move(data);
 }
 
-bool Shard::may_have_drifted() const {
-  return context_.queries != nullptr && context_.queries->n_seen() >= drift_due_at_;
+bool Shard::is_drift_due() const {
+  return context_.queries != nullptr && context_.queries->n_seen() >= drift_due_at_ &&
+         config_.load()->optimizer.max_threads != 0;
 }
 
 void Shard::check_drift() {
-  drift_due_at_ = 2 * context_.queries->n_seen();
+  if (std::exchange(measuring_drift_, true)) return;
   run_in_background(Priority::kLow, [this, segments = snapshot_.load()] {
     for (const Segment& segment : segments->segments) {
-      auto drifted = drifted_fields(segment, *context_.queries, closing_);
-      if (!drifted) {
-        if (!closed_) log_warning("shard {}: drift: {}", path_, drifted.error().message());
-        return;
-      }
-      if (drifted->empty()) continue;
-      lane_->post([this, id = segment.data->id, fields = *std::move(drifted)] {
-        for (State& state : segments_) {
-          if (state.view.data->id == id) state.drifted = fields;
+      for (std::size_t field = 0; field < segment.data->fields.size() && !closed_; ++field) {
+        auto fit = measure_fit(segment, field, *context_.queries, closing_);
+        if (!fit) {
+          if (!closed_) log_warning("shard {}: drift: {}", path_, fit.error().message());
+        } else if (*fit) {
+          lane_->post([this, fit = **fit] { note_drift(fit); });
         }
-        update_status();
-        start_due_jobs();
-      });
+      }
     }
+    lane_->post([this] {
+      measuring_drift_ = false;
+      drift_due_at_ = next_drift_check(context_.queries->n_seen());
+    });
   });
+}
+
+void Shard::note_drift(const MeasuredFit& fit) {
+  for (State& state : segments_) {
+    const auto& data = *state.view.data;
+    // Another index may have come in the place of the one that was measured.
+    if (data.id != fit.segment || data.searchers[fit.field] != fit.searcher) continue;
+    if (!state.fit.note_measured(fit.field, fit.recall)) continue;
+    log_info(
+        "shard {}: segment {}: field `{}`: usual searches find {:.3f} of what is asked; its index "
+        "is built anew",
+        path_, data.id, data.fields[fit.field].schema.name, fit.recall);
+    wants_tick_ = true;
+    update_status();
+    start_due_jobs();
+  }
 }
 
 /// Without an index the output is complete too, and it is built by a job of its own.

@@ -54,9 +54,7 @@ Result<> Shard::recover(const Shard* first) {
   publish();
   if (bulk_) QV_TRY(end_bulk());
   wants_tick_ = true;
-  if (context_.queries != nullptr) {
-    drift_due_at_ = std::max(kQueriesBeforeDrift, 2 * context_.queries->n_seen());
-  }
+  if (context_.queries != nullptr) drift_due_at_ = next_drift_check(context_.queries->n_seen());
   lane_->post([this] { start_due_jobs(); });
   return {};
 }

@@ -81,7 +81,7 @@ Answer compute(Exchange& x, Deadline deadline, Work work) {
 /// May open other collections.
 Decoded<> resolve_lookups(Exchange& x, Query& query) {
   if (!has_lookup(query)) return {};
-  QV_TRY(x.service().database().resolve_lookups(query));
+  QV_TRY(x.service().database().resolve_lookups(x.captures[0], query));
   return {};
 }
 

@@ -66,6 +66,8 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
     request_.has_authorization = true;
   } else if (name == http::field::expect) {
     request_.expects_continue = equals_ignoring_case({value.data(), value.size()}, "100-continue");
+  } else if (name == http::field::transfer_encoding) {
+    has_transfer_encoding_ = true;
   } else if (name == http::field::content_encoding) {
     request_.content_encoding.assign(value.data(), value.size());
   } else if (name == http::field::content_type) {
@@ -75,6 +77,12 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
     request_.api_key.assign(value.data(), value.size());
     request_.has_api_key = true;
   }
+}
+
+/// Where a body ends that is coded otherwise cannot be told, and what follows must not be taken for
+/// the next request (RFC 9112, 6.3).
+void RequestParser::on_header_impl(ErrorCode& ec) {
+  if (has_transfer_encoding_ && !chunked()) ec = http::error::bad_transfer_encoding;
 }
 
 void RequestParser::on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode&) {

@@ -26,7 +26,7 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   void on_response_impl(int, StringView, int, ErrorCode&) override {}
   void on_field_impl(boost::beast::http::field name, StringView name_text, StringView value,
                      ErrorCode& ec) override;
-  void on_header_impl(ErrorCode&) override {}
+  void on_header_impl(ErrorCode& ec) override;
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode& ec) override;
   std::size_t on_body_impl(StringView body, ErrorCode& ec) override;
   void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
@@ -35,6 +35,7 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
 
   Request& request_;
   std::uint64_t declared_length_ = 0;
+  bool has_transfer_encoding_ = false;
 };
 
 }  // namespace quiver::service

@@ -16,6 +16,7 @@ namespace {
 /// walked over at most, so that a vector that is not found costs little.
 constexpr std::ptrdiff_t kMaxSkippedShare = 2;
 constexpr std::ptrdiff_t kSmallBytes = 1024;  ///< that are walked over whatever the body
+
 bool is_decimal(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
 const char* skip_space(const char* at, const char* end) {
@@ -101,11 +102,9 @@ std::optional<ReadFloat> read_fraction(const char* begin, const char* at, const 
     whole = whole * 10 + static_cast<unsigned>(*point - '0');
   }
   const bool is_whole = point != at && (*at != '0' || point - at == 1) && whole <= kMaxWhole;
+  const bool is_inside = end - point > kMaxFraction + 1 && point + 1 - begin >= kFractionDigits;
+  if (!is_whole || !is_inside || *point != '.') return std::nullopt;
   const char* fraction = point + 1;
-  if (!is_whole || end - fraction <= kMaxFraction || fraction - begin < kFractionDigits ||
-      *point != '.') {
-    return std::nullopt;
-  }
   unsigned n = count_digits(load(fraction));
   n += n == 8 ? count_digits(load(fraction + 8)) : 0;
   n += n == 16 ? count_digits(load(fraction + 16)) : 0;
@@ -207,8 +206,8 @@ class MemberCursor {
   /// Brackets are counted, not matched: the tree will be stricter.
   bool skip_value() {
     std::size_t depth = 0;
-    const char* last = begin_ + std::max((end_ - begin_) / kMaxSkippedShare, kSmallBytes);
-    last = std::min(last, end_);
+    const std::ptrdiff_t most = std::max((end_ - begin_) / kMaxSkippedShare, kSmallBytes);
+    const char* last = begin_ + std::min(most, end_ - begin_);
     while (at_ < last) {
       const char c = *at_;
       if (depth == 0 && (c == ',' || c == '}' || c == ']')) return true;
@@ -300,7 +299,7 @@ std::optional<ReadVector> read_vector(std::string_view text, std::size_t offset)
   const char* begin = text.data() + offset;
   const bool has_rows = reader.has_rows(begin);
   engine::MultiVector multi;
-  multi.values.reserve(text.size() / kBytesPerNumber);
+  multi.values.reserve((text.size() - offset) / kBytesPerNumber);
   const char* last =
       has_rows ? reader.read_rows(begin, multi) : reader.read_floats(begin, multi.values);
   if (last == nullptr) return std::nullopt;

@@ -227,6 +227,9 @@ def test_aliases(server, name):
     # A name is either a collection or an alias.
     assert server.put(f"/collections/{alias}2", UNNAMED).status in (400, 409)
     assert actions(make(other, name)).status in (400, 409)
+    # What is deleted is a collection by its own name, never what an alias stands for.
+    assert server.delete(f"/collections/{alias}2").result is False
+    assert server.get(f"/collections/{alias}2").result["points_count"] == 0
     # A collection takes its aliases along.
     assert server.delete(f"/collections/{other}").result is True
     assert f"{alias}2" not in json.dumps(server.get("/aliases").result)
@@ -488,6 +491,41 @@ def test_query_forms(server, name):
         answer = server.post(f"{path}/batch", {"searches": [good, good, wrong, good]})
         kind, _, rest = alone.error.partition(": ")
         assert (answer.status, answer.error) == (alone.status, f"{kind}: searches[2]: {rest}")
+
+
+def test_referenced_points_are_no_hits(server, name):
+    """Points that any part of a query names in place of a vector: in no part is one a hit."""
+    create(server, name, {"vectors": {"a": {"size": 2, "distance": "Dot"}, "b": {"size": 2, "distance": "Dot"}}})
+    upsert(server, name, [{"id": i, "vector": {"a": [1, i], "b": [i, 1]}} for i in range(1, 7)])
+    server.post("/collections/aliases", {"actions": [{"create_alias": {"collection_name": name, "alias_name": f"{name}-x"}}]})
+    ids = lambda body: [h["id"] for h in server.post(f"/collections/{name}/points/query", body).result["points"]]
+    prefetch = {"query": [0, 1], "using": "a", "limit": 3}
+    assert ids({"prefetch": prefetch, "query": 6, "using": "b"}) == [5, 4, 3]
+    for place in (name, f"{name}-x"):
+        assert ids({"query": 6, "using": "a", "limit": 3, "lookup_from": {"collection": place, "vector": "b"}}) == [5, 4, 3]
+    assert 6 not in ids({"prefetch": [{"query": 6, "using": "a"}, {"query": [0, 1], "using": "a"}],
+                         "query": {"fusion": "rrf"}})
+    batch = [{"query": 6, "using": "a", "limit": 1}, {"query": [0, 1], "using": "a", "limit": 1}]
+    answers = server.post(f"/collections/{name}/points/query/batch", {"searches": batch}).result
+    assert [a["points"][0]["id"] for a in answers] == [5, 6]
+
+
+def test_thresholds_of_fusions_let_equal_scores_pass(server, name):
+    create(server, name)
+    upsert(server, name, [{"id": k, "vector": [k, 0]} for k in range(1, 5)])
+    body = {"prefetch": [{"query": [1, 0], "limit": 4}], "query": {"fusion": "rrf"}, "score_threshold": 0.25}
+    scores = [h["score"] for h in server.post(f"/collections/{name}/points/query", body).result["points"]]
+    assert scores == pytest.approx([1 / 2, 1 / 3, 1 / 4])
+
+
+def test_one_vector_is_one_token(server, name):
+    create(server, name, {"vectors": {"size": 2, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}})
+    upsert(server, name, [{"id": 1, "vector": [3, 4]}, {"id": 2, "vector": [[1, 0], [0, 1]]}])
+    path = f"/collections/{name}/points"
+    assert server.post(path, {"ids": [1], "with_vector": True}).result[0]["vector"] == [[3, 4]]
+    assert server.post(f"{path}/query", {"query": [1, 1], "limit": 1}).result["points"][0]["score"] == 7
+    assert error(server.put(f"{path}?wait=true", {"points": [{"id": 3, "vector": [1, 2, 3]}]}), 400,
+                 "Wrong input: Vector dimension error: expected dim: 2, got 3")
 
 
 def test_rrf_and_dbsf_scores(server, name):

@@ -34,7 +34,6 @@ LOCAL_MODE_DEFECTS = {
     "insert_only after delete": "insert_only ignores ids that were deleted; update_only revives them",
     "update_vectors filter": "update_vectors with update_filter stops at the first point that does not match",
     "missing id": "payload and vector operations on ids that do not exist raise KeyError",
-    "root fusion threshold": "thresholds of fusions are inclusive",
 }
 
 

@@ -223,6 +223,6 @@ def test_demo(server):
     """What `make demo` shows; it fails where an exact search misses anything."""
     demo = Path(arxiv.__file__).with_name("demo.py")
     command = [sys.executable, "-B", demo, "--url", f"http://127.0.0.1:{server.port}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "multi-vector" in done.stdout

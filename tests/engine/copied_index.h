@@ -41,8 +41,9 @@ struct CopiedControl {
   std::atomic<bool> hold =
       false;  ///< builds wait, half done, until it is false or they are stopped
   std::atomic<bool> fail = false;
-  std::atomic<bool> misses = false;  ///< searches of usual effort find nothing until a build
-  std::atomic<int> n_thorough = 0;   ///< searches of more than usual effort
+  std::atomic<bool> misses = false;         ///< searches of usual effort find nothing until a build
+  std::atomic<bool> misses_always = false;  ///< and after it
+  std::atomic<int> n_thorough = 0;          ///< searches of more than usual effort
   std::atomic<std::uint32_t> last_bits = 0;   ///< that a build was told
   std::atomic<std::size_t> last_queries = 0;  ///< in the sample that a build was given
 };
@@ -94,7 +95,7 @@ inline Bytes value_bytes(const index::FieldColumn& column) {
 inline Result<> build(const index::FieldColumn& column, const index::AnyParams& params,
                       const index::BuildContext& context, Directory& out) {
   ++copied_control.n_builds;
-  copied_control.misses = false;
+  if (!copied_control.misses_always) copied_control.misses = false;
   copied_control.last_bits = std::any_cast<const CopiedBuildParams&>(params).bits;
   copied_control.last_queries = context.queries == nullptr ? 0 : context.queries->queries.size();
   QV_TRY(auto file, out.create_file("copy"));

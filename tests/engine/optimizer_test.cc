@@ -241,6 +241,15 @@ TEST(PlanIndex, LargestThatLacksItsIndex) {
   EXPECT_EQ(plan_index(segments), 3U);
 }
 
+TEST(PlanIndex, OneThatIsMissingGoesBeforeOneToBeBuiltAnew) {
+  std::vector<SegmentFacts> segments = {sealed(1, 10, 0, 100), sealed(2, 10, 0, 300),
+                                        sealed(3, 10, 0, 900)};
+  segments[1].has_drifted = segments[2].has_drifted = true;
+  EXPECT_EQ(plan_index(segments), 3U);
+  segments[0].lacks_index = true;
+  EXPECT_EQ(plan_index(segments), 1U);
+}
+
 TEST(JobHistory, RunningThenDone) {
   JobHistory history;
   auto job = std::make_shared<RewriteJob>();

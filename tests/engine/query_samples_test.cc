@@ -168,7 +168,7 @@ class RecordedQueries : public ::testing::Test {
     copied_control.n_builds = 0;
     copied_control.last_queries = 0;
     copied_control.n_thorough = 0;
-    copied_control.misses = false;
+    copied_control.misses = copied_control.misses_always = copied_control.fail = false;
   }
   void TearDown() override {
     close();
@@ -233,8 +233,7 @@ class RecordedQueries : public ::testing::Test {
   }
   /// As often as it takes for indexes to be compared with what was asked.
   void ask_often() const {
-    for (std::uint64_t i = 0; i < kQueriesBeforeDrift; ++i)
-      ask(MultiVector{1, 2, {0, 1}}, "tokens");
+    for (std::size_t i = 0; i < kDriftQueries; ++i) ask(MultiVector{1, 2, {0, 1}}, "tokens");
   }
   /// What was saved of field 1, which is read as a restart does.
   [[nodiscard]] std::vector<std::vector<float>> saved() const {
@@ -312,18 +311,73 @@ TEST_F(RecordedQueries, IndexesThatMissWhatIsAskedAreBuiltAnew) {
   copied_control.misses = true;
   ask_often();
   wait_for_builds(2);
-  EXPECT_EQ(copied_control.last_queries, kQueriesBeforeDrift);
+  EXPECT_EQ(copied_control.last_queries, kDriftQueries);
   EXPECT_EQ(copied_control.n_builds, 2);
+}
+
+TEST_F(RecordedQueries, ABuildThatFailsIsTriedAgain) {
+  open();
+  insert();
+  copied_control.misses = true;
+  copied_control.fail = true;
+  ask_often();
+  wait_until([&] {
+    const auto jobs = collection_->optimizations().completed;
+    return std::any_of(jobs.begin(), jobs.end(),
+                       [](const auto& job) { return job.status.starts_with("failed"); });
+  });
+  copied_control.fail = false;
+  wait_for_builds(3);
+  EXPECT_EQ(copied_control.n_builds, 3);
+}
+
+TEST_F(RecordedQueries, AnIndexThatFindsNoMoreWhenNewIsLeftAsItIs) {
+  open();
+  insert();
+  copied_control.misses = copied_control.misses_always = true;
+  ask_often();
+  wait_for_builds(2);
+  for (int i = 0; i < 2; ++i) {
+    const int n_before = copied_control.n_thorough;
+    ask_often();
+    wait_until(
+        [&] { return copied_control.n_thorough >= n_before + static_cast<int>(kDriftQueries); });
+  }
+  close();
+  EXPECT_EQ(copied_control.n_builds, 2);
+}
+
+TEST(FieldFits, BuildsAnewWhatFindsTooLittle) {
+  FieldFits fits;
+  EXPECT_FALSE(fits.note_measured(1, 0.97));
+  EXPECT_FALSE(fits.next_drifted());
+  EXPECT_TRUE(fits.note_measured(1, 0.9));
+  EXPECT_FALSE(fits.note_measured(1, 0.8)) << "it is to be built already";
+  EXPECT_TRUE(fits.note_measured(0, 0.5));
+  EXPECT_EQ(fits.next_drifted(), 0U);
+  fits.note_rebuilt(0);
+  EXPECT_EQ(fits.next_drifted(), 1U);
+}
+
+TEST(FieldFits, LeavesWhatFindsNoMoreWhenNew) {
+  FieldFits fits;
+  EXPECT_TRUE(fits.note_measured(0, 0.7));
+  fits.note_rebuilt(0);
+  EXPECT_FALSE(fits.note_measured(0, 0.8));
+  EXPECT_FALSE(fits.note_measured(0, 0.76));
+  EXPECT_TRUE(fits.note_measured(0, 0.74)) << "less than .8 by more than .05";
+  fits.note_rebuilt(0);
+  EXPECT_FALSE(fits.note_measured(0, 0.96));
+  EXPECT_TRUE(fits.note_measured(0, 0.9));
 }
 
 TEST_F(RecordedQueries, IndexesThatFindItStay) {
   open();
   insert();
   ask_often();
-  wait_until([] { return copied_control.n_thorough == static_cast<int>(kQueriesBeforeDrift); });
-  // Twice as many are to be seen before the next comparison.
+  wait_until([] { return copied_control.n_thorough == static_cast<int>(kDriftQueries); });
   ask_often();
-  wait_until([] { return copied_control.n_thorough == 2 * static_cast<int>(kQueriesBeforeDrift); });
+  wait_until([] { return copied_control.n_thorough == 2 * static_cast<int>(kDriftQueries); });
   close();  // what a comparison found is begun before
   EXPECT_EQ(copied_control.n_builds, 1);
 }

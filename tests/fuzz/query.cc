@@ -19,18 +19,16 @@ using engine::Query;
   std::abort();
 }
 
-const engine::DenseVector* dense_of(const Query& query) {
+const engine::VectorValue* vector_of(const Query& query) {
   const auto* nearest = std::get_if<engine::Nearest>(&query.kind);
-  const auto* value =
-      nearest == nullptr ? nullptr : std::get_if<engine::VectorValue>(&nearest->vector);
-  return value == nullptr ? nullptr : std::get_if<engine::DenseVector>(value);
+  return nearest == nullptr ? nullptr : std::get_if<engine::VectorValue>(&nearest->vector);
 }
 
 void compare(const Query& quick, const Query& slow, const std::string& rest) {
   if (quick.kind.index() != slow.kind.index()) fail("the kind", rest);
   if (quick.limit != slow.limit || quick.using_field != slow.using_field) fail("a member", rest);
-  const auto* values = dense_of(quick);
-  const auto* expected = dense_of(slow);
+  const auto* values = vector_of(quick);
+  const auto* expected = vector_of(slow);
   if ((values == nullptr) != (expected == nullptr)) fail("what the vector is", rest);
   // The sign of a zero may differ: the tree reads "-0" as an integer.
   if (values != nullptr && *values != *expected) fail("the values", rest);

@@ -72,7 +72,7 @@ class FakeDatabase final : public engine::Database {
                          const std::function<Result<>(engine::CollectionConfig&)>& change) override;
   Result<> update_aliases(const std::vector<engine::AliasAction>& actions) override;
   std::vector<engine::Alias> aliases() const override;
-  Result<> resolve_lookups(engine::Query&) override { return {}; }
+  Result<> resolve_lookups(const std::string&, engine::Query&) override { return {}; }
   bool ready(std::string*) const override { return true; }
   Executor& compute() override { return compute_; }
   Result<> close() override { return {}; }

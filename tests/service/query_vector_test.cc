@@ -116,6 +116,29 @@ TEST(QueryVector, AgreesWithTheTreeOverRows) {
   }
 }
 
+/// Fractions of every length, wholes of several, with much and little before and after them.
+TEST(QueryVector, AgreesWithTheTreeAtEveryLength) {
+  std::mt19937_64 random(13);
+  const std::string digits = "1234567890987654321012345678901234567890";
+  for (const char* whole : {"0", "-0", "7", "-99", "100", "12345678901234567890"}) {
+    for (std::size_t n = 1; n <= digits.size(); ++n) {
+      for (const std::size_t n_zeros : {std::size_t{0}, n / 2, n}) {
+        const std::string fraction =
+            std::string(n_zeros, '0') + digits.substr(n_zeros, n - n_zeros);
+        const std::string number = std::string(whole) + "." + fraction;
+        for (const std::string& array :
+             {"[" + number + "]", "[1," + number + "," + std::string(random() % 30, ' ') + "2]"}) {
+          const auto expected = by_tree(array);
+          ASSERT_TRUE(expected) << array;
+          ASSERT_EQ(bits(std::get<DenseVector>(taken(array))),
+                    bits(std::get<DenseVector>(*expected)))
+              << array;
+        }
+      }
+    }
+  }
+}
+
 TEST(QueryVector, LeavesWhatIsNotPlainToTheTree) {
   for (const char* text : {"[]",
                            "[",
@@ -146,6 +169,17 @@ TEST(QueryVector, LeavesWhatIsNotPlainToTheTree) {
                            "[--1]",
                            "[[]]",
                            "[[1],[]]",
+                           "[01.5]",
+                           "[1.5.2]",
+                           "[1.5x]",
+                           "[-.5]",
+                           "[1.5e]",
+                           "[00.5]",
+                           "[1.]",
+                           "[1.5 2.5]",
+                           "[1.x5]",
+                           "[1.\xb5]",
+                           "[1.5\xff]",
                            "[[1],]",
                            "[[1],2]",
                            "[1,[2]]",
@@ -155,10 +189,12 @@ TEST(QueryVector, LeavesWhatIsNotPlainToTheTree) {
                            "[[1],[1]",
                            "[[1] [1]]",
                            "[[1],[null]]"}) {
-    std::string body = std::string(R"({"query":)") + text;
-    const std::string before = body;
-    EXPECT_FALSE(take_query_vector(body, "query", "nearest")) << text;
-    EXPECT_EQ(body, before);
+    for (const std::size_t n_after : {0, 100}) {  // with room to read many bytes at once
+      std::string body = std::string(R"({"query":)") + text + std::string(n_after, ' ');
+      const std::string before = body;
+      EXPECT_FALSE(take_query_vector(body, "query", "nearest")) << text;
+      EXPECT_EQ(body, before);
+    }
   }
 }
 
@@ -211,6 +247,10 @@ TEST(QueryVector, IsWhatQueriesAreReadWith) {
   ASSERT_TRUE(named);
   EXPECT_EQ(floats_of(*named), (DenseVector{1.F, 2.F}));
   EXPECT_EQ(named->using_field, "b");
+  std::string multi = R"({"query":{"nearest":[[1.5,-2],[0.25,3]]},"using":"c"})";
+  const auto tokens = decode_query(multi);
+  ASSERT_TRUE(tokens);
+  EXPECT_EQ(value_of(*tokens), VectorValue(MultiVector{2, 2, {1.5F, -2, 0.25F, 3}}));
 }
 
 }  // namespace

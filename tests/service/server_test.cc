@@ -270,6 +270,12 @@ TEST_F(ServerTest, LimitsAndMalformedRequests) {
   expect_error(call("POST", "/collections/c/points/count", std::string(1001, ' ')), 413,
                "Payload too large: a body may have 1000 bytes; "
                "`service.max_request_size_mb` sets the limit");
+  HttpClient coded(server_->port());
+  coded.send(
+      "POST /collections/c/points/scroll HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"
+      "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(coded.receive().status, 400);
+  EXPECT_TRUE(coded.is_closed()) << "what follows is no request";
   HttpClient chunked(server_->port());
   chunked.send(
       "POST /collections/c/points/count HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n400\r\n" +
