@@ -261,8 +261,8 @@ bool are_searched_alike(const Query& a, const Query& b) {
 
 Result<std::vector<Record>> run_query(const SearchEnvironment& environment, const Query& query) {
   QueryRun run(environment);
-  QV_TRY(const auto ranking, run.run(query, without_referenced(query),
-                                     saturating_add(query.limit, query.offset)));
+  QV_TRY(const auto ranking,
+         run.run(query, without_referenced(query), saturating_add(query.limit, query.offset)));
   return records_of(environment, query, ranking);
 }
 

@@ -102,9 +102,9 @@ Connection::Parsed Connection::parse() {
     error_code ec;
     begin_ += parser_->put(asio::const_buffer(buffer_.data() + begin_, end_ - begin_), ec);
     if (!hold_body()) return refuse_overload();
+    if (ec && ec != http::error::need_more) return refuse(ec);  // also when it is done
     if (parser_->is_done()) return Parsed::kRequest;
-    if (ec == http::error::need_more) break;
-    if (ec) return refuse(ec);
+    if (ec) break;
   }
   if (request.expects_continue && parser_->is_header_done()) send_continue();
   return Parsed::kMore;

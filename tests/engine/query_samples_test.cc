@@ -235,6 +235,13 @@ class RecordedQueries : public ::testing::Test {
   void ask_often() const {
     for (std::size_t i = 0; i < kDriftQueries; ++i) ask(MultiVector{1, 2, {0, 1}}, "tokens");
   }
+  /// Asks until indexes were compared so often with what was asked.
+  void ask_until_compared(int times) const {
+    wait_until([&] {
+      ask(MultiVector{1, 2, {0, 1}}, "tokens");
+      return copied_control.n_thorough >= times * static_cast<int>(kDriftQueries);
+    });
+  }
   /// What was saved of field 1, which is read as a restart does.
   [[nodiscard]] std::vector<std::vector<float>> saved() const {
     for (const auto& entry : std::filesystem::directory_iterator(root_ / "collections")) {
@@ -337,12 +344,7 @@ TEST_F(RecordedQueries, AnIndexThatFindsNoMoreWhenNewIsLeftAsItIs) {
   copied_control.misses = copied_control.misses_always = true;
   ask_often();
   wait_for_builds(2);
-  for (int i = 0; i < 2; ++i) {
-    const int n_before = copied_control.n_thorough;
-    ask_often();
-    wait_until(
-        [&] { return copied_control.n_thorough >= n_before + static_cast<int>(kDriftQueries); });
-  }
+  ask_until_compared(3);
   close();
   EXPECT_EQ(copied_control.n_builds, 2);
 }
@@ -374,10 +376,7 @@ TEST(FieldFits, LeavesWhatFindsNoMoreWhenNew) {
 TEST_F(RecordedQueries, IndexesThatFindItStay) {
   open();
   insert();
-  ask_often();
-  wait_until([] { return copied_control.n_thorough == static_cast<int>(kDriftQueries); });
-  ask_often();
-  wait_until([] { return copied_control.n_thorough == 2 * static_cast<int>(kDriftQueries); });
+  ask_until_compared(2);
   close();  // what a comparison found is begun before
   EXPECT_EQ(copied_control.n_builds, 1);
 }

@@ -101,7 +101,14 @@ TEST(ToStored, WrongDimension) {
 TEST(ToStored, WrongKind) {
   expect_refused(dense(2), SparseVector{{1}, {1}}, "sparse");
   expect_refused(kSparse, DenseVector{1}, "`words`");
-  expect_refused(kMulti, DenseVector{1, 2}, "`tokens`");
+  expect_refused(kMulti, SparseVector{{1}, {1}}, "`tokens`");
+}
+
+TEST(ToStored, OneVectorIsOneToken) {
+  EXPECT_EQ(to_stored(kMulti, DenseVector{1, 2}).value(),
+            to_stored(kMulti, MultiVector{1, 2, {1, 2}}).value());
+  expect_refused(kMulti, DenseVector{1, 2, 3}, "3");
+  expect_refused(kMulti, DenseVector{1, std::numeric_limits<float>::quiet_NaN()}, "position 1");
 }
 
 TEST(ToStored, NotFinite) {
