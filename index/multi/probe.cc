@@ -12,6 +12,7 @@
 namespace quiver::index::multi {
 namespace {
 
+constexpr std::uint32_t kBest = 10;  ///< that are to be found
 /// Documents that are encoded and scored together, but for long ones.
 constexpr std::size_t kBatch = 64;
 /// The numbers of candidates of the table.
@@ -170,7 +171,10 @@ class Prober {
     if (sample_.is_telling() && signs_ != nullptr) QV_TRY(try_signs());
     const Shape shape{tokens_.dim(), tokens_.tokens_per_row(), column_.n_present};
     for (const StageKind kind : stages_to_try(params_, column_.n_present, sample_.is_telling())) {
-      QV_TRY(try_stage(stage_facts(kind, params_, shape, context_.seed)));
+      const auto facts = stage_facts(kind, params_, shape, context_.seed);
+      if (choice_.stage.encoder == nullptr || least_cost(facts) < least_cost_) {
+        QV_TRY(try_stage(facts));
+      }
     }
     return std::move(choice_);
   }
@@ -204,7 +208,8 @@ class Prober {
     facts.kind = kBySigns;
     facts.dim = codes_.codec().facts().padded_dim;
     add_rows(facts, places, choice_.probe);
-    candidates_by_signs_ = of_all(enough(places, params_.target), kSignsMargin);
+    enough_by_signs_ = enough(places, params_.target);
+    candidates_by_signs_ = of_all(enough_by_signs_, kSignsMargin);
     return {};
   }
 
@@ -217,10 +222,7 @@ class Prober {
       add_rows(facts, places, choice_.probe);
       numbers.candidates = of_all(enough(places, params_.target), margin_of(facts.kind));
     }
-    if (candidates_by_signs_ != 0 && candidates_by_signs_ < numbers.candidates) {
-      const Numbers by_signs{numbers.candidates, candidates_by_signs_};
-      if (cost(facts, by_signs) < cost(facts, numbers)) numbers = by_signs;
-    }
+    numbers = with_signs(facts, numbers);
     if (choice_.stage.encoder != nullptr && cost(facts, numbers) >= least_cost_) return {};
     least_cost_ = cost(facts, numbers);
     choice_.stage = std::move(stage);
@@ -228,6 +230,24 @@ class Prober {
     choice_.facts.usual_candidates = numbers.candidates;
     choice_.facts.usual_pool = numbers.pool;
     return {};
+  }
+
+  /// Signs, where they make a search cheaper.
+  [[nodiscard]] Numbers with_signs(const StageFacts& facts, const Numbers& without) const {
+    if (candidates_by_signs_ == 0 || candidates_by_signs_ >= without.candidates) return without;
+    const Numbers with{without.candidates, candidates_by_signs_};
+    return cost(facts, with) < cost(facts, without) ? with : without;
+  }
+
+  /// What searches with a stage cost at least: one vector a document takes more candidates to find
+  /// the best than signs of all its tokens do, three to fifteen times as many
+  /// (docs/decisions/0022).
+  [[nodiscard]] double least_cost(const StageFacts& facts) const {
+    constexpr std::uint32_t kTimesSigns = 3;
+    Numbers numbers;
+    numbers.candidates =
+        of_all(std::max(kBest, kTimesSigns * enough_by_signs_), margin_of(facts.kind));
+    return cost(facts, with_signs(facts, numbers));
   }
 
   [[nodiscard]] double cost(const StageFacts& facts, const Numbers& numbers) const {
@@ -244,7 +264,8 @@ class Prober {
   Asked asked_;
   ProbeSample sample_;
   RowCosts costs_;
-  std::uint32_t candidates_by_signs_ = 0;  ///< 0: there are no signs, or nothing is known of them
+  std::uint32_t enough_by_signs_ = 0;  ///< of the sample; 0: no signs, or nothing is known of them
+  std::uint32_t candidates_by_signs_ = 0;  ///< the same of all documents
   double least_cost_ = 0;
   Choice choice_;
 };
