@@ -32,16 +32,18 @@ constexpr double kTokensDone = 0.2;
 constexpr double kProbeDone = 0.4;
 constexpr double kVectorsDone = 0.8;
 
-/// One list, all of which is scanned, up to so many documents.
+/// One list, all of which is scanned, up to so many documents; of FDEs always: a query's lies as
+/// far from the documents' that it looks for as from most others (docs/decisions/0020).
 constexpr std::uint32_t kMostOfOneList = 100'000;
 
 ivf::BuildParams list_params(const BuildParams& params, const FieldColumn& vectors,
-                             bool has_signs) {
+                             const IndexFacts& facts) {
+  const bool is_one = vectors.n_present <= kMostOfOneList || facts.stage.kind == StageKind::kFde;
   ivf::BuildParams lists;
-  lists.n_lists = params.n_lists == 0 && vectors.n_present <= kMostOfOneList ? 1 : params.n_lists;
+  lists.n_lists = params.n_lists == 0 && is_one ? 1 : params.n_lists;
   lists.spill = lists.n_lists != 1;
   lists.bits = scanned_bits(params, vectors.schema.dim);
-  lists.refine_bits = has_signs ? 0 : params.refine_bits;
+  lists.refine_bits = facts.usual_pool != 0 ? 0 : params.refine_bits;
   return lists;
 }
 
@@ -93,8 +95,7 @@ Result<> write_lists(const FieldColumn& column, const Choice& choice, const Buil
   const auto listing = part_of(context, column.n_rows, kVectorsDone, 1);
   QV_TRY(const auto vectors,
          encode_documents(column, *choice.stage.encoder, encoding, out, kVectorsFile));
-  QV_TRY(ivf::write_files(vectors, list_params(params, vectors, choice.facts.usual_pool != 0),
-                          listing, out));
+  QV_TRY(ivf::write_files(vectors, list_params(params, vectors, choice.facts), listing, out));
   return out.remove_file(kVectorsFile);
 }
 
