@@ -39,14 +39,18 @@ std::optional<std::uint64_t> RowReader::end_row() const {
   return plan_.rows.end == UINT64_MAX ? std::nullopt : std::optional(plan_.rows.end);
 }
 
-/// Files of different lengths are found here already, if their heads tell.
+/// Files of different lengths are found here already, if their heads tell; what lies beyond the
+/// rows that are asked for does not count.
 Result<> RowReader::check_row_counts() const {
   if (plan_.allow_missing_vectors) return {};
+  const auto n_wanted = [&](const ColumnReader& column) {
+    return std::min(*column.shape().n_rows, plan_.rows.end);
+  };
   const ColumnReader* first = nullptr;
   for (const ColumnReader& column : columns_) {
     if (!column.shape().n_rows) continue;
     if (first == nullptr) first = &column;
-    if (*column.shape().n_rows == *first->shape().n_rows) continue;
+    if (n_wanted(column) == n_wanted(*first)) continue;
     return fail(Code::kInvalidArgument,
                 fmt::format("{} has {} rows, {} has {}: wanted equal numbers (with "
                             "--allow-missing-vectors, points beyond the end of one go without it)",

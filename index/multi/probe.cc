@@ -172,9 +172,8 @@ class Prober {
     const Shape shape{tokens_.dim(), tokens_.tokens_per_row(), column_.n_present};
     for (const StageKind kind : stages_to_try(params_, column_.n_present, sample_.is_telling())) {
       const auto facts = stage_facts(kind, params_, shape, context_.seed);
-      if (choice_.stage.encoder == nullptr || least_cost(facts) < least_cost_) {
-        QV_TRY(try_stage(facts));
-      }
+      if (is_hopeless(facts)) continue;
+      QV_TRY(try_stage(facts));
     }
     return std::move(choice_);
   }
@@ -239,15 +238,17 @@ class Prober {
     return cost(facts, with) < cost(facts, without) ? with : without;
   }
 
-  /// What searches with a stage cost at least: one vector a document takes more candidates to find
-  /// the best than signs of all its tokens do, three to fifteen times as many
+  /// True for features that would not win if they did as well as can be thought: fitting them takes
+  /// longer than all the rest of building a small index. One vector a document takes more
+  /// candidates to find the best than signs of all its tokens do: three to fifteen times as many
   /// (docs/decisions/0022).
-  [[nodiscard]] double least_cost(const StageFacts& facts) const {
+  [[nodiscard]] bool is_hopeless(const StageFacts& facts) const {
     constexpr std::uint32_t kTimesSigns = 3;
-    Numbers numbers;
-    numbers.candidates =
+    if (facts.kind != StageKind::kFeatures || choice_.stage.encoder == nullptr) return false;
+    Numbers least;
+    least.candidates =
         of_all(std::max(kBest, kTimesSigns * enough_by_signs_), margin_of(facts.kind));
-    return cost(facts, with_signs(facts, numbers));
+    return cost(facts, with_signs(facts, least)) >= least_cost_;
   }
 
   [[nodiscard]] double cost(const StageFacts& facts, const Numbers& numbers) const {

@@ -355,6 +355,15 @@ def test_flags_that_a_directory_contradicts(tmp_path):
     assert f'--metric cosine: collection `c` has multi "tokens" of {TOKEN_DIM} dimensions, float32, dot' in text
 
 
+def test_sources_need_be_of_one_length_only_as_far_as_they_are_read(server, name, tmp_path):
+    np.save(tmp_path / "long.npy", np.ones((50, 2), np.float32))
+    np.save(tmp_path / "short.npy", np.ones((20, 2), np.float32))
+    command = ["import", "--vectors", "a=long.npy", "--vectors", "b=short.npy", "--url", f"http://127.0.0.1:{server.port}", "--collection", name, "--create"]
+    assert "imported 20 points" in quiver(*command, "--rows", "0:20", cwd=tmp_path)
+    assert server.post(f"/collections/{name}/points/count", {}).result == {"count": 20}
+    assert "wanted equal numbers" in quiver(*command, "--rows", "0:21", cwd=tmp_path, status=1)
+
+
 def test_a_file_without_rows(server, name, tmp_path):
     np.save(tmp_path / "none.npy", np.zeros((0, DIM), np.float32))
     flags = ["--vectors", "none.npy", "--url", f"http://127.0.0.1:{server.port}", "--collection", name, "--create"]
