@@ -17,12 +17,12 @@
 namespace quiver::engine {
 
 /// Remembered queries that an index is measured with; with fewer, nothing is known.
-inline constexpr std::size_t kDriftQueries = 128;
+inline constexpr std::size_t kDriftQueries = 64;
 
-/// The number of queries seen from which indexes are to be measured again: when a fifth of those
-/// remembered are others.
+/// The number of queries seen from which indexes are to be measured again: when half of those
+/// remembered are others. Measuring takes as long as some five hundred searches.
 [[nodiscard]] constexpr std::uint64_t next_drift_check(std::uint64_t n_seen) {
-  return n_seen + std::max<std::uint64_t>(kDriftQueries, n_seen / 4);
+  return n_seen + std::max<std::uint64_t>(kDriftQueries, n_seen);
 }
 
 /// How well the index of a field of a sealed segment finds what is asked.
@@ -30,7 +30,7 @@ struct MeasuredFit {
   std::uint64_t segment = 0;
   std::size_t field = 0;
   std::shared_ptr<const index::Searcher> searcher;
-  /// Of the ten best that searches with eight times the usual effort find, the share that usual
+  /// Of the ten best that searches with four times the usual effort find, the share that usual
   /// ones do; the mean over `kDriftQueries`.
   double recall = 0;
 };
