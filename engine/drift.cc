@@ -1,6 +1,9 @@
 #include "engine/drift.h"
 
+#include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/field_query.h"
@@ -62,10 +65,8 @@ class FieldSearches {
         field_(field),
         cancel_(cancel),
         usual_(std::move(usual)),
-        thorough_(std::move(thorough)) {
-    if (segment.n_deleted == 0 && data_.fields[field].all_present()) return;
-    rows_ = with_vector(segment, field, segment.live());
-  }
+        thorough_(std::move(thorough)),
+        rows_(live_with_vector(segment, field)) {}
 
   [[nodiscard]] Result<std::vector<index::Hit>> hits(const index::Query& query,
                                                      const index::AnyParams& params) const {
@@ -81,21 +82,22 @@ class FieldSearches {
   const Cancel& cancel_;
   const index::AnyParams usual_;
   const index::AnyParams thorough_;
-  std::optional<Bitset> rows_;  ///< nothing: all
+  const std::optional<Bitset> rows_;  ///< nothing: all
 };
 
 }  // namespace
 
 Result<std::optional<MeasuredFit>> measure_fit(const Segment& segment, std::size_t field,
-                                               const QuerySamples& queries, const Cancel& cancel) {
+                                               const index::QuerySample& sample,
+                                               const Cancel& cancel) {
   const auto& data = *segment.data;
   if (!data.sealed || data.indexes[field].type == flat_index()) return std::nullopt;
-  const auto sample = queries.sample(field).queries;
-  if (sample.size() < kDriftQueries) return std::nullopt;
+  const auto& queries = sample.queries;
+  if (queries.size() < kDriftQueries) return std::nullopt;
   QV_TRY(const auto searches, FieldSearches::make(segment, field, cancel));
   double sum = 0;
   for (std::size_t i = 0; i < kDriftQueries; ++i) {
-    QV_TRY(const double recall, searches.recall(sample[i * sample.size() / kDriftQueries]));
+    QV_TRY(const double recall, searches.recall(queries[i * queries.size() / kDriftQueries]));
     sum += recall;
   }
   return MeasuredFit{data.id, field, data.searchers[field],

@@ -10,7 +10,6 @@
 
 #include "base/cancel.h"
 #include "base/result.h"
-#include "engine/query_samples.h"
 #include "engine/segment.h"
 #include "index/index.h"
 
@@ -35,10 +34,11 @@ struct MeasuredFit {
   double recall = 0;
 };
 
-/// Nothing if the field has no index there, or too few queries are remembered. Polls `cancel`.
+/// Nothing if the field has no index there, or `sample`, its remembered queries, is too small.
+/// Polls `cancel`.
 [[nodiscard]] Result<std::optional<MeasuredFit>> measure_fit(const Segment& segment,
                                                              std::size_t field,
-                                                             const QuerySamples& queries,
+                                                             const index::QuerySample& sample,
                                                              const Cancel& cancel);
 
 /// What was measured of a segment's indexes, and which of them are to be built anew: those that

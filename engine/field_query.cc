@@ -43,14 +43,10 @@ Result<std::uint64_t> count_terms(const Segment& segment, std::size_t field,
                                   std::span<const std::uint32_t> terms,
                                   std::span<std::uint64_t> counts, const Cancel& cancel) {
   const auto& data = *segment.data;
-  if (segment.n_deleted == 0 && data.fields[field].all_present()) {
-    QV_TRY(data.searchers[field]->count_terms(terms, index::FilterView::all(data.n_rows), counts,
-                                              cancel));
-    return data.n_rows;
-  }
-  const Bitset rows = with_vector(segment, field, segment.live());
-  QV_TRY(data.searchers[field]->count_terms(terms, index::FilterView::of(rows), counts, cancel));
-  return rows.count();
+  const auto some = live_with_vector(segment, field);
+  const auto rows = some ? index::FilterView::of(*some) : index::FilterView::all(data.n_rows);
+  QV_TRY(data.searchers[field]->count_terms(terms, rows, counts, cancel));
+  return rows.n_allowed();
 }
 
 /// Multiplies by ln((N - n + 0.5) / (n + 0.5) + 1): N points with a vector, n of them with the
@@ -128,6 +124,12 @@ Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::
     environment.queries->offer(field, query.values());
   }
   return FieldQuery{field, std::move(query)};
+}
+
+std::optional<Bitset> live_with_vector(const Segment& segment, std::size_t field) {
+  const bool is_all = segment.n_deleted == 0 && segment.data->fields[field].all_present();
+  if (is_all) return std::nullopt;
+  return with_vector(segment, field, segment.live());
 }
 
 Bitset with_vector(const Segment& segment, std::size_t field, Bitset rows) {

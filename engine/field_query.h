@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct FieldQuery {
                                              const std::string& using_field, const Nearest& nearest,
                                              const std::vector<float>& token_weights);
 
+/// The live rows that have a vector; nothing: every row is one.
+[[nodiscard]] std::optional<Bitset> live_with_vector(const Segment& segment, std::size_t field);
 /// Those of `rows` that have a vector.
 [[nodiscard]] Bitset with_vector(const Segment& segment, std::size_t field, Bitset rows);
 

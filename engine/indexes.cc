@@ -136,11 +136,9 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
 Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
                                  const IndexBuild& build, const Progress& progress) {
   const auto spec = spec_of(data.fields[field].schema, build.policy).value();
-  auto index = build.anew == field ? build_index(data, field, spec, directory, build, progress)
-                                   : open_index(data, field, spec, directory);
-  if (!index && build.anew != field) {
-    index = build_index(data, field, spec, directory, build, progress);
-  }
+  Result<BuiltIndex> index = fail(Code::kNotFound, "it is to be built anew");
+  if (build.anew != field) index = open_index(data, field, spec, directory);
+  if (!index) index = build_index(data, field, spec, directory, build, progress);
   if (index) remove_indexes(directory, field, index_directory(field, spec));
   return index;
 }

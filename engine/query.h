@@ -74,6 +74,11 @@ struct NoQuery {};
 
 using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample>;
 
+/// True if its scores are made of ranks or of several lists' scores.
+[[nodiscard]] inline bool is_fusion(const QueryKind& kind) {
+  return std::holds_alternative<Rrf>(kind) || std::holds_alternative<Dbsf>(kind);
+}
+
 /// A query or, nested, a prefetch. With prefetches, the query fuses or re-scores their union.
 struct Query {
   std::vector<Query> prefetch;

@@ -46,9 +46,7 @@ class QueryRun {
     QV_TRY(auto ranking,
            node.prefetch.empty() ? leaf(node, filter, limit) : merge(node, filter, limit));
     if (node.score_threshold) {
-      const bool is_fusion =
-          std::holds_alternative<Rrf>(node.kind) || std::holds_alternative<Dbsf>(node.kind);
-      apply_threshold(*node.score_threshold, is_fusion, ranking);
+      apply_threshold(*node.score_threshold, is_fusion(node.kind), ranking);
     }
     return ranking;
   }

@@ -82,9 +82,11 @@ bool Shard::is_drift_due() const {
 void Shard::check_drift() {
   if (std::exchange(measuring_drift_, true)) return;
   run_in_background(Priority::kLow, [this, segments = snapshot_.load()] {
-    for (const Segment& segment : segments->segments) {
-      for (std::size_t field = 0; field < segment.data->fields.size() && !closed_; ++field) {
-        auto fit = measure_fit(segment, field, *context_.queries, closing_);
+    for (std::size_t field = 0; field < config_.load()->fields.size(); ++field) {
+      const auto sample = context_.queries->sample(field);
+      for (const Segment& segment : segments->segments) {
+        if (closed_ || field >= segment.data->fields.size()) break;
+        auto fit = measure_fit(segment, field, sample, closing_);
         if (!fit) {
           if (!closed_) log_warning("shard {}: drift: {}", path_, fit.error().message());
         } else if (*fit) {

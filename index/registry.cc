@@ -1,6 +1,6 @@
+#include "index/dense/type.h"
 #include "index/flat/type.h"
 #include "index/index.h"
-#include "index/ivf/type.h"
 #include "index/multi/type.h"
 #include "index/seismic/type.h"
 

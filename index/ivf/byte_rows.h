@@ -40,6 +40,11 @@ class ByteRows {
   /// The standard deviation of the error of a row's score: of values that are off by up to half a
   /// step, independently.
   [[nodiscard]] float deviation(const ByteQuery& query, std::uint32_t row) const;
+  void prefetch(std::uint32_t row) const {
+    __builtin_prefetch(&factors_[row]);
+    for (std::size_t i = 0; i < stride_; i += 64)
+      __builtin_prefetch(codes_.data() + row * stride_ + i);
+  }
   void prefetch_factors(std::uint32_t row) const { __builtin_prefetch(&factors_[row]); }
   [[nodiscard]] std::size_t row_bytes() const { return stride_; }
 

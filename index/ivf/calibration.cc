@@ -50,51 +50,70 @@ Result<> find_neighbours(const RowSource& source, Sample& sample, const BuildCon
                                            work);
 }
 
-/// Number in the source of each row of the column that has a vector.
-std::vector<std::uint32_t> numbers_of(const RowSource& source) {
-  std::vector<std::uint32_t> numbers(source.column().n_rows, 0);
-  for (std::uint32_t i = 0; i < source.n(); ++i) numbers[source.row(i)] = i;
-  return numbers;
+/// How far the key of each list is below that of the best one for a row, in `gap_unit`s.
+void measure_gaps(const RowSource& source, std::uint32_t row, const ListView& lists,
+                  const PartitionFacts& facts, std::span<float> gaps) {
+  const std::uint32_t dim = source.dim();
+  const Similarity similarity = similarity_of(source.column().schema.metric);
+  std::vector<float> values(dim);
+  source.read(row, values.data());
+  stretch(similarity, facts.length, values);
+  kernels()
+      .dense(similarity, RowType::kF32)
+      .many(values.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
+            dim * sizeof(float), gaps.size(), gaps.data());
+  for (std::size_t list = 0; list < gaps.size(); ++list) {
+    gaps[list] = list_key(similarity, gaps[list], lists.reaches[list]);
+  }
+  const float best = *std::max_element(gaps.begin(), gaps.end());
+  const float unit = gap_unit(similarity, best, facts);
+  for (float& gap : gaps) gap = unit > 0 ? (best - gap) / unit : 0;
+}
+
+std::vector<std::uint32_t> sizes_of(const ListView& lists, std::size_t n_lists) {
+  std::vector<std::uint32_t> sizes(n_lists, 0);
+  for (const std::uint32_t list : lists.list_of) ++sizes[list];
+  for (const std::uint32_t list : lists.also_in) ++sizes[list];
+  return sizes;
+}
+
+/// The mean number of codes in lists within `gap`; `gaps`: `[n, n_lists]`.
+std::uint32_t codes_within(float gap, std::span<const float> gaps,
+                           std::span<const std::uint32_t> sizes) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < gaps.size(); ++i) sum += gaps[i] <= gap ? sizes[i % sizes.size()] : 0;
+  return static_cast<std::uint32_t>(sum / std::max<std::size_t>(1, gaps.size() / sizes.size()));
 }
 
 }  // namespace
 
-Result<float> usual_gap(const RowSource& source, const ListView& lists, const PartitionFacts& facts,
-                        const BuildContext& context) {
+Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
+                                 const PartitionFacts& facts, const BuildContext& context) {
   constexpr std::uint32_t kLeast = 1000;
   const std::uint32_t dim = source.dim();
   const std::size_t n_lists = lists.centroids.size() / dim;
-  if (source.n() < kLeast || n_lists < 2) return kDefault;
+  if (source.n() < kLeast || n_lists < 2) return UsualSearch{kDefault, 0};
   Sample sample = sample_of(source);
   QV_TRY(find_neighbours(source, sample, context));
-  const auto numbers = numbers_of(source);
-  const Similarity similarity = similarity_of(source.column().schema.metric);
-  const auto& kernel = kernels().dense(similarity, RowType::kF32);
-  std::vector<float> row(dim);
-  std::vector<float> scores(n_lists);
-  std::vector<float> gaps;
+  const auto numbers = source.numbers();
+  std::vector<float> found;
+  std::vector<float> all(sample.rows.size() * n_lists);
   for (std::size_t j = 0; j < sample.rows.size(); ++j) {
-    source.read(sample.rows[j], row.data());
-    stretch(similarity, facts.length, row);
-    kernel.many(row.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
-                dim * sizeof(float), n_lists, scores.data());
-    for (std::size_t list = 0; list < n_lists; ++list) {
-      scores[list] = list_key(similarity, scores[list], lists.reaches[list]);
-    }
-    const float best = *std::max_element(scores.begin(), scores.end());
-    const float unit = gap_unit(similarity, best, facts);
+    const auto gaps = std::span(all).subspan(j * n_lists, n_lists);
+    measure_gaps(source, sample.rows[j], lists, facts, gaps);
     for (const Hit& hit : sample.neighbours[j].take_sorted()) {
       const std::uint32_t i = numbers[hit.row];
       if (i == sample.rows[j]) continue;
-      float score = scores[lists.list_of[i]];
-      if (!lists.also_in.empty()) score = std::max(score, scores[lists.also_in[i]]);
-      gaps.push_back(unit > 0 ? (best - score) / unit : 0);
+      float gap = gaps[lists.list_of[i]];
+      if (!lists.also_in.empty()) gap = std::min(gap, gaps[lists.also_in[i]]);
+      found.push_back(gap);
     }
   }
-  if (gaps.empty()) return kDefault;
-  const auto at = static_cast<std::size_t>(kShare * static_cast<double>(gaps.size() - 1));
-  std::nth_element(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(at), gaps.end());
-  return std::clamp(gaps[at], 0.01F, 10.0F);
+  if (found.empty()) return UsualSearch{kDefault, 0};
+  const auto at = static_cast<std::size_t>(kShare * static_cast<double>(found.size() - 1));
+  std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(at), found.end());
+  const float gap = std::clamp(found[at], 0.01F, 10.0F);
+  return UsualSearch{gap, codes_within(gap, all, sizes_of(lists, n_lists))};
 }
 
 }  // namespace quiver::index::ivf

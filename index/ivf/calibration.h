@@ -18,10 +18,17 @@ struct ListView {
   std::span<const float> reaches;          ///< `[n_lists]`
 };
 
-/// The gap between the keys of the nearest list and of others, in `gap_unit`s, within which
-/// nearly all of the ten nearest neighbours of sampled rows are found. Exact neighbours of some
-/// hundred rows are computed for it. `facts`: with spread and length.
-[[nodiscard]] Result<float> usual_gap(const RowSource& source, const ListView& lists,
-                                      const PartitionFacts& facts, const BuildContext& context);
+/// What a usual search of the lists is.
+struct UsualSearch {
+  /// The gap between the keys of the nearest list and of others, in `gap_unit`s, within which
+  /// nearly all of the ten nearest neighbours of sampled rows are found.
+  float gap = 0;
+  std::uint32_t n_codes = 0;  ///< that are within it, in the mean; 0: not known
+};
+
+/// Exact neighbours of some hundred rows are computed for it. `facts`: with spread and length.
+[[nodiscard]] Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
+                                               const PartitionFacts& facts,
+                                               const BuildContext& context);
 
 }  // namespace quiver::index::ivf

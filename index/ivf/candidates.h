@@ -57,6 +57,9 @@ class CandidateSearch {
   /// With default parameters and without a filter.
   [[nodiscard]] std::uint64_t bytes_per_search() const;
   [[nodiscard]] const Partition& lists() const { return lists_; }
+  [[nodiscard]] const ByteRows* second() const { return second_ ? &*second_ : nullptr; }
+  [[nodiscard]] const encoders::Rotation& rotation() const { return rotation_; }
+  [[nodiscard]] Similarity similarity() const { return similarity_; }
   [[nodiscard]] Description describe() const;
 
  private:

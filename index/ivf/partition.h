@@ -30,7 +30,7 @@ struct PartitionFacts {
   float usual_gap = 0;            ///< see calibration.h; in units of `gap_unit`
   std::uint32_t refine_bits = 0;  ///< of the second codes, which are a file of their own; 0: none
   float length = 0;               ///< root mean square of rows' lengths
-  std::uint32_t reserved = 0;
+  std::uint32_t usual_codes = 0;  ///< that a usual search scans; see calibration.h
 };
 
 /// The order of lists. Dot: by the score of the centroid, for a query as long as rows are

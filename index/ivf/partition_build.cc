@@ -82,7 +82,9 @@ class PartitionWriter {
     const auto reaches = reaches_of(squares, lists);
     write_routes(centroids, reaches);
     const ListView view{centroids, clusters.list_of, second, reaches};
-    QV_TRY(facts.usual_gap, usual_gap(source_, view, facts, context_));
+    QV_TRY(const auto usual, usual_search(source_, view, facts, context_));
+    facts.usual_gap = usual.gap;
+    facts.usual_codes = usual.n_codes;
     writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
     return {};
   }

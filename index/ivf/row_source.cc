@@ -10,6 +10,12 @@ RowSource::RowSource(const FieldColumn& column, const encoders::Rotation& rotati
       normalise_(column.schema.metric == Metric::kCosine),
       rows_(list_present_rows(column)) {}
 
+std::vector<std::uint32_t> RowSource::numbers() const {
+  std::vector<std::uint32_t> numbers(column_.n_rows, 0);
+  for (std::uint32_t i = 0; i < n(); ++i) numbers[rows_[i]] = i;
+  return numbers;
+}
+
 void RowSource::read_stored(std::uint32_t i, float* out) const {
   const DenseColumn& column = column_.dense();
   to_floats(column.rows().row(rows_[i]), column.dtype, column.dim, out);

@@ -25,6 +25,9 @@ class RowSource {
   [[nodiscard]] const FieldColumn& column() const { return column_; }
   /// Its number in the column.
   [[nodiscard]] std::uint32_t row(std::uint32_t i) const { return rows_[i]; }
+  [[nodiscard]] std::span<const std::uint32_t> rows() const { return rows_; }
+  /// The other way: what is here the number of each row of the column that has a vector.
+  [[nodiscard]] std::vector<std::uint32_t> numbers() const;
 
  private:
   const FieldColumn& column_;

@@ -151,10 +151,6 @@ Decoded<QueryKind> decode_kind(Element element, const Path& path) {
   return decode_query_object(element, path);
 }
 
-bool is_fusion(const QueryKind& kind) {
-  return std::holds_alternative<engine::Rrf>(kind) || std::holds_alternative<engine::Dbsf>(kind);
-}
-
 /// What no collection could answer.
 Decoded<> check_combination(const Query& query, bool has_using) {
   const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
@@ -171,7 +167,7 @@ Decoded<> check_combination(const Query& query, bool has_using) {
   if (query.score_threshold && std::holds_alternative<engine::OrderBy>(query.kind)) {
     return bad_request("Can't use score_threshold with an order_by query.");
   }
-  if (!is_fusion(query.kind)) return {};
+  if (!engine::is_fusion(query.kind)) return {};
   if (has_using) return bad_request("Fusion queries cannot be combined with the 'using' field.");
   if (query.prefetch.empty()) return bad_request("cannot apply Fusion without prefetches");
   const auto* rrf = std::get_if<engine::Rrf>(&query.kind);

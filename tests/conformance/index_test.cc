@@ -26,13 +26,16 @@ double recall_floor(std::string_view type_name) { return type_name == "flat" ? 1
 struct Case {
   const IndexType* type = nullptr;
   FieldSchema schema;
+  KeyValues build;
 };
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const IndexType* type : index_types()) {
     for (const FieldSchema& schema : all_schemas(kDim)) {
-      if (type->supports(schema)) cases.push_back({type, schema});
+      if (!type->supports(schema)) continue;
+      cases.push_back({type, schema, {}});
+      if (type->name == "ivf") cases.push_back({type, schema, {{"graph", "always"}}});
     }
   }
   return cases;
@@ -53,7 +56,7 @@ class IndexConformance : public ::testing::TestWithParam<Case> {
   }
 
   void build(const FieldColumn& column, Directory& directory, Executor* executor = nullptr) const {
-    const auto params = type().parse_build({});
+    const auto params = type().parse_build(GetParam().build);
     ASSERT_TRUE(params) << params.error().to_string();
     const Cancel cancel;
     const auto built = type().build(column, *params, {executor, cancel, kSeed, nullptr}, directory);
@@ -438,7 +441,8 @@ TEST_P(IndexConformance, MemoryReportIsSane) {
 
 INSTANTIATE_TEST_SUITE_P(Types, IndexConformance, ::testing::ValuesIn(all_cases()),
                          [](const auto& one) {
-                           return std::string(one.param.type->name) + describe(one.param.schema);
+                           return std::string(one.param.type->name) + describe(one.param.schema) +
+                                  (one.param.build.empty() ? "" : "Graph");
                          });
 
 }  // namespace

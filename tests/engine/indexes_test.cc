@@ -7,8 +7,8 @@
 
 #include "engine/index_params.h"
 #include "engine/segment_file.h"
+#include "index/dense/params.h"
 #include "index/flat/type.h"
-#include "index/ivf/params.h"
 #include "tests/engine/copied_index.h"
 #include "tests/engine/support.h"
 
@@ -300,13 +300,13 @@ TEST(IndexParams, OversamplingIsForTypesThatHaveIt) {
   const auto* ivf = default_index(dense);
   auto parsed = index_params(*ivf, dense, params);
   ASSERT_TRUE(parsed) << parsed.error().to_string();
-  EXPECT_EQ(std::any_cast<index::ivf::SearchParams>(*parsed).oversampling, 2.5);
+  EXPECT_EQ(std::any_cast<index::dense::SearchParams>(*parsed).oversampling, 2.5);
   params.index["ivf"]["oversampling"] = 3.0;
   params.index["dense"]["nprobe"] = std::int64_t{5};
   parsed = index_params(*ivf, dense, params);
   ASSERT_TRUE(parsed) << parsed.error().to_string();
-  EXPECT_EQ(std::any_cast<index::ivf::SearchParams>(*parsed).oversampling, 3.0);
-  EXPECT_EQ(std::any_cast<index::ivf::SearchParams>(*parsed).nprobe, 5U);
+  EXPECT_EQ(std::any_cast<index::dense::SearchParams>(*parsed).oversampling, 3.0);
+  EXPECT_EQ(std::any_cast<index::dense::SearchParams>(*parsed).nprobe, 5U);
 }
 
 TEST(IndexParams, UnknownOnesAreNamedBesideTheKnown) {

@@ -1,15 +1,15 @@
-#include "index/ivf/type.h"
+#include "index/dense/type.h"
 
-#include "index/ivf/files.h"
-#include "index/ivf/params.h"
-#include "index/ivf/searcher.h"
+#include "index/dense/files.h"
+#include "index/dense/params.h"
+#include "index/dense/searcher.h"
 
 namespace quiver::index {
 namespace {
 
-using ivf::BuildParams;
-using ivf::IvfSearcher;
-using ivf::SearchParams;
+using dense::BuildParams;
+using dense::DenseSearcher;
+using dense::SearchParams;
 
 bool supports(const FieldSchema& schema) {
   return schema.kind == FieldKind::kDense && schema.metric != Metric::kManhattan;
@@ -17,7 +17,7 @@ bool supports(const FieldSchema& schema) {
 
 Result<AnyParams> parse_build(const KeyValues& values) {
   QV_TRY(const auto params, parse_params<BuildParams>(values));
-  QV_TRY(ivf::check_refine_bits(params.refine_bits));
+  QV_TRY(dense::check(params));
   return AnyParams(params);
 }
 
@@ -29,15 +29,12 @@ Result<AnyParams> parse_search(const KeyValues& values) {
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
                Directory& out) {
   const auto* given = std::any_cast<BuildParams>(&any);
-  auto params = given == nullptr ? BuildParams{} : *given;
-  if (column.dense().dtype == DType::kU8) params.refine_bits = 0;
-  return ivf::write_files(column, params, context, out);
+  return dense::write_files(column, given == nullptr ? BuildParams{} : *given, context, out);
 }
 
 Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn column) {
-  QV_TRY(auto files, ivf::open_files(directory, {column.schema, column.n_rows, column.n_present}));
-  return std::make_unique<IvfSearcher>(std::move(column), std::move(files.candidates),
-                                       files.n_bytes);
+  QV_TRY(auto files, dense::open_files(directory, column));
+  return std::make_unique<DenseSearcher>(std::move(column), std::move(files));
 }
 
 }  // namespace

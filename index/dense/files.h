@@ -1,0 +1,30 @@
+// The files of the index of dense vectors: those of the lists, and that of the graph if there is
+// one (docs/formats/ivf.md, docs/formats/graph.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "index/dense/params.h"
+#include "index/graph/graph.h"
+#include "index/index.h"
+#include "index/ivf/candidates.h"
+
+namespace quiver::index::dense {
+
+/// kInvalidArgument if they do not go together.
+[[nodiscard]] Result<> check(const BuildParams& params);
+
+Result<> write_files(const FieldColumn& column, const BuildParams& params,
+                     const BuildContext& context, Directory& out);
+
+struct OpenFiles {
+  ivf::CandidateSearch lists;
+  std::optional<graph::Graph> graph;
+  std::uint64_t n_bytes = 0;  ///< mapped
+};
+
+/// kDataLoss if the files are damaged or of another column.
+[[nodiscard]] Result<OpenFiles> open_files(const Directory& directory, const FieldColumn& column);
+
+}  // namespace quiver::index::dense

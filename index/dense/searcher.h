@@ -1,0 +1,40 @@
+// Search of an index of dense vectors: candidates by a walk through the graph or by codes of lists,
+// then exact scores.
+#pragma once
+
+#include <cstdint>
+
+#include "index/dense/files.h"
+#include "index/dense/params.h"
+#include "index/flat/searcher.h"
+#include "index/index.h"
+
+namespace quiver::index::dense {
+
+class DenseSearcher final : public Searcher {
+ public:
+  DenseSearcher(FieldColumn column, OpenFiles files)
+      : column_(column), flat_(std::move(column)), files_(std::move(files)) {}
+
+  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+                  const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
+  [[nodiscard]] Description describe() const override;
+
+ private:
+  /// Rows that may be the best; nothing: all are to be compared.
+  using Found = std::optional<std::span<const std::uint32_t>>;
+
+  [[nodiscard]] bool walks(const SearchParams& params, double selectivity) const;
+  Result<Found> by_graph(const Query& query, const SearchParams& params, const FilterView& filter,
+                         std::size_t k, const SearchContext& context, WorkCounters& work) const;
+  Result<Found> by_lists(const ivf::CandidateRequest& request) const;
+  [[nodiscard]] double exact_bytes(std::size_t n_allowed) const;
+
+  FieldColumn column_;
+  FlatSearcher flat_;
+  OpenFiles files_;
+};
+
+}  // namespace quiver::index::dense

@@ -1,0 +1,70 @@
+// The rows that a walk will visit next.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace quiver::index::graph {
+
+/// Nodes in the order of their scores, greatest first; the last ones are dropped when there are
+/// more than its length. A node may be there more than once, with several estimates of its score.
+class Beam {
+ public:
+  void reset(std::size_t length) {
+    length_ = length;
+    next_ = 0;
+    entries_.clear();
+  }
+  /// What a score has to be greater than.
+  [[nodiscard]] float least() const {
+    return entries_.size() < length_ ? -std::numeric_limits<float>::infinity()
+                                     : entries_.back().score;
+  }
+  void add(float score, std::uint32_t node) {
+    if (!(score > least())) return;
+    const std::size_t place = place_of(score);
+    if (entries_.size() == length_) entries_.pop_back();
+    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), {score, node, false});
+    next_ = std::min(next_, place);
+  }
+  /// The node with the greatest score that was not taken yet, which `take` takes; nullptr: there is
+  /// none.
+  [[nodiscard]] const std::uint32_t* peek() {
+    while (next_ < entries_.size() && entries_[next_].is_taken) ++next_;
+    return next_ == entries_.size() ? nullptr : &entries_[next_].node;
+  }
+  /// Only if `peek` found one.
+  std::uint32_t take() {
+    entries_[next_].is_taken = true;
+    return entries_[next_].node;
+  }
+
+ private:
+  struct Entry {
+    float score = 0;
+    std::uint32_t node = 0;
+    bool is_taken = false;
+  };
+
+  /// How many are no worse. Without branches: they would be guessed wrong half of the time.
+  [[nodiscard]] std::size_t place_of(float score) const {
+    const Entry* first = entries_.data();
+    std::size_t n = entries_.size();
+    while (n > 1) {
+      const std::size_t half = n / 2;
+      first += first[half - 1].score >= score ? half : 0;
+      n -= half;
+    }
+    first += n == 1 && first->score >= score ? 1 : 0;
+    return static_cast<std::size_t>(first - entries_.data());
+  }
+
+  std::size_t length_ = 0;
+  std::size_t next_ = 0;  ///< all before it are taken
+  std::vector<Entry> entries_;
+};
+
+}  // namespace quiver::index::graph

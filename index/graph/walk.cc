@@ -1,0 +1,183 @@
+#include "index/graph/walk.h"
+
+#include <algorithm>
+
+#include "index/ivf/byte_rows.h"
+#include "index/ivf/code_scan.h"
+#include "index/ivf/router.h"
+
+namespace quiver::index::graph {
+namespace {
+
+/// Visits between two looks at the clock.
+constexpr std::size_t kBetweenPolls = 64;
+/// The rows of the nearest list that a walk starts with.
+constexpr std::size_t kFirstRows = 16;
+/// What a walk with the default length visits; it hangs little on the data.
+constexpr std::uint64_t kUsualVisits = 110;
+
+struct alignas(64) Line {
+  std::byte bytes[64];
+};
+
+}  // namespace
+
+struct Walk::Visit {
+  float score = 0;  ///< by second codes
+  std::uint32_t row = 0;
+
+  /// Nearest first.
+  friend bool operator<(const Visit& a, const Visit& b) {
+    return a.score != b.score ? a.score > b.score : a.row < b.row;
+  }
+};
+
+/// What one thread's walks write to; kept from one to the next.
+struct Walk::Scratch {
+  std::vector<Line> query_lines;
+  std::vector<Line> table_lines;
+  ivf::RotatedQuery query;
+  ivf::ByteQuery byte_query;
+  ivf::ScanScratch scan;
+  ivf::ScanScratch centroids;
+  ivf::RouteScratch route;
+  Beam beam;
+  std::vector<std::uint64_t> seen;     ///< a bit for each visited node; zero between walks
+  std::vector<std::uint32_t> visited;  ///< nodes
+  std::vector<Visit> visits;           ///< of rows that are allowed
+  std::vector<std::uint32_t> rows;
+
+  [[nodiscard]] bool has_seen(std::uint32_t node) const {
+    return (seen[node / 64] >> (node % 64) & 1) != 0;
+  }
+};
+
+Result<std::span<const std::uint32_t>> Walk::find(const WalkRequest& request) const {
+  thread_local Scratch scratch;
+  prepare(request, scratch);
+  begin(request, scratch);
+  const auto done = visit_all(request, scratch);
+  for (const std::uint32_t node : scratch.visited) scratch.seen[node / 64] = 0;
+  QV_TRY(done);
+  count(request, scratch);
+  choose(request, scratch);
+  return std::span<const std::uint32_t>(scratch.rows);
+}
+
+void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
+  const auto& facts = lists_.lists().facts();
+  const std::uint32_t dim = facts.padded_dim;
+  scratch.query_lines.resize(dim / 16);
+  scratch.table_lines.resize(dim / 16);
+  auto* values = reinterpret_cast<float*>(scratch.query_lines.data());
+  lists_.rotation().apply(request.vector.data(), values);
+  ivf::stretch(lists_.similarity(), facts.length, {values, dim});
+  auto* tables = reinterpret_cast<std::uint8_t*>(scratch.table_lines.data());
+  scratch.query = {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
+  scratch.byte_query.set(scratch.query.values);
+  const std::size_t n = graph_.facts().n;
+  if (scratch.seen.size() * 64 < n) scratch.seen.resize(n / 64 + 1);
+  scratch.visited.clear();
+  scratch.visits.clear();
+}
+
+/// The best rows of the nearest list, by their codes.
+void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
+  const auto& lists = lists_.lists();
+  scratch.beam.reset(std::min<std::size_t>(request.ef, graph_.facts().n));
+  const ivf::Router router(lists, lists_.similarity());
+  for (const auto& probe : router.nearest(scratch.query, 1, scratch.centroids, scratch.route)) {
+    ivf::CodeScan scan(kFirstRows, scratch.scan);
+    const CodeBlocks blocks = lists.blocks(probe.list);
+    scan.scan(scratch.query.tables, blocks, probe.base, nullptr, lists.first_position(probe.list));
+    const CodeHits& hits = scan.best();
+    for (std::size_t i = 0; i < hits.n; ++i) {
+      scratch.beam.add(hits.scores[i], graph_.node(lists.rows()[hits.positions[i]]));
+    }
+    ++request.work.n_lists;
+    request.work.n_blocks += blocks.n;
+    request.work.n_codes_scored += blocks.n * CodeBlocks::kRows;
+    request.work.n_bytes += blocks.n * blocks.block_bytes();
+  }
+}
+
+Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
+  const auto& second = *lists_.second();
+  while (scratch.beam.peek() != nullptr) {
+    const std::uint32_t node = scratch.beam.take();
+    if (scratch.has_seen(node)) continue;
+    scratch.seen[node / 64] |= std::uint64_t{1} << (node % 64);
+    scratch.visited.push_back(node);
+    if (scratch.visited.size() % kBetweenPolls == 0) QV_TRY(request.cancel.check());
+    Visit visit{0, graph_.row(node)};
+    second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
+    if (request.allowed == nullptr || request.allowed->test(visit.row)) {
+      scratch.visits.push_back(visit);
+    }
+    score_links(node, visit.score, scratch);
+    if (const auto* next = scratch.beam.peek()) fetch(*next);
+  }
+  return {};
+}
+
+/// Adds the rows that `node` links to, whose own score is `score`.
+void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const {
+  float scores[kLargestDegree + CodeBlocks::kRows];
+  std::uint32_t places[kLargestDegree + CodeBlocks::kRows];
+  CodeHits hits{scores, places, kLargestDegree + CodeBlocks::kRows, 0};
+  kernels().codes.scan(scratch.query.tables, graph_.blocks(node), score, scratch.beam.least(),
+                       nullptr, 0, hits);
+  const std::uint32_t* links = graph_.links(node);
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    const std::uint32_t to = links[places[i]];
+    if (!scratch.has_seen(to)) scratch.beam.add(scores[i], to);
+  }
+}
+
+/// Towards L2: they are more lines than can be on their way to L1.
+void Walk::fetch(std::uint32_t node) const {
+  constexpr std::size_t kLine = 64;
+  lists_.second()->prefetch(graph_.row(node));
+  const std::byte* blocks = graph_.blocks(node).first;
+  for (std::size_t at = 0; at < graph_.node_bytes(); at += kLine) {
+    __builtin_prefetch(blocks + at, 0, 2);
+  }
+  const auto* links = reinterpret_cast<const std::byte*>(graph_.links(node));
+  for (std::size_t at = 0; at < graph_.link_bytes(); at += kLine) {
+    __builtin_prefetch(links + at, 0, 2);
+  }
+}
+
+/// Those among the visited ones that can be among the best k if second codes err as they do.
+void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
+  constexpr float kDeviations = 4;
+  auto& visits = scratch.visits;
+  const std::size_t k = request.k;
+  const std::size_t want = std::min(visits.size(), k + k / 4 + 4);
+  std::partial_sort(visits.begin(), visits.begin() + static_cast<std::ptrdiff_t>(want),
+                    visits.end());
+  const auto& second = *lists_.second();
+  scratch.rows.clear();
+  for (std::size_t i = 0; i < want; ++i) {
+    const auto [score, row] = visits[i];
+    const bool is_hopeless =
+        i >= k &&
+        score < visits[k - 1].score - kDeviations * second.deviation(scratch.byte_query, row);
+    if (!is_hopeless) scratch.rows.push_back(row);
+  }
+}
+
+void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
+  const std::size_t n = scratch.visited.size();
+  const std::size_t degree = graph_.facts().degree;
+  request.work.n_blocks += n * degree / CodeBlocks::kRows;
+  request.work.n_codes_scored += n * (degree + 1);
+  request.work.n_bytes +=
+      n * (graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes());
+}
+
+std::uint64_t Walk::usual_bytes(const Graph& graph) {
+  return kUsualVisits * (graph.node_bytes() + graph.link_bytes());
+}
+
+}  // namespace quiver::index::graph
