@@ -13,6 +13,9 @@ namespace quiver::index::graph {
 namespace {
 
 constexpr std::uint32_t kRowsOfATask = 64;
+/// Where the lists nearest to a row hold too few, more are searched: of as many times what is
+/// wanted.
+constexpr std::size_t kTimesLists = 4;
 
 /// Chooses links among rows; one thread.
 class Chooser {
@@ -176,14 +179,20 @@ class Builder {
     const FilterView all = FilterView::all(source_.column().n_rows);
     WorkCounters work;
     const std::size_t k = std::min<std::size_t>(params_.candidates, source_.n());
-    const ivf::CandidateRequest request{.vector = query,
-                                        .k = k,
-                                        .params = lists_.settled({.effort = params_.effort}, k),
-                                        .filter = all,
-                                        .n_allowed = source_.n(),
-                                        .cancel = context_.cancel,
-                                        .work = work};
-    QV_TRY(const auto found, lists_.find(request));
+    ivf::SearchParams effort;
+    effort.effort = params_.effort;
+    ivf::CandidateRequest request{.vector = query,
+                                  .k = k,
+                                  .params = lists_.settled(effort, k),
+                                  .filter = all,
+                                  .n_allowed = source_.n(),
+                                  .cancel = context_.cancel,
+                                  .work = work};
+    QV_TRY(auto found, lists_.find(request));
+    if (found.rows.size() < k) {
+      request.params.nprobe = n_lists_of(kTimesLists * k);
+      QV_TRY(found, lists_.find(request));
+    }
     near.clear();
     for (const std::uint32_t row : found.rows) {
       const std::uint32_t number = numbers_[row];
@@ -191,6 +200,14 @@ class Builder {
     }
     chooser.choose(i, near, out);
     return {};
+  }
+
+  /// That hold about so many rows.
+  [[nodiscard]] std::uint32_t n_lists_of(std::size_t n_rows) const {
+    constexpr std::size_t kLeast = 16;
+    const auto& lists = lists_.lists();
+    const std::size_t per_list = lists.rows().size() / std::max(1U, lists.n_lists()) + 1;
+    return static_cast<std::uint32_t>(std::max(kLeast, n_rows / per_list + 1));
   }
 
   void choose_among_all(std::uint32_t i, const Links& near, const Incoming& incoming,
