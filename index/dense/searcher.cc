@@ -13,10 +13,11 @@ constexpr double kMost = 0.5;
 
 std::size_t length_of_walk(const SearchParams& params, std::size_t k, double selectivity) {
   constexpr double kUsualEffort = 128;
-  constexpr double kLeast = 64;
+  constexpr double kLeast = 96;
+  constexpr double kPerHit = 1.5;
   const double effort = params.effort == 0 ? 1 : params.effort / kUsualEffort;
   const auto wanted = static_cast<double>(k);
-  const double usual = 2 * (kLeast + wanted) * effort * params.oversampling;
+  const double usual = (kLeast + kPerHit * wanted) * effort * params.oversampling;
   const double length = params.ef != 0 ? params.ef : usual;
   return static_cast<std::size_t>(std::max(length, wanted) / selectivity);
 }

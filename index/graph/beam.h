@@ -10,7 +10,7 @@
 namespace quiver::index::graph {
 
 /// Nodes in the order of their scores, greatest first; the last ones are dropped when there are
-/// more than its length. A node may be there more than once, with several estimates of its score.
+/// more than its length.
 class Beam {
  public:
   void reset(std::size_t length) {

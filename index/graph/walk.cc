@@ -42,13 +42,19 @@ struct Walk::Scratch {
   ivf::ScanScratch centroids;
   ivf::RouteScratch route;
   Beam beam;
-  std::vector<std::uint64_t> seen;     ///< a bit for each visited node; zero between walks
-  std::vector<std::uint32_t> visited;  ///< nodes
-  std::vector<Visit> visits;           ///< of rows that are allowed
+  std::vector<std::uint64_t> seen;   ///< a bit for each of `nodes`; zero between walks
+  std::vector<std::uint32_t> nodes;  ///< that were offered to the beam
+  std::size_t n_visited = 0;
+  std::vector<Visit> visits;  ///< of rows that are allowed
   std::vector<std::uint32_t> rows;
 
-  [[nodiscard]] bool has_seen(std::uint32_t node) const {
-    return (seen[node / 64] >> (node % 64) & 1) != 0;
+  /// True the first time.
+  [[nodiscard]] bool see(std::uint32_t node) {
+    const std::uint64_t bit = std::uint64_t{1} << (node % 64);
+    if ((seen[node / 64] & bit) != 0) return false;
+    seen[node / 64] |= bit;
+    nodes.push_back(node);
+    return true;
   }
 };
 
@@ -57,7 +63,7 @@ Result<std::span<const std::uint32_t>> Walk::find(const WalkRequest& request) co
   prepare(request, scratch);
   begin(request, scratch);
   const auto done = visit_all(request, scratch);
-  for (const std::uint32_t node : scratch.visited) scratch.seen[node / 64] = 0;
+  for (const std::uint32_t node : scratch.nodes) scratch.seen[node / 64] = 0;
   QV_TRY(done);
   count(request, scratch);
   choose(request, scratch);
@@ -77,7 +83,8 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   scratch.byte_query.set(scratch.query.values);
   const std::size_t n = graph_.facts().n;
   if (scratch.seen.size() * 64 < n) scratch.seen.resize(n / 64 + 1);
-  scratch.visited.clear();
+  scratch.nodes.clear();
+  scratch.n_visited = 0;
   scratch.visits.clear();
 }
 
@@ -92,7 +99,8 @@ void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
     scan.scan(scratch.query.tables, blocks, probe.base, nullptr, lists.first_position(probe.list));
     const CodeHits& hits = scan.best();
     for (std::size_t i = 0; i < hits.n; ++i) {
-      scratch.beam.add(hits.scores[i], graph_.node(lists.rows()[hits.positions[i]]));
+      const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
+      if (scratch.see(node)) scratch.beam.add(hits.scores[i], node);
     }
     ++request.work.n_lists;
     request.work.n_blocks += blocks.n;
@@ -105,10 +113,7 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   const auto& second = *lists_.second();
   while (scratch.beam.peek() != nullptr) {
     const std::uint32_t node = scratch.beam.take();
-    if (scratch.has_seen(node)) continue;
-    scratch.seen[node / 64] |= std::uint64_t{1} << (node % 64);
-    scratch.visited.push_back(node);
-    if (scratch.visited.size() % kBetweenPolls == 0) QV_TRY(request.cancel.check());
+    if (++scratch.n_visited % kBetweenPolls == 0) QV_TRY(request.cancel.check());
     Visit visit{0, graph_.row(node)};
     second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
     if (request.allowed == nullptr || request.allowed->test(visit.row)) {
@@ -130,7 +135,7 @@ void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const 
   const std::uint32_t* links = graph_.links(node);
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t to = links[places[i]];
-    if (!scratch.has_seen(to)) scratch.beam.add(scores[i], to);
+    if (scratch.see(to)) scratch.beam.add(scores[i], to);
   }
 }
 
@@ -168,7 +173,7 @@ void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
 }
 
 void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
-  const std::size_t n = scratch.visited.size();
+  const std::size_t n = scratch.n_visited;
   const std::size_t degree = graph_.facts().degree;
   request.work.n_blocks += n * degree / CodeBlocks::kRows;
   request.work.n_codes_scored += n * (degree + 1);
