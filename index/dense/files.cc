@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "index/ivf/files.h"
 #include "index/ivf/row_source.h"
 #include "index/progress.h"
@@ -44,19 +45,35 @@ bool has_even_lengths(const ivf::RowSource& source) {
   return most <= least * kEvenLengths;
 }
 
+/// Of many rows that equal each other, most would not be linked to.
+bool has_many_equals(const ivf::RowSource& source) {
+  constexpr std::size_t kMany = 16;
+  const auto& column = source.column().dense();
+  const auto stored = column.rows();
+  std::vector<std::uint64_t> hashes(source.n());
+  for (std::uint32_t i = 0; i < source.n(); ++i) {
+    hashes[i] = hash_bytes({stored.row(source.row(i)), column.stride()});
+  }
+  std::sort(hashes.begin(), hashes.end());
+  for (std::size_t i = kMany; i < hashes.size(); ++i) {
+    if (hashes[i] == hashes[i - kMany]) return true;
+  }
+  return false;
+}
+
 /// The rule of `auto` (docs/decisions/0023): a walk reads some hundred rows' links wherever it
 /// goes, and where a usual search of the lists reads more than `kTimes` as many bytes, it is
 /// faster.
 bool is_worthwhile(const ivf::RowSource& source, const ivf::PartitionFacts& lists,
                    const graph::LinkParams& links) {
-  constexpr double kVisits = 110;
   constexpr double kTimes = 3;
   constexpr double kFactorBytes = 8;
   const double dim = lists.padded_dim;
   const double scanned = lists.usual_codes * (dim / 8 * lists.n_bits + kFactorBytes);
   const double visit = links.degree * (dim / 8 * links.bits + kFactorBytes + 4) + dim;
-  if (scanned < kTimes * kVisits * visit) return false;
-  return source.column().schema.metric != Metric::kDot || has_even_lengths(source);
+  if (scanned < kTimes * graph::kUsualVisits * visit) return false;
+  const bool is_even = source.column().schema.metric != Metric::kDot || has_even_lengths(source);
+  return is_even && !has_many_equals(source);
 }
 
 bool wants_graph(const ivf::RowSource& source, const ivf::PartitionFacts& lists,

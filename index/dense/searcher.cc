@@ -11,7 +11,7 @@ namespace {
 /// A filter that allows less is for lists: few of the rows that a walk visits would be hits.
 constexpr double kMost = 0.5;
 
-std::size_t length_of_walk(const SearchParams& params, std::size_t k, double selectivity) {
+double length_of_walk(const SearchParams& params, std::size_t k, double selectivity) {
   constexpr double kUsualEffort = 128;
   constexpr double kLeast = 96;
   constexpr double kPerHit = 1.5;
@@ -19,7 +19,7 @@ std::size_t length_of_walk(const SearchParams& params, std::size_t k, double sel
   const auto wanted = static_cast<double>(k);
   const double usual = (kLeast + kPerHit * wanted) * effort * params.oversampling;
   const double length = params.ef != 0 ? params.ef : usual;
-  return static_cast<std::size_t>(std::max(length, wanted) / selectivity);
+  return std::max(length, wanted) / selectivity;
 }
 
 }  // namespace
@@ -38,43 +38,46 @@ Result<> DenseSearcher::search(const Query& query, const AnyParams& any, const F
                                       .exact_bytes = exact_bytes(n_allowed),
                                       .cancel = context.cancel,
                                       .work = work};
-  const double selectivity = files_.lists.selectivity(n_allowed);
   Found found;
   if (context.prefer != Prefer::kExact) {
-    if (walks(params, selectivity)) {
-      QV_TRY(found, by_graph(query, params, filter, out.k(), context, work));
-    } else if (request.exact_bytes >= files_.lists.find_bytes(selectivity, request.params)) {
-      QV_TRY(found, by_lists(request));
-    }
+    QV_TRY(found, walks(params, request) ? by_graph(params, request) : by_lists(request));
   }
-  if (!found || found->size() < std::min(out.k(), n_allowed)) {
-    return flat_.search(query, {}, filter, context, out, work);
-  }
+  if (!found) return flat_.search(query, {}, filter, context, out, work);
   QV_TRY(offer_exactly(query, column_, *found, context.cancel, out));
   work.n_rows_scored += found->size();
   work.n_bytes += found->size() * column_.dense().stride();
   return {};
 }
 
-bool DenseSearcher::walks(const SearchParams& params, double selectivity) const {
+bool DenseSearcher::walks(const SearchParams& params, const ivf::CandidateRequest& request) const {
   const bool asks_for_lists = params.nprobe != 0 || params.gap != 0 || params.rerank != 0;
-  return files_.graph && !asks_for_lists && selectivity > kMost;
+  return files_.graph && !asks_for_lists && files_.lists.selectivity(request.n_allowed) > kMost;
 }
 
-Result<DenseSearcher::Found> DenseSearcher::by_graph(const Query& query, const SearchParams& params,
-                                                     const FilterView& filter, std::size_t k,
-                                                     const SearchContext& context,
-                                                     WorkCounters& work) const {
-  const double selectivity = files_.lists.selectivity(filter.n_allowed());
+/// Walks that are longer and longer, until comparing all rows would take less.
+Result<DenseSearcher::Found> DenseSearcher::by_graph(const SearchParams& params,
+                                                     const ivf::CandidateRequest& request) const {
+  constexpr double kLonger = 4;
+  const double selectivity = files_.lists.selectivity(request.n_allowed);
+  const double n = files_.graph->facts().n;
   const graph::Walk walk(*files_.graph, files_.lists);
-  const std::size_t ef = length_of_walk(params, k, selectivity);
-  QV_TRY(const auto rows, walk.find({query.values(), k, ef, filter.bits(), context.cancel, work}));
-  return Found(rows);
+  double ef = std::min(length_of_walk(params, request.k, selectivity), n);
+  for (; request.exact_bytes >= walk.find_bytes(ef); ef = std::min(ef * kLonger, n)) {
+    QV_TRY(const auto hits, walk.find({request.vector, request.k, static_cast<std::size_t>(ef),
+                                       selectivity < 1 ? request.filter.bits() : nullptr,
+                                       request.cancel, request.work}));
+    if (hits.end == graph::WalkEnd::kThere) return Found(hits.rows);
+    if (hits.end == graph::WalkEnd::kStuck || ef >= n) break;
+  }
+  return Found();
 }
 
 Result<DenseSearcher::Found> DenseSearcher::by_lists(const ivf::CandidateRequest& request) const {
+  const double selectivity = files_.lists.selectivity(request.n_allowed);
+  if (request.exact_bytes < files_.lists.find_bytes(selectivity, request.params)) return Found();
   QV_TRY(const ivf::Candidates found, files_.lists.find(request));
-  return found.is_telling ? Found(found.rows) : std::nullopt;
+  const bool are_enough = found.rows.size() >= std::min(request.k, request.n_allowed);
+  return found.is_telling && are_enough ? Found(found.rows) : Found();
 }
 
 /// As many bytes of codes as are scanned in the time that the allowed rows take out of memory: 70
@@ -88,7 +91,9 @@ double DenseSearcher::exact_bytes(std::size_t n_allowed) const {
 }
 
 std::uint64_t DenseSearcher::bytes_per_search() const {
-  return files_.graph ? graph::Walk::usual_bytes(*files_.graph) : files_.lists.bytes_per_search();
+  if (!files_.graph) return files_.lists.bytes_per_search();
+  const graph::Walk walk(*files_.graph, files_.lists);
+  return static_cast<std::uint64_t>(walk.find_bytes(graph::kUsualVisits));
 }
 
 Description DenseSearcher::describe() const {

@@ -23,12 +23,11 @@ class DenseSearcher final : public Searcher {
   [[nodiscard]] Description describe() const override;
 
  private:
-  /// Rows that may be the best; nothing: all are to be compared.
+  /// Rows that may be the best; nothing: it cannot tell them.
   using Found = std::optional<std::span<const std::uint32_t>>;
 
-  [[nodiscard]] bool walks(const SearchParams& params, double selectivity) const;
-  Result<Found> by_graph(const Query& query, const SearchParams& params, const FilterView& filter,
-                         std::size_t k, const SearchContext& context, WorkCounters& work) const;
+  [[nodiscard]] bool walks(const SearchParams& params, const ivf::CandidateRequest& request) const;
+  Result<Found> by_graph(const SearchParams& params, const ivf::CandidateRequest& request) const;
   Result<Found> by_lists(const ivf::CandidateRequest& request) const;
   [[nodiscard]] double exact_bytes(std::size_t n_allowed) const;
 

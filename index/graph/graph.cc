@@ -23,7 +23,7 @@ constexpr std::string_view kCodesFile = "link-codes.qvx";
 constexpr SectionFormat kCodesFormat{"codes of a dense index's links", "QVLCODE1", "QVLCODEE", 1};
 
 constexpr std::uint32_t kRowsOfATask = 64;
-constexpr std::uint32_t kTasksAtATime = 64;
+constexpr std::size_t kBytesAtATime = 8UL << 20;
 /// The share of the work that is done with the links.
 constexpr double kLinksDone = 0.85;
 
@@ -49,10 +49,12 @@ class CodeWriter {
     QV_TRY(auto file, out.create_file(kCodesFile));
     SectionWriter writer(kCodesFormat, std::move(file));
     writer.begin(kCodes);
-    constexpr std::uint32_t kStep = kRowsOfATask * kTasksAtATime;
-    for (std::uint32_t first = 0; first < source_.n(); first += kStep) {
+    const CodeBlocks shape{nullptr, source_.dim() / 32, n_bits_, links_.degree / CodeBlocks::kRows};
+    const auto n_fit = static_cast<std::uint32_t>(kBytesAtATime / (shape.n * shape.block_bytes()));
+    const std::uint32_t step = std::max(kRowsOfATask, n_fit / kRowsOfATask * kRowsOfATask);
+    for (std::uint32_t first = 0; first < source_.n(); first += step) {
       QV_TRY(context_.cancel.check());
-      write_some(first, std::min(source_.n(), first + kStep), writer);
+      write_some(first, std::min(source_.n(), first + step), writer);
     }
     writer.end();
     return writer.finish(source_.column().n_rows);

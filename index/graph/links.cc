@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/mutex.h"
@@ -13,6 +15,14 @@ namespace quiver::index::graph {
 namespace {
 
 constexpr std::uint32_t kRowsOfATask = 64;
+/// Rows that link to a row and may be linked back from it: those whose nearest it is come first.
+/// Some rows are near to very many.
+constexpr std::size_t kMostIncoming = 256;
+/// Of a row's links, the share that may lead to rows that equal it.
+constexpr std::size_t kEqualShare = 4;
+/// Of many equal rows, those that are linked to others by a wider search, and how wide that is.
+constexpr std::ptrdiff_t kHelped = 16;
+constexpr std::size_t kWider = 16;
 /// Where the lists nearest to a row hold too few, more are searched: of as many times what is
 /// wanted.
 constexpr std::size_t kTimesLists = 4;
@@ -25,13 +35,29 @@ class Chooser {
         kernel_(kernels().dense(Similarity::kNegL2Squared, RowType::kF32)),
         row_(source.dim()) {}
 
-  /// Writes to `out`, of `degree` places. `near`: distinct, without `i`.
-  void choose(std::uint32_t i, std::span<const std::uint32_t> near, std::span<std::uint32_t> out) {
-    order(i, near);
-    std::size_t n = take_diverse(out);
-    for (std::size_t j = 0; j < near_.size() && n < out.size(); ++j) {
-      if (!near_[j].is_taken) out[n++] = near_[j].row;
+  /// Puts `near` in order: distinct rows without `i`, among which links of `i` will be chosen.
+  void order(std::uint32_t i, std::span<const std::uint32_t> near);
+
+  /// True if all of them equal the row, which links to them would not lead away from. So that not
+  /// each of many equal rows has to be helped: only if few of them have lower numbers.
+  [[nodiscard]] bool leads_nowhere(std::uint32_t i) const {
+    const auto is_lower = [i](const Near& near) { return near.row < i; };
+    return !near_.empty() && n_equal() == near_.size() &&
+           std::count_if(near_.begin(), near_.end(), is_lower) < kHelped;
+  }
+
+  /// Fills `out`. Beyond a share, equal rows come last.
+  void choose(std::span<std::uint32_t> out) {
+    const std::size_t n_all_equal = n_equal();
+    const std::size_t n_first = std::min(n_all_equal, out.size() / kEqualShare);
+    std::size_t n = 0;
+    for (; n < n_first; ++n) out[n] = near_[n].row;
+    const auto others = std::span(near_).subspan(n_all_equal);
+    n = take_diverse(others, out, n);
+    for (const Near& other : others) {
+      if (n < out.size() && !other.is_taken) out[n++] = other.row;
     }
+    for (std::size_t j = n_first; j < n_all_equal && n < out.size(); ++j) out[n++] = near_[j].row;
     std::fill(out.begin() + static_cast<std::ptrdiff_t>(n), out.end(), kNoLink);
   }
 
@@ -43,18 +69,10 @@ class Chooser {
     bool is_taken = false;
   };
 
-  void order(std::uint32_t i, std::span<const std::uint32_t> near) {
-    const std::size_t dim = source_.dim();
-    source_.read(i, row_.data());
-    vectors_.resize(near.size() * dim);
-    scores_.resize(near.size());
-    for (std::size_t j = 0; j < near.size(); ++j) source_.read(near[j], &vectors_[j * dim]);
-    score(row_.data());
-    near_.clear();
-    for (std::uint32_t j = 0; j < near.size(); ++j) near_.push_back({scores_[j], near[j], j});
-    std::sort(near_.begin(), near_.end(), [](const Near& a, const Near& b) {
-      return a.score != b.score ? a.score > b.score : a.row < b.row;
-    });
+  [[nodiscard]] std::size_t n_equal() const {
+    const auto first =
+        std::find_if(near_.begin(), near_.end(), [](const Near& other) { return other.score < 0; });
+    return static_cast<std::size_t>(first - near_.begin());
   }
 
   void score(const float* row) {
@@ -63,17 +81,16 @@ class Chooser {
                  scores_.size(), scores_.data());
   }
 
-  /// Those that are no nearer to one that was taken than to the row.
-  std::size_t take_diverse(std::span<std::uint32_t> out) {
-    hidden_.assign(near_.size(), 0);
-    std::size_t n = 0;
-    for (auto& near : near_) {
+  /// Those that are no nearer to one that was taken than to the row, after the first `n` of `out`.
+  std::size_t take_diverse(std::span<Near> nearest, std::span<std::uint32_t> out, std::size_t n) {
+    hidden_.assign(scores_.size(), 0);
+    for (Near& near : nearest) {
       if (n == out.size()) break;
       if (hidden_[near.place] != 0) continue;
       near.is_taken = true;
       out[n++] = near.row;
       score(&vectors_[near.place * source_.dim()]);
-      for (const Near& other : near_) {
+      for (const Near& other : nearest) {
         if (scores_[other.place] > other.score) hidden_[other.place] = 1;
       }
     }
@@ -89,7 +106,26 @@ class Chooser {
   std::vector<std::uint8_t> hidden_;
 };
 
-/// Rows that link to each row.
+void Chooser::order(std::uint32_t i, std::span<const std::uint32_t> near) {
+  const std::size_t dim = source_.dim();
+  source_.read(i, row_.data());
+  vectors_.resize(near.size() * dim);
+  scores_.resize(near.size());
+  for (std::size_t j = 0; j < near.size(); ++j) source_.read(near[j], &vectors_[j * dim]);
+  score(row_.data());
+  near_.clear();
+  for (std::uint32_t j = 0; j < near.size(); ++j) {
+    // Distances beyond floats are no numbers.
+    const float score =
+        std::isnan(scores_[j]) ? -std::numeric_limits<float>::infinity() : scores_[j];
+    near_.push_back({score, near[j], j});
+  }
+  std::sort(near_.begin(), near_.end(), [](const Near& a, const Near& b) {
+    return a.score != b.score ? a.score > b.score : a.row < b.row;
+  });
+}
+
+/// Rows that link to each row, those first for which it is the nearest.
 struct Incoming {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint32_t> rows;
@@ -103,8 +139,9 @@ struct Incoming {
     std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
     rows.resize(offsets.back());
     auto next = offsets;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      for (const std::uint32_t to : links.of(i)) {
+    for (std::uint32_t j = 0; j < links.degree; ++j) {
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const std::uint32_t to = links.of(i)[j];
         if (to != kNoLink) rows[next[to]++] = i;
       }
     }
@@ -112,6 +149,49 @@ struct Incoming {
   [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t i) const {
     return std::span(rows).subspan(offsets[i], offsets[i + 1] - offsets[i]);
   }
+};
+
+/// Lets some row link to each: a row that none links to takes the place of the last link of a near
+/// row that is not the only one to where it leads. Few of a row's links go that way.
+class LinkToAll {
+ public:
+  explicit LinkToAll(Links& links)
+      : links_(links),
+        n_incoming_(links.rows.size() / links.degree, 0),
+        n_given_(n_incoming_.size(), 0) {
+    for (const std::uint32_t to : links.rows) {
+      if (to != kNoLink) ++n_incoming_[to];
+    }
+  }
+
+  void run() {
+    for (std::uint32_t i = 0; i < n_incoming_.size(); ++i) {
+      for (std::uint32_t j = 0; n_incoming_[i] == 0 && j < links_.degree; ++j) {
+        if (links_.of(i)[j] == kNoLink) break;
+        link(links_.of(i)[j], i);
+      }
+    }
+  }
+
+ private:
+  void link(std::uint32_t from, std::uint32_t to) {
+    constexpr std::uint32_t kGivenShare = 4;
+    if (n_given_[from] == links_.degree / kGivenShare) return;
+    const auto out =
+        std::span(links_.rows).subspan(std::size_t{from} * links_.degree, links_.degree);
+    const auto last = std::find_if(out.rbegin(), out.rend(), [this](std::uint32_t row) {
+      return row == kNoLink || n_incoming_[row] > 1;
+    });
+    if (last == out.rend()) return;
+    if (*last != kNoLink) --n_incoming_[*last];
+    *last = to;
+    ++n_incoming_[to];
+    ++n_given_[from];
+  }
+
+  Links& links_;
+  std::vector<std::uint32_t> n_incoming_;
+  std::vector<std::uint32_t> n_given_;
 };
 
 class Builder {
@@ -130,10 +210,14 @@ class Builder {
              return choose_near(i, chooser, out);
            }));
     const Incoming incoming(near);
-    return pass([&](std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) -> Result<> {
-      choose_among_all(i, near, incoming, chooser, out);
-      return {};
-    });
+    Links links;
+    QV_TRY(links,
+           pass([&](std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) -> Result<> {
+             choose_among_all(i, near, incoming, chooser, out);
+             return {};
+           }));
+    LinkToAll(links).run();
+    return links;
   }
 
  private:
@@ -144,14 +228,14 @@ class Builder {
     links.rows.resize(std::size_t{source_.n()} * params_.degree);
     const std::size_t n_tasks = (source_.n() + kRowsOfATask - 1) / kRowsOfATask;
     for_each(context_, n_tasks, [&](std::size_t task) {
-      if (auto status = context_.cancel.check(); !status) return fail_with(std::move(status));
       Chooser chooser(source_);
       const auto first = static_cast<std::uint32_t>(task * kRowsOfATask);
       const std::uint32_t end = std::min(source_.n(), first + kRowsOfATask);
       for (std::uint32_t i = first; i < end; ++i) {
         const std::size_t at = std::size_t{i} * params_.degree;
-        auto done = fn(i, chooser, std::span(links.rows).subspan(at, params_.degree));
-        if (!done) fail_with(std::move(done));
+        auto done = context_.cancel.check();
+        if (done) done = fn(i, chooser, std::span(links.rows).subspan(at, params_.degree));
+        if (!done) return fail_with(std::move(done));
       }
       report(end - first);
     });
@@ -172,13 +256,20 @@ class Builder {
   }
 
   Result<> choose_near(std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) {
+    QV_TRY(order_nearest(i, params_.candidates, chooser));
+    if (chooser.leads_nowhere(i)) QV_TRY(order_nearest(i, kWider * params_.candidates, chooser));
+    chooser.choose(out);
+    return {};
+  }
+
+  Result<> order_nearest(std::uint32_t i, std::size_t n, Chooser& chooser) {
     thread_local std::vector<float> query;
     thread_local std::vector<std::uint32_t> near;
     query.resize(source_.column().dense().dim);
     source_.read_stored(i, query.data());
     const FilterView all = FilterView::all(source_.column().n_rows);
     WorkCounters work;
-    const std::size_t k = std::min<std::size_t>(params_.candidates, source_.n());
+    const std::size_t k = std::min<std::size_t>(n, source_.n());
     ivf::SearchParams effort;
     effort.effort = params_.effort;
     ivf::CandidateRequest request{.vector = query,
@@ -198,7 +289,7 @@ class Builder {
       const std::uint32_t number = numbers_[row];
       if (number != i) near.push_back(number);
     }
-    chooser.choose(i, near, out);
+    chooser.order(i, near);
     return {};
   }
 
@@ -217,11 +308,13 @@ class Builder {
     for (const std::uint32_t to : near.of(i)) {
       if (to != kNoLink) all.push_back(to);
     }
-    const auto from = incoming.of(i);
+    auto from = incoming.of(i);
+    from = from.first(std::min(from.size(), kMostIncoming));
     all.insert(all.end(), from.begin(), from.end());
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
-    chooser.choose(i, all, out);
+    chooser.order(i, all);
+    chooser.choose(out);
   }
 
   const ivf::RowSource& source_;

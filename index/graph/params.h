@@ -5,6 +5,9 @@
 
 namespace quiver::index::graph {
 
+/// What a walk with default parameters visits for ten hits; it hangs little on the data.
+inline constexpr std::uint32_t kUsualVisits = 110;
+
 struct LinkParams {
   /// Links of a row, a multiple of 16 up to 128.
   std::uint32_t degree = 32;

@@ -9,12 +9,10 @@
 namespace quiver::index::graph {
 namespace {
 
-/// Visits between two looks at the clock.
-constexpr std::size_t kBetweenPolls = 64;
+/// Bytes between two looks at the clock.
+constexpr double kBetweenPolls = 256 * 1024;
 /// The rows of the nearest list that a walk starts with.
 constexpr std::size_t kFirstRows = 16;
-/// What a walk with the default length visits; it hangs little on the data.
-constexpr std::uint64_t kUsualVisits = 110;
 
 struct alignas(64) Line {
   std::byte bytes[64];
@@ -42,10 +40,11 @@ struct Walk::Scratch {
   ivf::ScanScratch centroids;
   ivf::RouteScratch route;
   Beam beam;
-  std::vector<std::uint64_t> seen;   ///< a bit for each of `nodes`; zero between walks
+  std::vector<std::uint64_t> seen;   ///< a bit for each of `nodes`
   std::vector<std::uint32_t> nodes;  ///< that were offered to the beam
   std::size_t n_visited = 0;
   std::vector<Visit> visits;  ///< of rows that are allowed
+  std::vector<float> denied;  ///< scores of the others
   std::vector<std::uint32_t> rows;
 
   /// True the first time.
@@ -58,16 +57,14 @@ struct Walk::Scratch {
   }
 };
 
-Result<std::span<const std::uint32_t>> Walk::find(const WalkRequest& request) const {
+Result<WalkHits> Walk::find(const WalkRequest& request) const {
   thread_local Scratch scratch;
   prepare(request, scratch);
   begin(request, scratch);
-  const auto done = visit_all(request, scratch);
-  for (const std::uint32_t node : scratch.nodes) scratch.seen[node / 64] = 0;
-  QV_TRY(done);
+  QV_TRY(visit_all(request, scratch));
   count(request, scratch);
   choose(request, scratch);
-  return std::span<const std::uint32_t>(scratch.rows);
+  return WalkHits{scratch.rows, end_of(request, scratch)};
 }
 
 void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
@@ -82,10 +79,12 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   scratch.query = {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
   scratch.byte_query.set(scratch.query.values);
   const std::size_t n = graph_.facts().n;
+  for (const std::uint32_t node : scratch.nodes) scratch.seen[node / 64] = 0;
   if (scratch.seen.size() * 64 < n) scratch.seen.resize(n / 64 + 1);
   scratch.nodes.clear();
   scratch.n_visited = 0;
   scratch.visits.clear();
+  scratch.denied.clear();
 }
 
 /// The best rows of the nearest list, by their codes.
@@ -111,13 +110,17 @@ void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
 
 Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   const auto& second = *lists_.second();
+  const double ef = static_cast<double>(request.ef);
+  const auto between = static_cast<std::size_t>(kBetweenPolls / visit_bytes(ef)) + 1;
   while (scratch.beam.peek() != nullptr) {
     const std::uint32_t node = scratch.beam.take();
-    if (++scratch.n_visited % kBetweenPolls == 0) QV_TRY(request.cancel.check());
+    if (++scratch.n_visited % between == 0) QV_TRY(request.cancel.check());
     Visit visit{0, graph_.row(node)};
     second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
     if (request.allowed == nullptr || request.allowed->test(visit.row)) {
       scratch.visits.push_back(visit);
+    } else {
+      scratch.denied.push_back(visit.score);
     }
     score_links(node, visit.score, scratch);
     if (const auto* next = scratch.beam.peek()) fetch(*next);
@@ -153,6 +156,20 @@ void Walk::fetch(std::uint32_t node) const {
   }
 }
 
+/// The nearest rows that a walk visits are the nearest that there are, the farther ones chance
+/// finds of its way. The k-th that is allowed has to be in the nearer half.
+WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
+  if (scratch.n_visited < std::min<std::size_t>(request.ef, graph_.facts().n)) {
+    return WalkEnd::kStuck;
+  }
+  if (scratch.visits.size() < request.k) return WalkEnd::kTooShort;
+  const float kth = scratch.visits[request.k - 1].score;
+  const auto n_nearer = std::count_if(scratch.denied.begin(), scratch.denied.end(),
+                                      [kth](float score) { return score >= kth; });
+  const std::size_t place = request.k + static_cast<std::size_t>(n_nearer);
+  return n_nearer == 0 || place <= request.ef / 2 ? WalkEnd::kThere : WalkEnd::kTooShort;
+}
+
 /// Those among the visited ones that can be among the best k if second codes err as they do.
 void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
   constexpr float kDeviations = 4;
@@ -181,8 +198,15 @@ void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
       n * (graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes());
 }
 
-std::uint64_t Walk::usual_bytes(const Graph& graph) {
-  return kUsualVisits * (graph.node_bytes() + graph.link_bytes());
+/// In bytes of codes scanned meanwhile: finding a node in memory takes as long as some, and of the
+/// nodes that wait, those behind a new one are moved.
+double Walk::visit_bytes(double ef) const {
+  constexpr double kSeekBytes = 4000;
+  constexpr double kMovedBytes = 10;
+  const std::size_t read = graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes();
+  return kSeekBytes + static_cast<double>(read) + kMovedBytes * ef;
 }
+
+double Walk::find_bytes(double ef) const { return ef * visit_bytes(ef); }
 
 }  // namespace quiver::index::graph

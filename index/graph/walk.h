@@ -18,6 +18,18 @@
 
 namespace quiver::index::graph {
 
+enum class WalkEnd : std::uint8_t {
+  kThere,     ///< the best rows are among those that were found
+  kTooShort,  ///< too few of the near rows are allowed: a longer walk may find them
+  kStuck,     ///< no way led on
+};
+
+/// Distinct rows of the column in no order, valid until the same thread walks again.
+struct WalkHits {
+  std::span<const std::uint32_t> rows;
+  WalkEnd end = WalkEnd::kThere;
+};
+
 struct WalkRequest {
   std::span<const float> vector;    ///< `[dim]`, of unit length under Cosine
   std::size_t k = 0;                ///< rows that are wanted in the end
@@ -33,12 +45,10 @@ class Walk {
   /// `lists` have second codes.
   Walk(const Graph& graph, const ivf::CandidateSearch& lists) : graph_(graph), lists_(lists) {}
 
-  /// Distinct rows of the column that may be the best k, in no order; valid until the same thread
-  /// walks again.
-  [[nodiscard]] Result<std::span<const std::uint32_t>> find(const WalkRequest& request) const;
+  [[nodiscard]] Result<WalkHits> find(const WalkRequest& request) const;
 
-  /// About what a walk reads with the length that defaults give it.
-  [[nodiscard]] static std::uint64_t usual_bytes(const Graph& graph);
+  /// About the bytes that a walk of length `ef` reads and moves.
+  [[nodiscard]] double find_bytes(double ef) const;
 
  private:
   struct Scratch;
@@ -49,6 +59,8 @@ class Walk {
   Result<> visit_all(const WalkRequest& request, Scratch& scratch) const;
   void score_links(std::uint32_t node, float score, Scratch& scratch) const;
   void fetch(std::uint32_t node) const;
+  [[nodiscard]] WalkEnd end_of(const WalkRequest& request, const Scratch& scratch) const;
+  [[nodiscard]] double visit_bytes(double ef) const;
   void choose(const WalkRequest& request, Scratch& scratch) const;
   void count(const WalkRequest& request, const Scratch& scratch) const;
 

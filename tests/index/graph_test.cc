@@ -153,12 +153,12 @@ TEST(GraphSearch, FindsTheNearestOfScatteredRows) {
   Random random(kSeed);
   for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
     const auto schema = dense_schema(32, metric);
-    const IvfIndex index(scattered(schema, 4000, random), {{"graph", "always"}});
+    const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
     const auto queries = queries_like(schema, random);
-    const auto all = FilterView::all(4000);
+    const auto all = FilterView::all(6000);
     double before = 0;
     std::uint64_t work_before = 0;
-    for (const std::int64_t effort : {16, 64, 256}) {
+    for (const std::int64_t effort : {16, 64, 192}) {
       const KeyValues params{{"effort", effort}};
       const double recall = mean_recall(index, queries, params, all, 10);
       const auto work = index.find(queries[0], params, all, 10).work;
@@ -192,6 +192,80 @@ TEST(GraphSearch, FiltersCostNoRecall) {
   }
 }
 
+/// All that is near the query is denied: what a walk passes on its way there are no answers.
+TEST(GraphSearch, WhereTheNearRowsAreDeniedFartherOnesAreFound) {
+  Random random(kSeed);
+  const auto schema = dense_schema(32, Metric::kEuclid);
+  const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
+  double recall = 0;
+  for (const Query& query : queries_like(schema, random)) {
+    Bitset allowed(6000, true);
+    for (const Hit& hit : index.exact(query, FilterView::all(6000), 300)) allowed.reset(hit.row);
+    recall += mean_recall(index, {query}, {}, FilterView::of(allowed), 10) / 30;
+  }
+  EXPECT_GE(recall, 0.9);
+}
+
+/// All rows are compared where a walk would take longer, however long a walk is asked for.
+TEST(GraphSearch, WalksAreBounded) {
+  Random random(kSeed);
+  const auto schema = dense_schema(32, Metric::kCosine);
+  const IvfIndex index(scattered(schema, 3000, random), with_graph());
+  const auto queries = queries_like(schema, random, 3);
+  const auto all = FilterView::all(3000);
+  EXPECT_EQ(mean_recall(index, queries, {}, all, 1500), 1);
+  for (const KeyValues& params :
+       {KeyValues{{"ef", std::int64_t{1'000'000}}}, KeyValues{{"effort", std::int64_t{1'000'000}}},
+        KeyValues{{"oversampling", 1e6}}}) {
+    EXPECT_EQ(mean_recall(index, queries, params, all, 10), 1);
+    EXPECT_EQ(index.find(queries[0], params, all, 10).work.n_rows_scored, 3000U);
+  }
+}
+
+/// Rows that equal each other do not keep a walk among themselves.
+TEST(GraphLinks, EqualRowsAreLinkedToOthers) {
+  Random random(kSeed);
+  const auto schema = dense_schema(32, Metric::kEuclid);
+  std::normal_distribution<float> normal;
+  std::vector<std::optional<PlainVector>> vectors(3000, PlainVector{});
+  for (std::size_t row = 0; row < vectors.size(); ++row) {
+    const bool is_middle = row % 10 == 3;  // 300 rows in the middle of all others
+    for (std::uint32_t d = 0; d < 32; ++d) {
+      vectors[row]->values.push_back(is_middle ? 0.01F : normal(random));
+    }
+  }
+  const Rows rows(make_column(schema, vectors));
+  const auto links = rows.links();
+  const auto is_equal = [](std::uint32_t row) { return row % 10 == 3; };
+  const auto leads_on = [&](std::uint32_t row) {
+    return !is_equal(row) || std::ranges::any_of(links.of(row), [&](std::uint32_t to) {
+      return to != graph::kNoLink && !is_equal(to);
+    });
+  };
+  for (std::uint32_t row = 3; row < 3000; row += 10) {
+    EXPECT_TRUE(leads_on(row) || std::ranges::any_of(links.of(row), leads_on)) << "row " << row;
+  }
+}
+
+TEST(GraphLinks, SomeRowLinksToEachRow) {
+  Random random(kSeed);
+  const Rows rows(scattered(dense_schema(32, Metric::kEuclid), 2000, random));
+  const auto links = rows.links();
+  const std::set<std::uint32_t> targets(links.rows.begin(), links.rows.end());
+  EXPECT_EQ(targets.size(), 2000U);
+}
+
+TEST(GraphLinks, ABuildThatIsCancelledStops) {
+  Random random(kSeed);
+  const Rows rows(scattered(dense_schema(32), 1000, random));
+  Cancel cancel;
+  cancel.cancel();
+  const auto found =
+      graph::choose_links(*rows.source, *rows.lists, {}, {nullptr, cancel, kSeed, nullptr});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code(), Code::kCancelled);
+}
+
 TEST(GraphSearch, WhoAsksForListsGetsThem) {
   Random random(kSeed);
   const auto schema = dense_schema(32);
@@ -205,19 +279,19 @@ TEST(GraphSearch, WhoAsksForListsGetsThem) {
 TEST(GraphSearch, AWalkThatIsCancelledSaysSo) {
   Random random(kSeed);
   const auto schema = dense_schema(32);
-  const IvfIndex index(scattered(schema, 3000, random), with_graph());
+  const IvfIndex index(scattered(schema, 6000, random), with_graph());
   Cancel cancel;
   cancel.cancel();
   TopK top(10);
   WorkCounters work;
-  const auto params = index.type.parse_search({{"ef", std::int64_t{1000}}});
+  const auto params = index.type.parse_search({{"ef", std::int64_t{150}}});
   const auto done = index.searcher->search(queries_like(schema, random, 1)[0], *params,
-                                           FilterView::all(3000), {cancel}, top, work);
+                                           FilterView::all(6000), {cancel}, top, work);
   EXPECT_FALSE(done);
   // What the walk left behind does not show in the next one.
   const auto query = queries_like(schema, random, 1)[0];
-  const auto filter = FilterView::all(3000);
-  EXPECT_GE(recall_of(index.find(query, {{"ef", std::int64_t{1000}}}, filter, 10).hits,
+  const auto filter = FilterView::all(6000);
+  EXPECT_GE(recall_of(index.find(query, {{"ef", std::int64_t{150}}}, filter, 10).hits,
                       index.exact(query, filter, 10)),
             0.9);
 }
@@ -236,6 +310,13 @@ TEST(GraphRule, OnlyWhereListsWouldReadMuchMore) {
   EXPECT_FALSE(has_graph(hard, {{"graph", "never"}}));
   EXPECT_FALSE(has_graph(hard, {{"degree", std::int64_t{16}}, {"bits", std::int64_t{2}}}))
       << "codes of one's own are for little memory";
+  std::vector<std::optional<PlainVector>> equal(10'000);
+  for (std::uint32_t row = 0; row < equal.size(); ++row) {
+    const float* values = reinterpret_cast<const float*>(hard.dense().rows().row(row));
+    if (row % 500 == 0) values = reinterpret_cast<const float*>(hard.dense().rows().row(0));
+    equal[row] = PlainVector{.values = std::vector<float>(values, values + schema.dim)};
+  }
+  EXPECT_FALSE(has_graph(make_column(schema, equal), automatic)) << "20 equal rows";
   Clumps clumps(schema, 100, random);
   const FieldColumn easy = clumps.column(7000);
   EXPECT_FALSE(has_graph(easy, automatic));

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "index/ivf/params.h"
+#include "index/dense/params.h"
 #include "tests/index/documented.h"
 #include "tests/index/ivf_support.h"
 
@@ -373,8 +373,8 @@ TEST(IvfSearchEdges, ParametersOutOfRangeAreRefused) {
 }
 
 TEST(IvfParameters, EveryOneIsDocumented) {
-  expect_documented<ivf::SearchParams>("docs/dense.md");
-  expect_documented<ivf::BuildParams>("docs/dense.md");
+  expect_documented<dense::SearchParams>("docs/dense.md");
+  expect_documented<dense::BuildParams>("docs/dense.md");
 }
 
 }  // namespace

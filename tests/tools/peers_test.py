@@ -299,9 +299,11 @@ class Tables(unittest.TestCase):
         self.assertEqual(own.grid(picked), {"method": "exact", "y": "1,2", "z": "3"})
 
     def test_rounds_are_merged_by_medians(self):
-        keys = dict.fromkeys(ours.MEDIANS, 5) | {"build_s": 1, "cpu_share": 1}
-        merged = ours.merged([keys | {"qps": q, "p50_us": p} for q, p in ((10, 1), (30, 9), (20, 2))])
+        keys = dict.fromkeys(ours.MEDIANS, 5) | {"build_s": 1, "cpu_share": 1, "recall_p5": 0.5}
+        merged = ours.merged([keys | {"qps": q, "p50_us": p, "recall": r}
+                              for q, p, r in ((10, 1, 0.9), (30, 9, 0.95), (20, 2, 0.88))])
         self.assertEqual((merged["qps"], merged["p50_us"], merged["qps_spread"]), (20, 2, 1.0))
+        self.assertEqual(merged["recall"], 0.91)
 
 
 if __name__ == "__main__":
