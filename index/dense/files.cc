@@ -66,7 +66,7 @@ bool has_many_equals(const ivf::RowSource& source) {
 /// faster.
 bool is_worthwhile(const ivf::RowSource& source, const ivf::PartitionFacts& lists,
                    const graph::LinkParams& links) {
-  constexpr double kTimes = 3;
+  constexpr double kTimes = 3.5;
   constexpr double kFactorBytes = 8;
   const double dim = lists.padded_dim;
   const double scanned = lists.usual_codes * (dim / 8 * lists.n_bits + kFactorBytes);

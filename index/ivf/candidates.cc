@@ -226,7 +226,8 @@ Description CandidateSearch::describe() const {
   description.facts = {{"lists", std::int64_t{facts.n_lists}},
                        {"spilled", facts.is_spilled != 0},
                        {"bits", std::int64_t{facts.n_bits}},
-                       {"refine_bits", std::int64_t{facts.refine_bits}}};
+                       {"refine_bits", std::int64_t{facts.refine_bits}},
+                       {"usual_codes", std::int64_t{facts.usual_codes}}};
   return description;
 }
 
