@@ -22,7 +22,7 @@ constexpr SectionFormat kLinksFormat{"links of a dense index", "QVLINKS1", "QVLI
 constexpr std::string_view kCodesFile = "link-codes.qvx";
 constexpr SectionFormat kCodesFormat{"codes of a dense index's links", "QVLCODE1", "QVLCODEE", 1};
 
-constexpr std::uint32_t kRowsOfATask = 64;
+constexpr std::uint32_t kNodesOfATask = 64;
 constexpr std::size_t kBytesAtATime = 8UL << 20;
 /// The share of the work that is done with the links.
 constexpr double kLinksDone = 0.85;
@@ -51,7 +51,7 @@ class CodeWriter {
     writer.begin(kCodes);
     const CodeBlocks shape{nullptr, source_.dim() / 32, n_bits_, links_.degree / CodeBlocks::kRows};
     const auto n_fit = static_cast<std::uint32_t>(kBytesAtATime / (shape.n * shape.block_bytes()));
-    const std::uint32_t step = std::max(kRowsOfATask, n_fit / kRowsOfATask * kRowsOfATask);
+    const std::uint32_t step = std::max(kNodesOfATask, n_fit / kNodesOfATask * kNodesOfATask);
     for (std::uint32_t first = 0; first < source_.n(); first += step) {
       QV_TRY(context_.cancel.check());
       write_some(first, std::min(source_.n(), first + step), writer);
@@ -65,9 +65,9 @@ class CodeWriter {
     const Similarity similarity = similarity_of(source_.column().schema.metric);
     std::vector<ivf::BlockWriter> nodes(
         end - first, ivf::BlockWriter(similarity, source_.dim(), n_bits_, links_.degree));
-    for_each(context_, (end - first + kRowsOfATask - 1) / kRowsOfATask, [&](std::size_t task) {
-      const auto from = first + static_cast<std::uint32_t>(task) * kRowsOfATask;
-      for (std::uint32_t i = from; i < std::min(end, from + kRowsOfATask); ++i) {
+    for_each(context_, (end - first + kNodesOfATask - 1) / kNodesOfATask, [&](std::size_t task) {
+      const auto from = first + static_cast<std::uint32_t>(task) * kNodesOfATask;
+      for (std::uint32_t i = from; i < std::min(end, from + kNodesOfATask); ++i) {
         encode(i, nodes[i - first]);
       }
     });
