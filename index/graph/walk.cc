@@ -14,10 +14,6 @@ constexpr double kBetweenPolls = 256 * 1024;
 /// The rows of the nearest list that a walk starts with.
 constexpr std::size_t kFirstRows = 16;
 
-struct alignas(64) Line {
-  std::byte bytes[64];
-};
-
 }  // namespace
 
 struct Walk::Visit {
@@ -32,8 +28,7 @@ struct Walk::Visit {
 
 /// What one thread's walks write to; kept from one to the next.
 struct Walk::Scratch {
-  std::vector<Line> query_lines;
-  std::vector<Line> table_lines;
+  ivf::QueryLines lines;
   ivf::RotatedQuery query;
   ivf::ByteQuery byte_query;
   ivf::ScanScratch scan;
@@ -68,15 +63,7 @@ Result<WalkHits> Walk::find(const WalkRequest& request) const {
 }
 
 void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
-  const auto& facts = lists_.lists().facts();
-  const std::uint32_t dim = facts.padded_dim;
-  scratch.query_lines.resize(dim / 16);
-  scratch.table_lines.resize(dim / 16);
-  auto* values = reinterpret_cast<float*>(scratch.query_lines.data());
-  lists_.rotation().apply(request.vector.data(), values);
-  ivf::stretch(lists_.similarity(), facts.length, {values, dim});
-  auto* tables = reinterpret_cast<std::uint8_t*>(scratch.table_lines.data());
-  scratch.query = {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
+  scratch.query = lists_.rotate(request.vector, scratch.lines);
   scratch.byte_query.set(scratch.query.values);
   const std::size_t n = graph_.facts().n;
   for (const std::uint32_t node : scratch.nodes) scratch.seen[node / 64] = 0;
@@ -101,10 +88,7 @@ void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
       const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
       if (scratch.see(node)) scratch.beam.add(hits.scores[i], node);
     }
-    ++request.work.n_lists;
-    request.work.n_blocks += blocks.n;
-    request.work.n_codes_scored += blocks.n * CodeBlocks::kRows;
-    request.work.n_bytes += blocks.n * blocks.block_bytes();
+    ivf::count(blocks, request.work);
   }
 }
 

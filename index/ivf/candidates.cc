@@ -71,8 +71,8 @@ std::uint64_t CandidateSearch::bytes_per_search() const {
 
 Result<Candidates> CandidateSearch::find(const CandidateRequest& request) const {
   thread_local Scratch scratch;
-  const Search search{request, rotate(request.vector, scratch), selectivity(request.n_allowed),
-                      request.work.n_bytes, scratch};
+  const Search search{request, rotate(request.vector, scratch.lines),
+                      selectivity(request.n_allowed), request.work.n_bytes, scratch};
   bool is_telling = true;
   if (search.selectivity < 1) {
     QV_TRY(is_telling, scan_filtered(search));
@@ -83,14 +83,14 @@ Result<Candidates> CandidateSearch::find(const CandidateRequest& request) const 
   return Candidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()), is_telling};
 }
 
-RotatedQuery CandidateSearch::rotate(std::span<const float> vector, Scratch& scratch) const {
+RotatedQuery CandidateSearch::rotate(std::span<const float> vector, QueryLines& lines) const {
   const std::uint32_t dim = lists_.facts().padded_dim;
-  scratch.query_lines.resize(dim / 16);
-  scratch.table_lines.resize(dim / 16);
-  auto* values = reinterpret_cast<float*>(scratch.query_lines.data());
+  lines.values.resize(dim / 16);
+  lines.tables.resize(dim / 16);
+  auto* values = reinterpret_cast<float*>(lines.values.data());
   rotation_.apply(vector.data(), values);
   stretch(similarity_, lists_.facts().length, {values, dim});
-  auto* tables = reinterpret_cast<std::uint8_t*>(scratch.table_lines.data());
+  auto* tables = reinterpret_cast<std::uint8_t*>(lines.tables.data());
   return {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
 }
 

@@ -38,6 +38,14 @@ struct Candidates {
   bool is_telling = true;
 };
 
+/// A list that is scanned.
+inline void count(const CodeBlocks& blocks, WorkCounters& work) {
+  ++work.n_lists;
+  work.n_blocks += blocks.n;
+  work.n_codes_scored += blocks.n * CodeBlocks::kRows;
+  work.n_bytes += blocks.n * blocks.block_bytes();
+}
+
 /// Immutable; any number of threads.
 class CandidateSearch {
  public:
@@ -50,6 +58,8 @@ class CandidateSearch {
   /// Some more than k rows, if there are as many.
   [[nodiscard]] Result<Candidates> find(const CandidateRequest& request) const;
 
+  /// A query as the lists are searched with it; valid as long as `lines` is left as it is.
+  [[nodiscard]] RotatedQuery rotate(std::span<const float> vector, QueryLines& lines) const;
   /// The share of rows that a filter allows.
   [[nodiscard]] double selectivity(std::size_t n_allowed) const;
   /// About the bytes that `find` reads.
@@ -71,7 +81,6 @@ class CandidateSearch {
     float rows = 0;   ///< to the last row that is looked at again
   };
 
-  [[nodiscard]] RotatedQuery rotate(std::span<const float> vector, Scratch& scratch) const;
   [[nodiscard]] std::span<const Probe> route(const Search& search,
                                              const SearchParams& params) const;
   Result<> scan_unfiltered(const Search& search) const;

@@ -16,14 +16,9 @@ inline constexpr std::size_t kBetweenPolls = 32;
 /// No list is out of reach.
 inline constexpr float kWholeReach = std::numeric_limits<float>::infinity();
 
-struct alignas(64) Line {
-  std::byte bytes[64];
-};
-
 /// What one thread's searches write to; kept from one to the next.
 struct CandidateSearch::Scratch {
-  std::vector<Line> query_lines;
-  std::vector<Line> table_lines;
+  QueryLines lines;
   ScanScratch scan;
   ScanScratch centroids;
   RouteScratch route;
@@ -43,13 +38,5 @@ struct CandidateSearch::Search {
   std::uint64_t n_bytes_before = 0;  ///< of the request's `work`
   Scratch& scratch;
 };
-
-/// A list that is scanned.
-inline void count(const CodeBlocks& blocks, WorkCounters& work) {
-  ++work.n_lists;
-  work.n_blocks += blocks.n;
-  work.n_codes_scored += blocks.n * CodeBlocks::kRows;
-  work.n_bytes += blocks.n * blocks.block_bytes();
-}
 
 }  // namespace quiver::index::ivf

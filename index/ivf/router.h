@@ -1,6 +1,7 @@
 // Which lists a search should scan.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -26,6 +27,15 @@ struct Probe {
 struct RotatedQuery {
   std::span<const float> values;  ///< `[padded_dim]`
   CodeTables tables;
+};
+
+/// The memory of a rotated query, on cache lines.
+struct QueryLines {
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> values;
+  std::vector<Line> tables;
 };
 
 /// What one thread's routing writes to; kept from one search to the next.
