@@ -25,19 +25,24 @@ std::string_view ColumnView::term(std::uint32_t id) const {
   return {term_bytes.data() + first, static_cast<std::size_t>(term_offsets[id + 1] - first)};
 }
 
+std::uint32_t ColumnView::first_term_from(std::string_view text) const {
+  std::uint32_t low = 0;
+  std::uint32_t high = n_terms();
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (term(middle) < text) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 std::uint32_t ColumnView::find_term(std::string_view text) const {
   if (sealed) {
-    std::uint32_t low = 0;
-    std::uint32_t high = n_terms();
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (term(middle) < text) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low < n_terms() && term(low) == text ? low : kNoTerm;
+    const std::uint32_t id = first_term_from(text);
+    return id < n_terms() && term(id) == text ? id : kNoTerm;
   }
   const auto hashes = term_hashes.span();
   const std::uint64_t hash = hash_text(text);

@@ -49,7 +49,7 @@ struct RowFacts {
   };
   static constexpr std::uint32_t kIrregular = kOther | kManyRoots | kInexact;
 
-  std::uint32_t count = 0;  ///< values: 0 for null, the length of an array, else 1
+  std::uint32_t count = 0;  ///< values: 0 for null or none, the length of an array, else 1
   std::uint32_t flags = kEmpty;
 
   [[nodiscard]] bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
@@ -92,6 +92,8 @@ struct ColumnView {
   [[nodiscard]] std::string_view term(std::uint32_t id) const;
   /// kNoTerm if no row has it.
   [[nodiscard]] std::uint32_t find_term(std::string_view text) const;
+  /// Sealed: of the first term that is not less than `text`, `n_terms()` if there is none.
+  [[nodiscard]] std::uint32_t first_term_from(std::string_view text) const;
   [[nodiscard]] std::span<const std::uint32_t> row_terms(std::uint32_t row) const;
   [[nodiscard]] std::span<const std::int64_t> row_integers(std::uint32_t row) const;
   [[nodiscard]] std::span<const double> row_doubles(std::uint32_t row) const;

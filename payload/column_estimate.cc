@@ -58,6 +58,10 @@ Estimate estimate_test(const ColumnView& column, const TextTest& test, std::uint
   if (test.mode != TextTest::Mode::kAny) return all_tokens(column, test, n_rows);
   return any_of_terms(column, find_terms(column, test.words), n_rows);
 }
+Estimate estimate_test(const ColumnView& column, const PrefixTest& test, std::uint64_t n_rows) {
+  if (column.index->kind != IndexKind::kKeyword) return unknown(n_rows);
+  return any_of_terms(column, prefixed_terms(column, test.prefix), n_rows);
+}
 Estimate estimate_test(const ColumnView& column, const RangeTest& test, std::uint64_t n_rows) {
   const IndexKind kind = column.index->kind;
   if (kind == IndexKind::kInteger) {

@@ -69,6 +69,14 @@ class Matcher {
     }
   }
 
+  void match(const PrefixTest& test) {
+    if (kind_ == IndexKind::kKeyword) {
+      match_terms(prefixed_terms(column_, test.prefix));
+    } else {
+      unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
+    }
+  }
+
   void match(const RangeTest& test) {
     if (kind_ == IndexKind::kInteger) {
       match_interval(column_.integers, column_.sorted_integers, test.integers);
@@ -114,7 +122,7 @@ class Matcher {
     within_.for_each([&](std::size_t row) {
       if (facts[row].has(RowFacts::kManyRoots)) {
         out_.maybe.set(row);
-      } else if (facts[row].has(RowFacts::kPresent) && in_range(test, facts[row].count)) {
+      } else if (in_range(test, facts[row].count)) {
         out_.yes.set(row);
       }
     });

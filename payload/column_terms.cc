@@ -66,6 +66,19 @@ std::vector<std::uint32_t> accepted_terms(const ColumnView& column, const TextTe
   return ids;
 }
 
+std::vector<std::uint32_t> prefixed_terms(const ColumnView& column, std::string_view prefix) {
+  std::vector<std::uint32_t> ids;
+  std::uint32_t id = column.sealed ? column.first_term_from(prefix) : 0;
+  for (; id < column.n_terms(); ++id) {
+    if (column.term(id).starts_with(prefix)) {
+      ids.push_back(id);
+    } else if (column.sealed) {
+      break;  // terms are ordered
+    }
+  }
+  return ids;
+}
+
 bool row_has_tokens(std::span<const std::uint32_t> tokens, TextTest::Mode mode,
                     std::span<const std::uint32_t> ids) {
   // A gap equals no id, so a phrase cannot cross it.

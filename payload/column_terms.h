@@ -40,6 +40,9 @@ SortedRange find_sorted(std::span<const T> sorted, T low, T high) {
 /// The ids of the terms whose text `test` accepts. O(n_terms).
 [[nodiscard]] std::vector<std::uint32_t> accepted_terms(const ColumnView& column,
                                                         const TextTest& test);
+/// The ids of the terms that begin with `prefix`, ascending. O(n_terms) in a column that grows.
+[[nodiscard]] std::vector<std::uint32_t> prefixed_terms(const ColumnView& column,
+                                                        std::string_view prefix);
 
 /// Whether one of the strings of a row, given as tokens with gaps, has all `ids` (kAll) or has them
 /// in sequence (kPhrase).

@@ -135,6 +135,10 @@ bool element_passes(const TextTest& test, const Value& element) {
   const std::string* text = element.as_string();
   return text != nullptr && test.accepts(*text);
 }
+bool element_passes(const PrefixTest& test, const Value& element) {
+  const std::string* text = element.as_string();
+  return text != nullptr && text->starts_with(test.prefix);
+}
 bool element_passes(const RangeTest& test, const Value& element) {
   const auto number = as_number(element);
   return number && in_range(test.range, *number);
@@ -158,12 +162,14 @@ bool document_passes(const Test& test, const Path& path, const Value& document) 
 }
 bool document_passes(const ValuesCount& test, const Path& path, const Value& document) {
   bool found = false;
+  bool is_missing = true;
   for_each_value(document, path, [&](const Value& value) {
     const Array* array = value.as_array();
     const std::uint64_t count = value.is_null() ? 0 : array == nullptr ? 1 : array->size();
     found = found || in_range(test, count);
+    is_missing = false;
   });
-  return found;
+  return is_missing ? in_range(test, 0) : found;
 }
 bool document_passes(const IsEmpty& test, const Path& path, const Value& document) {
   bool empty = true;
@@ -236,6 +242,7 @@ Result<PreparedTest> prepare(const FieldTest& field_test, const FieldIndex* inde
           [&](const MatchPhrase& t) -> Out {
             return prepare_text(TextTest::Mode::kPhrase, t.text, index);
           },
+          [&](const MatchPrefix& t) -> Out { return PreparedTest(PrefixTest{t.prefix}); },
           [&](const Range& t) -> Out {
             return PreparedTest(RangeTest{t, integers_in(t), doubles_in(t)});
           },

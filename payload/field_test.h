@@ -43,6 +43,9 @@ struct TextTest {
   [[nodiscard]] bool accepts(std::string_view text) const;
 };
 
+struct PrefixTest {
+  std::string prefix;
+};
 struct RangeTest {
   Range range;
   Interval<std::int64_t> integers;
@@ -58,7 +61,7 @@ struct GeoTest {
   [[nodiscard]] bool accepts(const GeoPoint& point) const;
 };
 
-using PreparedTest = std::variant<ValueTest, TextTest, RangeTest, DatetimeTest, GeoTest,
+using PreparedTest = std::variant<ValueTest, TextTest, PrefixTest, RangeTest, DatetimeTest, GeoTest,
                                   ValuesCount, IsEmpty, IsNull>;
 
 /// `index` is the one declared for the key, or null. kInvalidArgument as `compile` says.

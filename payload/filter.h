@@ -39,6 +39,11 @@ struct MatchPhrase {
   std::string text;
 };
 
+/// Some string element begins with it, as it is written: no tokens, no case folding.
+struct MatchPrefix {
+  std::string prefix;
+};
+
 /// A number of a request: integers keep their exact value.
 using Number = std::variant<std::int64_t, std::uint64_t, double>;
 
@@ -69,6 +74,7 @@ struct GeoPolygon {
   std::vector<std::vector<GeoPoint>> interiors;
 };
 
+/// Of an array its size, of null or a missing key 0, of anything else 1.
 struct ValuesCount {
   std::optional<std::uint64_t> gt, gte, lt, lte;
 };
@@ -82,8 +88,8 @@ struct IsNull {
 };
 
 using FieldTest = std::variant<MatchValue, MatchAny, MatchExcept, MatchText, MatchTextAny,
-                               MatchPhrase, Range, DatetimeRange, GeoBoundingBox, GeoRadius,
-                               GeoPolygon, ValuesCount, IsEmpty, IsNull>;
+                               MatchPhrase, MatchPrefix, Range, DatetimeRange, GeoBoundingBox,
+                               GeoRadius, GeoPolygon, ValuesCount, IsEmpty, IsNull>;
 
 /// A test of the values under one payload key.
 struct FieldCondition {

@@ -71,7 +71,8 @@ Decoded<FieldTest> decode_text(Element element, const Path& path) {
 
 Decoded<FieldTest> decode_match(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
-  QV_TRY(check_members(object, path, {"value", "any", "except", "text", "text_any", "phrase"}));
+  QV_TRY(check_members(object, path,
+                       {"value", "any", "except", "text", "text_any", "phrase", "prefix"}));
   if (const auto value = find(object, "value")) {
     QV_TRY(auto scalar, decode_scalar(*value, path.member("value")));
     return FieldTest(payload::MatchValue{std::move(scalar)});
@@ -93,8 +94,11 @@ Decoded<FieldTest> decode_match(Element element, const Path& path) {
   if (const auto text = find(object, "phrase")) {
     return decode_text<payload::MatchPhrase>(*text, path.member("phrase"));
   }
-  return format_error(path,
-                      "expected one of `value`, `any`, `except`, `text`, `text_any`, `phrase`");
+  if (const auto prefix = find(object, "prefix")) {
+    return decode_text<payload::MatchPrefix>(*prefix, path.member("prefix"));
+  }
+  return format_error(
+      path, "expected one of `value`, `any`, `except`, `text`, `text_any`, `phrase`, `prefix`");
 }
 
 /// Fills the four bounds of a range from the members of the same names.
@@ -253,10 +257,11 @@ Decoded<Condition> decode_field(Object object, const Path& path) {
     conditions.push_back(FieldCondition{std::string(key), std::move(test)});
   }
   if (conditions.empty()) {
-    return format_error(path, fmt::format("the condition on `{}` has no test, expected one of "
-                                          "`match`, `range`, `geo_bounding_box`, `geo_radius`, "
-                                          "`geo_polygon`, `values_count`, `is_empty`, `is_null`",
-                                          key));
+    return validation_error(
+        path, fmt::format("At least one field condition must be specified: the one on `{}` has no "
+                          "test, expected one of `match`, `range`, `geo_bounding_box`, "
+                          "`geo_radius`, `geo_polygon`, `values_count`, `is_empty`, `is_null`",
+                          key));
   }
   if (conditions.size() == 1) return std::move(conditions.front());
   Filter any;

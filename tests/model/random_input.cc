@@ -60,6 +60,7 @@ payload::FieldTest random_test(Random& random, std::string& key) {
       return payload::MatchAny{{word(random), word(random)}};
     case 4:
       key = "s";
+      if (one_in(2, random)) return payload::MatchPrefix{word(random).substr(0, 1)};
       return payload::MatchExcept{{word(random)}};
     case 5: {
       key = one_in(2, random) ? "n" : "f";

@@ -258,7 +258,17 @@ TEST(Predicate, EmptyAndNull) {
   EXPECT_EQ(matching(must("x", IsNull{true}), documents), (Rows{1, 3, 7}));
   EXPECT_EQ(matching(must("x", IsNull{false}), documents), (Rows{0, 2, 4, 5, 6}));
   EXPECT_EQ(matching(must("x", ValuesCount{{}, 1, {}, {}}), documents), (Rows{3, 4, 5, 6, 7}));
-  EXPECT_EQ(matching(must("x", ValuesCount{{}, {}, 1, {}}), documents), (Rows{1, 2}));
+  EXPECT_EQ(matching(must("x", ValuesCount{{}, {}, 1, {}}), documents), (Rows{0, 1, 2}));
+}
+
+TEST(Predicate, PrefixOfAStringAsItIsWritten) {
+  const std::vector<std::string> documents{
+      R"({"x":"/a/b"})",          R"({"x":"/a"})", R"({"x":"/b"})", R"({"x":["/c","/a/c"]})",
+      R"({"x":["/A", 1, null]})", R"({"x":7})",    R"({})",         R"({"x":""})"};
+  EXPECT_EQ(matching(must("x", MatchPrefix{"/a"}), documents), (Rows{0, 1, 3}));
+  EXPECT_EQ(matching(must("x", MatchPrefix{"/a/"}), documents), (Rows{0, 3}));
+  EXPECT_EQ(matching(must("x", MatchPrefix{"b"}), documents), (Rows{}));
+  EXPECT_EQ(matching(must("x", MatchPrefix{""}), documents), (Rows{0, 1, 2, 3, 4, 7}));
 }
 
 TEST(Predicate, TextIsTokensUnderATextIndexAndSubstringElsewhere) {

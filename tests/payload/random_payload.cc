@@ -130,7 +130,7 @@ std::vector<MatchScalar> RandomPayload::scalars() {
 
 FieldTest RandomPayload::test() {
   const auto maybe = [&](auto value) { return chance(0.5) ? std::optional(value) : std::nullopt; };
-  switch (below(14)) {
+  switch (below(15)) {
     case 0:
       if (chance(0.3)) return MatchValue{integer()};
       if (chance(0.3)) return MatchValue{chance(0.5)};
@@ -166,6 +166,10 @@ FieldTest RandomPayload::test() {
       return IsEmpty{chance(0.7)};
     case 12:
       return IsNull{chance(0.7)};
+    case 13: {
+      const std::string whole = some_string();
+      return MatchPrefix{whole.substr(0, static_cast<std::size_t>(below(4)))};
+    }
     default:
       return MatchValue{some_string()};
   }
