@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <random>
 
 namespace quiver::engine {
@@ -24,9 +25,10 @@ void keep_best(Candidates& candidates, std::uint64_t limit) {
 }
 
 float shown_score(Metric metric, float score) {
-  if (metric == Metric::kEuclid) return std::sqrt(std::abs(score));
-  if (metric == Metric::kManhattan) return 0.0F - score;
-  return score;
+  constexpr float kMost = std::numeric_limits<float>::max();
+  if (metric == Metric::kEuclid) score = std::sqrt(std::abs(score));
+  if (metric == Metric::kManhattan) score = 0.0F - score;
+  return std::clamp(score, -kMost, kMost);
 }
 
 void apply_threshold(float threshold, bool is_inclusive, Ranking& ranking) {
@@ -86,7 +88,9 @@ std::unordered_map<const Segment*, Bitset> rows_by_segment(const Candidates& can
 Ranking sampled(const Candidates& all, std::uint64_t limit) {
   Candidates chosen;
   std::mt19937_64 random(std::random_device{}());
-  std::sample(all.begin(), all.end(), std::back_inserter(chosen), limit, random);
+  // std::sample takes it as signed, and never ends with what is negative then.
+  const auto n_wanted = std::min<std::uint64_t>(limit, all.size());
+  std::sample(all.begin(), all.end(), std::back_inserter(chosen), n_wanted, random);
   std::shuffle(chosen.begin(), chosen.end(), random);
   for (auto& candidate : chosen) candidate.score = 1.0F;
   return {std::move(chosen), Metric::kDot};

@@ -34,7 +34,8 @@ struct Ranking {
 /// Leaves the best `limit`, by (score, id).
 void keep_best(Candidates& candidates, std::uint64_t limit);
 
-/// Similarity as users see it: distances are positive, Euclid is the root.
+/// Similarity as users see it: distances are positive, Euclid is the root. Finite: JSON has no
+/// infinity.
 [[nodiscard]] float shown_score(Metric metric, float score);
 /// Drops what is worse than `threshold`, a score as it is shown; what equals it stays if
 /// `is_inclusive`.

@@ -68,12 +68,26 @@ struct CollectionInfo {
   std::vector<VectorIndexInfo> vector_indexes;  ///< by field and index, ascending
 };
 
+/// A segment that background work is about.
+struct WorkSegment {
+  std::uint32_t shard = 0;
+  std::uint64_t id = 0;  ///< in its shard
+  std::uint64_t n_points = 0;
+};
+
+/// Background work that waits for its turn.
+struct QueuedOptimization {
+  std::string name;  ///< as `OptimizationState::name`
+  WorkSegment segment;
+};
+
 /// One piece of background work, running or done.
 struct OptimizationState {
-  std::uint64_t id = 0;
-  std::string name;    ///< "seal", "merge", "vacuum", "index"
-  std::string status;  ///< "running", "done", "failed: …"
-  std::vector<std::uint64_t> segments;
+  std::uint32_t shard = 0;
+  std::uint64_t id = 0;              ///< in its shard
+  std::string name;                  ///< "seal", "merge", "vacuum", "index"
+  std::optional<std::string> error;  ///< why it failed
+  std::vector<WorkSegment> segments;
   std::uint64_t done = 0, total = 0;  ///< rows
   double started_at = 0;              ///< seconds since the epoch
   std::optional<double> finished_at;
@@ -81,7 +95,8 @@ struct OptimizationState {
 };
 
 struct OptimizationReport {
-  std::uint64_t n_queued = 0, n_queued_segments = 0, n_queued_points = 0, n_idle_segments = 0;
+  std::vector<QueuedOptimization> queued;
+  std::vector<WorkSegment> idle;  ///< sealed, and as they should be
   std::vector<OptimizationState> running;
   std::vector<OptimizationState> completed;  ///< newest first, bounded
 };
@@ -142,8 +157,9 @@ class Collection {
   /// True if the query touches so little that a hop to another thread would cost more.
   [[nodiscard]] virtual bool is_small(const Query& query) const = 0;
 
-  /// Returns once the index answers for every segment; replaces an index on the same key.
-  virtual Result<> create_index(const payload::FieldIndex& index) = 0;
+  /// Replaces an index on the same key. It is kept from the return on; kVisible: it answers for
+  /// every segment, too.
+  virtual Result<> create_index(const payload::FieldIndex& index, Ack ack) = 0;
   /// False if there was none.
   virtual Result<bool> drop_index(const std::string& key) = 0;
 };

@@ -247,16 +247,18 @@ std::vector<SegmentIndexInfo> CollectionImpl::segment_indexes() const {
 OptimizationReport CollectionImpl::optimizations() const {
   OptimizationReport report;
   const auto config = config_.load();
-  for (const auto& shard : shards_) shard->report(report);
-  const Snapshot now = snapshot();  // outlives the loop
   const auto policy = index_policy(config);
-  for (const Segment* segment : now.segments()) {
-    if (is_queued(*segment->data, config->optimizer, policy)) {
-      ++report.n_queued;
-      ++report.n_queued_segments;
-      report.n_queued_points += segment->n_live();
-    } else if (segment->data->sealed) {
-      ++report.n_idle_segments;
+  for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
+    shards_[shard]->report(shard, report);
+    const auto now = shards_[shard]->snapshot();  // outlives the loop
+    for (const Segment& segment : now->segments) {
+      const SegmentData& data = *segment.data;
+      const WorkSegment about{shard, data.id, segment.n_live()};
+      if (is_queued(data, config->optimizer, policy)) {
+        report.queued.push_back({data.sealed ? "index" : "seal", about});
+      } else if (data.sealed) {
+        report.idle.push_back(about);
+      }
     }
   }
   return report;
@@ -393,15 +395,16 @@ bool CollectionImpl::is_small(const Query& query) const {
   return scan_bytes(snapshot(), query) <= kSmallBytes;
 }
 
-Result<> CollectionImpl::create_index(const payload::FieldIndex& index) {
+Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {
   QV_TRY(payload::Path::parse(index.key));
-  return change_config([&](CollectionConfig& config) -> Result<> {
+  const auto replace = [&](CollectionConfig& config) -> Result<> {
     std::erase_if(config.indexes, [&](const auto& other) { return other.key == index.key; });
     config.indexes.push_back(index);
     std::sort(config.indexes.begin(), config.indexes.end(),
               [](const auto& a, const auto& b) { return a.key < b.key; });
     return {};
-  });
+  };
+  return change_config(replace, ack);
 }
 
 Result<bool> CollectionImpl::drop_index(const std::string& key) {
@@ -413,7 +416,8 @@ Result<bool> CollectionImpl::drop_index(const std::string& key) {
   return true;
 }
 
-Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionConfig&)>& change) {
+Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionConfig&)>& change,
+                                       Ack ack) {
   MutexLock lock(change_mutex_);
   auto next = std::make_shared<CollectionConfig>(*config_.load());
   QV_TRY(change(*next));
@@ -422,9 +426,12 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
   config_.store(next);
   auto latch = std::make_shared<Latch>(shards_.size());
   for (const auto& shard : shards_) {
-    shard->set_config(next, [latch](Result<> result) { latch->arrive(std::move(result)); });
+    shard->set_config(next, [latch](Result<> result) {
+      if (!result) log_error("changing a collection: {}", result.error().to_string());
+      latch->arrive(std::move(result));
+    });
   }
-  return latch->wait();
+  return ack == Ack::kVisible ? latch->wait() : Result<>();
 }
 
 void CollectionImpl::tick() {

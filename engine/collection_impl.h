@@ -51,11 +51,12 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                             const Cancel& cancel) const override;
   [[nodiscard]] bool is_small(const Query& query) const override;
-  Result<> create_index(const payload::FieldIndex& index) override;
+  Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
 
-  /// Changes the configuration: durable first, then in force in every shard, on return.
-  Result<> change_config(const std::function<Result<>(CollectionConfig&)>& change);
+  /// Changes the configuration: durable on return; kVisible: in force in every shard, too.
+  Result<> change_config(const std::function<Result<>(CollectionConfig&)>& change,
+                         Ack ack = Ack::kVisible);
   void tick();
   /// Applies what is queued and closes the shards; reads of earlier snapshots go on.
   Result<> close();

@@ -105,6 +105,12 @@ class DatabaseImpl final : public Database {
   }
 
   Result<> create_collection(const std::string& name, CollectionConfig config) override {
+    if (const auto collection = catalog_->resolve(name); collection && *collection != name) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("Can't create collection with name {}. Alias with the same name "
+                              "already exists",
+                              name));
+    }
     auto created = catalog_->create(name, to_json(config));
     if (!created) {
       if (created.error().code() != Code::kAlreadyExists) return fail(created.error());

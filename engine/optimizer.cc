@@ -68,14 +68,20 @@ OptimizationState describe(const Job& job) {
   OptimizationState state;
   state.id = job.number;
   state.name = job.name;
-  state.status = "running";
-  for (const auto& input : job.inputs) state.segments.push_back(input.data->id);
+  for (const auto& input : job.inputs)
+    state.segments.push_back({0, input.data->id, input.n_live()});
   const double share = job.share_done.load(std::memory_order_relaxed);
   state.total = job.n_rows;
   state.done = static_cast<std::uint64_t>(share * static_cast<double>(job.n_rows));
   state.started_at = job.started_at;
   if (share > 0) state.eta_s = job.clock.seconds() * (1 - share) / share;
   return state;
+}
+
+void add_to(OptimizationState state, std::uint32_t shard, std::vector<OptimizationState>& states) {
+  state.shard = shard;
+  for (auto& segment : state.segments) segment.shard = shard;
+  states.push_back(std::move(state));
 }
 
 }  // namespace
@@ -147,8 +153,11 @@ void JobHistory::add(std::shared_ptr<const Job> job) {
 
 void JobHistory::finish(const Job& job, const Result<>& result) {
   auto state = describe(job);
-  state.status = result ? "done" : "failed: " + result.error().message();
-  if (result) state.done = state.total;
+  if (result) {
+    state.done = state.total;
+  } else {
+    state.error = result.error().message();
+  }
   state.finished_at = job.started_at + job.clock.seconds();
   state.eta_s.reset();
   MutexLock lock(mutex_);
@@ -157,10 +166,10 @@ void JobHistory::finish(const Job& job, const Result<>& result) {
   if (completed_.size() > kKept) completed_.pop_back();
 }
 
-void JobHistory::report(OptimizationReport& report) const {
+void JobHistory::report(std::uint32_t shard, OptimizationReport& report) const {
   MutexLock lock(mutex_);
-  for (const auto& job : running_) report.running.push_back(describe(*job));
-  report.completed.insert(report.completed.end(), completed_.begin(), completed_.end());
+  for (const auto& job : running_) add_to(describe(*job), shard, report.running);
+  for (const auto& state : completed_) add_to(state, shard, report.completed);
 }
 
 }  // namespace quiver::engine

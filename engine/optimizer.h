@@ -100,7 +100,8 @@ class JobHistory {
  public:
   void add(std::shared_ptr<const Job> job);
   void finish(const Job& job, const Result<>& result);
-  void report(OptimizationReport& report) const;
+  /// `shard`: the number of the one whose jobs these are.
+  void report(std::uint32_t shard, OptimizationReport& report) const;
 
  private:
   static constexpr std::size_t kKept = 16;

@@ -38,7 +38,10 @@ std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
 
 class QueryRun {
  public:
-  explicit QueryRun(const SearchEnvironment& environment) : environment_(environment) {}
+  /// `offset`: of the query itself; its prefetches find as many points more, so that there are
+  /// some to leave out.
+  explicit QueryRun(const SearchEnvironment& environment, std::uint64_t offset = 0)
+      : environment_(environment), offset_(offset) {}
 
   /// The best `limit` of a node and its prefetches. `outer`: filters of the nodes above.
   Result<Ranking> run(const Query& node, const FilterPtr& outer, std::uint64_t limit) {
@@ -94,7 +97,7 @@ class QueryRun {
   Result<Ranking> merge(const Query& node, const FilterPtr& filter, std::uint64_t limit) {
     std::vector<Ranking> lists;
     for (const auto& prefetch : node.prefetch) {
-      QV_TRY(auto list, run(prefetch, filter, prefetch.limit));
+      QV_TRY(auto list, run(prefetch, filter, saturating_add(prefetch.limit, offset_)));
       lists.push_back(std::move(list));
     }
     if (const auto* rrf = std::get_if<Rrf>(&node.kind)) {
@@ -194,6 +197,7 @@ class QueryRun {
   }
 
   const SearchEnvironment& environment_;
+  const std::uint64_t offset_;
 };
 
 bool is_listing(const QueryKind& kind) {
@@ -258,7 +262,7 @@ bool are_searched_alike(const Query& a, const Query& b) {
 }  // namespace
 
 Result<std::vector<Record>> run_query(const SearchEnvironment& environment, const Query& query) {
-  QueryRun run(environment);
+  QueryRun run(environment, query.offset);
   QV_TRY(const auto ranking,
          run.run(query, without_referenced(query), saturating_add(query.limit, query.offset)));
   return records_of(environment, query, ranking);

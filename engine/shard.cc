@@ -279,7 +279,9 @@ ShardStatus Shard::status() const {
   return status_;
 }
 
-void Shard::report(OptimizationReport& report) const { jobs_.report(report); }
+void Shard::report(std::uint32_t number, OptimizationReport& report) const {
+  jobs_.report(number, report);
+}
 
 std::size_t Shard::n_unsealed() const {
   return static_cast<std::size_t>(std::count_if(

@@ -156,7 +156,7 @@ Result<CollectionIs> prepare_collection(Database& database, const ImportOptions&
   for (std::string index : plan.index_bodies) {
     auto decoded = service::json::decode_index(index);
     if (!decoded) return fail(Code::kInvalidArgument, decoded.error().text);
-    QV_TRY(collection->create_index(*decoded));
+    QV_TRY(collection->create_index(*decoded, engine::Ack::kVisible));
   }
   return CollectionIs::kNew;
 }

@@ -103,7 +103,7 @@ class IndexJobs : public ::testing::Test {
   [[nodiscard]] int n_completed(std::string_view name) const {
     const auto states = collection_->optimizations().completed;
     return static_cast<int>(std::count_if(states.begin(), states.end(), [&](const auto& state) {
-      return state.name == name && state.status == "done";
+      return state.name == name && !state.error;
     }));
   }
 
@@ -230,7 +230,7 @@ TEST_F(IndexJobs, AMergedSegmentComesWithPayloadIndexesThatAreNewerThanTheMerge)
   payload::FieldIndex index;
   index.key = "n";
   index.kind = payload::IndexKind::kInteger;
-  ASSERT_TRUE(collection_->create_index(index));
+  ASSERT_TRUE(collection_->create_index(index, Ack::kVisible));
   ScrollRequest by_value;
   by_value.order_by = OrderBy{"n", false, {}};
   const Cancel cancel;
@@ -281,7 +281,9 @@ TEST_F(IndexJobs, NothingIsBuiltUntilThreadsAreAllowed) {
   wait_for_rest();
   EXPECT_EQ(copied_control.n_builds, 0);
   EXPECT_EQ(n_asked(nearest()), 0U);
-  EXPECT_EQ(collection_->optimizations().n_queued_points, kIdlePoints);
+  const auto queued = collection_->optimizations().queued;
+  ASSERT_EQ(queued.size(), 1U);
+  EXPECT_EQ(queued[0].segment.n_points, kIdlePoints);
   ASSERT_TRUE(database_->update_config("points", [](CollectionConfig& config) -> Result<> {
     config.optimizer.max_threads.reset();
     return {};

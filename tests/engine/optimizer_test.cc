@@ -259,17 +259,18 @@ TEST(JobHistory, RunningThenDone) {
   job->share_done = 0.25;
   history.add(job);
   OptimizationReport running;
-  history.report(running);
+  history.report(2, running);
   ASSERT_EQ(running.running.size(), 1U);
   EXPECT_EQ(running.running[0].done, 250U);
   EXPECT_EQ(running.running[0].total, 1000U);
   EXPECT_TRUE(running.running[0].eta_s.has_value());
   history.finish(*job, {});
   OptimizationReport done;
-  history.report(done);
+  history.report(2, done);
   EXPECT_TRUE(done.running.empty());
   ASSERT_EQ(done.completed.size(), 1U);
-  EXPECT_EQ(done.completed[0].status, "done");
+  EXPECT_FALSE(done.completed[0].error);
+  EXPECT_EQ(done.completed[0].shard, 2U);
   EXPECT_EQ(done.completed[0].done, 1000U);
 }
 
@@ -283,10 +284,10 @@ TEST(JobHistory, FailuresSayWhyAndHistoryIsBounded) {
     history.finish(*job, fail(Code::kResourceExhausted, "no space left on device"));
   }
   OptimizationReport report;
-  history.report(report);
+  history.report(2, report);
   EXPECT_LE(report.completed.size(), 20U);
   EXPECT_EQ(report.completed.front().id, 99U);
-  EXPECT_NE(report.completed.front().status.find("no space left"), std::string::npos);
+  EXPECT_EQ(report.completed.front().error, "no space left on device");
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TEST_F(EngineDamage, AnswersComeFromRows) {
       index.kind = *key == 'n'   ? payload::IndexKind::kInteger
                    : *key == 's' ? payload::IndexKind::kKeyword
                                  : payload::IndexKind::kText;
-      ASSERT_TRUE(runner.collection().create_index(index));
+      ASSERT_TRUE(runner.collection().create_index(index, engine::Ack::kVisible));
     }
     runner.model().set_indexes(runner.collection().config()->indexes);
     for (int i = 0; i < 5; ++i) {

@@ -181,7 +181,7 @@ Result<std::uint64_t> FakeCollection::count(const std::optional<payload::Filter>
   return std::uint64_t{points_.size()};
 }
 
-Result<> FakeCollection::create_index(const payload::FieldIndex& index) {
+Result<> FakeCollection::create_index(const payload::FieldIndex& index, engine::Ack) {
   MutexLock lock(mutex_);
   indexes_.push_back(index);
   return {};

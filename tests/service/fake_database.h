@@ -36,7 +36,7 @@ class FakeCollection final : public engine::Collection {
   Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                               const Cancel& cancel) const override;
   bool is_small(const engine::Query& query) const override { return query.limit <= 100; }
-  Result<> create_index(const payload::FieldIndex& index) override;
+  Result<> create_index(const payload::FieldIndex& index, engine::Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
 
  private:
