@@ -49,6 +49,15 @@ Result<> DenseSearcher::search(const Query& query, const AnyParams& any, const F
   return {};
 }
 
+Result<> DenseSearcher::search_batch(std::span<const Query* const> queries, const AnyParams& params,
+                                     const FilterView& filter, const SearchContext& context,
+                                     std::span<TopK* const> outs, WorkCounters& work) const {
+  if (context.prefer == Prefer::kExact) {
+    return flat_.search_batch(queries, {}, filter, context, outs, work);
+  }
+  return Searcher::search_batch(queries, params, filter, context, outs, work);
+}
+
 bool DenseSearcher::walks(const SearchParams& params, const ivf::CandidateRequest& request) const {
   const bool asks_for_lists = params.nprobe != 0 || params.gap != 0 || params.rerank != 0;
   return files_.graph && !asks_for_lists && files_.lists.selectivity(request.n_allowed) > kMost;

@@ -18,6 +18,10 @@ class DenseSearcher final : public Searcher {
 
   Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  /// Exact searches share a pass over the rows.
+  Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
+                        const FilterView& filter, const SearchContext& context,
+                        std::span<TopK* const> outs, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;

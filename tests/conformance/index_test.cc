@@ -75,14 +75,15 @@ class IndexConformance : public ::testing::TestWithParam<Case> {
   }
 
   [[nodiscard]] Found search(const Searcher& searcher, const Query& query, const Bitset& allowed,
-                             std::size_t k, Executor* executor = nullptr) const {
+                             std::size_t k, Executor* executor = nullptr,
+                             Prefer prefer = Prefer::kAny) const {
     const auto params = type().parse_search({});
     EXPECT_TRUE(params);
     const Cancel cancel;
     TopK top(k);
     Found found;
-    const auto result = searcher.search(query, *params, FilterView::of(allowed), {cancel, executor},
-                                        top, found.work);
+    const auto result = searcher.search(query, *params, FilterView::of(allowed),
+                                        {cancel, executor, prefer}, top, found.work);
     EXPECT_TRUE(result) << result.error().to_string();
     found.hits = top.take_sorted();
     return found;
@@ -315,14 +316,17 @@ TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
       std::vector<TopK*> top_pointers;
       for (const Query& query : queries) query_pointers.push_back(&query);
       for (TopK& top : tops) top_pointers.push_back(&top);
-      WorkCounters work;
       Executor* helper = n % 2 == 0 ? &executor : nullptr;
-      const auto result = searcher->search_batch(query_pointers, *params, FilterView::of(allowed),
-                                                 {cancel, helper}, top_pointers, work);
-      ASSERT_TRUE(result) << result.error().to_string();
-      for (std::size_t i = 0; i < n; ++i) {
-        expect_same_hits(tops[i].take_sorted(),
-                         search(*searcher, queries[i], allowed, i * 5 % 23).hits);
+      for (const Prefer prefer : {Prefer::kAny, Prefer::kExact}) {
+        WorkCounters work;
+        const auto result = searcher->search_batch(query_pointers, *params, FilterView::of(allowed),
+                                                   {cancel, helper, prefer}, top_pointers, work);
+        ASSERT_TRUE(result) << result.error().to_string();
+        for (std::size_t i = 0; i < n; ++i) {
+          const auto alone =
+              search(*searcher, queries[i], allowed, i * 5 % 23, nullptr, prefer).hits;
+          expect_same_hits(tops[i].take_sorted(), alone);
+        }
       }
     }
   }
