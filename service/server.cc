@@ -244,7 +244,10 @@ class HttpServer final : public Server {
 }  // namespace
 
 Identity compatible_identity() {
-  return {.title = "qdrant - vector search engine", .version = "1.19.0", .commit = ""};
+  return {.name = "qdrant",
+          .title = "qdrant - vector search engine",
+          .version = "1.18.0",
+          .commit = ""};
 }
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, engine::Database& database,

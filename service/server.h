@@ -17,8 +17,9 @@
 
 namespace quiver::service {
 
-/// What `GET /` says.
+/// What the server says of itself.
 struct Identity {
+  std::string name = "quiver";
   std::string title = "quiver - vector search engine";
   std::string version = "0.1.0";
   std::string commit;  ///< 40 hex digits; empty: left out

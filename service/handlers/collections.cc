@@ -1,7 +1,8 @@
 // Collections, aliases and payload indexes.
 #include <fmt/format.h>
 
-#include "base/log.h"
+#include <algorithm>
+
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
 #include "service/json/decode.h"
@@ -30,9 +31,10 @@ Decoded<Answer> list_collections(Exchange& x) {
 
 Decoded<Answer> collection_exists(Exchange& x) {
   const auto& name = x.captures[0];
+  QV_TRY(json::check_collection_name(name));
   auto out = x.begin_result();
   out.begin_object();
-  out.member("exists", json::is_collection_name(name) && x.service().database().exists(name));
+  out.member("exists", x.service().database().exists(name));
   out.end_object();
   x.end_result();
   return Answer::kReady;
@@ -47,10 +49,36 @@ Decoded<Answer> collection_info(Exchange& x) {
   });
 }
 
+/// `with`: names between commas; `completed_limit`.
+Decoded<json::OptimizationParts> optimization_parts(const Exchange& x) {
+  json::OptimizationParts parts;
+  QV_TRY(const auto limit, number_parameter(x, "completed_limit"));
+  if (limit) parts.completed_limit = *limit;
+  const std::string names = query_parameter(x.target.query, "with").value_or("");
+  for (std::size_t begin = 0; begin < names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    const auto name = std::string_view(names).substr(begin, end - begin);
+    if (name == "queued") {
+      parts.queued = true;
+    } else if (name == "completed") {
+      parts.completed = true;
+    } else if (name == "idle_segments") {
+      parts.idle_segments = true;
+    } else {
+      return bad_parameter(fmt::format(
+          "with: unknown variant `{}`, expected one of `queued`, `completed`, `idle_segments`",
+          name));
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
 Decoded<Answer> collection_optimizations(Exchange& x) {
   return with_collection(x, [](Exchange& exchange, CollectionPtr collection) -> Decoded<Answer> {
+    QV_TRY(const auto parts, optimization_parts(exchange));
     auto out = exchange.begin_result();
-    json::write_optimizations(out, collection->optimizations());
+    json::write_optimizations(out, collection->optimizations(), parts);
     exchange.end_result();
     return Answer::kReady;
   });
@@ -150,27 +178,18 @@ Answer answer_index_change(Exchange& x, bool completed) {
   return Answer::kReady;
 }
 
-/// Builds the index; without `wait` the client has been answered already.
-void create_index_later(Exchange& x, const CollectionPtr& collection, payload::FieldIndex index) {
-  x.service().long_running().post(Priority::kHigh, [collection, index = std::move(index)] {
-    if (auto done = collection->create_index(index); !done) {
-      log_error("creating the payload index on `{}`: {}", index.key, done.error().to_string());
-    }
-  });
-}
-
 Decoded<Answer> create_index(Exchange& x) {
   return blocking(x, [](Exchange& outer) -> Decoded<Answer> {
     QV_TRY(const WriteParams params, write_params(outer));
     QV_TRY(auto collection, collection_of(outer));
     QV_TRY(auto index, json::decode_index(outer.request.body));
     if (!params.wait) {
-      create_index_later(outer, collection, std::move(index));
+      QV_TRY(collection->create_index(index, engine::Ack::kDurable));
       return answer_index_change(outer, false);
     }
     auto build = [collection = std::move(collection),
                   index = std::move(index)](Exchange& exchange) -> Decoded<Answer> {
-      QV_TRY(collection->create_index(index));
+      QV_TRY(collection->create_index(index, engine::Ack::kVisible));
       return answer_index_change(exchange, true);
     };
     return outer.run_on(outer.service().long_running(), std::move(build));

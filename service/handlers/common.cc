@@ -12,10 +12,6 @@
 namespace quiver::service {
 namespace {
 
-tl::unexpected<ApiError> bad_parameter(std::string_view text) {
-  return fail(ApiError(400, fmt::format("Deserialize error in query parameters: {}", text)));
-}
-
 Decoded<bool> bool_parameter(const Exchange& x, std::string_view name, bool otherwise) {
   const auto text = query_parameter(x.target.query, name);
   if (!text || text->empty()) return otherwise;
@@ -27,20 +23,13 @@ Decoded<bool> bool_parameter(const Exchange& x, std::string_view name, bool othe
 
 /// Seconds; nullopt if it is not given.
 Decoded<std::optional<std::uint64_t>> timeout_parameter(const Exchange& x) {
-  const auto text = query_parameter(x.target.query, "timeout");
-  if (!text || text->empty()) return std::optional<std::uint64_t>();
-  std::uint64_t seconds = 0;
-  const char* last = text->data() + text->size();
-  const auto [end, ec] = std::from_chars(text->data(), last, seconds);
-  if (ec != std::errc() || end != last) {
-    return bad_parameter(fmt::format("timeout: invalid digit found in string `{}`", *text));
-  }
-  if (seconds == 0) {
+  QV_TRY(const auto seconds, number_parameter(x, "timeout"));
+  if (seconds == 0U) {
     return fail(ApiError(422,
                          "Validation error in query parameters: [timeout: value 0 invalid, must be "
                          "1 or larger]"));
   }
-  return std::optional<std::uint64_t>(seconds);
+  return seconds;
 }
 
 Decoded<> check_ordering(const Exchange& x) {
@@ -69,6 +58,20 @@ Decoded<> check_consistency(const Exchange& x) {
 
 }  // namespace
 
+Decoded<std::optional<std::uint64_t>> number_parameter(const Exchange& x, std::string_view name) {
+  const auto text = query_parameter(x.target.query, name);
+  if (!text || text->empty()) return std::optional<std::uint64_t>();
+  std::uint64_t number = 0;
+  const char* last = text->data() + text->size();
+  const auto [end, ec] = std::from_chars(text->data(), last, number);
+  if (ec == std::errc() && end == last) return std::optional(number);
+  return bad_parameter(fmt::format("{}: invalid digit found in string `{}`", name, *text));
+}
+
+tl::unexpected<ApiError> bad_parameter(std::string_view text) {
+  return fail(ApiError(400, fmt::format("Deserialize error in query parameters: {}", text)));
+}
+
 Decoded<WriteParams> write_params(const Exchange& x) {
   WriteParams params;
   if (x.target.query.empty()) return params;
@@ -78,13 +81,14 @@ Decoded<WriteParams> write_params(const Exchange& x) {
   return params;
 }
 
-Decoded<Deadline> read_deadline(const Exchange& x) {
+Decoded<Deadline> read_deadline(Exchange& x, std::string_view operation) {
   std::chrono::duration<double> timeout(x.service().options().query_timeout_s);
   if (!x.target.query.empty()) {
     QV_TRY(check_consistency(x));
     QV_TRY(const auto seconds, timeout_parameter(x));
     if (seconds) timeout = std::chrono::duration<double>(static_cast<double>(*seconds));
   }
+  x.set_timeout(operation, timeout.count());
   constexpr double kForever = 1e9;
   if (timeout.count() >= kForever) return Deadline::none();
   return Deadline::after(std::chrono::duration_cast<std::chrono::nanoseconds>(timeout));
@@ -92,6 +96,7 @@ Decoded<Deadline> read_deadline(const Exchange& x) {
 
 Decoded<std::shared_ptr<engine::Collection>> collection_of(const Exchange& x) {
   const std::string& name = x.captures[0];
+  QV_TRY(json::check_name_length(name));
   if (!json::is_collection_name(name)) {
     return fail(Code::kNotFound, fmt::format("Collection `{}` doesn't exist!", name));
   }

@@ -14,11 +14,16 @@ namespace quiver::service {
 struct WriteParams {
   bool wait = false;
 };
+/// A query parameter that is a number; nullopt if it is not given or empty.
+[[nodiscard]] Decoded<std::optional<std::uint64_t>> number_parameter(const Exchange& x,
+                                                                     std::string_view name);
+/// 400 for a query parameter, with the reason.
+[[nodiscard]] tl::unexpected<ApiError> bad_parameter(std::string_view text);
 /// `wait`, `ordering`, `timeout`. 400 or 422 if one is not what it can be.
 [[nodiscard]] Decoded<WriteParams> write_params(const Exchange& x);
 /// When the request is to be given up, from `timeout` or the server's default. Checks
-/// `consistency`.
-[[nodiscard]] Decoded<Deadline> read_deadline(const Exchange& x);
+/// `consistency`. `operation`: what it is called then; static.
+[[nodiscard]] Decoded<Deadline> read_deadline(Exchange& x, std::string_view operation);
 
 /// The collection that the first path parameter names. Opens it if it is not open, which may take
 /// long.

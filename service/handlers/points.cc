@@ -12,7 +12,7 @@ namespace {
 using engine::Collection;
 
 Decoded<Answer> answer_retrieve(Exchange& x, const Collection& collection) {
-  QV_TRY(read_deadline(x));
+  QV_TRY(read_deadline(x, "Retrieve"));
   QV_TRY(const auto request, json::decode_retrieve(x.request.body));
   QV_TRY(const auto records, collection.retrieve(request));
   auto out = x.begin_result();
@@ -22,6 +22,7 @@ Decoded<Answer> answer_retrieve(Exchange& x, const Collection& collection) {
 }
 
 Decoded<Answer> answer_get(Exchange& x, const Collection& collection) {
+  QV_TRY(read_deadline(x, "Retrieve"));
   QV_TRY(const PointId id, json::parse_path_id(x.captures[1]));
   engine::RetrieveRequest request;
   request.ids = {id};
@@ -37,7 +38,7 @@ Decoded<Answer> answer_get(Exchange& x, const Collection& collection) {
 }
 
 Decoded<Answer> answer_scroll(Exchange& x, const Collection& collection) {
-  QV_TRY(const Deadline deadline, read_deadline(x));
+  QV_TRY(const Deadline deadline, read_deadline(x, "Scroll"));
   QV_TRY(const auto request, json::decode_scroll(x.request.body));
   QV_TRY(const auto page, collection.scroll(request, Cancel(deadline)));
   auto out = x.begin_result();
@@ -56,7 +57,7 @@ Decoded<Answer> answer_scroll(Exchange& x, const Collection& collection) {
 }
 
 Decoded<Answer> answer_count(Exchange& x, const Collection& collection) {
-  QV_TRY(const Deadline deadline, read_deadline(x));
+  QV_TRY(const Deadline deadline, read_deadline(x, "Count"));
   QV_TRY(const auto filter, json::decode_count(x.request.body));
   QV_TRY(const auto count, collection.count(filter, Cancel(deadline)));
   auto out = x.begin_result();

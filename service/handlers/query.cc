@@ -90,7 +90,7 @@ using DecodeQueries = Decoded<Queries> (*)(std::string&);
 
 template <DecodeQuery decode, Shape shape>
 Decoded<Answer> run_query(Exchange& x, CollectionPtr collection) {
-  QV_TRY(const Deadline deadline, read_deadline(x));
+  QV_TRY(const Deadline deadline, read_deadline(x, "Search"));
   QV_TRY(auto query, decode(x.request.body));
   if (!has_lookup(query) && collection->is_small(query)) {
     return answer_query(x, *collection, query, Cancel(deadline), shape);
@@ -105,7 +105,7 @@ Decoded<Answer> run_query(Exchange& x, CollectionPtr collection) {
 
 template <DecodeQueries decode, Shape shape>
 Decoded<Answer> run_batch(Exchange& x, CollectionPtr collection) {
-  QV_TRY(const Deadline deadline, read_deadline(x));
+  QV_TRY(const Deadline deadline, read_deadline(x, "Search"));
   QV_TRY(auto queries, decode(x.request.body));
   return compute(x, deadline,
                  [collection = std::move(collection), queries = std::move(queries)](
@@ -119,7 +119,7 @@ Decoded<Answer> run_batch(Exchange& x, CollectionPtr collection) {
 }
 
 Decoded<Answer> run_explain(Exchange& x, CollectionPtr collection) {
-  QV_TRY(const Deadline deadline, read_deadline(x));
+  QV_TRY(const Deadline deadline, read_deadline(x, "Search"));
   QV_TRY(auto request, json::decode_explain(x.request.body));
   return compute(x, deadline,
                  [collection = std::move(collection), request = std::move(request)](

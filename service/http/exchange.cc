@@ -142,7 +142,10 @@ void append_head(std::string& out, const Request& request, const Response& respo
   out += "\r\n\r\n";
 }
 
-void Exchange::begin() { start_ = std::chrono::steady_clock::now(); }
+void Exchange::begin() {
+  start_ = std::chrono::steady_clock::now();
+  operation_ = {};
+}
 
 double Exchange::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -171,7 +174,13 @@ void Exchange::error(const ApiError& error) {
   response.content_type = "application/json";
   response.body.clear();
   response.body += "{\"status\":{\"error\":";
-  json::append_string(response.body, error.text);
+  const bool has_timed_out = error.status == 408 && !operation_.empty() && seconds() >= timeout_s_;
+  json::append_string(
+      response.body,
+      has_timed_out
+          ? fmt::format("Timeout: Timeout error: Operation '{}' timed out after {} seconds",
+                        operation_, timeout_s_)
+          : error.text);
   response.body += "},\"time\":";
   json::append_f64(response.body, seconds());
   response.body += '}';

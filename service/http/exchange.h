@@ -86,6 +86,11 @@ class Exchange {
 
   /// The clock of `time` in the answer starts.
   void begin();
+  /// For the text of 408: what is given up after so long.
+  void set_timeout(std::string_view operation, double seconds) {
+    operation_ = operation;
+    timeout_s_ = seconds;
+  }
   [[nodiscard]] double seconds() const;
 
   /// Opens `{"result":` in the body; the caller writes one value to the writer, then `end_result`.
@@ -154,6 +159,8 @@ class Exchange {
 
   Service& service_;
   std::chrono::steady_clock::time_point start_;
+  std::string_view operation_;
+  double timeout_s_ = 0;
   std::atomic<State> state_ = State::kRunning;
   Task resume_;
   Mutex cancel_mutex_;

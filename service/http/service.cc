@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "service/handlers/handlers.h"
+#include "service/http/content_encoding.h"
 
 namespace quiver::service {
 namespace {
@@ -46,7 +47,7 @@ Service::Service(ServerOptions options, engine::Database& database, MetricsRegis
       long_running_(kBlockingThreads, "http-long") {
   metrics
       .gauge(options_.metrics_prefix + "app_info", "Name and version of the server",
-             {{"name", options_.identity.title}, {"version", options_.identity.version}})
+             {{"name", options_.identity.name}, {"version", options_.identity.version}})
       .set(1);
 }
 
@@ -69,17 +70,18 @@ Decoded<Answer> Service::dispatch(Exchange& exchange) {
     return Answer::kReady;
   }
   if (!known) return answer_unknown(exchange, match.allowed);
-  QV_TRY(check_body(exchange.request));
   if (!match.route->capture(*target, exchange.captures)) {
     return fail(ApiError(400, "Deserialize error in path parameters: not percent-encoded UTF-8"));
   }
+  if (is_compressed(exchange.request)) return decompress_and_handle(exchange);
   return match.route->declaration().handler(exchange);
 }
 
-Decoded<> Service::check_body(const Request& request) const {
-  if (request.content_encoding.empty() || request.content_encoding == "identity") return {};
-  return fail(ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported",
-                                        request.content_encoding)));
+Answer Service::decompress_and_handle(Exchange& exchange) {
+  return exchange.run_on(database_.compute(), [this](Exchange& x) -> Decoded<Answer> {
+    QV_TRY(decompress_body(x.request, options_.max_body_bytes));
+    return x.route->declaration().handler(x);
+  });
 }
 
 Decoded<Answer> Service::answer_unknown(Exchange& exchange, std::string_view allowed) const {

@@ -48,7 +48,7 @@ class Service {
   Decoded<Answer> answer_options(Exchange& exchange, std::string_view allowed) const;
   /// False, with the answer written, if the request may not pass.
   bool authorize(Exchange& exchange, Access access) const;
-  Decoded<> check_body(const Request& request) const;
+  Answer decompress_and_handle(Exchange& exchange);
 
   const ServerOptions options_;
   engine::Database& database_;

@@ -73,6 +73,8 @@ class CollectionPatch {
 
 /// An id in a path: a number, else a UUID. 400 "Can not recognize \"x\" as point id".
 [[nodiscard]] Decoded<PointId> parse_path_id(std::string_view text);
+/// 422 for names that are longer than any collection's.
+[[nodiscard]] Decoded<> check_name_length(std::string_view name);
 /// 422 unless `name` may be a collection's.
 [[nodiscard]] Decoded<> check_collection_name(std::string_view name);
 /// False for names that no collection can have.

@@ -226,10 +226,13 @@ Decoded<PointId> parse_path_id(std::string_view text) {
   return wrong_input(fmt::format("Can not recognize \"{}\" as point id", text));
 }
 
+Decoded<> check_name_length(std::string_view name) {
+  if (!name.empty() && name.size() <= kMaxNameBytes) return {};
+  return bad_name(fmt::format("value \"{}\" invalid, must be from 1 to 255 characters", name));
+}
+
 Decoded<> check_collection_name(std::string_view name) {
-  if (name.empty() || name.size() > kMaxNameBytes) {
-    return bad_name(fmt::format("value \"{}\" invalid, must be from 1 to 255 characters", name));
-  }
+  QV_TRY(check_name_length(name));
   if (const auto c = forbidden_char(name)) {
     return bad_name(fmt::format("collection name cannot contain \"{}\" char", printable(*c)));
   }

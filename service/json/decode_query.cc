@@ -151,14 +151,16 @@ Decoded<QueryKind> decode_kind(Element element, const Path& path) {
   return decode_query_object(element, path);
 }
 
+bool has_some(Element prefetch) { return !prefetch.is_array() || as_array(prefetch).size() != 0; }
+
+tl::unexpected<ApiError> prefetches_without_query() {
+  return bad_request(
+      "A query is needed to merge the prefetches. Can't have prefetches without defining a query.");
+}
+
 /// What no collection could answer.
 Decoded<> check_combination(const Query& query, bool has_using) {
   const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
-  if (!has_query && !query.prefetch.empty()) {
-    return bad_request(
-        "A query is needed to merge the prefetches. Can't have prefetches without defining a "
-        "query.");
-  }
   if (!has_query && query.score_threshold) {
     return bad_request(
         "A query is needed to use the score_threshold. Can't have score_threshold without defining "
@@ -216,12 +218,7 @@ Decoded<> decode_answer(Object object, const Path& path, Query& query) {
 
 Decoded<Query> decode_query_core(Object object, const Path& path) {
   Query query;
-  if (const auto prefetch = find(object, "prefetch")) {
-    QV_TRY(query.prefetch, decode_prefetches(*prefetch, path.member("prefetch")));
-  }
-  if (const auto kind = find(object, "query")) {
-    QV_TRY(query.kind, decode_kind(*kind, path.member("query")));
-  }
+  QV_TRY(decode_common(object, path, query));
   const auto using_field = find(object, "using");
   if (using_field) {
     QV_TRY(query.using_field, get_string(*using_field, path.member("using")));
@@ -229,7 +226,14 @@ Decoded<Query> decode_query_core(Object object, const Path& path) {
   if (const auto lookup = find(object, "lookup_from")) {
     QV_TRY(query.lookup_from, decode_lookup(*lookup, path.member("lookup_from")));
   }
-  QV_TRY(decode_common(object, path, query));
+  const auto kind = find(object, "query");
+  if (const auto prefetch = find(object, "prefetch")) {
+    if (!kind && has_some(*prefetch)) return prefetches_without_query();
+    QV_TRY(query.prefetch, decode_prefetches(*prefetch, path.member("prefetch")));
+  }
+  if (kind) {
+    QV_TRY(query.kind, decode_kind(*kind, path.member("query")));
+  }
   QV_TRY(check_combination(query, using_field.has_value()));
   return query;
 }

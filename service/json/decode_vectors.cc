@@ -99,9 +99,6 @@ Decoded<VectorValue> decode_sparse(Object object, const Path& path) {
 
 Decoded<VectorValue> decode_array(Array array, const Path& path) {
   if (is_matrix(array)) return decode_matrix(array, path);
-  if (array.begin() == array.end()) {
-    return validation_error(path.member("data"), "dense vector must not be empty");
-  }
   DenseVector dense;
   QV_TRY(append_floats(array, path, dense));
   return VectorValue(std::move(dense));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 
 namespace quiver::service::json {
@@ -77,16 +78,18 @@ std::string timestamp(double seconds) {
                      utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, ms);
 }
 
-void write_optimization(Writer& out, const engine::OptimizationState& state) {
-  out.begin_object();
-  out.member("uuid", PointId::uuid(0, state.id).to_string());
-  out.member("optimizer", std::string_view(state.name));
-  out.member("status", std::string_view(state.status));
-  out.key("segments");
+void write_segments(Writer& out, std::span<const engine::WorkSegment> segments) {
   out.begin_array();
-  for (const auto segment : state.segments) out.u64(segment);
+  for (const auto& segment : segments) {
+    out.begin_object();
+    out.member("uuid", PointId::uuid(segment.shard, segment.id).to_string());
+    out.member("points_count", segment.n_points);
+    out.end_object();
+  }
   out.end_array();
-  out.key("progress");
+}
+
+void write_progress(Writer& out, const engine::OptimizationState& state) {
   out.begin_object();
   out.member("name", std::string_view(state.name));
   out.member("started_at", timestamp(state.started_at));
@@ -98,7 +101,43 @@ void write_optimization(Writer& out, const engine::OptimizationState& state) {
   out.member("total", state.total);
   if (state.eta_s) out.member("eta_sec", *state.eta_s);
   out.end_object();
+}
+
+void write_optimization(Writer& out, const engine::OptimizationState& state) {
+  out.begin_object();
+  out.member("uuid", PointId::uuid(state.shard, state.id).to_string());
+  out.member("optimizer", std::string_view(state.name));
+  out.key("status");
+  if (state.error) {
+    out.begin_object();
+    out.member("error", std::string_view(*state.error));
+    out.end_object();
+  } else {
+    out.string(state.finished_at ? "done" : "optimizing");
+  }
+  out.key("segments");
+  write_segments(out, state.segments);
+  out.key("progress");
+  write_progress(out, state);
   out.end_object();
+}
+
+void write_optimizations(Writer& out, std::span<const engine::OptimizationState> states) {
+  out.begin_array();
+  for (const auto& state : states) write_optimization(out, state);
+  out.end_array();
+}
+
+void write_queued(Writer& out, std::span<const engine::QueuedOptimization> queued) {
+  out.begin_array();
+  for (const auto& work : queued) {
+    out.begin_object();
+    out.member("optimizer", std::string_view(work.name));
+    out.key("segments");
+    write_segments(out, {&work.segment, 1});
+    out.end_object();
+  }
+  out.end_array();
 }
 
 }  // namespace
@@ -171,23 +210,33 @@ void write_update_result(Writer& out, const engine::UpdateResult& result) {
   out.end_object();
 }
 
-void write_optimizations(Writer& out, const engine::OptimizationReport& report) {
+void write_optimizations(Writer& out, const engine::OptimizationReport& report,
+                         const OptimizationParts& parts) {
+  std::uint64_t n_queued_points = 0;
+  for (const auto& work : report.queued) n_queued_points += work.segment.n_points;
   out.begin_object();
   out.key("summary");
   out.begin_object();
-  out.member("queued_optimizations", report.n_queued);
-  out.member("queued_segments", report.n_queued_segments);
-  out.member("queued_points", report.n_queued_points);
-  out.member("idle_segments", report.n_idle_segments);
+  out.member("queued_optimizations", std::uint64_t{report.queued.size()});
+  out.member("queued_segments", std::uint64_t{report.queued.size()});
+  out.member("queued_points", n_queued_points);
+  out.member("idle_segments", std::uint64_t{report.idle.size()});
   out.end_object();
   out.key("running");
-  out.begin_array();
-  for (const auto& state : report.running) write_optimization(out, state);
-  out.end_array();
-  out.key("completed");
-  out.begin_array();
-  for (const auto& state : report.completed) write_optimization(out, state);
-  out.end_array();
+  write_optimizations(out, report.running);
+  if (parts.queued) {
+    out.key("queued");
+    write_queued(out, report.queued);
+  }
+  if (parts.completed) {
+    const std::size_t n = std::min<std::uint64_t>(report.completed.size(), parts.completed_limit);
+    out.key("completed");
+    write_optimizations(out, std::span(report.completed).first(n));
+  }
+  if (parts.idle_segments) {
+    out.key("idle_segments");
+    write_segments(out, report.idle);
+  }
   out.end_object();
 }
 

@@ -21,7 +21,13 @@ void write_records(Writer& out, std::span<const engine::Record> records);
 void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);
 void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos);
-void write_optimizations(Writer& out, const engine::OptimizationReport& report);
+/// Which lists are written beside what is running.
+struct OptimizationParts {
+  bool queued = false, completed = false, idle_segments = false;
+  std::uint64_t completed_limit = 16;
+};
+void write_optimizations(Writer& out, const engine::OptimizationReport& report,
+                         const OptimizationParts& parts);
 /// Configuration as given, with the defaults of what was not. Never fails: a stored configuration
 /// that cannot be read shows as an empty one.
 void write_collection_info(Writer& out, const engine::CollectionInfo& info);

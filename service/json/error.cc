@@ -76,9 +76,7 @@ tl::unexpected<ApiError> wrong_input(std::string_view text) {
 
 ApiError in_search(std::size_t index, ApiError error) {
   const std::string name = fmt::format("searches[{}]", index);
-  if (error.text.find(name) != std::string::npos) return error;
-  const auto colon = error.text.find(": ");  // after the status in words
-  error.text.insert(colon == std::string::npos ? 0 : colon + 2, name + ": ");
+  if (error.text.find(name) == std::string::npos) error.text += fmt::format(" (in {})", name);
   return error;
 }
 

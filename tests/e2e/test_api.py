@@ -1,10 +1,14 @@
 """Shapes of the REST API: envelope, status codes, defaults, echoed configuration, ids, aliases, updates, keys."""
+import gzip
 import json
 import re
 import time
 import uuid
+import zlib
 
 import pytest
+from pydantic import TypeAdapter
+from qdrant_client import models
 
 from quiver_server import Server
 
@@ -225,7 +229,8 @@ def test_aliases(server, name):
     assert actions({"rename_alias": {"old_alias_name": alias, "new_alias_name": f"{alias}2"}}).result is True
     assert server.get(f"/collections/{alias}").status == 404
     # A name is either a collection or an alias.
-    assert server.put(f"/collections/{alias}2", UNNAMED).status in (400, 409)
+    assert error(server.put(f"/collections/{alias}2", UNNAMED), 400,
+                 f"Wrong input: Can't create collection with name {alias}2. Alias with the same name already exists")
     assert actions(make(other, name)).status in (400, 409)
     # What is deleted is a collection by its own name, never what an alias stands for.
     assert server.delete(f"/collections/{alias}2").result is False
@@ -478,7 +483,14 @@ def test_query_forms(server, name):
     assert ids(prefetch={"query": [0, 1], "using": "image", "limit": 2}, query=[0, 0, 0], using="text") == [4, 5]
     assert ids(prefetch=[{"query": [0, 1], "using": "image", "limit": 1}, {"query": [0, 0, 0], "using": "text", "limit": 1}],
                query={"fusion": "rrf"}) == [1, 5]
-    assert sorted(ids(query={"sample": "random"}, limit=100)) == [1, 2, 3, 4, 5]
+    most = 2**64 - 1
+    for limit in [5, 100, 2**63, most]:
+        assert sorted(ids(query={"sample": "random"}, limit=limit)) == [1, 2, 3, 4, 5]
+        assert ids(limit=limit) == [1, 2, 3, 4, 5]
+        assert ids(query=[0, 1], using="image", limit=limit) == [5, 4, 3, 2, 1]
+        assert ids(query=[0, 1], using="image", limit=limit, offset=4) == [1]
+        assert ids(query=[0, 1], using="image", limit=limit, offset=most) == []
+        assert ids(prefetch={"query": [0, 1], "using": "image", "limit": limit}, query={"fusion": "rrf"}, limit=limit) == [5, 4, 3, 2, 1]
     assert ids(query=[0, 1], using="image", limit=100, params={"exact": True, "hnsw_ef": 16}) == [5, 4, 3, 2, 1]
     batch = {"searches": [{"query": [0, 1], "using": "image", "limit": 1}, {"limit": 1}]}
     result = server.post(f"{path}/batch", batch).result
@@ -489,8 +501,59 @@ def test_query_forms(server, name):
                   {"query": {"recommend": {}}}, {"query": 1, "using": "image", "lookup_from": {"collection": "nobody"}}]:
         alone = server.post(path, wrong)
         answer = server.post(f"{path}/batch", {"searches": [good, good, wrong, good]})
-        kind, _, rest = alone.error.partition(": ")
-        assert (answer.status, answer.error) == (alone.status, f"{kind}: searches[2]: {rest}")
+        assert (answer.status, answer.error) == (alone.status, f"{alone.error} (in searches[2])")
+
+
+def test_an_offset_makes_prefetches_find_more(server, name):
+    create(server, name, NAMED)
+    upsert(server, name, [{"id": k, "vector": {"image": [1, k], "text": [0, 0, k]}} for k in range(1, 9)])
+    path = f"/collections/{name}/points/query"
+    nearest = {"query": [0, 1], "using": "image", "limit": 1}
+    ids = lambda **body: [h["id"] for h in server.post(path, body).result["points"]]
+    assert ids(prefetch=nearest, query=[0, 0, 0], using="text", offset=1) == [8]
+    assert ids(prefetch={"prefetch": nearest, "query": {"fusion": "rrf"}, "limit": 1}, query=[0, 0, 0], using="text", offset=2) == [8]
+    assert len(ids(prefetch=nearest, query={"sample": "random"}, offset=1)) == 1
+
+
+def test_scores_are_finite(server, name):
+    """JSON has no infinity, and clients refuse null."""
+    create(server, name, {"vectors": {m.lower(): {"size": 2, "distance": m} for m in ["Dot", "Euclid", "Manhattan", "Cosine"]}})
+    far, near = [3e38, 3e38], [-3e38, 1]
+    upsert(server, name, [{"id": k, "vector": {m: v for m in ["dot", "euclid", "manhattan", "cosine"]}} for k, v in [(1, far), (2, near)]])
+    path = f"/collections/{name}/points/query"
+    for metric in ["dot", "euclid", "manhattan", "cosine"]:
+        prefetch = {"query": far, "using": metric}
+        for body in [prefetch, {"prefetch": [prefetch, prefetch], "query": {"fusion": "dbsf"}}]:
+            scores = [h["score"] for h in server.post(path, body).result["points"]]
+            assert scores and all(isinstance(s, float) and abs(s) < 3.5e38 for s in scores), (metric, scores)
+
+
+def test_compressed_bodies(server, name):
+    create(server, name)
+    body = json.dumps({"points": [{"id": k, "vector": [k, 1]} for k in range(1, 2000)]}).encode()
+    path = f"/collections/{name}/points?wait=true"
+    for encoding, data in [("gzip", gzip.compress(body)), ("deflate", zlib.compress(body))]:
+        answer = server.request("PUT", path, data, headers={"Content-Encoding": encoding})
+        assert answer.status == 200, answer.text
+        assert server.post(f"/collections/{name}/points/count", {}).result == {"count": 1999}
+        for damaged in [data[:-9], data + b"x", b"plain", b""]:
+            answer = server.request("PUT", path, damaged, headers={"Content-Encoding": encoding})
+            assert (answer.status, answer.error) == (400, f"Bad request: the body is not whole {encoding} data")
+    answer = server.request("PUT", path, body, headers={"Content-Encoding": "br"})
+    assert answer.status == 415 and "`br`" in answer.error and "`gzip`" in answer.error
+    bomb = gzip.compress(bytes(40 << 20))
+    answer = server.request("PUT", path, bomb, headers={"Content-Encoding": "gzip"})
+    assert answer.status == 413 and answer.error.startswith("Payload too large: ")
+
+
+def test_text_of_a_timeout(server, name):
+    create(server, name, {"vectors": {"size": 256, "distance": "Manhattan"}})
+    upsert(server, name, [{"id": k, "vector": [k] * 256} for k in range(1, 101)])
+    searches = [{"query": [1] * 256, "limit": 100, "with_vector": True}] * 3000
+    answer = server.post(f"/collections/{name}/points/query/batch?timeout=1", {"searches": searches})
+    assert answer.status in (200, 408)
+    if answer.status == 408:
+        assert answer.error == "Timeout: Timeout error: Operation 'Search' timed out after 1 seconds"
 
 
 def test_referenced_points_are_no_hits(server, name):
@@ -578,8 +641,51 @@ def test_optimizations_and_green(server, name):
     while server.get(f"/collections/{name}").result["status"] != "green":
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    result = server.get(f"/collections/{name}/optimizations").result
-    assert "summary" in result and isinstance(result["running"], list)
+    path = f"/collections/{name}/optimizations"
+    result = server.get(path).result
+    assert set(result) == {"summary", "running"} and isinstance(result["running"], list)
+    result = server.get(f"{path}?with=queued,completed,idle_segments").result
+    assert set(result) == {"summary", "running", "queued", "completed", "idle_segments"}
+    assert server.get(f"{path}?with=completed&completed_limit=0").result["completed"] == []
+    assert server.get(f"{path}?with=finished").error == (
+        "Deserialize error in query parameters: with: unknown variant `finished`, expected one of `queued`, `completed`, "
+        "`idle_segments`")
+
+
+def test_optimizations_as_the_client_reads_them(new_server):
+    """Work that is done, and segments with nothing to do, by the stock client's own models."""
+    server = new_server(env={"QUIVER__OPTIMIZER__SEAL_ROWS": "100"}).start()
+    create(server, "c")
+    for first in range(0, 1000, 100):
+        upsert(server, "c", [{"id": k, "vector": [k, 1]} for k in range(first, first + 100)])
+    read = lambda: TypeAdapter(models.OptimizationsResponse).validate_python(
+        server.get("/collections/c/optimizations?with=queued,completed,idle_segments").result)
+    deadline = time.monotonic() + 30
+    while not (report := read()).completed or report.running or report.queued:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert sum(s.points_count for s in report.idle_segments) <= 1000
+    assert {o.optimizer for o in report.completed} & {"seal", "merge"}
+    assert all(o.status == "done" and o.segments[0].points_count > 0 for o in report.completed)
+    server.stop()
+
+
+def test_an_acknowledged_payload_index_survives_kill(new_server):
+    """Without `wait` it need not answer yet, but it is kept."""
+    server = new_server().start()
+    create(server, "c")
+    upsert(server, "c", [{"id": k, "vector": [k, 1], "payload": {"n": k}} for k in range(1, 6)])
+    for field in ["n", "other"]:
+        answer = server.put("/collections/c/index", {"field_name": field, "field_schema": "integer"})
+        assert answer.result["status"] == "acknowledged"
+        server.kill9()
+        server.start()
+        assert field in server.get("/collections/c").result["payload_schema"]
+    page = server.post("/collections/c/points/scroll", {"order_by": {"key": "n", "direction": "desc"}, "limit": 2}).result
+    assert [p["id"] for p in page["points"]] == [5, 4]
+    server.put("/collections/c/index", {"field_name": "late", "field_schema": "integer"})
+    assert server.post("/collections/c/points/scroll", {"order_by": "late"}).status == 200
+    server.stop()
 
 
 # Process: keys, restart, a second process
@@ -594,7 +700,7 @@ def test_api_key(new_server):
     assert answer.status == 401
     assert answer.text == "Must provide an API key or an Authorization bearer token"
     wrong = server.get("/collections", headers={"api-key": "wrong"})
-    assert wrong.status == 401 and not wrong.text.startswith("{")
+    assert (wrong.status, wrong.text) == (401, "Invalid API key or JWT")
     for headers in ({"api-key": "secret"}, {"Authorization": "Bearer secret"}):
         assert server.get("/collections", headers=headers).result == {"collections": []}
     assert server.client(api_key="secret").get_collections().collections == []
