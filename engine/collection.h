@@ -154,6 +154,12 @@ class Collection {
                                                   const Cancel& cancel) const = 0;
   [[nodiscard]] virtual Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                                     const Cancel& cancel) const = 0;
+  /// True if the query reads vectors without an index above all, so that one pass over them could
+  /// answer others that `are_searched_alike`, too.
+  [[nodiscard]] virtual bool shares_passes(const Query& query) const {
+    (void)query;
+    return false;
+  }
   /// True if the query touches so little that a hop to another thread would cost more.
   [[nodiscard]] virtual bool is_small(const Query& query) const = 0;
 

@@ -391,6 +391,10 @@ Result<std::uint64_t> CollectionImpl::count(const std::optional<payload::Filter>
   return n;
 }
 
+bool CollectionImpl::shares_passes(const Query& query) const {
+  return engine::shares_passes(snapshot(), query);
+}
+
 bool CollectionImpl::is_small(const Query& query) const {
   return scan_bytes(snapshot(), query) <= kSmallBytes;
 }

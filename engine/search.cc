@@ -13,6 +13,7 @@
 #include "engine/segment_rows.h"
 #include "engine/segment_search.h"
 #include "index/flat/searcher.h"
+#include "index/flat/type.h"
 #include "payload/predicate.h"
 
 namespace quiver::engine {
@@ -255,11 +256,28 @@ bool is_plain(const Query& query) {
          !nearest->own && query.prefetch.empty() && !query.filter;
 }
 
+}  // namespace
+
 bool are_searched_alike(const Query& a, const Query& b) {
   return is_plain(a) && is_plain(b) && a.using_field == b.using_field && a.params == b.params;
 }
 
-}  // namespace
+bool shares_passes(const Snapshot& snapshot, const Query& query) {
+  if (!is_plain(query)) return false;
+  std::uint64_t all = 0;
+  std::uint64_t exact = 0;
+  for (const Segment* segment : snapshot.segments()) {
+    const auto& data = *segment->data;
+    for (std::size_t f = 0; f < data.fields.size(); ++f) {
+      const auto& schema = data.fields[f].schema;
+      if (schema.name != query.using_field || schema.kind != FieldKind::kDense) continue;
+      const std::uint64_t bytes = data.searchers[f]->bytes_per_search();
+      all += bytes;
+      if (query.params.exact || data.indexes[f].type == &index::kFlat) exact += bytes;
+    }
+  }
+  return exact > all / 2;
+}
 
 Result<std::vector<Record>> run_query(const SearchEnvironment& environment, const Query& query) {
   QueryRun run(environment, query.offset);

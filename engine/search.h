@@ -33,6 +33,13 @@ struct SearchEnvironment {
 [[nodiscard]] Result<std::vector<std::vector<Record>>> run_queries(
     const SearchEnvironment& environment, std::span<const Query> queries);
 
+/// Whether both ask the same field in the same way for the nearest of a vector given by value,
+/// among all rows.
+[[nodiscard]] bool are_searched_alike(const Query& a, const Query& b);
+
+/// See `Collection::shares_passes`.
+[[nodiscard]] bool shares_passes(const Snapshot& snapshot, const Query& query);
+
 /// About the bytes that the answer takes reading (`Searcher::bytes_per_search`), filters at most.
 [[nodiscard]] std::uint64_t scan_bytes(const Snapshot& snapshot, const Query& query);
 

@@ -30,12 +30,18 @@ void write_points(json::Writer& out, const std::vector<engine::Record>& records,
   out.end_object();
 }
 
-Decoded<Answer> answer_query(Exchange& x, const Collection& collection, const Query& query,
-                             const Cancel& cancel, Shape shape) {
-  QV_TRY(const auto records, collection.query(query, cancel));
+template <Shape shape>
+void answer_with(Exchange& x, const std::vector<engine::Record>& records) {
   auto out = x.begin_result();
   write_points(out, records, shape);
   x.end_result();
+}
+
+template <Shape shape>
+Decoded<Answer> answer_query(Exchange& x, const Collection& collection, const Query& query,
+                             const Cancel& cancel) {
+  QV_TRY(const auto records, collection.query(query, cancel));
+  answer_with<shape>(x, records);
   return Answer::kReady;
 }
 
@@ -93,13 +99,18 @@ Decoded<Answer> run_query(Exchange& x, CollectionPtr collection) {
   QV_TRY(const Deadline deadline, read_deadline(x, "Search"));
   QV_TRY(auto query, decode(x.request.body));
   if (!has_lookup(query) && collection->is_small(query)) {
-    return answer_query(x, *collection, query, Cancel(deadline), shape);
+    return answer_query<shape>(x, *collection, query, Cancel(deadline));
+  }
+  if (!has_lookup(query) && collection->shares_passes(query)) {
+    return x.service().shared_passes().add(
+        x, {std::move(collection), std::move(query), std::make_shared<const Cancel>(deadline),
+            answer_with<shape>});
   }
   return compute(x, deadline,
                  [collection = std::move(collection), query = std::move(query)](
                      Exchange& exchange, const Cancel& cancel) mutable -> Decoded<Answer> {
                    QV_TRY(resolve_lookups(exchange, query));
-                   return answer_query(exchange, *collection, query, cancel, shape);
+                   return answer_query<shape>(exchange, *collection, query, cancel);
                  });
 }
 

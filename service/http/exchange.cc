@@ -145,6 +145,9 @@ void append_head(std::string& out, const Request& request, const Response& respo
 void Exchange::begin() {
   start_ = std::chrono::steady_clock::now();
   operation_ = {};
+  MutexLock lock(cancel_mutex_);
+  cancel_ = nullptr;
+  is_cancelled_ = false;
 }
 
 double Exchange::seconds() const {
@@ -220,10 +223,12 @@ void Exchange::refuse_closing() {
 void Exchange::set_cancel(std::shared_ptr<const Cancel> cancel) {
   MutexLock lock(cancel_mutex_);
   cancel_ = std::move(cancel);
+  if (is_cancelled_ && cancel_) cancel_->cancel();
 }
 
 void Exchange::cancel() {
   MutexLock lock(cancel_mutex_);
+  is_cancelled_ = true;
   if (cancel_) cancel_->cancel();
 }
 

@@ -130,7 +130,8 @@ class Exchange {
     return Answer::kLater;
   }
 
-  /// Set anew for each request that can be stopped; read by the server when it gives up waiting.
+  /// Set anew for each request that can be stopped; used by the server when it gives up waiting. At
+  /// once if it has done so already.
   void set_cancel(std::shared_ptr<const Cancel> cancel);
   void cancel();
 
@@ -165,6 +166,7 @@ class Exchange {
   Task resume_;
   Mutex cancel_mutex_;
   std::shared_ptr<const Cancel> cancel_ QV_GUARDED_BY(cancel_mutex_);
+  bool is_cancelled_ QV_GUARDED_BY(cancel_mutex_) = false;
 };
 
 }  // namespace quiver::service

@@ -43,6 +43,7 @@ Service::Service(ServerOptions options, engine::Database& database, MetricsRegis
       database_(database),
       metrics_(metrics),
       router_(all_routes(), metrics, options_.metrics_prefix),
+      shared_passes_(std::make_shared<SharedPasses>(database.compute())),
       blocking_(kBlockingThreads, "http-block"),
       long_running_(kBlockingThreads, "http-long") {
   metrics

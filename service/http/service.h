@@ -13,6 +13,7 @@
 #include "engine/database.h"
 #include "service/http/router.h"
 #include "service/server.h"
+#include "service/shared_passes.h"
 
 namespace quiver::service {
 
@@ -32,6 +33,9 @@ class Service {
   [[nodiscard]] Executor& blocking() { return blocking_; }
   /// For calls that may take minutes: building payload indexes.
   [[nodiscard]] Executor& long_running() { return long_running_; }
+
+  /// Searches that can be answered together when they queue.
+  [[nodiscard]] SharedPasses& shared_passes() { return *shared_passes_; }
 
   /// Bytes of large bodies that are held now, over all connections.
   [[nodiscard]] std::atomic<std::size_t>& held_body_bytes() { return held_body_bytes_; }
@@ -58,6 +62,7 @@ class Service {
   std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
       QV_GUARDED_BY(open_mutex_);
   std::atomic<std::size_t> held_body_bytes_ = 0;
+  const std::shared_ptr<SharedPasses> shared_passes_;
   Executor blocking_;
   Executor long_running_;
 };

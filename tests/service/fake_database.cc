@@ -117,12 +117,17 @@ Record FakeCollection::record(const PointId& id, const Point& point,
 
 Result<std::vector<std::vector<Record>>> FakeCollection::query_batch(
     std::span<const engine::Query> queries, const Cancel& cancel) const {
+  largest_batch_ = std::max(largest_batch_.load(), queries.size());
   std::vector<std::vector<Record>> answers;
   for (const auto& one : queries) {
     QV_TRY(auto answer, query(one, cancel));
     answers.push_back(std::move(answer));
   }
   return answers;
+}
+
+bool FakeCollection::shares_passes(const engine::Query&) const {
+  return config()->wire_json.find("\"shared\"") != std::string::npos;
 }
 
 Result<std::vector<Record>> FakeCollection::query(const engine::Query& query,

@@ -1,6 +1,7 @@
 // A Database in a map: enough of one to test the wire against. Exact dot products, no filters.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -35,7 +36,10 @@ class FakeCollection final : public engine::Collection {
                                     const Cancel& cancel) const override;
   Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                               const Cancel& cancel) const override;
+  bool shares_passes(const engine::Query& query) const override;
   bool is_small(const engine::Query& query) const override { return query.limit <= 100; }
+  /// Queries of the largest batch so far.
+  std::size_t largest_batch() const { return largest_batch_; }
   Result<> create_index(const payload::FieldIndex& index, engine::Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
 
@@ -54,11 +58,13 @@ class FakeCollection final : public engine::Collection {
   std::map<PointId, Point> points_ QV_GUARDED_BY(mutex_);
   std::vector<payload::FieldIndex> indexes_ QV_GUARDED_BY(mutex_);
   std::uint64_t seq_ QV_GUARDED_BY(mutex_) = 0;
+  mutable std::atomic<std::size_t> largest_batch_ = 0;
   Executor& executor_;
 };
 
 /// A collection whose configuration echoes `"slow"` has queries that take 200 ms unless cancelled,
-/// `"full"` a full queue, `"throws"` queries that throw (tests put such words into `metadata`).
+/// `"full"` a full queue, `"shared"` queries that share passes, `"throws"` queries that throw
+/// (tests put such words into `metadata`).
 class FakeDatabase final : public engine::Database {
  public:
   FakeDatabase() : compute_(2, "fake-compute"), updates_(1, "fake-update") {}
@@ -75,11 +81,10 @@ class FakeDatabase final : public engine::Database {
   Result<> resolve_lookups(const std::string&, engine::Query&) override { return {}; }
   bool ready(std::string*) const override { return true; }
   Executor& compute() override { return compute_; }
+  Result<std::shared_ptr<FakeCollection>> find(const std::string& name) const;
   Result<> close() override { return {}; }
 
  private:
-  Result<std::shared_ptr<FakeCollection>> find(const std::string& name) const;
-
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeCollection>> collections_ QV_GUARDED_BY(mutex_);
   std::map<std::string, std::string> aliases_ QV_GUARDED_BY(mutex_);

@@ -471,6 +471,64 @@ TEST_F(ServerTest, AQueryEndsWhenItsClientIsGone) {
   EXPECT_TRUE(was_cancelled());
 }
 
+/// Searches that queue while both threads compute, with a vector each.
+class QueuedSearches : public ServerTest {
+ protected:
+  void ask(const std::string& mode, std::size_t n, double shutdown_grace_s = 10) {
+    ServerOptions options;
+    options.shutdown_grace_s = shutdown_grace_s;
+    start(options);
+    create("busy", R"({"mode":"slow"})");
+    create("c", mode);
+    call("PUT", "/collections/c/points?wait=true",
+         R"({"points":[{"id":1,"vector":[1,0]},{"id":2,"vector":[0,1]}]})");
+    for (int i = 0; i < 2; ++i) send("busy", "[1,2]");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (std::size_t i = 0; i < n; ++i) send("c", i % 2 == 0 ? "[2,1]" : "[1,2]");
+  }
+  void send(const std::string& collection, const std::string& vector) {
+    const std::string body = R"({"query":)" + vector + R"(,"limit":1000})";
+    clients_.push_back(std::make_unique<HttpClient>(server_->port()));
+    clients_.back()->send("POST /collections/" + collection + "/points/query HTTP/1.1\r\n" +
+                          "content-length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+  void expect_answer(std::size_t i) {
+    const auto answer = clients_[2 + i]->receive();
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_THAT(answer.body, StartsWith(i % 2 == 0 ? R"({"result":{"points":[{"id":1,)"
+                                                   : R"({"result":{"points":[{"id":2,)"));
+  }
+  std::size_t largest_batch() { return (*database_.find("c"))->largest_batch(); }
+
+  std::vector<std::unique_ptr<HttpClient>> clients_;
+};
+
+TEST_F(QueuedSearches, AreAnsweredTogether) {
+  ask(R"({"mode":"shared"})", 20);
+  for (std::size_t i = 0; i < 20; ++i) expect_answer(i);
+  EXPECT_GE(largest_batch(), 2U);
+  EXPECT_LE(largest_batch(), 8U);
+}
+
+TEST_F(QueuedSearches, AreAnsweredAloneOnceAClientIsGone) {
+  ask(R"({"mode":"shared","pace":"slow"})", 6);
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  clients_[2 + 1].reset();
+  for (const std::size_t i : {0, 2, 3, 4, 5}) expect_answer(i);
+}
+
+TEST_F(QueuedSearches, FailEachForItself) {
+  ask(R"({"mode":"shared","then":"throws"})", 6);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(clients_[2 + i]->receive().status, 500);
+}
+
+TEST_F(QueuedSearches, StopWithTheServer) {
+  ask(R"({"mode":"shared","pace":"endless"})", 6, 0.02);
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  server_->stop();
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(clients_[2 + i]->receive().status, 408);
+}
+
 TEST_F(ServerTest, ManyClientsAtOnce) {
   start();
   create("c");

@@ -1,0 +1,57 @@
+// Searches that wait for a thread and could share a pass over the vectors: whichever gets a thread
+// first answers for some of the others, too. On an idle machine nothing waits and nothing changes.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/mutex.h"
+#include "engine/collection.h"
+#include "service/http/exchange.h"
+
+namespace quiver::service {
+
+/// Thread-safe, and owned by a shared_ptr: tasks may outlive the server that posted them. Guarded
+/// by `mutex_`: what waits.
+class SharedPasses : public std::enable_shared_from_this<SharedPasses> {
+ public:
+  /// Writes the answer to a search.
+  using Write = std::function<void(Exchange&, const std::vector<engine::Record>&)>;
+
+  struct Search {
+    std::shared_ptr<engine::Collection> collection;
+    engine::Query query;
+    std::shared_ptr<const Cancel> cancel;  ///< its own
+    Write write;
+  };
+
+  explicit SharedPasses(Executor& compute) : compute_(compute) {}
+
+  /// `search.query` is one that `Collection::shares_passes` is true for. The exchange is finished
+  /// later.
+  Answer add(Exchange& x, Search search) QV_EXCLUDES(mutex_);
+
+ private:
+  struct Waiting {
+    Exchange* x = nullptr;
+    Search search;
+  };
+  using Group = std::vector<Waiting>;
+  using Answers = std::vector<std::vector<engine::Record>>;
+
+  static std::optional<Answers> answer_together(const Group& group);
+  void answer_some(const engine::Collection* collection) QV_EXCLUDES(mutex_);
+  /// The search that has waited longest and those that go with it; empty if others took them all.
+  Group take(const engine::Collection* collection) QV_EXCLUDES(mutex_);
+
+  Executor& compute_;
+  Mutex mutex_;
+  std::unordered_map<const engine::Collection*, std::deque<Waiting>> waiting_ QV_GUARDED_BY(mutex_);
+};
+
+}  // namespace quiver::service
