@@ -77,7 +77,19 @@ std::string_view unpacked_name(std::string_view path) {
   return path;
 }
 
-Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
+std::optional<std::string> existing_path(const std::string& path) {
+  for (const std::string_view name : {std::string_view(path), unpacked_name(path)}) {
+    for (const char* ending : {"", ".zst", ".gz"}) {
+      std::string candidate = fmt::format("{}{}", name, ending);
+      struct stat status;
+      if (::stat(candidate.c_str(), &status) == 0) return candidate;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& name) {
+  const std::string path = existing_path(name).value_or(name);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return fail(file_error(errno, "open", path));
   struct stat status = {};

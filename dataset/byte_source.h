@@ -45,8 +45,13 @@ class ByteSource {
   std::string path_;
 };
 
-/// kNotFound if there is no such file, kInvalidArgument if it is no regular file.
-[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
+/// `path`, or if nothing is there, the name of the same file with or without a final ".zst" or
+/// ".gz"; nullopt if none of them is there.
+[[nodiscard]] std::optional<std::string> existing_path(const std::string& path);
+
+/// Opens the `existing_path`. kNotFound if there is none, kInvalidArgument if it is no regular
+/// file.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& name);
 
 /// The path without a final ".zst" or ".gz".
 [[nodiscard]] std::string_view unpacked_name(std::string_view path);

@@ -237,11 +237,11 @@ struct Hdf5Matrix::Handles {
 Result<Hdf5Matrix> Hdf5Matrix::open(const std::string& path, const std::string& dataset) {
   QV_TRY(const auto source, open_bytes(path));
   std::unique_ptr<TemporaryFile> unpacked;
-  if (unpacked_name(path) != path) {
+  if (unpacked_name(source->path()) != source->path()) {
     QV_TRY(unpacked, unpack(*source));
   }
   const LibraryLock lock;
-  QV_TRY(File file, open_file(path, unpacked ? unpacked->path() : path));
+  QV_TRY(File file, open_file(path, unpacked ? unpacked->path() : source->path()));
   QV_TRY(Dataset found, open_dataset(file, path, dataset));
   const std::string name = path + ":" + dataset;
   const Space space(H5Dget_space(found.get()));

@@ -52,6 +52,13 @@ Result<std::size_t> LineReader::find_end() {
                                          line_ + 1, max_line_bytes_)));
 }
 
+double LineReader::guessed_line_bytes() const {
+  const std::string_view ahead = std::string_view(buffer_).substr(begin_);
+  const auto n_ends = std::count(ahead.begin(), ahead.end(), '\n');
+  return static_cast<double>(ahead.size()) /
+         static_cast<double>(std::max<std::ptrdiff_t>(n_ends, 1));
+}
+
 Result<std::optional<std::string_view>> LineReader::next() {
   QV_TRY(const std::size_t end, find_end());
   if (begin_ == buffer_.size()) return std::optional<std::string_view>();

@@ -31,6 +31,9 @@ class LineReader {
     return source_->position() - (buffer_.size() - begin_);
   }
 
+  /// About the bytes of a line, as those that were read ahead have them; 0 where none were.
+  [[nodiscard]] double guessed_line_bytes() const;
+
   /// The next line without its "\n" or "\r\n", valid until the next call; nullopt at the end. Empty
   /// lines count. A byte order mark at the beginning is left out. kDataLoss, kInvalidArgument for
   /// damaged or overlong lines; the text names the file, the line and the byte.

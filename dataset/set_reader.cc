@@ -1,12 +1,13 @@
 #include "dataset/set_reader.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
 
+#include "dataset/byte_source.h"
 #include "dataset/matrix_reader.h"
 
 namespace quiver::dataset {
@@ -21,30 +22,15 @@ std::uint64_t row_of(const VectorBatch& batch, std::uint64_t entry) {
   return batch.first_row + static_cast<std::uint64_t>(after - batch.offsets.begin()) - 1;
 }
 
-bool exists(const std::string& path) {
-  struct stat status;
-  return ::stat(path.c_str(), &status) == 0;
-}
-
-/// `plain` or, if there is none, a compressed one; nullopt if there is neither.
-std::optional<std::string> existing(const std::string& plain) {
-  for (const char* ending : {"", ".zst", ".gz"}) {
-    if (exists(plain + ending)) return plain + ending;
-  }
-  return std::nullopt;
-}
-
-/// PREFIX.NAME.npy, plain or compressed.
+/// PREFIX.NAME.npy, which may be there compressed.
 std::string member(const std::string& prefix, std::string_view name) {
-  const std::string plain = fmt::format("{}.{}.npy", prefix, name);
-  return existing(plain).value_or(plain);
+  return fmt::format("{}.{}.npy", prefix, name);
 }
 
 /// Of a ragged set: PREFIX.values.npy or, if there is none, PREFIX.npy.
 std::string values_of_tokens(const std::string& prefix) {
   const std::string values = prefix + ".values.npy";
-  if (const auto found = existing(values)) return *found;
-  return existing(prefix + ".npy").value_or(values);
+  return existing_path(values) ? values : existing_path(prefix + ".npy").value_or(values);
 }
 
 Result<> check_list(const NpyArray& array, std::string_view wanted) {
@@ -101,6 +87,7 @@ Result<> SparseReader::read(std::size_t max_rows, VectorBatch& out) {
   const auto n = static_cast<std::size_t>(out.offsets.back());
   QV_TRY(const std::size_t n_read, values_.read(n, out.values));
   if (n_read < n) return fail(values_.broken_off(row_of(out, n_read), values_.position()));
+  sort_rows(out);
   if (offsets_.row() < *shape_.n_rows) return {};
   QV_TRY(indices_.check_end());
   return values_.check_end();
@@ -120,22 +107,26 @@ Result<> SparseReader::append_indices(std::span<const std::int64_t> found, Vecto
   return {};
 }
 
-Result<> SparseReader::check_order(const VectorBatch& batch, std::uint64_t first_entry) const {
+/// Files of other programs have the entries of a row in any order.
+void SparseReader::sort_rows(VectorBatch& batch) {
   for (std::size_t row = 0; row < batch.n_rows; ++row) {
-    for (std::uint64_t i = batch.offsets[row] + 1; i < batch.offsets[row + 1]; ++i) {
-      const std::uint32_t before = batch.indices[i - 1];
-      if (batch.indices[i] > before) continue;
-      return fail(indices_.error(Code::kInvalidArgument, batch.first_row + row, first_entry + i,
-                                 fmt::format("found index {} after index {}, wanted ascending ones",
-                                             batch.indices[i], before)));
+    const std::size_t first = batch.offsets[row];
+    const auto indices = std::span(batch.indices).subspan(first, batch.offsets[row + 1] - first);
+    if (std::ranges::is_sorted(indices)) continue;
+    const auto values = std::span(batch.values).subspan(first, indices.size());
+    entries_.clear();
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      entries_.emplace_back(indices[i], values[i]);
+    }
+    std::ranges::stable_sort(entries_, {}, &std::pair<std::uint32_t, float>::first);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      std::tie(indices[i], values[i]) = entries_[i];
     }
   }
-  return {};
 }
 
 Result<> SparseReader::read_indices(VectorBatch& out) {
   const auto n = static_cast<std::size_t>(out.offsets.back());
-  const std::uint64_t first_entry = indices_.position();
   out.indices.clear();
   scratch_.resize(kChunkIndices);
   while (out.indices.size() < n) {
@@ -146,7 +137,7 @@ Result<> SparseReader::read_indices(VectorBatch& out) {
       return fail(indices_.broken_off(row_of(out, out.indices.size()), indices_.position()));
     }
   }
-  return check_order(out, first_entry);
+  return {};
 }
 
 Result<> SparseReader::skip_to(std::uint64_t row) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataset/array_stream.h"
@@ -25,13 +26,14 @@ class SparseReader final : public VectorReader {
  private:
   Result<> read_indices(VectorBatch& out);
   Result<> append_indices(std::span<const std::int64_t> found, VectorBatch& out) const;
-  Result<> check_order(const VectorBatch& batch, std::uint64_t first_entry) const;
+  void sort_rows(VectorBatch& batch);
 
   RowOffsets offsets_;
   ArrayStream indices_;
   ArrayStream values_;
   VectorShape shape_;
   std::vector<std::int64_t> scratch_;
+  std::vector<std::pair<std::uint32_t, float>> entries_;  ///< of a row that is sorted
 };
 
 class MultiReader final : public VectorReader {

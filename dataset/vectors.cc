@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "dataset/byte_source.h"
 #include "dataset/hdf5.h"
 #include "dataset/matrix_reader.h"
 #include "dataset/set_reader.h"
@@ -20,18 +20,12 @@ constexpr std::size_t kLoadRows = 4096;
 // Heads of compressed files are not to be believed before their rows were read.
 constexpr std::uint64_t kMaxReservedValues = std::uint64_t{1} << 30;
 
-bool is_there(const std::string& path) {
-  struct stat status;
-  return ::stat(path.c_str(), &status) == 0;
-}
-
 std::string_view to_string(FieldKind kind) {
   return kind == FieldKind::kDense ? "dense" : kind == FieldKind::kSparse ? "sparse" : "multi";
 }
 
 bool has_part(const std::string& prefix, std::string_view part) {
-  const std::string path = fmt::format("{}.{}", prefix, part);
-  return is_there(path) || is_there(path + ".zst") || is_there(path + ".gz");
+  return existing_path(fmt::format("{}.{}", prefix, part)).has_value();
 }
 
 /// The files of a set that are there, and the first that is not.
@@ -78,7 +72,7 @@ Result<> check_set(const std::string& path, const std::string& prefix, FieldKind
 
 Result<std::unique_ptr<VectorReader>> open_prefix(const std::string& path, FieldKind kind) {
   const std::string prefix(unpacked_name(path));
-  if (kind == FieldKind::kDense && is_there(path)) {
+  if (kind == FieldKind::kDense && existing_path(path)) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{}: no known format; a name ends with {}", path, kKnownEndings));
   }
@@ -139,6 +133,17 @@ Result<> check_range(const std::string& source, const VectorShape& shape, RowRan
   return fail(no_such_row(source, rows.end - 1, *shape.n_rows));
 }
 
+Result<> check_distinct(const std::string& source, const VectorBatch& batch) {
+  for (std::size_t i = 0; i < batch.n_rows; ++i) {
+    const auto index = repeated_index(batch, i);
+    if (!index) continue;
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} row {}: found index {} twice, wanted each once", source,
+                            batch.first_row + i, *index));
+  }
+  return {};
+}
+
 }  // namespace
 
 void VectorBatch::clear() {
@@ -147,6 +152,13 @@ void VectorBatch::clear() {
   values.clear();
   offsets.clear();
   indices.clear();
+}
+
+std::optional<std::uint32_t> repeated_index(const VectorBatch& batch, std::size_t i) {
+  const auto row =
+      std::span(batch.indices).subspan(batch.offsets[i], batch.offsets[i + 1] - batch.offsets[i]);
+  const auto found = std::ranges::adjacent_find(row);
+  return found == row.end() ? std::nullopt : std::optional(*found);
 }
 
 Result<std::unique_ptr<VectorReader>> open_vectors(const std::string& source, FieldKind kind) {
@@ -201,6 +213,7 @@ Result<Vectors> load_vectors(const std::string& source, FieldKind kind, RowRange
     QV_TRY(
         reader->read(static_cast<std::size_t>(std::min<std::uint64_t>(n_left, kLoadRows)), batch));
     if (batch.n_rows == 0) break;
+    if (kind == FieldKind::kSparse) QV_TRY(check_distinct(source, batch));
     append(vectors.batch, batch);
   }
   if (rows.end != UINT64_MAX && reader->position() < rows.end) {

@@ -1,6 +1,7 @@
 // Vectors in files: what a file holds, and reading it row by row or whole.
 //
-// A source is named by one text: a path, with or without `.zst` or `.gz`; for a CSR or ragged set
+// A source is named by one text: a path, with or without `.zst` or `.gz`, whichever of these files
+// is there (`existing_path`); for a CSR or ragged set
 // of .npy files the prefix they share (`DIR/sparse` stands for `DIR/sparse.indptr.npy`,
 // `.indices.npy` and `.values.npy`; `DIR/tokens` for `DIR/tokens.indptr.npy` with `.values.npy`, or
 // with `DIR/tokens.npy`); for HDF5 `FILE.hdf5:DATASET`. The formats: .npy; .fvecs, .ivecs, .bvecs;
@@ -49,10 +50,13 @@ struct VectorBatch {
   std::size_t n_rows = 0;
   std::vector<float> values;           ///< dense `[n_rows, dim]`, multi `[n_tokens, dim]`
   std::vector<std::uint64_t> offsets;  ///< sparse, multi: `[n_rows + 1]`, from 0
-  std::vector<std::uint32_t> indices;  ///< sparse: ascending within a row
+  std::vector<std::uint32_t> indices;  ///< sparse: rising within a row, equal ones side by side
 
   void clear();
 };
+
+/// An index that row `i` of a sparse batch has twice; nullopt if there is none.
+[[nodiscard]] std::optional<std::uint32_t> repeated_index(const VectorBatch& batch, std::size_t i);
 
 /// Reads forwards. One thread.
 class VectorReader {
@@ -83,7 +87,8 @@ struct RowRange {
 /// "1000:2000", "1000:", ":2000" or "" for all. kInvalidArgument otherwise.
 [[nodiscard]] Result<RowRange> parse_rows(std::string_view text);
 
-/// All rows of a range, as f32. `batch.first_row` is the range's first.
+/// All rows of a range, as f32. `batch.first_row` is the range's first. A sparse row that has an
+/// index twice is kInvalidArgument.
 struct Vectors {
   VectorShape shape;
   VectorBatch batch;

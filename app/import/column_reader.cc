@@ -108,10 +108,9 @@ std::optional<std::string> problem_of(const VectorColumn& column, std::size_t i)
   }
   const SparseRow row = sparse_row(column, i);
   if (!all_finite(row.values)) return name_infinite(row.values);
-  const auto descent = std::adjacent_find(row.indices.begin(), row.indices.end(),
-                                          std::greater_equal<>());  // also equal ones
-  if (descent == row.indices.end()) return std::nullopt;
-  return fmt::format("index {} follows {}, wanted ascending ones", descent[1], descent[0]);
+  const auto index = dataset::repeated_index(column.batch, i);
+  if (!index) return std::nullopt;
+  return fmt::format("found index {} twice, wanted each once", *index);
 }
 
 }  // namespace quiver::app

@@ -39,8 +39,8 @@ class ColumnReader {
   dataset::VectorBatch more_;          ///< what a second read gave
 };
 
-/// What is wrong with the vector of row `i` of the block: values that are not finite, indices that
-/// do not ascend. nullopt if nothing is.
+/// What is wrong with the vector of row `i` of the block: values that are not finite, an index
+/// that is there twice. nullopt if nothing is.
 [[nodiscard]] std::optional<std::string> problem_of(const VectorColumn& column, std::size_t i);
 
 }  // namespace quiver::app

@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "app/import/payload_line.h"
+#include "dataset/byte_source.h"
 #include "payload/document.h"
 
 namespace quiver::app {
 namespace {
 
-bool is_npy(const std::string& path) {
-  return path.ends_with(".npy") || path.ends_with(".npy.zst");
-}
+bool is_npy(const std::string& path) { return dataset::unpacked_name(path).ends_with(".npy"); }
 
 Result<PointId> parse_line(std::string_view line) {
   QV_TRY(const auto value, payload::parse_json(line));

@@ -11,6 +11,7 @@
 #include "app/client/http.h"
 #include "app/import/export_manifest.h"
 #include "app/import/schema.h"
+#include "dataset/byte_source.h"
 
 namespace quiver::app {
 namespace {
@@ -35,6 +36,11 @@ Result<std::vector<SourceSpec>> parse_sources(const ImportOptions& options) {
   const std::set<std::string> distinct(names.begin(), names.end());
   if (distinct.size() < names.size()) return usage("--vectors: two sources have the same name");
   return specs;
+}
+
+bool is_regular_file(const std::optional<std::string>& path) {
+  std::error_code error;
+  return path && std::filesystem::is_regular_file(*path, error);
 }
 
 /// A directory that `quiver export` wrote says everything itself.
@@ -131,18 +137,17 @@ Result<ImportPlan> make_plan(const ImportOptions& options) {
 }
 
 std::vector<std::string> files_of(const std::string& source) {
-  std::error_code error;
-  if (std::filesystem::is_regular_file(source, error)) return {source};
+  const auto whole = dataset::existing_path(source);
+  if (is_regular_file(whole)) return {*whole};
   std::vector<std::string> files;
   for (const char* part : {".indptr.npy", ".indices.npy", ".values.npy", ".npy"}) {
-    for (const char* packed : {"", ".zst", ".gz"}) {
-      const std::string path = fmt::format("{}{}{}", source, part, packed);
-      if (std::filesystem::is_regular_file(path, error)) files.push_back(path);
-    }
+    auto path = dataset::existing_path(source + part);
+    if (is_regular_file(path)) files.push_back(*std::move(path));
   }
   const auto colon = source.rfind(':');
-  if (files.empty() && colon != std::string::npos) files.push_back(source.substr(0, colon));
-  return files;
+  if (!files.empty() || colon == std::string::npos) return files;
+  const std::string file = source.substr(0, colon);
+  return {dataset::existing_path(file).value_or(file)};
 }
 
 }  // namespace quiver::app

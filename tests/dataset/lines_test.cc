@@ -112,6 +112,29 @@ TEST_F(LinesTest, LinesWithoutEnd) {
                                 ": byte 3: line 2 is longer than 1000 bytes, wanted JSON lines");
 }
 
+TEST_F(LinesTest, ThePlainNameOfACompressedFile) {
+  directory_.write("a.jsonl.zst", compressed("{}\n{}\n"));
+  auto reader = LineReader::open(directory_.path("a.jsonl"));
+  ASSERT_TRUE(reader) << error_of(reader);
+  EXPECT_EQ(read_rest(*reader), Lines({"{}", "{}"}));
+  EXPECT_EQ(reader->path(), directory_.path("a.jsonl.zst"));
+  // The name that is given comes first, and is the one of messages where there is none.
+  EXPECT_EQ(read("a.jsonl", "[]"), Lines({"[]"}));
+  EXPECT_EQ(
+      error_of(LineReader::open(directory_.path("b.jsonl"))),
+      "not_found: cannot open `" + directory_.path("b.jsonl") + "`: No such file or directory");
+}
+
+TEST_F(LinesTest, GuessesTheLengthOfLines) {
+  const auto guess = [&](const std::string& bytes) {
+    return LineReader::open(directory_.write("a.jsonl", bytes))->guessed_line_bytes();
+  };
+  EXPECT_EQ(guess(""), 0);
+  EXPECT_EQ(guess("abc"), 3);
+  EXPECT_EQ(guess("abc\nd\n"), 3);
+  EXPECT_GE(guess(std::string(10'000'000, 'x')), 100'000);
+}
+
 TEST_F(LinesTest, FilesThatAreNone) {
   EXPECT_EQ(LineReader::open(directory_.path("none")).error().code(), Code::kNotFound);
   const std::string packed = compressed("{}\n{}\n");

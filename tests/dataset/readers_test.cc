@@ -75,6 +75,16 @@ TEST_P(ReadersTest, SaysWhatItHolds) {
   EXPECT_EQ(reader->shape().n_rows.has_value(), tells_rows);
 }
 
+// Whether a file is compressed, its name need not say.
+TEST_P(ReadersTest, OpensWhatIsThereUnderTheOtherNames) {
+  for (const std::string other : {"", ".zst", ".gz"}) {
+    const auto rows =
+        read_source(directory_.path(packed_source(source().source, other)), source().kind);
+    ASSERT_TRUE(rows) << other << ": " << error_of(rows);
+    expect_same(*rows, source().expected);
+  }
+}
+
 TEST_P(ReadersTest, GivesItsRowsInBatchesOfAnySize) {
   for (const std::size_t max_rows : {std::size_t{1}, std::size_t{2}, std::size_t{100}, SIZE_MAX}) {
     const auto reader = open();
@@ -143,6 +153,28 @@ INSTANTIATE_TEST_SUITE_P(Formats, ReadersTest,
                                   (ending.empty() ? "" : "_" + ending.substr(1));
                          });
 
+TEST(Sparse, RowsInAnyOrderComeSorted) {
+  const TemporaryDirectory directory;
+  const std::vector<std::int64_t> offsets = {0, 3, 3, 5, 7};
+  const std::vector<std::int32_t> indices = {7, 1, 4, 2, 3, 6, 5};
+  const std::vector<float> values = {70, 10, 40, 20, 30, 60, 50};
+  directory.write("a.csr", csr_bytes({4, 8, 7}, offsets, indices, values));
+  directory.write("s.indptr.npy", npy("<i8", "(5,)", pack(offsets)));
+  directory.write("s.indices.npy", npy("<i4", "(7,)", pack(indices)));
+  directory.write("s.values.npy", npy("<f4", "(7,)", pack(values)));
+  for (const char* name : {"a.csr", "s"}) {
+    for (const std::size_t max_rows : {1, 3, 100}) {
+      const auto reader = open_vectors(directory.path(name), FieldKind::kSparse);
+      ASSERT_TRUE(reader) << error_of(reader);
+      const auto rows = read_rest(**reader, max_rows);
+      ASSERT_TRUE(rows) << error_of(rows);
+      EXPECT_EQ(rows->offsets, (std::vector<std::uint64_t>{0, 3, 3, 5, 7}));
+      EXPECT_EQ(rows->indices, (std::vector<std::uint32_t>{1, 4, 7, 2, 3, 5, 6}));
+      EXPECT_EQ(rows->values, (std::vector<float>{10, 40, 70, 20, 30, 50, 60}));
+    }
+  }
+}
+
 TEST(Ragged, TokensMayLieInAFileOfThePrefixItself) {
   const TemporaryDirectory directory;
   directory.write("t.indptr.npy", npy("<i8", "(3,)", pack<std::int64_t>({0, 1, 3})));
@@ -202,6 +234,20 @@ TEST(Neighbours, FromEachFormat) {
       directory.write("d.npy", npy("<u4", "(1, 1)", pack<std::uint32_t>({4000000000U}))));
   ASSERT_TRUE(u32);
   EXPECT_EQ(u32->ids[0], 4000000000);
+}
+
+TEST(Neighbours, UnderTheOtherName) {
+  const TemporaryDirectory directory;
+  const std::string bin = pack<std::uint32_t>({1, 2}) + pack<int>({1, 2});
+  directory.write("a.npy.zst", compressed(npy("<i4", "(1, 2)", pack<int>({1, 2}))));
+  directory.write("b.ivecs.gz", gzipped(pack<int>({2, 1, 2})));
+  directory.write("c.ibin.zst", compressed(bin));
+  directory.write("GT.zst", compressed(bin));
+  for (const char* name : {"a.npy", "b.ivecs", "c.ibin", "GT"}) {
+    const auto found = load_neighbours(directory.path(name));
+    ASSERT_TRUE(found) << error_of(found);
+    EXPECT_EQ(found->ids, (std::vector<std::int64_t>{1, 2}));
+  }
 }
 
 TEST(Neighbours, OfWhatHoldsNone) {
