@@ -79,6 +79,7 @@ VectorColumn empty_like(const VectorColumn& column) {
   empty.name = column.name;
   empty.kind = column.kind;
   empty.dim = column.dim;
+  if (column.kind != FieldKind::kDense) empty.batch.offsets = {0};
   return empty;
 }
 

@@ -46,10 +46,16 @@ class CursorStore final : public StateStore {
   Collection& collection_;
 };
 
+/// Of the vectors and payloads of a chunk, whatever `--batch` says: each chunk is a bulk load and a
+/// segment of its own. 60,000 x 32 f32 load at 590,000 rows/s, in chunks of 500 rows at 93,000;
+/// 400,000 x 128 in chunks of this size as fast as in those of 256 MiB (2 cores, one disk).
+constexpr std::uint64_t kLeastChunkBytes = 16ULL << 20;
+static_assert(kLeastChunkBytes <= engine::kBulkChunkBytes);
+
 /// Before the first block: about the bytes of a row.
 double guessed_row_bytes(const RowReader& reader) {
   constexpr double kEntries = 100;  // non-zeros, tokens
-  double bytes = 500;
+  double bytes = sizeof(RowPoint) + reader.guessed_line_bytes();
   for (const ColumnReader& column : reader.columns()) {
     const double dim = column.shape().dim;
     if (column.spec().kind == FieldKind::kDense) bytes += dim * 4;
@@ -90,9 +96,14 @@ class DirectoryImport {
 
  private:
   Result<RowBlock> read() {
-    const double rows = static_cast<double>(engine::kBulkChunkBytes) / row_bytes_;
-    return reader_.read(batch_ > 0 ? batch_
-                                   : std::max<std::size_t>(1, static_cast<std::size_t>(rows)));
+    const std::size_t most = rows_of(engine::kBulkChunkBytes);
+    return reader_.read(
+        batch_ == 0 ? most : std::clamp<std::size_t>(batch_, rows_of(kLeastChunkBytes), most));
+  }
+
+  [[nodiscard]] std::size_t rows_of(std::uint64_t bytes) const {
+    const double rows = static_cast<double>(bytes) / row_bytes_;
+    return std::max<std::size_t>(1, static_cast<std::size_t>(rows));
   }
 
   /// What the collection refuses is looked at point by point.

@@ -112,6 +112,10 @@ Result<int> ImportRun::end(const Result<>& outcome) {
 }
 
 int ImportRun::say_finished() const {
+  if (state_.next_row == first_row_) {
+    std::fprintf(stderr, "warning: %s has no rows: there was nothing to import\n",
+                 reader_.main_source().c_str());
+  }
   const double seconds = watch_.seconds();
   const std::uint64_t n_points = state_.n_points - n_points_before_;
   std::printf(

@@ -33,7 +33,7 @@ struct ImportOptions {
   std::uint32_t shards = 1;
 
   // How.
-  std::uint32_t batch = 0;  ///< points per request; 0: as many as fill a good body
+  std::uint32_t batch = 0;  ///< points per request or chunk; 0: as many as fill a good one
   std::uint32_t connections = 4;
   std::uint32_t retry_s = 60;
   std::string state;  ///< file; empty: named after collection and source

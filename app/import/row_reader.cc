@@ -60,14 +60,19 @@ Result<> RowReader::check_row_counts() const {
   return {};
 }
 
-tl::unexpected<Error> RowReader::no_rows(const std::string& source, std::uint64_t n_rows) const {
-  const std::string end = plan_.rows.end == UINT64_MAX ? "" : std::to_string(plan_.rows.end);
+/// A range that the files, of which `source` has `n_rows`, do not hold is none that was meant. Of
+/// an empty file all rows can be imported; a part of it cannot.
+Result<> RowReader::check_holds_range(const std::string& source, std::uint64_t n_rows) const {
+  const auto [first, end] = plan_.rows;
+  const bool has_end = end != UINT64_MAX;
+  if (first == 0 && !has_end) return {};
+  if (first < n_rows && (!has_end || end <= n_rows)) return {};
   return fail(Code::kInvalidArgument,
-              fmt::format("--rows {}:{} holds no row: {} has {} rows (the first is row 0)",
-                          plan_.rows.first, end, source, n_rows));
+              fmt::format("--rows {}:{} {}: {} has {} rows (the first is row 0)", first,
+                          has_end ? std::to_string(end) : "",
+                          first < n_rows ? "goes beyond the end" : "holds no row", source, n_rows));
 }
 
-/// Of an empty file all rows can be imported; a part of it cannot.
 Result<> RowReader::check_range() const {
   const ColumnReader* longest = nullptr;
   for (const ColumnReader& column : columns_) {
@@ -75,10 +80,9 @@ Result<> RowReader::check_range() const {
     if (!n_rows) return {};
     if (longest == nullptr || *n_rows > *longest->shape().n_rows) longest = &column;
   }
-  if (plan_.rows.first == 0 || longest == nullptr) return {};
+  if (longest == nullptr) return {};
   if (lines_ != nullptr && plan_.allow_missing_vectors) return {};
-  const std::uint64_t n_rows = *longest->shape().n_rows;
-  return plan_.rows.first < n_rows ? Result<>() : no_rows(longest->spec().source, n_rows);
+  return check_holds_range(longest->spec().source, *longest->shape().n_rows);
 }
 
 Result<> RowReader::skip_to(std::uint64_t row) {
@@ -97,6 +101,10 @@ std::string RowReader::describe(std::uint64_t row) const {
   return fmt::format("{} row {}", columns_.front().spec().source, row);
 }
 
+const std::string& RowReader::main_source() const {
+  return lines_ != nullptr ? lines_->path() : plan_.main_source();
+}
+
 Result<std::size_t> RowReader::read_lines(std::size_t n) {
   texts_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -107,25 +115,25 @@ Result<std::size_t> RowReader::read_lines(std::size_t n) {
   return n;
 }
 
-tl::unexpected<Error> RowReader::ends_early(const std::string& source, std::uint64_t n_rows) const {
-  return fail(Code::kInvalidArgument,
+/// How many of the block's `n` rows all sources have that must; one that ends before others stops
+/// the import after those, so that a bad row among them, such as a line that is cut off, is named.
+std::size_t RowReader::whole_rows(std::size_t n, std::size_t n_lines, const RowBlock& block) {
+  std::size_t n_whole = n;
+  const auto limit = [&](const std::string& source, std::size_t n_found) {
+    if (n_found >= n_whole) return;
+    n_whole = n_found;
+    stopped_ =
+        Error(Code::kInvalidArgument,
               fmt::format("{} ends after {} rows, another source goes on: wanted equal numbers",
-                          source, n_rows));
-}
-
-Result<> RowReader::check_lengths(std::size_t n, std::size_t n_lines, const RowBlock& block) const {
-  if (lines_ != nullptr && n_lines < n) {
-    return ends_early(lines_->path(), block.first_row + n_lines);
-  }
-  if (ids_ != nullptr && block_ids_.size() < n) {
-    return ends_early(ids_->path(), block.first_row + block_ids_.size());
-  }
-  if (plan_.allow_missing_vectors) return {};
+                          source, block.first_row + n_found));
+  };
+  if (lines_ != nullptr) limit(lines_->path(), n_lines);
+  if (ids_ != nullptr) limit(ids_->path(), block_ids_.size());
+  if (plan_.allow_missing_vectors) return n_whole;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const std::size_t found = block.columns[c].batch.n_rows;
-    if (found < n) return ends_early(columns_[c].spec().source, block.first_row + found);
+    limit(columns_[c].spec().source, block.columns[c].batch.n_rows);
   }
-  return {};
+  return n_whole;
 }
 
 Result<std::size_t> RowReader::read_sources(std::size_t n, RowBlock& block) {
@@ -144,9 +152,8 @@ Result<std::size_t> RowReader::read_sources(std::size_t n, RowBlock& block) {
     QV_TRY(ids_->read(n, block_ids_));
     n_found = std::max(n_found, block_ids_.size());
   }
-  QV_TRY(check_lengths(n_found, n_lines, block));
   for (VectorColumn& column : block.columns) column.present.resize(n_found, 0);
-  return n_found;
+  return whole_rows(n_found, n_lines, block);
 }
 
 Result<RowPoint> RowReader::read_line(std::uint64_t row, std::string& text) const {
@@ -190,9 +197,7 @@ Result<RowBlock> RowReader::read(std::size_t n, RowBlock used) {
   block.first_row = block.end_row = position_;
   n = static_cast<std::size_t>(std::min<std::uint64_t>(n, plan_.rows.end - position_));
   QV_TRY(const std::size_t n_found, read_sources(n, block));
-  if (n_found == 0 && position_ > 0 && position_ == plan_.rows.first) {
-    return no_rows(plan_.main_source(), position_);
-  }
+  if (n_found == 0 && !stopped_) QV_TRY(check_holds_range(main_source(), position_));
   block.points.reserve(n_found);
   for (std::size_t i = 0; i < n_found; ++i) {
     auto point = make_point(block, i);

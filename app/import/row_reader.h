@@ -23,7 +23,7 @@ namespace quiver::app {
 class RowReader {
  public:
   /// Opens everything and compares the numbers of rows where the files say them; a range that
-  /// begins at the end of the files or beyond is kInvalidArgument, here or at the first `read`.
+  /// the files do not hold is kInvalidArgument, here or in the `read` that finds the end.
   /// `bad_rows` gets the rows that cannot become points; it outlives the reader.
   [[nodiscard]] static Result<std::unique_ptr<RowReader>> open(const ImportPlan& plan,
                                                                BadRows& bad_rows);
@@ -34,13 +34,21 @@ class RowReader {
   [[nodiscard]] std::optional<std::uint64_t> end_row() const;
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
+  /// About the bytes of a line of the payloads or points; 0 without those.
+  [[nodiscard]] double guessed_line_bytes() const {
+    return lines_ == nullptr ? 0 : lines_->guessed_line_bytes();
+  }
+
   /// The next `n` rows, or fewer; none (`end_row == first_row`) at the end. A row that stops the
-  /// import ends the block before it, and the next call fails with what is wrong with it.
+  /// import ends the block before it, and the next call fails with what is wrong with it; so does
+  /// the end of one source while others go on.
   /// `used` gives its memory.
   Result<RowBlock> read(std::size_t n, RowBlock used = {});
   /// Goes on at `row`, which lies ahead.
   Result<> skip_to(std::uint64_t row);
 
+  /// The one that rows are counted by: lines, if there are any.
+  [[nodiscard]] const std::string& main_source() const;
   /// "docs.jsonl line 18" or "dense.npy row 17".
   [[nodiscard]] std::string describe(std::uint64_t row) const;
 
@@ -48,15 +56,11 @@ class RowReader {
   RowReader(const ImportPlan& plan, BadRows& bad_rows);
   [[nodiscard]] Result<> check_row_counts() const;
   [[nodiscard]] Result<> check_range() const;
-  [[nodiscard]] tl::unexpected<Error> no_rows(const std::string& source,
-                                              std::uint64_t n_rows) const;
-  /// Reads up to `n` rows of every source; how many there are.
+  [[nodiscard]] Result<> check_holds_range(const std::string& source, std::uint64_t n_rows) const;
+  /// Reads up to `n` rows of every source; how many there are in all that must have them.
   Result<std::size_t> read_sources(std::size_t n, RowBlock& block);
   Result<std::size_t> read_lines(std::size_t n);
-  [[nodiscard]] Result<> check_lengths(std::size_t n, std::size_t n_lines,
-                                       const RowBlock& block) const;
-  [[nodiscard]] tl::unexpected<Error> ends_early(const std::string& source,
-                                                 std::uint64_t n_rows) const;
+  [[nodiscard]] std::size_t whole_rows(std::size_t n, std::size_t n_lines, const RowBlock& block);
   [[nodiscard]] Result<RowPoint> read_line(std::uint64_t row, std::string& text) const;
   [[nodiscard]] Result<RowPoint> make_point(const RowBlock& block, std::size_t i);
 

@@ -87,6 +87,28 @@ TEST(PlanTest, WhatDoesNotFitTogether) {
   EXPECT_THAT(error([](auto& o) { o.from_export = "d"; }), HasSubstr("names all sources"));
 }
 
+TEST(PlanTest, FilesOfASource) {
+  const auto directory = std::filesystem::temp_directory_path() / "quiver_files_of_test";
+  std::filesystem::create_directories(directory);
+  for (const char* name : {"a.npy.zst", "s.indptr.npy", "s.indices.npy.gz", "s.values.npy.zst",
+                           "h.hdf5.zst", "b.csr"}) {
+    std::ofstream(directory / name) << "x";
+  }
+  const auto files = [&](const std::string& source) {
+    std::vector<std::string> names;
+    for (const std::string& file : files_of(directory / source)) {
+      names.push_back(std::filesystem::path(file).filename());
+    }
+    return names;
+  };
+  EXPECT_THAT(files("a.npy"), ElementsAre("a.npy.zst"));
+  EXPECT_THAT(files("b.csr.zst"), ElementsAre("b.csr"));
+  EXPECT_THAT(files("s"), ElementsAre("s.indptr.npy", "s.indices.npy.gz", "s.values.npy.zst"));
+  EXPECT_THAT(files("h.hdf5:train"), ElementsAre("h.hdf5.zst"));
+  EXPECT_THAT(files("none.npy"), IsEmpty());
+  std::filesystem::remove_all(directory);
+}
+
 TEST(PayloadLineTest, KeysAndIds) {
   EXPECT_EQ(read_payload(R"({ "a": 1, "b": 2.0 })", {})->payload, R"({"a":1,"b":2.0})");
   EXPECT_EQ(read_payload("null", {})->payload, "");
@@ -291,6 +313,15 @@ TEST(BulkRowsTest, ColumnsFollowThePointsThatAreLeft) {
     EXPECT_THAT(block.columns[2].batch.offsets, ElementsAre(0, 2, 2));
     EXPECT_THAT(block.columns[2].present, ElementsAre(1, 0));
   }
+}
+
+TEST(BulkRowsTest, NoPointIsLeft) {
+  RowBlock block = block_of(10, {1, 2, 3});
+  block.columns = {dense_column(), sparse_column()};
+  block.points.clear();
+  align_columns(block, {{.name = "d", .dim = 2}, {.name = "s", .kind = FieldKind::kSparse}});
+  EXPECT_THAT(block.columns[0].batch.values, IsEmpty());
+  EXPECT_THAT(block.columns[1].batch.offsets, ElementsAre(0));
 }
 
 TEST(BulkRowsTest, UnfitPointsAreNamed) {

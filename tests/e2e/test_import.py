@@ -86,7 +86,7 @@ def target(request, new_server):
 class Sources:
     """Files of `n` rows, and the points they make."""
 
-    def __init__(self, folder, n, seed=SEED):
+    def __init__(self, folder, n, seed=SEED, padding=""):
         self.folder, self.n = folder, n
         rng = np.random.default_rng(seed)
         self.dense = rng.standard_normal((n, DIM)).astype(np.float32)
@@ -102,7 +102,7 @@ class Sources:
         self.tokens = rng.standard_normal((self.token_ptr[-1], TOKEN_DIM)).astype(np.float32)
         np.save(folder / "tokens.indptr.npy", self.token_ptr)
         np.save(folder / "tokens.values.npy", self.tokens)
-        self.payload = [{"n": i, "half": i / 2, "text": f"row \"{i}\" é", "tags": ["a", "b"][:i % 3],
+        self.payload = [{"n": i, "half": i / 2, "text": f"row \"{i}\" é{padding}", "tags": ["a", "b"][:i % 3],
                          "uid": str(uuid.UUID(int=i * 7 + 1))} for i in range(n)]
         (folder / "payload.jsonl").write_text("".join(json.dumps(p) + "\n" for p in self.payload))
 
@@ -333,6 +333,9 @@ def test_points_that_do_not_fit(target, tmp_path):
     (["--vectors", "dense=dense.npy", "--rows", "60:70"], "--rows 60:70 holds no row: dense.npy has 50 rows", 1),
     (["--payload", "short.jsonl", "--rows", "10:"], "--rows 10: holds no row: short.jsonl has 10 rows", 1),
     (["--payload", "short.jsonl", "--rows", "12:"], "10", 1),
+    (["--vectors", "dense=dense.npy", "--rows", "2:99"], "--rows 2:99 goes beyond the end: dense.npy has 50 rows", 1),
+    (["--vectors", "dense=dense.npy", "--rows", ":51"], "--rows 0:51 goes beyond the end: dense.npy has 50 rows", 1),
+    (["--payload", "short.jsonl", "--rows", "2:99"], "--rows 2:99 goes beyond the end: short.jsonl has 10 rows", 1),
     ([], "nothing to import", 2),
 ])
 def test_refused(server, tmp_path, name, flags, wanted, status):
@@ -366,8 +369,61 @@ def test_sources_need_be_of_one_length_only_as_far_as_they_are_read(server, name
 
 def test_a_file_without_rows(server, name, tmp_path):
     np.save(tmp_path / "none.npy", np.zeros((0, DIM), np.float32))
-    flags = ["--vectors", "none.npy", "--url", f"http://127.0.0.1:{server.port}", "--collection", name, "--create"]
-    assert "imported 0 points" in quiver("import", *flags, cwd=tmp_path)
+    (tmp_path / "none.jsonl").write_text("")
+    for source in [["--vectors", "none.npy"], ["--payload", "none.jsonl", "--quiet"]]:
+        flags = [*source, "--url", f"http://127.0.0.1:{server.port}", "--collection", name]
+        text = quiver("import", *flags, "--create", cwd=tmp_path)
+        assert "imported 0 points" in text and f"warning: {source[1]} has no rows" in text
+
+
+def test_small_batches_are_no_small_chunks(tmp_path):
+    """Each chunk is a segment, whose making costs more than a thousand rows."""
+    np.save(tmp_path / "x.npy", np.ones((20_000, DIM), np.float32))
+    command = ["import", "--vectors", "x.npy", "--data-dir", "data", "--collection", "c", "--create"]
+    assert "imported 20,000 points" in quiver(*command, "--batch", 20, cwd=tmp_path)
+    assert len(list((tmp_path / "data").glob("collections/*/*/segments/*"))) == 1
+
+
+def test_names_without_the_ending(target, tmp_path):
+    """Where only the other file is there, it is taken."""
+    sources = Sources(tmp_path, 30)
+    for file in ["dense.npy", "payload.jsonl"]:
+        (tmp_path / (file + ".zst")).write_bytes(zstandard.compress((tmp_path / file).read_bytes()))
+        (tmp_path / file).unlink()
+    quiver("import", *sources.flags, *target.flags, "--collection", "c", cwd=tmp_path)
+    assert target.points("c") == sources.points()
+
+
+def test_sparse_rows_in_any_order(target, tmp_path):
+    """A row that has an index twice is a bad one."""
+    indices, values = [7, 1, 4, 2, 9, 2, 5, 3], [0.5 * i for i in range(8)]
+    for part, array in [("indptr", np.array([0, 3, 6, 8])), ("indices", np.array(indices)), ("values", np.float32(values))]:
+        np.save(tmp_path / f"words.{part}.npy", array)
+    raw = struct.pack("<3q4q", 3, 10, 8, 0, 3, 6, 8) + struct.pack("<8i8f", *indices, *values)
+    (tmp_path / "words.csr").write_bytes(raw)
+    for number, source in enumerate(["words", "words.csr"]):
+        command = ["import", "--vectors", f"sparse:w={source}", *target.flags, "--collection", f"c{number}", "--create"]
+        text = quiver(*command, cwd=tmp_path, status=1)
+        assert f"{source} row 1: found index 2 twice, wanted each once" in text and "goes on at row 1" in text
+        assert "left out 1 bad row" in quiver(*command, "--skip-bad", cwd=tmp_path)
+        rows = {id: point["vector"]["w"] for id, point in target.points(f"c{number}").items()}
+        assert rows == {0: {"indices": [1, 4, 7], "values": [0.5, 1.0, 0.0]}, 2: {"indices": [3, 5], "values": [3.5, 3.0]}}
+
+
+@pytest.mark.parametrize("is_binary", [True, False])
+def test_lines_that_are_no_text(target, tmp_path, is_binary):
+    """Or end in the midst of one: the line is named, not only that there are too few."""
+    sources = Sources(tmp_path, 50)
+    whole = (tmp_path / "payload.jsonl").read_bytes()
+    cut = whole[:whole.index(b"\n", 2000) + 10]
+    (tmp_path / "payload.jsonl").write_bytes(bytes(range(256)) * 20 if is_binary else cut)
+    n = 0 if is_binary else cut.count(b"\n")
+    command = ["import", *sources.flags, *target.flags, "--collection", "c"]
+    text = quiver(*command, cwd=tmp_path, status=1)
+    assert f"payload.jsonl line {n + 1}: " in text and f"goes on at row {n} " in text and "JSON" in text
+    assert target.points("c") == sources.points(rows=range(n))
+    text = quiver(*command, "--skip-bad", cwd=tmp_path, status=1)
+    assert f"payload.jsonl line {n + 1}: " in text and "payload.jsonl ends after" in text
 
 
 # Going on.
@@ -386,9 +442,14 @@ def test_finished_and_restart(target, tmp_path):
     assert target.points("c") == sources.points()
 
 
+def sources_to_interrupt(folder, n, target):
+    """A directory takes no chunks below 16 MiB: here they are of some 800 rows."""
+    return Sources(folder, n, padding="" if target.kind == "server" else "x" * 20_000)
+
+
 def start_import(sources, target, *more, collection="c"):
-    batch = 3 if target.kind == "server" else 40  # so that an import takes a while
-    command = [binary(), "import", *sources.flags, *target.flags, "--collection", collection, "--batch", batch, *more]
+    """With small requests or chunks, so that it takes a while."""
+    command = [binary(), "import", *sources.flags, *target.flags, "--collection", collection, "--batch", 3, *more]
     return subprocess.Popen([str(c) for c in command], cwd=sources.folder, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
 
@@ -403,7 +464,7 @@ def seconds_to_import(sources, target, *more):
 
 
 def test_sigint(target, tmp_path):
-    sources = Sources(tmp_path, 6000)
+    sources = sources_to_interrupt(tmp_path, 6000, target)
     whole = seconds_to_import(sources, target)
     wait = 0.4 * whole
     for attempt in range(10):
@@ -425,7 +486,7 @@ def test_sigint(target, tmp_path):
 @pytest.mark.parametrize("ids", ["rows", "repeated"])
 def test_kill9_and_resume(target, tmp_path, ids):
     """Killed at random moments until it is through. With repeated ids, the last row of an id counts."""
-    sources = Sources(tmp_path, 4000)
+    sources = sources_to_interrupt(tmp_path, 4000, target)
     id_of, more = (lambda i: i), []
     if ids == "repeated":
         for i, payload in enumerate(sources.payload):
