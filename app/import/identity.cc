@@ -1,8 +1,11 @@
 #include "app/import/identity.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <string_view>
 
@@ -13,13 +16,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kFile = "file ";
+constexpr std::string_view kSize = ": ";
+
+/// "2026-04-01T12:30:05.123456789Z"
+std::string iso_text(const timespec& time) {
+  tm parts = {};
+  ::gmtime_r(&time.tv_sec, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     time.tv_nsec);
+}
+
 Result<std::string> file_line(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return fail(file_error(errno, "look at", path));
   std::error_code error;
-  const auto bytes = fs::file_size(path, error);
-  if (error) return fail(file_error(error.value(), "look at", path));
-  const auto time = fs::last_write_time(path, error).time_since_epoch().count();
-  return fmt::format("file {}, {} bytes, modified {}", fs::absolute(path, error).string(), bytes,
-                     time);
+  return fmt::format("{}{}{}{} bytes, modified {}", kFile, fs::absolute(path, error).string(),
+                     kSize, status.st_size, iso_text(status.st_mtim));
+}
+
+/// The beginning of a file's line that names it; empty: the line is of no file.
+std::string_view file_part(std::string_view line) {
+  const auto end = line.rfind(kSize);
+  if (!line.starts_with(kFile) || end == std::string_view::npos) return {};
+  return line.substr(0, end);
 }
 
 Result<> add_files(const std::string& source, std::vector<std::string>& lines) {
@@ -68,8 +89,15 @@ std::string first_difference(const std::vector<std::string>& before,
                              const std::vector<std::string>& now) {
   const auto [a, b] = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
   if (a == before.end() && b == now.end()) return "";
-  return fmt::format("then \"{}\", now \"{}\"", a == before.end() ? "" : *a,
-                     b == now.end() ? "" : *b);
+  const std::string_view then_line = a == before.end() ? std::string_view() : *a;
+  const std::string_view now_line = b == now.end() ? std::string_view() : *b;
+  const std::string_view file = file_part(then_line);
+  if (file.empty() || file != file_part(now_line)) {
+    return fmt::format("then \"{}\", now \"{}\"", then_line, now_line);
+  }
+  const std::size_t size = file.size() + kSize.size();
+  return fmt::format("{} has changed: it had {}; now {}", file, then_line.substr(size),
+                     now_line.substr(size));
 }
 
 std::string default_state_path(const ImportOptions& options, const ImportPlan& plan) {

@@ -14,7 +14,8 @@ namespace quiver::app {
 /// each. kNotFound if a source is not there.
 [[nodiscard]] Result<std::vector<std::string>> import_identity(const ImportOptions& options,
                                                                const ImportPlan& plan);
-/// The first line of `before` or `now` that the other does not have in its place; empty: none.
+/// In words, the first line of `before` or `now` that the other does not have in its place: another
+/// file, the same one with another size or time, another flag. Empty: none.
 [[nodiscard]] std::string first_difference(const std::vector<std::string>& before,
                                            const std::vector<std::string>& now);
 
