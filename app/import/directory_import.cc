@@ -180,8 +180,7 @@ Result<int> import_into(Database& database, const ImportOptions& options, const 
   QV_TRY(const auto collection, database.collection(options.collection));
   QV_TRY(check_collection(collection->config()->fields, options, plan, reader->columns()));
   CursorStore store(*collection);
-  QV_TRY(ImportState state,
-         starting_state(options, std::move(identity), reader->first_row(), store, is));
+  QV_TRY(ImportState state, starting_state(options, std::move(identity), *reader, store, is));
   ImportRun run(options, store, std::move(state), *reader, bad_rows);
   if (run.is_finished()) return 0;
   QV_TRY(run.begin());

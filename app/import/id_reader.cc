@@ -11,14 +11,14 @@
 namespace quiver::app {
 namespace {
 
-bool is_npy(const std::string& path) { return dataset::unpacked_name(path).ends_with(".npy"); }
-
 Result<PointId> parse_line(std::string_view line) {
   QV_TRY(const auto value, payload::parse_json(line));
   return to_point_id(value);
 }
 
 }  // namespace
+
+bool is_npy(const std::string& path) { return dataset::unpacked_name(path).ends_with(".npy"); }
 
 Result<IdReader> IdReader::open(const std::string& path) {
   IdReader reader(path);

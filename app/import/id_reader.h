@@ -14,6 +14,9 @@
 
 namespace quiver::app {
 
+/// Of a path, which may be compressed.
+[[nodiscard]] bool is_npy(const std::string& path);
+
 /// One thread.
 class IdReader {
  public:

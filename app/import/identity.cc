@@ -31,16 +31,8 @@ std::string iso_text(const timespec& time) {
 Result<std::string> file_line(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) return fail(file_error(errno, "look at", path));
-  std::error_code error;
-  return fmt::format("{}{}{}{} bytes, modified {}", kFile, fs::absolute(path, error).string(),
-                     kSize, status.st_size, iso_text(status.st_mtim));
-}
-
-/// The beginning of a file's line that names it; empty: the line is of no file.
-std::string_view file_part(std::string_view line) {
-  const auto end = line.rfind(kSize);
-  if (!line.starts_with(kFile) || end == std::string_view::npos) return {};
-  return line.substr(0, end);
+  return fmt::format("{}{}{} bytes, modified {}", file_text(path), kSize, status.st_size,
+                     iso_text(status.st_mtim));
 }
 
 Result<> add_files(const std::string& source, std::vector<std::string>& lines) {
@@ -83,6 +75,17 @@ Result<std::vector<std::string>> import_identity(const ImportOptions& options,
       fmt::format("ids: column {}, offset {}", plan.id_column.value_or("none"), plan.id_offset));
   lines.push_back("payload keys: " + joined(plan.payload_keys));
   return lines;
+}
+
+std::string file_text(const std::string& path) {
+  std::error_code error;
+  return fmt::format("{}{}", kFile, fs::absolute(path, error).string());
+}
+
+std::string_view file_part(std::string_view line) {
+  const auto end = line.rfind(kSize);
+  if (!line.starts_with(kFile) || end == std::string_view::npos) return {};
+  return line.substr(0, end);
 }
 
 std::string first_difference(const std::vector<std::string>& before,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/import/options.h"
@@ -18,6 +19,11 @@ namespace quiver::app {
 /// file, the same one with another size or time, another flag. Empty: none.
 [[nodiscard]] std::string first_difference(const std::vector<std::string>& before,
                                            const std::vector<std::string>& now);
+
+/// How the line of a file begins, which names it.
+[[nodiscard]] std::string file_text(const std::string& path);
+/// That beginning of `line`; empty: the line is of no file.
+[[nodiscard]] std::string_view file_part(std::string_view line);
 
 /// "COLLECTION.SOURCE.import" in the current directory.
 [[nodiscard]] std::string default_state_path(const ImportOptions& options, const ImportPlan& plan);

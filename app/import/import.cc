@@ -49,7 +49,7 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
   QV_TRY(const CollectionIs collection, prepare_collection(target, options, plan, *reader));
   StateFile store = state_file(options, plan);
   QV_TRY(ImportState state,
-         starting_state(options, std::move(identity), reader->first_row(), store, collection));
+         starting_state(options, std::move(identity), *reader, store, collection));
   ImportRun run(options, store, std::move(state), *reader, bad_rows);
   if (run.is_finished()) return 0;
   QV_TRY(run.begin());
@@ -64,7 +64,8 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
   const Ids ids = plan.ids_may_repeat() ? Ids::kMayRepeat : Ids::kDistinct;
   const auto imported = import_over_http(target, {options.connections, options.batch, ids}, *reader,
                                          bad_rows, acknowledged, tick);
-  return run.end(saved ? imported : saved);
+  const Acknowledged::Progress done = acknowledged.progress();
+  return run.end(saved ? imported : saved, done.n_points_sent - done.n_points);
 }
 
 }  // namespace

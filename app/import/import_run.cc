@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/import/identity.h"
+#include "app/import/text_before.h"
 #include "app/signals.h"
 
 namespace quiver::app {
@@ -30,18 +31,31 @@ void print_bad_rows(const BadRows& bad_rows) {
   if (n > n_printed) std::printf("  and %s more\n", with_commas(n - n_printed).c_str());
 }
 
+/// Text sources are others, but the rows that were taken from them are the same.
+bool is_mended(const ImportState& state, const std::vector<std::string>& now,
+               const ImportPlan& plan) {
+  if (state.text_digest.empty() || !differ_in_texts_only(state.identity, now, plan)) return false;
+  const auto digest = digest_of_texts(plan, state.next_row);
+  return digest && *digest == state.text_digest;
+}
+
 }  // namespace
 
 Result<ImportState> starting_state(const ImportOptions& options, std::vector<std::string> identity,
-                                   std::uint64_t first_row, const StateStore& store,
+                                   const RowReader& reader, const StateStore& store,
                                    CollectionIs collection) {
-  ImportState fresh{.identity = std::move(identity), .next_row = first_row, .bad_rows = {}};
+  ImportState fresh{
+      .identity = std::move(identity), .next_row = reader.first_row(), .bad_rows = {}};
   if (options.restart || collection == CollectionIs::kNew) return fresh;
   QV_TRY(auto found, store.load());
   if (!found) return fresh;
   const std::string difference = first_difference(found->identity, fresh.identity);
   if (difference.empty()) return *std::move(found);
   if (found->finished) return fresh;
+  if (is_mended(*found, fresh.identity, reader.plan())) {
+    found->identity = std::move(fresh.identity);
+    return *std::move(found);
+  }
   return fail(Code::kFailedPrecondition,
               fmt::format("another import is not finished (its state is {}; {}): finish it, or "
                           "forget it with --restart{}",
@@ -74,6 +88,7 @@ Result<> ImportRun::begin() {
                  static_cast<unsigned long long>(state_.next_row));
   }
   bad_rows_.restore(state_.n_bad, std::exchange(state_.bad_rows, {}));
+  state_.text_digest.clear();
   QV_TRY(save());
   return reader_.skip_to(state_.next_row);
 }
@@ -103,12 +118,21 @@ Result<> ImportRun::save_sometimes() {
   return save();
 }
 
-Result<int> ImportRun::end(const Result<>& outcome) {
+Result<int> ImportRun::end(const Result<>& outcome, std::uint64_t n_points_ahead) {
   display_.clear();
   state_.finished = outcome.has_value();
+  const bool is_bad_row = !outcome && outcome.error().code() == Code::kInvalidArgument;
+  if (is_bad_row && n_points_ahead == 0) state_.text_digest = text_digest();
   const auto saved = save();
   if (outcome && !saved) return fail(saved.error());
   return outcome ? say_finished() : say_stopped(outcome.error());
+}
+
+/// Empty unless the sources are still those that were read.
+std::string ImportRun::text_digest() const {
+  auto digest = digest_of_texts(reader_.plan(), state_.next_row);
+  const auto identity = import_identity(options_, reader_.plan());
+  return digest && identity && *identity == state_.identity ? *digest : "";
 }
 
 int ImportRun::say_finished() const {

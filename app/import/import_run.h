@@ -19,10 +19,11 @@ namespace quiver::app {
 enum class CollectionIs : std::uint8_t { kOld, kNew };
 
 /// The state to go on from: that of an earlier run of the same import, or a fresh one. A state of
-/// another import is kFailedPrecondition unless that one is finished or not wanted any more.
+/// another import is kFailedPrecondition unless that one is finished or not wanted any more. It is
+/// the same import if a text source was mended behind the row that stopped it.
 [[nodiscard]] Result<ImportState> starting_state(const ImportOptions& options,
                                                  std::vector<std::string> identity,
-                                                 std::uint64_t first_row, const StateStore& store,
+                                                 const RowReader& reader, const StateStore& store,
                                                  CollectionIs collection);
 
 /// One thread. Its arguments outlive it.
@@ -45,11 +46,13 @@ class ImportRun {
   /// Saves if that was some time ago.
   Result<> save_sometimes();
 
-  /// Saves and says what was done. The exit status; an error says how to go on.
-  Result<int> end(const Result<>& outcome);
+  /// Saves and says what was done; `n_points_ahead` were sent of rows that are not before
+  /// `next_row`. The exit status; an error says how to go on.
+  Result<int> end(const Result<>& outcome, std::uint64_t n_points_ahead = 0);
 
  private:
   Result<> save();
+  [[nodiscard]] std::string text_digest() const;
   [[nodiscard]] int say_finished() const;
   [[nodiscard]] Result<int> say_stopped(const Error& error) const;
 

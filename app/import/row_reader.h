@@ -28,6 +28,7 @@ class RowReader {
   [[nodiscard]] static Result<std::unique_ptr<RowReader>> open(const ImportPlan& plan,
                                                                BadRows& bad_rows);
 
+  [[nodiscard]] const ImportPlan& plan() const { return plan_; }
   [[nodiscard]] const std::vector<ColumnReader>& columns() const { return columns_; }
   /// The first row, and one beyond the last if the files say it.
   [[nodiscard]] std::uint64_t first_row() const { return plan_.rows.first; }

@@ -72,6 +72,7 @@ std::string to_json(const ImportState& state) {
   json.member("next_row", state.next_row);
   json.member("points", state.n_points);
   json.member("finished", state.finished);
+  json.member("text_digest", std::string_view(state.text_digest));
   json.member("bad", state.n_bad);
   write_bad_rows(json, state.bad_rows);
   json.end_object();
@@ -95,6 +96,9 @@ Result<ImportState> parse_state(const std::string& json) {
   QV_TRY(state.n_points, number(value, "points"));
   const Value* finished = value.find("finished");
   state.finished = finished != nullptr && finished->as_bool() != nullptr && *finished->as_bool();
+  if (const Value* digest = value.find("text_digest")) {
+    QV_TRY(state.text_digest, text(*digest));
+  }
   QV_TRY(state.n_bad, number(value, "bad"));
   QV_TRY(const auto* bad_rows, array(value, "bad_rows"));
   for (const Value& row : *bad_rows) {

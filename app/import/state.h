@@ -21,6 +21,9 @@ struct ImportState {
   std::uint64_t next_row = 0;
   std::uint64_t n_points = 0;
   bool finished = false;
+  /// Of the text sources before `next_row`, where a bad row stopped the import and no row behind it
+  /// was sent: what follows there may be mended. Empty otherwise.
+  std::string text_digest = {};
   std::uint64_t n_bad = 0;
   std::vector<BadRow> bad_rows;  ///< the first of them
 };

@@ -131,7 +131,7 @@ TEST(PayloadLineTest, KeysAndIds) {
 }
 
 TEST(StateTest, RoundTripAndDamage) {
-  const ImportState state{{"to x", "file \"y\""},           12, 10, true, 2,
+  const ImportState state{{"to x", "file \"y\""},           12, 10, true, "0123456789abcdef", 2,
                           {{3, "a row 3: \"é\""}, {4, "b"}}};
   const auto read = parse_state(to_json(state));
   ASSERT_TRUE(read) << read.error().message();

@@ -293,6 +293,42 @@ def test_bad_rows_are_skipped(target, tmp_path):
     assert target.points("c") == sources.points(rows=set(range(100)) - {7, 40, 70})
 
 
+def stop_at_row_40(folder, target):
+    """The sources, the command, and the payload file as it should have been."""
+    sources = Sources(folder, 100)
+    good = (folder / "payload.jsonl").read_text()
+    lines = good.splitlines(keepends=True)
+    lines[40] = '{"n": 40,}\n'
+    (folder / "payload.jsonl").write_text("".join(lines))
+    command = ["import", *sources.flags, *target.flags, "--collection", "c"]
+    assert "goes on at row 40 " in quiver(*command, cwd=folder, status=1)
+    return sources, command, good
+
+
+def test_a_text_that_was_mended(target, tmp_path):
+    """Goes on where the bad row was."""
+    sources, command, good = stop_at_row_40(tmp_path, target)
+    (tmp_path / "payload.jsonl").write_text(good)
+    text = quiver(*command, cwd=tmp_path)
+    assert "going on at row 40\n" in text and "imported 60 points" in text
+    assert target.points("c") == sources.points()
+
+
+@pytest.mark.parametrize("what", ["before", "shorter", "other"])
+def test_sources_that_were_changed(target, tmp_path, what):
+    """Before the row where the import stopped, or not in a text: what has changed is told in words."""
+    sources, command, good = stop_at_row_40(tmp_path, target)
+    changed = "dense.npy" if what == "other" else "payload.jsonl"
+    if what == "other":
+        np.save(tmp_path / "dense.npy", sources.dense + 1)
+    else:
+        (tmp_path / "payload.jsonl").write_text(good.replace("row", "line", 1) if what == "before" else good[:500])
+    text = quiver(*command, cwd=tmp_path, status=1)
+    size = (tmp_path / changed).stat().st_size
+    assert f"file {tmp_path / changed} has changed: it had " in text and "--restart" in text
+    assert f"; now {size} bytes, modified 20" in text
+
+
 def test_points_that_do_not_fit(target, tmp_path):
     points = [{"id": i, "vector": [0.5, i], "payload": {"i": i}} for i in range(50)]
     points[20]["vector"] = [1, 2, 3]
