@@ -185,7 +185,11 @@ Result<int> import_into(Database& database, const ImportOptions& options, const 
   if (run.is_finished()) return 0;
   QV_TRY(run.begin());
   DirectoryImport job(*collection, *reader, bad_rows, run, options.batch);
-  return run.end(job.import_all());
+  QV_TRY(const int status, run.end(job.import_all()));
+  if (status == 0 && plan.ids_may_repeat()) {
+    say_total(options.collection, collection->count(std::nullopt, {}));
+  }
+  return status;
 }
 
 }  // namespace

@@ -63,6 +63,22 @@ Result<> create_collection(const HttpTarget& target, const std::string& body,
   return {};
 }
 
+Result<std::uint64_t> count_points(const HttpTarget& target) {
+  // Goes to every shard and changes no point. Once it is visible, so is what came before it.
+  constexpr const char* kNoPoint = R"({"payload":{},"filter":{"must":[{"has_id":[]}]}})";
+  Connection connection(target.endpoint, target.api_key);
+  const std::string path = collection_path(target) + "/points";
+  QV_TRY(const Answer changed, connection.exchange("POST", path + "/payload?wait=true", kNoPoint));
+  if (changed.status != 200) return refusal(target, "wait for", changed);
+  QV_TRY(const Answer answer, connection.exchange("POST", path + "/count", "{}"));
+  if (answer.status != 200) return refusal(target, "count the points of", answer);
+  QV_TRY(const payload::Value body, payload::parse_json(answer.body));
+  const auto* count = find(find(&body, "result"), "count");
+  const auto number = count == nullptr ? std::nullopt : count->as_unsigned();
+  if (number) return *number;
+  return fail(Code::kInvalidArgument, "the server's answer has no result.count");
+}
+
 BlockSender::BlockSender(const HttpTarget& target, BadRows& bad_rows,
                          const std::atomic<bool>& stopping,
                          std::function<std::string(std::uint64_t)> describe)

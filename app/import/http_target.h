@@ -32,6 +32,9 @@ struct HttpTarget {
 [[nodiscard]] Result<> create_collection(const HttpTarget& target, const std::string& body,
                                          const std::vector<std::string>& indexes);
 
+/// How many points there are once all that was acknowledged is visible.
+[[nodiscard]] Result<std::uint64_t> count_points(const HttpTarget& target);
+
 /// Sends blocks over one connection. One thread.
 class BlockSender {
  public:

@@ -65,7 +65,9 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
   const auto imported = import_over_http(target, {options.connections, options.batch, ids}, *reader,
                                          bad_rows, acknowledged, tick);
   const Acknowledged::Progress done = acknowledged.progress();
-  return run.end(saved ? imported : saved, done.n_points_sent - done.n_points);
+  QV_TRY(const int status, run.end(saved ? imported : saved, done.n_points_sent - done.n_points));
+  if (status == 0 && plan.ids_may_repeat()) say_total(options.collection, count_points(target));
+  return status;
 }
 
 }  // namespace

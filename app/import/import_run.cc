@@ -63,6 +63,12 @@ Result<ImportState> starting_state(const ImportOptions& options, std::vector<std
                           options.data_dir.empty() ? ", or keep both with --state FILE" : ""));
 }
 
+void say_total(const std::string& collection, const Result<std::uint64_t>& n_points) {
+  if (!n_points) return;
+  std::printf("`%s` has %s points now; of rows with one id, the last counts\n", collection.c_str(),
+              with_commas(*n_points).c_str());
+}
+
 ImportRun::ImportRun(const ImportOptions& options, StateStore& store, ImportState state,
                      RowReader& reader, BadRows& bad_rows)
     : options_(options),

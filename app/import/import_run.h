@@ -26,6 +26,10 @@ enum class CollectionIs : std::uint8_t { kOld, kNew };
                                                  const RowReader& reader, const StateStore& store,
                                                  CollectionIs collection);
 
+/// Says how many points a collection has now, where several rows may have become one. What cannot
+/// be counted is not said: the import is done all the same.
+void say_total(const std::string& collection, const Result<std::uint64_t>& n_points);
+
 /// One thread. Its arguments outlive it.
 class ImportRun {
  public:

@@ -8,6 +8,9 @@ Decoded<PointLine> decode_point_line(std::string& line) {
   const Path path;
   QV_TRY(const Object object, parse_object_body(line));
   QV_TRY(check_members(object, path, {"id", "vector", "vectors", "payload"}));
+  if (find(object, "vector") && find(object, "vectors")) {
+    return format_error(path, "found both `vector` and `vectors`, wanted one of them");
+  }
   PointLine point;
   if (const auto id = find(object, "id")) {
     QV_TRY(point.id, decode_id(*id, path.member("id")));

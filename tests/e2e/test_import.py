@@ -155,6 +155,17 @@ def test_ids_and_payload_keys(target, tmp_path):
     assert target.points("o") == sources.points(lambda i: i + 1000, range(10, 20))
 
 
+def test_rows_that_share_ids(target, tmp_path):
+    """How many points they made is told."""
+    sources = Sources(tmp_path, 3000)
+    np.save(tmp_path / "ids.npy", np.arange(3000) % 700)
+    text = quiver("import", *sources.flags, *target.flags, "--collection", "c", "--ids", "ids.npy", cwd=tmp_path)
+    assert "imported 3,000 points into `c`" in text and "`c` has 700 points now" in text
+    assert target.points("c") == sources.points(lambda i: i % 700)
+    text = quiver("import", *sources.flags, *target.flags, "--collection", "rows", cwd=tmp_path)
+    assert "imported 3,000 points into `rows`" in text and "points now" not in text
+
+
 def dense_file(path, matrix):
     """Writes f32 or u8 rows in the format that the name says."""
     n, dim = matrix.shape
