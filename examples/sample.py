@@ -150,6 +150,7 @@ def recall(found_ids, exact_scores, scores_of_found):
     exact = np.asarray(exact_scores)[np.isfinite(exact_scores)]
     if len(exact) == 0:
         return 1.0
-    # Relative, but for scores near zero, where the terms are large and only their sum is small.
+    # Relative, but for scores near zero, where the terms are large and only their sum is small: all vectors here that
+    # have negative values are of length 1, and so are the terms of their products.
     floor = exact[-1] - 1e-6 * max(1.0, abs(exact[-1]))
     return min(1.0, sum(s >= floor for s in scores_of_found[:len(found_ids)]) / len(exact))

@@ -10,7 +10,9 @@
 namespace quiver::app {
 namespace {
 
-double tolerance(double score) { return 1e-6 * std::max(1.0, std::abs(score)); }
+double tolerance(const Perfect& perfect) {
+  return 1e-6 * std::max(perfect.term_size, std::abs(double{perfect.kth_score}));
+}
 
 std::vector<index::Hit> distinct_rows(std::span<const index::Hit> hits) {
   std::vector<index::Hit> distinct(hits.begin(), hits.end());
@@ -32,9 +34,7 @@ Perfect perfect_answer(std::span<const float> exact, std::size_t k) {
   return {n, *kth};
 }
 
-double hit_floor(const Perfect& perfect) {
-  return double{perfect.kth_score} - tolerance(perfect.kth_score);
-}
+double hit_floor(const Perfect& perfect) { return double{perfect.kth_score} - tolerance(perfect); }
 
 double recall_of(const Perfect& perfect, std::size_t k, std::span<const index::Hit> returned) {
   if (perfect.n == 0) return 1;
@@ -68,7 +68,7 @@ std::size_t count_better_than_truth(std::span<const Perfect> perfect,
     std::vector<float> scores;
     for (const auto& hit : rows) scores.push_back(hit.score);
     const Perfect found = perfect_answer(scores, perfect[i].n);
-    const double limit = perfect[i].kth_score + tolerance(perfect[i].kth_score);
+    const double limit = perfect[i].kth_score + tolerance(perfect[i]);
     if (perfect[i].n != 0 && found.n == perfect[i].n && found.kth_score > limit) ++n_better;
   }
   return n_better;

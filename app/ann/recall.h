@@ -15,14 +15,16 @@ namespace quiver::app {
 struct Perfect {
   std::size_t n = 0;
   float kth_score = 0;
+  /// How large the terms are that scores are sums of (`size_of_terms`): what rounding goes by.
+  double term_size = 0;
 };
 
 /// `exact`: the exact scores of the best rows in any order, at least min(k, matches) of them.
 [[nodiscard]] Perfect perfect_answer(std::span<const float> exact, std::size_t k);
 
-/// Scores from here on count as hits: the k-th best less 1e-6 of it, but at least 1e-6 (scores near
-/// zero are differences of large terms; docs/decisions/0008), so that ties count whichever of them
-/// was returned.
+/// Scores from here on count as hits: the k-th best less 1e-6 of it, or of `term_size` if that is
+/// larger (scores near zero are differences of large terms; docs/decisions/0008), so that ties
+/// count whichever of them was returned. Vectors times a constant: the same hits.
 [[nodiscard]] double hit_floor(const Perfect& perfect);
 
 /// Hits among the first k of `returned`, whose scores are exact and whose rows may repeat (counted

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "app/ann/search.h"
+#include "app/ann/terms.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "dataset/npy_header.h"
@@ -109,6 +110,10 @@ std::vector<Perfect> perfect_answers(const index::FieldColumn& column, const Que
     std::vector<float> scores;
     for (const auto& hit : hits) scores.push_back(hit.score);
     perfect.push_back(perfect_answer(scores, k));
+    for (const auto& hit : hits) {
+      perfect.back().term_size =
+          std::max(perfect.back().term_size, size_of_terms(column, queries, q, hit.row));
+    }
   }
   return perfect;
 }

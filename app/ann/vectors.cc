@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "engine/row.h"
+#include "kernels/kernels.h"
 
 namespace quiver::app {
 namespace {
@@ -239,6 +240,22 @@ index::Query QuerySet::prepare(std::size_t i) const {
   }
   const std::span<const std::uint32_t> indices = batch.indices;
   return index::Query::sparse(schema_, {indices.subspan(first, n), values.subspan(first, n)});
+}
+
+double QuerySet::length(std::size_t i) const {
+  const auto& batch = vectors_.batch;
+  const bool is_dense = schema_.kind == FieldKind::kDense;
+  const std::size_t first = is_dense ? i : batch.offsets[i];
+  const std::size_t n = is_dense ? 1 : batch.offsets[i + 1] - first;
+  if (schema_.kind == FieldKind::kSparse) {
+    return kernels().convert.norm(batch.values.data() + first, n);
+  }
+  if (schema_.metric == Metric::kCosine) return static_cast<double>(n);
+  double sum = 0;
+  for (std::size_t t = first; t < first + n; ++t) {
+    sum += kernels().convert.norm(batch.values.data() + t * schema_.dim, schema_.dim);
+  }
+  return sum;
 }
 
 std::uint64_t QuerySet::digest() const {

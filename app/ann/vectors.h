@@ -34,6 +34,9 @@ class QuerySet {
   [[nodiscard]] std::uint64_t first_row() const { return vectors_.batch.first_row; }
   /// Query `i`, prepared for searching.
   [[nodiscard]] index::Query prepare(std::size_t i) const;
+  /// The length of query `i`; of a multi-vector the sum of its tokens' lengths. Under Cosine each
+  /// is 1.
+  [[nodiscard]] double length(std::size_t i) const;
   /// Of all values: two sets with the same digest ask the same.
   [[nodiscard]] std::uint64_t digest() const;
 

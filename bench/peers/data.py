@@ -117,6 +117,11 @@ class Data:
         return digest.hexdigest()[:16]
 
 
+def length(vectors):
+    """Of one vector, or of each row of several, in f64."""
+    return np.linalg.norm(np.asarray(vectors, np.float64), axis=-1)
+
+
 class Scorer:
     """Exact scores, the larger the better: sums in f64 over the stored values; euclid: minus the squared distance."""
 
@@ -138,6 +143,18 @@ class Scorer:
             return -((rows - wanted) ** 2).sum(1)
         return rows @ wanted
 
+    def term_size(self, query, ids):
+        """How large the terms are whose sum a score of one of `ids` is, at most: the product of the lengths; for token
+        vectors summed over the query's. 0 for distances, whose terms have one sign."""
+        if self.data.metric == "euclid":
+            return 0.0
+        rows = self.data.raw("base")
+        if self.data.kind == "sparse":
+            return float(length(self.queries[query][1]) * max(length(rows[int(j)][1]) for j in ids))
+        if self.data.kind == "multi":
+            return float(length(self.queries[query]).sum() * length(rows.picked(ids).floats()).max(initial=0))
+        return float(length(self.queries[query]) * length(self.data.floats(rows[ids])).max())
+
     def sparse(self, query, ids):
         indices, values = self.queries[query]
         self.wide[indices] = values
@@ -155,23 +172,22 @@ class Truth:
         self.rows, self.k = rows, min(k, len(data))
         self.scorer = Scorer(data)
         found = given[rows.start:rows.stop] if given is not None else kept_candidates(data, rows, self.k + MARGIN, cache)
+        found = [np.asarray(ids, np.int64) for ids in found]
         self.kth = [np.sort(self.scorer(q, ids))[::-1][self.k - 1] for q, ids in zip(rows, found)]
-
-    @staticmethod
-    def slack(score):
-        return 1e-6 * max(1.0, abs(score))
+        self.slack = [1e-6 * max(abs(kth), self.scorer.term_size(q, ids))
+                      for q, ids, kth in zip(rows, found, self.kth)]
 
     def recall(self, found):
         """Of one list of ids for each query: the mean, the 5th percentile, how many lists are short, how many beat the
         truth (none, if it is one)."""
         shares, short, better = [], 0, 0
-        for query, kth, ids in zip(self.rows, self.kth, found):
+        for query, kth, slack, ids in zip(self.rows, self.kth, self.slack, found):
             ids = np.unique(np.asarray(ids, np.int64)[:self.k])
             ids = ids[ids >= 0]
             scores = self.scorer(query, ids)
-            shares.append(min(1.0, float((scores >= kth - self.slack(kth)).sum()) / self.k))
+            shares.append(min(1.0, float((scores >= kth - slack).sum()) / self.k))
             short += len(ids) < self.k
-            better += len(ids) == self.k and scores.min() > kth + self.slack(kth)
+            better += len(ids) == self.k and scores.min() > kth + slack
         fifth = sorted(shares)[max(int(np.ceil(0.05 * len(shares))), 1) - 1]
         return {"recall": float(np.mean(shares)), "recall_p5": fifth, "short": int(short), "better_than_truth": int(better)}
 

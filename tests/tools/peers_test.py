@@ -26,7 +26,7 @@ import points  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
 import worker  # noqa: E402
-from data import Csr, Data, Truth  # noqa: E402
+from data import Csr, Data, Scorer, Truth  # noqa: E402
 
 SEED = 20
 ROWS, QUERIES, DIM, VOCABULARY, K = 1200, 40, 64, 400, 10
@@ -125,10 +125,22 @@ class Recall(Folder):
         truth = Truth(self.lines([5, 4, 3, 2]), range(1), 2, given=np.array([[2, 3]]))
         self.assertEqual(truth.recall([[0, 1]])["better_than_truth"], 1)
 
+    def test_vectors_times_a_constant_have_the_same_recall(self):
+        for scale in (1, 1e-4, 1e4):
+            truth = Truth(self.lines([5 * scale, 4 * scale, 3 * scale, 2 * scale]), range(1), 2)
+            found = truth.recall([[0, 2]])
+            self.assertEqual((found["recall"], found["better_than_truth"]), (0.5, 0), scale)
+
+    def test_differences_of_rounding_near_zero_are_no_misses(self):
+        np.save(self.folder / "dense.npy", np.array([[1, -1], [1, -1 - 1e-7]], np.float32))
+        np.save(self.folder / "queries.dense.npy", np.ones((1, 2), np.float32))
+        truth = Truth(peers_data.find(self.folder)[0], range(1), 1)
+        self.assertEqual(truth.recall([[1]])["recall"], 1)
+
     def test_fifth_percentile(self):
         values = self.lines(range(10))
         truth = Truth(values, range(1), 1)
-        truth.rows, truth.kth = [0] * 40, truth.kth * 40
+        truth.rows, truth.kth, truth.slack = [0] * 40, truth.kth * 40, truth.slack * 40
         found = truth.recall([[0]] * 2 + [[9]] * 38)
         self.assertEqual((found["recall"], found["recall_p5"]), (0.95, 0.0))
 
@@ -144,6 +156,15 @@ class Truths(Folder):
                 self.assertEqual(truth.recall(best), {"recall": 1, "recall_p5": 1, "short": 0, "better_than_truth": 0})
                 worst = [np.argsort(-slow_scores(data, q))[K:2 * K] for q in range(3, 9)]
                 self.assertLess(truth.recall(worst)["recall"], 0.05)
+
+    def test_terms_are_as_large_as_the_lengths_of_what_is_multiplied(self):
+        sets = make(self.folder)
+        for data in (sets["dense"], with_metric(sets["dense"], "cosine"), sets["sparse"], sets["multi"]):
+            with self.subTest(kind=data.kind, metric=data.metric):
+                size, best = Scorer(data).term_size(0, np.arange(len(data))), max(abs(slow_scores(data, 0)))
+                self.assertGreaterEqual(size * (1 + 1e-6), best)
+                self.assertLess(size, 10 * best)
+        self.assertEqual(Scorer(with_metric(sets["dense"], "euclid")).term_size(0, [1, 2]), 0)
 
     def test_rows_of_a_csr(self):
         rows = Csr([0, 2, 2, 3], [1, 4, 0], [1, 2, 3])

@@ -50,7 +50,8 @@ TEST(Recall, OfFewerMatchesThanK) {
 TEST(Recall, FloorIsAMillionthBelowTheKthScore) {
   EXPECT_DOUBLE_EQ(hit_floor({1, 1000}), 1000 - 1e-3);
   EXPECT_DOUBLE_EQ(hit_floor({1, -1000}), -1000 - 1e-3);  // distances are negative: still below
-  EXPECT_DOUBLE_EQ(hit_floor({1, 0}), -1e-6);             // docs/decisions/0008
+  EXPECT_DOUBLE_EQ(hit_floor({1, 0, 3}), -3e-6);          // docs/decisions/0008
+  EXPECT_DOUBLE_EQ(hit_floor({1, 1e-5F, 1e-6}), 1e-5F * (1 - 1e-6));
   const Perfect perfect{1, 1000};
   EXPECT_EQ(recall_of(perfect, 1, Hits{{999.9995F, 1}}), 1);
   EXPECT_EQ(recall_of(perfect, 1, Hits{{999.99F, 1}}), 0);

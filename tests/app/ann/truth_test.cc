@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "app/ann/terms.h"
 #include "tests/app/ann/support.h"
 
 namespace quiver::app {
@@ -76,6 +77,75 @@ TEST_F(TruthTest, IsTheKthBestByBruteForceUnderEveryMetric) {
       }
     }
   }
+}
+
+/// Of rows 0 to kTop - 1, returned for every query.
+double recall_of_first_rows(const index::FieldColumn& column, const QuerySet& queries,
+                            const Truth& truth) {
+  std::vector<std::vector<index::Hit>> returned(queries.size());
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    for (std::uint32_t row = 0; row < kTop; ++row) returned[q].push_back({0, row});
+    score_exactly(column, queries.prepare(q), returned[q]);
+  }
+  EXPECT_EQ(count_better_than_truth(truth.perfect, returned), 0);
+  return summarise_recall(truth.perfect, kTop, returned).mean;
+}
+
+TEST_F(TruthTest, RecallIsTheSameOfVectorsTimesAConstant) {
+  for (const Metric metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
+    std::vector<double> recalls;
+    for (const float scale : {1.0F, 1e-4F, 1e4F}) {
+      const auto scaled = [&](std::vector<float> values) {
+        for (float& value : values) value *= scale;
+        return values;
+      };
+      write_rows("rows.npy", scaled(rows_), kDim);
+      write_rows("queries.npy", scaled(queries_), kDim);
+      const auto rows = column(metric);
+      const auto asked = queries(rows);
+      const auto truth = exact_truth(rows, asked, kTop, executor_, *cache_);
+      recalls.push_back(recall_of_first_rows(rows, asked, *truth));
+    }
+    EXPECT_LT(recalls[0], 0.5);
+    EXPECT_EQ(recalls[1], recalls[0]);
+    EXPECT_EQ(recalls[2], recalls[0]);
+  }
+}
+
+TEST_F(TruthTest, TermsAreAsLargeAsTheLengthsOfWhatIsMultiplied) {
+  write_rows("rows.npy", {3, 4, 0, 0, 0, 1}, 2);
+  write_rows("queries.npy", {0, 2}, 2);
+  const auto size = [&](Metric metric, std::uint32_t row) {
+    const auto rows = column(metric);
+    return size_of_terms(rows, queries(rows), 0, row);
+  };
+  EXPECT_DOUBLE_EQ(size(Metric::kDot, 0), 10);
+  EXPECT_DOUBLE_EQ(size(Metric::kDot, 1), 0);
+  EXPECT_DOUBLE_EQ(size(Metric::kCosine, 0), 1);
+  EXPECT_DOUBLE_EQ(size(Metric::kEuclid, 0), 0);  // squares: none takes from another
+  EXPECT_DOUBLE_EQ(size(Metric::kManhattan, 0), 0);
+}
+
+TEST_F(TruthTest, TermsOfSparseVectorsAndOfTokens) {
+  write_npy("sparse.indptr.npy", dataset::ValueType::kU64, {3},
+            std::vector<std::uint64_t>{0, 2, 3});
+  write_npy("sparse.indices.npy", dataset::ValueType::kU32, {3},
+            std::vector<std::uint32_t>{1, 5, 2});
+  write_npy("sparse.values.npy", dataset::ValueType::kF32, {3}, std::vector<float>{3, 4, 2});
+  write_npy("tokens.indptr.npy", dataset::ValueType::kU64, {3},
+            std::vector<std::uint64_t>{0, 2, 3});
+  write_npy("tokens.values.npy", dataset::ValueType::kF32, {3, 2},
+            std::vector<float>{3, 4, 0, 1, 0, 2});
+  const auto size = [&](FieldKind kind, const std::string& name, std::size_t q, std::uint32_t row) {
+    FieldSchema schema;
+    schema.kind = kind;
+    schema.metric = Metric::kDot;
+    const auto rows = *load_column(path(name), schema, {});
+    return size_of_terms(rows, *QuerySet::load(path(name), rows.schema, {}), q, row);
+  };
+  EXPECT_DOUBLE_EQ(size(FieldKind::kSparse, "sparse", 0, 1), 5 * 2);
+  EXPECT_DOUBLE_EQ(size(FieldKind::kMulti, "tokens", 0, 1), (5 + 1) * 2);
+  EXPECT_DOUBLE_EQ(size(FieldKind::kMulti, "tokens", 1, 0), 2 * 5);  // the longest of its tokens
 }
 
 TEST_F(TruthTest, IsKeptByContentAndFoundAgain) {
