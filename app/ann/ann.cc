@@ -83,10 +83,11 @@ class Run {
   Result<> prepare() {
     QV_TRY(flags_, parse_flags(options_));
     QV_TRY(cache_, open_real_directory(cache_path(options_)));
+    remove_abandoned_builds(*cache_);
     QV_TRY(column_, load_column(options_.base, flags_.schema, flags_.rows));
     QV_TRY(auto queries, QuerySet::load(options_.queries, column_.schema, flags_.query_rows));
     queries_.emplace(std::move(queries));
-    return {};
+    return check_json();
   }
 
   Result<> sweep() {
@@ -165,11 +166,21 @@ class Run {
     return point;
   }
 
+  /// Before anything long begins. What the file holds stays until there is a point to write.
+  Result<> check_json() const {
+    if (options_.json.empty() || std::ofstream(options_.json, std::ios::app)) return {};
+    return cannot_write_json();
+  }
+
   Result<> write_json() const {
     if (options_.json.empty()) return {};
     std::ofstream file(options_.json, std::ios::trunc);
     for (const auto& point : points_) file << to_json(facts_, point) << '\n';
     if (file.flush()) return {};
+    return cannot_write_json();
+  }
+
+  [[nodiscard]] Result<> cannot_write_json() const {
     return fail(Code::kInternal, fmt::format("{}: cannot be written", options_.json));
   }
 

@@ -1,9 +1,14 @@
 #include "app/ann/built_index.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "app/ann/machine.h"
@@ -11,6 +16,22 @@
 
 namespace quiver::app {
 namespace {
+
+constexpr std::string_view kPrefix = "building-";  // and the number of the process
+
+/// nullopt for a name that `BuiltIndex` does not give.
+std::optional<pid_t> builder_of(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  pid_t pid = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+  if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size() || pid <= 0) {
+    return std::nullopt;
+  }
+  return pid;
+}
+
+bool is_gone(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
 
 Result<const index::IndexType*> find_type(const std::string& name, const FieldSchema& schema) {
   QV_TRY(const auto* type, find_index(name));
@@ -43,13 +64,24 @@ Result<const index::IndexType*> find_index(const std::string& name) {
               fmt::format("no index type `{}`; one of {}", name, fmt::join(known, ", ")));
 }
 
+void remove_abandoned_builds(Directory& parent) {
+  const auto entries = parent.list();
+  if (!entries) return;
+  for (const auto& entry : *entries) {
+    const auto pid = builder_of(entry.name);
+    if (entry.kind == EntryKind::kDirectory && pid && is_gone(*pid)) {
+      (void)parent.remove_subdirectory(entry.name);
+    }
+  }
+}
+
 Result<BuiltIndex> BuiltIndex::build(const std::string& type, const index::FieldColumn& column,
                                      const KeyValues& params, std::uint64_t seed,
                                      Executor& executor, Directory& parent) {
   BuiltIndex built;
   QV_TRY(built.type_, find_type(type, column.schema));
   QV_TRY(const auto parsed, built.type_->parse_build(params));
-  const std::string name = fmt::format("building-{}", ::getpid());
+  const std::string name = fmt::format("{}{}", kPrefix, ::getpid());
   if (parent.exists(name))
     QV_TRY(parent.remove_subdirectory(name));  // of a process that was killed
   QV_TRY(built.directory_, parent.subdirectory(name));

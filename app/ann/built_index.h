@@ -16,6 +16,10 @@ namespace quiver::app {
 /// kNotFound if there is no index of this name; the text lists those there are.
 [[nodiscard]] Result<const index::IndexType*> find_index(const std::string& name);
 
+/// Removes what killed processes left in `parent` while they measured an index. What cannot be
+/// removed stays.
+void remove_abandoned_builds(Directory& parent);
+
 /// Its directory goes when it does.
 class BuiltIndex {
  public:

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <climits>
 #include <map>
 #include <sstream>
 
@@ -140,6 +143,26 @@ TEST_F(RunTest, WhatDoesNotFitIsSaidBeforeAnythingIsMeasured) {
   EXPECT_THAT(with([](auto& o) { o.rows = "0:10", o.ground_truth = "x.npy"; }),
               HasSubstr("--ground-truth"));
   EXPECT_FALSE(std::filesystem::exists(path("out.jsonl")));
+}
+
+TEST_F(RunTest, AFileThatCannotBeWrittenIsToldBeforeTheIndexIsBuilt) {
+  auto o = options();
+  o.json = path("none/out.jsonl");
+  EXPECT_THAT(error_of(o), HasSubstr("none/out.jsonl: cannot be written"));
+  EXPECT_TRUE(std::filesystem::is_empty(path("cache")));  // nor is there a truth
+}
+
+TEST_F(RunTest, WhatKilledRunsLeftIsRemovedAndWhatOthersBuildIsNot) {
+  const auto folder = [&](const std::string& name) {
+    std::filesystem::create_directories(path("cache/" + name + "/below"));
+    return path("cache/" + name);
+  };
+  const auto gone = folder(fmt::format("building-{}", INT_MAX));  // beyond what Linux gives
+  const auto others = {folder(fmt::format("building-{}", ::getppid())), folder("building-"),
+                       folder("building-12x"), folder("mine")};
+  run(options());
+  EXPECT_FALSE(std::filesystem::exists(gone));
+  for (const auto& other : others) EXPECT_TRUE(std::filesystem::exists(other)) << other;
 }
 
 TEST(Disturbed, OnlyThePointsWhoseMachineWasAnother) {
