@@ -103,6 +103,16 @@ bool deviates(const Calibration& found, const Calibration& typical) {
   return off(found.read_gb_per_s, typical.read_gb_per_s) || off(found.clock_ghz, typical.clock_ghz);
 }
 
+void write_calibration(service::json::Writer& json, std::string_view name,
+                       const Calibration& calibration) {
+  const auto digits = [](double value) { return std::round(value * 1000) / 1000; };
+  json.key(name);
+  json.begin_object();
+  json.member("read_gb_per_s", digits(calibration.read_gb_per_s));
+  json.member("clock_ghz", digits(calibration.clock_ghz));
+  json.end_object();
+}
+
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

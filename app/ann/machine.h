@@ -7,7 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "service/json/writer.h"
 
 namespace quiver::app {
 
@@ -33,6 +36,10 @@ class Calibrator {
 [[nodiscard]] Calibration typical(std::span<const Calibration> calibrations);
 /// Whether one of the two values is more than 3 % off.
 [[nodiscard]] bool deviates(const Calibration& found, const Calibration& typical);
+
+/// As member `name` of the object that is being written.
+void write_calibration(service::json::Writer& json, std::string_view name,
+                       const Calibration& calibration);
 
 /// "AMD EPYC 9R14"; "unknown" if the system does not say.
 [[nodiscard]] std::string cpu_name();

@@ -34,14 +34,6 @@ void write_params(Writer& json, std::string_view name, const KeyValues& params) 
   json.end_object();
 }
 
-void write_calibration(Writer& json, std::string_view name, const Calibration& calibration) {
-  json.key(name);
-  json.begin_object();
-  json.member("read_gb_per_s", rounded(calibration.read_gb_per_s));
-  json.member("clock_ghz", rounded(calibration.clock_ghz));
-  json.end_object();
-}
-
 void write_cost(Writer& json, const RunFacts& facts) {
   const auto n = static_cast<double>(facts.n_rows);
   const auto& cost = facts.cost;

@@ -86,19 +86,6 @@ Result<Answer> fetch(const Endpoint& endpoint, const std::string& request) {
   return Connection(endpoint, "").exchange(request);
 }
 
-Result<std::vector<Answer>> fetch_all(
-    const Endpoint& endpoint, const std::vector<std::shared_ptr<const std::string>>& requests) {
-  Connection connection(endpoint, "");
-  std::vector<Answer> answers;
-  for (const auto& request : requests) {
-    QV_TRY(answers.emplace_back(), connection.exchange(*request));
-    if (answers.back().status == 200) continue;
-    return fail(Code::kUnavailable, fmt::format("the server answered with status {}: {}",
-                                                answers.back().status, answers.back().body));
-  }
-  return answers;
-}
-
 std::string error_text(const Answer& answer) {
   const auto value = payload::parse_json(answer.body);
   const payload::Value* status = value ? value->find("status") : nullptr;

@@ -45,9 +45,6 @@ class Connection {
 
 /// One request on a connection of its own.
 [[nodiscard]] Result<Answer> fetch(const Endpoint& endpoint, const std::string& request);
-/// One after the other on one connection. An answer without status 200 is an error.
-[[nodiscard]] Result<std::vector<Answer>> fetch_all(
-    const Endpoint& endpoint, const std::vector<std::shared_ptr<const std::string>>& requests);
 
 /// The text of an error in the server's envelope, or the body itself.
 [[nodiscard]] std::string error_text(const Answer& answer);

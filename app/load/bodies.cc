@@ -59,6 +59,12 @@ std::string query_body(const LoadOptions& options, const dataset::Vectors& queri
   return body;
 }
 
+std::string query_request(const Endpoint& endpoint, const LoadOptions& options,
+                          const dataset::Vectors& queries, std::size_t i) {
+  const std::string target = "/collections/" + escape_segment(options.collection) + "/points/query";
+  return request_text("POST", target, endpoint, options.api_key, query_body(options, queries, i));
+}
+
 void UpsertBody::add(std::uint64_t id, std::span<const float> vector, std::string_view payload) {
   text_ += text_.empty() ? R"({"points":[)" : ",";
   Writer json(text_);

@@ -1,4 +1,4 @@
-// The JSON bodies that the load generator sends.
+// The JSON bodies that the load generator sends, and what is sent around them.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/client/http.h"
 #include "app/load/load.h"
 #include "dataset/vectors.h"
 
@@ -14,6 +15,10 @@ namespace quiver::app {
 /// Of POST /collections/{c}/points/query, for row `i` of `queries`.
 [[nodiscard]] std::string query_body(const LoadOptions& options, const dataset::Vectors& queries,
                                      std::size_t i);
+
+/// That query as a whole request.
+[[nodiscard]] std::string query_request(const Endpoint& endpoint, const LoadOptions& options,
+                                        const dataset::Vectors& queries, std::size_t i);
 
 /// Of PUT /collections/{c}/points, point by point.
 class UpsertBody {

@@ -44,7 +44,7 @@ void add_queries(CLI::App& app, LoadOptions& o) {
   app.add_option(
          "--ground-truth", o.ground_truth,
          "Ids of each query's nearest points (.npy, .ivecs, .ibin, HDF5): recall is told, of "
-         "one more pass over the rows")
+         "one more pass over the rows; points that tie with the last true one count")
       ->group(group);
   app.add_option("--params", o.params, "Search parameters (JSON object)")->group(group);
   app.add_option("--filter", o.filter, "Filter (JSON object)")->group(group);
@@ -82,7 +82,8 @@ CLI::App* add_load(CLI::App& bench, LoadOptions& o) {
   what->require_option(1);
   app->add_option("--rows", o.rows, "FIRST:END of the file's rows; default all");
   app->add_option("--using", o.vector_name, "Vector name; default the unnamed one");
-  app->add_flag("--json", o.json, "Print one JSON line instead of a table");
+  app->add_option("--data", o.data, "Name of the set in reports; default the collection's");
+  app->add_flag("--json", o.json, "Print one JSON line (docs/benchmarks.md) instead of a table");
   add_loop(*app, o);
   add_queries(*app, o);
   add_ingest(*app, o);

@@ -4,15 +4,16 @@
 
 #include <chrono>
 #include <cstdio>
-#include <optional>
 #include <vector>
 
+#include "app/ann/machine.h"
 #include "app/client/connection.h"
 #include "app/load/batch_queue.h"
 #include "app/load/bodies.h"
 #include "app/load/loop.h"
 #include "app/load/recall.h"
 #include "app/load/report.h"
+#include "app/load/server.h"
 #include "app/names.h"
 #include "base/clock.h"
 #include "dataset/lines.h"
@@ -22,6 +23,9 @@ namespace quiver::app {
 namespace {
 
 constexpr double kDefaultDurationS = 10;
+constexpr const char* kBackgroundWarning =
+    "warning: the server was building or merging segments of this collection: its CPU per query "
+    "contains that work. Wait until the collection is green and measure again.\n";
 
 /// The same requests in turn, until a number or a time is reached.
 class RepeatedRequests final : public RequestSource {
@@ -63,23 +67,22 @@ Result<std::vector<std::string>> read_lines(const std::string& path, std::uint64
   return lines;
 }
 
-std::optional<double> server_cpu_s(const Endpoint& endpoint, const LoadOptions& options) {
-  const auto answer =
-      fetch(endpoint, request_text("GET", "/metrics", endpoint, options.api_key, ""));
-  if (!answer || answer->status != 200) return std::nullopt;
-  return cpu_seconds_of(answer->body);
-}
-
-/// Runs the loop between two looks at the server's CPU clock.
+/// Runs the loop between two looks at the server, and those between two at the machine.
 Result<LoadReport> measure(const Endpoint& endpoint, RequestSource& source,
                            const LoadOptions& options) {
   LoadReport report;
-  const auto before = server_cpu_s(endpoint, options);
+  const Calibrator calibrator(options.calibration_bytes);
+  report.unix_seconds = unix_time_ms() / 1000;
+  report.calibration_before = calibrator.measure();
+  const ServerLook before = look_at_server(endpoint, options);
   QV_TRY(report.loop,
          run_loop(endpoint, source,
                   {options.connections, options.pipeline, options.rate, options.seed}));
-  const auto after = server_cpu_s(endpoint, options);
-  if (before && after) report.server_cpu_s = *after - *before;
+  const ServerLook after = look_at_server(endpoint, options);
+  report.calibration_after = calibrator.measure();
+  if (before.cpu_s && after.cpu_s) report.server_cpu_s = *after.cpu_s - *before.cpu_s;
+  report.background = before.background || after.background;
+  report.commit = after.commit;
   if (report.loop.latencies_us.empty()) {
     return fail(Code::kUnavailable, "no request succeeded; the first: " + report.loop.first_error);
   }
@@ -98,16 +101,13 @@ Result<dataset::Vectors> load_rows(const std::string& source, FieldKind kind,
   return vectors;
 }
 
-Result<std::vector<RequestText>> query_requests(const Endpoint& endpoint,
-                                                const dataset::Vectors& queries,
-                                                const LoadOptions& options) {
-  const std::string target =
-      fmt::format("/collections/{}/points/query", escape_segment(options.collection));
+std::vector<RequestText> query_requests(const Endpoint& endpoint, const dataset::Vectors& queries,
+                                        const LoadOptions& options) {
   std::vector<RequestText> requests;
   requests.reserve(queries.n_rows());
   for (std::size_t i = 0; i < queries.n_rows(); ++i) {
-    requests.push_back(std::make_shared<const std::string>(
-        request_text("POST", target, endpoint, options.api_key, query_body(options, queries, i))));
+    requests.push_back(
+        std::make_shared<const std::string>(query_request(endpoint, options, queries, i)));
   }
   return requests;
 }
@@ -115,7 +115,7 @@ Result<std::vector<RequestText>> query_requests(const Endpoint& endpoint,
 Result<LoadReport> run_search(const Endpoint& endpoint, const LoadOptions& options) {
   QV_TRY(const FieldKind kind, parse_kind(options.kind));
   QV_TRY(const auto queries, load_rows(options.queries, kind, options));
-  QV_TRY(const auto requests, query_requests(endpoint, queries, options));
+  const auto requests = query_requests(endpoint, queries, options);
   if (options.warmup > 0) {
     RepeatedRequests warmup(requests, options.warmup, 0);
     QV_TRY(run_loop(endpoint, warmup, {options.connections, options.pipeline}));
@@ -125,8 +125,7 @@ Result<LoadReport> run_search(const Endpoint& endpoint, const LoadOptions& optio
                           is_endless ? kDefaultDurationS : options.duration_s);
   QV_TRY(auto report, measure(endpoint, source, options));
   if (!options.ground_truth.empty()) {
-    QV_TRY(report.recall, recall_over_network(endpoint, requests, queries.batch.first_row,
-                                              options.ground_truth, options.k));
+    QV_TRY(report.recall, recall_over_network(endpoint, options, queries));
   }
   return report;
 }
@@ -172,6 +171,7 @@ Result<> run_load(const LoadOptions& options) {
   const std::string text =
       options.json ? to_json(report, options) + "\n" : to_table(report, options);
   std::fputs(text.c_str(), stdout);
+  if (report.background && !is_ingest) std::fputs(kBackgroundWarning, stderr);
   return {};
 }
 

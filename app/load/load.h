@@ -1,6 +1,7 @@
 // `quiver bench load`: HTTP requests against a running server, in a closed or an open loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -22,6 +23,8 @@ struct LoadOptions {
   double rate = 0;         ///< arrivals per second (Poisson); 0: a closed loop
   std::uint64_t seed = 1;  ///< of the arrivals
   bool json = false;
+  std::string data;                   ///< name of the set in reports; empty: `collection`
+  std::size_t calibration_bytes = 0;  ///< as `AnnOptions`
 
   double duration_s = 0;       ///< 0: by `requests`
   std::uint64_t requests = 0;  ///< 0: by `duration_s`; both 0: ten seconds

@@ -3,52 +3,137 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
 
 #include "app/client/connection.h"
-#include "dataset/vectors.h"
+#include "app/load/bodies.h"
+#include "app/statistics.h"
+#include "payload/document.h"
 
 namespace quiver::app {
+namespace {
 
-std::vector<std::int64_t> ids_of(std::string_view answer) {
-  constexpr std::string_view kKey = "\"id\":";
-  std::vector<std::int64_t> ids;
-  for (auto at = answer.find(kKey); at != std::string_view::npos; at = answer.find(kKey, at)) {
-    at += kKey.size();
-    std::int64_t id = -1;  // stays so for a UUID, which no ground truth holds
-    std::from_chars(answer.data() + at, answer.data() + answer.size(), id);
-    ids.push_back(id);
-  }
-  return ids;
+double number_of(const payload::Value& value) {
+  if (const auto* number = value.as_double()) return *number;
+  if (const auto* integer = value.as_i64()) return static_cast<double>(*integer);
+  return 0;
 }
 
-double overlap(std::span<const std::int64_t> ids, std::span<const std::int64_t> truth) {
-  const auto n = std::count_if(truth.begin(), truth.end(), [&](std::int64_t id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-  });
-  return static_cast<double>(n) / static_cast<double>(truth.size());
+ScoredId hit_of(const payload::Value& point) {
+  ScoredId hit;
+  const payload::Value* id = point.find("id");
+  const payload::Value* score = point.find("score");
+  if (id != nullptr && id->as_i64() != nullptr) hit.id = *id->as_i64();
+  if (score != nullptr) hit.score = number_of(*score);
+  return hit;
 }
 
-Result<NetworkRecall> recall_over_network(const Endpoint& endpoint,
-                                          const std::vector<RequestText>& requests,
-                                          std::uint64_t first_row, const std::string& ground_truth,
-                                          std::uint32_t k) {
-  QV_TRY(const auto truth, dataset::load_neighbours(ground_truth));
-  if (truth.n_queries < first_row + requests.size() || truth.k < k) {
-    return fail(
-        Code::kInvalidArgument,
-        fmt::format("{} holds {} queries with {} neighbours, wanted {} with {}", ground_truth,
-                    truth.n_queries, truth.k, first_row + requests.size(), k));
+Result<dataset::Neighbours> load_truth(const LoadOptions& options, std::uint64_t n_queries) {
+  QV_TRY(auto truth, dataset::load_neighbours(options.ground_truth));
+  if (truth.n_queries >= n_queries && truth.k >= options.k) return truth;
+  return fail(Code::kInvalidArgument,
+              fmt::format("{} holds {} queries with {} neighbours, wanted {} with {}",
+                          options.ground_truth, truth.n_queries, truth.k, n_queries, options.k));
+}
+
+/// Whose answers carry ids and scores only.
+LoadOptions without_payload(LoadOptions options) {
+  options.with_payload = false;
+  return options;
+}
+
+/// Queries and the points that they should find.
+class Asker {
+ public:
+  Asker(const Endpoint& endpoint, const LoadOptions& options, const dataset::Vectors& queries)
+      : endpoint_(endpoint),
+        options_(without_payload(options)),
+        queries_(queries),
+        connection_(endpoint, "") {}
+
+  Result<std::vector<ScoredId>> ask(std::size_t i) {
+    QV_TRY(const auto answer, send(i, options_));
+    if (answer.status == 200) return hits_of(answer.body);
+    return fail(Code::kUnavailable,
+                fmt::format("the server answered with status {}: {}", answer.status, answer.body));
   }
-  QV_TRY(const auto answers, fetch_all(endpoint, requests));
+  /// The exact score of point `id`; nullopt from a server that cannot tell.
+  Result<std::optional<double>> score_of(std::size_t i, std::int64_t id) {
+    LoadOptions one = options_;
+    one.k = 1;
+    one.filter = fmt::format(R"({{"must":[{{"has_id":[{}]}}]}})", id);
+    one.params = R"({"exact":true})";
+    QV_TRY(const auto answer, send(i, one));
+    const auto hits = hits_of(answer.body);
+    if (answer.status != 200 || hits.size() != 1 || hits[0].id != id) return std::nullopt;
+    return hits[0].score;
+  }
+
+ private:
+  Result<Answer> send(std::size_t i, const LoadOptions& options) {
+    return connection_.exchange(query_request(endpoint_, options, queries_, i));
+  }
+
+  const Endpoint& endpoint_;
+  const LoadOptions options_;
+  const dataset::Vectors& queries_;
+  Connection connection_;
+};
+
+}  // namespace
+
+std::vector<ScoredId> hits_of(std::string_view answer) {
+  std::vector<ScoredId> hits;
+  const auto value = payload::parse_json(answer);
+  const payload::Value* result = value ? value->find("result") : nullptr;
+  const payload::Value* points = result == nullptr ? nullptr : result->find("points");
+  if (points == nullptr || points->as_array() == nullptr) return hits;
+  for (const payload::Value& point : *points->as_array()) hits.push_back(hit_of(point));
+  return hits;
+}
+
+std::span<const std::int64_t> matches(std::span<const std::int64_t> truth) {
+  const auto end = std::find(truth.begin(), truth.end(), -1);
+  return truth.first(static_cast<std::size_t>(end - truth.begin()));
+}
+
+double recall_of(std::span<const ScoredId> hits, std::span<const std::int64_t> truth,
+                 std::optional<double> last_score) {
+  if (truth.empty()) return 1;
+  double largest = last_score ? std::abs(*last_score) : 0;
+  for (const auto& hit : hits) largest = std::max(largest, std::abs(hit.score));
+  std::set<std::int64_t> found;
+  for (const auto& hit : hits) {
+    const bool ties = last_score && std::abs(hit.score - *last_score) <= 1e-6 * largest;
+    if (ties || std::find(truth.begin(), truth.end(), hit.id) != truth.end()) found.insert(hit.id);
+  }
+  return std::min(1.0, static_cast<double>(found.size()) / static_cast<double>(truth.size()));
+}
+
+Result<NetworkRecall> recall_over_network(const Endpoint& endpoint, const LoadOptions& options,
+                                          const dataset::Vectors& queries) {
+  const std::uint64_t first = queries.batch.first_row;
+  QV_TRY(const auto truth, load_truth(options, first + queries.n_rows()));
+  Asker asker(endpoint, options, queries);
   NetworkRecall recall;
-  recall.n_queries = answers.size();
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto ids = ids_of(answers[i].body);
-    recall.n_short += ids.size() < k ? 1 : 0;
-    recall.mean += overlap(ids, std::span(truth.ids).subspan((first_row + i) * truth.k, k));
+  std::vector<double> recalls;
+  for (std::size_t i = 0; i < queries.n_rows(); ++i) {
+    const auto wanted =
+        matches(std::span(truth.ids).subspan((first + i) * truth.k).first(options.k));
+    QV_TRY(const auto hits, asker.ask(i));
+    recalls.push_back(recall_of(hits, wanted, std::nullopt));
+    if (recalls.back() < 1) {
+      QV_TRY(const auto last_score, asker.score_of(i, wanted.back()));
+      recalls.back() = recall_of(hits, wanted, last_score);
+    }
+    recall.n_short += hits.size() < wanted.size() ? 1 : 0;
   }
-  recall.mean /= static_cast<double>(answers.size());
+  recall.n_queries = recalls.size();
+  recall.mean =
+      std::accumulate(recalls.begin(), recalls.end(), 0.0) / static_cast<double>(recalls.size());
+  recall.p5 = percentile(std::move(recalls), 0.05);
   return recall;
 }
 

@@ -2,38 +2,48 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/client/http.h"
-#include "app/load/loop.h"
+#include "app/load/load.h"
 #include "base/result.h"
+#include "dataset/vectors.h"
 
 namespace quiver::app {
 
-/// Means over the queries asked. By ids alone: a hit that ties with the last true one but is not in
-/// the ground truth counts as a miss.
+/// Over the queries asked.
 struct NetworkRecall {
   double mean = 0;
+  double p5 = 0;  ///< the 5th percentile, by nearest rank
   std::uint64_t n_queries = 0;
-  std::uint64_t n_short = 0;  ///< answers of fewer than `k` hits
+  std::uint64_t n_short = 0;  ///< answers of fewer than min(k, matches) hits
 };
 
-/// The ids of the hits in an answer to a query without payload, in order.
-[[nodiscard]] std::vector<std::int64_t> ids_of(std::string_view answer);
+struct ScoredId {
+  std::int64_t id = -1;  ///< -1 for a UUID, which no ground truth holds
+  double score = 0;
+  bool operator==(const ScoredId&) const = default;
+};
 
-/// Share of `truth` (the first k of it) that `ids` holds.
-[[nodiscard]] double overlap(std::span<const std::int64_t> ids,
-                             std::span<const std::int64_t> truth);
+/// The hits of an answer to a query, in order; none if it is no such answer.
+[[nodiscard]] std::vector<ScoredId> hits_of(std::string_view answer);
 
-/// Asks each request once, after the measurement. Request i is query `first_row + i` of the ground
-/// truth. kInvalidArgument if that has too few rows or ids.
+/// Ids of `truth`, best first, that are there: it ends at the first -1.
+[[nodiscard]] std::span<const std::int64_t> matches(std::span<const std::int64_t> truth);
+
+/// Different hits that are in `truth` or whose score is `last_score`, of the last one in it, within
+/// 1e-6 of the largest score; divided by its size, at most 1. With nothing to find it is 1.
+[[nodiscard]] double recall_of(std::span<const ScoredId> hits, std::span<const std::int64_t> truth,
+                               std::optional<double> last_score);
+
+/// Asks each query once, after the measurement, and where one of the true points is missed for the
+/// score of the last of them. Query i is row `queries.batch.first_row + i` of the ground truth.
+/// kInvalidArgument if that has too few rows or ids.
 [[nodiscard]] Result<NetworkRecall> recall_over_network(const Endpoint& endpoint,
-                                                        const std::vector<RequestText>& requests,
-                                                        std::uint64_t first_row,
-                                                        const std::string& ground_truth,
-                                                        std::uint32_t k);
+                                                        const LoadOptions& options,
+                                                        const dataset::Vectors& queries);
 
 }  // namespace quiver::app

@@ -1,16 +1,20 @@
 #include "app/load/report.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <ctime>
 
 #include "app/statistics.h"
+#include "kernels/kernels.h"
 #include "service/json/writer.h"
 
 namespace quiver::app {
 namespace {
+
+using service::json::Writer;
 
 double per(double amount, double n) { return n > 0 ? amount / n : 0; }
 
@@ -32,9 +36,89 @@ std::string loop_name(const LoadOptions& options) {
 }
 
 std::string recall_text(const NetworkRecall& recall, const LoadOptions& options) {
-  return fmt::format("{:.4f} @{} over {} queries, by ids{}", recall.mean, options.k,
-                     recall.n_queries,
+  return fmt::format("{:.4f} @{} over {} queries{}", recall.mean, options.k, recall.n_queries,
                      recall.n_short > 0 ? fmt::format("; {} short answers", recall.n_short) : "");
+}
+
+std::string one_line(std::string json) {
+  std::replace(json.begin(), json.end(), '\n', ' ');  // in JSON always between its words
+  return json;
+}
+
+void write_subject(Writer& json, const LoadOptions& options) {
+  json.member("data", options.data.empty() ? options.collection : options.data);
+  json.member("index", "server");
+  json.key("params");
+  json.raw(options.params.empty() ? "{}" : one_line(options.params));
+  json.member("k", std::uint64_t{options.k});
+}
+
+/// Null where no ground truth was given.
+void write_recall(Writer& json, const std::optional<NetworkRecall>& recall) {
+  json.key("recall");
+  recall ? json.f64(recall->mean) : json.null();
+  json.key("recall_p5");
+  recall ? json.f64(recall->p5) : json.null();
+  json.key("short");
+  recall ? json.u64(recall->n_short) : json.null();
+}
+
+void write_rates(Writer& json, const LoadReport& report) {
+  const LoopResult& loop = report.loop;
+  const Percentiles p = percentiles(loop.latencies_us);
+  json.member("qps", rounded(per(static_cast<double>(loop.latencies_us.size()), loop.seconds)));
+  json.member("p50_us", rounded(p.p50));
+  json.member("p95_us", rounded(p.p95));
+  json.member("p99_us", rounded(p.p99));
+  json.member("p999_us", rounded(p.p999));
+  json.member("max_us", rounded(p.max));
+  json.key("cpu_us");
+  report.server_cpu_s ? json.f64(rounded(per(*report.server_cpu_s * 1e6, n_units(report))))
+                      : json.null();
+  json.member("background", report.background);
+}
+
+/// Of the server: `commit`. Of the generator's machine, which is the server's if they share it: the
+/// rest.
+void write_circumstances(Writer& json, const LoadReport& report) {
+  json.member("commit", report.commit);
+  json.member("cpu", cpu_name());
+  json.member("isa", kernels().name);
+  json.member("date", fmt::format("{:%FT%TZ}", fmt::gmtime(report.unix_seconds)));
+  json.member("disturbed", deviates(report.calibration_after, report.calibration_before));
+  write_calibration(json, "calibration_before", report.calibration_before);
+  write_calibration(json, "calibration_after", report.calibration_after);
+}
+
+void write_loop(Writer& json, const LoadReport& report, const LoadOptions& options) {
+  const LoopResult& loop = report.loop;
+  const double n = n_units(report);
+  json.member("load", report.n_points > 0 ? "ingest" : "search");
+  json.member("collection", options.collection);
+  json.member("connections", std::uint64_t{options.connections});
+  json.member("pipeline", std::uint64_t{options.pipeline});
+  if (options.rate > 0) json.member("rate", options.rate);
+  json.member("requests", std::uint64_t{loop.latencies_us.size()});
+  json.member("errors", loop.n_errors);
+  json.member("seconds", loop.seconds);
+  if (!loop.waits_us.empty()) {
+    const Percentiles wait = percentiles(loop.waits_us);
+    json.member("wait_p50_us", rounded(wait.p50));
+    json.member("wait_p99_us", rounded(wait.p99));
+  }
+  if (options.rate > 0) json.member("unsent", loop.n_unsent);
+  json.member("client_cpu_us", rounded(per(loop.client_cpu_s * 1e6, n)));
+  json.member("client_user_us", rounded(per(loop.client_user_s * 1e6, n)));
+}
+
+void write_ingest(Writer& json, const LoadReport& report, const LoadOptions& options) {
+  const double n = n_units(report);
+  json.member("batch", std::uint64_t{options.batch});
+  json.member("points", report.n_points);
+  json.member("points_per_s", rounded(per(n, report.loop.seconds)));
+  json.member("bytes", report.sent_bytes);
+  json.member("writer_cpu_us", rounded(per(report.writer_cpu_s * 1e6, n)));
+  json.member("starved", report.loop.n_starved);
 }
 
 }  // namespace
@@ -44,21 +128,6 @@ Percentiles percentiles(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) { return percentile_of_sorted(values, share); };
   return {at(0.5), at(0.95), at(0.99), at(0.999), values.back()};
-}
-
-std::optional<double> cpu_seconds_of(std::string_view metrics) {
-  constexpr std::string_view kName = "process_cpu_seconds_total ";
-  while (!metrics.empty()) {
-    const std::string_view text = metrics.substr(0, metrics.find('\n'));
-    metrics.remove_prefix(std::min(text.size() + 1, metrics.size()));
-    const auto found = text.find(kName);
-    if (text.starts_with('#') || found == std::string_view::npos) continue;
-    const std::string_view number = text.substr(found + kName.size());
-    double seconds = 0;
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), seconds);
-    if (parsed.ec == std::errc()) return seconds;
-  }
-  return std::nullopt;
 }
 
 std::string to_table(const LoadReport& report, const LoadOptions& options) {
@@ -89,10 +158,11 @@ std::string to_table(const LoadReport& report, const LoadOptions& options) {
   out += line("errors", loop.n_errors == 0
                             ? "0"
                             : fmt::format("{}; first: {}", loop.n_errors, loop.first_error));
-  out += line("server CPU",
-              report.server_cpu_s
-                  ? fmt::format("{:.2f} us per {}", per(*report.server_cpu_s * 1e6, n), unit)
-                  : "unknown: /metrics has no process_cpu_seconds_total");
+  out +=
+      line("server CPU", report.server_cpu_s
+                             ? fmt::format("{:.2f} us per {}{}", per(*report.server_cpu_s * 1e6, n),
+                                           unit, report.background ? ", with background work" : "")
+                             : "unknown: /metrics has no process_cpu_seconds_total");
   out += line("client CPU",
               fmt::format("{:.2f} us per {}, {:.2f} of them user", per(loop.client_cpu_s * 1e6, n),
                           unit, per(loop.client_user_s * 1e6, n)));
@@ -106,51 +176,16 @@ std::string to_table(const LoadReport& report, const LoadOptions& options) {
 }
 
 std::string to_json(const LoadReport& report, const LoadOptions& options) {
-  const LoopResult& loop = report.loop;
-  const Percentiles p = percentiles(loop.latencies_us);
-  const double n = n_units(report);
-  const bool is_ingest = report.n_points > 0;
   std::string out;
-  service::json::Writer json(out);
+  Writer json(out);
   json.begin_object();
-  json.member("load", is_ingest ? "ingest" : "search");
-  json.member("collection", options.collection);
-  json.member("connections", std::uint64_t{options.connections});
-  json.member("pipeline", std::uint64_t{options.pipeline});
-  if (options.rate > 0) json.member("rate", options.rate);
-  json.member("requests", std::uint64_t{loop.latencies_us.size()});
-  json.member("errors", loop.n_errors);
-  json.member("seconds", loop.seconds);
-  json.member("qps", rounded(per(static_cast<double>(loop.latencies_us.size()), loop.seconds)));
-  json.member("p50_us", rounded(p.p50));
-  json.member("p95_us", rounded(p.p95));
-  json.member("p99_us", rounded(p.p99));
-  json.member("p999_us", rounded(p.p999));
-  json.member("max_us", rounded(p.max));
-  if (!loop.waits_us.empty()) {
-    const Percentiles wait = percentiles(loop.waits_us);
-    json.member("wait_p50_us", rounded(wait.p50));
-    json.member("wait_p99_us", rounded(wait.p99));
-  }
-  if (options.rate > 0) json.member("unsent", loop.n_unsent);
-  if (report.recall) {
-    json.member("k", std::uint64_t{options.k});
-    json.member("recall", report.recall->mean);
-    json.member("short", report.recall->n_short);
-  }
-  json.key("cpu_us");
-  report.server_cpu_s ? json.f64(rounded(per(*report.server_cpu_s * 1e6, n))) : json.null();
-  json.member("client_cpu_us", rounded(per(loop.client_cpu_s * 1e6, n)));
-  json.member("client_user_us", rounded(per(loop.client_user_s * 1e6, n)));
-  if (is_ingest) {
-    json.member("batch", std::uint64_t{options.batch});
-    json.member("points", report.n_points);
-    json.member("points_per_s", rounded(per(n, loop.seconds)));
-    json.member("bytes", report.sent_bytes);
-    json.member("writer_cpu_us", rounded(per(report.writer_cpu_s * 1e6, n)));
-    json.member("starved", loop.n_starved);
-  }
-  if (!loop.first_error.empty()) json.member("first_error", loop.first_error);
+  write_subject(json, options);
+  write_recall(json, report.recall);
+  write_rates(json, report);
+  write_circumstances(json, report);
+  write_loop(json, report, options);
+  if (report.n_points > 0) write_ingest(json, report, options);
+  if (!report.loop.first_error.empty()) json.member("first_error", report.loop.first_error);
   json.end_object();
   return out;
 }

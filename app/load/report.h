@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "app/ann/machine.h"
 #include "app/load/load.h"
 #include "app/load/loop.h"
 #include "app/load/recall.h"
@@ -22,13 +23,14 @@ struct LoadReport {
   LoopResult loop;
   std::uint64_t n_points = 0;  ///< in requests that succeeded; 0 for searches
   std::optional<double> server_cpu_s;
+  bool background = false;  ///< `server_cpu_s` contains building or merging of segments
+  std::string commit;       ///< of the server; empty if it does not tell
   std::optional<NetworkRecall> recall;
   double writer_cpu_s = 0;  ///< of the thread that wrote the bodies
   std::uint64_t sent_bytes = 0;
+  Calibration calibration_before, calibration_after;  ///< of the generator's machine
+  std::int64_t unix_seconds = 0;                      ///< when it was measured
 };
-
-/// `process_cpu_seconds_total` of a Prometheus text, whatever prefix it has.
-[[nodiscard]] std::optional<double> cpu_seconds_of(std::string_view metrics);
 
 [[nodiscard]] std::string to_table(const LoadReport& report, const LoadOptions& options);
 /// One line, without its end.

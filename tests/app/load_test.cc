@@ -11,6 +11,7 @@
 #include "app/load/bodies.h"
 #include "app/load/recall.h"
 #include "app/load/report.h"
+#include "app/load/server.h"
 
 namespace quiver::app {
 namespace {
@@ -98,18 +99,45 @@ TEST(BodiesTest, QueriesOfOtherKinds) {
   EXPECT_EQ(query_body({}, multi, 1), R"({"query":[[1.0,2.0],[3.0,4.0]],"limit":10})");
 }
 
-TEST(RecallTest, IdsOfAnAnswer) {
-  EXPECT_THAT(ids_of(R"({"result":{"points":[{"id":31,"version":3,"score":1.5},)"
-                     R"({"id":"ab","version":1,"score":1},{"id":0,"score":0}]}})"),
-              ElementsAre(31, -1, 0));
-  EXPECT_TRUE(ids_of(R"({"result":{"points":[]}})").empty());
+TEST(RecallTest, HitsOfAnAnswer) {
+  EXPECT_THAT(hits_of(R"({"result":{"points":[{"id":31,"score":1.5,"payload":{"id":7,"score":9}},)"
+                      R"({"id":"ab","version":1,"score":1},{"id":0,"score":-0.5}]}})"),
+              ElementsAre(ScoredId{31, 1.5}, ScoredId{-1, 1}, ScoredId{0, -0.5}));
+  EXPECT_TRUE(hits_of(R"({"result":{"points":[]}})").empty());
+  EXPECT_TRUE(hits_of(R"({"status":{"error":"x"}})").empty());
 }
 
-TEST(RecallTest, OverlapWithTheTruth) {
+TEST(RecallTest, HitsThatAreInTheTruthOrTieWithItsLast) {
   const std::vector<std::int64_t> truth = {1, 2, 3, 4};
-  EXPECT_EQ(overlap(std::vector<std::int64_t>{4, 9, 1}, truth), 0.5);
-  EXPECT_EQ(overlap(std::vector<std::int64_t>{4, 3, 2, 1}, truth), 1);
-  EXPECT_EQ(overlap({}, truth), 0);
+  const auto recall = [&](std::vector<ScoredId> hits, std::optional<double> last_score) {
+    return recall_of(hits, truth, last_score);
+  };
+  EXPECT_EQ(recall({{4, 5}, {9, 4}, {1, 9}}, std::nullopt), 0.5);
+  EXPECT_EQ(recall({{4, 5}, {3, 7}, {2, 8}, {1, 9}}, std::nullopt), 1);
+  EXPECT_EQ(recall({}, 5), 0);
+  EXPECT_EQ(recall({{1, 9}, {2, 8}, {3, 7}, {9, 5}}, std::nullopt), 0.75);
+  EXPECT_EQ(recall({{1, 9}, {2, 8}, {3, 7}, {9, 5}}, 5), 1);
+  EXPECT_EQ(recall({{1, 9}, {2, 8}, {3, 7}, {9, 4.999999}}, 5), 1);
+  EXPECT_EQ(recall({{1, 9}, {2, 8}, {3, 7}, {9, 4.9}}, 5), 0.75);
+  EXPECT_EQ(recall({{1, 9e-9}, {2, 8e-9}, {3, 7e-9}, {9, 4.9e-9}}, 5e-9), 0.75);
+  EXPECT_EQ(recall({{1, 1}, {1, 1}, {9, 5}, {9, 5}}, 5), 0.5);  // each point once
+  EXPECT_EQ(recall({{1, 1}, {2, 2}, {3, 3}, {8, 5}, {9, 5}}, 5), 1);
+}
+
+TEST(RecallTest, OfFewerMatchesThanK) {
+  const std::vector<std::int64_t> truth = {7, 2, -1, -1};
+  EXPECT_THAT(matches(truth), ElementsAre(7, 2));
+  EXPECT_EQ(recall_of(std::vector<ScoredId>{{-1, 3}, {2, 2}}, matches(truth), std::nullopt), 0.5);
+  EXPECT_EQ(recall_of({}, matches(std::span(truth).subspan(2)), std::nullopt), 1);
+}
+
+TEST(ServerTest, WorkInTheBackground) {
+  EXPECT_FALSE(is_not_green(R"({"result":{"status":"green","points_count":3}})"));
+  EXPECT_TRUE(is_not_green(R"({"result":{"status":"yellow"}})"));
+  EXPECT_FALSE(is_not_green(""));
+  EXPECT_FALSE(names_running(R"({"result":{"running":[],"completed":[{}]}})"));
+  EXPECT_TRUE(names_running(R"({"result":{"running":[{}]}})"));
+  EXPECT_FALSE(names_running(R"({"status":{"error":"Not found"}})"));
 }
 
 TEST(BodiesTest, Upsert) {
@@ -156,10 +184,12 @@ TEST(ReportTest, TableAndJson) {
   EXPECT_THAT(to_table(report, options), HasSubstr("p50 200  p95 400"));
   EXPECT_THAT(to_table(report, options), HasSubstr("25.00 us per query"));
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("qps":2.0,"p50_us":200.0)"));
-  EXPECT_THAT(to_json(report, options), HasSubstr(R"("cpu_us":25.0)"));
-  report.recall = NetworkRecall{.mean = 0.75, .n_queries = 8, .n_short = 2};
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("cpu_us":25.0,"background":false)"));
+  EXPECT_THAT(to_json(report, options),
+              HasSubstr(R"("k":10,"recall":null,"recall_p5":null,"short":null)"));
+  report.recall = NetworkRecall{.mean = 0.75, .p5 = 0.5, .n_queries = 8, .n_short = 2};
   EXPECT_THAT(to_table(report, options), HasSubstr("0.7500 @10 over 8 queries"));
-  EXPECT_THAT(to_json(report, options), HasSubstr(R"("recall":0.75,"short":2)"));
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("recall":0.75,"recall_p5":0.5,"short":2)"));
   options.rate = 50;
   report.loop.waits_us = {1, 2, 3, 4};
   EXPECT_THAT(to_table(report, options), HasSubstr("open loop at 50 arrivals/s"));
@@ -170,6 +200,30 @@ TEST(ReportTest, TableAndJson) {
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("points_per_s":500.0)"));
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("cpu_us":null)"));
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("first_error":"status 500: \"x\"")"));
+}
+
+TEST(ReportTest, JsonSaysWhatWasMeasuredAndWhere) {
+  LoadReport report;
+  report.loop.latencies_us = {1};
+  report.commit = "abc";
+  report.calibration_before = {10, 3};
+  report.calibration_after = {9.8, 3};
+  LoadOptions options;
+  options.collection = "c";
+  options.params = "{\n\"hnsw_ef\":\n64}";
+  EXPECT_THAT(to_json(report, options),
+              HasSubstr(R"("data":"c","index":"server","params":{ "hnsw_ef": 64},"k":10)"));
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("commit":"abc","cpu":")"));
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("date":"1970-01-01T00:00:00Z")"));
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("disturbed":false,"calibration_before":{)"));
+  options.data = "arxiv";
+  report.calibration_after.clock_ghz = 2.8;
+  report.background = true;
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("data":"arxiv")"));
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("disturbed":true)"));
+  EXPECT_THAT(to_json(report, options), HasSubstr(R"("background":true)"));
+  report.server_cpu_s = 1e-3;
+  EXPECT_THAT(to_table(report, options), HasSubstr("per query, with background work"));
 }
 
 }  // namespace

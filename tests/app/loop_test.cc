@@ -1,6 +1,7 @@
 #include "app/load/loop.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "app/client/connection.h"
+#include "app/load/server.h"
 
 namespace quiver::app {
 namespace {
@@ -194,15 +196,32 @@ TEST(LoopTest, AnOpenLoopSaysWhatItNeverSent) {
   EXPECT_GT(flooded->n_unsent, 30'000'000'000U);
 }
 
-TEST(LoopTest, FetchAllGoesOverOneConnection) {
-  StubServer server([](int i) { return i == 5 ? kBad : kOk; });
-  const auto request = std::make_shared<const std::string>("GET / HTTP/1.1\r\n\r\n");
-  const auto answers = fetch_all(server.endpoint(), {request, request, request});
-  ASSERT_TRUE(answers) << answers.error().message();
-  EXPECT_EQ(answers->size(), 3U);
-  const auto refused = fetch_all(server.endpoint(), {request, request, request});
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("status 400: bad"));
+std::string ok_of(std::string_view body) {
+  return fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", body.size(), body);
+}
+
+ServerLook look_at(const std::vector<std::string>& answers) {
+  StubServer server([&](int i) -> std::string_view { return answers.at(i); });
+  return look_at_server(server.endpoint(), {});
+}
+
+TEST(ServerLookTest, WorkInTheBackgroundIsSeenByEitherAnswer) {
+  const std::string version = ok_of(R"({"commit":"abc"})");
+  const std::string green = ok_of(R"({"result":{"status":"green"}})");
+  const std::string yellow = ok_of(R"({"result":{"status":"yellow"}})");
+  const std::string metrics = ok_of("process_cpu_seconds_total 1.5\n");
+  const std::string running = ok_of(R"({"result":{"running":[{}]}})");
+  const auto at_rest = look_at({version, green, ok_of(R"({"result":{"running":[]}})"), metrics});
+  EXPECT_FALSE(at_rest.background);
+  EXPECT_EQ(at_rest.cpu_s, 1.5);
+  EXPECT_EQ(at_rest.commit, "abc");
+  EXPECT_TRUE(look_at({version, yellow, metrics}).background);
+  EXPECT_TRUE(look_at({version, green, running, metrics}).background);
+  const std::string bad(kBad);
+  const auto silent = look_at({bad, bad, bad, bad});
+  EXPECT_FALSE(silent.background);
+  EXPECT_EQ(silent.cpu_s, std::nullopt);
+  EXPECT_EQ(silent.commit, "");
 }
 
 TEST(LoopTest, RefusalsAreCounted) {

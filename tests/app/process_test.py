@@ -23,11 +23,11 @@ def run(*arguments, env=None):
                           env=ENVIRONMENT | (env or {}), check=False)
 
 
-def write_npy(path, rows):
-    """f32, two-dimensional."""
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
+def write_npy(path, rows, letter="f"):
+    """f32 (`f`) or i32 (`i`), two-dimensional."""
+    header = f"{{'descr': '<{letter}4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
     header = header.ljust(64 * 2 - 11) + "\n"
-    data = b"".join(struct.pack("<f", value) for row in rows for value in row)
+    data = b"".join(struct.pack("<" + letter, value) for row in rows for value in row)
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
 
 
@@ -200,6 +200,25 @@ class Serve(unittest.TestCase):
             self.assertEqual((report["requests"], report["errors"]), (300, 0))
             self.assertGreater(report["cpu_us"], 0)
             self.assertLessEqual(report["p50_us"], report["p999_us"])
+
+            truth = self.folder / "truth.npy"  # of rows that tie, the last: the server gives the first
+            scores = [[a * c + b * d for c, d in rows] for a, b in rows]
+            write_npy(truth, [sorted(range(len(rows)), key=lambda i: (-s[i], -i))[:10] for s in scores], "i")
+            answer = run("bench", "load", *common, "--queries", vectors, "--requests", 5, "--rows", "10:20", "--with-payload",
+                         "--params", '{"exact":\n true}', "--ground-truth", truth)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            report = json.loads(answer.stdout)
+            self.assertEqual((report["recall"], report["recall_p5"], report["short"]), (1, 1, 0))
+            self.assertEqual((report["data"], report["index"], report["params"]), ("c", "server", {"exact": True}))
+            self.assertIn(report["background"], (False, True))
+            self.assertEqual("its CPU per query contains" in answer.stderr, report["background"])
+            for key in ("commit", "cpu", "isa", "date", "disturbed", "calibration_before", "calibration_after"):
+                self.assertIn(key, report)
+            wrong = self.folder / "wrong.npy"  # half of the truth is at the other end
+            write_npy(wrong, [sorted(range(len(rows)), key=lambda i: -s[i])[:5] +
+                              sorted(range(len(rows)), key=lambda i: s[i])[:5] for s in scores], "i")
+            answer = run("bench", "load", *common, "--queries", vectors, "--requests", 5, "--ground-truth", wrong)
+            self.assertEqual(json.loads(answer.stdout)["recall"], 0.5)
 
             answer = run("bench", "load", "--url", server.url, "--collection", "none", "--queries", vectors,
                          "--requests", 5, "--warmup", 0)
