@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Draws the JSON lines of `quiver bench ann` as PNG or SVG, by the name of --out.
+"""Draws the JSON lines of `quiver bench ann` and `quiver bench load` as PNG or SVG, by the name of --out.
 
     bench/plot.py curves FILE.jsonl… --out curves.png     recall against rate and latency; a front for each index
     bench/plot.py rates FILE.jsonl… --out rates.svg       recall against rate; a front for each engine over its builds
     bench/plot.py exact FILE.jsonl… --out exact.svg       runs at recall 1: rate and latency of each
 
 A front joins the points that no other one of the same index beats in both; the others are faint. Hollow points were
-measured while the machine was disturbed.
+measured while the machine was disturbed. Points without a recall are left out where it is drawn.
 """
 import argparse
 import math
@@ -125,11 +125,17 @@ def rates(found, title):
     for axes, ((data, k), group) in zip(grid[:, 0], sets.items()):
         log_axis(axes.yaxis, [p["qps"] for p in group])
         recall_axis(axes, group, k, max(map(len, names)))
-        axes.set(ylabel="queries per second, one thread", title=f"{data}: up and right is better")
+        axes.set(ylabel=rate_label(group), title=f"{data}: up and right is better")
         place_labels(axes, [draw_curve(axes, line, "qps", True, *look(names.index(name), name))
                             for name, line in points.grouped(group, points.engine).items()])
     figure.suptitle(title, x=0.01, ha="left")
     return figure
+
+
+def rate_label(found):
+    """With what all points have in common; what they have not is in the names of the curves."""
+    askers = {points.clients(p) for p in found}
+    return "queries per second" + (f", {askers.pop() or 'one thread'}" if len(askers) == 1 else "")
 
 
 def exact(found, title):
@@ -145,7 +151,7 @@ def exact(found, title):
         latency.plot([p[key] for p in found], list(places), "o", ms=7, color=colour, label=label)
     rate.set_yticks(list(places), names)
     rate.invert_yaxis()
-    rate.set(xlabel="queries per second, one thread", title="Rate", xlim=(0, 1.15 * max(p["qps"] for p in found)))
+    rate.set(xlabel=rate_label(found), title="Rate", xlim=(0, 1.15 * max(p["qps"] for p in found)))
     rate.xaxis.set_major_formatter(FuncFormatter(short))
     log_axis(latency.xaxis, [p[k] for p in found for k, _ in PERCENTILES])
     latency.set(xlabel="latency of a call (µs)", title="Latency")
@@ -174,6 +180,8 @@ def main():
     parser.add_argument("--title")
     a = parser.parse_args()
     found = points.read(a.files)
+    if a.what != "exact":
+        found = points.with_recall(found)
     if not found:
         raise SystemExit("plot: no points")
     with plt.rc_context(STYLE):

@@ -1,4 +1,4 @@
-"""The JSON lines of `quiver bench ann`: reading, naming, choosing the best."""
+"""The JSON lines of `quiver bench ann` and `quiver bench load`: reading, naming, choosing the best."""
 import json
 from pathlib import Path
 
@@ -26,14 +26,34 @@ def series(point):
         parts.append(point["dtype"])
     if point.get("batch", 1) > 1:
         parts.append(f"batch {point['batch']}")
-    if point.get("threads", 1) > 1:
-        parts.append(f"{point['threads']} threads")
+    parts.append(clients(point))
     return " ".join(p for p in parts if p)
 
 
+def clients(point):
+    """How many asked at once, where it is not one thread: threads, or connections to a server and what arrives there."""
+    if "connections" not in point:
+        return f"{point['threads']} threads" if point.get("threads", 1) > 1 else ""
+    parts = [f"{point['connections']} connection{'s' if point['connections'] > 1 else ''}"]
+    if point["pipeline"] > 1:
+        parts.append(f"of {point['pipeline']} requests")
+    if "rate" in point:
+        parts.append(f"at {point['rate']:g}/s")
+    return " ".join(parts)
+
+
 def engine(point):
-    """What shares a curve on pages: an index with all its builds, one query a call apart from batches."""
-    return point["index"] + (f", {point['batch']:,} a call" if point.get("batch", 1) > 1 else "")
+    """What shares a curve on pages: an index with all its builds, of one type of rows; one query a call apart from
+    batches, and one thread apart from several."""
+    parts = [point["index"] + ("" if point.get("dtype", "f32") == "f32" else f" {point['dtype']}")]
+    if point.get("batch", 1) > 1:
+        parts.append(f"{point['batch']:,} a call")
+    return ", ".join(p for p in (*parts, clients(point)) if p)
+
+
+def with_recall(points):
+    """Those that say one: `bench load` does if it is given the ground truth."""
+    return [p for p in points if p.get("recall") is not None]
 
 
 def grouped(points, key):

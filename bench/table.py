@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One table of the JSON lines of several runs of `quiver bench ann`.
+"""One table of the JSON lines of several runs of `quiver bench ann` or `quiver bench load`; – is what a run does not tell.
 
     bench/table.py FILE.jsonl…
 """
@@ -14,10 +14,15 @@ HEADS = ["data, index", "recall", "QPS", "spread", "p50 µs", "p99 µs", "CPU µ
 
 def row(p):
     name = " ".join(x for x in (p["data"], points.series(p), points.settings(p["params"])) if x)
-    gigabytes = p["work_per_query"]["bytes"] * p["qps"] * 1e-9
-    return [name, f"{p['recall']:.4f}", points.number(p["qps"]), f"{100 * p['qps_spread']:.1f} %", points.number(p["p50_us"]),
-            points.number(p["p99_us"]), points.number(p["cpu_us"]), f"{gigabytes:.1f}", points.number(p["bytes_per_vector"]),
-            points.number(p["exact_bytes_per_vector"]), "disturbed" if p["disturbed"] else ""]
+    gigabytes = p["work_per_query"]["bytes"] * p["qps"] * 1e-9 if "work_per_query" in p else None
+    marks = [mark for mark in ("disturbed", "background") if p.get(mark)]
+    return [name, told(p.get("recall"), "{:.4f}".format), points.number(p["qps"]), told(p.get("qps_spread"), lambda s: f"{100 * s:.1f} %"),
+            points.number(p["p50_us"]), points.number(p["p99_us"]), told(p["cpu_us"]), told(gigabytes, "{:.1f}".format),
+            told(p.get("bytes_per_vector")), told(p.get("exact_bytes_per_vector")), ", ".join(marks)]
+
+
+def told(value, text=points.number):
+    return "–" if value is None else text(value)
 
 
 def machine(found):

@@ -28,6 +28,14 @@ def point(recall=1.0, qps=100.0, index="flat", **more):
             "calibration_before": CALIBRATION, "calibration_after": CALIBRATION, **more}
 
 
+def served(**more):
+    """As `quiver bench load` writes it."""
+    mine = point(index="server", recall=None, recall_p5=None, short=None, cpu_us=None, background=True, connections=1, pipeline=1)
+    for key in ("bytes_per_vector", "exact_bytes_per_vector", "qps_spread", "build_params", "work_per_query"):
+        del mine[key]
+    return mine | more
+
+
 class Points(unittest.TestCase):
     def test_front_keeps_what_nothing_beats(self):
         made = [point(r, q) for r, q in ((0.8, 900), (0.9, 500), (0.85, 400), (0.95, 500), (0.99, 100), (0.9, 450))]
@@ -39,6 +47,12 @@ class Points(unittest.TestCase):
         self.assertEqual(points.series(point(params={"x": 1})), "flat")
         self.assertEqual(points.series(point(index="ivf", build_params={"lists": 8}, dtype="f16", batch=4, threads=2)),
                          "ivf lists=8 f16 batch 4 2 threads")
+
+    def test_an_engine_has_one_type_of_rows_and_as_many_threads(self):
+        names = [points.engine(p) for p in (point(build_params={"lists": 8}), point(dtype="f16"), point(threads=4), point(batch=1000),
+                                            served(), served(connections=8, pipeline=2, rate=50.0))]
+        self.assertEqual(names, ["flat", "flat f16", "flat, 4 threads", "flat, 1,000 a call", "server, 1 connection",
+                                 "server, 8 connections of 2 requests at 50/s"])
 
     def test_a_line_that_is_no_json_is_named(self):
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
@@ -74,6 +88,12 @@ class Table(Folder):
         self.assertIn("a CPU, avx512", lines[0])
         self.assertRegex(lines[4], r"^set/dense flat +1\.0000 +1,234 ")
         self.assertRegex(lines[5], r"^other flat .* disturbed$")
+
+
+    def test_what_a_server_does_not_tell_is_a_dash(self):
+        lines = self.run_main(table, self.write("a.jsonl", [served(params={"hnsw_ef": 64}), served(recall=0.5, cpu_us=12)])).splitlines()
+        self.assertRegex(lines[4], r"^set/dense server 1 connection hnsw_ef=64 +– +100 +– .* background$")
+        self.assertRegex(lines[5], r"^set/dense server 1 connection +0\.5000 +100 +– .* 12\.0 +– +– +– +background$")
 
 
 class Compare(Folder):
@@ -116,6 +136,19 @@ class Plot(Folder):
         for text in ("recall@10", "queries per second", "latency of a call", ">ivf<", ">flat<", "a title", "1 of 6 hollow"):
             self.assertIn(text, drawn)
         self.assertIn("p99.9", (self.folder / "b.svg").read_text())
+
+    def test_axes_say_what_the_points_say(self):
+        import plot
+        one = [point(recall=r, qps=q) for r, q in ((0.9, 500), (0.99, 100))]
+        cases = ((one, "queries per second, one thread<"), ([p | {"threads": 4} for p in one], "queries per second, 4 threads<"),
+                 ([*one, point(threads=4)], "queries per second<"),
+                 ([served(), *(served(recall=p["recall"]) for p in one)], "queries per second, 1 connection<"))
+        for made, label in cases:
+            file = self.write("a.jsonl", made)
+            for what in ("rates", "exact"):
+                self.run_main(plot, what, file, "--out", str(self.folder / "a.svg"))
+                self.assertIn(label, (self.folder / "a.svg").read_text())
+        self.run_main(plot, "curves", file, "--out", str(self.folder / "a.svg"))
 
 
 if __name__ == "__main__":
