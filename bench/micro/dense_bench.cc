@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "bench/micro/peaks.h"
+#include "bench/micro/random_values.h"
 #include "bench/micro/yardstick.h"
 #include "kernels/kernels.h"
 
@@ -30,16 +31,6 @@ constexpr std::size_t kTile = 8;
 constexpr std::size_t kBlock = 256;  // rows that are scored at a time, as a search does
 constexpr std::size_t kCachedBytes = 256 * 1024;
 constexpr std::size_t kPeakRounds = 20'000;
-
-/// Random bytes from a 64-byte boundary. Where values are floats, their exponents are small.
-Memory random_memory(std::size_t n_bytes, std::uint32_t mask) {
-  Memory memory(static_cast<std::byte*>(std::aligned_alloc(64, (n_bytes + 511) / 512 * 512)));
-  std::mt19937 random(7);
-  auto* words = reinterpret_cast<std::uint32_t*>(memory.get());
-  for (std::size_t i = 0; i < n_bytes / 4; ++i)
-    words[i] = static_cast<std::uint32_t>(random()) & mask;
-  return memory;
-}
 
 /// The instruction on twelve registers, `n_rounds` times.
 #define QV_TWELVE(name, features, code)                                                           \
@@ -82,16 +73,16 @@ struct Shape {
 template <class Query, class Score>
 class Family {
  public:
-  Family(std::string name, Shape shape, std::size_t row_bytes, std::size_t query_values,
-         std::uint32_t mask, double operations, Port port)
+  Family(std::string name, Shape shape, Values row_values, std::size_t row_bytes,
+         Values query_values, std::size_t n_query_values, double operations, Port port)
       : name_(std::move(name)),
         shape_(shape),
         stride_((row_bytes + 63) / 64 * 64),
-        query_stride_((query_values * sizeof(Query) + 127) / 128 * 128 / sizeof(Query)),
+        query_stride_((n_query_values * sizeof(Query) + 127) / 128 * 128 / sizeof(Query)),
         operations_(operations),
         port_(port),
-        rows_(random_memory(shape.n_rows * stride_, mask)),
-        queries_(random_memory(kTile * query_stride_ * sizeof(Query), mask)),
+        rows_(random_memory(shape.n_rows * stride_, row_values)),
+        queries_(random_memory(kTile * query_stride_ * sizeof(Query), query_values)),
         ids_(shape.n_rows),
         scores_(kTile * kBlock) {
     for (std::size_t i = 0; i < ids_.size(); ++i) ids_[i] = static_cast<std::uint32_t>(i);
@@ -179,13 +170,10 @@ class Family {
   std::vector<Case> cases_;
 };
 
-constexpr std::uint32_t kAnyBits = 0xffffffff;
-
-void bench_dense(const Shape& shape, RowType type, const char* name, std::size_t bytes_per_value,
-                 std::uint32_t mask) {
-  Family<float, float> family(std::string("f32 query, ") + name + " rows", shape,
-                              shape.dim * bytes_per_value, shape.dim, mask, 2.0 * shape.dim,
-                              kFloatPort);
+void bench_dense(const Shape& shape, RowType type, const char* name, Values values) {
+  Family<float, float> family(std::string("f32 query, ") + name + " rows", shape, values,
+                              shape.dim * bytes_per_value(values), Values::kF32, shape.dim,
+                              2.0 * shape.dim, kFloatPort);
   for (const KernelTable* table : available()) {
     family.add(std::string(table->name) + " dot", table->dense(Similarity::kDot, type));
   }
@@ -195,8 +183,8 @@ void bench_dense(const Shape& shape, RowType type, const char* name, std::size_t
 }
 
 void bench_bf16(const Shape& shape) {
-  Family<std::uint16_t, float> family("bf16 query, bf16 rows", shape, shape.dim * 2, shape.dim,
-                                      0xbfffbfff, 2.0 * shape.dim, kBf16Port);
+  Family<std::uint16_t, float> family("bf16 query, bf16 rows", shape, Values::kBf16, shape.dim * 2,
+                                      Values::kBf16, shape.dim, 2.0 * shape.dim, kBf16Port);
   for (const KernelTable* table : available()) {
     family.add(std::string(table->name) + " dot", table->dense_family.bf16_dot);
   }
@@ -204,10 +192,10 @@ void bench_bf16(const Shape& shape) {
 }
 
 void bench_bytes(const Shape& shape) {
-  Family<std::uint8_t, std::uint32_t> u8("u8 query, u8 rows", shape, shape.dim, shape.dim, kAnyBits,
-                                         2.0 * shape.dim, kCodePort);
-  Family<std::uint8_t, std::int32_t> i8("prepared query, i8 rows", shape, shape.dim, shape.dim,
-                                        kAnyBits, 2.0 * shape.dim, kCodePort);
+  Family<std::uint8_t, std::uint32_t> u8("u8 query, u8 rows", shape, Values::kBytes, shape.dim,
+                                         Values::kBytes, shape.dim, 2.0 * shape.dim, kCodePort);
+  Family<std::uint8_t, std::int32_t> i8("prepared query, i8 rows", shape, Values::kBytes, shape.dim,
+                                        Values::kBytes, shape.dim, 2.0 * shape.dim, kCodePort);
   for (const KernelTable* table : available()) {
     u8.add(std::string(table->name) + " dot", table->bytes.u8[0]);
     i8.add(std::string(table->name) + " dot", table->bytes.i8_dot);
@@ -220,10 +208,12 @@ void bench_bytes(const Shape& shape) {
 
 /// Codes of `shape.dim` bytes.
 void bench_binary(const Shape& shape) {
-  Family<std::uint8_t, std::uint32_t> bits("codes of 1 bit, bytes", shape, shape.dim, shape.dim,
-                                           kAnyBits, 8.0 * shape.dim, kBitPort);
-  Family<std::uint8_t, std::uint32_t> planes("4-bit query, codes of 1 bit, bytes", shape, shape.dim,
-                                             4 * shape.dim, kAnyBits, 32.0 * shape.dim, kBitPort);
+  Family<std::uint8_t, std::uint32_t> bits("codes of 1 bit, bytes", shape, Values::kBytes,
+                                           shape.dim, Values::kBytes, shape.dim, 8.0 * shape.dim,
+                                           kBitPort);
+  Family<std::uint8_t, std::uint32_t> planes("4-bit query, codes of 1 bit, bytes", shape,
+                                             Values::kBytes, shape.dim, Values::kBytes,
+                                             4 * shape.dim, 32.0 * shape.dim, kBitPort);
   for (const KernelTable* table : available()) {
     bits.add(std::string(table->name) + " xor", table->binary.hamming);
     planes.add(std::string(table->name) + " dot", table->binary.dot_4bit);
@@ -240,12 +230,11 @@ Shape cached(Shape shape, std::size_t row_bytes) {
 }
 
 void bench_all(const Shape& shape) {
-  // Exponents below those of one, whatever the rest of the bits.
   for (const Shape& s : {shape, cached(shape, std::size_t{shape.dim} * 4)}) {
-    bench_dense(s, RowType::kF32, "f32", 4, 0xbfffffff);
-    bench_dense(s, RowType::kF16, "f16", 2, 0xbbffbbff);
-    bench_dense(s, RowType::kBf16, "bf16", 2, 0xbfffbfff);
-    bench_dense(s, RowType::kU8, "u8", 1, kAnyBits);
+    bench_dense(s, RowType::kF32, "f32", Values::kF32);
+    bench_dense(s, RowType::kF16, "f16", Values::kF16);
+    bench_dense(s, RowType::kBf16, "bf16", Values::kBf16);
+    bench_dense(s, RowType::kU8, "u8", Values::kBytes);
     bench_bf16(s);
   }
   for (const Shape& s : {shape, cached(shape, shape.dim)}) bench_bytes(s);
