@@ -46,15 +46,14 @@ QV_TWELVE(count_bits, "avx512f,avx512vpopcntdq", "vpopcntq %%zmm15, %%zmm")
 QV_TWELVE(multiply_add_bf16, "avx512f,avx512bf16", "vdpbf16ps %%zmm15, %%zmm15, %%zmm")
 #undef QV_TWELVE
 
-/// The instruction that bounds a family: a loop of it, and its operations a round.
-struct Port {
-  void (*loop)(std::size_t n_rounds);
-  double operations_per_round;
-};
-constexpr Port kFloatPort = {multiply_add_floats, double{kFloatOperationsPerRound}};
-constexpr Port kCodePort = {multiply_add_codes, double{kCodeOperationsPerRound}};
-constexpr Port kBf16Port = {multiply_add_bf16, 12.0 * 32 * 2};
-constexpr Port kBitPort = {count_bits, 12.0 * 512};
+Peak bf16_peak() {
+  if (!__builtin_cpu_supports("avx512bf16")) return {};
+  return {multiply_add_bf16, 12.0 * 32 * 2};
+}
+Peak bit_peak() {
+  if (!__builtin_cpu_supports("avx512vpopcntdq")) return {};
+  return {count_bits, 12.0 * 512};
+}
 
 struct Case {
   std::string name;
@@ -74,7 +73,7 @@ template <class Query, class Score>
 class Family {
  public:
   Family(std::string name, Shape shape, Values row_values, std::size_t row_bytes,
-         Values query_values, std::size_t n_query_values, double operations, Port port)
+         Values query_values, std::size_t n_query_values, double operations, Peak port)
       : name_(std::move(name)),
         shape_(shape),
         stride_((row_bytes + 63) / 64 * 64),
@@ -90,7 +89,7 @@ class Family {
     cases_.push_back({"(read the rows)", 0, [this] {
                         for (std::size_t i = 0; i < repeats(); ++i) read_all(rows_.get(), bytes());
                       }});
-    cases_.push_back({"(port)", 0, [this] { port_.loop(kPeakRounds); }});
+    cases_.push_back({"(port)", 0, [this] { port_.run(kPeakRounds); }});
   }
 
   /// The kernels keep a reference to `kernel`.
@@ -121,7 +120,7 @@ class Family {
       for (Case& c : cases_) c.times.push_back(thread_seconds(c.work));
     }
     const double read = static_cast<double>(bytes() * repeats()) / median(cases_[0].times);
-    const double port = kPeakRounds * port_.operations_per_round / median(cases_[1].times);
+    const double port = port_.rate(kPeakRounds, median(cases_[1].times));
     std::printf("\n%s, %zu rows of %u\n%-22s %9s %8s %9s %10s %8s\n", name_.c_str(), shape_.n_rows,
                 shape_.dim, "", "ns", "GB/s", "Gop/s", "bandwidth", "port");
     std::printf("%-22s %9s %8.1f\n%-22s %9s %8s %9.0f\n", "limits: reading", "", read * 1e-9,
@@ -162,7 +161,7 @@ class Family {
   std::size_t stride_;
   std::size_t query_stride_;
   double operations_;  ///< per query and row
-  Port port_;
+  Peak port_;          ///< of the instruction that bounds the family
   Memory rows_;
   Memory queries_;
   std::vector<std::uint32_t> ids_;
@@ -173,7 +172,7 @@ class Family {
 void bench_dense(const Shape& shape, RowType type, const char* name, Values values) {
   Family<float, float> family(std::string("f32 query, ") + name + " rows", shape, values,
                               shape.dim * bytes_per_value(values), Values::kF32, shape.dim,
-                              2.0 * shape.dim, kFloatPort);
+                              2.0 * shape.dim, float_peak());
   for (const KernelTable* table : available()) {
     family.add(std::string(table->name) + " dot", table->dense(Similarity::kDot, type));
   }
@@ -184,7 +183,7 @@ void bench_dense(const Shape& shape, RowType type, const char* name, Values valu
 
 void bench_bf16(const Shape& shape) {
   Family<std::uint16_t, float> family("bf16 query, bf16 rows", shape, Values::kBf16, shape.dim * 2,
-                                      Values::kBf16, shape.dim, 2.0 * shape.dim, kBf16Port);
+                                      Values::kBf16, shape.dim, 2.0 * shape.dim, bf16_peak());
   for (const KernelTable* table : available()) {
     family.add(std::string(table->name) + " dot", table->dense_family.bf16_dot);
   }
@@ -193,9 +192,9 @@ void bench_bf16(const Shape& shape) {
 
 void bench_bytes(const Shape& shape) {
   Family<std::uint8_t, std::uint32_t> u8("u8 query, u8 rows", shape, Values::kBytes, shape.dim,
-                                         Values::kBytes, shape.dim, 2.0 * shape.dim, kCodePort);
+                                         Values::kBytes, shape.dim, 2.0 * shape.dim, code_peak());
   Family<std::uint8_t, std::int32_t> i8("prepared query, i8 rows", shape, Values::kBytes, shape.dim,
-                                        Values::kBytes, shape.dim, 2.0 * shape.dim, kCodePort);
+                                        Values::kBytes, shape.dim, 2.0 * shape.dim, code_peak());
   for (const KernelTable* table : available()) {
     u8.add(std::string(table->name) + " dot", table->bytes.u8[0]);
     i8.add(std::string(table->name) + " dot", table->bytes.i8_dot);
@@ -210,10 +209,10 @@ void bench_bytes(const Shape& shape) {
 void bench_binary(const Shape& shape) {
   Family<std::uint8_t, std::uint32_t> bits("codes of 1 bit, bytes", shape, Values::kBytes,
                                            shape.dim, Values::kBytes, shape.dim, 8.0 * shape.dim,
-                                           kBitPort);
+                                           bit_peak());
   Family<std::uint8_t, std::uint32_t> planes("4-bit query, codes of 1 bit, bytes", shape,
                                              Values::kBytes, shape.dim, Values::kBytes,
-                                             4 * shape.dim, 32.0 * shape.dim, kBitPort);
+                                             4 * shape.dim, 32.0 * shape.dim, bit_peak());
   for (const KernelTable* table : available()) {
     bits.add(std::string(table->name) + " xor", table->binary.hamming);
     planes.add(std::string(table->name) + " dot", table->binary.dot_4bit);
@@ -252,9 +251,5 @@ int main(int argc, char** argv) {
   if (argc > 1) shape.rounds = std::atoi(argv[1]);
   if (argc > 2) shape.n_rows = static_cast<std::size_t>(std::atoll(argv[2]));
   if (argc > 3) shape.dim = static_cast<std::uint32_t>(std::atoi(argv[3]));
-  if (!__builtin_cpu_supports("avx512vpopcntdq") || !__builtin_cpu_supports("avx512vnni")) {
-    std::fprintf(stderr, "the limits are measured with AVX-512, VNNI and VPOPCNTDQ\n");
-    return 1;
-  }
   quiver::bench_all(shape);
 }

@@ -50,8 +50,8 @@ double microseconds(const std::function<void()>& work, std::size_t n) {
 /// Multiplications and additions of f32 in a microsecond.
 double peak() {
   constexpr std::size_t kPeakRounds = 20000;
-  const double us = microseconds([] { multiply_add_floats(kPeakRounds); }, kPeakRounds);
-  return kFloatOperationsPerRound / 2.0 / us;
+  const Peak peak = float_peak();
+  return peak.rate(1, microseconds([&] { peak.run(kPeakRounds); }, kPeakRounds)) / 2.0;
 }
 
 struct Times {

@@ -1,7 +1,8 @@
-// Kernels against the memory they read: nanoseconds per row, GB/s, and the share of the bandwidth
-// that a loop with eight independent 64-byte accumulators reaches over the same bytes. Loop and
-// kernels take turns in one process, and medians are printed, so that a busy neighbour disturbs
-// both alike.
+// Kernels against the memory they read and the products they make: nanoseconds per row, GB/s,
+// G operations/s (two for each product and sum), and the shares of two limits of the same run: the
+// bandwidth that a loop with eight independent accumulators reaches over the same bytes, and
+// products of f32 on registers alone. Loops and kernels take turns in one process, and medians are
+// printed, so that a busy neighbour disturbs all alike.
 //
 //   micro_bench [rounds]        late interaction and the threshold filter; default: 15 rounds, one
 //                               thread. Kernels over dense rows have dense_bench.
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/micro/peaks.h"
 #include "bench/micro/yardstick.h"
 #include "kernels/kernels.h"
 
@@ -64,17 +66,36 @@ struct Case {
   std::vector<double> times = {};
 };
 
-void run(const char* title, std::vector<Case>& cases, int rounds, std::size_t n,
-         std::size_t bytes) {
+/// What one run of a case reads and computes.
+struct Work {
+  std::size_t n_rows;
+  std::size_t bytes;
+  double operations;  ///< of products; 0: there are none
+};
+
+constexpr std::size_t kPeakRounds = 50'000;
+
+/// The first of `cases` is the reading of the same bytes.
+void run(const char* title, std::vector<Case>& cases, int rounds, const Work& work) {
+  std::vector<double> products;
   for (int round = 0; round < rounds; ++round) {
     for (Case& c : cases) c.times.push_back(thread_seconds(c.work));
+    products.push_back(thread_seconds([] { float_peak().run(kPeakRounds); }));
   }
-  std::printf("\n%s\n%-24s %10s %8s %8s\n", title, "", "ns/row", "GB/s", "share");
+  const double peak = float_peak().rate(kPeakRounds, median(products));
   const double yardstick = median(cases.front().times);
-  for (Case& c : cases) {
+  std::printf("\n%s; products in registers: %.0f Gop/s\n%-24s %10s %8s %8s %10s %8s\n", title,
+              peak * 1e-9, "", "ns/row", "GB/s", "Gop/s", "bandwidth", "products");
+  for (const Case& c : cases) {
     const double time = median(c.times);
-    std::printf("%-24s %10.2f %8.2f %7.0f%%\n", c.name.c_str(), time / static_cast<double>(n) * 1e9,
-                static_cast<double>(bytes) / time * 1e-9, 100.0 * yardstick / time);
+    std::printf("%-24s %10.2f %8.2f", c.name.c_str(), time / static_cast<double>(work.n_rows) * 1e9,
+                static_cast<double>(work.bytes) / time * 1e-9);
+    if (work.operations == 0 || &c == &cases.front()) {
+      std::printf(" %8s %9.0f%%\n", "", 100.0 * yardstick / time);
+    } else {
+      std::printf(" %8.1f %9.0f%% %7.0f%%\n", work.operations / time * 1e-9,
+                  100.0 * yardstick / time, 100.0 * work.operations / time / peak);
+    }
   }
 }
 
@@ -107,7 +128,8 @@ void bench_maxsim(const Shape& shape, DType dtype) {
                      }});
   }
   const std::string title = std::string("late interaction 32 x 100 x 128 ") + name_of(dtype);
-  run(title.c_str(), cases, shape.rounds, kDocs, rows.bytes());
+  run(title.c_str(), cases, shape.rounds,
+      {kDocs, rows.bytes(), 2.0 * kQuery * kDoc * kDim * kDocs});
 }
 
 void bench_topk(const Shape& shape) {
@@ -123,7 +145,7 @@ void bench_topk(const Shape& shape) {
                        }
                      }});
   }
-  run("threshold filter, per 1024 scores", cases, shape.rounds, 256, scores.bytes());
+  run("threshold filter, per 1024 scores", cases, shape.rounds, {256, scores.bytes(), 0});
 }
 
 }  // namespace
@@ -133,10 +155,6 @@ int main(int argc, char** argv) {
   using quiver::DType;
   quiver::Shape shape{15};
   if (argc > 1) shape.rounds = std::atoi(argv[1]);
-  if (!__builtin_cpu_supports("avx512f")) {
-    std::fprintf(stderr, "the yardstick reads 64 bytes at a time and wants AVX-512\n");
-    return 1;
-  }
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8})
     quiver::bench_maxsim(shape, dtype);
   quiver::bench_topk(shape);

@@ -131,8 +131,8 @@ std::vector<Case> make_cases(const Documents& documents) {
   const SharedBytes& f32 = documents.f32.multi().tokens.bytes;
   const SharedBytes& f16 = documents.f16.multi().tokens.bytes;
   return {
-      {"f32 products in registers", [](const auto&) { multiply_add_floats(kPeakRounds); }, 0},
-      {"u8 x i8 products in registers", [](const auto&) { multiply_add_codes(kPeakRounds); }, 0},
+      {"f32 products in registers", [](const auto&) { float_peak().run(kPeakRounds); }, 0},
+      {"u8 x i8 products in registers", [](const auto&) { code_peak().run(kPeakRounds); }, 0},
       {"reading f32 tokens", [f32](const auto&) { read_all(f32.data(), f32.size()); },
        static_cast<double>(f32.size())},
       {"search f32", [&](const auto& q) { search(documents.f32, q.exact); },
@@ -145,23 +145,21 @@ std::vector<Case> make_cases(const Documents& documents) {
 }
 
 void print_cases(const std::vector<Case>& cases, double n_queries, double operations) {
-  const double float_peak =
-      static_cast<double>(kPeakRounds * kFloatOperationsPerRound) * n_queries / cases[0].seconds();
-  const double code_peak =
-      static_cast<double>(kPeakRounds * kCodeOperationsPerRound) * n_queries / cases[1].seconds();
+  const double float_rate = float_peak().rate(kPeakRounds, cases[0].seconds() / n_queries);
+  const double code_rate = code_peak().rate(kPeakRounds, cases[1].seconds() / n_queries);
   const double bandwidth = cases[2].bytes * n_queries / cases[2].seconds();
-  std::printf("f32 %.1f Gop/s, u8 x i8 %.1f Gop/s, reading %.2f GB/s\n", float_peak * 1e-9,
-              code_peak * 1e-9, bandwidth * 1e-9);
+  std::printf("f32 %.1f Gop/s, u8 x i8 %.1f Gop/s, reading %.2f GB/s\n", float_rate * 1e-9,
+              code_rate * 1e-9, bandwidth * 1e-9);
   std::printf("%-12s %9s %9s %9s %9s %12s %12s\n", "", "ms/query", "QPS", "GB/s", "Gop/s",
               "of products", "of the bound");
   for (std::size_t i = 3; i < cases.size(); ++i) {
     const double seconds = cases[i].seconds();
-    const double by_products = operations / (cases[i].name == "codes" ? code_peak : float_peak);
+    const double by_products = operations / (cases[i].name == "codes" ? code_rate : float_rate);
     const double by_bytes = cases[i].bytes * n_queries / bandwidth;
     std::printf("%-12s %9.2f %9.1f %9.2f %9.1f %11.1f%% %11.1f%%\n", cases[i].name.c_str(),
                 seconds / n_queries * 1e3, n_queries / seconds,
                 cases[i].bytes * n_queries / seconds * 1e-9, operations / seconds * 1e-9,
-                100 * by_products / seconds, 100 * std::max(by_products, by_bytes) / seconds);
+                100 * by_products / seconds, 100 * std::fmax(by_products, by_bytes) / seconds);
   }
   std::printf("codes: %.2f x f32\n", cases[3].seconds() / cases[5].seconds());
 }
@@ -203,8 +201,8 @@ Result<> run(const std::string& documents_name, const std::string& queries_name,
 }  // namespace quiver
 
 int main(int argc, char** argv) {
-  if (argc < 3 || !__builtin_cpu_supports("avx512vnni")) {
-    std::fprintf(stderr, "usage: multi_bench DOCUMENTS QUERIES [n_queries [passes]], AVX-512\n");
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: multi_bench DOCUMENTS QUERIES [n_queries [passes]]\n");
     return 2;
   }
   const std::size_t n_queries = argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 20;

@@ -188,11 +188,11 @@ Result<> report_fixed(const Bench& bench, std::uint32_t dim) {
 
 void print_peaks() {
   constexpr std::size_t kRounds = 2'000'000;
-  const double floats_s = thread_seconds([] { multiply_add_floats(kRounds); });
-  const double codes_s = thread_seconds([] { multiply_add_codes(kRounds); });
+  const double floats_s = thread_seconds([] { float_peak().run(kRounds); });
+  const double codes_s = thread_seconds([] { code_peak().run(kRounds); });
   std::printf("registers alone: %.0f f32 products a us, %.0f of codes\n",
-              kRounds * kFloatOperationsPerRound / 2 / floats_s * 1e-6,
-              kRounds * kCodeOperationsPerRound / 2 / codes_s * 1e-6);
+              float_peak().rate(kRounds, floats_s) / 2 * 1e-6,
+              code_peak().rate(kRounds, codes_s) / 2 * 1e-6);
 }
 
 Result<> run(char** arguments) {

@@ -12,6 +12,8 @@
 namespace quiver {
 
 using Floats64 = float __attribute__((vector_size(64)));
+using Floats32 = float __attribute__((vector_size(32)));
+using Floats16 = float __attribute__((vector_size(16)));
 
 inline volatile float g_sink;
 
@@ -21,17 +23,34 @@ struct Free {
 };
 using Memory = std::unique_ptr<std::byte, Free>;
 
-/// The yardstick: reads `n_bytes` (a multiple of 512, from a 64-byte boundary) once, with eight
-/// independent sums of 64 bytes.
-__attribute__((target("avx512f"))) inline void read_all(const std::byte* data,
-                                                        std::size_t n_bytes) {
-  const auto* at = reinterpret_cast<const Floats64*>(data);
-  Floats64 sums[8] = {};
-  for (std::size_t i = 0; i < n_bytes / 512; ++i, at += 8) {
+/// Eight independent sums of vectors of type V.
+template <class V>
+[[gnu::always_inline]] inline void sum_all(const std::byte* data, std::size_t n_bytes) {
+  const auto* at = reinterpret_cast<const V*>(data);
+  V sums[8] = {};
+  for (std::size_t i = 0; i < n_bytes / (8 * sizeof(V)); ++i, at += 8) {
     for (int a = 0; a < 8; ++a) sums[a] += at[a];
   }
   for (int a = 1; a < 8; ++a) sums[0] += sums[a];
-  g_sink = sums[0][0];
+  float sum = 0;
+  for (std::size_t lane = 0; lane < sizeof(V) / sizeof(float); ++lane) sum += sums[0][lane];
+  g_sink = sum;
+}
+__attribute__((target("avx512f"))) inline void read_by_64(const std::byte* data, std::size_t n) {
+  sum_all<Floats64>(data, n);
+}
+__attribute__((target("avx2"))) inline void read_by_32(const std::byte* data, std::size_t n) {
+  sum_all<Floats32>(data, n);
+}
+inline void read_by_16(const std::byte* data, std::size_t n) { sum_all<Floats16>(data, n); }
+
+/// The yardstick: reads `n_bytes` (a multiple of 512, from a 64-byte boundary) once, with eight
+/// independent sums of the widest vectors that the processor has.
+inline void read_all(const std::byte* data, std::size_t n_bytes) {
+  static const auto read = __builtin_cpu_supports("avx512f") ? read_by_64
+                           : __builtin_cpu_supports("avx2")  ? read_by_32
+                                                             : read_by_16;
+  read(data, n_bytes);
 }
 
 /// Time of this thread alone: what other processes take from the core is not ours.

@@ -1,9 +1,10 @@
-// The values that kernels are timed with.
+// What kernels are timed with: values, and limits on every processor.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "bench/micro/peaks.h"
 #include "bench/micro/random_values.h"
 
 namespace quiver {
@@ -42,6 +43,36 @@ TEST(BenchValues, NeitherTheyNorTheirProductsAreSubnormal) {
     EXPECT_NEAR(sum / n, 0, 0.02);
     EXPECT_NEAR(squares / n, 1.0 / 3, 0.02);
   }
+}
+
+TEST(BenchLimits, EveryWidthReadsAllBytes) {
+  const Memory memory = random_memory(kBytes, Values::kF32);
+  auto* floats = reinterpret_cast<float*>(memory.get());
+  std::fill(floats, floats + kBytes / 4, 0.5F);
+  const auto sum_of = [&](auto read) {
+    g_sink = 0;
+    read(memory.get(), kBytes);
+    return g_sink;
+  };
+  EXPECT_EQ(sum_of(read_by_16), kBytes / 8);
+  EXPECT_EQ(sum_of(read_all), kBytes / 8);
+  if (__builtin_cpu_supports("avx2")) {
+    EXPECT_EQ(sum_of(read_by_32), kBytes / 8);
+  }
+  if (__builtin_cpu_supports("avx512f")) {
+    EXPECT_EQ(sum_of(read_by_64), kBytes / 8);
+  }
+}
+
+TEST(BenchLimits, AreNotMeasuredWithoutTheirInstruction) {
+  const Peak missing;
+  missing.run(1000);
+  EXPECT_TRUE(std::isnan(missing.rate(1000, 1)));
+  EXPECT_EQ((Peak{[](std::size_t) {}, 384}).rate(1000, 0.5), 768'000);
+  const std::vector<float> table(16, 1);
+  const std::vector<std::uint32_t> indices(64, 3);
+  load_each(table.data(), indices.data(), indices.size());
+  if (__builtin_cpu_supports("fma")) multiply_add_floats_by_8(10);
 }
 
 }  // namespace
