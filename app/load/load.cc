@@ -67,19 +67,26 @@ Result<std::vector<std::string>> read_lines(const std::string& path, std::uint64
   return lines;
 }
 
-/// Runs the loop between two looks at the server, and those between two at the machine.
+/// The machine before a measurement, while nothing else is done here.
+struct MachineBefore {
+  explicit MachineBefore(const LoadOptions& options)
+      : calibrator(options.calibration_bytes), calibration(calibrator.measure()) {}
+  const Calibrator calibrator;
+  const Calibration calibration;
+};
+
+/// Runs the loop between two looks at the server, and looks at the machine again.
 Result<LoadReport> measure(const Endpoint& endpoint, RequestSource& source,
-                           const LoadOptions& options) {
+                           const MachineBefore& machine, const LoadOptions& options) {
   LoadReport report;
-  const Calibrator calibrator(options.calibration_bytes);
   report.unix_seconds = unix_time_ms() / 1000;
-  report.calibration_before = calibrator.measure();
+  report.calibration_before = machine.calibration;
   const ServerLook before = look_at_server(endpoint, options);
   QV_TRY(report.loop,
          run_loop(endpoint, source,
                   {options.connections, options.pipeline, options.rate, options.seed}));
   const ServerLook after = look_at_server(endpoint, options);
-  report.calibration_after = calibrator.measure();
+  report.calibration_after = machine.calibrator.measure();
   if (before.cpu_s && after.cpu_s) report.server_cpu_s = *after.cpu_s - *before.cpu_s;
   report.background = before.background || after.background;
   report.commit = after.commit;
@@ -121,9 +128,10 @@ Result<LoadReport> run_search(const Endpoint& endpoint, const LoadOptions& optio
     QV_TRY(run_loop(endpoint, warmup, {options.connections, options.pipeline}));
   }
   const bool is_endless = options.requests == 0 && options.duration_s == 0;
+  const MachineBefore machine(options);
   RepeatedRequests source(requests, options.requests,
                           is_endless ? kDefaultDurationS : options.duration_s);
-  QV_TRY(auto report, measure(endpoint, source, options));
+  QV_TRY(auto report, measure(endpoint, source, machine, options));
   if (!options.ground_truth.empty()) {
     QV_TRY(report.recall, recall_over_network(endpoint, options, queries));
   }
@@ -145,8 +153,9 @@ Result<LoadReport> run_ingest(const Endpoint& endpoint, const LoadOptions& optio
   QV_TRY(const auto payloads,
          read_lines(options.payload, vectors.batch.first_row, vectors.n_rows()));
   if (!options.create.empty()) QV_TRY(create_collection(endpoint, options));
+  const MachineBefore machine(options);
   BatchQueue batches(endpoint, options, vectors, payloads);
-  QV_TRY(LoadReport report, measure(endpoint, batches, options));
+  QV_TRY(LoadReport report, measure(endpoint, batches, machine, options));
   const std::uint64_t n_succeeded = report.loop.latencies_us.size() * std::uint64_t{options.batch};
   report.n_points = std::min<std::uint64_t>(n_succeeded, vectors.n_rows());
   report.writer_cpu_s = batches.writer_cpu_s();

@@ -24,6 +24,10 @@ double n_units(const LoadReport& report) {
                              : static_cast<double>(report.loop.latencies_us.size());
 }
 
+bool is_disturbed(const LoadReport& report) {
+  return deviates(report.calibration_after, report.calibration_before);
+}
+
 double rounded(double value) { return std::round(value * 100) / 100; }
 
 std::string line(std::string_view name, const std::string& text) {
@@ -85,7 +89,7 @@ void write_circumstances(Writer& json, const LoadReport& report) {
   json.member("cpu", cpu_name());
   json.member("isa", kernels().name);
   json.member("date", fmt::format("{:%FT%TZ}", fmt::gmtime(report.unix_seconds)));
-  json.member("disturbed", deviates(report.calibration_after, report.calibration_before));
+  json.member("disturbed", is_disturbed(report));
   write_calibration(json, "calibration_before", report.calibration_before);
   write_calibration(json, "calibration_after", report.calibration_after);
 }
@@ -166,6 +170,9 @@ std::string to_table(const LoadReport& report, const LoadOptions& options) {
   out += line("client CPU",
               fmt::format("{:.2f} us per {}, {:.2f} of them user", per(loop.client_cpu_s * 1e6, n),
                           unit, per(loop.client_user_s * 1e6, n)));
+  if (is_disturbed(report)) {
+    out += line("disturbed", "the machine was not the same before and after (3 %)");
+  }
   if (is_ingest) {
     out +=
         line("bodies", fmt::format("{:.1f} MB, written at {:.2f} us per point; waited for {} times",

@@ -221,6 +221,7 @@ TEST(ReportTest, JsonSaysWhatWasMeasuredAndWhere) {
   report.background = true;
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("data":"arxiv")"));
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("disturbed":true)"));
+  EXPECT_THAT(to_table(report, options), HasSubstr("disturbed      the machine"));
   EXPECT_THAT(to_json(report, options), HasSubstr(R"("background":true)"));
   report.server_cpu_s = 1e-3;
   EXPECT_THAT(to_table(report, options), HasSubstr("per query, with background work"));
