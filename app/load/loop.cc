@@ -47,7 +47,7 @@ struct InFlight {
 };
 
 /// One connection: requests that were begun, in order; the last ones may not be sent yet.
-struct Connection {
+struct LoopConnection {
   Socket socket;
   ResponseReader reader;
   std::deque<InFlight> in_flight;
@@ -100,18 +100,18 @@ class Loop {
   Result<LoopResult> run();
 
  private:
-  Result<> connect(Connection& connection);
+  Result<> connect(LoopConnection& connection);
   /// Everything that this connection can do now.
-  Result<> serve(Connection& connection);
+  Result<> serve(LoopConnection& connection);
   /// Begins and sends what there is room for.
-  Result<> feed(Connection& connection);
-  void fill(Connection& connection);
+  Result<> feed(LoopConnection& connection);
+  void fill(LoopConnection& connection);
   /// False when the connection is broken, here and below.
-  bool send_pending(Connection& connection);
-  bool receive(Connection& connection);
-  bool take_responses(Connection& connection);
-  Result<> reconnect(Connection& connection);
-  void watch_writes(Connection& connection);
+  bool send_pending(LoopConnection& connection);
+  bool receive(LoopConnection& connection);
+  bool take_responses(LoopConnection& connection);
+  Result<> reconnect(LoopConnection& connection);
+  void watch_writes(LoopConnection& connection);
   Result<> wait_and_serve();
   /// Gives what has arrived, or what the source has again, to connections that have room.
   Result<> serve_idle();
@@ -126,7 +126,7 @@ class Loop {
   const LoopOptions& options_;
   Arrivals arrivals_;
   Socket epoll_;
-  std::vector<Connection> connections_;
+  std::vector<LoopConnection> connections_;
   std::size_t next_idle_ = 0;  ///< where the search for a connection with room begins
   Clock::time_point last_answer_;
   LoopResult result_;
@@ -141,7 +141,7 @@ void Loop::count_error(std::string text) {
   if (result_.first_error.empty()) result_.first_error = std::move(text);
 }
 
-Result<> Loop::connect(Connection& connection) {
+Result<> Loop::connect(LoopConnection& connection) {
   QV_TRY(connection.socket, connect_to(endpoint_));
   epoll_event event{};
   event.events = EPOLLIN;
@@ -152,7 +152,7 @@ Result<> Loop::connect(Connection& connection) {
   return {};
 }
 
-void Loop::fill(Connection& connection) {
+void Loop::fill(LoopConnection& connection) {
   while (!ended_ && connection.in_flight.size() < options_.pipeline) {
     const auto now = Clock::now();
     const auto arrival = arrivals_.next(now);
@@ -180,7 +180,7 @@ void Loop::fill(Connection& connection) {
   }
 }
 
-bool Loop::send_pending(Connection& connection) {
+bool Loop::send_pending(LoopConnection& connection) {
   while (connection.n_sent < connection.in_flight.size()) {
     const std::string& text = *connection.in_flight[connection.n_sent].request;
     const ssize_t n = send(connection.socket.fd(), text.data() + connection.sent_bytes,
@@ -195,7 +195,7 @@ bool Loop::send_pending(Connection& connection) {
   return true;
 }
 
-void Loop::watch_writes(Connection& connection) {
+void Loop::watch_writes(LoopConnection& connection) {
   const bool wants_write = connection.n_sent < connection.in_flight.size();
   if (wants_write == connection.wants_write) return;
   epoll_event event{};
@@ -205,7 +205,7 @@ void Loop::watch_writes(Connection& connection) {
   connection.wants_write = wants_write;
 }
 
-bool Loop::take_responses(Connection& connection) {
+bool Loop::take_responses(LoopConnection& connection) {
   while (true) {
     const auto next = connection.reader.next();
     if (!next || connection.in_flight.empty()) return next && !next->has_value();
@@ -226,7 +226,7 @@ bool Loop::take_responses(Connection& connection) {
   }
 }
 
-bool Loop::receive(Connection& connection) {
+bool Loop::receive(LoopConnection& connection) {
   while (true) {
     char* space = connection.reader.reserve(kReceiveBytes);
     const ssize_t n = recv(connection.socket.fd(), space, kReceiveBytes, MSG_DONTWAIT);
@@ -239,21 +239,21 @@ bool Loop::receive(Connection& connection) {
   }
 }
 
-Result<> Loop::reconnect(Connection& connection) {
+Result<> Loop::reconnect(LoopConnection& connection) {
   for (std::size_t i = 0; i < connection.in_flight.size(); ++i) {
     count_error("the server closed a connection with requests in flight");
   }
   n_in_flight_ -= connection.in_flight.size();
-  connection = Connection();
+  connection = LoopConnection();
   return connect(connection);
 }
 
-Result<> Loop::serve(Connection& connection) {
+Result<> Loop::serve(LoopConnection& connection) {
   if (!receive(connection)) QV_TRY(reconnect(connection));
   return feed(connection);
 }
 
-Result<> Loop::feed(Connection& connection) {
+Result<> Loop::feed(LoopConnection& connection) {
   fill(connection);
   if (!send_pending(connection)) QV_TRY(reconnect(connection));
   watch_writes(connection);
@@ -275,7 +275,7 @@ Result<> Loop::serve_idle() {
   // and the generator takes no more of the cores than in a closed loop.
   for (std::size_t i = 0; i < connections_.size() && has_room(); ++i) {
     if (ended_ || starved_ || arrivals_.next(Clock::time_point::min()) > Clock::now()) return {};
-    Connection& connection = connections_[next_idle_++ % connections_.size()];
+    LoopConnection& connection = connections_[next_idle_++ % connections_.size()];
     if (connection.in_flight.size() < options_.pipeline) QV_TRY(feed(connection));
   }
   return {};
@@ -294,7 +294,7 @@ Result<> Loop::wait_and_serve() {
     return fail(Code::kUnavailable, "the server kept silent for a minute");
   }
   for (int i = 0; i < n; ++i) {
-    QV_TRY(serve(*static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr)));
+    QV_TRY(serve(*static_cast<LoopConnection*>(events[static_cast<std::size_t>(i)].data.ptr)));
   }
   return starved_ || arrivals_.is_open() ? serve_idle() : Result<>();
 }
@@ -304,12 +304,12 @@ Result<LoopResult> Loop::run() {
   if (arrivals_.is_open()) prctl(PR_SET_TIMERSLACK, 1UL);
   epoll_ = Socket(epoll_create1(EPOLL_CLOEXEC));
   connections_.resize(options_.connections);
-  for (Connection& connection : connections_) QV_TRY(connect(connection));
+  for (LoopConnection& connection : connections_) QV_TRY(connect(connection));
   const CpuTime before = thread_cpu();
   const Stopwatch watch;
   last_answer_ = Clock::now();
   arrivals_.start(last_answer_);
-  for (Connection& connection : connections_) QV_TRY(feed(connection));
+  for (LoopConnection& connection : connections_) QV_TRY(feed(connection));
   while (n_in_flight_ > 0 || !ended_) QV_TRY(wait_and_serve());
   result_.seconds = watch.seconds();
   const CpuTime after = thread_cpu();
