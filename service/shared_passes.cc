@@ -10,6 +10,8 @@ namespace {
 
 /// As many as a tile of the exact scan has; more would only make the first wait for the last.
 constexpr std::size_t kMostTogether = 8;
+/// How far down the queue others are looked for.
+constexpr std::size_t kLooks = 64;
 
 }  // namespace
 
@@ -32,32 +34,41 @@ Answer SharedPasses::add(Exchange& x, Search search) {
 SharedPasses::Group SharedPasses::take(const engine::Collection* collection) {
   MutexLock lock(mutex_);
   Group group;
+  group.reserve(kMostTogether);  // `first` stays where it is
   const auto found = waiting_.find(collection);
   if (found == waiting_.end()) return group;
   auto& waiting = found->second;
-  for (auto next = waiting.begin(); next != waiting.end() && group.size() < kMostTogether;) {
-    if (group.empty() || engine::are_searched_alike(group[0].search.query, next->search.query)) {
-      group.push_back(std::move(*next));
-      next = waiting.erase(next);
-    } else {
+  group.push_back(std::move(waiting.front()));
+  waiting.pop_front();
+  const Search& first = group[0].search;
+  // Those that are given up already would only end the pass of the others.
+  std::size_t n_looks = first.cancel->poll() ? kLooks : 0;
+  for (auto next = waiting.begin(); next != waiting.end() && n_looks < kLooks; ++n_looks) {
+    const Search& other = next->search;
+    if (!engine::are_searched_alike(first.query, other.query) || other.cancel->poll()) {
       ++next;
+      continue;
     }
+    group.push_back(std::move(*next));
+    next = waiting.erase(next);
+    if (group.size() == kMostTogether) break;
   }
   if (waiting.empty()) waiting_.erase(found);
   return group;
 }
 
-/// nullopt: each is to be answered on its own, be it that one cannot be, or that a client has gone.
+/// nullopt: each is to be answered on its own, be it that one cannot be, that its time is over, or
+/// that its client has gone.
 std::optional<SharedPasses::Answers> SharedPasses::answer_together(const Group& group) {
   if (group.size() < 2) return std::nullopt;
-  Deadline last = group[0].search.cancel->deadline();
+  Deadline first = group[0].search.cancel->deadline();
   std::vector<engine::Query> queries;
   for (const auto& [x, search] : group) {
     const Deadline own = search.cancel->deadline();
-    if (own.when() > last.when()) last = own;
+    if (own.when() < first.when()) first = own;
     queries.push_back(search.query);
   }
-  const auto cancel = std::make_shared<const Cancel>(last);
+  const auto cancel = std::make_shared<const Cancel>(first);
   for (const auto& waiting : group) waiting.x->set_cancel(cancel);
   try {
     auto answers = group[0].search.collection->query_batch(queries, *cancel);
