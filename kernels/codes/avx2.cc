@@ -135,9 +135,21 @@ std::size_t scan(const CodeTables& query, const CodeBlocks& blocks, float base, 
 }
 
 std::pair<float, float> extremes(const float* scores, std::size_t n) {
-  float low = scores[0];
-  float high = scores[0];
-  for (std::size_t i = 1; i < n; ++i) {
+  __m256 lows = _mm256_set1_ps(scores[0]);
+  __m256 highs = lows;
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 values = _mm256_loadu_ps(scores + i);
+    lows = _mm256_min_ps(lows, values);
+    highs = _mm256_max_ps(highs, values);
+  }
+  float least[8];
+  float most[8];
+  _mm256_storeu_ps(least, lows);
+  _mm256_storeu_ps(most, highs);
+  float low = *std::min_element(least, least + 8);
+  float high = *std::max_element(most, most + 8);
+  for (; i < n; ++i) {
     low = std::min(low, scores[i]);
     high = std::max(high, scores[i]);
   }
