@@ -1,4 +1,14 @@
-// See f16c.inc: both vector levels share one body.
+// Conversions of eight values at a time by the instructions for them: the body of both vector
+// levels, f16c.inc. bf16 is the upper half of an f32, rounded by integers, of which the compiler
+// makes loops: of ymm here.
+//
+// Instructions and sums: see avx512.cc.
+//
+// Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1, and
+// the share of what the instructions of a loop take on registers alone: f32 to f16 .33 (70 %), f16
+// to f32 .12 (97 %), u8 to f32 .13 (89 %), norm .18 (88 %), scale .44 (60 %); f32 to bf16 .37, bf16
+// to f32 .11 (49 % of the bandwidth of reading as many bytes).
 #if defined(__x86_64__)
 #include <immintrin.h>
 

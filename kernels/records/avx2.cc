@@ -1,4 +1,13 @@
-// Gathers of eight weights; two sums hide the latency of the multiply-add.
+// Gathers of eight weights, times the values, which are converted in registers. The gathers take
+// longer than all else.
+//
+// vgatherdps ymm: one in 5 to 6 cycles on Golden Cove; vfmadd ymm: latency 4 on Zen 4 and Golden
+// Cove. Two sums: a product waits for the one before, but two gathers take longer.
+//
+// Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns an entry of records of 192 in L2,
+// weights in L1, and the share of what gathers alone take: values of f32 .41 (76 %), f16 .42 (73
+// %), u8 .43 (71 %).
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -1,4 +1,13 @@
-// Gathers of sixteen weights; two sums hide the latency of the multiply-add.
+// Gathers of sixteen weights, times the values, which are converted in registers. The gathers take
+// longer than all else.
+//
+// vgatherdps zmm: one in 21 cycles on Zen 4, 11 on Golden Cove; vfmadd zmm: latency 4 on both. Two
+// sums: a product waits for the one before, but two gathers take longer.
+//
+// Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns an entry of records of 192 in L2,
+// weights in L1, and the share of what gathers alone take: values of f32 .40 (80 %), f16 .41 (79
+// %), u8 .41 (83 %).
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -2,7 +2,15 @@
 // across lanes is needed; one vpopcntq a register and word, which is what takes longest. Counts fit
 // the lower half of a lane, whose minimum takes a cycle where that of 64 bits takes three.
 //
-// vpopcntq zmm: one a cycle on Zen 4 and on Golden Cove.
+// vpopcntq zmm: latency 2 on Zen 4, 3 on Golden Cove, one per cycle on both; vpminud zmm: latency
+// 1, one per cycle on Golden Cove, two on Zen 4. A sum and a minimum for each eight query tokens,
+// of which up to 32 share a pass over the document: chains of one addition a word, and of one
+// minimum a document token.
+//
+// Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a pair of tokens of 128 bits,
+// queries of 32, documents of 80, and the share of what the instructions of a loop take on
+// registers alone: .22 (91 %).
 #if defined(__x86_64__)
 #include <immintrin.h>
 

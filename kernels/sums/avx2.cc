@@ -1,4 +1,14 @@
 // There is no unsigned comparison: a sum reaches the threshold if it is the greater of the two.
+// What reaches it is packed to bytes for one mask of 32. The body is words.inc.
+//
+// vpmaxuw, vpcmpeqw ymm: latency 1, two per cycle on Golden Cove, four on Zen 4; vpmovmskb, vpermq,
+// vpacksswb: one per cycle on Golden Cove. There are no sums in registers: 64 counts are one popcnt
+// and one addition.
+//
+// Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a sum, 8,192 sums in L1, and the
+// share of what the instructions of a loop take on registers alone: count_at_least .078 (62 %);
+// at_least .094 (56 %), of which one in a hundred stays.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
