@@ -13,13 +13,6 @@
 namespace quiver::engine {
 namespace {
 
-Result<std::size_t> field_number(const CollectionConfig& config, const std::string& name) {
-  for (std::size_t i = 0; i < config.fields.size(); ++i) {
-    if (config.fields[i].name == name) return i;
-  }
-  return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
-}
-
 /// By value.
 Result<VectorValue> value_of(const SearchEnvironment& environment, const Nearest& nearest,
                              std::size_t field) {
@@ -112,6 +105,13 @@ Result<index::Query> prepare(const SearchEnvironment& environment, std::size_t f
 }
 
 }  // namespace
+
+Result<std::size_t> field_number(const CollectionConfig& config, const std::string& name) {
+  for (std::size_t i = 0; i < config.fields.size(); ++i) {
+    if (config.fields[i].name == name) return i;
+  }
+  return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
+}
 
 Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::string& using_field,
                                const Nearest& nearest, const std::vector<float>& token_weights) {

@@ -27,6 +27,10 @@ struct FieldQuery {
                                              const std::string& using_field, const Nearest& nearest,
                                              const std::vector<float>& token_weights);
 
+/// The number of the field of that name; kInvalidArgument if there is none.
+[[nodiscard]] Result<std::size_t> field_number(const CollectionConfig& config,
+                                               const std::string& name);
+
 /// The live rows that have a vector; nothing: every row is one.
 [[nodiscard]] std::optional<Bitset> live_with_vector(const Segment& segment, std::size_t field);
 /// Those of `rows` that have a vector.

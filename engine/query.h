@@ -56,10 +56,19 @@ struct SearchParams {
   bool operator==(const SearchParams&) const = default;
 };
 
+/// Maximal marginal relevance (Carbonell, Goldstein 1998): of the best candidates, hits are chosen
+/// one by one, each by its score less what it resembles a hit that was chosen before.
+struct Mmr {
+  static constexpr std::uint64_t kMostCandidates = 16'384;
+  float diversity = 0.5F;                         ///< [0, 1]; 0: the scores alone
+  std::optional<std::uint64_t> candidates_limit;  ///< default: the limit of the query
+};
+
 struct Nearest {
   QueryVector vector;
   /// The point of the same collection that the vector was looked up from, if it was.
   std::optional<PointId> own = std::nullopt;
+  std::optional<Mmr> mmr = std::nullopt;
 };
 /// Reciprocal rank fusion: sum of 1 / ((rank + 1) / weight + k - 1), rank from 0.
 struct Rrf {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/candidates.h"
+#include "engine/diversity.h"
 #include "engine/field_query.h"
 #include "engine/fusion.h"
 #include "engine/ordering.h"
@@ -47,11 +48,16 @@ class QueryRun {
   /// The best `limit` of a node and its prefetches. `outer`: filters of the nodes above.
   Result<Ranking> run(const Query& node, const FilterPtr& outer, std::uint64_t limit) {
     const FilterPtr filter = both(outer, node.filter);
+    const auto* nearest = std::get_if<Nearest>(&node.kind);
+    const bool is_diverse = nearest != nullptr && nearest->mmr;
+    const std::uint64_t wanted =
+        is_diverse ? nearest->mmr->candidates_limit.value_or(limit) : limit;
     QV_TRY(auto ranking,
-           node.prefetch.empty() ? leaf(node, filter, limit) : merge(node, filter, limit));
+           node.prefetch.empty() ? leaf(node, filter, wanted) : merge(node, filter, wanted));
     if (node.score_threshold) {
       apply_threshold(*node.score_threshold, is_fusion(node.kind), ranking);
     }
+    if (is_diverse) QV_TRY(diversify(environment_, node, limit, ranking.candidates));
     return ranking;
   }
 
@@ -253,7 +259,7 @@ FilterPtr without_referenced(const Query& query) {
 bool is_plain(const Query& query) {
   const auto* nearest = std::get_if<Nearest>(&query.kind);
   return nearest != nullptr && std::holds_alternative<VectorValue>(nearest->vector) &&
-         !nearest->own && query.prefetch.empty() && !query.filter;
+         !nearest->own && !nearest->mmr && query.prefetch.empty() && !query.filter;
 }
 
 }  // namespace

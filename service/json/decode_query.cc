@@ -95,6 +95,35 @@ Decoded<QueryKind> decode_nearest(Element element, const Path& path) {
   return QueryKind(engine::Nearest{std::move(vector)});
 }
 
+Decoded<engine::Mmr> decode_mmr(Element element, const Path& path) {
+  engine::Mmr mmr;
+  QV_TRY(const Object object, get_object(element, path));
+  if (const auto diversity = find(object, "diversity")) {
+    const Path here = path.member("diversity");
+    QV_TRY(mmr.diversity, get_f32(*diversity, here));
+    if (!(mmr.diversity >= 0 && mmr.diversity <= 1)) {
+      return out_of_range(here, to_json(*diversity), "from 0.0 to 1.0");
+    }
+  }
+  if (const auto limit = find(object, "candidates_limit")) {
+    const Path here = path.member("candidates_limit");
+    QV_TRY(mmr.candidates_limit, get_u64(*limit, here));
+    if (*mmr.candidates_limit > engine::Mmr::kMostCandidates) {
+      return out_of_range(here, to_json(*limit),
+                          fmt::format("{} or smaller", engine::Mmr::kMostCandidates));
+    }
+  }
+  return mmr;
+}
+
+Decoded<QueryKind> decode_nearest_object(Object object, Element vector, const Path& path) {
+  QV_TRY(auto kind, decode_nearest(vector, path.member("nearest")));
+  if (const auto mmr = find(object, "mmr")) {
+    QV_TRY(std::get<engine::Nearest>(kind).mmr, decode_mmr(*mmr, path.member("mmr")));
+  }
+  return kind;
+}
+
 Decoded<QueryKind> decode_fusion(Element element, const Path& path) {
   QV_TRY(const auto name, get_string(element, path));
   if (name == "rrf") return QueryKind(engine::Rrf{});
@@ -122,8 +151,7 @@ Decoded<QueryKind> decode_sample(Element element, const Path& path) {
 Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   const Object object = as_object(element);
   if (const auto nearest = find(object, "nearest")) {
-    if (find(object, "mmr")) return wrong_input("`mmr` queries are not supported");
-    return decode_nearest(*nearest, path.member("nearest"));
+    return decode_nearest_object(object, *nearest, path);
   }
   if (const auto fusion = find(object, "fusion")) {
     return decode_fusion(*fusion, path.member("fusion"));
@@ -303,7 +331,10 @@ Decoded<Query> decode_one(std::string& body, ElementDecoder decode, std::string_
   auto vector = take_query_vector(body, member, inner_member);
   QV_TRY(const Element element, parse_body(body));
   QV_TRY(auto query, decode(element, Path()));
-  if (vector) query.kind = engine::Nearest{*std::move(vector)};
+  if (!vector) return query;
+  auto* nearest = std::get_if<engine::Nearest>(&query.kind);
+  if (nearest == nullptr) nearest = &query.kind.emplace<engine::Nearest>();
+  nearest->vector = *std::move(vector);
   return query;
 }
 

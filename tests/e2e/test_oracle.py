@@ -325,6 +325,20 @@ def test_rescoring(named):
         named.query(query=data.matrix(TOKEN_DIM), using="tokens", prefetch=[steps], limit=10)
 
 
+def test_maximal_marginal_relevance(named):
+    """The same choice, step by step, among the same candidates."""
+    data = named.data
+    for k in range(12):
+        field, vector = [("image", data.floats(DENSE_DIM)), ("text", data.floats(TEXT_DIM)),
+                         ("words", data.sparse()), ("tokens", data.matrix(TOKEN_DIM))][k % 4]
+        mmr = models.Mmr(diversity=data.random.choice([None, 0.0, 0.3, 0.9]), candidates_limit=30)
+        ours, theirs = named.both("query_points", query=models.NearestQuery(nearest=vector, mmr=mmr), using=field,
+                                  query_filter=data.filter(named.ids, FIELDS) if k % 3 else None, limit=9)
+        assert_same_points(ours.points, theirs.points)
+        for a, b in zip(ours.points, theirs.points):
+            assert close(a.score, b.score)
+
+
 def test_filter_over_prefetch(named):
     """A filter at the root holds inside every prefetch too."""
     data = named.data

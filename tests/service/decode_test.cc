@@ -209,9 +209,29 @@ TEST(DecodeQuery, Kinds) {
     expect_error(query(R"({"query":{")" + std::string(kind) + R"(":{}}})"), 400,
                  "Wrong input: `" + std::string(kind) + "` queries are not supported");
   }
-  expect_error(query(R"({"query":{"nearest":[1],"mmr":{"diversity":0.5}}})"), 400,
-               "Wrong input: `mmr` queries are not supported");
-  EXPECT_TRUE(query(R"({"query":{"nearest":[1],"mmr":null}})"));
+}
+
+TEST(DecodeQuery, MaximalMarginalRelevance) {
+  const auto mmr = [](std::string_view members) {
+    const auto decoded = query(R"({"query":{"nearest":[1],"mmr":)" + std::string(members) + "}}");
+    return std::get<engine::Nearest>(decoded->kind).mmr;
+  };
+  EXPECT_FALSE(mmr("null"));
+  EXPECT_EQ(mmr("{}")->diversity, 0.5F);
+  EXPECT_FALSE(mmr("{}")->candidates_limit);
+  EXPECT_EQ(mmr(R"({"diversity":0.25,"candidates_limit":16384})")->diversity, 0.25F);
+  EXPECT_EQ(mmr(R"({"diversity":null,"candidates_limit":100})")->candidates_limit, 100U);
+  expect_error(
+      query(R"({"query":{"nearest":[1],"mmr":{"diversity":1.5}}})"), 422,
+      "Validation error in JSON body: [internal.query.mmr.diversity: value 1.5 invalid, must be "
+      "from 0.0 to 1.0]");
+  expect_error(
+      query(R"({"query":{"nearest":[1],"mmr":{"candidates_limit":16385}}})"), 422,
+      "Validation error in JSON body: [internal.query.mmr.candidates_limit: value 16385 invalid, "
+      "must be 16384 or smaller]");
+  EXPECT_FALSE(query(R"({"query":{"nearest":[1],"mmr":7}})"));
+  EXPECT_FALSE(query(R"({"query":{"nearest":[1],"mmr":{"diversity":"much"}}})"));
+  EXPECT_FALSE(query(R"({"query":{"nearest":[1],"mmr":{"candidates_limit":-1}}})"));
 }
 
 TEST(DecodeQuery, Combinations) {
