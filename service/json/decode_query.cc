@@ -56,6 +56,11 @@ Decoded<> decode_index_params(Object object, const Path& path, std::string_view 
   return {};
 }
 
+/// Ours: what they hold is checked by the index, so that a slip is not taken for its absence.
+bool is_index_param(std::string_view name) {
+  return name == "ivf" || name == "dense" || name == "sparse" || name == "multi";
+}
+
 bool is_common_param(std::string_view name) {
   return name == "quantization" || name == "acorn" || name == "idf";
 }
@@ -356,11 +361,15 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
     QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
   }
   for (const auto [name, value] : object) {
-    if (!value.is_object() || is_common_param(name)) continue;
     const Path here = path.member(name);
+    if (is_index_param(name) && !value.is_null()) QV_TRY(get_object(value, here));
+    if (!value.is_object() || is_common_param(name)) continue;
     const std::string_view but = name == "multi" ? kTokenWeights : "";
     if (const auto weights = find(as_object(value), but)) {
       QV_TRY(params.token_weights, decode_weights(*weights, here.member(but)));
+      if (params.token_weights.empty()) {
+        return out_of_range(here.member(but), "[]", "a number for each token of the query");
+      }
     }
     QV_TRY(decode_index_params(as_object(value), here, but, params.index[std::string(name)]));
   }

@@ -17,7 +17,9 @@ using engine::VectorValue;
 
 /// Appends the numbers of `array`. The hot loop of every upsert.
 Decoded<> append_floats(Array array, const Path& path, std::vector<float>& out) {
-  out.reserve(out.size() + array.size());
+  // What already holds rows of a matrix grows by itself: room for each row alone would move all the
+  // others every time.
+  if (out.empty()) out.reserve(array.size());
   std::size_t i = 0;
   for (const Element item : array) {
     double value = 0;

@@ -211,6 +211,19 @@ TEST(DecodeQuery, Kinds) {
   }
 }
 
+TEST(DecodePoints, ManyTokensTakeTimeInProportion) {
+  constexpr std::size_t kTokens = 500'000;  // minutes, if each row moved those before it
+  std::string body = R"({"points":[{"id":1,"vector":[)";
+  for (std::size_t i = 0; i < kTokens; ++i) body += i == 0 ? "[0,1]" : ",[0,1]";
+  body += "]}]}";
+  const auto decoded = decode_upsert(body);
+  ASSERT_TRUE(decoded) << decoded.error().text;
+  const auto& points = std::get<engine::Upsert>(*decoded).points;
+  const auto& tokens = std::get<engine::MultiVector>(points[0].vectors[0].value);
+  EXPECT_EQ(tokens.n_tokens, kTokens);
+  EXPECT_EQ(tokens.values.size(), 2 * kTokens);
+}
+
 TEST(DecodeQuery, MaximalMarginalRelevance) {
   const auto mmr = [](std::string_view members) {
     const auto decoded = query(R"({"query":{"nearest":[1],"mmr":)" + std::string(members) + "}}");
