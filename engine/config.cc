@@ -85,7 +85,8 @@ Value to_value(const VectorIndexConfigs& configs) {
     array.push_back(Value(Object{{"field", Value(field)},
                                  {"enabled", Value(config.enabled)},
                                  {"min_bytes", optional_number(config.min_bytes)},
-                                 {"build", to_value(config.build)}}));
+                                 {"build", to_value(config.build)},
+                                 {"given", to_value(config.given)}}));
   }
   return Value(std::move(array));
 }
@@ -215,7 +216,7 @@ Result<payload::FieldIndex> read_index(const Value& value) {
 Result<KeyValues> read_key_values(const Value* object) {
   KeyValues values;
   if (object == nullptr || object->as_object() == nullptr) {
-    return fail(Code::kDataLoss, "stored collection configuration: `build` is no object");
+    return fail(Code::kDataLoss, "stored collection configuration: build parameters are no object");
   }
   for (const auto& [name, value] : *object->as_object()) {
     if (const auto* flag = value.as_bool()) values[name] = *flag;
@@ -241,6 +242,9 @@ Result<VectorIndexConfigs> read_vector_indexes(ObjectReader& reader) {
     member.read("min_bytes", config.min_bytes);
     QV_TRY(member.status());
     QV_TRY(config.build, read_key_values(member.find("build")));
+    if (const auto* given = member.find("given")) {
+      QV_TRY(config.given, read_key_values(given));
+    }
     configs[std::move(field)] = std::move(config);
   }
   return configs;

@@ -47,6 +47,7 @@ struct VectorIndexConfig {
   bool enabled = true;                     ///< false: they are searched exactly
   std::optional<std::uint64_t> min_bytes;  ///< in place of `OptimizerConfig::index_min_bytes`
   KeyValues build;                         ///< build parameters of the field's index type
+  KeyValues given;                         ///< those that were set by name; they win
 
   bool operator==(const VectorIndexConfig&) const = default;
 };

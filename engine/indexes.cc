@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/hash.h"
 #include "base/log.h"
+#include "engine/row.h"
 #include "index/flat/searcher.h"
 #include "index/flat/type.h"
 
@@ -23,12 +25,18 @@ const VectorIndexConfig& config_of(const FieldSchema& field, const IndexPolicy& 
   return found == policy.fields->end() ? usual : found->second;
 }
 
+KeyValues build_values(const VectorIndexConfig& config) {
+  KeyValues values = config.given;
+  values.insert(config.build.begin(), config.build.end());
+  return values;
+}
+
 /// The index that segments of a field have if they are large enough; nullopt: none.
 std::optional<IndexSpec> spec_of(const FieldSchema& field, const IndexPolicy& policy) {
   const auto* type = policy.choose(field);
   const auto& config = config_of(field, policy);
   if (type == flat_index() || !config.enabled) return std::nullopt;
-  return IndexSpec{type, config.build};
+  return IndexSpec{type, build_values(config)};
 }
 
 std::uint64_t least_bytes(const FieldSchema& field, const IndexPolicy& policy) {
@@ -173,6 +181,17 @@ IndexPolicy index_policy(const IndexChooser& choose,
           {config, &config->vector_indexes}};  // keeps the configuration alive
 }
 
+Result<> check_build_values(const FieldSchema& field, const VectorIndexConfig& config) {
+  const auto* type = default_index(field);
+  if (type == flat_index() && !config.given.empty()) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} is searched exactly: its kind and metric have no index to build",
+                            quoted_name(field)));
+  }
+  QV_TRY(type->parse_build(build_values(config)));
+  return {};
+}
+
 std::string to_string(const IndexSpec& spec) {
   std::string text(spec.type->name);
   for (const auto& [key, value] : spec.build) {
@@ -182,7 +201,10 @@ std::string to_string(const IndexSpec& spec) {
 }
 
 std::string index_directory(std::size_t field, const IndexSpec& spec) {
-  return fmt::format("index-{}-{}", field, to_string(spec));
+  constexpr std::size_t kLongest = 150;  // a name may have 255 bytes, some of them for endings
+  std::string text = to_string(spec);
+  if (text.size() > kLongest) text = fmt::format("{}-{:016x}", spec.type->name, hash_text(text));
+  return fmt::format("index-{}-{}", field, text);
 }
 
 bool has_indexes(const std::vector<FieldSchema>& fields, const IndexPolicy& policy) {

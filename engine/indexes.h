@@ -50,9 +50,15 @@ struct IndexPolicy {
 /// docs/decisions/0014.
 [[nodiscard]] std::uint64_t usual_min_bytes(const FieldSchema& schema);
 
+/// kInvalidArgument if segments of `field` cannot be indexed as `config` has it: the text names
+/// what is unknown or out of its range.
+[[nodiscard]] Result<> check_build_values(const FieldSchema& field,
+                                          const VectorIndexConfig& config);
+
 /// The type, and what it is built with beside the defaults: `ivf-bits=4`.
 [[nodiscard]] std::string to_string(const IndexSpec& spec);
-/// `index-<field>-` and the former: the directory of an index, below that of its segment.
+/// `index-<field>-` and the former, or a hash of it where that is long: the directory of an index,
+/// below that of its segment.
 [[nodiscard]] std::string index_directory(std::size_t field, const IndexSpec& spec);
 
 /// True if segments of such fields have indexes, where they are large enough.

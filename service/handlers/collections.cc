@@ -87,7 +87,8 @@ Decoded<Answer> collection_optimizations(Exchange& x) {
 Decoded<Answer> segment_indexes(Exchange& x) {
   return with_collection(x, [](Exchange& exchange, CollectionPtr collection) -> Decoded<Answer> {
     auto out = exchange.begin_result();
-    json::write_segment_indexes(out, collection->segment_indexes());
+    json::write_segment_indexes(out, collection->segment_indexes(),
+                                collection->info().config.vector_indexes);
     exchange.end_result();
     return Answer::kReady;
   });
@@ -116,6 +117,18 @@ Decoded<Answer> patch_collection(Exchange& x) {
   return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
     QV_TRY(check_exists(exchange));
     QV_TRY(const auto patch, json::CollectionPatch::decode(exchange.request.body));
+    QV_TRY(exchange.service().database().update_config(
+        exchange.captures[0],
+        [&](engine::CollectionConfig& config) { return patch.apply(config); }));
+    return answer_bool(exchange, true);
+  });
+}
+
+Decoded<Answer> patch_segment_indexes(Exchange& x) {
+  QV_TRY(write_params(x));
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    QV_TRY(check_exists(exchange));
+    QV_TRY(const auto patch, json::IndexBuildPatch::decode(exchange.request.body));
     QV_TRY(exchange.service().database().update_config(
         exchange.captures[0],
         [&](engine::CollectionConfig& config) { return patch.apply(config); }));
@@ -219,6 +232,7 @@ void add_collection_routes(Routes& routes) {
   add(Method::kGet, "/collections/{name}/exists", Access::kRead, collection_exists);
   add(Method::kGet, "/collections/{name}/optimizations", Access::kRead, collection_optimizations);
   add(Method::kGet, "/v1/collections/{name}/indexes", Access::kRead, segment_indexes);
+  add(Method::kPatch, "/v1/collections/{name}/indexes", Access::kWrite, patch_segment_indexes);
 }
 
 void add_alias_routes(Routes& routes) {

@@ -2,6 +2,7 @@
 // answered: 400 for what is malformed or of the wrong type, 422 for values out of their range.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,6 +68,18 @@ class CollectionPatch {
 
  private:
   std::string json_;  ///< known members only
+};
+/// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
+/// value}}}`, null for what is to be as usual again.
+class IndexBuildPatch {
+ public:
+  [[nodiscard]] static Decoded<IndexBuildPatch> decode(std::string& body);
+  /// kInvalidArgument if it names a field that `config` lacks, or what its index cannot be built
+  /// with.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  std::map<std::string, std::map<std::string, std::optional<ParamValue>>> fields_;
 };
 [[nodiscard]] Decoded<payload::FieldIndex> decode_index(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::AliasAction>> decode_alias_actions(std::string& body);

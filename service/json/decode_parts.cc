@@ -166,6 +166,23 @@ tl::unexpected<ApiError> out_of_range(const Path& path, std::string_view value,
   return validation_error(path, fmt::format("value {} invalid, must be {}", value, wanted));
 }
 
+Decoded<std::optional<ParamValue>> decode_param(Element element, const Path& path) {
+  switch (element.type()) {
+    case simdjson::dom::element_type::BOOL:
+      return as_bool(element);
+    case simdjson::dom::element_type::INT64:
+      return as_int64(element);
+    case simdjson::dom::element_type::DOUBLE:
+      return as_double(element);
+    case simdjson::dom::element_type::STRING:
+      return std::string(as_string(element));
+    case simdjson::dom::element_type::NULL_VALUE:
+      return std::nullopt;
+    default:
+      return wrong_type(element, path, "a number, a boolean or a string");
+  }
+}
+
 Decoded<std::uint64_t> decode_at_least(Object object, std::string_view name, const Path& path,
                                        std::uint64_t min, std::uint64_t otherwise) {
   const auto element = find(object, name);

@@ -41,6 +41,9 @@ namespace quiver::service::json {
 /// `params` of a query.
 [[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);
 
+/// The value of an index's parameter; nullopt: null.
+[[nodiscard]] Decoded<std::optional<ParamValue>> decode_param(Element element, const Path& path);
+
 /// The member as a number, or `otherwise`; 422 if it is less than `min`.
 [[nodiscard]] Decoded<std::uint64_t> decode_at_least(Object object, std::string_view name,
                                                      const Path& path, std::uint64_t min,

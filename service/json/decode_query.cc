@@ -33,25 +33,8 @@ Decoded<> decode_index_params(Object object, const Path& path, std::string_view 
                               KeyValues& out) {
   for (const auto [name, value] : object) {
     if (name == but) continue;
-    const std::string key(name);
-    switch (value.type()) {
-      case simdjson::dom::element_type::BOOL:
-        out[key] = as_bool(value);
-        break;
-      case simdjson::dom::element_type::INT64:
-        out[key] = as_int64(value);
-        break;
-      case simdjson::dom::element_type::DOUBLE:
-        out[key] = as_double(value);
-        break;
-      case simdjson::dom::element_type::STRING:
-        out[key] = std::string(as_string(value));
-        break;
-      case simdjson::dom::element_type::NULL_VALUE:
-        break;
-      default:
-        return wrong_type(value, path.member(name), "a number, a boolean or a string");
-    }
+    QV_TRY(auto given, decode_param(value, path.member(name)));
+    if (given) out[std::string(name)] = *std::move(given);
   }
   return {};
 }

@@ -20,7 +20,9 @@ void write_records(Writer& out, std::span<const engine::Record> records);
 /// [{id, score, tokens: [{query, document, score}]}]
 void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);
-void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos);
+/// `configs`: of the fields that are not indexed as usual; what was set by name is shown.
+void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos,
+                           const engine::VectorIndexConfigs& configs);
 /// Which lists are written beside what is running.
 struct OptimizationParts {
   bool queued = false, completed = false, idle_segments = false;

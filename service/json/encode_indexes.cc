@@ -18,6 +18,26 @@ void write_value(Writer& out, const ParamValue& value) {
   }
 }
 
+void write_values(Writer& out, const KeyValues& values) {
+  out.begin_object();
+  for (const auto& [name, value] : values) {
+    out.key(name);
+    write_value(out, value);
+  }
+  out.end_object();
+}
+
+void write_given(Writer& out, const engine::VectorIndexConfigs& configs) {
+  out.key("build");
+  out.begin_object();
+  for (const auto& [field, config] : configs) {
+    if (config.given.empty()) continue;
+    out.key(field);
+    write_values(out, config.given);
+  }
+  out.end_object();
+}
+
 void write_description(Writer& out, const index::Description& description) {
   out.key("facts");
   out.begin_object();
@@ -42,7 +62,8 @@ void write_description(Writer& out, const index::Description& description) {
 
 }  // namespace
 
-void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos) {
+void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos,
+                           const engine::VectorIndexConfigs& configs) {
   out.begin_object();
   out.key("indexes");
   out.begin_array();
@@ -59,6 +80,7 @@ void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo
     out.end_object();
   }
   out.end_array();
+  write_given(out, configs);
   out.end_object();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "service/json/collection_parts.h"
 
@@ -105,10 +106,11 @@ Result<> apply_vector_indexes(CollectionConfig& config) {
   if (parser.parse(config.wire_json).get(wire) != simdjson::SUCCESS) {
     return fail(Code::kInternal, "a collection configuration is not a JSON object");
   }
-  config.vector_indexes.clear();
+  auto before = std::exchange(config.vector_indexes, {});
   for (const auto& field : config.fields) {
-    if (field.kind == FieldKind::kSparse) continue;
-    auto index = index_config(wire, field, config.optimizer);
+    VectorIndexConfig index;
+    if (field.kind != FieldKind::kSparse) index = index_config(wire, field, config.optimizer);
+    index.given = std::move(before[field.name].given);
     if (index != VectorIndexConfig()) config.vector_indexes[field.name] = std::move(index);
   }
   return {};
