@@ -195,7 +195,8 @@ Result<> check_build_values(const FieldSchema& field, const VectorIndexConfig& c
 std::string to_string(const IndexSpec& spec) {
   std::string text(spec.type->name);
   for (const auto& [key, value] : spec.build) {
-    text += fmt::format("-{}={}", key, quiver::to_string(value));
+    const auto* name = std::get_if<std::string>(&value);
+    text += fmt::format("-{}={}", key, name != nullptr ? *name : quiver::to_string(value));
   }
   return text;
 }

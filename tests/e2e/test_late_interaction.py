@@ -252,6 +252,54 @@ def test_what_an_index_found_out_is_shown(new_server):
     assert wrong.returncode == 1 and "other" in wrong.stderr
 
 
+def wait_for_index(server, name, field, wanted):
+    deadline = time.monotonic() + 60
+    while [i["index"] for i in segment_indexes(server, name, field)] != [wanted]:
+        assert time.monotonic() < deadline, segment_indexes(server, name, field)
+        time.sleep(0.1)
+
+
+def test_indexes_are_built_as_asked_for(new_server):
+    """By name, for every kind of field; kept over a restart, taken back by null, refused with a reason."""
+    server = new_server().start()
+    at_once = {"hnsw_config": {"full_scan_threshold": 10}}
+    server.put("/collections/papers", {"vectors": {"tokens": MULTI | at_once, "dense": {"size": 8, "distance": "Dot"} | at_once,
+                                                   "far": {"size": 2, "distance": "Manhattan"}}, "sparse_vectors": {"words": {}}})
+
+    def patch(build):
+        answer = server.patch("/v1/collections/papers/indexes", {"build": build})
+        return answer.status, answer.json["status"]
+
+    assert patch({"tokens": {"stage": "fde", "planes": 3, "repetitions": 4}, "dense": {"n_lists": 7},
+                  "words": {"n_postings": 50}})[0] == 200
+    rng = np.random.default_rng(3)
+    points = [{"id": i, "vector": {"tokens": rng.standard_normal((5, DIM)).tolist(), "dense": rng.standard_normal(8).tolist()}}
+              for i in range(1500)]
+    server.put("/collections/papers/points?wait=true", {"points": points})
+    wait_for_index(server, "papers", "tokens", "multi-planes=3-repetitions=4-stage=fde")
+    wait_for_index(server, "papers", "dense", "ivf-n_lists=7")
+    given = {"tokens": {"planes": 3, "repetitions": 4, "stage": "fde"}, "dense": {"n_lists": 7}, "words": {"n_postings": 50}}
+    assert server.get("/v1/collections/papers/indexes").result["build"] == given
+    for build, text in [({"tokens": {"stage": "best"}}, 'stage is "best", must be auto, mean, fde or features'),
+                        ({"tokens": {"planes": 11}}, "parameter `planes` is 11: wanted 0 to 10"),
+                        ({"dense": {"pace": 1}}, "unknown parameter `pace`: known are n_lists,"),
+                        ({"colours": {}}, "Not existing vector name error: colours"),
+                        ({"far": {"n_lists": 1}}, "vector `far` is searched exactly"),
+                        ({"dense": {"n_lists": 9}, "tokens": {"planes": "x"}}, "parameter `planes`")]:
+        status, told = patch(build)
+        assert status == 400 and text in told["error"]
+    server.kill9()
+    server.start()
+    assert server.get("/v1/collections/papers/indexes").result["build"] == given, "nothing of what was refused is kept"
+    wait_for_index(server, "papers", "dense", "ivf-n_lists=7")
+    assert patch({"tokens": {"stage": "mean", "planes": None, "repetitions": None}, "dense": {"n_lists": None},
+                  "words": {"n_postings": None}})[0] == 200
+    wait_for_index(server, "papers", "tokens", "multi-stage=mean")
+    wait_for_index(server, "papers", "dense", "ivf")
+    server.patch("/collections/papers", {"hnsw_config": {"m": 8}})
+    assert server.get("/v1/collections/papers/indexes").result["build"] == {"tokens": {"stage": "mean"}}
+
+
 @pytest.mark.parametrize("distance", ["Dot", "Cosine"])
 def test_tokens_of_a_query_have_weights(server, name, distance):
     create(server, name, tokens=MULTI | {"distance": distance})
