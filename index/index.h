@@ -54,9 +54,11 @@ struct MemoryUse {
   std::uint64_t mapped_bytes = 0;
 };
 
+using Facts = std::vector<std::pair<std::string, ParamValue>>;
+
 /// What an index has to say of itself, for people.
 struct Description {
-  std::vector<std::pair<std::string, ParamValue>> facts;  ///< in the order that they are read in
+  Facts facts;  ///< in the order that they are read in
   /// A table of what was measured when the index was built; without columns there is none.
   std::string table;
   std::vector<std::string> columns;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/section_file.h"
+#include "encoders/fde/params.h"
 #include "index/ivf/files.h"
 #include "index/multi/document_vectors.h"
 #include "index/multi/probe.h"
@@ -28,9 +29,18 @@ constexpr SectionFormat kFormat{"multi-vector index", "QVMULTI1", "QVMULEND", 1}
 constexpr std::string_view kVectorsFile = "vectors.tmp";
 
 /// Shares of a build that are over after each part.
-constexpr double kTokensDone = 0.2;
-constexpr double kProbeDone = 0.4;
-constexpr double kVectorsDone = 0.8;
+struct Shares {
+  double tokens = 0.2;
+  double probe = 0.4;
+  double vectors = 0.8;
+};
+
+/// Fitting features to queries takes longer than all the rest.
+Shares shares_of(const BuildParams& params, const BuildContext& context) {
+  const bool is_asked = context.queries != nullptr && !context.queries->queries.empty();
+  const bool may_fit = params.stage == "features" || (params.stage == "auto" && is_asked);
+  return may_fit ? Shares{0.1, 0.8, 0.95} : Shares();
+}
 
 /// One list, all of which is scanned, up to so many documents; of FDEs always: a query's lies as
 /// far from the documents' that it looks for as from most others (docs/decisions/0020).
@@ -91,18 +101,53 @@ Result<Choice> choose(const FieldColumn& column, const TokenCodes& codes, const 
 /// Vectors of all documents, and lists of them.
 Result<> write_lists(const FieldColumn& column, const Choice& choice, const BuildParams& params,
                      const BuildContext& context, Directory& out) {
-  const auto encoding = part_of(context, column.n_rows, kProbeDone, kVectorsDone);
-  const auto listing = part_of(context, column.n_rows, kVectorsDone, 1);
+  const Shares shares = shares_of(params, context);
+  const auto encoding = part_of(context, column.n_rows, shares.probe, shares.vectors);
+  const auto listing = part_of(context, column.n_rows, shares.vectors, 1);
   QV_TRY(const auto vectors,
          encode_documents(column, *choice.stage.encoder, encoding, out, kVectorsFile));
   QV_TRY(ivf::write_files(vectors, list_params(params, vectors, choice.facts), listing, out));
   return out.remove_file(kVectorsFile);
 }
 
+/// Encodings of more dimensions take seconds a document.
+constexpr std::uint64_t kMostFdeDims = 1 << 20;
+constexpr std::uint64_t kMostScannedDims = 1 << 17;
+
+Result<> check_fde(const BuildParams& params) {
+  const std::uint32_t block = params.projection;
+  if (block % 16 != 0 && block != 1 && block != 2 && block != 4 && block != 8) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("projection is {}, must be 1, 2, 4, 8 or a multiple of 16", block));
+  }
+  if (params.final_dim % 16 != 0) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("final_dim is {}, must be a multiple of 16", params.final_dim));
+  }
+  const encoders::FdeParams usual;
+  const std::uint64_t n_dims =
+      std::uint64_t{params.repetitions != 0 ? params.repetitions : usual.repetitions} *
+      (std::uint64_t{1} << (params.planes != 0 ? params.planes : usual.planes)) *
+      (block != 0 ? block : usual.projected_dim);
+  const std::uint64_t most = params.final_dim != 0 ? kMostFdeDims : kMostScannedDims;
+  if (n_dims <= most) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("repetitions * 2^planes * projection is {}, must be at most {}{}", n_dims,
+                          most, params.final_dim != 0 ? "" : "; final_dim makes vectors shorter"));
+}
+
+/// Indexes that were written before it was told have none.
+Result<ProbeFacts> open_probe_facts(const SectionReader& reader) {
+  if (!reader.has(kProbeFacts)) return ProbeFacts{};
+  QV_TRY(const auto facts, reader.get<ProbeFacts>(kProbeFacts, 0, 1));
+  return facts[0];
+}
+
 }  // namespace
 
 Result<> check(const BuildParams& params) {
   if (params.stage != "auto") QV_TRY(parse_stage(params.stage));
+  QV_TRY(check_fde(params));
   if (params.features % 32 != 0 || (params.features != 0 && params.features < 64)) {
     return fail(
         Code::kInvalidArgument,
@@ -117,17 +162,22 @@ Result<> check(const BuildParams& params) {
 
 Result<> build_files(const FieldColumn& column, const BuildParams& params,
                      const BuildContext& context, Directory& out) {
-  QV_TRY(write_tokens(column, params, part_of(context, column.n_rows, 0, kTokensDone), out));
+  const Shares shares = shares_of(params, context);
+  QV_TRY(write_tokens(column, params, part_of(context, column.n_rows, 0, shares.tokens), out));
   std::uint64_t n_bytes = 0;
   QV_TRY(const auto codes, open_tokens(out, column, n_bytes));
-  QV_TRY(const auto choice, choose(column, codes, params,
-                                   part_of(context, column.n_rows, kTokensDone, kProbeDone), out));
+  QV_TRY(const auto choice,
+         choose(column, codes, params, part_of(context, column.n_rows, shares.tokens, shares.probe),
+                out));
   QV_TRY(write_lists(column, choice, params, context, out));
   QV_TRY(auto file, out.create_file(kFile));
   SectionWriter writer(kFormat, std::move(file));
   writer.section(kFacts, std::span<const IndexFacts>(&choice.facts, 1));
   writer.section(kProbe, std::span<const ProbeRow>(choice.probe));
   writer.section(kMap, std::span<const std::uint16_t>(choice.stage.map));
+  if (choice.probed.n_documents != 0) {
+    writer.section(kProbeFacts, std::span<const ProbeFacts>(&choice.probed, 1));
+  }
   return writer.finish(column.n_rows);
 }
 
@@ -137,6 +187,7 @@ Result<Parts> open_files(const Directory& directory, const FieldColumn& column) 
   QV_TRY(const auto facts, reader.get<IndexFacts>(kFacts, 0, 1));
   QV_TRY(const auto probe, reader.get<ProbeRow>(kProbe));
   QV_TRY(const auto map, reader.get<std::uint16_t>(kMap));
+  QV_TRY(const auto probed, open_probe_facts(reader));
   if (!are_possible(facts[0].stage, column.schema.dim)) {
     return reader.damaged("a first stage that does not fit the field, or of another version");
   }
@@ -153,6 +204,7 @@ Result<Parts> open_files(const Directory& directory, const FieldColumn& column) 
   QV_TRY(auto lists, ivf::open_files(directory, {schema, column.n_rows, column.n_present}));
   return Parts{facts[0],
                probe,
+               probed,
                *std::move(encoder),
                map.span().size_bytes(),
                std::move(tokens),

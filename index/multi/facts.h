@@ -15,6 +15,14 @@ struct IndexFacts {
   std::uint32_t usual_pool = 0;
 };
 
+/// What the probe's table was made with.
+struct ProbeFacts {
+  std::uint32_t n_documents = 0;  ///< sampled; 0: nothing was tried
+  std::uint32_t n_queries = 0;
+  std::uint32_t are_recorded = 0;  ///< 1: queries that the field was asked; 0: parts of documents
+  std::uint32_t left_out = 0;      ///< bit i: stage i could not win, and was not tried
+};
+
 /// In the probe's table: the signs of tokens, which come after any stage.
 inline constexpr auto kBySigns = static_cast<StageKind>(3);
 

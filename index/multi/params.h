@@ -17,10 +17,13 @@ struct BuildParams {
   /// dimensions.
   std::uint32_t features = 0;
   /// Of `fde`: independent partitions of the space of tokens, hyperplanes that make a partition,
-  /// dimensions that a part's tokens are projected to. 0: by the tokens.
+  /// dimensions that a part's tokens are projected to (1, 2, 4, 8 or a multiple of 16; more than
+  /// tokens have: they are not projected). 0: by the tokens.
   std::uint32_t repetitions = 0;
   std::uint32_t planes = 0;
   std::uint32_t projection = 0;
+  /// Of `fde`: dimensions of the whole after a last projection, a multiple of 16; 0: without one.
+  std::uint32_t final_dim = 0;
   /// Of `fde`: how far means of tokens that point apart are made as long as single tokens; 0 as in
   /// the paper.
   double renormalisation = 1;
@@ -47,6 +50,7 @@ struct BuildParams {
     v(field("repetitions", &BuildParams::repetitions, {.min = 0, .max = 64}));
     v(field("planes", &BuildParams::planes, {.min = 0, .max = 10}));
     v(field("projection", &BuildParams::projection, {.min = 0, .max = 4096}));
+    v(field("final_dim", &BuildParams::final_dim, {.min = 0, .max = 65536}));
     v(field("renormalisation", &BuildParams::renormalisation, {.min = 0, .max = 1}));
     v(field("token_bits", &BuildParams::token_bits, {.min = 2, .max = 8}));
     v(field("signs", &BuildParams::signs));

@@ -169,10 +169,17 @@ class Prober {
   Result<Choice> choose() {
     if (sample_.is_telling()) QV_TRY(sample_.find_best(codes_, context_));
     if (sample_.is_telling() && signs_ != nullptr) QV_TRY(try_signs());
+    if (sample_.is_telling()) describe_sample();
     const Shape shape{tokens_.dim(), tokens_.tokens_per_row(), column_.n_present};
-    for (const StageKind kind : stages_to_try(params_, column_.n_present, sample_.is_telling())) {
+    const auto stages = stages_to_try(params_, column_.n_present, sample_.is_telling());
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      report(i + 1, stages.size() + 1);
+      const StageKind kind = stages[i];
       const auto facts = stage_facts(kind, params_, shape, context_.seed);
-      if (is_hopeless(facts)) continue;
+      if (is_hopeless(facts)) {
+        choice_.probed.left_out |= 1U << static_cast<std::uint32_t>(kind);
+        continue;
+      }
       QV_TRY(try_stage(facts));
     }
     return std::move(choice_);
@@ -190,6 +197,16 @@ class Prober {
   [[nodiscard]] double margin_of(StageKind kind) const {
     const bool is_foreign = kind == StageKind::kFeatures && asked_.fitted.empty();
     return is_foreign ? 2 * kMargin : kMargin;
+  }
+
+  void report(std::size_t n_done, std::size_t n_parts) const {
+    if (context_.progress) context_.progress(column_.n_rows * n_done / n_parts);
+  }
+
+  void describe_sample() {
+    choice_.probed.n_documents = static_cast<std::uint32_t>(sample_.rows().size());
+    choice_.probed.n_queries = static_cast<std::uint32_t>(sample_.queries().size());
+    choice_.probed.are_recorded = asked_.tried.empty() ? 0 : 1;
   }
 
   Result<> try_signs() {

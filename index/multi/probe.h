@@ -16,6 +16,7 @@ struct Choice {
   IndexFacts facts;
   Stage stage;
   std::vector<ProbeRow> probe;  ///< of every stage that was tried
+  ProbeFacts probed;
 };
 
 /// The stage that `params` name or, for `auto`, the one whose searches are the cheapest of those

@@ -22,6 +22,18 @@ constexpr float kDeviations = 3;
 /// Rows whose signs are within so many of the k-th best are compared by codes, however many.
 constexpr float kSignDeviations = 2.5F;
 
+void describe_probe(const ProbeFacts& probed, Facts& facts) {
+  if (probed.n_documents == 0) return;
+  facts.emplace_back("probe_documents", std::int64_t{probed.n_documents});
+  facts.emplace_back("probe_queries", std::int64_t{probed.n_queries});
+  facts.emplace_back("probe_queries_are",
+                     std::string(probed.are_recorded != 0 ? "recorded" : "parts of documents"));
+  for (const StageKind kind : {StageKind::kMean, StageKind::kFde, StageKind::kFeatures}) {
+    if ((probed.left_out >> static_cast<std::uint32_t>(kind) & 1) == 0) continue;
+    facts.emplace_back("probe_left_out", std::string(to_string(kind)));
+  }
+}
+
 }  // namespace
 
 /// One search, prepared.
@@ -277,6 +289,7 @@ Description MultiSearcher::describe() const {
     facts.emplace_back("repetitions", std::int64_t{stage.repetitions});
     facts.emplace_back("planes", std::int64_t{stage.planes});
     facts.emplace_back("projection", std::int64_t{stage.projection});
+    facts.emplace_back("final_dim", std::int64_t{stage.final_dim});
   }
   if (stage.kind == StageKind::kFeatures) {
     facts.emplace_back("features", std::int64_t{stage.n_features});
@@ -287,6 +300,7 @@ Description MultiSearcher::describe() const {
   facts.emplace_back("token_bits", std::int64_t{parts_.tokens.codec().facts().bits});
   for (auto& fact : parts_.candidates.describe().facts) facts.push_back(std::move(fact));
   if (parts_.probe.size() == 0) return description;
+  describe_probe(parts_.probed, facts);
   description.table = "probe";
   description.columns = {"stage", "vector_dim", "candidates", "recall"};
   for (const ProbeRow& row : parts_.probe.span()) {

@@ -28,6 +28,7 @@ struct SearchOptions {
 struct Parts {
   IndexFacts facts;
   SharedSpan<ProbeRow> probe;
+  ProbeFacts probed;
   EncoderPtr encoder;  ///< of queries
   std::uint64_t encoder_bytes = 0;
   TokenCodes tokens;

@@ -9,6 +9,7 @@ enum Section : std::uint32_t {
   kFacts = 1,
   kProbe = 2,
   kMap = 3,
+  kProbeFacts = 4,
   kTokenFacts = 20,
   kTokenMean = 21,
   kTokenCodes = 22,

@@ -39,6 +39,7 @@ FdeParams fde_params(const StageFacts& facts) {
   params.planes = facts.planes;
   params.projected_dim = facts.projection;
   params.renormalize = facts.renormalisation;
+  params.final_dim = facts.final_dim;
   params.seed = facts.seed;
   return params;
 }
@@ -56,8 +57,12 @@ void set_fde(const BuildParams& params, double tokens_per_row, StageFacts& facts
   facts.repetitions = params.repetitions != 0 ? params.repetitions : usual.repetitions;
   facts.planes = params.planes != 0 ? params.planes : std::min(usual.planes, kMostPlanes);
   facts.projection = params.projection != 0 ? params.projection : usual.projected_dim;
+  if (facts.projection > facts.token_dim) facts.projection = 0;
   facts.renormalisation = static_cast<float>(params.renormalisation);
-  facts.dim = facts.repetitions * (1U << facts.planes) * facts.projection;
+  facts.final_dim = params.final_dim;
+  const std::uint32_t block = facts.projection != 0 ? facts.projection : facts.token_dim;
+  const std::uint32_t whole = facts.repetitions * (1U << facts.planes) * block;
+  facts.dim = facts.final_dim != 0 ? facts.final_dim : whole;
 }
 
 /// As many as the documents are enough for.

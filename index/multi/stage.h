@@ -30,12 +30,12 @@ struct StageFacts {
   std::uint64_t seed = 0;
   std::uint32_t version = 0;      ///< of the kind's generator
   std::uint32_t dim = 0;          ///< of the vectors
-  std::uint32_t repetitions = 0;  ///< fde, as the next four
+  std::uint32_t repetitions = 0;  ///< fde, as the next three
   std::uint32_t planes = 0;
-  std::uint32_t projection = 0;
+  std::uint32_t projection = 0;  ///< 0: tokens are not projected
   float renormalisation = 0;
   std::uint32_t n_features = 0;  ///< features
-  std::uint32_t reserved = 0;
+  std::uint32_t final_dim = 0;   ///< fde; 0: without a last projection
 };
 static_assert(sizeof(StageFacts) == 48);
 

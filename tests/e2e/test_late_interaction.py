@@ -232,6 +232,8 @@ def test_what_an_index_found_out_is_shown(new_server):
     assert stages - {"features"} == {"mean", "fde", "signs"}, "features are tried where they may win"
     assert index["facts"]["stage"] in stages - {"signs"}
     assert all(0 <= row["recall"] <= 1 for row in index["probe"])
+    assert index["facts"]["probe_documents"] == 1500 and index["facts"]["probe_queries_are"] == "parts of documents"
+    assert ("features" in stages) != (index["facts"].get("probe_left_out") == "features")
     assert server.get("/v1/collections/none/indexes").status == 404
     upload(server, "books", ragged(list(range(1500, 3000)), documents))
     deadline = time.monotonic() + 60

@@ -233,6 +233,60 @@ TEST(MultiSearchParams, RerankDecidesWhatIsCompared) {
   EXPECT_GE(full.hits.back().score, none.hits.back().score);
 }
 
+TEST(MultiBuildParams, EncodingsOfTokensAreProjectedAsAskedFor) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(48), kRows, random);
+  const auto dims = [&](KeyValues values) {
+    values.insert(
+        {{"stage", "fde"}, {"repetitions", std::int64_t{3}}, {"planes", std::int64_t{2}}});
+    const MultiIndex index(corpus.column, values);
+    EXPECT_GT(recall_of_default(index, corpus, Bitset(kRows, true)), 0.8);
+    return fact_of(index, "vector_dim");
+  };
+  EXPECT_EQ(dims({{"projection", std::int64_t{8}}}), 3 * 4 * 8);
+  EXPECT_EQ(dims({{"projection", std::int64_t{64}}}), 3 * 4 * 48) << "as tokens are";
+  EXPECT_EQ(dims({{"projection", std::int64_t{64}}, {"final_dim", std::int64_t{160}}}), 160);
+}
+
+TEST(MultiBuildParams, RefusesWhatNoEncodingHas) {
+  const auto refused = [](const KeyValues& values, const std::string& text) {
+    const auto parsed = multi_type().parse_build(values);
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(parsed.error().message(), text);
+  };
+  refused({{"projection", std::int64_t{12}}},
+          "projection is 12, must be 1, 2, 4, 8 or a multiple of 16");
+  refused({{"final_dim", std::int64_t{40}}}, "final_dim is 40, must be a multiple of 16");
+  refused({{"repetitions", std::int64_t{64}}, {"planes", std::int64_t{10}}},
+          "repetitions * 2^planes * projection is 1048576, must be at most 131072; final_dim makes "
+          "vectors shorter");
+  EXPECT_TRUE(multi_type().parse_build({{"repetitions", std::int64_t{64}},
+                                        {"planes", std::int64_t{10}},
+                                        {"final_dim", std::int64_t{4096}}}));
+}
+
+TEST(MultiProbe, SaysWhatStagesWereTriedOn) {
+  Random random(kSeed);
+  const Corpus corpus(tokens_of(64), kRows, random);
+  const auto told = [](const MultiIndex& index, const std::string& name) {
+    for (const auto& [key, value] : index.searcher->describe().facts) {
+      if (key == name) return to_string(value);
+    }
+    return std::string("nothing");
+  };
+  const MultiIndex unasked(corpus.column);
+  EXPECT_EQ(told(unasked, "probe_queries_are"), R"("parts of documents")");
+  EXPECT_EQ(told(unasked, "probe_documents"), std::to_string(kRows));
+
+  QuerySample sample{64, {}};
+  for (std::size_t i = 0; i < 80; ++i) {
+    sample.queries.push_back(corpus.queries[i % corpus.queries.size()].values);
+  }
+  const MultiIndex asked(corpus.column, {}, &sample);
+  EXPECT_EQ(told(asked, "probe_queries_are"), R"("recorded")");
+  EXPECT_EQ(told(asked, "probe_queries"), "40") << "the others are for the fit";
+}
+
 TEST(MultiSearchParams, PatienceEndsEvenFixedCandidates) {
   Random random(kSeed);
   const Corpus corpus(tokens_of(64), kRows, random);
