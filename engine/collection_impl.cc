@@ -261,6 +261,8 @@ OptimizationReport CollectionImpl::optimizations() const {
       }
     }
   }
+  std::stable_sort(report.completed.begin(), report.completed.end(),
+                   [](const auto& a, const auto& b) { return a.finished_at > b.finished_at; });
   return report;
 }
 
@@ -422,18 +424,21 @@ Result<bool> CollectionImpl::drop_index(const std::string& key) {
 
 Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionConfig&)>& change,
                                        Ack ack) {
-  MutexLock lock(change_mutex_);
-  auto next = std::make_shared<CollectionConfig>(*config_.load());
-  QV_TRY(change(*next));
-  if (*next == *config_.load()) return {};
-  QV_TRY(save_config_(*next));
-  config_.store(next);
   auto latch = std::make_shared<Latch>(shards_.size());
-  for (const auto& shard : shards_) {
-    shard->set_config(next, [latch](Result<> result) {
-      if (!result) log_error("changing a collection: {}", result.error().to_string());
-      latch->arrive(std::move(result));
-    });
+  {
+    MutexLock lock(change_mutex_);
+    auto next = std::make_shared<CollectionConfig>(*config_.load());
+    QV_TRY(change(*next));
+    const bool is_new = *next != *config_.load();
+    if (is_new) QV_TRY(save_config_(*next));
+    if (is_new) config_.store(next);
+    // What is no change may be one that is not in force everywhere yet: it is waited for, too.
+    for (const auto& shard : shards_) {
+      shard->set_config(next, [latch](Result<> result) {
+        if (!result) log_error("changing a collection: {}", result.error().to_string());
+        latch->arrive(std::move(result));
+      });
+    }
   }
   return ack == Ack::kVisible ? latch->wait() : Result<>();
 }

@@ -230,7 +230,16 @@ class Shard {
   // Configuration (shard_config.cc), in the lane.
   void apply_config(const std::shared_ptr<const CollectionConfig>& config);
   void drop_column(State& state, const payload::FieldIndex& index);
-  void build_columns(const std::function<void(Result<>)>& done);
+  struct ColumnWaiter {
+    std::shared_ptr<const CollectionConfig> config;  ///< whose columns are waited for
+    std::function<void(Result<>)> done;
+  };
+  void build_columns();
+  bool build_columns_of(const std::shared_ptr<const SegmentData>& data,
+                        std::span<const payload::FieldIndex> indexes);
+  void end_column_build();
+  void answer_column_waiters();
+  void fail_column_waiters(const Error& error);
   [[nodiscard]] bool has_segment(std::uint64_t id) const;
   void install_columns(std::uint64_t segment, const ColumnMap& columns);
 
@@ -293,6 +302,8 @@ class Shard {
   std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;
   std::string failed_work_;  ///< what `last_error_` is of
+  std::vector<ColumnWaiter> column_waiters_;
+  bool building_columns_ = false;
   bool sealing_ = false;
   bool optimizing_ = false;  ///< one merge, vacuum or build of an index at a time
   bool reclaiming_ = false;

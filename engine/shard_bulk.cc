@@ -146,7 +146,7 @@ void Shard::install_bulk() {
   publish();
   // An index may have been created while the files were written.
   if (lacks_columns(*segments_.back().view.data, config_.load()->indexes)) {
-    build_columns([](const Result<>&) {});
+    build_columns();
   }
 }
 

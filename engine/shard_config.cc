@@ -1,5 +1,6 @@
 // A changed configuration in a shard: columns of payload indexes come and go.
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "engine/columns.h"
@@ -11,7 +12,8 @@ void Shard::set_config(std::shared_ptr<const CollectionConfig> config,
                        std::function<void(Result<>)> done) {
   const bool posted = !closed_ && lane_->post([this, config = std::move(config), done] {
     apply_config(config);
-    build_columns(done);
+    column_waiters_.push_back({config, done});
+    build_columns();
   });
   if (!posted) done(fail(Code::kUnavailable, "the collection is closed"));
 }
@@ -47,33 +49,72 @@ void Shard::drop_column(State& state, const payload::FieldIndex& index) {
   }
 }
 
-void Shard::build_columns(const std::function<void(Result<>)>& done) {
+/// One build at a time, as two would write the same files; what is wanted meanwhile comes after.
+void Shard::build_columns() {
+  answer_column_waiters();
+  if (building_columns_) return;
+  if (closed_) return fail_column_waiters(Error(Code::kUnavailable, "the collection is closed"));
   const auto config = config_.load();
   std::vector<std::shared_ptr<const SegmentData>> lacking;
   for (const State& state : segments_) {
     if (lacks_columns(*state.view.data, config->indexes)) lacking.push_back(state.view.data);
   }
-  if (lacking.empty()) {
-    done({});
-    return;
-  }
-  auto build = [this, lacking = std::move(lacking), indexes = config->indexes, done] {
+  if (lacking.empty()) return;
+  building_columns_ = true;
+  auto build = [this, lacking = std::move(lacking), indexes = config->indexes] {
     for (const auto& data : lacking) {
-      auto columns = missing_columns(*data, indexes, *segments_directory_);
-      if (!columns) {
-        lane_->post([this, done, id = data->id, error = columns.error()] {
-          // A segment that was rewritten meanwhile took its directory along: no harm done.
-          has_segment(id) ? done(fail(error)) : build_columns(done);
-        });
-        return;
-      }
-      lane_->post(
-          [this, id = data->id, columns = *std::move(columns)] { install_columns(id, columns); });
+      if (!build_columns_of(data, indexes)) return;
     }
-    // Segments may have been swapped in meanwhile: look again until none lacks a column.
-    lane_->post([this, done] { build_columns(done); });
+    // Segments may have been swapped in meanwhile: look again.
+    lane_->post([this] { end_column_build(); });
   };
   run_in_background(Priority::kHigh, std::move(build));  // somebody waits for it
+}
+
+/// In the background; false if it failed, and the build is over.
+bool Shard::build_columns_of(const std::shared_ptr<const SegmentData>& data,
+                             std::span<const payload::FieldIndex> indexes) {
+  auto columns = missing_columns(*data, indexes, *segments_directory_);
+  if (columns) {
+    lane_->post([this, id = data->id, made = *std::move(columns)] { install_columns(id, made); });
+    return true;
+  }
+  lane_->post([this, id = data->id, error = columns.error()] {
+    // A segment that was rewritten meanwhile took its directory along: no harm done.
+    if (!has_segment(id)) return end_column_build();
+    building_columns_ = false;
+    fail_column_waiters(error);
+  });
+  return false;
+}
+
+void Shard::end_column_build() {
+  building_columns_ = false;
+  build_columns();
+}
+
+/// Those whose columns are there, but for such as nobody wants any more.
+void Shard::answer_column_waiters() {
+  const auto current = config_.load();
+  const auto has_all = [&](const ColumnWaiter& waiter) {
+    std::vector<payload::FieldIndex> wanted;
+    for (const auto& index : waiter.config->indexes) {
+      const auto* still = find_index(current->indexes, index.key);
+      if (still != nullptr && same_column(*still, index)) wanted.push_back(index);
+    }
+    return std::none_of(segments_.begin(), segments_.end(), [&](const State& state) {
+      return lacks_columns(*state.view.data, wanted);
+    });
+  };
+  const auto waiting = std::stable_partition(column_waiters_.begin(), column_waiters_.end(),
+                                             [&](const auto& waiter) { return !has_all(waiter); });
+  const std::vector<ColumnWaiter> answered(waiting, column_waiters_.end());
+  column_waiters_.erase(waiting, column_waiters_.end());
+  for (const auto& waiter : answered) waiter.done({});
+}
+
+void Shard::fail_column_waiters(const Error& error) {
+  for (const auto& waiter : std::exchange(column_waiters_, {})) waiter.done(fail(error));
 }
 
 bool Shard::has_segment(std::uint64_t id) const {
