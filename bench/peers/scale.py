@@ -60,7 +60,7 @@ PLANS = {
     "dense": Plan(
         "jittered", 1000,
         lambda rows: "ivf",
-        {"effort": (16, 24, 32, 48, 64, 96, 128, 192, 256, 384)},
+        {"effort": (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)},
         {},
         IvfPqFastScan, lambda rows: IvfPqFastScan.builds[0],
         {"nprobe": (8, 16, 32, 64, 128), "k_factor": (4, 8, 16)}),
