@@ -88,6 +88,17 @@ Result<ivf::OpenFiles> open_lists(const Directory& directory, const FieldColumn&
   return ivf::open_files(directory, {column.schema, column.n_rows, column.n_present});
 }
 
+/// If it is wanted.
+Result<> write_graph(const FieldColumn& column, const BuildParams& params,
+                     const BuildContext& context, Directory& out) {
+  QV_TRY(const auto lists, open_lists(out, column));
+  const ivf::RowSource source(column, lists.candidates.rotation());
+  const auto& facts = lists.candidates.lists().facts();
+  if (!wants_graph(source, facts, params)) return {};
+  return graph::Graph::write(source, lists.candidates, link_params(params, facts.padded_dim),
+                             part_of(context, column.n_rows, kListsDone, 1), out);
+}
+
 }  // namespace
 
 Result<> check(const BuildParams& params) {
@@ -114,18 +125,14 @@ Result<> write_files(const FieldColumn& column, const BuildParams& params,
   if (is_bytes && params.graph != "always") of_lists.refine_bits = 0;
   const double lists_done = params.graph == "never" ? 1 : kListsDone;
   QV_TRY(ivf::write_files(column, of_lists, part_of(context, column.n_rows, 0, lists_done), out));
-  if (params.graph == "never") return {};
-  QV_TRY(const auto lists, open_lists(out, column));
-  const ivf::RowSource source(column, lists.candidates.rotation());
-  const auto& facts = lists.candidates.lists().facts();
-  if (!wants_graph(source, facts, params)) return {};
-  return graph::Graph::write(source, lists.candidates, link_params(params, facts.padded_dim),
-                             part_of(context, column.n_rows, kListsDone, 1), out);
+  if (params.graph != "never") QV_TRY(write_graph(column, params, context, out));
+  return try_out(column, params.graph == "auto", context, out);
 }
 
 Result<OpenFiles> open_files(const Directory& directory, const FieldColumn& column) {
   QV_TRY(auto lists, open_lists(directory, column));
-  OpenFiles files{std::move(lists.candidates), std::nullopt, lists.n_bytes};
+  OpenFiles files{std::move(lists.candidates), std::nullopt, {}, lists.n_bytes};
+  QV_TRY(files.trial, open_trial(directory, column.n_rows, files.n_bytes));
   if (!graph::Graph::exists(directory)) return files;
   if (files.lists.second() == nullptr) {
     return fail(Code::kDataLoss, "a dense index has a graph and no second codes");

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "index/dense/params.h"
+#include "index/dense/trial.h"
 #include "index/graph/graph.h"
 #include "index/index.h"
 #include "index/ivf/candidates.h"
@@ -21,6 +22,7 @@ Result<> write_files(const FieldColumn& column, const BuildParams& params,
 struct OpenFiles {
   ivf::CandidateSearch lists;
   std::optional<graph::Graph> graph;
+  TrialFacts trial;
   std::uint64_t n_bytes = 0;  ///< mapped
 };
 

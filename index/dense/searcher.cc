@@ -11,6 +11,21 @@ namespace {
 /// A filter that allows less is for lists: few of the rows that a walk visits would be hits.
 constexpr double kMost = 0.5;
 
+/// Who says how lists or graph are to be searched gets that.
+bool is_steered(const SearchParams& params) {
+  return params.nprobe != 0 || params.gap != 0 || params.rerank != 0 || params.ef != 0;
+}
+
+/// As much more effort as the trial took.
+SearchParams as_tried(SearchParams params, const TrialFacts& trial) {
+  constexpr double kUsualEffort = 128;
+  constexpr double kMostEffort = 1e6;
+  if (trial.effort == 1 || is_steered(params)) return params;
+  const double effort = params.effort == 0 ? kUsualEffort : params.effort;
+  params.effort = static_cast<std::uint32_t>(std::min(kMostEffort, effort * trial.effort));
+  return params;
+}
+
 double length_of_walk(const SearchParams& params, std::size_t k, double selectivity) {
   constexpr double kUsualEffort = 128;
   constexpr double kLeast = 96;
@@ -29,7 +44,8 @@ Result<> DenseSearcher::search(const Query& query, const AnyParams& any, const F
   const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
   if (out.k() == 0 || n_allowed == 0) return {};
   const auto* given = std::any_cast<SearchParams>(&any);
-  const SearchParams params = given == nullptr ? SearchParams{} : *given;
+  const SearchParams asked = given == nullptr ? SearchParams{} : *given;
+  const SearchParams params = as_tried(asked, files_.trial);
   const ivf::CandidateRequest request{.vector = query.values(),
                                       .k = out.k(),
                                       .params = files_.lists.settled(params, out.k()),
@@ -39,7 +55,8 @@ Result<> DenseSearcher::search(const Query& query, const AnyParams& any, const F
                                       .cancel = context.cancel,
                                       .work = work};
   Found found;
-  if (context.prefer != Prefer::kExact) {
+  const bool is_hopeless = files_.trial.effort == 0 && !is_steered(asked);
+  if (context.prefer != Prefer::kExact && !is_hopeless) {
     QV_TRY(found, walks(params, request) ? by_graph(params, request) : by_lists(request));
   }
   if (!found) return flat_.search(query, {}, filter, context, out, work);
@@ -100,6 +117,7 @@ double DenseSearcher::exact_bytes(std::size_t n_allowed) const {
 }
 
 std::uint64_t DenseSearcher::bytes_per_search() const {
+  if (files_.trial.effort == 0) return flat_.bytes_per_search();
   if (!files_.graph) return files_.lists.bytes_per_search();
   const graph::Walk walk(*files_.graph, files_.lists);
   return static_cast<std::uint64_t>(walk.find_bytes(graph::kUsualVisits));
@@ -107,6 +125,10 @@ std::uint64_t DenseSearcher::bytes_per_search() const {
 
 Description DenseSearcher::describe() const {
   Description description = files_.lists.describe();
+  if (files_.trial.n_queries != 0) {
+    description.facts.emplace_back("trial_recall", double{files_.trial.recall});
+    description.facts.emplace_back("trial_effort", double{files_.trial.effort});
+  }
   if (!files_.graph) return description;
   const auto& facts = files_.graph->facts();
   description.facts.emplace_back("links", std::int64_t{facts.degree});

@@ -108,6 +108,13 @@ bool Graph::exists(const Directory& directory) {
   return directory.exists(kLinksFile) || directory.exists(kCodesFile);
 }
 
+Result<> Graph::remove(Directory& directory) {
+  for (const auto name : {kLinksFile, kCodesFile}) {
+    if (directory.exists(name)) QV_TRY(directory.remove_file(name));
+  }
+  return {};
+}
+
 Result<Graph> Graph::open(const Directory& directory, const ColumnFacts& column,
                           std::uint64_t& n_bytes) {
   Graph graph;

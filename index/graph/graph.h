@@ -41,6 +41,7 @@ class Graph {
                         const LinkParams& params, const BuildContext& context, Directory& out);
   /// True if any of its files is there.
   [[nodiscard]] static bool exists(const Directory& directory);
+  static Result<> remove(Directory& directory);
   /// kDataLoss if the files are damaged or of another column. Adds their size to `n_bytes`.
   [[nodiscard]] static Result<Graph> open(const Directory& directory, const ColumnFacts& column,
                                           std::uint64_t& n_bytes);

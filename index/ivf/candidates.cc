@@ -39,7 +39,9 @@ SearchParams CandidateSearch::settled(SearchParams params, std::size_t k) const 
         std::min(1e6, (50 + 5 * static_cast<double>(k)) * std::sqrt(effort)));
   }
   params.rerank = static_cast<std::uint32_t>(std::min(1e6, params.rerank * params.oversampling));
-  params.rerank = static_cast<std::uint32_t>(std::max<std::size_t>(params.rerank, k));
+  // Of rows that are in two lists both codes may be found.
+  const std::size_t least = lists_.facts().is_spilled != 0 ? 2 * k : k;
+  params.rerank = static_cast<std::uint32_t>(std::max<std::size_t>(params.rerank, least));
   return params;
 }
 

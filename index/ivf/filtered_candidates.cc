@@ -21,6 +21,7 @@ Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   const double want = static_cast<double>(rerank) / (allows_most ? search.selectivity : 1);
   CodeScan scan(static_cast<std::size_t>(want), scratch.scan);
   const auto probes = route(search, request.params);
+  if (probes.empty()) return false;
   QV_TRY(const Reach reach, reach_of(search, probes, scan));
   const float end = probes.back().key;
   if (allows_most && reach.lists != kWholeReach &&

@@ -71,6 +71,8 @@ std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std:
     score(query, {scratch.near.data(), n}, scratch);
   }
   auto& probes = scratch.probes;
+  // Sums of huge values are no numbers, and none of them is the best.
+  if (probes.empty()) return probes;
   const float least = bar(std::min_element(probes.begin(), probes.end())->key, gap);
   std::erase_if(probes, [least](const Probe& probe) { return probe.key < least; });
   return best_of(probes, most);

@@ -43,7 +43,7 @@ TEST(IvfFile, TheSameBytesForAnyNumberOfThreads) {
     build_ivf(column, {}, *alone);
     const auto names = alone->list();
     ASSERT_TRUE(names);
-    EXPECT_EQ(names->size(), schema.dtype == DType::kU8 ? 1U : 2U);
+    EXPECT_EQ(names->size(), schema.dtype == DType::kU8 ? 2U : 3U);
     for (const unsigned n_threads : {1U, 2U, 5U}) {
       Executor executor(n_threads, "test");
       const auto together = make_memory_directory();

@@ -1,0 +1,173 @@
+#include "index/dense/trial.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/section_file.h"
+#include "index/dense/files.h"
+#include "index/dense/searcher.h"
+#include "index/flat/searcher.h"
+#include "index/ivf/row_source.h"
+#include "index/open_file.h"
+#include "index/parallel.h"
+
+namespace quiver::index::dense {
+namespace {
+
+constexpr std::string_view kFile = "trial.qvx";
+constexpr SectionFormat kFormat{"dense index's trial", "QVIVFTRY", "QVIVFTEN", 1};
+constexpr std::uint32_t kFacts = 1;
+
+/// Fewer rows tell nothing, and are searched exactly by most collections.
+constexpr std::uint32_t kLeastRows = 1000;
+constexpr std::uint32_t kQueries = 64;
+constexpr std::size_t kNearest = 11;  ///< the row itself, and ten others
+constexpr double kEnough = 0.9;
+/// A graph must be worse than lists by this, as 64 queries tell no finer.
+constexpr double kClearly = 0.02;
+constexpr float kEfforts[] = {1, 4, 16, 64};
+
+/// Queries, and what exact searches find for them. Halfway between a row and one of its neighbours:
+/// rows themselves would be too easy, as a graph has their neighbours for its links.
+class Trial {
+ public:
+  Trial(const FieldColumn& column, const BuildContext& context)
+      : column_(column), context_(context) {}
+
+  Result<> prepare(const ivf::RowSource& source, const DenseSearcher& searcher) {
+    for (const std::uint32_t row : source.rows()) present_.set(row);
+    QV_TRY(choose_queries(source, searcher));
+    std::vector<const Query*> queries;
+    std::vector<TopK*> outs;
+    for (const auto& query : queries_) queries.push_back(&query);
+    for (auto& out : nearest_) outs.push_back(&out);
+    WorkCounters work;
+    return FlatSearcher(column_).search_batch(queries, {}, filter(), {context_.cancel, nullptr},
+                                              outs, work);
+  }
+
+  Result<double> recall(const DenseSearcher& searcher) const {
+    std::vector<std::size_t> found(queries_.size(), 0);
+    for_each(context_, queries_.size(), [&](std::size_t q) {
+      TopK hits(kNearest);
+      WorkCounters work;
+      const SearchContext search{context_.cancel, nullptr};
+      if (!searcher.search(queries_[q], {}, filter(), search, hits, work)) return;  // told below
+      const float last = nearest_[q].threshold();
+      for (const Hit& hit : hits.take_sorted()) found[q] += hit.score >= last ? 1 : 0;
+    });
+    QV_TRY(context_.cancel.check());
+    std::size_t n_found = 0;
+    std::size_t n_wanted = 0;
+    for (std::size_t q = 0; q < queries_.size(); ++q) {
+      const std::size_t wanted = nearest_[q].size();
+      n_found += std::min(found[q], wanted);
+      n_wanted += wanted;
+    }
+    return static_cast<double>(n_found) / static_cast<double>(std::max<std::size_t>(1, n_wanted));
+  }
+
+  [[nodiscard]] std::uint32_t n_queries() const {
+    return static_cast<std::uint32_t>(queries_.size());
+  }
+
+ private:
+  Result<> choose_queries(const ivf::RowSource& source, const DenseSearcher& searcher) {
+    const auto numbers = source.numbers();
+    std::vector<float> values(column_.dense().dim);
+    std::vector<float> other(values.size());
+    const std::uint32_t n = std::min(kQueries, source.n());
+    for (std::uint32_t j = 0; j < n; ++j) {
+      source.read_stored(static_cast<std::uint32_t>(std::uint64_t{source.n()} * j / n),
+                         values.data());
+      TopK hits(kNearest);
+      WorkCounters work;
+      QV_TRY(searcher.search(Query::dense(column_.schema, values), {}, filter(),
+                             {context_.cancel, nullptr}, hits, work));
+      const auto near = hits.take_sorted();
+      if (!near.empty()) {
+        source.read_stored(numbers[near.back().row], other.data());
+        for (std::size_t d = 0; d < values.size(); ++d) values[d] = (values[d] + other[d]) / 2;
+      }
+      queries_.push_back(Query::dense(column_.schema, values));
+      nearest_.emplace_back(kNearest);
+    }
+    return {};
+  }
+
+  [[nodiscard]] FilterView filter() const {
+    return column_.all_present() ? FilterView::all(column_.n_rows) : FilterView::of(present_);
+  }
+
+  const FieldColumn& column_;
+  const BuildContext& context_;
+  Bitset present_{column_.n_rows};
+  std::vector<Query> queries_;
+  std::vector<TopK> nearest_;
+};
+
+Result<double> recall_with(const Trial& trial, const FieldColumn& column, OpenFiles files,
+                           float effort) {
+  files.trial.effort = effort;
+  return trial.recall(DenseSearcher(column, std::move(files)));
+}
+
+/// The files with the graph, or without it if it finds less than it should and than lists.
+Result<OpenFiles> without_poor_graph(const Trial& trial, const FieldColumn& column, OpenFiles files,
+                                     Directory& out) {
+  if (!files.graph) return files;
+  QV_TRY(const double by_graph, recall_with(trial, column, files, 1));
+  if (by_graph >= kEnough) return files;
+  OpenFiles lists = files;
+  lists.graph.reset();
+  QV_TRY(const double by_lists, recall_with(trial, column, lists, 1));
+  if (by_lists < by_graph + kClearly) return files;
+  QV_TRY(graph::Graph::remove(out));
+  return lists;
+}
+
+Result<TrialFacts> facts_of(const Trial& trial, const FieldColumn& column, const OpenFiles& files) {
+  TrialFacts facts;
+  facts.n_queries = trial.n_queries();
+  for (const float effort : kEfforts) {
+    QV_TRY(const double recall, recall_with(trial, column, files, effort));
+    if (effort == 1) facts.recall = static_cast<float>(recall);
+    facts.recall_with_effort = static_cast<float>(recall);
+    facts.effort = effort;
+    if (recall >= kEnough) return facts;
+  }
+  facts.recall_with_effort = 1;
+  facts.effort = 0;
+  return facts;
+}
+
+}  // namespace
+
+Result<> try_out(const FieldColumn& column, bool may_drop_graph, const BuildContext& context,
+                 Directory& out) {
+  if (column.n_present < kLeastRows) return {};
+  QV_TRY(auto files, open_files(out, column));
+  Trial trial(column, context);
+  QV_TRY(
+      trial.prepare(ivf::RowSource(column, files.lists.rotation()), DenseSearcher(column, files)));
+  if (may_drop_graph) {
+    QV_TRY(files, without_poor_graph(trial, column, std::move(files), out));
+  }
+  QV_TRY(const auto facts, facts_of(trial, column, files));
+  QV_TRY(auto file, out.create_file(kFile));
+  SectionWriter writer(kFormat, std::move(file));
+  writer.section(kFacts, std::span<const TrialFacts>(&facts, 1));
+  return writer.finish(column.n_rows);
+}
+
+Result<TrialFacts> open_trial(const Directory& directory, std::uint32_t n_rows,
+                              std::uint64_t& n_bytes) {
+  if (!directory.exists(kFile)) return TrialFacts{};
+  QV_TRY(const auto reader, open_file(directory, kFile, kFormat, n_rows, n_bytes));
+  QV_TRY(const auto facts, reader.get<TrialFacts>(kFacts, 0, 1));
+  return facts[0];
+}
+
+}  // namespace quiver::index::dense
