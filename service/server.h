@@ -33,7 +33,8 @@ struct ServerOptions {
   std::uint16_t port = 6333;                 ///< 0: any free one, see Server::port
   std::uint32_t io_threads = 0;              ///< 0: half the cores, at least 1
   std::size_t max_body_bytes = 32ULL << 20;  ///< more is 413
-  /// Over all connections, counting bodies of 1 MiB and more; beyond it they are refused with 503.
+  /// Over all connections, counting bodies of 1 MiB and more, compressed ones as what they stand
+  /// for; beyond it they are refused with 503.
   std::size_t max_held_body_bytes = 1ULL << 30;
   std::uint32_t max_header_bytes = 16 << 10;  ///< request line and headers; more is 431
   std::uint32_t max_connections = 10000;      ///< more are answered 503 and closed

@@ -1,5 +1,6 @@
 #include "service/http/connection.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -25,8 +26,6 @@ using boost::system::error_code;
 constexpr std::size_t kBufferBytes = 16 << 10;
 /// For bodies that do not fit a small buffer: fewer system calls.
 constexpr std::size_t kLargeBufferBytes = 256 << 10;
-/// Smaller bodies are not counted: `max_connections` bounds them.
-constexpr std::size_t kCountedBodyBytes = 1 << 20;
 /// How long a client that was refused may go on sending.
 constexpr double kLingerSeconds = 2;
 
@@ -101,7 +100,8 @@ Connection::Parsed Connection::parse() {
     phase_ = Phase::kReading;
     error_code ec;
     begin_ += parser_->put(asio::const_buffer(buffer_.data() + begin_, end_ - begin_), ec);
-    if (!hold_body()) return refuse_overload();
+    const auto held = hold_body(request.body.capacity());
+    if (!held) return refuse(held.error());
     if (ec && ec != http::error::need_more) return refuse(ec);  // also when it is done
     if (parser_->is_done()) return Parsed::kRequest;
     if (ec) break;
@@ -110,48 +110,26 @@ Connection::Parsed Connection::parse() {
   return Parsed::kMore;
 }
 
-bool Connection::hold_body() {
-  const std::size_t n = request.body.capacity();
-  if (n <= held_bytes_ || n < kCountedBodyBytes) return true;
-  auto& held = service().held_body_bytes();
-  const std::size_t more = n - held_bytes_;
-  held_bytes_ = n;
-  return held.fetch_add(more, std::memory_order_relaxed) + more <=
-         service().options().max_held_body_bytes;
+Connection::Parsed Connection::refuse(error_code ec) {
+  if (ec == http::error::body_limit) {
+    return refuse(ApiError(413, fmt::format("Payload too large: a body may have {} bytes; "
+                                            "`service.max_request_size_mb` sets the limit",
+                                            service().options().max_body_bytes)));
+  }
+  if (ec == http::error::header_limit) {
+    return refuse(ApiError(431, fmt::format("Bad request: a request line and its headers may have "
+                                            "{} bytes",
+                                            service().options().max_header_bytes)));
+  }
+  return refuse(ApiError(400, fmt::format("Bad request: malformed HTTP: {}", ec.message())));
 }
 
-void Connection::release_body() {
-  if (held_bytes_ == 0) return;
-  request.body = std::string();
-  service().held_body_bytes().fetch_sub(held_bytes_, std::memory_order_relaxed);
-  held_bytes_ = 0;
-}
-
-Connection::Parsed Connection::refuse_overload() {
+Connection::Parsed Connection::refuse(const ApiError& reason) {
   begin();
-  error(Error(Code::kUnavailable, "too many large requests at once"));
-  return refused();
-}
-
-Connection::Parsed Connection::refused() {
+  error(reason);
   request.keep_alive = false;
   refused_ = true;
   return Parsed::kRefused;
-}
-
-Connection::Parsed Connection::refuse(error_code ec) {
-  begin();
-  if (ec == http::error::body_limit) {
-    error(ApiError(413, "Payload too large: a body may have " +
-                            std::to_string(service().options().max_body_bytes) +
-                            " bytes; `service.max_request_size_mb` sets the limit"));
-  } else if (ec == http::error::header_limit) {
-    error(ApiError(431, "Bad request: a request line and its headers may have " +
-                            std::to_string(service().options().max_header_bytes) + " bytes"));
-  } else {
-    error(ApiError(400, "Bad request: malformed HTTP: " + ec.message()));
-  }
-  return refused();
 }
 
 asio::mutable_buffer Connection::free_space() {

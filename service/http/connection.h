@@ -32,7 +32,6 @@ struct EventLoop {
 class Connection final : public Exchange {
  public:
   Connection(EventLoop& loop, boost::asio::ip::tcp::socket socket, Service& service);
-  ~Connection() override { release_body(); }
 
   /// Serves until the client leaves, an error, a timeout or a stop.
   static boost::asio::awaitable<void> serve(std::shared_ptr<Connection> self);
@@ -54,11 +53,7 @@ class Connection final : public Exchange {
   /// Feeds the parser with what has been read.
   [[nodiscard]] Parsed parse();
   [[nodiscard]] Parsed refuse(boost::system::error_code ec);
-  [[nodiscard]] Parsed refuse_overload();
-  [[nodiscard]] Parsed refused();
-  /// False if all connections together hold too much.
-  [[nodiscard]] bool hold_body();
-  void release_body();
+  [[nodiscard]] Parsed refuse(const ApiError& reason);
   [[nodiscard]] boost::asio::mutable_buffer free_space();
   /// False if the connection is over.
   [[nodiscard]] bool received(std::size_t n, boost::system::error_code ec);
@@ -79,7 +74,6 @@ class Connection final : public Exchange {
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  ///< of the unread bytes in `buffer_`
   std::string head_;
-  std::size_t held_bytes_ = 0;  ///< of the body, as counted by the service
   Phase phase_ = Phase::kIdle;
   unsigned silent_s_ = 0;  ///< ticks in this phase; while reading a body, since the last bytes
   bool refused_ = false;   ///< the client may still be sending what nobody will read

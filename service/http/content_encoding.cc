@@ -3,17 +3,24 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "service/http/service.h"
 
 namespace quiver::service {
 namespace {
 
-/// zlib's words for "gzip or zlib, whichever the header says".
+/// zlib's words for "gzip or zlib, whichever the header says", and for gzip.
 constexpr int kAnyHeader = 15 + 32;
-constexpr std::size_t kPieceBytes = 64 * 1024;
+constexpr int kGzipHeader = 15 + 16;
+/// How much is inflated at once, on the stack.
+constexpr std::size_t kPieceBytes = 16 * 1024;
+/// The JSON parser reads ahead of the end.
+constexpr std::size_t kReadAheadBytes = 64;
 
 class Inflater {
  public:
@@ -21,31 +28,75 @@ class Inflater {
   explicit Inflater(std::string_view in) : ok_(inflateInit2(&stream_, kAnyHeader) == Z_OK) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
     stream_.avail_in = static_cast<uInt>(in.size());
+    stream_.avail_out = kPieceBytes;
   }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  /// Appends the next piece. Z_OK: there may be more, Z_STREAM_END: that was all.
-  int append_to(std::string& out) {
+  /// Inflates the next piece. Z_OK: there may be more, Z_STREAM_END: that was all.
+  int next() {
     if (!ok_) return Z_MEM_ERROR;
     stream_.next_out = reinterpret_cast<Bytef*>(piece_.data());
-    stream_.avail_out = static_cast<uInt>(piece_.size());
-    const int status = inflate(&stream_, Z_NO_FLUSH);
-    out.append(piece_.data(), piece_.size() - stream_.avail_out);
-    return status;
+    stream_.avail_out = kPieceBytes;
+    return inflate(&stream_, Z_NO_FLUSH);
   }
+  [[nodiscard]] std::string_view piece() const {
+    return {piece_.data(), kPieceBytes - stream_.avail_out};
+  }
+  /// What follows the end is another member (RFC 1952, 2.2).
+  int begin_member() { return inflateReset2(&stream_, kGzipHeader); }
   [[nodiscard]] bool has_read_all() const { return stream_.avail_in == 0; }
 
  private:
   z_stream stream_{};
   bool ok_;
-  std::vector<char> piece_ = std::vector<char>(kPieceBytes);
+  std::array<char, kPieceBytes> piece_;
 };
 
-tl::unexpected<ApiError> damaged(const Request& request) {
-  return fail(ApiError(
-      400, fmt::format("Bad request: the body is not whole {} data", request.content_encoding)));
+/// A string that is counted before it grows, and never larger than a body may be and its padding.
+class CountedText {
+ public:
+  /// What has been inflated of the body of `x`.
+  explicit CountedText(Exchange& x) : x_(x), max_bytes_(x.service().options().max_body_bytes) {}
+
+  /// 413 or 503 if it cannot have so many bytes more.
+  Decoded<> append(std::string_view more) {
+    const std::size_t size = text_.size() + more.size();
+    if (size > max_bytes_) return fail(too_large());
+    if (size + kReadAheadBytes > text_.capacity()) {
+      QV_TRY(grow(std::min(std::max(size, 2 * text_.size()), max_bytes_) + kReadAheadBytes));
+    }
+    text_ += more;
+    return {};
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  Decoded<> grow(std::size_t capacity) {
+    QV_TRY(x_.hold_body(x_.request.body.capacity() + text_.capacity() + capacity));
+    std::string larger;
+    larger.reserve(capacity);
+    larger += text_;
+    text_ = std::move(larger);
+    return {};
+  }
+  [[nodiscard]] ApiError too_large() const {
+    return {413, fmt::format("Payload too large: a body may have {} bytes, and what this one "
+                             "stands for has more; `service.max_request_size_mb` sets the limit",
+                             max_bytes_)};
+  }
+
+  Exchange& x_;
+  std::size_t max_bytes_;
+  std::string text_;
+};
+
+Decoded<> check_encoding(std::string_view encoding) {
+  if (encoding == "gzip" || encoding == "x-gzip" || encoding == "deflate") return {};
+  return fail(ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported, "
+                                        "expected `gzip` or `deflate`",
+                                        encoding)));
 }
 
 }  // namespace
@@ -54,26 +105,24 @@ bool is_compressed(const Request& request) {
   return !request.content_encoding.empty() && request.content_encoding != "identity";
 }
 
-Decoded<> decompress_body(Request& request, std::size_t max_bytes) {
-  if (request.content_encoding != "gzip" && request.content_encoding != "deflate") {
-    return fail(ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported, "
-                                          "expected `gzip` or `deflate`",
-                                          request.content_encoding)));
-  }
-  Inflater inflater(request.body);
-  std::string out;
+Decoded<> decompress_body(Exchange& x) {
+  const std::string& encoding = x.request.content_encoding;
+  QV_TRY(check_encoding(encoding));
+  Inflater inflater(x.request.body);
+  CountedText text(x);
   int status = Z_OK;
-  while (status == Z_OK && out.size() <= max_bytes) status = inflater.append_to(out);
-  if (out.size() > max_bytes) {
-    return fail(ApiError(413, fmt::format("Payload too large: a body may have {} bytes, and what "
-                                          "this one stands for has more; "
-                                          "`service.max_request_size_mb` sets the limit",
-                                          max_bytes)));
+  while (status == Z_OK) {
+    status = inflater.next();
+    QV_TRY(text.append(inflater.piece()));
+    const bool has_more = status == Z_STREAM_END && !inflater.has_read_all();
+    if (has_more && encoding != "deflate") status = inflater.begin_member();
   }
-  if (status != Z_STREAM_END || !inflater.has_read_all()) return damaged(request);
-  request.body = std::move(out);
-  request.content_encoding.clear();
-  return {};
+  if (status != Z_STREAM_END || !inflater.has_read_all()) {
+    return bad_request(fmt::format("the body is not whole {} data", encoding));
+  }
+  x.request.body = text.take();
+  x.request.content_encoding.clear();
+  return x.hold_body(x.request.body.capacity());
 }
 
 }  // namespace quiver::service

@@ -1,15 +1,14 @@
 // Bodies that come compressed.
 #pragma once
 
-#include <cstddef>
-
 #include "service/http/exchange.h"
 
 namespace quiver::service {
 
 [[nodiscard]] bool is_compressed(const Request& request);
-/// Replaces a compressed body by what it stands for: gzip or deflate. 400 if it is damaged or cut
-/// off, 413 if it has more than `max_bytes`, 415 for other encodings.
-[[nodiscard]] Decoded<> decompress_body(Request& request, std::size_t max_bytes);
+/// Replaces a compressed body by what it stands for: gzip (of one or more members) or deflate. 400
+/// if it is damaged or cut off, 413 if it has more than `max_body_bytes`, 415 for other encodings,
+/// 503 if it makes the bodies of all exchanges too much.
+[[nodiscard]] Decoded<> decompress_body(Exchange& x);
 
 }  // namespace quiver::service

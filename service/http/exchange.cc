@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "service/http/service.h"
 
 namespace quiver::service {
 namespace {
@@ -14,6 +15,8 @@ constexpr std::string_view kResultPrefix = "{\"result\":";
 constexpr std::string_view kOkSuffix = ",\"status\":\"ok\",\"time\":";
 /// A body larger than this gives its memory back after the request.
 constexpr std::size_t kKeptBytes = 1 << 20;
+/// Smaller bodies are not counted: `max_connections` bounds them.
+constexpr std::size_t kCountedBodyBytes = 1 << 20;
 
 void reuse(std::string& text) {
   text.clear();
@@ -196,6 +199,7 @@ void Exchange::text(int status, std::string_view text) {
 }
 
 void Exchange::finish() {
+  release_body();  // here, and not when the connection gets to it: others may be waiting for room
   // Whoever comes second, this or `wait`, sees to the resumption.
   if (state_.exchange(State::kFinished, std::memory_order_acq_rel) == State::kWaiting) {
     post_resume(std::move(resume_));
@@ -218,6 +222,27 @@ void Exchange::unexpected(std::string_view what) {
 void Exchange::refuse_closing() {
   error(Error(Code::kUnavailable, "the server is closing"));
   finish();
+}
+
+Decoded<> Exchange::hold_body(std::size_t n_bytes) {
+  const std::size_t counted = n_bytes < kCountedBodyBytes ? 0 : n_bytes;
+  if (counted == held_bytes_) return {};
+  auto& held = service_.held_body_bytes();
+  const std::size_t more = counted - held_bytes_;  // wraps around if it is less, as `held` does
+  const std::size_t now = held.fetch_add(more, std::memory_order_relaxed) + more;
+  if (counted > held_bytes_ && now > service_.options().max_held_body_bytes) {
+    held.fetch_sub(more, std::memory_order_relaxed);
+    return fail(Error(Code::kUnavailable, "too many large requests at once"));
+  }
+  held_bytes_ = counted;
+  return {};
+}
+
+void Exchange::release_body() {
+  if (request.body.capacity() >= kCountedBodyBytes) request.body = std::string();
+  if (held_bytes_ == 0) return;
+  service_.held_body_bytes().fetch_sub(held_bytes_, std::memory_order_relaxed);
+  held_bytes_ = 0;
 }
 
 void Exchange::set_cancel(std::shared_ptr<const Cancel> cancel) {

@@ -34,9 +34,9 @@ struct Request {
   Method method = Method::kOther;
   std::string target;
   std::string body;
-  std::string api_key;        ///< header `api-key`
-  std::string authorization;  ///< header `authorization`
-  std::string content_encoding;
+  std::string api_key;           ///< header `api-key`
+  std::string authorization;     ///< header `authorization`
+  std::string content_encoding;  ///< in lower case, as its names are compared
   std::string content_type;
   bool has_api_key = false;
   bool has_authorization = false;
@@ -72,7 +72,7 @@ class Exchange {
   explicit Exchange(Service& service) : service_(service) {}
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
-  virtual ~Exchange() = default;
+  virtual ~Exchange() { release_body(); }
 
   Request request;
   Response response;
@@ -112,7 +112,10 @@ class Exchange {
   void finish();
   /// The connection's side of it: `resume` is posted to the connection's thread when finished.
   void wait(Task resume);
-  void reset_state() { state_.store(State::kRunning, std::memory_order_relaxed); }
+  void reset_state() {
+    executor_ = nullptr;
+    state_.store(State::kRunning, std::memory_order_relaxed);
+  }
 
   /// Calls `work(*this)` and, unless the answer comes later, finishes if deferred. An error or an
   /// exception of `work` becomes the answer.
@@ -120,12 +123,20 @@ class Exchange {
   void run(F& work) {
     if (attempt(work) == Answer::kReady && deferred()) finish();
   }
-  /// As `run`, on a thread of `executor`. `work` returns a Decoded<Answer>.
+  /// As `run`, on a thread of `executor`: on this one if it is one already. `work` returns a
+  /// Decoded<Answer>.
   template <class F>
   Answer run_on(Executor& executor, F work) {
+    if (executor_ == &executor) {
+      run(work);
+      return Answer::kLater;
+    }
     defer();
     const bool posted =
-        executor.post(Priority::kHigh, [this, work = std::move(work)]() mutable { run(work); });
+        executor.post(Priority::kHigh, [this, &executor, work = std::move(work)]() mutable {
+          executor_ = &executor;
+          run(work);
+        });
     if (!posted) refuse_closing();
     return Answer::kLater;
   }
@@ -134,6 +145,12 @@ class Exchange {
   /// once if it has done so already.
   void set_cancel(std::shared_ptr<const Cancel> cancel);
   void cancel();
+
+  /// Counts the body as `n_bytes` from now on; a small one as nothing. 503, with the count as it
+  /// was, if the bodies of all exchanges would then be too much.
+  [[nodiscard]] Decoded<> hold_body(std::size_t n_bytes);
+  /// Gives a large body's memory back. `finish` does so, too.
+  void release_body();
 
  protected:
   /// Called on any thread, once per `wait`: arrange for `resume` to run on the connection's thread.
@@ -162,6 +179,8 @@ class Exchange {
   std::chrono::steady_clock::time_point start_;
   std::string_view operation_;
   double timeout_s_ = 0;
+  const Executor* executor_ = nullptr;  ///< whose task this exchange is; null: none's yet
+  std::size_t held_bytes_ = 0;          ///< of the body, as counted by the service
   std::atomic<State> state_ = State::kRunning;
   Task resume_;
   Mutex cancel_mutex_;

@@ -36,10 +36,13 @@ Method to_method(http::verb verb) {
   }
 }
 
+char to_lower(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return to_lower(a) == b; });
 }
 
 }  // namespace
@@ -70,6 +73,7 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
     has_transfer_encoding_ = true;
   } else if (name == http::field::content_encoding) {
     request_.content_encoding.assign(value.data(), value.size());
+    std::transform(value.begin(), value.end(), request_.content_encoding.begin(), to_lower);
   } else if (name == http::field::content_type) {
     request_.content_type.assign(value.data(), value.size());
   } else if (name == http::field::unknown &&

@@ -78,9 +78,10 @@ Decoded<Answer> Service::dispatch(Exchange& exchange) {
   return match.route->declaration().handler(exchange);
 }
 
+/// In one task: bodies that wait for a thread are small still.
 Answer Service::decompress_and_handle(Exchange& exchange) {
   return exchange.run_on(database_.compute(), [this](Exchange& x) -> Decoded<Answer> {
-    QV_TRY(decompress_body(x.request, options_.max_body_bytes));
+    QV_TRY(decompress_body(x));
     return x.route->declaration().handler(x);
   });
 }

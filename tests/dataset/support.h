@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <cstring>
@@ -18,6 +17,7 @@
 
 #include "base/result.h"
 #include "dataset/vectors.h"
+#include "tests/gzipped.h"
 
 namespace quiver::dataset {
 
@@ -50,21 +50,6 @@ inline std::string read_file(const std::string& path) {
 inline std::string compressed(const std::string& bytes) {
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
   out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 1));
-  return out;
-}
-
-inline std::string gzipped(const std::string& bytes) {
-  z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&stream, bytes.size()), '\0');
-  std::string in = bytes;
-  stream.next_in = reinterpret_cast<Bytef*>(in.data());
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/gzipped.h"
 #include "tests/service/fake_database.h"
 #include "tests/service/http_client.h"
 
@@ -280,7 +281,9 @@ TEST_F(ServerTest, LimitsAndMalformedRequests) {
   chunked.send(
       "POST /collections/c/points/count HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n400\r\n" +
       std::string(0x400, ' ') + "\r\n0\r\n\r\n");
-  EXPECT_EQ(chunked.receive().status, 413);
+  expect_error(chunked.receive(), 413,
+               "Payload too large: a body may have 1000 bytes; "
+               "`service.max_request_size_mb` sets the limit");
   EXPECT_EQ(call("GET", "/healthz", "", "x: " + std::string(3000, 'y') + "\r\n").status, 431);
   HttpClient broken(server_->port());
   broken.send("this is not http\r\n\r\n");
@@ -423,6 +426,46 @@ TEST_F(ServerTest, RefusesTooMuchAtOnce) {
   EXPECT_EQ(call("POST", "/collections/c/points/count", body).status, 200);
 }
 
+TEST_F(ServerTest, CompressedBodies) {
+  ServerOptions options;
+  options.max_body_bytes = 1000;
+  start(options);
+  create("c");
+  const auto count = [&](const std::string& body, const std::string& encoding) {
+    return call("POST", "/collections/c/points/count", body,
+                "content-encoding: " + encoding + "\r\n");
+  };
+  const std::string whole = gzipped("{}");
+  for (const auto* encoding : {"gzip", "GZip", "x-gzip", "X-GZIP", "deflate"}) {
+    EXPECT_EQ(count(whole, encoding).status, 200) << encoding;
+  }
+  EXPECT_EQ(count("{}", "Identity").status, 200);
+  EXPECT_EQ(count(gzipped("{") + gzipped("") + gzipped("}"), "gzip").status, 200);
+  const std::string fits(500, ' ');
+  EXPECT_EQ(count(gzipped(fits) + gzipped(fits.substr(2)) + gzipped("{}"), "gzip").status, 200);
+  EXPECT_EQ(count(gzipped(fits) + gzipped(fits) + gzipped("{}"), "gzip").status, 413);
+  expect_error(count(whole + "x", "gzip"), 400, "Bad request: the body is not whole gzip data");
+  EXPECT_EQ(count(whole + whole.substr(0, whole.size() - 1), "gzip").status, 400);
+  EXPECT_EQ(count(whole + whole, "deflate").status, 400) << "only gzip has members";
+}
+
+TEST_F(ServerTest, CountsCompressedBodiesAsWhatTheyStandFor) {
+  ServerOptions options;
+  options.max_held_body_bytes = 7 << 20;
+  start(options);
+  create("c");
+  const std::string gzip = "content-encoding: gzip\r\n";
+  const std::string path = "/collections/c/points/count";
+  HttpClient client(server_->port());
+  const std::string fits = gzipped("{}" + std::string(3 << 20, ' '));
+  const std::string too_large = gzipped("{}" + std::string(8 << 20, ' '));
+  for (int i = 0; i < 5; ++i) {  // nothing of one stays counted
+    EXPECT_EQ(client.request("POST", path, fits, gzip).status, 200);
+    expect_error(client.request("POST", path, too_large, gzip), 503,
+                 "Shard temporarily unavailable: too many large requests at once");
+  }
+}
+
 TEST_F(ServerTest, StopFinishesWhatIsInFlight) {
   start();
   create("s", R"({"mode":"slow"})");
@@ -471,26 +514,54 @@ TEST_F(ServerTest, AQueryEndsWhenItsClientIsGone) {
   EXPECT_TRUE(was_cancelled());
 }
 
-/// Searches that queue while both threads compute, with a vector each.
-class QueuedSearches : public ServerTest {
+/// Requests that queue while both threads compute.
+class QueuedRequests : public ServerTest {
  protected:
-  void ask(const std::string& mode, std::size_t n, double shutdown_grace_s = 10) {
-    ServerOptions options;
-    options.shutdown_grace_s = shutdown_grace_s;
-    start(options);
+  void start_busy(ServerOptions options, const std::string& mode) {
+    start(std::move(options));
     create("busy", R"({"mode":"slow"})");
     create("c", mode);
     call("PUT", "/collections/c/points?wait=true",
          R"({"points":[{"id":1,"vector":[1,0]},{"id":2,"vector":[0,1]}]})");
-    for (int i = 0; i < 2; ++i) send("busy", "[1,2]");
+    for (int i = 0; i < 2; ++i) {
+      send("/collections/busy/points/query", R"({"query":[1,2],"limit":1000})");
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    for (std::size_t i = 0; i < n; ++i) send("c", i % 2 == 0 ? "[2,1]" : "[1,2]");
   }
-  void send(const std::string& collection, const std::string& vector) {
-    const std::string body = R"({"query":)" + vector + R"(,"limit":1000})";
+  void send(const std::string& target, const std::string& body, const std::string& headers = "") {
     clients_.push_back(std::make_unique<HttpClient>(server_->port()));
-    clients_.back()->send("POST /collections/" + collection + "/points/query HTTP/1.1\r\n" +
+    clients_.back()->send("POST " + target + " HTTP/1.1\r\n" + headers +
                           "content-length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+
+  std::vector<std::unique_ptr<HttpClient>> clients_;
+};
+
+TEST_F(QueuedRequests, StayCompressedUntilTheirTurn) {
+  ServerOptions options;
+  options.max_held_body_bytes = 7 << 20;  // two bodies while they grow
+  start_busy(options, "{}");
+  const std::string spaces(3 << 19, ' ');
+  for (int i = 0; i < 12; ++i) {
+    send(i % 2 == 0 ? "/collections/c/points/count" : "/collections/c/points/query",
+         gzipped((i % 2 == 0 ? "{}" : R"({"query":[2,1]})") + spaces),
+         "content-encoding: gzip\r\n");
+  }
+  for (const auto& client : clients_) EXPECT_EQ(client->receive().status, 200);
+}
+
+/// With a vector each.
+class QueuedSearches : public QueuedRequests {
+ protected:
+  void ask(const std::string& mode, std::size_t n, double shutdown_grace_s = 10) {
+    ServerOptions options;
+    options.shutdown_grace_s = shutdown_grace_s;
+    start_busy(options, mode);
+    for (std::size_t i = 0; i < n; ++i) search(i);
+  }
+  void search(std::size_t i, const std::string& parameters = "") {
+    send("/collections/c/points/query" + parameters,
+         i % 2 == 0 ? R"({"query":[2,1],"limit":1000})" : R"({"query":[1,2],"limit":1000})");
   }
   void expect_answer(std::size_t i) {
     const auto answer = clients_[2 + i]->receive();
@@ -499,8 +570,6 @@ class QueuedSearches : public ServerTest {
                                                    : R"({"result":{"points":[{"id":2,)"));
   }
   std::size_t largest_batch() { return (*database_.find("c"))->largest_batch(); }
-
-  std::vector<std::unique_ptr<HttpClient>> clients_;
 };
 
 TEST_F(QueuedSearches, AreAnsweredTogether) {
