@@ -29,6 +29,15 @@ constexpr std::size_t kLargeBufferBytes = 256 << 10;
 /// How long a client that was refused may go on sending.
 constexpr double kLingerSeconds = 2;
 
+/// `declared_bytes`: 0 if the request does not say.
+ApiError too_large(std::uint64_t declared_bytes, std::size_t max_bytes) {
+  const std::string found =
+      declared_bytes == 0 ? "" : fmt::format(", the content-length is {}", declared_bytes);
+  return {413, fmt::format("Payload too large: a body may have {} bytes{}; "
+                           "`service.max_request_size_mb` sets the limit",
+                           max_bytes, found)};
+}
+
 }  // namespace
 
 Connection::Connection(EventLoop& loop, tcp::socket socket, Service& service)
@@ -112,9 +121,7 @@ Connection::Parsed Connection::parse() {
 
 Connection::Parsed Connection::refuse(error_code ec) {
   if (ec == http::error::body_limit) {
-    return refuse(ApiError(413, fmt::format("Payload too large: a body may have {} bytes; "
-                                            "`service.max_request_size_mb` sets the limit",
-                                            service().options().max_body_bytes)));
+    return refuse(too_large(parser_->declared_length(), service().options().max_body_bytes));
   }
   if (ec == http::error::header_limit) {
     return refuse(ApiError(431, fmt::format("Bad request: a request line and its headers may have "

@@ -1,6 +1,7 @@
 #include "service/http/request_parser.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 
 #include "service/http/exchange.h"
@@ -74,6 +75,8 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
   } else if (name == http::field::content_encoding) {
     request_.content_encoding.assign(value.data(), value.size());
     std::transform(value.begin(), value.end(), request_.content_encoding.begin(), to_lower);
+  } else if (name == http::field::content_length) {
+    std::from_chars(value.data(), value.data() + value.size(), declared_length_);
   } else if (name == http::field::content_type) {
     request_.content_type.assign(value.data(), value.size());
   } else if (name == http::field::unknown &&
@@ -89,8 +92,7 @@ void RequestParser::on_header_impl(ErrorCode& ec) {
   if (has_transfer_encoding_ && !chunked()) ec = http::error::bad_transfer_encoding;
 }
 
-void RequestParser::on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode&) {
-  declared_length_ = length.value_or(0);
+void RequestParser::on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) {
   request_.body.reserve(std::min(declared_length_, kMaxReservedBytes) + kPaddingBytes);
 }
 

@@ -15,7 +15,9 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   RequestParser(Request& request, std::uint32_t max_header_bytes, std::size_t max_body_bytes);
 
   /// The declared length of the body is known and larger than `n`.
-  [[nodiscard]] bool expects_more_than(std::size_t n) { return declared_length_ > n; }
+  [[nodiscard]] bool expects_more_than(std::size_t n) const { return declared_length() > n; }
+  /// What `content-length` says; 0 if it is not there. Known before the body is found too large.
+  [[nodiscard]] std::uint64_t declared_length() const { return declared_length_; }
 
  private:
   using ErrorCode = boost::beast::error_code;

@@ -365,7 +365,7 @@ def test_body_too_large(server, state):
         response.begin()
         assert response.status == 413
         text = json.loads(response.read())["status"]["error"]
-        assert text.startswith("Payload too large: ") and str(32 << 20) in text
+        assert text.startswith("Payload too large: ") and str(32 << 20) in text and "104857600" in text
     assert snapshot(server) == state
 
 

@@ -269,7 +269,7 @@ TEST_F(ServerTest, LimitsAndMalformedRequests) {
   start(options);
   create("c");
   expect_error(call("POST", "/collections/c/points/count", std::string(1001, ' ')), 413,
-               "Payload too large: a body may have 1000 bytes; "
+               "Payload too large: a body may have 1000 bytes, the content-length is 1001; "
                "`service.max_request_size_mb` sets the limit");
   HttpClient coded(server_->port());
   coded.send(
