@@ -214,9 +214,14 @@ void Exchange::wait(Task resume) {
   }
 }
 
-void Exchange::unexpected(std::string_view what) {
-  log_error("{} {}: {}", to_string(request.method), request.target, what);
-  error(ApiError(500, fmt::format("Service internal error: {}", what)));
+void Exchange::unexpected(std::string_view what) noexcept {
+  try {
+    log_error("{} {}: {}", to_string(request.method), request.target, what);
+    error(ApiError(500, fmt::format("Service internal error: {}", what)));
+  } catch (...) {  // no memory for words
+    response.status = 500;
+    response.body.clear();
+  }
 }
 
 void Exchange::refuse_closing() {

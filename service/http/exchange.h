@@ -172,7 +172,7 @@ class Exchange {
     }
     return Answer::kReady;
   }
-  void unexpected(std::string_view what);
+  void unexpected(std::string_view what) noexcept;
   void refuse_closing();
 
   Service& service_;

@@ -40,6 +40,10 @@ void FakeCollection::set_config(engine::CollectionConfig config) {
   config_ = std::make_shared<const engine::CollectionConfig>(std::move(config));
 }
 
+bool FakeCollection::is_asked_to_be(std::string_view word) const {
+  return config()->wire_json.find(fmt::format("\"{}\"", word)) != std::string::npos;
+}
+
 engine::CollectionInfo FakeCollection::info() const {
   MutexLock lock(mutex_);
   engine::CollectionInfo info;
@@ -69,7 +73,7 @@ Result<> FakeCollection::check(const engine::Operation& operation) const {
 Result<> FakeCollection::update(
     std::vector<engine::Operation> operations, engine::Ack ack,
     std::function<void(Result<std::vector<engine::UpdateResult>>)> done) {
-  if (config()->wire_json.find("\"full\"") != std::string::npos) {
+  if (is_asked_to_be("full")) {
     return fail(Code::kResourceExhausted, "the update queue is full");
   }
   for (const auto& operation : operations) QV_TRY(check(operation));
@@ -118,6 +122,10 @@ Record FakeCollection::record(const PointId& id, const Point& point,
 Result<std::vector<std::vector<Record>>> FakeCollection::query_batch(
     std::span<const engine::Query> queries, const Cancel& cancel) const {
   largest_batch_ = std::max(largest_batch_.load(), queries.size());
+  while (is_asked_to_be("together")) {
+    QV_TRY(cancel.check());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   std::vector<std::vector<Record>> answers;
   for (const auto& one : queries) {
     QV_TRY(auto answer, query(one, cancel));
@@ -126,21 +134,25 @@ Result<std::vector<std::vector<Record>>> FakeCollection::query_batch(
   return answers;
 }
 
-bool FakeCollection::shares_passes(const engine::Query&) const {
-  return config()->wire_json.find("\"shared\"") != std::string::npos;
-}
+bool FakeCollection::shares_passes(const engine::Query&) const { return is_asked_to_be("shared"); }
 
 Result<std::vector<Record>> FakeCollection::query(const engine::Query& query,
                                                   const Cancel& cancel) const {
-  if (config()->wire_json.find("\"throws\"") != std::string::npos) {
+  if (is_asked_to_be("throws")) {
     throw std::runtime_error("the fake was asked to throw");
   }
-  const bool endless = config()->wire_json.find("\"endless\"") != std::string::npos;
-  if (endless || config()->wire_json.find("\"slow\"") != std::string::npos) {
+  const bool endless = is_asked_to_be("endless");
+  if (endless || is_asked_to_be("slow")) {
     for (int i = 0; endless || i < 200; ++i) {
       QV_TRY(cancel.check());
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+  }
+  if (++n_running_ >= 2) were_together_ = true;
+  const auto end = std::shared_ptr<void>(nullptr, [this](void*) { --n_running_; });
+  while (is_asked_to_be("together") && !were_together_) {
+    QV_TRY(cancel.check());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   std::vector<Record> records;
   MutexLock lock(mutex_);

@@ -48,6 +48,7 @@ class FakeCollection final : public engine::Collection {
     std::vector<engine::NamedVector> vectors;
     std::string payload;
   };
+  bool is_asked_to_be(std::string_view word) const;
   Result<> check(const engine::Operation& operation) const;
   void apply(const engine::Operation& operation) QV_REQUIRES(mutex_);
   engine::Record record(const PointId& id, const Point& point, const payload::Selector& payload,
@@ -59,12 +60,15 @@ class FakeCollection final : public engine::Collection {
   std::vector<payload::FieldIndex> indexes_ QV_GUARDED_BY(mutex_);
   std::uint64_t seq_ QV_GUARDED_BY(mutex_) = 0;
   mutable std::atomic<std::size_t> largest_batch_ = 0;
+  mutable std::atomic<std::size_t> n_running_ = 0;
+  mutable std::atomic<bool> were_together_ = false;
   Executor& executor_;
 };
 
 /// A collection whose configuration echoes `"slow"` has queries that take 200 ms unless cancelled,
-/// `"full"` a full queue, `"shared"` queries that share passes, `"throws"` queries that throw
-/// (tests put such words into `metadata`).
+/// `"full"` a full queue, `"shared"` queries that share passes, `"throws"` queries that throw,
+/// `"together"` batches that never end and queries that wait for a second one beside them (tests
+/// put such words into `metadata`).
 class FakeDatabase final : public engine::Database {
  public:
   FakeDatabase() : compute_(2, "fake-compute"), updates_(1, "fake-update") {}

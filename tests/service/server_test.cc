@@ -586,6 +586,16 @@ TEST_F(QueuedSearches, AreAnsweredAloneOnceAClientIsGone) {
   for (const std::size_t i : {0, 2, 3, 4, 5}) expect_answer(i);
 }
 
+TEST_F(QueuedSearches, AreAnsweredByAllThreadsOnceTheTimeOfOneIsOver) {
+  ServerOptions options;
+  options.query_timeout_s = 5;
+  start_busy(options, R"({"mode":"shared","pace":"together"})");
+  for (std::size_t i = 0; i < 6; ++i) search(i, i == 3 ? "?timeout=1" : "");
+  EXPECT_EQ(clients_[2 + 3]->receive().status, 408);
+  for (const std::size_t i : {0, 1, 2, 4, 5}) expect_answer(i);
+  EXPECT_GE(largest_batch(), 2U);
+}
+
 TEST_F(QueuedSearches, FailEachForItself) {
   ask(R"({"mode":"shared","then":"throws"})", 6);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(clients_[2 + i]->receive().status, 500);
