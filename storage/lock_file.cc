@@ -1,14 +1,11 @@
 #include "storage/lock_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
-#include <string_view>
+#include <fstream>
 
 #include "base/file.h"
 
@@ -17,19 +14,18 @@ namespace quiver::storage {
 namespace {
 
 /// What the holder wrote, if it looks like a process id.
-std::string read_holder(int descriptor) {
-  std::array<char, 32> text{};
-  const ssize_t n = ::pread(descriptor, text.data(), text.size(), 0);
-  const std::string_view found(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-  const std::string_view digits = found.substr(0, found.find_first_not_of("0123456789"));
-  return digits.empty() ? std::string("(unknown)") : std::string(digits);
+std::string read_holder(const std::string& path) {
+  std::string found;
+  std::getline(std::ifstream(path), found);
+  const std::string digits = found.substr(0, found.find_first_not_of("0123456789"));
+  return digits.empty() ? "(unknown)" : digits;
 }
 
-Error in_use(int descriptor, const std::string& path) {
+Error in_use(const std::string& path) {
   auto directory = std::filesystem::path(path).parent_path().string();
   if (directory.empty()) directory = ".";
   return Error(Code::kUnavailable, fmt::format("data directory {} is in use by process {}",
-                                               directory, read_holder(descriptor)));
+                                               directory, read_holder(path)));
 }
 
 Result<> write_holder(int descriptor, const std::string& path) {
@@ -45,17 +41,10 @@ Result<> write_holder(int descriptor, const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<LockFile>> LockFile::acquire(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) return fail(file_error(errno, "open", path));
-  auto lock = std::unique_ptr<LockFile>(new LockFile(descriptor));
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return fail(in_use(descriptor, path));
-    return fail(file_error(errno, "lock", path));
-  }
-  QV_TRY(write_holder(descriptor, path));
-  return lock;
+  QV_TRY(auto lock, FileLock::try_lock(path));
+  if (!lock) return fail(in_use(path));
+  QV_TRY(write_holder(lock->descriptor(), path));
+  return std::unique_ptr<LockFile>(new LockFile(*std::move(lock)));
 }
-
-LockFile::~LockFile() { ::close(descriptor_); }
 
 }  // namespace quiver::storage

@@ -3,26 +3,27 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "base/file_lock.h"
 #include "base/result.h"
 
 namespace quiver::storage {
 
-/// Holds a file locked (`flock`) for as long as it lives; the kernel releases it when the process
-/// ends, however it ends, so content left in the file is harmless.
+/// A locked file that names its holder. Content that a process leaves in it is harmless: the lock
+/// ends with the process.
 class LockFile {
  public:
   /// Creates `path` if need be, locks it and writes this process's id into it. kUnavailable
   /// "data directory X is in use by process PID" if another holder has it.
   static Result<std::unique_ptr<LockFile>> acquire(const std::string& path);
-  ~LockFile();
   LockFile(const LockFile&) = delete;
   LockFile& operator=(const LockFile&) = delete;
 
  private:
-  explicit LockFile(int descriptor) : descriptor_(descriptor) {}
+  explicit LockFile(FileLock lock) : lock_(std::move(lock)) {}
 
-  int descriptor_;
+  FileLock lock_;
 };
 
 }  // namespace quiver::storage

@@ -1,13 +1,9 @@
 #include "app/ann/built_index.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <charconv>
 #include <filesystem>
-#include <optional>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -17,21 +13,23 @@
 namespace quiver::app {
 namespace {
 
-constexpr std::string_view kPrefix = "building-";  // and the number of the process
+constexpr std::string_view kPrefix = "building-";
+constexpr std::size_t kDigits = 16;
 
-/// nullopt for a name that `BuiltIndex` does not give.
-std::optional<pid_t> builder_of(std::string_view name) {
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
-  pid_t pid = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-  if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size() || pid <= 0) {
-    return std::nullopt;
-  }
-  return pid;
+/// Held while its directory is in use. A process id would not do: processes of other containers
+/// and machines, which may share the cache, have ids of their own.
+std::string lock_path(const std::string& directory) { return directory + "/lock"; }
+
+/// Whether `BuiltIndex` gives such names.
+bool is_of_a_build(std::string_view name) {
+  return name.size() == kPrefix.size() + kDigits && name.starts_with(kPrefix) &&
+         name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
 }
 
-bool is_gone(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
+std::string random_digits() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
 
 Result<const index::IndexType*> find_type(const std::string& name, const FieldSchema& schema) {
   QV_TRY(const auto* type, find_index(name));
@@ -68,10 +66,9 @@ void remove_abandoned_builds(Directory& parent) {
   const auto entries = parent.list();
   if (!entries) return;
   for (const auto& entry : *entries) {
-    const auto pid = builder_of(entry.name);
-    if (entry.kind == EntryKind::kDirectory && pid && is_gone(*pid)) {
-      (void)parent.remove_subdirectory(entry.name);
-    }
+    if (entry.kind != EntryKind::kDirectory || !is_of_a_build(entry.name)) continue;
+    const auto lock = FileLock::try_lock(lock_path(parent.path() + "/" + entry.name));
+    if (lock && *lock) (void)parent.remove_subdirectory(entry.name);
   }
 }
 
@@ -81,10 +78,7 @@ Result<BuiltIndex> BuiltIndex::build(const std::string& type, const index::Field
   BuiltIndex built;
   QV_TRY(built.type_, find_type(type, column.schema));
   QV_TRY(const auto parsed, built.type_->parse_build(params));
-  const std::string name = fmt::format("{}{}", kPrefix, ::getpid());
-  if (parent.exists(name))
-    QV_TRY(parent.remove_subdirectory(name));  // of a process that was killed
-  QV_TRY(built.directory_, parent.subdirectory(name));
+  QV_TRY(built.make_directory(parent));
   const Cancel cancel;
   const PeakMemory memory;
   const Stopwatch watch;
@@ -96,6 +90,18 @@ Result<BuiltIndex> BuiltIndex::build(const std::string& type, const index::Field
   QV_TRY(built.cost_.file_bytes, bytes_of_files(*built.directory_));
   built.cost_.memory = built.searcher_->memory();
   return built;
+}
+
+/// It gets the name by which others find it once it is locked.
+Result<> BuiltIndex::make_directory(Directory& parent) {
+  const std::string digits = random_digits();
+  const std::string first_name = "new-" + digits;
+  const std::string name = std::string(kPrefix) + digits;
+  QV_TRY(const auto directory, parent.subdirectory(first_name));
+  QV_TRY(lock_, FileLock::try_lock(lock_path(directory->path())));
+  QV_TRY(parent.rename_subdirectory(first_name, name));
+  QV_TRY(directory_, parent.open_subdirectory(name));
+  return {};
 }
 
 BuiltIndex::~BuiltIndex() {

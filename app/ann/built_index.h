@@ -7,6 +7,7 @@
 
 #include "base/executor.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/params.h"
 #include "base/result.h"
 #include "index/index.h"
@@ -16,8 +17,9 @@ namespace quiver::app {
 /// kNotFound if there is no index of this name; the text lists those there are.
 [[nodiscard]] Result<const index::IndexType*> find_index(const std::string& name);
 
-/// Removes what killed processes left in `parent` while they measured an index. What cannot be
-/// removed stays.
+/// Removes what killed processes left in `parent` while they measured an index; what another one
+/// measures, of this machine or of one that shares the files, stays. So does what cannot be
+/// removed.
 void remove_abandoned_builds(Directory& parent);
 
 /// Its directory goes when it does.
@@ -46,8 +48,10 @@ class BuiltIndex {
 
  private:
   BuiltIndex() = default;
+  Result<> make_directory(Directory& parent);
 
   const index::IndexType* type_ = nullptr;
+  std::optional<FileLock> lock_;  ///< of the directory, until that is gone
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<index::Searcher> searcher_;
   Cost cost_;

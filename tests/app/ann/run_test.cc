@@ -10,6 +10,7 @@
 #include "app/ann/ann.h"
 #include "app/ann/measure.h"
 #include "app/ann/report.h"
+#include "base/file_lock.h"
 #include "tests/app/ann/support.h"
 
 namespace quiver::app {
@@ -157,11 +158,19 @@ TEST_F(RunTest, WhatKilledRunsLeftIsRemovedAndWhatOthersBuildIsNot) {
     std::filesystem::create_directories(path("cache/" + name + "/below"));
     return path("cache/" + name);
   };
-  const auto gone = folder(fmt::format("building-{}", INT_MAX));  // beyond what Linux gives
-  const auto others = {folder(fmt::format("building-{}", ::getppid())), folder("building-"),
-                       folder("building-12x"), folder("mine")};
+  const auto gone = folder("building-0123456789abcdef");
+  const auto built = folder("building-00000000000000aa");
+  const auto lock = FileLock::try_lock(built + "/lock");
+  ASSERT_TRUE(lock && *lock);
+  const auto others = {built, folder("building-"), folder("building-0123456789abcdex"),
+                       folder("mine")};
   run(options());
   EXPECT_FALSE(std::filesystem::exists(gone));
+  std::size_t n_left = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path("cache"))) {
+    n_left += entry.is_directory() ? 1 : 0;
+  }
+  EXPECT_EQ(n_left, others.size()) << "nothing of its own stays";
   for (const auto& other : others) EXPECT_TRUE(std::filesystem::exists(other)) << other;
 }
 
