@@ -1,7 +1,8 @@
-// Points with one multi-vector each as one binary body: docs/late-interaction.md.
+// Points with multi-vectors as one binary body: docs/late-interaction.md.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -23,5 +24,12 @@ enum class RaggedPayloads : std::uint8_t { kRefused, kTaken };
 [[nodiscard]] Decoded<std::vector<engine::PointInput>> decode_ragged(std::string_view body,
                                                                      const FieldSchema& field,
                                                                      RaggedPayloads payloads);
+
+/// Whether the body says that it ends with points as JSON has them.
+[[nodiscard]] bool has_ragged_points(std::string_view body);
+
+/// The upsert of such a body: the tokens of `fields`, in this order, joined to its points.
+[[nodiscard]] Decoded<engine::Upsert> decode_ragged_points(std::string_view body,
+                                                           std::span<const FieldSchema> fields);
 
 }  // namespace quiver::service

@@ -1,8 +1,6 @@
 // Everything that changes points.
 #include <fmt/format.h>
 
-#include <concepts>
-
 #include "service/binary/ragged.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
@@ -74,9 +72,8 @@ Decoded<> check_ragged_type(const Request& request) {
                                         type, kRaggedType)));
 }
 
-/// The multi-vector that the parameter `using` names.
-Decoded<FieldSchema> ragged_field(const Exchange& x, const engine::Collection& collection) {
-  const auto name = query_parameter(x.target.query, "using").value_or("");
+/// The multi-vector of this name.
+Decoded<FieldSchema> ragged_field(const engine::Collection& collection, const std::string& name) {
   const auto config = collection.config();
   const auto* field = config->find_field(name);
   if (field == nullptr) {
@@ -86,15 +83,39 @@ Decoded<FieldSchema> ragged_field(const Exchange& x, const engine::Collection& c
   return *field;
 }
 
-/// `Change` is Upsert, which takes payloads, or UpdateVectors.
-template <class Change>
+/// The multi-vectors that the parameters `using` name: the unnamed one if there are none.
+Decoded<std::vector<FieldSchema>> ragged_fields(const Exchange& x,
+                                                const engine::Collection& collection) {
+  auto names = query_parameters(x.target.query, "using");
+  if (names.empty()) names.emplace_back();
+  std::vector<FieldSchema> fields;
+  for (const auto& name : names) {
+    QV_TRY(fields.emplace_back(), ragged_field(collection, name));
+  }
+  return fields;
+}
+
+Decoded<engine::Upsert> decode_ragged_upsert(const Exchange& x,
+                                             const engine::Collection& collection) {
+  QV_TRY(const auto fields, ragged_fields(x, collection));
+  if (has_ragged_points(x.request.body)) return decode_ragged_points(x.request.body, fields);
+  engine::Upsert upsert;
+  QV_TRY(upsert.points, decode_ragged(x.request.body, fields.front(), RaggedPayloads::kTaken));
+  return upsert;
+}
+
+Decoded<engine::UpdateVectors> decode_ragged_update(const Exchange& x,
+                                                    const engine::Collection& collection) {
+  QV_TRY(const auto fields, ragged_fields(x, collection));
+  engine::UpdateVectors update;
+  QV_TRY(update.points, decode_ragged(x.request.body, fields.front(), RaggedPayloads::kRefused));
+  return update;
+}
+
+template <auto decode>
 Decoded<Answer> run_ragged(Exchange& x, CollectionPtr collection) {
-  constexpr auto kTaken =
-      std::same_as<Change, engine::Upsert> ? RaggedPayloads::kTaken : RaggedPayloads::kRefused;
   QV_TRY(check_ragged_type(x.request));
-  QV_TRY(const auto field, ragged_field(x, *collection));
-  Change change;
-  QV_TRY(change.points, decode_ragged(x.request.body, field, kTaken));
+  QV_TRY(auto change, decode(x, *collection));
   std::vector<Operation> operations;
   operations.emplace_back(std::move(change));
   return start_update(x, *collection, std::move(operations), Results::kOne);
@@ -122,9 +143,10 @@ void add_update_routes(Routes& routes) {
   add(Method::kPost, "/collections/{name}/points/vectors/delete",
       with_body<run_one<json::decode_delete_vectors>>);
   add(Method::kPost, "/collections/{name}/points/batch", with_body<run_list>);
-  add(Method::kPut, "/v1/collections/{name}/points/ragged", with_body<run_ragged<engine::Upsert>>);
+  add(Method::kPut, "/v1/collections/{name}/points/ragged",
+      with_body<run_ragged<decode_ragged_upsert>>);
   add(Method::kPut, "/v1/collections/{name}/points/vectors/ragged",
-      with_body<run_ragged<engine::UpdateVectors>>);
+      with_body<run_ragged<decode_ragged_update>>);
 }
 
 }  // namespace quiver::service

@@ -97,20 +97,24 @@ std::optional<std::string> percent_decode(std::string_view text) {
   return out;
 }
 
-std::optional<std::string> query_parameter(std::string_view query, std::string_view name) {
+std::vector<std::string> query_parameters(std::string_view query, std::string_view name) {
+  std::vector<std::string> values;
   while (!query.empty()) {
     const auto ampersand = query.find('&');
     const auto pair = query.substr(0, ampersand);
     query = ampersand == std::string_view::npos ? std::string_view() : query.substr(ampersand + 1);
     const auto equals = pair.find('=');
     if (pair.substr(0, equals) != name) continue;
-    if (equals == std::string_view::npos) return std::string();
-    std::string value(pair.substr(equals + 1));
+    std::string value(equals == std::string_view::npos ? "" : pair.substr(equals + 1));
     std::replace(value.begin(), value.end(), '+', ' ');
-    auto decoded = percent_decode(value);
-    return decoded ? std::move(*decoded) : value;
+    values.push_back(percent_decode(value).value_or(value));
   }
-  return std::nullopt;
+  return values;
+}
+
+std::optional<std::string> query_parameter(std::string_view query, std::string_view name) {
+  auto values = query_parameters(query, name);
+  return values.empty() ? std::nullopt : std::optional(std::move(values.front()));
 }
 
 }  // namespace quiver::service

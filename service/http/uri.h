@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quiver::service {
 
@@ -26,8 +27,11 @@ struct Target {
 /// Replaces %XX. nullopt if a '%' is not followed by two hex digits, or for UTF-8 that is none.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
-/// The value of the first "name=value" of a query string, decoded ('+' is a space); nullopt if it
-/// is missing, "" for "name" alone. A value that cannot be decoded is returned as it stands.
+/// The values of all "name=value" of a query string, decoded ('+' is a space); "" for "name" alone.
+/// A value that cannot be decoded is returned as it stands.
+[[nodiscard]] std::vector<std::string> query_parameters(std::string_view query,
+                                                        std::string_view name);
+/// The first of them; nullopt if it is missing.
 [[nodiscard]] std::optional<std::string> query_parameter(std::string_view query,
                                                          std::string_view name);
 

@@ -82,6 +82,31 @@ def test_ragged_vectors_leave_the_rest(server, name):
     assert points_of(server, name, [1]) == found[:1], "nothing of it is applied"
 
 
+def test_ragged_points_of_several_fields(server, name):
+    """Tokens of two fields as matrices, the rest of the points as JSON: one upsert."""
+    create(server, name, images=MULTI)
+    rng = np.random.default_rng(4)
+    tokens, images = documents_of(rng, 3), documents_of(rng, 3)
+    images[1] = np.zeros((0, DIM), np.float32)  # goes without
+    points = [{"id": 1, "vector": {"dense": [1, 2, 3, 4]}, "payload": {"n": 1}},
+              {"id": str(uuid.UUID(int=5)), "vector": {}}, {"id": 3, "vector": {"words": {"indices": [7], "values": [0.5]}}}]
+    body = b""
+    for documents in [tokens, images]:
+        matrix, offsets = np.concatenate(documents), np.cumsum([0] + [len(d) for d in documents], dtype="<u8")
+        body += struct.pack("<8s4I2Q", b"QVRAGGED", 1, 0, DIM, 4, 3, len(matrix)) + offsets.tobytes() + matrix.tobytes()
+        body += bytes(-len(body) % 8)
+    body += json.dumps({"points": points}).encode()
+    assert upload(server, name, body, query="using=tokens&using=images&wait=true").result["status"] == "completed"
+    found = points_of(server, name, [p["id"] for p in points])
+    for i, point in enumerate(points):
+        vector = point["vector"] | {"tokens": tokens[i].tolist()} | ({"images": images[i].tolist()} if i != 1 else {})
+        assert found[i] == {"id": point["id"], "payload": point.get("payload", {}), "vector": vector}
+    answer = upload(server, name, body, query="using=tokens&using=images", path="points/vectors/ragged")
+    assert answer.status == 400 and "flags are 4" in answer.error
+    answer = upload(server, name, body, query="using=tokens&using=dense")
+    assert answer.status == 400 and "`dense` is a dense vector" in answer.error
+
+
 def test_ragged_refusals(server, name):
     create(server, name)
     document = np.ones((2, DIM))

@@ -152,8 +152,10 @@ TEST(Ragged, SaysWhatIsWrongWithTheHeader) {
                  "ragged body: dtype is 3, must be 0 (float32), 1 (float16) or 2 (uint8)");
   expect_refused(changed([](Body& b) { b.dim = 4; }),
                  "Vector dimension error: expected dim: 3, got 4");
-  expect_refused(changed([](Body& b) { b.flags = 4; }),
-                 "ragged body: flags are 4, may be 1 (ids are UUIDs) plus 2 (payloads follow)");
+  expect_refused(
+      changed([](Body& b) { b.flags = 8; }),
+      "ragged body: flags are 8, may be 1 (ids are UUIDs) plus 2 (payloads follow), or 4 "
+      "(points follow)");
   expect_refused(
       changed([](Body& b) { b.flags = 2; }),
       "ragged body: flags are 2, may be 1 (ids are UUIDs): an update of vectors takes no payloads",
@@ -229,6 +231,117 @@ TEST(Ragged, IsForMultiVectors) {
   EXPECT_EQ(check_takes_ragged(field).error().text,
             "Wrong input: vector `tokens` is a dense vector, but a ragged body holds "
             "multi-vectors");
+}
+
+/// Tokens of two fields, and the points that they belong to.
+struct BodyOfPoints {
+  Body tokens = changed([](Body& b) { b.flags = 4, b.ids = {}, b.offsets = {0, 2, 2, 7}; });
+  Body images = changed([](Body& b) {
+    b.flags = 4, b.ids = {}, b.offsets = {0, 0, 1, 1}, b.dtype = 1, b.values = {1.5F, -2, 0};
+  });
+  std::string json = R"({"points":[{"id":5,"vector":{"d":[1,2]},"payload":{"a":1}},)"
+                     R"({"id":"00000000-0000-0000-0000-000000000007","vector":{}},)"
+                     R"({"id":6,"vector":{}}]})";
+
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    for (const Body* body : {&tokens, &images}) {
+      out += body->text();
+      out.resize((out.size() + 7) / 8 * 8);
+    }
+    return out + json;
+  }
+};
+
+Decoded<engine::Upsert> decode_points(const std::string& text) {
+  auto images = field_of();
+  images.name = "images";
+  return decode_ragged_points(text, std::vector{field_of(), images});
+}
+
+void expect_points_refused(const BodyOfPoints& body, std::string_view text) {
+  const auto decoded = decode_points(body.text());
+  ASSERT_FALSE(decoded) << text;
+  EXPECT_EQ(decoded.error().status, 400);
+  EXPECT_EQ(decoded.error().text, "Wrong input: ragged body: " + std::string(text));
+}
+
+using Vectors = std::vector<std::pair<std::string, engine::VectorValue>>;
+
+Vectors vectors_of(const PointInput& point) {
+  Vectors vectors;
+  for (const auto& [name, value] : point.vectors) vectors.emplace_back(name, value);
+  return vectors;
+}
+
+TEST(RaggedPoints, JoinTokensOfSeveralFieldsToPoints) {
+  const BodyOfPoints body;
+  EXPECT_TRUE(has_ragged_points(body.text()));
+  EXPECT_FALSE(has_ragged_points(Body().text()));
+  EXPECT_FALSE(has_ragged_points("QVRAGGED"));
+  const auto upsert = decode_points(body.text());
+  ASSERT_TRUE(upsert) << upsert.error().text;
+  const auto& points = upsert->points;
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[0].id, PointId::number(5));
+  EXPECT_EQ(points[0].payload, R"({"a":1})");
+  EXPECT_EQ(points[1].id, PointId::uuid(0, 7));
+  const auto numbers = Body::numbers(7 * kRaggedDim);
+  const std::vector<float> first(numbers.begin(), numbers.begin() + 6);
+  const std::vector<float> others(numbers.begin() + 6, numbers.end());
+  EXPECT_EQ(vectors_of(points[0]), (Vectors{{"d", engine::DenseVector{1, 2}},
+                                            {"tokens", MultiVector{2, kRaggedDim, first}}}));
+  EXPECT_EQ(vectors_of(points[1]),
+            (Vectors{{"images", MultiVector{1, kRaggedDim, {1.5F, -2, 0}}}}));
+  EXPECT_EQ(vectors_of(points[2]), (Vectors{{"tokens", MultiVector{5, kRaggedDim, others}}}));
+}
+
+TEST(RaggedPoints, SayWhatIsWrong) {
+  BodyOfPoints body;
+  body.tokens.flags = 5;
+  expect_points_refused(body, "flags are 5, must be 4 (points follow) for each field");
+  body = {};
+  body.images.flags = 0;
+  expect_points_refused(body, "flags are 0, must be 4 (points follow) for each field");
+  body = {};
+  body.tokens.offsets = {0, 3, 2, 7};
+  expect_points_refused(body, "point 1 has the tokens from 3 to 2: offsets must ascend");
+  body = {};
+  body.images.offsets = {0, 1};
+  expect_points_refused(body, "tokens of 1 points, but 3 points follow");
+  body = {};
+  body.tokens.n_points = UINT64_MAX;
+  expect_points_refused(body, "n_points is 18446744073709551615, more than any body holds");
+  body = {};
+  body.images.values[2] = NAN;
+  expect_points_refused(body, "point 1, token 0, position 2: the value is nan, must be finite");
+  body = {};
+  body.json = R"({"points":[{"id":1,"vector":{"tokens":[[1,2,3]]}},{"id":2,"vector":{}},)"
+              R"({"id":3,"vector":{}}]})";
+  expect_points_refused(body, "point 0 has vector `tokens` twice");
+  body.json = "{}";
+  EXPECT_THAT(decode_points(body.text()).error().text, HasSubstr("points"));
+  body.json = "";
+  EXPECT_THAT(decode_points(body.text()).error().text, HasSubstr("the body is empty"));
+}
+
+TEST(RaggedPoints, SurviveDamage) {
+  const std::string text = BodyOfPoints().text();
+  ASSERT_TRUE(decode_points(text));
+  for (std::size_t n = 0; n < text.size(); ++n) {
+    EXPECT_FALSE(decode_points(text.substr(0, n))) << n << " bytes of " << text.size();
+  }
+  std::mt19937_64 random(kDamageSeed);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string damaged = text;
+    for (auto n = 1 + random() % 6; n > 0; --n) {
+      damaged[random() % damaged.size()] = static_cast<char>(random());
+    }
+    const auto decoded = decode_points(damaged);
+    if (decoded) continue;
+    EXPECT_GE(decoded.error().status, 400);
+    EXPECT_LT(decoded.error().status, 500);
+  }
 }
 
 Body whole() {

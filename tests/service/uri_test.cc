@@ -49,6 +49,8 @@ TEST(PercentDecode, DecodesOrRefuses) {
 TEST(QueryParameter, FindsTheFirst) {
   EXPECT_EQ(query_parameter("wait=true&timeout=5", "timeout"), "5");
   EXPECT_EQ(query_parameter("a=1&a=2", "a"), "1");
+  EXPECT_EQ(query_parameters("a=1&b=2&a=%33&a", "a"), (std::vector<std::string>{"1", "3", ""}));
+  EXPECT_TRUE(query_parameters("ab=1", "a").empty());
   EXPECT_EQ(query_parameter("wait", "wait"), "");
   EXPECT_EQ(query_parameter("wait=", "wait"), "");
   EXPECT_EQ(query_parameter("xwait=1&waitx=1", "wait"), std::nullopt);
