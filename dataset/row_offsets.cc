@@ -14,13 +14,26 @@ constexpr std::size_t kMaxBatchRows = std::size_t{1} << 16;
 
 }  // namespace
 
+/// Into `ahead_`, fewer only where the file breaks off.
+Result<> RowOffsets::look_ahead(std::size_t n) {
+  const std::size_t n_before = ahead_.size();
+  if (n <= n_before) return {};
+  ahead_.resize(n);
+  QV_TRY(const std::size_t n_read, stream_.read(std::span(ahead_).subspan(n_before)));
+  ahead_.resize(n_before + n_read);
+  return {};
+}
+
 Result<> RowOffsets::read_raw(std::size_t n) {
-  raw_.resize(n);
-  const std::uint64_t first = stream_.position();
-  QV_TRY(const std::size_t n_read, stream_.read(std::span(raw_)));
-  if (n_read == n) return {};
-  const std::uint64_t value = first + n_read;
-  return fail(stream_.broken_off(value == 0 ? 0 : value - 1, value));
+  QV_TRY(look_ahead(n));
+  if (ahead_.size() < n) {
+    const std::uint64_t value = stream_.position();
+    return fail(stream_.broken_off(value == 0 ? 0 : value - 1, value));
+  }
+  const auto end = ahead_.begin() + static_cast<std::ptrdiff_t>(n);
+  raw_.assign(ahead_.begin(), end);
+  ahead_.erase(ahead_.begin(), end);
+  return {};
 }
 
 Result<> RowOffsets::check(std::uint64_t row, std::int64_t offset) const {
@@ -67,11 +80,24 @@ Result<std::size_t> RowOffsets::read(std::size_t max_rows, std::vector<std::uint
   return n;
 }
 
+Result<std::size_t> RowOffsets::rows_within(std::size_t max_rows, std::uint64_t max_entries) {
+  QV_TRY(read_first());
+  QV_TRY(look_ahead(static_cast<std::size_t>(std::min<std::uint64_t>(max_rows, n_rows() - row_))));
+  const auto too_many = std::find_if(ahead_.begin(), ahead_.end(), [&](std::int64_t offset) {
+    return static_cast<std::uint64_t>(offset) > first_entry_ + max_entries;
+  });
+  const auto n = static_cast<std::size_t>(too_many - ahead_.begin());
+  return std::min(max_rows, too_many == ahead_.end() ? max_rows : std::max<std::size_t>(n, 1));
+}
+
 Result<> RowOffsets::skip_to(std::uint64_t row) {
   QV_TRY(read_first());
   if (row > n_rows()) return fail(no_such_row(path(), row, n_rows()));
   if (row == row_) return {};
-  QV_TRY(stream_.skip_to(row));
+  // The offset that ends the row before.
+  const auto n_passed = std::min<std::uint64_t>(row - row_ - 1, ahead_.size());
+  ahead_.erase(ahead_.begin(), ahead_.begin() + static_cast<std::ptrdiff_t>(n_passed));
+  if (ahead_.empty()) QV_TRY(stream_.skip_to(row));
   QV_TRY(read_raw(1));
   row_ = row - 1;
   QV_TRY(check(row_, raw_[0]));

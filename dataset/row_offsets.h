@@ -24,10 +24,14 @@ class RowOffsets {
 
   /// Up to `max_rows` rows: `out` becomes `[n + 1]`, from 0; returns n.
   Result<std::size_t> read(std::size_t max_rows, std::vector<std::uint64_t>& out);
+  /// How many of the next `max_rows` rows have no more than `max_entries` entries in all, one at
+  /// least. Looks no further than the file goes; what is wrong there, `read` says.
+  Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_entries);
   /// `row` is not before `row()`.
   Result<> skip_to(std::uint64_t row);
 
  private:
+  Result<> look_ahead(std::size_t n);
   Result<> read_raw(std::size_t n);
   Result<> read_first();
   Result<> check(std::uint64_t row, std::int64_t offset) const;
@@ -38,6 +42,7 @@ class RowOffsets {
   std::uint64_t first_entry_ = 0;
   bool has_first_ = false;
   std::vector<std::int64_t> raw_;
+  std::vector<std::int64_t> ahead_;  ///< what `rows_within` saw behind `row_`
 };
 
 /// Opens an indptr in .npy form; kInvalidArgument unless it is a list of at least one integer.

@@ -21,6 +21,9 @@ class SparseReader final : public VectorReader {
   [[nodiscard]] const VectorShape& shape() const override { return shape_; }
   [[nodiscard]] std::uint64_t position() const override { return offsets_.row(); }
   Result<> read(std::size_t max_rows, VectorBatch& out) override;
+  Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_bytes) override {
+    return offsets_.rows_within(max_rows, max_bytes / (sizeof(float) + sizeof(std::uint32_t)));
+  }
   Result<> skip_to(std::uint64_t row) override;
 
  private:
@@ -44,6 +47,9 @@ class MultiReader final : public VectorReader {
   [[nodiscard]] const VectorShape& shape() const override { return shape_; }
   [[nodiscard]] std::uint64_t position() const override { return offsets_.row(); }
   Result<> read(std::size_t max_rows, VectorBatch& out) override;
+  Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_bytes) override {
+    return offsets_.rows_within(max_rows, max_bytes / (shape_.dim * sizeof(float)));
+  }
   Result<> skip_to(std::uint64_t row) override;
 
  private:

@@ -146,6 +146,11 @@ Result<> check_distinct(const std::string& source, const VectorBatch& batch) {
 
 }  // namespace
 
+Result<std::size_t> VectorReader::rows_within(std::size_t max_rows, std::uint64_t max_bytes) {
+  const std::uint64_t n = max_bytes / (shape().dim * sizeof(float));
+  return std::min<std::size_t>(max_rows, std::max<std::uint64_t>(n, 1));
+}
+
 void VectorBatch::clear() {
   first_row = 0;
   n_rows = 0;

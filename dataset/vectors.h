@@ -70,6 +70,9 @@ class VectorReader {
   /// holds what it cannot hold, is kDataLoss or kInvalidArgument; the text names the file, the row
   /// and the byte offset.
   virtual Result<> read(std::size_t max_rows, VectorBatch& out) = 0;
+  /// How many of the next `max_rows` rows take no more than `max_bytes` in a batch, one at least.
+  /// Where the file ends does not count.
+  virtual Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_bytes);
   /// Goes on at `row`, which is not before `position()`.
   virtual Result<> skip_to(std::uint64_t row) = 0;
 };

@@ -139,6 +139,18 @@ VectorColumn column_of(const FieldSchema& field, std::vector<RowPoint>& points) 
   return column;
 }
 
+struct SizeBytes {
+  std::uint64_t operator()(const engine::DenseVector& vector) const {
+    return vector.size() * sizeof(float);
+  }
+  std::uint64_t operator()(const engine::SparseVector& vector) const {
+    return vector.indices.size() * (sizeof(std::uint32_t) + sizeof(float));
+  }
+  std::uint64_t operator()(const engine::MultiVector& vector) const {
+    return vector.values.size() * sizeof(float);
+  }
+};
+
 bool has_any(const VectorColumn& column) {
   return std::any_of(column.present.begin(), column.present.end(), [](auto p) { return p != 0; });
 }
@@ -204,7 +216,10 @@ std::uint64_t size_bytes(const RowBlock& block) {
     bytes += column.batch.values.size() * sizeof(float);
     bytes += column.batch.indices.size() * sizeof(std::uint32_t);
   }
-  for (const RowPoint& point : block.points) bytes += sizeof(RowPoint) + point.payload.size();
+  for (const RowPoint& point : block.points) {
+    bytes += sizeof(RowPoint) + point.payload.size();
+    for (const auto& vector : point.vectors) bytes += std::visit(SizeBytes{}, vector.value);
+  }
   return bytes;
 }
 

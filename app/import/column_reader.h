@@ -23,8 +23,16 @@ class ColumnReader {
   [[nodiscard]] const SourceSpec& spec() const { return spec_; }
   [[nodiscard]] const dataset::VectorShape& shape() const { return reader_->shape(); }
 
+  /// The smallest type of the server's that holds the values as they are read: scaled ones are not
+  /// what the file holds any more.
+  [[nodiscard]] DType type() const;
+
   /// Replaces `out` by the next `n` rows, fewer only at the end of the file; returns how many.
   Result<std::size_t> read(std::size_t n, VectorColumn& out);
+  /// How many of the next `max_rows` rows take no more than `max_bytes` in memory, one at least.
+  Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_bytes) {
+    return reader_->rows_within(max_rows, max_bytes);
+  }
   /// Goes on at `row`, which lies ahead.
   Result<> skip_to(std::uint64_t row);
 

@@ -95,10 +95,13 @@ class DirectoryImport {
   }
 
  private:
+  /// By the rows before it; where the next ones are much longer, by their bytes.
   Result<RowBlock> read() {
+    const std::size_t least = rows_of(kLeastChunkBytes);
+    if (batch_ != 0 && batch_ < least) return reader_.read({least, kLeastChunkBytes});
     const std::size_t most = rows_of(engine::kBulkChunkBytes);
     return reader_.read(
-        batch_ == 0 ? most : std::clamp<std::size_t>(batch_, rows_of(kLeastChunkBytes), most));
+        {batch_ == 0 ? most : std::min<std::size_t>(batch_, most), engine::kBulkChunkBytes});
   }
 
   [[nodiscard]] std::size_t rows_of(std::uint64_t bytes) const {

@@ -89,7 +89,7 @@ class HttpImport {
   /// An error of reading comes after the rows before it were sent.
   void read_all() {
     while (true) {
-      auto block = reader_.read(rows_per_block(), queue_.used());
+      auto block = reader_.read({.rows = rows_per_block()}, queue_.used());
       if (!block) {
         reading_error_ = block.error();
         break;

@@ -105,14 +105,17 @@ const std::string& RowReader::main_source() const {
   return lines_ != nullptr ? lines_->path() : plan_.main_source();
 }
 
-Result<std::size_t> RowReader::read_lines(std::size_t n) {
-  texts_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
+Result<RowReader::LinesRead> RowReader::read_lines(BlockSize most) {
+  texts_.resize(most.rows);
+  std::uint64_t n_bytes = 0;
+  for (std::size_t i = 0; i < most.rows; ++i) {
+    if (n_bytes >= most.bytes) return LinesRead{i, i};
     QV_TRY(const auto line, lines_->next());
-    if (!line) return i;
+    if (!line) return LinesRead{i, most.rows};
     texts_[i].assign(*line);
+    n_bytes += line->size();
   }
-  return n;
+  return LinesRead{most.rows, most.rows};
 }
 
 /// How many of the block's `n` rows all sources have that must; one that ends before others stops
@@ -136,24 +139,27 @@ std::size_t RowReader::whole_rows(std::size_t n, std::size_t n_lines, const RowB
   return n_whole;
 }
 
-Result<std::size_t> RowReader::read_sources(std::size_t n, RowBlock& block) {
-  std::size_t n_found = 0;
+Result<std::size_t> RowReader::read_sources(BlockSize most, RowBlock& block) {
+  for (ColumnReader& column : columns_) {
+    QV_TRY(most.rows, column.rows_within(most.rows, most.bytes));
+  }
+  LinesRead lines{0, most.rows};
+  if (lines_ != nullptr) {
+    QV_TRY(lines, read_lines(most));
+  }
+  const std::size_t n = lines.n_rows;
+  std::size_t n_found = lines.n_lines;
   block.columns.resize(columns_.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     QV_TRY(const std::size_t found, columns_[c].read(n, block.columns[c]));
     n_found = std::max(n_found, found);
   }
-  std::size_t n_lines = 0;
-  if (lines_ != nullptr) {
-    QV_TRY(n_lines, read_lines(n));
-  }
-  n_found = std::max(n_found, n_lines);
   if (ids_ != nullptr) {
     QV_TRY(ids_->read(n, block_ids_));
     n_found = std::max(n_found, block_ids_.size());
   }
   for (VectorColumn& column : block.columns) column.present.resize(n_found, 0);
-  return whole_rows(n_found, n_lines, block);
+  return whole_rows(n_found, lines.n_lines, block);
 }
 
 Result<RowPoint> RowReader::read_line(std::uint64_t row, std::string& text) const {
@@ -190,13 +196,14 @@ Result<RowPoint> RowReader::make_point(const RowBlock& block, std::size_t i) {
   return point;
 }
 
-Result<RowBlock> RowReader::read(std::size_t n, RowBlock used) {
+Result<RowBlock> RowReader::read(BlockSize most, RowBlock used) {
   if (stopped_) return fail(*stopped_);
   RowBlock block = std::move(used);
   block.points.clear();
   block.first_row = block.end_row = position_;
-  n = static_cast<std::size_t>(std::min<std::uint64_t>(n, plan_.rows.end - position_));
-  QV_TRY(const std::size_t n_found, read_sources(n, block));
+  most.rows =
+      static_cast<std::size_t>(std::min<std::uint64_t>(most.rows, plan_.rows.end - position_));
+  QV_TRY(const std::size_t n_found, read_sources(most, block));
   if (n_found == 0 && !stopped_) QV_TRY(check_holds_range(main_source(), position_));
   block.points.reserve(n_found);
   for (std::size_t i = 0; i < n_found; ++i) {

@@ -19,6 +19,12 @@
 
 namespace quiver::app {
 
+/// How much is read at once; a row more than `bytes` is read alone.
+struct BlockSize {
+  std::size_t rows = 0;
+  std::uint64_t bytes = UINT64_MAX;  ///< of each source, as it is in memory
+};
+
 /// One thread.
 class RowReader {
  public:
@@ -40,11 +46,11 @@ class RowReader {
     return lines_ == nullptr ? 0 : lines_->guessed_line_bytes();
   }
 
-  /// The next `n` rows, or fewer; none (`end_row == first_row`) at the end. A row that stops the
+  /// The next rows, up to `most`; none (`end_row == first_row`) at the end. A row that stops the
   /// import ends the block before it, and the next call fails with what is wrong with it; so does
   /// the end of one source while others go on.
   /// `used` gives its memory.
-  Result<RowBlock> read(std::size_t n, RowBlock used = {});
+  Result<RowBlock> read(BlockSize most, RowBlock used = {});
   /// Goes on at `row`, which lies ahead.
   Result<> skip_to(std::uint64_t row);
 
@@ -58,9 +64,14 @@ class RowReader {
   [[nodiscard]] Result<> check_row_counts() const;
   [[nodiscard]] Result<> check_range() const;
   [[nodiscard]] Result<> check_holds_range(const std::string& source, std::uint64_t n_rows) const;
-  /// Reads up to `n` rows of every source; how many there are in all that must have them.
-  Result<std::size_t> read_sources(std::size_t n, RowBlock& block);
-  Result<std::size_t> read_lines(std::size_t n);
+  /// Reads up to `most` of every source; how many rows there are in all that must have them.
+  Result<std::size_t> read_sources(BlockSize most, RowBlock& block);
+  /// How many lines were read, and the block's rows: as many as `most` says, unless lines are long.
+  struct LinesRead {
+    std::size_t n_lines = 0;
+    std::size_t n_rows = 0;
+  };
+  Result<LinesRead> read_lines(BlockSize most);
   [[nodiscard]] std::size_t whole_rows(std::size_t n, std::size_t n_lines, const RowBlock& block);
   [[nodiscard]] Result<RowPoint> read_line(std::uint64_t row, std::string& text) const;
   [[nodiscard]] Result<RowPoint> make_point(const RowBlock& block, std::size_t i);

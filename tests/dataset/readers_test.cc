@@ -95,6 +95,44 @@ TEST_P(ReadersTest, GivesItsRowsInBatchesOfAnySize) {
   }
 }
 
+std::uint64_t bytes_of(const VectorBatch& batch) {
+  return batch.values.size() * sizeof(float) + batch.indices.size() * sizeof(std::uint32_t);
+}
+
+TEST_P(ReadersTest, LooksAheadHowManyRowsFit) {
+  constexpr unsigned kSeed = 2;
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE(fmt::format("seed {}", kSeed));
+  const VectorBatch& all = source().expected;
+  for (int round = 0; round < 50; ++round) {
+    const auto reader = open();
+    ASSERT_TRUE(reader);
+    const std::size_t dim = reader->shape().dim;
+    VectorBatch batch;
+    for (std::size_t at = 0; at < all.n_rows; at += batch.n_rows) {
+      const std::size_t n_left = all.n_rows - at;
+      const std::size_t most = 1 + random() % n_left;
+      const std::uint64_t limit = random() % (bytes_of(rows_of(all, at, n_left, dim)) + 2);
+      const auto n = reader->rows_within(most, limit);
+      ASSERT_TRUE(n) << error_of(n);
+      ASSERT_GE(*n, 1U);
+      ASSERT_LE(*n, most);
+      EXPECT_TRUE(*n == 1 || bytes_of(rows_of(all, at, *n, dim)) <= limit);
+      EXPECT_TRUE(*n == most || bytes_of(rows_of(all, at, *n + 1, dim)) > limit);
+      if (random() % 2 == 0) {  // what was looked at is passed over
+        at += random() % n_left;
+        ASSERT_TRUE(reader->skip_to(at));
+      }
+      const std::size_t n_read = std::min(*n, all.n_rows - at);
+      ASSERT_TRUE(reader->read(n_read, batch));
+      expect_same(batch, rows_of(all, at, n_read, dim));
+    }
+    const auto at_end = reader->rows_within(3, 1);
+    ASSERT_TRUE(at_end) << error_of(at_end);
+    EXPECT_GE(*at_end, 1U);
+  }
+}
+
 TEST_P(ReadersTest, RandomSkipsAndBatchesGiveTheSameRows) {
   constexpr unsigned kSeed = 1;
   std::mt19937 random(kSeed);

@@ -428,7 +428,33 @@ def test_small_batches_are_no_small_chunks(tmp_path):
     np.save(tmp_path / "x.npy", np.ones((20_000, DIM), np.float32))
     command = ["import", "--vectors", "x.npy", "--data-dir", "data", "--collection", "c", "--create"]
     assert "imported 20,000 points" in quiver(*command, "--batch", 20, cwd=tmp_path)
-    assert len(list((tmp_path / "data").glob("collections/*/*/segments/*"))) == 1
+    assert n_segments(tmp_path / "data") == 1
+
+
+def n_segments(directory):
+    return len(list(directory.glob("collections/*/*/segments/*")))
+
+
+def long_after_short(folder, what):
+    """Rows from which a guess by the first of them is far too low, 40 MB in all; the flags."""
+    n_short, n_long = 5000, 4000
+    if what == "tokens":
+        lengths = np.repeat([1, 300], [n_short, n_long])
+        np.save(folder / "t.indptr.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        np.save(folder / "t.values.npy", np.ones((lengths.sum(), TOKEN_DIM), np.float32))
+        return ["--vectors", "multi:t=t", "--create"], n_short + n_long
+    text = "".join(json.dumps({"text": "x" * (40 if i < n_short else 10_000)}) + "\n" for i in range(n_short + n_long))
+    (folder / "p.jsonl").write_text(text)
+    return ["--payload", "p.jsonl", "--create", '{"vectors":{}}'], n_short + n_long
+
+
+@pytest.mark.parametrize("what", ["payload", "tokens"])
+def test_chunks_end_where_rows_become_long(tmp_path, what):
+    """At 16 MiB here, as with small batches anywhere."""
+    flags, n = long_after_short(tmp_path, what)
+    command = ["import", *flags, "--data-dir", "data", "--collection", "c", "--batch", 1]
+    assert f"imported {n:,} points" in quiver(*command, cwd=tmp_path)
+    assert n_segments(tmp_path / "data") >= 3
 
 
 def test_names_without_the_ending(target, tmp_path):
