@@ -2,10 +2,11 @@
 
 namespace quiver::app {
 
-void Acknowledged::add(std::uint64_t first, std::uint64_t end, std::uint64_t n_points) {
-  if (first == end) return;
+void Acknowledged::add(std::uint64_t first, std::uint64_t end, std::uint64_t n_points,
+                       std::uint64_t n_points_sent) {
   MutexLock lock(mutex_);
-  n_points_sent_ += n_points;
+  n_points_sent_ += n_points_sent;
+  if (first == end) return;
   ahead_.emplace(first, Range{end, n_points});
   for (auto it = ahead_.begin(); it != ahead_.end() && it->first == next_row_;
        it = ahead_.erase(it)) {

@@ -13,13 +13,15 @@ class Acknowledged {
  public:
   explicit Acknowledged(std::uint64_t next_row) : next_row_(next_row) {}
 
-  /// Rows [first, end), of which `n_points` became points.
-  void add(std::uint64_t first, std::uint64_t end, std::uint64_t n_points) QV_EXCLUDES(mutex_);
+  /// Rows [first, end), of which `n_points` became points; `n_points_sent`, of these and of rows
+  /// behind them, may have become points.
+  void add(std::uint64_t first, std::uint64_t end, std::uint64_t n_points,
+           std::uint64_t n_points_sent) QV_EXCLUDES(mutex_);
 
   struct Progress {
     std::uint64_t next_row = 0;       ///< every row before it is done
     std::uint64_t n_points = 0;       ///< of the rows before `next_row`
-    std::uint64_t n_points_sent = 0;  ///< of all rows that are done
+    std::uint64_t n_points_sent = 0;  ///< of all rows: that may be there
   };
   [[nodiscard]] Progress progress() const QV_EXCLUDES(mutex_);
 

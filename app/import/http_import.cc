@@ -104,7 +104,7 @@ class HttpImport {
                        [this](std::uint64_t row) { return reader_.describe(row); });
     while (auto block = queue_.pop()) {
       const auto outcome = sender.send(*block);
-      acknowledged_.add(block->first_row, outcome.end_row, outcome.n_points);
+      acknowledged_.add(block->first_row, outcome.end_row, outcome.n_points, outcome.n_points_sent);
       queue_.done(*std::move(block));
       if (outcome.n_points > 0) {
         row_bytes_ = static_cast<double>(outcome.n_bytes) / static_cast<double>(outcome.n_points);

@@ -102,8 +102,12 @@ BlockSender::Outcome BlockSender::send(const RowBlock& block) {
 Result<> BlockSender::send_points(const RowBlock& block, Points points, Outcome& outcome) {
   if (points.empty()) return {};
   write_upsert(block, points, body_);
+  outcome.n_points_sent += points.size();
   QV_TRY(const Answer answer, ask());
-  if (answer.status != 200) return refused(block, points, answer, outcome);
+  if (answer.status != 200) {
+    outcome.n_points_sent -= points.size();
+    return refused(block, points, answer, outcome);
+  }
   outcome.n_bytes += body_.size();
   outcome.n_points += points.size();
   outcome.end_row = points.back().row + 1;

@@ -45,6 +45,8 @@ class BlockSender {
   struct Outcome {
     std::uint64_t end_row = 0;   ///< the rows of the block before it are done
     std::uint64_t n_points = 0;  ///< acknowledged as durable
+    /// Sent and not refused: where a connection breaks, nobody knows what the server did.
+    std::uint64_t n_points_sent = 0;
     std::uint64_t n_bytes = 0;   ///< of bodies
     std::optional<Error> error;  ///< why the rest is not done; kCancelled: `stopping`
   };

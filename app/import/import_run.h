@@ -50,8 +50,8 @@ class ImportRun {
   /// Saves if that was some time ago.
   Result<> save_sometimes();
 
-  /// Saves and says what was done; `n_points_ahead` were sent of rows that are not before
-  /// `next_row`. The exit status; an error says how to go on.
+  /// Saves and says what was done; `n_points_ahead`, of rows that are not before `next_row`,
+  /// were sent and may be there. The exit status; an error says how to go on.
   Result<int> end(const Result<>& outcome, std::uint64_t n_points_ahead = 0);
 
  private:

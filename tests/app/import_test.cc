@@ -225,7 +225,7 @@ TEST(AcknowledgedTest, InAnyOrder) {
     std::shuffle(ranges.begin(), ranges.end(), random);
     Acknowledged acknowledged(100);
     for (const auto& [first, end] : ranges) {
-      acknowledged.add(first, end, end - first);
+      acknowledged.add(first, end, end - first, end - first);
       std::fill(is_done.begin() + static_cast<long>(first),
                 is_done.begin() + static_cast<long>(end), true);
       const auto next = std::find(is_done.begin(), is_done.end(), false) - is_done.begin();
@@ -234,6 +234,15 @@ TEST(AcknowledgedTest, InAnyOrder) {
     }
     EXPECT_EQ(acknowledged.progress().n_points_sent, row - 100);
   }
+}
+
+TEST(AcknowledgedTest, WhatWasSentMayBeThere) {
+  Acknowledged acknowledged(0);
+  acknowledged.add(0, 5, 5, 5);
+  acknowledged.add(10, 10, 0, 3);  // the connection broke
+  EXPECT_EQ(acknowledged.progress().next_row, 5U);
+  EXPECT_EQ(acknowledged.progress().n_points, 5U);
+  EXPECT_EQ(acknowledged.progress().n_points_sent, 8U);
 }
 
 RowBlock block_of(std::uint64_t first_row, const std::vector<std::uint64_t>& ids) {

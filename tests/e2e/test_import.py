@@ -2,14 +2,17 @@
 
 Every test compares all points of the collection with what the sources say.
 """
+import http.server
 import json
 import os
 import random
 import signal
 import struct
 import subprocess
+import threading
 import time
 import uuid
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -123,6 +126,56 @@ class Sources:
         """Later rows replace earlier ones of the same id."""
         return {id_of(i): {"id": id_of(i), "payload": self.payload[i], "vector": self.vector(i)}
                 for i in (rows if rows is not None else range(self.n))}
+
+
+@dataclass
+class SentBody:
+    path: str
+    body: bytes
+
+
+class FakeServer:
+    """Has a collection of these `vectors`; `answer` gives the status of an upsert, None to break the connection."""
+
+    def __init__(self, vectors, answer=lambda request: 200):
+        fake = self
+        self.requests = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def reply(self, status, value):
+                body = json.dumps(value).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                self.reply(200, {"result": {"config": {"params": {"vectors": vectors}}}, "status": "ok"})
+
+            def do_PUT(self):
+                request = SentBody(self.path, self.rfile.read(int(self.headers["Content-Length"])))
+                fake.requests.append(request)
+                status = answer(request)
+                if status is None:
+                    self.close_connection = True
+                else:
+                    self.reply(status, {"status": "ok" if status == 200 else {"error": "refused"}})
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 # Everything at once.
@@ -338,6 +391,27 @@ def test_sources_that_were_changed(target, tmp_path, what):
     size = (tmp_path / changed).stat().st_size
     assert f"file {tmp_path / changed} has changed: it had " in text and "--restart" in text
     assert f"; now {size} bytes, modified 20" in text
+
+
+def test_a_text_is_not_mended_behind_rows_that_may_be_there(tmp_path):
+    """Row 1 was sent, and the connection broke; then the server refused row 0."""
+    row_1_was_sent = threading.Event()
+
+    def answer(request):
+        if b'"id":0' in request.body:
+            assert row_1_was_sent.wait(60)
+            return 400
+        row_1_was_sent.set()
+        return None
+
+    points = [{"id": i, "vector": [1.0, i]} for i in range(2)]
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join(json.dumps(p) + "\n" for p in points))
+    with FakeServer({"size": 2, "distance": "Dot"}, answer) as fake:
+        command = ["import", "--points", path, "--url", fake.url, "--collection", "c", "--batch", 1, "--connections", 2]
+        assert "goes on at row 0 " in quiver(*command, cwd=tmp_path, status=1)
+        path.write_text(path.read_text().replace("1.0", "2.0"))
+        assert "another import is not finished" in quiver(*command, cwd=tmp_path, status=1)
 
 
 def test_points_that_do_not_fit(target, tmp_path):
