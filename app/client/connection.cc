@@ -21,8 +21,8 @@ tl::unexpected<Error> broken(std::string_view what, const Endpoint& endpoint, in
 }  // namespace
 
 Result<Answer> Connection::exchange(std::string_view method, std::string_view target,
-                                    std::string_view body) {
-  return exchange_parts(request_head(method, target, body.size()), body);
+                                    std::string_view body, std::string_view content_type) {
+  return exchange_parts(request_head(method, target, body.size(), content_type), body);
 }
 
 Result<Answer> Connection::exchange(std::string_view request) {
@@ -42,12 +42,11 @@ Result<Answer> Connection::exchange_parts(std::string_view head, std::string_vie
 
 /// Apart from the body, which is large and need not be copied.
 std::string Connection::request_head(std::string_view method, std::string_view target,
-                                     std::size_t body_bytes) const {
+                                     std::size_t body_bytes, std::string_view content_type) const {
   std::string head = request_text(method, target, endpoint_, api_key_, "");
   if (body_bytes > 0) {
-    head.insert(
-        head.size() - 2,
-        fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body_bytes));
+    head.insert(head.size() - 2, fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n",
+                                             content_type, body_bytes));
   }
   return head;
 }

@@ -12,6 +12,8 @@
 
 namespace quiver::app {
 
+inline constexpr std::string_view kJsonType = "application/json";
+
 struct Answer {
   int status = 0;
   std::string body;
@@ -25,13 +27,15 @@ class Connection {
 
   /// kUnavailable if the connection broke: whether the request was carried out is unknown. The next
   /// call connects afresh.
-  Result<Answer> exchange(std::string_view method, std::string_view target, std::string_view body);
+  Result<Answer> exchange(std::string_view method, std::string_view target, std::string_view body,
+                          std::string_view content_type = kJsonType);
   /// The same of a whole request, `request_text`.
   Result<Answer> exchange(std::string_view request);
 
  private:
   [[nodiscard]] std::string request_head(std::string_view method, std::string_view target,
-                                         std::size_t body_bytes) const;
+                                         std::size_t body_bytes,
+                                         std::string_view content_type) const;
   Result<Answer> exchange_parts(std::string_view head, std::string_view body);
   Result<Answer> exchange_once(std::string_view head, std::string_view body);
   Result<> send_all(std::string_view bytes, int flags);

@@ -65,6 +65,12 @@ Result<ColumnReader> ColumnReader::open(SourceSpec spec) {
   return column;
 }
 
+DType ColumnReader::type() const {
+  if (spec_.scale != 1) return DType::kF32;
+  if (shape().type == dataset::ValueType::kF16) return DType::kF16;
+  return shape().type == dataset::ValueType::kU8 ? DType::kU8 : DType::kF32;
+}
+
 Result<std::size_t> ColumnReader::read(std::size_t n, VectorColumn& out) {
   const std::uint64_t first_row = reader_->position();
   QV_TRY(reader_->read(n, out.batch));
@@ -76,6 +82,7 @@ Result<std::size_t> ColumnReader::read(std::size_t n, VectorColumn& out) {
   out.name = spec_.name;
   out.kind = spec_.kind;
   out.dim = shape().dim;
+  out.type = type();
   if (spec_.scale != 1) {
     const auto factor = static_cast<float>(spec_.scale);
     for (float& value : out.batch.values) value *= factor;

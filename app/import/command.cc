@@ -100,10 +100,9 @@ void add_target(CLI::App& app, ImportOptions& options) {
 void add_how(CLI::App& app, ImportOptions& options) {
   const Group group{app, "How"};
   group
-      .option(
-          "--batch", options.batch,
-          "Points per request; 0: about 1 MiB of JSON. With --data-dir, points per chunk, of 16 "
-          "to 256 MiB whatever is given")
+      .option("--batch", options.batch,
+              "Points per request; 0: about 1 MiB. With --data-dir, points per chunk, of 16 "
+              "to 256 MiB whatever is given")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   group.option("--connections", options.connections, "Connections to the server")

@@ -16,8 +16,8 @@ constexpr std::size_t kGoodBodyBytes = 1 << 20;
 constexpr std::size_t kMaxBlockRows = 10'000;
 constexpr auto kTick = std::chrono::milliseconds(50);
 
-/// Before anything was sent: about the JSON of a row.
-double guessed_json_bytes(const RowReader& reader) {
+/// Before anything was sent: about what a row takes of a body.
+double guessed_body_bytes(const RowReader& reader) {
   constexpr double kBytesPerFloat = 12;
   constexpr double kEntries = 100;  // non-zeros, tokens
   double bytes = 500;
@@ -25,7 +25,9 @@ double guessed_json_bytes(const RowReader& reader) {
     const double dim = column.shape().dim;
     if (column.spec().kind == FieldKind::kDense) bytes += dim * kBytesPerFloat;
     if (column.spec().kind == FieldKind::kSparse) bytes += kEntries * 2 * kBytesPerFloat;
-    if (column.spec().kind == FieldKind::kMulti) bytes += kEntries * dim * kBytesPerFloat;
+    if (column.spec().kind == FieldKind::kMulti) {
+      bytes += kEntries * dim * bytes_per_value(column.type());
+    }
   }
   return bytes;
 }
@@ -41,7 +43,7 @@ class HttpImport {
         bad_rows_(bad_rows),
         acknowledged_(acknowledged),
         queue_(std::size_t{2} * options.connections, options.ids),
-        row_bytes_(guessed_json_bytes(reader)),
+        row_bytes_(guessed_body_bytes(reader)),
         n_working_(options.connections) {}
 
   Result<> run(const std::function<bool(const Acknowledged::Progress&)>& tick) {
@@ -120,7 +122,7 @@ class HttpImport {
   BadRows& bad_rows_;
   Acknowledged& acknowledged_;
   BlockQueue queue_;
-  std::atomic<double> row_bytes_;  ///< of JSON, as last measured
+  std::atomic<double> row_bytes_;  ///< of bodies, as last measured
   std::atomic<bool> stopping_ = false;
   std::atomic<std::uint32_t> n_working_;
   std::optional<Error> reading_error_;  ///< of the reading thread until it ended

@@ -9,6 +9,7 @@
 #include "app/import/body.h"
 #include "app/import/schema.h"
 #include "payload/document.h"
+#include "service/binary/ragged.h"
 
 namespace quiver::app {
 namespace {
@@ -86,17 +87,26 @@ BlockSender::BlockSender(const HttpTarget& target, BadRows& bad_rows,
       bad_rows_(bad_rows),
       stopping_(stopping),
       describe_(std::move(describe)),
-      path_(collection_path(target) + "/points?wait=false"),
       connection_(target.endpoint, target.api_key) {}
 
 BlockSender::Outcome BlockSender::send(const RowBlock& block) {
   Outcome outcome{.end_row = block.first_row, .error = {}};
+  address(block);
   if (auto sent = send_points(block, block.points, outcome); !sent) {
     outcome.error = sent.error();
   } else {
     outcome.end_row = block.end_row;
   }
   return outcome;
+}
+
+/// Tokens of files go as they are: JSON spends ten bytes and more on a number.
+void BlockSender::address(const RowBlock& block) {
+  const auto fields = token_fields(block);
+  content_type_ = fields.empty() ? kJsonType : service::kRaggedType;
+  path_ = fields.empty() ? collection_path(target_) + "/points?wait=false"
+                         : "/v1" + collection_path(target_) + "/points/ragged?wait=false";
+  for (const std::string& field : fields) path_ += "&using=" + escape_segment(field);
 }
 
 Result<> BlockSender::send_points(const RowBlock& block, Points points, Outcome& outcome) {
@@ -133,7 +143,7 @@ Result<Answer> BlockSender::ask() {
   const Stopwatch since;
   delay_s_ = 0;
   while (true) {
-    auto answer = connection_.exchange("PUT", path_, body_);
+    auto answer = connection_.exchange("PUT", path_, body_, content_type_);
     if (answer && !is_later(answer->status)) return answer;
     QV_TRY(wait_to_retry(
         since, answer ? "the server answered " + error_text(*answer) : answer.error().message()));

@@ -57,6 +57,7 @@ class BlockSender {
   using Points = std::span<const RowPoint>;
   Result<> send_points(const RowBlock& block, Points points, Outcome& outcome);
   Result<> refused(const RowBlock& block, Points points, const Answer& answer, Outcome& outcome);
+  void address(const RowBlock& block);
   /// Sends `body_` until the server answers something that is not "later".
   Result<Answer> ask();
   /// Waits before another attempt; fails with `why` when it has been too long.
@@ -66,8 +67,9 @@ class BlockSender {
   BadRows& bad_rows_;
   const std::atomic<bool>& stopping_;
   const std::function<std::string(std::uint64_t)> describe_;
-  const std::string path_;
   Connection connection_;
+  std::string path_;  ///< of the block that is sent
+  std::string_view content_type_;
   std::string body_;  ///< of the request that is asked
   double delay_s_ = 0;
 };

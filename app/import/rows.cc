@@ -13,6 +13,10 @@ SparseRow sparse_row(const VectorColumn& column, std::size_t i) {
           std::span(column.batch.values).subspan(first, n)};
 }
 
+std::size_t n_tokens(const VectorColumn& column, std::size_t i) {
+  return column.batch.offsets[i + 1] - column.batch.offsets[i];
+}
+
 std::span<const float> multi_row(const VectorColumn& column, std::size_t i) {
   const std::size_t first = column.batch.offsets[i];
   const std::size_t n = column.batch.offsets[i + 1] - first;

@@ -19,6 +19,7 @@ struct VectorColumn {
   std::string name;
   FieldKind kind = FieldKind::kDense;
   std::uint32_t dim = 0;
+  DType type = DType::kF32;  ///< which holds all values of the batch as they are
   dataset::VectorBatch batch;
   std::vector<std::uint8_t> present;  ///< by row of the block; 0: the point goes without it
 };
@@ -47,6 +48,7 @@ struct SparseRow {
   std::span<const float> values;
 };
 [[nodiscard]] SparseRow sparse_row(const VectorColumn& column, std::size_t i);
+[[nodiscard]] std::size_t n_tokens(const VectorColumn& column, std::size_t i);
 /// `[n_tokens, dim]`
 [[nodiscard]] std::span<const float> multi_row(const VectorColumn& column, std::size_t i);
 

@@ -51,19 +51,6 @@ Result<std::optional<DType>> type_flag(const ImportOptions& options, const std::
   return std::optional(type);
 }
 
-/// Scaled values are not what the file holds any more.
-DType type_in_file(const ColumnReader& column) {
-  if (column.spec().scale != 1) return DType::kF32;
-  switch (column.shape().type) {
-    case dataset::ValueType::kF16:
-      return DType::kF16;
-    case dataset::ValueType::kU8:
-      return DType::kU8;
-    default:
-      return DType::kF32;
-  }
-}
-
 Result<> write_field(Writer& json, const ColumnReader& column, const ImportOptions& options) {
   const std::string& name = column.spec().name;
   QV_TRY(const auto metric, metric_flag(options, name));
@@ -71,7 +58,7 @@ Result<> write_field(Writer& json, const ColumnReader& column, const ImportOptio
   json.begin_object();
   json.member("size", std::uint64_t{column.shape().dim});
   json.member("distance", wire_name(metric.value_or(Metric::kCosine)));
-  json.member("datatype", wire_name(type.value_or(type_in_file(column))));
+  json.member("datatype", wire_name(type.value_or(column.type())));
   if (column.spec().kind == FieldKind::kMulti) {
     json.key("multivector_config");
     json.raw(R"({"comparator":"max_sim"})");

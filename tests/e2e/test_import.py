@@ -246,6 +246,80 @@ def test_dense_formats(server, name, tmp_path, file):
     assert server.get(f"/collections/{name}").result["config"]["params"]["vectors"] == size
 
 
+# Tokens go as a binary matrix.
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "u1", "i1"])
+def test_tokens_of_every_type(server, name, tmp_path, dtype):
+    """Two fields of them, each of which some points lack; names that a URL cannot hold as they are."""
+    rng = np.random.default_rng(SEED)
+    rows = {}
+    for field in ["a b&c=é", "t"]:
+        lengths = rng.integers(0, 4, 300)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        values = (rng.integers(0, 100, (ends[-1], TOKEN_DIM)) if dtype[0] in "ui"
+                  else rng.standard_normal((ends[-1], TOKEN_DIM))).astype(dtype)
+        np.save(tmp_path / f"{field[0]}.indptr.npy", ends)
+        np.save(tmp_path / f"{field[0]}.values.npy", values)
+        rows[field] = [values[a:b] for a, b in zip(ends, ends[1:])]
+    dense = rng.standard_normal((300, DIM)).astype(np.float32)
+    np.save(tmp_path / "dense.npy", dense)
+    multi = {"size": TOKEN_DIM, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}
+    (tmp_path / "create.json").write_text(json.dumps({"vectors": {"a b&c=é": multi, "t": multi, "dense": {
+        "size": DIM, "distance": "Dot"}}}))
+    (tmp_path / "manifest").mkdir()
+    export = {"quiver_export": 1, "points": 300, "ids": "ids.npy", "payload": "payload.jsonl", "vectors": [
+        {"name": "a b&c=é", "kind": "multi", "source": "../a"}, {"name": "dense", "kind": "dense", "source": "../dense.npy"},
+        {"name": "t", "kind": "multi", "source": "../t"}], "create": {}, "indexes": []}
+    (tmp_path / "manifest/export.json").write_text(json.dumps(export))
+    np.save(tmp_path / "manifest/ids.npy", np.arange(300, dtype=np.uint64))
+    (tmp_path / "manifest/payload.jsonl").write_text("".join(f'{{"n":{i}}}\n' for i in range(300)))
+    text = quiver("import", "--from-export", "manifest", "--create", "@create.json", "--url",
+                  f"http://127.0.0.1:{server.port}", "--collection", name, cwd=tmp_path)
+    assert "imported 300 points" in text
+    points = stored(server, name)
+    for i in range(300):
+        vector = {"dense": shortest(dense[i])} | {f: [shortest(token) for token in rows[f][i]]
+                                                  for f in rows if len(rows[f][i])}
+        assert points[i] == {"id": i, "payload": {"n": i}, "vector": vector}
+
+
+def test_tokens_that_the_server_refuses(target, tmp_path):
+    """Beyond f16: the rows are named, and nothing of them is in the collection."""
+    sources = Sources(tmp_path, 100)
+    bad = [i for i in range(100) if sources.token_ptr[i + 1] > sources.token_ptr[i]][3:50:20]
+    for i in bad:
+        sources.tokens[sources.token_ptr[i], 2] = 70_000
+    np.save(tmp_path / "tokens.values.npy", sources.tokens)
+    (tmp_path / "create.json").write_text(json.dumps({
+        "vectors": {"dense": {"size": DIM, "distance": "Dot"}, "tokens": {
+            "size": TOKEN_DIM, "distance": "Dot", "datatype": "float16",
+            "multivector_config": {"comparator": "max_sim"}}},
+        "sparse_vectors": {"words": {}}}))
+    flags = [f for f in sources.flags[:-3]] + ["--create", "@create.json", *target.flags, "--collection", "c"]
+    text = quiver("import", *flags, cwd=tmp_path, status=1)
+    assert f"payload.jsonl line {bad[0] + 1}" in text and f"goes on at row {bad[0]} " in text
+    text = quiver("import", *flags, "--skip-bad", cwd=tmp_path)
+    assert f"left out {len(bad)} bad rows" in text
+    for i in bad:  # does not fit into f16, and is not looked at
+        sources.tokens[sources.token_ptr[i], 2] = 0
+    sources.tokens = sources.tokens.astype(np.float16).astype(np.float32)
+    good = set(range(100)) - set(bad)
+    found = target.points("c")
+    assert set(found) == good
+    assert found == sources.points(rows=sorted(good))
+
+
+def test_tokens_do_not_go_as_json(tmp_path):
+    """A body holds about two bytes a value of f16."""
+    n, n_tokens = 200, 20
+    np.save(tmp_path / "t.indptr.npy", np.arange(n + 1) * n_tokens)
+    np.save(tmp_path / "t.values.npy", np.random.default_rng(SEED).standard_normal((n * n_tokens, 32)).astype(np.float16))
+    with FakeServer({"t": {"size": 32, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}}) as fake:
+        quiver("import", "--vectors", "multi:t=t", "--url", fake.url, "--collection", "c", cwd=tmp_path)
+    assert all(request.path == "/v1/collections/c/points/ragged?wait=false&using=t" for request in fake.requests)
+    assert sum(len(request.body) for request in fake.requests) < n * n_tokens * 32 * 2 * 1.1
+
+
 # Round trips.
 
 ANY = {"vectors": {"f32": {"size": 5, "distance": "Manhattan"}, "f16": {"size": 3, "distance": "Dot", "datatype": "float16"},
