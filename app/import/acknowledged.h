@@ -21,7 +21,7 @@ class Acknowledged {
   struct Progress {
     std::uint64_t next_row = 0;       ///< every row before it is done
     std::uint64_t n_points = 0;       ///< of the rows before `next_row`
-    std::uint64_t n_points_sent = 0;  ///< of all rows: that may be there
+    std::uint64_t n_points_sent = 0;  ///< of all rows: may be there
   };
   [[nodiscard]] Progress progress() const QV_EXCLUDES(mutex_);
 
