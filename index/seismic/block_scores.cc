@@ -10,7 +10,8 @@ namespace {
 
 /// About the largest sum, so that sums fit 32 bits although weights are rounded up.
 constexpr double kLargestSum = 2'000'000'000;
-constexpr std::size_t kListsPerPoll = 8;
+/// Ranks of a wave (256 KiB): all lists of nearly every query at once.
+constexpr std::size_t kMostRanks = 1 << 16;
 
 }  // namespace
 
@@ -51,33 +52,41 @@ void BlockScorer::set_weights(float scale, float mass) {
 
 Result<> BlockScorer::score_lists(const Blocks& blocks, std::size_t n_lists, const Cancel& cancel,
                                   WorkCounters& work) {
-  find_runs(blocks, n_lists);
-  for (std::size_t list = 0; list < n_lists; ++list) {
-    if (list % kListsPerPoll == 0) QV_TRY(cancel.check());
-    const ListHeader& header = blocks.list(chosen_[list].term);
-    if (header.n_blocks == 0) continue;
-    sums_.assign(header.n_blocks, 0);
-    const std::size_t n_entries = add_runs(blocks, list);
-    collect(header);
-    ++work.n_lists;
-    work.n_bytes += n_entries * SummaryView::kEntryBytes;
+  const std::size_t n_at_once = std::max<std::size_t>(1, kMostRanks / weights_.size());
+  for (std::size_t first = 0; first < n_lists; first += n_at_once) {
+    QV_TRY(cancel.check());
+    const auto some = std::span(chosen_).subspan(first, std::min(n_at_once, n_lists - first));
+    find_runs(blocks, some);
+    for (std::size_t l = 0; l < some.size(); ++l) score_list(blocks, some[l].term, l, work);
   }
   return {};
 }
 
-/// Three waves over all terms of all lists, so that no miss is waited for alone: directories, then
+void BlockScorer::score_list(const Blocks& blocks, std::uint32_t term, std::size_t place,
+                             WorkCounters& work) {
+  const ListHeader& header = blocks.list(term);
+  if (header.n_blocks == 0) return;
+  sums_.assign(header.n_blocks, 0);
+  const std::size_t n_entries = add_runs(blocks.summaries(term), place);
+  collect(header);
+  ++work.n_lists;
+  work.n_bytes += n_entries * SummaryView::kEntryBytes;
+}
+
+/// Three waves over all terms of some lists, so that no miss is waited for alone: directories, then
 /// ranks and places of runs, then runs.
-void BlockScorer::find_runs(const Blocks& blocks, std::size_t n_lists) {
+void BlockScorer::find_runs(const Blocks& blocks, std::span<const QueryTerm> lists) {
   const std::size_t n_terms = weights_.size();
+  const std::size_t n_lists = lists.size();
   ranks_.resize(n_lists * n_terms);
-  for (std::size_t l = 0; l < n_lists; ++l) __builtin_prefetch(&blocks.list(chosen_[l].term));
+  for (std::size_t l = 0; l < n_lists; ++l) __builtin_prefetch(&blocks.list(lists[l].term));
   for (std::size_t l = 0; l < n_lists; ++l) {
-    const SummaryView list = blocks.summaries(chosen_[l].term);
+    const SummaryView list = blocks.summaries(lists[l].term);
     for (std::size_t t = 0; t < n_terms; ++t) list.prefetch_rank(chosen_[t].term);
   }
   for (std::size_t l = 0; l < n_lists; ++l) {
-    const SummaryView list = blocks.summaries(chosen_[l].term);
-    const bool empty = blocks.list(chosen_[l].term).n_blocks == 0;
+    const SummaryView list = blocks.summaries(lists[l].term);
+    const bool empty = blocks.list(lists[l].term).n_blocks == 0;
     for (std::size_t t = 0; t < n_terms; ++t) {
       const std::uint32_t rank = empty ? SummaryView::kNone : list.rank(chosen_[t].term);
       ranks_[l * n_terms + t] = rank;
@@ -85,7 +94,7 @@ void BlockScorer::find_runs(const Blocks& blocks, std::size_t n_lists) {
     }
   }
   for (std::size_t l = 0; l < n_lists; ++l) {
-    const SummaryView list = blocks.summaries(chosen_[l].term);
+    const SummaryView list = blocks.summaries(lists[l].term);
     for (std::size_t t = 0; t < n_terms; ++t) {
       const std::uint32_t rank = ranks_[l * n_terms + t];
       if (rank != SummaryView::kNone) list.run(rank).prefetch();
@@ -93,12 +102,11 @@ void BlockScorer::find_runs(const Blocks& blocks, std::size_t n_lists) {
   }
 }
 
-std::size_t BlockScorer::add_runs(const Blocks& blocks, std::size_t list) {
-  const SummaryView summaries = blocks.summaries(chosen_[list].term);
+std::size_t BlockScorer::add_runs(const SummaryView& summaries, std::size_t place) {
   const std::size_t n_terms = weights_.size();
   std::size_t n_entries = 0;
   for (std::size_t t = 0; t < n_terms; ++t) {
-    const std::uint32_t rank = ranks_[list * n_terms + t];
+    const std::uint32_t rank = ranks_[place * n_terms + t];
     if (rank == SummaryView::kNone) continue;
     const SummaryView::Run run = summaries.run(rank);
     const std::uint32_t weight = weights_[t];

@@ -27,13 +27,15 @@ class BlockScorer {
   void set_weights(float scale, float mass);
   Result<> score_lists(const Blocks& blocks, std::size_t n_lists, const Cancel& cancel,
                        WorkCounters& work);
-  void find_runs(const Blocks& blocks, std::size_t n_lists);
-  std::size_t add_runs(const Blocks& blocks, std::size_t list);
+  /// `place`: of the list among those whose runs were found.
+  void score_list(const Blocks& blocks, std::uint32_t term, std::size_t place, WorkCounters& work);
+  void find_runs(const Blocks& blocks, std::span<const QueryTerm> lists);
+  std::size_t add_runs(const SummaryView& summaries, std::size_t place);
   void collect(const ListHeader& header);
 
   std::vector<QueryTerm> chosen_;       ///< of positive weight, largest first
   std::vector<std::uint32_t> weights_;  ///< of the first of `chosen_`, as integers
-  std::vector<std::uint32_t> ranks_;    ///< `[n_lists, n_weights]`
+  std::vector<std::uint32_t> ranks_;    ///< `[lists at once, n_weights]`
   std::vector<std::uint32_t> sums_;     ///< by block of one list
   std::vector<ScoredBlock> scored_;
   float unit_ = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace quiver::index::seismic {
 namespace {
@@ -10,7 +11,9 @@ namespace {
 float scale_of(std::span<const float> values) {
   float largest = 0;
   for (const float value : values) largest = std::max(largest, std::abs(value));
-  return largest > 0 ? largest / kLargestCode * (1 + 1e-6F) : 1;
+  if (largest == 0) return 1;
+  // A step that is no normal number could be rounded to nothing.
+  return std::max(std::numeric_limits<float>::min(), largest / kLargestCode * (1 + 1e-6F));
 }
 
 }  // namespace
