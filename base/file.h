@@ -39,6 +39,9 @@ class MappedFile {
   virtual void advise_sequential() const {}
   virtual void advise_random() const {}
   virtual void advise_willneed() const {}
+  /// Of files that are read all over, again and again: fewer misses of the page tables, where the
+  /// system keeps files in huge pages.
+  virtual void advise_huge_pages() const {}
 
  protected:
   MappedFile() = default;

@@ -60,6 +60,7 @@ class RealMappedFile final : public MappedFile {
   void advise_sequential() const override { advise(MADV_SEQUENTIAL); }
   void advise_random() const override { advise(MADV_RANDOM); }
   void advise_willneed() const override { advise(MADV_WILLNEED); }
+  void advise_huge_pages() const override { advise(MADV_HUGEPAGE); }
 
  private:
   [[nodiscard]] void* address() const { return const_cast<std::byte*>(bytes_.data()); }

@@ -230,8 +230,8 @@ std::vector<std::size_t> missing_indexes(const SegmentData& data, const IndexPol
 bool may_gain_by_merging(const SegmentData& data, const IndexPolicy& policy) {
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
   return data.sealed && std::any_of(data.fields.begin(), data.fields.end(), [&](const auto& field) {
-           return field.schema.kind != FieldKind::kSparse && field.n_present != 0 &&
-                  least_bytes(field.schema, policy) != kNever && spec_of(field.schema, policy);
+           return field.n_present != 0 && least_bytes(field.schema, policy) != kNever &&
+                  spec_of(field.schema, policy);
          });
 }
 

@@ -70,8 +70,9 @@ struct IndexPolicy {
 /// sealed.
 [[nodiscard]] std::vector<std::size_t> missing_indexes(const SegmentData& data,
                                                        const IndexPolicy& policy);
-/// True if a dense or multi-vector field of a sealed segment has an index or would have one if it
-/// were larger: a search through such a one costs about as much in many rows as in some.
+/// True if a field of a sealed segment has an index or would have one if it were larger: a search
+/// through an index costs about as much in many rows as in some, or, of sparse fields, does some of
+/// its work anew in each segment.
 [[nodiscard]] bool may_gain_by_merging(const SegmentData& data, const IndexPolicy& policy);
 /// Numbers of the fields that have an index and should have none whatever their size.
 [[nodiscard]] std::vector<std::size_t> unwanted_indexes(const SegmentData& data,

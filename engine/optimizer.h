@@ -51,10 +51,10 @@ struct RewritePlan {
 [[nodiscard]] std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
                                                       const OptimizerConfig& config);
 
-/// For a time without writes. A search through an index of dense vectors or multi-vectors costs
-/// about as much in a segment of 100,000 rows as in one of 20,000, so it pays to have few: merges
-/// the smallest of those segments as far as what is written anew is not mostly one large segment,
-/// and no more than some GiB. Leaves `idle_segments` at least.
+/// For a time without writes. A search through an index costs about as much in a segment of 100,000
+/// rows as in one of 20,000, so it pays to have few: merges the smallest of those segments as far
+/// as what is written anew is not mostly one large segment, and no more than some GiB. Leaves
+/// `idle_segments` at least.
 [[nodiscard]] std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
                                                          const OptimizerConfig& config);
 

@@ -12,6 +12,7 @@ Result<SectionReader> open_file(const Directory& directory, std::string_view nam
                                 std::uint64_t& n_bytes) {
   QV_TRY(auto file, directory.open_mapped(std::string(name)));
   n_bytes += file->bytes().size();
+  file->advise_huge_pages();
   QV_TRY(auto reader, SectionReader::open(format, std::move(file), directory.path()));
   if (reader.n_rows() != n_rows) {
     return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), n_rows));

@@ -1,6 +1,8 @@
 // Progress of builds that consist of parts.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -20,5 +22,26 @@ namespace quiver::index {
   }
   return part;
 }
+
+/// Adds up what threads have done, and tells it as rows. Refers to `context`.
+class Progress {
+ public:
+  /// `total`: of the work, in any unit.
+  Progress(const BuildContext& context, std::uint64_t n_rows, std::uint64_t total)
+      : context_(context), n_rows_(n_rows), total_(std::max<std::uint64_t>(total, 1)) {}
+  void add(std::uint64_t n) { done_ += n; }
+  /// For one thread.
+  void tell() const {
+    if (!context_.progress) return;
+    const double share = static_cast<double>(done_.load()) / static_cast<double>(total_);
+    context_.progress(static_cast<std::uint64_t>(static_cast<double>(n_rows_) * share));
+  }
+
+ private:
+  const BuildContext& context_;
+  std::uint64_t n_rows_;
+  std::uint64_t total_;
+  std::atomic<std::uint64_t> done_ = 0;
+};
 
 }  // namespace quiver::index

@@ -225,6 +225,11 @@ struct RecordKernels {
   /// [terms are u32][RowType], for those three.
   float (*score[2][kDTypes])(const float* table, const std::byte* terms, const std::byte* values,
                              std::size_t n);
+  /// The same of a record that keeps its ascending terms as differences, the first from 0: `n / 8`
+  /// bytes with a bit for each difference, set if it takes two bytes, lowest first; `n` values of
+  /// u8; the differences, of one byte or two, low byte first. At most 32 bytes behind the record
+  /// are read. `record` is on a 2-byte boundary.
+  float (*score_gaps)(const float* table, const std::byte* record, std::size_t n);
 };
 
 /// Sums of 16 bits, one a row. `n` is a multiple of 64 and `sums` starts on a cache line. Exact.

@@ -32,4 +32,4 @@
 #define QV_AVX2 "avx2,fma,f16c,bmi2,popcnt"
 #define QV_AVX512                                                                            \
   "avx2,fma,f16c,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512vpopcntdq," \
-  "avx512vbmi,avx512bf16"
+  "avx512vbmi,avx512vbmi2,avx512bf16"

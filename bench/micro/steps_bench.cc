@@ -116,6 +116,23 @@ void add_maps(Steps& steps) {
       [=](K k) { k.grid.encode(in, kN, 7.3F, 8, codes); });
 }
 
+/// Records of differences, a fifth of which take two bytes, over 4,096 weights.
+const std::byte* random_gaps(std::size_t n_records, std::size_t n, std::size_t record_bytes) {
+  auto* records = reinterpret_cast<std::byte*>(
+      random_below<std::uint8_t>(static_cast<int>(4096 / n), n_records * record_bytes));
+  for (std::size_t r = 0; r < n_records; ++r) {
+    std::byte* record = records + r * record_bytes;
+    std::byte* gap = record + n / 8 + n;
+    for (std::size_t i = 0; i < n / 8; ++i) record[i] = i % 2 == 0 ? std::byte{17} : std::byte{2};
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool wide = (static_cast<unsigned>(record[i / 8]) >> i % 8 & 1) != 0;
+      if (wide) gap[1] = std::byte{0};
+      gap += wide ? 2 : 1;
+    }
+  }
+  return records;
+}
+
 /// One sum in a hundred reaches the threshold; an entry of a record is a term and a value.
 void add_sparse(Steps& steps) {
   constexpr std::size_t kSums = 8192, kRecord = 192, kEntries = 100 * kRecord;
@@ -149,6 +166,20 @@ void add_sparse(Steps& steps) {
   add("records.score u16, f32", RowType::kF32, 4, random_floats(kEntries));
   add("records.score u16, f16", RowType::kF16, 2, random_halves(kEntries));
   add("records.score u16, u8", RowType::kU8, 1, random_below<std::uint8_t>(256, kEntries));
+  constexpr std::size_t kBytes = 512;
+  const std::byte* gaps = random_gaps(kEntries / kRecord, kRecord, kBytes);
+  steps.push_back({"records.score_gaps, u8",
+                   "entry",
+                   kEntries,
+                   2.3,
+                   2,
+                   {gather_16, 64},
+                   {gather_8, 64},
+                   [=](K k) {
+                     for (std::size_t i = 0; i < kEntries / kRecord; ++i) {
+                       g_sink = k.records.score_gaps(g_table, gaps + i * kBytes, kRecord);
+                     }
+                   }});
 }
 
 /// Documents of 80 tokens of 128 dimensions, and 96 planes; a sketch of 32 rows to a line each, and

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "index/seismic/block_scores.h"
 #include "index/seismic/blocks.h"
@@ -25,41 +27,53 @@ struct Scratch {
   std::vector<std::uint32_t> met;     ///< rows in the order in which they were met
   std::vector<std::uint32_t> passed;  ///< those whose heads were good enough, all if there are none
   std::vector<Candidate> results;
+
+  void start(std::size_t n_wanted) {
+    visited.clear();
+    met.clear();
+    passed.clear();
+    best.start(n_wanted);
+  }
 };
 
 /// One query. Rows go through a pipeline: met, their place fetched, their record fetched, scored.
 class BlockSearch {
  public:
-  BlockSearch(const Blocks& blocks, const float* table, const Records& records,
-              const FilterView& filter, const BlockSearchParams& params, const Cancel& cancel,
-              Scratch& scratch)
+  /// The scorer of `scratch` has scored the query's blocks.
+  BlockSearch(const Blocks& blocks, const Records& records, const BlockQuery& query,
+              const FilterView& filter, const Cancel& cancel, Scratch& scratch)
       : blocks_(blocks),
-        table_(table),
+        table_(query.table),
         records_(records),
         filter_(filter),
-        params_(params),
+        params_(query.params),
         cancel_(cancel),
         scratch_(scratch),
-        use_heads_(params.head_factor > 0 && !blocks.heads().empty()) {}
+        order_(scratch.scorer.blocks()),
+        use_heads_(query.params.head_factor > 0 && !blocks.heads().empty()) {}
 
-  Result<> run() {
-    BestFirst order(scratch_.scorer.blocks());
-    const float unit = scratch_.scorer.unit();
-    prefetch_start(order);
-    for (std::size_t i = 0; i < order.size() && !must_stop(); ++i) {
-      prefetch_ahead(order, i);
-      if (i % kBlocksPerPoll == 0 && cancel_.poll()) stopped_ = true;  // a filter may allow no row
-      const float floor = params_.heap_factor * scratch_.best.threshold();
-      if (static_cast<float>(order[i].sum()) * unit < floor) break;
-      open_block(order[i].block());
-    }
+  /// Opens the next block, if one may hold a wanted row. A turn: other queries have theirs until
+  /// what was fetched is there.
+  bool step() {
+    if (next_ == order_.size() || must_stop()) return false;
+    if (next_ == 0) prefetch_start();
+    prefetch_ahead();
+    if (next_ % kBlocksPerPoll == 0 && cancel_.poll()) stopped_ = true;  // no row may be allowed
+    const ScoredBlock block = order_[next_];
+    const float floor = params_.heap_factor * scratch_.best.threshold();
+    if (static_cast<float>(block.sum()) * scratch_.scorer.unit() < floor) return false;
+    ++next_;
+    for (const std::uint32_t row : blocks_.rows(block.block())) meet(row);
+    return true;
+  }
+  Result<> finish() {
     drain();
     visit_neighbours();
     return cancel_.check();
   }
   [[nodiscard]] std::size_t n_judged() const { return n_judged_; }
   [[nodiscard]] std::size_t n_scored() const { return n_scored_; }
-  [[nodiscard]] std::size_t n_blocks() const { return n_blocks_; }
+  [[nodiscard]] std::size_t n_blocks() const { return next_; }
 
  private:
   [[nodiscard]] bool is_spent() const {
@@ -70,25 +84,21 @@ class BlockSearch {
     if (params_.patience != 0 && n_in_vain_ >= params_.patience) return true;
     return stopped_;
   }
-  void prefetch_start(BestFirst& order) const {
-    for (std::size_t i = 0; i < std::min(kBlocksAhead, order.size()); ++i) {
-      blocks_.prefetch_place(order[i].block());
+  void prefetch_start() {
+    for (std::size_t i = 0; i < std::min(kBlocksAhead, order_.size()); ++i) {
+      blocks_.prefetch_place(order_[i].block());
     }
-    for (std::size_t i = 0; i < std::min(kFirstRowsAhead, order.size()); ++i) {
-      blocks_.prefetch_rows(order[i].block());
-    }
-  }
-  void prefetch_ahead(BestFirst& order, std::size_t i) const {
-    if (i + kBlocksAhead < order.size()) {
-      blocks_.prefetch_place(order[i + kBlocksAhead].block());
-    }
-    if (i + kFirstRowsAhead < order.size()) {
-      blocks_.prefetch_rows(order[i + kFirstRowsAhead].block());
+    for (std::size_t i = 0; i < std::min(kFirstRowsAhead, order_.size()); ++i) {
+      blocks_.prefetch_rows(order_[i].block());
     }
   }
-  void open_block(std::uint32_t block) {
-    ++n_blocks_;
-    for (const std::uint32_t row : blocks_.rows(block)) meet(row);
+  void prefetch_ahead() {
+    if (next_ + kBlocksAhead < order_.size()) {
+      blocks_.prefetch_place(order_[next_ + kBlocksAhead].block());
+    }
+    if (next_ + kFirstRowsAhead < order_.size()) {
+      blocks_.prefetch_rows(order_[next_ + kFirstRowsAhead].block());
+    }
   }
   /// Whether a row is allowed is asked before anything of it is touched.
   void meet(std::uint32_t row) {
@@ -150,8 +160,9 @@ class BlockSearch {
   const BlockSearchParams& params_;
   const Cancel& cancel_;
   Scratch& scratch_;
+  BestFirst order_;
   bool use_heads_;
-  std::size_t n_blocks_ = 0;
+  std::size_t next_ = 0;      ///< block
   std::size_t n_judged_ = 0;  ///< by their heads
   std::size_t n_fetched_ = 0;
   std::size_t n_scored_ = 0;
@@ -159,28 +170,46 @@ class BlockSearch {
   bool stopped_ = false;
 };
 
-}  // namespace
+void take_turns(std::span<std::optional<BlockSearch>> searches) {
+  std::array<bool, kQueriesAtOnce> is_over{};
+  for (std::size_t n_over = 0; n_over < searches.size();) {
+    for (std::size_t i = 0; i < searches.size(); ++i) {
+      if (is_over[i] || searches[i]->step()) continue;
+      is_over[i] = true;
+      ++n_over;
+    }
+  }
+}
 
-Result<> Blocks::search(std::span<const QueryTerm> terms, const float* table,
-                        const Records& records, const FilterView& filter,
-                        const BlockSearchParams& params, std::size_t n_wanted, const Cancel& cancel,
-                        std::vector<Candidate>& out, WorkCounters& work) const {
-  thread_local Scratch scratch;
-  scratch.visited.clear();
-  scratch.met.clear();
-  scratch.passed.clear();
-  scratch.best.start(n_wanted);
-  out.clear();
-  if (n_wanted == 0) return {};
-  QV_TRY(scratch.scorer.score(*this, terms, params, cancel, work));
-  BlockSearch search(*this, table, records, filter, params, cancel, scratch);
-  QV_TRY(search.run());
-  scratch.best.take(out);
-  const std::uint64_t record_bytes = n_rows_ == 0 ? 0 : records.bytes() / n_rows_;
+void count(const BlockSearch& search, std::size_t head_bytes, std::size_t record_bytes,
+           WorkCounters& work) {
   work.n_blocks += search.n_blocks();
   work.n_codes_scored += search.n_scored() + search.n_judged();
-  work.n_bytes += search.n_judged() * heads_.bytes_per_row();
+  work.n_bytes += search.n_judged() * head_bytes;
   work.n_bytes += search.n_scored() * (record_bytes + sizeof(std::uint32_t));
+}
+
+}  // namespace
+
+Result<> Blocks::search(std::span<const BlockQuery> queries, const Records& records,
+                        const FilterView& filter, const Cancel& cancel, WorkCounters& work) const {
+  thread_local std::array<Scratch, kQueriesAtOnce> scratches;
+  std::array<std::optional<BlockSearch>, kQueriesAtOnce> searches;
+  const std::size_t record_bytes = n_rows_ == 0 ? 0 : records.bytes() / n_rows_;
+  for (std::size_t first = 0; first < queries.size(); first += kQueriesAtOnce) {
+    const auto some = queries.subspan(first, std::min(kQueriesAtOnce, queries.size() - first));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      scratches[i].start(some[i].n_wanted);
+      QV_TRY(scratches[i].scorer.score(*this, some[i].terms, some[i].params, cancel, work));
+      searches[i].emplace(*this, records, some[i], filter, cancel, scratches[i]);
+    }
+    take_turns(std::span(searches).first(some.size()));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      QV_TRY(searches[i]->finish());
+      scratches[i].best.take(*some[i].out);
+      count(*searches[i], heads_.bytes_per_row(), record_bytes, work);
+    }
+  }
   return {};
 }
 

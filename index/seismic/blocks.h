@@ -27,6 +27,20 @@
 
 namespace quiver::index::seismic {
 
+/// Queries of a batch that take turns, so that one computes while memory answers the others.
+inline constexpr std::size_t kQueriesAtOnce = 4;
+
+/// One query over blocks. Lists of terms with positive weights are walked; the others count in
+/// scores.
+struct BlockQuery {
+  std::span<const QueryTerm> terms;  ///< each once
+  const float* table = nullptr;      ///< weights by term, as `Records::score` wants it
+  BlockSearchParams params;
+  std::size_t n_wanted = 0;
+  /// Gets the best `n_wanted`, by the scores of their records, best first. Never nullptr.
+  std::vector<Candidate>* out = nullptr;
+};
+
 /// Immutable; shares its memory; any number of threads.
 class Blocks {
  public:
@@ -44,14 +58,11 @@ class Blocks {
   [[nodiscard]] static Result<Blocks> open(const SectionReader& in, std::uint32_t n_rows,
                                            std::uint32_t n_terms);
 
-  /// The best `n_wanted` rows that `filter` allows, by the scores of their records, best first, of
-  /// those that were met. `terms`: of the query, each once; `table`: their weights by term, as
-  /// `Records::score` wants it. Lists of terms with positive weights are walked; the others count
-  /// in scores. Does not allocate once its scratch memory, one a thread, has grown.
-  [[nodiscard]] Result<> search(std::span<const QueryTerm> terms, const float* table,
-                                const Records& records, const FilterView& filter,
-                                const BlockSearchParams& params, std::size_t n_wanted,
-                                const Cancel& cancel, std::vector<Candidate>& out,
+  /// For each query the best rows that `filter` allows, of those that were met. Four queries at a
+  /// time take turns; answers are as if each were alone. Does not allocate once its scratch memory,
+  /// one a thread, has grown. After an error some answers may be missing.
+  [[nodiscard]] Result<> search(std::span<const BlockQuery> queries, const Records& records,
+                                const FilterView& filter, const Cancel& cancel,
                                 WorkCounters& work) const;
 
   [[nodiscard]] std::uint64_t bytes() const;

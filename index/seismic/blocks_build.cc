@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "index/progress.h"
 #include "index/seismic/blocking.h"
 #include "index/seismic/blocks.h"
 #include "index/seismic/lines.h"
@@ -24,26 +25,6 @@ struct BuiltList {
 std::uint64_t seed_of(std::uint64_t seed, std::uint32_t term) {
   return hash_bytes(std::as_bytes(std::span(&term, 1)), seed);
 }
-
-/// Adds up what threads have done, and tells it as rows.
-class Progress {
- public:
-  Progress(const BuildContext& context, std::uint64_t n_rows, std::uint64_t total)
-      : context_(context), n_rows_(n_rows), total_(std::max<std::uint64_t>(total, 1)) {}
-  void add(std::uint64_t n) { done_ += n; }
-  /// For one thread.
-  void tell() const {
-    if (!context_.progress) return;
-    const double share = static_cast<double>(done_.load()) / static_cast<double>(total_);
-    context_.progress(static_cast<std::uint64_t>(static_cast<double>(n_rows_) * share));
-  }
-
- private:
-  const BuildContext& context_;
-  std::uint64_t n_rows_;
-  std::uint64_t total_;
-  std::atomic<std::uint64_t> done_ = 0;
-};
 
 }  // namespace
 
@@ -145,6 +126,14 @@ class BlocksBuilder {
   std::vector<BuiltList> built_;  ///< by term
 };
 
+namespace {
+
+/// The share of a build with neighbours that is over when the blocks are there: a search a row
+/// takes longer than all else.
+constexpr double kBlocksShare = 0.4;
+
+}  // namespace
+
 Result<Blocks> Blocks::build(const SparseColumn& column, std::uint32_t n_rows, const TermMap& terms,
                              const Records& records, const BlockParams& params,
                              const BuildContext& context) {
@@ -153,12 +142,13 @@ Result<Blocks> Blocks::build(const SparseColumn& column, std::uint32_t n_rows, c
   {
     const CodedRows rows(column, n_rows, terms, params.doc_cut);
     QV_TRY(context.cancel.check());
-    BlocksBuilder builder(rows, prune(column, rows, params), params, context);
+    const auto part = part_of(context, n_rows, 0, params.n_neighbours == 0 ? 1 : kBlocksShare);
+    BlocksBuilder builder(rows, prune(column, rows, params), params, part);
     QV_TRY(blocks, builder.run());
   }
   if (params.n_neighbours == 0) return blocks;
-  QV_TRY(auto neighbours,
-         find_neighbours(blocks, column, terms, records, params.n_neighbours, context));
+  QV_TRY(auto neighbours, find_neighbours(blocks, column, terms, records, params.n_neighbours,
+                                          part_of(context, n_rows, kBlocksShare, 1)));
   BlocksBuilder::set_neighbours(blocks, params.n_neighbours, std::move(neighbours));
   return blocks;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "index/progress.h"
+
 namespace quiver::index::seismic {
 namespace {
 
@@ -27,8 +29,9 @@ class NeighbourFinder {
     const auto query = terms_.terms_of(column_.row(row));
     for (const QueryTerm& term : query) table_[term.term] = term.weight;
     WorkCounters work;
-    auto status = blocks_.search(query, table_.data(), records_, FilterView::all(blocks_.n_rows()),
-                                 kSearch, out.size() + 1, cancel_, found_, work);
+    const BlockQuery search{query, table_.data(), kSearch, out.size() + 1, &found_};
+    auto status = blocks_.search(std::span(&search, 1), records_, FilterView::all(blocks_.n_rows()),
+                                 cancel_, work);
     for (const QueryTerm& term : query) table_[term.term] = 0;
     QV_TRY(std::move(status));
     std::size_t n = 0;
@@ -55,10 +58,13 @@ Result<std::vector<std::uint32_t>> find_neighbours(const Blocks& blocks, const S
                                                    std::uint32_t n, const BuildContext& context) {
   std::vector<std::uint32_t> neighbours(std::size_t{blocks.n_rows()} * n);
   std::atomic<std::uint32_t> next = 0;
-  const auto work = [&](std::size_t) {
+  Progress progress(context, blocks.n_rows(), blocks.n_rows());
+  const auto work = [&](std::size_t worker) {
     NeighbourFinder finder(blocks, column, terms, records, context.cancel);
     for (std::uint32_t row = next++; row < blocks.n_rows(); row = next++) {
       if (!finder.find(row, std::span(neighbours).subspan(std::size_t{row} * n, n))) return;
+      progress.add(1);
+      if (worker == 0) progress.tell();
     }
   };
   if (context.executor == nullptr) {
@@ -67,6 +73,7 @@ Result<std::vector<std::uint32_t>> find_neighbours(const Blocks& blocks, const S
     context.executor->parallel_for(context.executor->n_threads() + 1, work, Priority::kLow);
   }
   QV_TRY(context.cancel.check());
+  progress.tell();
   return neighbours;
 }
 

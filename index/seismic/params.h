@@ -10,10 +10,10 @@
 namespace quiver::index::seismic {
 
 struct BuildParams : BlockParams {
-  std::string codec = "u8";  ///< of forward records: u8, f16 or f32
+  std::string codec = "u8";  ///< of forward records: u8, gaps, f16 or f32
   /// Blocks are built for this many rows and more. Below about 300,000 truncated scans are faster;
-  /// from there on blocks win, but take several times the memory of the lists.
-  std::uint32_t blocks_from = 1'000'000;
+  /// blocks take several times the memory of the lists, so that they must win clearly.
+  std::uint32_t blocks_from = 500'000;
 
   template <class V>
   static constexpr void fields(V&& v) {
@@ -35,6 +35,8 @@ struct SearchParams : BlockSearchParams {
   std::uint32_t effort = 0;
   /// Segments with fewer rows are searched exactly.
   std::uint32_t exact_below = 4096;
+  /// False: hits of truncated scans and of blocks have the scores of their records, not exact ones.
+  bool rescore = true;
 
   template <class V>
   static constexpr void fields(V&& v) {
@@ -43,6 +45,7 @@ struct SearchParams : BlockSearchParams {
     v(field("candidates", &SearchParams::candidates, {.min = 0, .max = 1e6}));
     v(field("effort", &SearchParams::effort, {.min = 0, .max = 1e6}));
     v(field("exact_below", &SearchParams::exact_below));
+    v(field("rescore", &SearchParams::rescore));
     BlockSearchParams::fields(v);
   }
 };
@@ -57,6 +60,7 @@ struct SearchOptions {
   double postings = SearchParams().postings;
   std::uint32_t candidates = 0;
   std::uint32_t exact_below = SearchParams().exact_below;
+  bool rescore = true;
 };
 
 }  // namespace quiver::index::seismic

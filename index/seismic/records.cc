@@ -1,8 +1,10 @@
 #include "index/seismic/records.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "index/seismic/coded_rows.h"
 #include "index/seismic/lines.h"
@@ -41,23 +43,40 @@ float largest(std::span<const float> values) {
   return found;
 }
 
+std::uint8_t code_of(float value, float scale) {
+  return static_cast<std::uint8_t>(std::min(kLargestCode, std::round(std::abs(value) / scale)));
+}
+
+std::size_t padded(std::size_t n) { return (n + kPadding - 1) / kPadding * kPadding; }
+
+std::uint32_t term_of(const TermMap& terms, const SparseView& row, std::size_t i) {
+  return terms.at(TermMap::key_of(row.indices[i], row.values[i]));
+}
+
+struct RecordSize {
+  std::size_t n_padded = 0;
+  std::size_t n_bytes = 0;
+};
+
 /// Writes records into lines that are zero.
 class RecordWriter {
  public:
+  static constexpr std::size_t kBytesBehind = 0;
+
   RecordWriter(const TermMap& terms, Codec codec, bool wide, float scale)
       : terms_(terms), codec_(codec), wide_(wide), scale_(scale) {}
 
-  void write(const SparseView& row, std::size_t n_padded, std::byte* out) const {
+  [[nodiscard]] RecordSize size_of(const SparseView& row) const {
+    const std::size_t n = padded(row.indices.size());
+    return {n, record_bytes(n, wide_, codec_)};
+  }
+  void write(const SparseView& row, std::byte* out) const {
+    const std::size_t n_padded = padded(row.indices.size());
     for (std::size_t i = 0; i < n_padded; ++i) {
-      const bool here = i < row.indices.size();
-      const std::uint32_t term =
-          here ? terms_.at(TermMap::key_of(row.indices[i], row.values[i])) : terms_.size();
-      put_term(out, i, term);
+      put_term(out, i, i < row.indices.size() ? term_of(terms_, row, i) : terms_.size());
     }
     std::byte* values = out + n_padded * (wide_ ? 4 : 2);
-    for (std::size_t i = 0; i < row.values.size(); ++i) {
-      put_value(values, i, std::abs(row.values[i]));
-    }
+    for (std::size_t i = 0; i < row.values.size(); ++i) put_value(values, i, row.values[i]);
   }
 
  private:
@@ -73,12 +92,10 @@ class RecordWriter {
     }
   }
   void put_value(std::byte* out, std::size_t i, float value) const {
-    if (codec_ == Codec::kF32) return put(out, i, value);
-    if (codec_ == Codec::kU8) {
-      const float code = std::min(kLargestCode, std::round(value / scale_));
-      return put(out, i, static_cast<std::uint8_t>(code));
-    }
+    if (codec_ == Codec::kF32) return put(out, i, std::abs(value));
+    if (codec_ == Codec::kU8) return put(out, i, code_of(value, scale_));
     std::uint16_t half = 0;
+    value = std::abs(value);
     kernels().convert.f32_to_f16(&value, 1, &half);
     put(out, i, half);
   }
@@ -89,6 +106,76 @@ class RecordWriter {
   float scale_;
 };
 
+/// The same for records of differences.
+class GapWriter {
+ public:
+  /// Kernels read beyond the last record.
+  static constexpr std::size_t kBytesBehind = kLineBytes;
+
+  GapWriter(const TermMap& terms, float scale) : terms_(terms), scale_(scale) {}
+
+  [[nodiscard]] RecordSize size_of(const SparseView& row) const {
+    std::size_t n = 0;
+    std::size_t n_wide = 0;
+    for_each_step(row, [&](std::uint32_t step, std::uint8_t) {
+      ++n;
+      n_wide += step > 0xFF ? 1 : 0;
+    });
+    n = padded(n);
+    const std::size_t bytes = n / 8 + 2 * n + n_wide;
+    return {n, (bytes + kLineBytes - 1) / kLineBytes * kLineBytes};
+  }
+  void write(const SparseView& row, std::byte* out) const {
+    const std::size_t n = size_of(row).n_padded;
+    std::byte* codes = out + n / 8;
+    std::byte* gap = codes + n;
+    std::size_t i = 0;
+    for_each_step(row, [&](std::uint32_t step, std::uint8_t code) {
+      codes[i] = std::byte{code};
+      *gap++ = static_cast<std::byte>(step);
+      if (step > 0xFF) {
+        *gap++ = static_cast<std::byte>(step >> 8);
+        out[i / 8] |= static_cast<std::byte>(1U << i % 8);
+      }
+      ++i;
+    });
+  }
+
+ private:
+  template <class Use>
+  void for_each_step(const SparseView& row, const Use& use) const {
+    std::uint32_t before = 0;
+    for (std::size_t i = 0; i < row.indices.size(); ++i) {
+      const std::uint32_t term = term_of(terms_, row, i);
+      for (; term - before > 0xFFFF; before += 0xFFFF) use(0xFFFF, 0);
+      use(term - before, code_of(row.values[i], scale_));
+      before = term;
+    }
+  }
+
+  const TermMap& terms_;
+  float scale_;
+};
+
+/// One writer's records of all rows: their places, and their lines.
+template <class Place, class Writer>
+std::pair<std::vector<Place>, Lines> write_all(const SparseColumn& column, std::uint32_t n_rows,
+                                               const Writer& writer) {
+  std::vector<Place> places(n_rows);
+  std::size_t n_bytes = 0;
+  for (std::uint32_t row = 0; row < n_rows; ++row) {
+    const RecordSize size = writer.size_of(column.row(row));
+    places[row] = {static_cast<std::uint32_t>(n_bytes / kLineBytes),
+                   static_cast<std::uint32_t>(size.n_padded)};
+    n_bytes += size.n_bytes;
+  }
+  Lines lines(n_bytes + Writer::kBytesBehind);
+  for (std::uint32_t row = 0; row < n_rows; ++row) {
+    writer.write(column.row(row), lines.data() + places[row].line * kLineBytes);
+  }
+  return {std::move(places), std::move(lines)};
+}
+
 }  // namespace
 
 Records Records::build(const SparseColumn& column, std::uint32_t n_rows, const TermMap& terms,
@@ -98,24 +185,13 @@ Records Records::build(const SparseColumn& column, std::uint32_t n_rows, const T
   const float max = largest(column.values.span());
   records.codec_ = codec == Codec::kF16 && max >= 65504.0F ? Codec::kF32 : codec;
   records.wide_ = terms.size() > 0xFFFF;
-  if (records.codec_ == Codec::kU8 && max > 0) {
-    records.scale_ = max / kLargestCode;
-  }
-  std::vector<Place> places(n_rows);
-  std::size_t n_bytes = 0;
-  for (std::uint32_t row = 0; row < n_rows; ++row) {
-    const std::size_t n = column.offsets[row + 1] - column.offsets[row];
-    const std::size_t n_padded = (n + kPadding - 1) / kPadding * kPadding;
-    places[row] = {static_cast<std::uint32_t>(n_bytes / kLineBytes),
-                   static_cast<std::uint32_t>(n_padded)};
-    n_bytes += record_bytes(n_padded, records.wide_, records.codec_);
-  }
-  Lines lines(n_bytes);
-  const RecordWriter writer(terms, records.codec_, records.wide_, records.scale_);
-  for (std::uint32_t row = 0; row < n_rows; ++row) {
-    writer.write(column.row(row), places[row].n_padded,
-                 lines.data() + places[row].line * kLineBytes);
-  }
+  const bool has_scale = records.codec_ == Codec::kU8 || records.codec_ == Codec::kGaps;
+  if (has_scale && max > 0) records.scale_ = max / kLargestCode;
+  auto [places, lines] =
+      records.codec_ == Codec::kGaps
+          ? write_all<Place>(column, n_rows, GapWriter(terms, records.scale_))
+          : write_all<Place>(column, n_rows,
+                             RecordWriter(terms, records.codec_, records.wide_, records.scale_));
   records.places_ = SharedSpan<Place>::of(std::move(places));
   records.lines_ = lines.share();
   return records;
@@ -132,42 +208,81 @@ Result<Records> Records::open(const SectionReader& in, std::uint32_t n_rows,
                               std::uint32_t n_terms) {
   QV_TRY(const auto facts, in.get<RecordFacts>(kRecordFacts, 0, 1));
   Records records;
-  if (facts[0].codec > static_cast<std::uint32_t>(Codec::kU8)) return in.damaged("unknown codec");
+  if (facts[0].codec > static_cast<std::uint32_t>(Codec::kGaps)) return in.damaged("unknown codec");
   records.codec_ = static_cast<Codec>(facts[0].codec);
   records.wide_ = facts[0].wide != 0;
   records.scale_ = facts[0].scale;
   if (records.wide_ != (n_terms > 0xFFFF)) return in.damaged("width of terms");
   QV_TRY(records.places_, in.get<Place>(kRecordPlaces, 0, n_rows));
   QV_TRY(records.lines_, in.get<std::byte>(kRecordLines));
-  for (const Place& place : records.places_) {
-    const std::size_t end =
-        place.line * kLineBytes + record_bytes(place.n_padded, records.wide_, records.codec_);
-    if (place.n_padded % kPadding != 0 || end > records.lines_.size()) {
-      return in.damaged("a record is out of place");
-    }
-    if (records.largest_term(place) > n_terms) return in.damaged("a record has an unknown term");
+  for (std::uint32_t row = 0; row < n_rows; ++row) {
+    if (!records.is_in_place(row)) return in.damaged("a record is out of place");
+    if (records.largest_term(row) > n_terms) return in.damaged("a record has an unknown term");
   }
   return records;
 }
 
-std::uint32_t Records::largest_term(const Place& place) const {
-  const std::byte* terms = lines_.data() + std::size_t{place.line} * kLineBytes;
-  std::uint32_t largest = 0;
-  if (wide_) {
-    const auto* first = reinterpret_cast<const std::uint32_t*>(terms);
-    for (std::uint32_t i = 0; i < place.n_padded; ++i) largest = std::max(largest, first[i]);
-  } else {
-    const auto* first = reinterpret_cast<const std::uint16_t*>(terms);
-    for (std::uint32_t i = 0; i < place.n_padded; ++i) {
-      largest = std::max<std::uint32_t>(largest, first[i]);
-    }
+/// Of kGaps: up to the next record.
+std::size_t Records::bytes_of(std::uint32_t row) const {
+  const Place& place = places_[row];
+  if (codec_ != Codec::kGaps) return record_bytes(place.n_padded, wide_, codec_);
+  const std::size_t end =
+      row + 1 < places_.size() ? places_[row + 1].line * kLineBytes : lines_.size() - kLineBytes;
+  return end - place.line * kLineBytes;
+}
+
+bool Records::is_in_place(std::uint32_t row) const {
+  const Place& place = places_[row];
+  const std::size_t first = place.line * kLineBytes;
+  if (place.n_padded % kPadding != 0) return false;
+  if (codec_ != Codec::kGaps) return first + bytes_of(row) <= lines_.size();
+  const std::size_t end = first + bytes_of(row);
+  if (lines_.size() < kLineBytes || end < first || end + kLineBytes > lines_.size()) return false;
+  const std::size_t least = place.n_padded / 8 + std::size_t{place.n_padded} * 2;
+  if (least > end - first) return false;
+  std::size_t n_wide = 0;
+  for (std::size_t i = 0; i < place.n_padded / 8; ++i) {
+    n_wide += static_cast<std::size_t>(std::popcount(static_cast<std::uint8_t>(record(place)[i])));
   }
+  return least + n_wide <= end - first;
+}
+
+namespace {
+
+template <class Term>
+std::uint64_t largest_of(const std::byte* terms, std::size_t n) {
+  const auto* first = reinterpret_cast<const Term*>(terms);
+  Term largest = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, first[i]);
   return largest;
+}
+
+std::uint64_t sum_of_gaps(const std::byte* record, std::size_t n) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(record);
+  const std::uint8_t* gap = bytes + n / 8 + n;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    sum += *gap++;
+    if ((bytes[i / 8] >> i % 8 & 1) != 0) sum += std::uint64_t{*gap++} << 8;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::uint64_t Records::largest_term(std::uint32_t row) const {
+  const Place& place = places_[row];
+  if (codec_ == Codec::kGaps) return sum_of_gaps(record(place), place.n_padded);
+  return wide_ ? largest_of<std::uint32_t>(record(place), place.n_padded)
+               : largest_of<std::uint16_t>(record(place), place.n_padded);
 }
 
 float Records::score(const float* table, std::uint32_t row) const {
   const Place& place = places_[row];
-  const std::byte* terms = lines_.data() + std::size_t{place.line} * kLineBytes;
+  const std::byte* terms = record(place);
+  if (codec_ == Codec::kGaps) {
+    return kernels().records.score_gaps(table, terms, place.n_padded) * scale_;
+  }
   const std::byte* values = terms + std::size_t{place.n_padded} * (wide_ ? 4 : 2);
   const auto type = static_cast<std::size_t>(row_type_of(codec_));
   return kernels().records.score[wide_ ? 1 : 0][type](table, terms, values, place.n_padded) *
@@ -175,9 +290,8 @@ float Records::score(const float* table, std::uint32_t row) const {
 }
 
 void Records::prefetch(std::uint32_t row) const {
-  const Place& place = places_[row];
-  const std::byte* first = lines_.data() + std::size_t{place.line} * kLineBytes;
-  const std::size_t n = record_bytes(place.n_padded, wide_, codec_);
+  const std::byte* first = record(places_[row]);
+  const std::size_t n = bytes_of(row);
   for (std::size_t at = 0; at < n; at += kLineBytes) __builtin_prefetch(first + at);
 }
 

@@ -12,12 +12,15 @@
 
 namespace quiver::index::seismic {
 
-/// How values are kept in records. kU8 has one scale a column: largest value / 255.
-enum class Codec : std::uint32_t { kF32 = 0, kF16 = 1, kU8 = 2 };
+/// How values are kept in records. kU8 has one scale a column: largest value / 255. kGaps has the
+/// values of kU8, and terms as differences: about a quarter less memory, somewhat slower.
+enum class Codec : std::uint32_t { kF32 = 0, kF16 = 1, kU8 = 2, kGaps = 3 };
 
 /// Immutable; shares its memory. Terms are kept in 16 bits if fewer than 65,536 numbers are needed,
 /// else in 32. A record starts on a cache line: the terms, padded to a multiple of 16 with the
-/// number of terms (at which a query's table is 0), then as many values.
+/// number of terms (at which a query's table is 0), then as many values. Of kGaps it is what
+/// `RecordKernels::score_gaps` wants: steps of 0 pad it, and steps of value 0 bridge differences
+/// beyond 16 bits.
 class Records {
  public:
   [[nodiscard]] static Records build(const SparseColumn& column, std::uint32_t n_rows,
@@ -42,7 +45,14 @@ class Records {
     std::uint32_t n_padded = 0;  ///< terms
   };
 
-  [[nodiscard]] std::uint32_t largest_term(const Place& place) const;
+  [[nodiscard]] const std::byte* record(const Place& place) const {
+    return lines_.data() + std::size_t{place.line} * 64;
+  }
+  [[nodiscard]] std::size_t bytes_of(std::uint32_t row) const;
+  /// Whether the record is within the lines; of kGaps, with all of its steps.
+  [[nodiscard]] bool is_in_place(std::uint32_t row) const;
+  /// Of a record in its place.
+  [[nodiscard]] std::uint64_t largest_term(std::uint32_t row) const;
 
   Codec codec_ = Codec::kU8;
   bool wide_ = false;

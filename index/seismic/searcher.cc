@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <any>
+#include <array>
 #include <cmath>
+#include <optional>
 
 #include "index/seismic/scan.h"
 
@@ -30,31 +32,36 @@ const char* name_of(Codec codec) {
       return "f16";
     case Codec::kF32:
       return "f32";
+    case Codec::kGaps:
+      return "gaps";
   }
   return "unknown";
 }
 
-/// Weights of a query's terms where records look for them. One per thread; zero between uses.
+/// Weights of a query's terms where records look for them. Of each number there is one a thread;
+/// zero between uses.
 class WeightTable {
  public:
-  WeightTable(std::span<const QueryTerm> terms, std::uint32_t n_terms) : terms_(terms) {
-    if (table().size() < std::size_t{n_terms} + 1) table().resize(std::size_t{n_terms} + 1);
-    for (const auto& term : terms_) table()[term.term] = term.weight;
+  WeightTable(std::span<const QueryTerm> terms, std::uint32_t n_terms, std::size_t number = 0)
+      : terms_(terms), table_(table(number)) {
+    if (table_.size() < std::size_t{n_terms} + 1) table_.resize(std::size_t{n_terms} + 1);
+    for (const auto& term : terms_) table_[term.term] = term.weight;
   }
   ~WeightTable() {
-    for (const auto& term : terms_) table()[term.term] = 0;
+    for (const auto& term : terms_) table_[term.term] = 0;
   }
   WeightTable(const WeightTable&) = delete;
   WeightTable& operator=(const WeightTable&) = delete;
-  [[nodiscard]] const float* data() const { return table().data(); }
+  [[nodiscard]] const float* data() const { return table_.data(); }
 
  private:
-  static std::vector<float>& table() {
-    thread_local std::vector<float> instance;
-    return instance;
+  static std::vector<float>& table(std::size_t number) {
+    thread_local std::array<std::vector<float>, kQueriesAtOnce> instances;
+    return instances[number];
   }
 
   std::span<const QueryTerm> terms_;
+  std::vector<float>& table_;
 };
 
 /// Rows that are scored exactly in the end: more than wanted, as codes err by half a step.
@@ -62,7 +69,7 @@ std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
 
 }  // namespace
 
-/// One search, prepared.
+/// One search, prepared. `filter`, `context` and `work` are those of all of a batch.
 struct SeismicSearcher::Request {
   const Query& query;
   SearchOptions params;
@@ -74,34 +81,89 @@ struct SeismicSearcher::Request {
   std::size_t n_allowed = 0;
 };
 
-Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
-                                 const FilterView& filter, const SearchContext& context, TopK& out,
-                                 WorkCounters& work) const {
-  if (out.k() == 0 || filter.n_rows() == 0) return {};
+SeismicSearcher::Request SeismicSearcher::prepare(const Query& query, const AnyParams& params,
+                                                  const FilterView& filter,
+                                                  const SearchContext& context, TopK& out,
+                                                  WorkCounters& work) const {
   const SparseQuery sparse = query.sparse();
   const SparseView vector{{sparse.indices, sparse.n}, {sparse.values, sparse.n}};
   const auto* given = std::any_cast<SearchOptions>(&params);
-  Request request{query,
-                  given == nullptr ? SearchOptions{} : *given,
-                  filter,
-                  context,
-                  out,
-                  work,
-                  parts_.terms.terms_of(vector),
-                  filter.n_allowed()};
-  if (request.terms.empty() || request.n_allowed == 0) return {};
+  return {query,
+          given == nullptr ? SearchOptions{} : *given,
+          filter,
+          context,
+          out,
+          work,
+          parts_.terms.terms_of(vector),
+          filter.n_allowed()};
+}
+
+SeismicSearcher::Way SeismicSearcher::way_of(const Request& request) const {
+  if (request.out.k() == 0 || request.terms.empty() || request.n_allowed == 0) return Way::kNone;
   std::uint64_t n_postings = 0;
   for (const auto& term : request.terms) n_postings += parts_.lists.totals_of(term.term)[0];
   const double n_runs = static_cast<double>(request.terms.size()) * parts_.lists.n_ranges();
   const double scan_cost = kPostingCost * static_cast<double>(n_postings) + kRunCost * n_runs;
-  const bool few_rows = kRowCost * static_cast<double>(request.n_allowed) < scan_cost;
-  if (request.terms.size() > ScanPlan::kMaxTerms || few_rows) {
-    return flat_.search(query, {}, filter, context, out, work);
-  }
-  const bool exact = context.prefer == Prefer::kExact || request.params.method == Method::kExact ||
+  const double row_cost = kRowCost * static_cast<double>(request.n_allowed);
+  const bool exact = request.context.prefer == Prefer::kExact ||
+                     request.params.method == Method::kExact ||
                      column_.n_rows < request.params.exact_below;
-  if (exact) return search_exactly(request);
-  return prefers_blocks(request, scan_cost) ? search_blocks(request) : search_truncated(request);
+  if (request.terms.size() > ScanPlan::kMaxTerms) return Way::kRows;
+  if (!exact && prefers_blocks(request, row_cost, scan_cost)) return Way::kBlocks;
+  if (row_cost < scan_cost) return Way::kRows;
+  return exact ? Way::kLists : Way::kTruncated;
+}
+
+Result<> SeismicSearcher::search(const Request& request, Way way) const {
+  switch (way) {
+    case Way::kNone:
+      return {};
+    case Way::kRows:
+      return flat_.search(request.query, {}, request.filter, request.context, request.out,
+                          request.work);
+    case Way::kLists:
+      return search_exactly(request);
+    case Way::kTruncated:
+      return search_truncated(request);
+    case Way::kBlocks:
+      break;
+  }
+  return search_blocks(std::span(&request, 1));
+}
+
+Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
+                                 const FilterView& filter, const SearchContext& context, TopK& out,
+                                 WorkCounters& work) const {
+  const Request request = prepare(query, params, filter, context, out, work);
+  return search(request, way_of(request));
+}
+
+/// Scans have nothing to share: each query reads lists of its own. Those over blocks take turns.
+Result<> SeismicSearcher::search_batch(std::span<const Query* const> queries,
+                                       const AnyParams& params, const FilterView& filter,
+                                       const SearchContext& context, std::span<TopK* const> outs,
+                                       WorkCounters& work) const {
+  std::vector<Request> waiting;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    Request request = prepare(*queries[i], params, filter, context, *outs[i], work);
+    const Way way = way_of(request);
+    if (way == Way::kBlocks) {
+      waiting.push_back(std::move(request));
+    } else {
+      QV_TRY(search(request, way));
+    }
+    if (waiting.size() == kQueriesAtOnce) {
+      QV_TRY(search_blocks(waiting));
+      waiting.clear();
+    }
+  }
+  return search_blocks(waiting);
+}
+
+/// Filters make good rows rarer, so that more of a good score comes from small impacts. With the
+/// root, recall under filters was never below that without (random and correlated ones).
+double SeismicSearcher::share_of(const Request& request) const {
+  return std::sqrt(static_cast<double>(column_.n_rows) / static_cast<double>(request.n_allowed));
 }
 
 Result<> SeismicSearcher::search_exactly(const Request& request) const {
@@ -112,12 +174,8 @@ Result<> SeismicSearcher::search_exactly(const Request& request) const {
 
 Result<> SeismicSearcher::search_truncated(const Request& request) const {
   ScanPlan plan(parts_.lists, request.terms, ScanPlan::Value::kMean);
-  // Filters make good rows rarer, so that more of a good score comes from small impacts. With the
-  // root, recall under filters was never below that without (random and correlated ones).
-  const double share =
-      std::sqrt(static_cast<double>(column_.n_rows) / static_cast<double>(request.n_allowed));
   const double n_postings =
-      std::max(kCheapPostings, request.params.postings * share *
+      std::max(kCheapPostings, request.params.postings * share_of(request) *
                                    static_cast<double>(plan.n_postings_untruncated()));
   const std::size_t k = request.out.k();
   const std::size_t n_candidates = std::max<std::size_t>(
@@ -132,7 +190,8 @@ Result<> SeismicSearcher::search_truncated(const Request& request) const {
                    candidates, request.work));
   // Rows that share only what was not read would be missing.
   if (candidates.size() < k) return search_exactly(request);
-  if (candidates.size() > n_exact_of(k)) score_records(request, candidates);
+  const bool has_codes_for_scores = !request.params.rescore;
+  if (has_codes_for_scores || candidates.size() > n_exact_of(k)) score_records(request, candidates);
   offer_best(request, candidates);
   return {};
 }
@@ -149,10 +208,14 @@ void SeismicSearcher::score_records(const Request& request,
     if (i + kAhead < n) records.prefetch(candidates[i + kAhead].row);
     candidates[i].score = records.score(weights.data(), candidates[i].row);
   }
-  request.work.n_rows_scored += n;
+  request.work.n_codes_scored += n;
 }
 
 void SeismicSearcher::offer_best(const Request& request, std::vector<Candidate>& candidates) const {
+  if (!request.params.rescore) {
+    for (const auto& candidate : candidates) request.out.offer(candidate.score, candidate.row);
+    return;
+  }
   keep_best(candidates, n_exact_of(request.out.k()));
   std::vector<std::uint32_t> rows;
   rows.reserve(candidates.size());
@@ -160,25 +223,49 @@ void SeismicSearcher::offer_best(const Request& request, std::vector<Candidate>&
   score_exactly(request.query, column_.sparse(), rows, request.out, request.work);
 }
 
-/// What a truncated scan costs grows with the rows, what blocks cost hardly does; under a filter
-/// they open more blocks to find as many rows.
-bool SeismicSearcher::prefers_blocks(const Request& request, double scan_cost) const {
-  if (!parts_.blocks || request.params.method == Method::kScan) return false;
-  if (request.params.method == Method::kBlocks) return true;
-  const double selectivity =
-      static_cast<double>(request.n_allowed) / static_cast<double>(column_.n_rows);
-  return scan_cost * request.params.postings > kBlocksCost / selectivity;
+/// Of the rows that lists lead to, few are allowed, so that more lists must be walked to meet as
+/// many.
+BlockSearchParams SeismicSearcher::widened(const Request& request) const {
+  BlockSearchParams params = request.params.blocks;
+  const double share = share_of(request);
+  params.query_cut = static_cast<std::uint32_t>(std::ceil(params.query_cut * share));
+  params.heap_factor *= static_cast<float>(std::pow(share, -0.05));
+  return params;
 }
 
-Result<> SeismicSearcher::search_blocks(const Request& request) const {
-  const WeightTable weights(request.terms, parts_.terms.size());
-  std::vector<Candidate> candidates;
-  QV_TRY(parts_.blocks->search(request.terms, weights.data(), parts_.records, request.filter,
-                               request.params.blocks, n_exact_of(request.out.k()),
-                               request.context.cancel, candidates, request.work));
-  // Blocks do not hold every posting: what they do not lead to would be missing.
-  if (candidates.size() < request.out.k()) return search_exactly(request);
-  offer_best(request, candidates);
+/// What a truncated scan costs grows with the rows, what blocks cost hardly does.
+bool SeismicSearcher::prefers_blocks(const Request& request, double row_cost,
+                                     double scan_cost) const {
+  if (!parts_.blocks || request.params.method == Method::kScan) return false;
+  const double share = share_of(request);
+  const double truncated = scan_cost * std::min(1.0, request.params.postings * share);
+  const double blocks = kBlocksCost * share;
+  if (request.params.method == Method::kBlocks) return row_cost >= scan_cost;
+  return blocks < std::min(row_cost, truncated);
+}
+
+Result<> SeismicSearcher::search_blocks(std::span<const Request> requests) const {
+  std::array<std::optional<WeightTable>, kQueriesAtOnce> weights;
+  std::array<std::vector<Candidate>, kQueriesAtOnce> candidates;
+  std::array<BlockQuery, kQueriesAtOnce> queries;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Request& request = requests[i];
+    weights[i].emplace(request.terms, parts_.terms.size(), i);
+    queries[i] = {request.terms, weights[i]->data(), widened(request), n_exact_of(request.out.k()),
+                  &candidates[i]};
+  }
+  if (requests.empty()) return {};
+  const Request& any = requests.front();
+  QV_TRY(parts_.blocks->search(std::span(queries).first(requests.size()), parts_.records,
+                               any.filter, any.context.cancel, any.work));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    // Blocks do not hold every posting: what they do not lead to would be missing.
+    if (candidates[i].size() < requests[i].out.k()) {
+      QV_TRY(search_exactly(requests[i]));
+    } else {
+      offer_best(requests[i], candidates[i]);
+    }
+  }
   return {};
 }
 

@@ -33,6 +33,9 @@ class SeismicSearcher final : public Searcher {
 
   Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
+                        const FilterView& filter, const SearchContext& context,
+                        std::span<TopK* const> outs, WorkCounters& work) const override;
   Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
@@ -41,11 +44,24 @@ class SeismicSearcher final : public Searcher {
 
  private:
   struct Request;
+  /// How a request is answered: not at all, by its allowed rows, by whole lists, by those parts of
+  /// lists that add most, or by blocks.
+  enum class Way : std::uint8_t { kNone, kRows, kLists, kTruncated, kBlocks };
 
+  [[nodiscard]] Request prepare(const Query& query, const AnyParams& params,
+                                const FilterView& filter, const SearchContext& context, TopK& out,
+                                WorkCounters& work) const;
+  [[nodiscard]] Way way_of(const Request& request) const;
+  Result<> search(const Request& request, Way way) const;
   Result<> search_exactly(const Request& request) const;
   Result<> search_truncated(const Request& request) const;
-  Result<> search_blocks(const Request& request) const;
-  [[nodiscard]] bool prefers_blocks(const Request& request, double scan_cost) const;
+  /// Of `kQueriesAtOnce` at most.
+  Result<> search_blocks(std::span<const Request> requests) const;
+  [[nodiscard]] BlockSearchParams widened(const Request& request) const;
+  [[nodiscard]] bool prefers_blocks(const Request& request, double row_cost,
+                                    double scan_cost) const;
+  /// How many times as much of the lists must be read under the filter.
+  [[nodiscard]] double share_of(const Request& request) const;
   /// Puts the scores of records in the place of sums.
   void score_records(const Request& request, std::vector<Candidate>& candidates) const;
   /// Offers the exact scores of the best, enough of them that an error of codes does not matter.

@@ -33,7 +33,9 @@ Result<Codec> parse_codec(const std::string& name) {
   if (name == "u8") return Codec::kU8;
   if (name == "f16") return Codec::kF16;
   if (name == "f32") return Codec::kF32;
-  return fail(Code::kInvalidArgument, fmt::format("codec is \"{}\", must be u8, f16 or f32", name));
+  if (name == "gaps") return Codec::kGaps;
+  return fail(Code::kInvalidArgument,
+              fmt::format("codec is \"{}\", must be u8, gaps, f16 or f32", name));
 }
 
 Result<AnyParams> parse_build(const KeyValues& values) {
@@ -66,6 +68,7 @@ Result<AnyParams> parse_search(const KeyValues& values) {
   options.postings = params.postings;
   options.candidates = params.candidates;
   options.exact_below = params.exact_below;
+  options.rescore = params.rescore;
   options.blocks = params;
   if (params.effort != 0) spend(params.effort, options);
   return AnyParams(options);

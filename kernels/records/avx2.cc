@@ -55,13 +55,62 @@ float score(const float* table, const std::byte* terms, const std::byte* values,
   return total(_mm256_add_ps(even, odd));
 }
 
+/// For each byte of eight bits the places of the bytes of eight differences, of which those whose
+/// bit is set take two.
+struct Shuffles {
+  alignas(16) std::uint8_t places[256][16];
+};
+
+constexpr Shuffles make_shuffles() {
+  Shuffles shuffles{};
+  for (unsigned wide = 0; wide < 256; ++wide) {
+    std::uint8_t from = 0;
+    for (unsigned i = 0; i < 8; ++i) {
+      shuffles.places[wide][2 * i] = from++;
+      shuffles.places[wide][2 * i + 1] = (wide >> i & 1) != 0 ? from++ : 0x80;
+    }
+  }
+  return shuffles;
+}
+
+constexpr Shuffles kShuffles = make_shuffles();
+
+/// Lane i gets the sum of lanes 0 to i.
+__m256i running_sums(__m256i lanes) {
+  lanes = _mm256_add_epi32(lanes, _mm256_slli_si256(lanes, 4));
+  lanes = _mm256_add_epi32(lanes, _mm256_slli_si256(lanes, 8));
+  const __m256i low = _mm256_permute2x128_si256(lanes, lanes, 0x08);
+  return _mm256_add_epi32(lanes, _mm256_shuffle_epi32(low, 0xFF));
+}
+
+float score_gaps(const float* table, const std::byte* record, std::size_t n) {
+  const auto* is_wide = reinterpret_cast<const std::uint8_t*>(record);
+  const std::uint8_t* codes = is_wide + n / 8;
+  const std::uint8_t* gaps = codes + n;
+  const __m256i last = _mm256_set1_epi32(7);
+  __m256i before = _mm256_setzero_si256();
+  __m256 sum = _mm256_setzero_ps();
+  for (std::size_t i = 0; i < n; i += 8) {
+    const unsigned wide = is_wide[i / 8];
+    const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(gaps));
+    const auto* places = reinterpret_cast<const __m128i*>(kShuffles.places[wide]);
+    gaps += 8 + _mm_popcnt_u32(wide);
+    const __m256i steps = _mm256_cvtepu16_epi32(_mm_shuffle_epi8(packed, _mm_load_si128(places)));
+    const __m256i terms = _mm256_add_epi32(before, running_sums(steps));
+    before = _mm256_permutevar8x32_epi32(terms, last);
+    sum = _mm256_fmadd_ps(_mm256_i32gather_ps(table, terms, 4), load_values(codes + i), sum);
+  }
+  return total(sum);
+}
+
 }  // namespace
 
 constinit const RecordKernels kRecordKernels = {
     {{score<std::uint16_t, float>, score<std::uint16_t, std::uint16_t>,
       score<std::uint16_t, std::uint8_t>},
      {score<std::uint32_t, float>, score<std::uint32_t, std::uint16_t>,
-      score<std::uint32_t, std::uint8_t>}}};
+      score<std::uint32_t, std::uint8_t>}},
+    score_gaps};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

@@ -60,13 +60,43 @@ float score(const float* table, const std::byte* terms, const std::byte* values,
   return total(_mm512_add_ps(even, odd));
 }
 
+/// Lane i gets the sum of lanes 0 to i.
+__m512i running_sums(__m512i lanes) {
+  const __m512i zero = _mm512_setzero_si512();
+  lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 15));
+  lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 14));
+  lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 12));
+  return _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 8));
+}
+
+float score_gaps(const float* table, const std::byte* record, std::size_t n) {
+  const auto* is_wide = reinterpret_cast<const std::uint16_t*>(record);
+  const auto* codes = reinterpret_cast<const std::uint8_t*>(record) + n / 8;
+  const std::uint8_t* gaps = codes + n;
+  const __m512i last = _mm512_set1_epi32(15);
+  __m512i before = _mm512_setzero_si512();
+  __m512 sum = _mm512_setzero_ps();
+  for (std::size_t i = 0; i < n; i += 16) {
+    const std::uint32_t wide = is_wide[i / 16];
+    const __mmask32 present = 0x55555555U | _pdep_u32(wide, 0xAAAAAAAAU);
+    const __m256i packed = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(gaps));
+    gaps += 16 + _mm_popcnt_u32(wide);
+    const __m512i steps = _mm512_cvtepu16_epi32(_mm256_maskz_expand_epi8(present, packed));
+    const __m512i terms = _mm512_add_epi32(before, running_sums(steps));
+    before = _mm512_permutexvar_epi32(last, terms);
+    sum = _mm512_fmadd_ps(_mm512_i32gather_ps(terms, table, 4), load_values(codes + i), sum);
+  }
+  return total(sum);
+}
+
 }  // namespace
 
 constinit const RecordKernels kRecordKernels = {
     {{score<std::uint16_t, float>, score<std::uint16_t, std::uint16_t>,
       score<std::uint16_t, std::uint8_t>},
      {score<std::uint32_t, float>, score<std::uint32_t, std::uint16_t>,
-      score<std::uint32_t, std::uint8_t>}}};
+      score<std::uint32_t, std::uint8_t>}},
+    score_gaps};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

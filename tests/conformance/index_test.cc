@@ -26,16 +26,36 @@ double recall_floor(std::string_view type_name) { return type_name == "flat" ? 1
 struct Case {
   const IndexType* type = nullptr;
   FieldSchema schema;
-  KeyValues build;
+  KeyValues build = {};
+  KeyValues search = {};
+  std::string_view variant = {};  ///< what is not as usual
 };
+
+/// Ways of building and of searching that a type takes by itself for larger segments only.
+std::vector<Case> variants(const Case& usual) {
+  if (usual.type->name == "ivf") {
+    return {{usual.type, usual.schema, {{"graph", std::string("always")}}, {}, "Graph"}};
+  }
+  if (usual.type->name != "seismic") return {};
+  const KeyValues blocks = {{"blocks_from", std::int64_t{1}},
+                            {"n_neighbours", std::int64_t{4}},
+                            {"n_postings", std::int64_t{200}}};
+  const KeyValues by_blocks = {{"method", std::string("blocks")},
+                               {"exact_below", std::int64_t{0}},
+                               {"n_knn", std::int64_t{4}}};
+  const KeyValues by_scan = {
+      {"method", std::string("scan")}, {"exact_below", std::int64_t{0}}, {"postings", 0.5}};
+  return {{usual.type, usual.schema, blocks, by_blocks, "Blocks"},
+          {usual.type, usual.schema, {{"codec", std::string("f16")}}, by_scan, "TruncatedScan"}};
+}
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const IndexType* type : index_types()) {
     for (const FieldSchema& schema : all_schemas(kDim)) {
       if (!type->supports(schema)) continue;
-      cases.push_back({type, schema, {}});
-      if (type->name == "ivf") cases.push_back({type, schema, {{"graph", "always"}}});
+      cases.push_back({type, schema});
+      for (auto& variant : variants(cases.back())) cases.push_back(std::move(variant));
     }
   }
   return cases;
@@ -77,7 +97,7 @@ class IndexConformance : public ::testing::TestWithParam<Case> {
   [[nodiscard]] Found search(const Searcher& searcher, const Query& query, const Bitset& allowed,
                              std::size_t k, Executor* executor = nullptr,
                              Prefer prefer = Prefer::kAny) const {
-    const auto params = type().parse_search({});
+    const auto params = type().parse_search(GetParam().search);
     EXPECT_TRUE(params);
     const Cancel cancel;
     TopK top(k);
@@ -295,7 +315,7 @@ TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
       schema(), {.n_rows = 900, .present_share = 0.9, .duplicate_share = 0.1}, random);
   const auto searcher = build_and_open(column);
   ASSERT_NE(searcher, nullptr);
-  const auto params = type().parse_search({});
+  const auto params = type().parse_search(GetParam().search);
   Executor executor(3, "test");
   const Cancel cancel;
   for (Bitset& allowed : some_filters(column.n_rows, random)) {
@@ -365,7 +385,7 @@ TEST_P(IndexConformance, CancelledSearchReturnsPromptly) {
   const auto column = random_column(schema(), {.n_rows = 3000}, random);
   const auto searcher = build_and_open(column);
   ASSERT_NE(searcher, nullptr);
-  const auto params = type().parse_search({});
+  const auto params = type().parse_search(GetParam().search);
   const Query query = make_query(schema(), random_vector(schema(), {.max_nonzero = 3}, random));
   const Cancel cancelled;
   cancelled.cancel();
@@ -446,7 +466,7 @@ TEST_P(IndexConformance, MemoryReportIsSane) {
 INSTANTIATE_TEST_SUITE_P(Types, IndexConformance, ::testing::ValuesIn(all_cases()),
                          [](const auto& one) {
                            return std::string(one.param.type->name) + describe(one.param.schema) +
-                                  (one.param.build.empty() ? "" : "Graph");
+                                  std::string(one.param.variant);
                          });
 
 }  // namespace

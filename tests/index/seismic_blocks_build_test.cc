@@ -455,17 +455,26 @@ TEST(SeismicBuild, WrongParametersAreNamed) {
 
 TEST(SeismicBuild, TellsProgressAndStopsWhenCancelled) {
   Random random(kSeed);
+  BlockParams params;
+  params.n_neighbours = 2;
   const Rows rows(random_rows({.n_rows = 500}, random));
   const Records records = Records::build(rows.column, rows.n_rows, rows.terms, Codec::kU8);
   std::vector<std::uint64_t> told;
   const Cancel cancel;
   const BuildContext context{nullptr, cancel, 1, [&](std::uint64_t n) { told.push_back(n); }};
-  ASSERT_TRUE(Blocks::build(rows.column, rows.n_rows, rows.terms, records, {}, context));
+  ASSERT_TRUE(Blocks::build(rows.column, rows.n_rows, rows.terms, records, params, context));
   ASSERT_FALSE(told.empty());
   EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
   EXPECT_EQ(told.back(), rows.n_rows);
+  const auto has_part = [&](double from, double to) {
+    return std::any_of(told.begin(), told.end(), [&](std::uint64_t n) {
+      return static_cast<double>(n) > from * rows.n_rows &&
+             static_cast<double>(n) < to * rows.n_rows;
+    });
+  };
+  EXPECT_TRUE(has_part(0.1, 0.4) && has_part(0.4, 1)) << "lists, then neighbours";
   cancel.cancel();
-  const auto built = Blocks::build(rows.column, rows.n_rows, rows.terms, records, {}, context);
+  const auto built = Blocks::build(rows.column, rows.n_rows, rows.terms, records, params, context);
   ASSERT_FALSE(built);
   EXPECT_EQ(built.error().code(), Code::kCancelled);
 }

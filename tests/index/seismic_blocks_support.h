@@ -95,8 +95,8 @@ struct Built {
     std::vector<float> table(terms.size() + 1, 0);
     for (const QueryTerm& term : query_terms) table[term.term] = term.weight;
     std::vector<Candidate> found;
-    const auto status = blocks.search(query_terms, table.data(), records, filter, params, n_wanted,
-                                      cancel, found, work);
+    const BlockQuery one{query_terms, table.data(), params, n_wanted, &found};
+    const auto status = blocks.search(std::span(&one, 1), records, filter, cancel, work);
     EXPECT_TRUE(status);
     return found;
   }

@@ -266,9 +266,9 @@ TEST(SeismicBlocks, CancelledSearchAnswersWhy) {
   const std::vector<float> table(built.terms.size() + 1, 0);
   built.cancel.cancel();
   std::vector<Candidate> found;
-  const auto status =
-      built.blocks.search(terms, table.data(), built.records, FilterView::all(built.n_rows), {}, 10,
-                          built.cancel, found, built.work);
+  const BlockQuery one{terms, table.data(), {}, 10, &found};
+  const auto status = built.blocks.search(std::span(&one, 1), built.records,
+                                          FilterView::all(built.n_rows), built.cancel, built.work);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), Code::kCancelled);
 }

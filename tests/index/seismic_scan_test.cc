@@ -239,20 +239,27 @@ FieldColumn golden_column() {
   return make_column(sparse_schema(), vectors);
 }
 
+struct GoldenFile {
+  std::string name;
+  KeyValues build;
+  std::vector<std::string> methods;
+};
+
 /// What version 1 wrote is read, and written, for ever: another version has another golden file.
-TEST(SeismicScanEdges, TheGoldenFileIsReadAndWritten) {
+void expect_read_and_written(const GoldenFile& file) {
+  SCOPED_TRACE(file.name);
   const auto column = golden_column();
   const auto real = open_real_directory("tests/index/golden");
   ASSERT_TRUE(real);
-  const auto golden = (*real)->read_file("seismic-v1.qvx");
+  const auto golden = (*real)->read_file(file.name);
   const auto directory = make_memory_directory();
   const Cancel cancel;
-  const auto params = kSeismic.parse_build({{"blocks_from", std::int64_t{1}}});
+  const auto params = kSeismic.parse_build(file.build);
   ASSERT_TRUE(kSeismic.build(column, *params, {nullptr, cancel, 1, nullptr}, *directory));
   const auto written = directory->read_file("lists.qvx");
   ASSERT_TRUE(written);
   if (std::getenv("QUIVER_WRITE_GOLDEN") != nullptr) {
-    ASSERT_TRUE((*real)->replace_file("seismic-v1.qvx", *written));
+    ASSERT_TRUE((*real)->replace_file(file.name, *written));
   }
   ASSERT_TRUE(golden) << golden.error().to_string();
   EXPECT_TRUE(*golden == *written) << "the bytes that are written have changed";
@@ -263,14 +270,27 @@ TEST(SeismicScanEdges, TheGoldenFileIsReadAndWritten) {
   const FlatSearcher flat(column);
   const auto all = FilterView::all(column.n_rows);
   const Query query = make_query(column.schema, {{2.0F, 1.0F, -1.0F, 0.5F}, {1, 5, 9, 20}});
-  for (const char* method : {"exact", "scan", "blocks"}) {
-    const KeyValues options = {{"method", std::string(method)},
+  for (const auto& method : file.methods) {
+    const KeyValues options = {{"method", method},
                                {"exact_below", std::int64_t{0}},
                                {"postings", 1.0},
                                {"heap_factor", 0.0}};
     EXPECT_TRUE(same(find(**searcher, query, options, all, 10), find(flat, query, {}, all, 10)))
         << method;
   }
+}
+
+TEST(SeismicScanEdges, GoldenFilesAreReadAndWritten) {
+  const std::pair<const std::string, ParamValue> blocks = {"blocks_from", std::int64_t{1}};
+  const auto codec = [](const char* name) {
+    return std::pair<const std::string, ParamValue>{"codec", std::string(name)};
+  };
+  expect_read_and_written({"seismic-v1.qvx", {blocks}, {"exact", "scan", "blocks"}});
+  expect_read_and_written({"seismic-v1-neighbours.qvx",
+                           {blocks, codec("gaps"), {"n_neighbours", std::int64_t{2}}},
+                           {"exact", "scan", "blocks"}});
+  expect_read_and_written({"seismic-v1-f16.qvx", {codec("f16")}, {"exact", "scan"}});
+  expect_read_and_written({"seismic-v1-f32.qvx", {codec("f32")}, {"exact", "scan"}});
 }
 
 TEST(SeismicScanEdges, CountsOfTermsAreThoseOfAllowedRows) {

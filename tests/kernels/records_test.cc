@@ -49,6 +49,37 @@ TEST_P(RecordsTest, EqualTheSlowSum) {
   }
 }
 
+/// Terms ascending with many steps of one byte, some of two, and a first of either.
+TEST_P(RecordsTest, OfDifferencesEqualTheSlowSum) {
+  std::mt19937 random(kSeed);
+  std::vector<float> table(1 << 20);
+  for (auto& weight : table) weight = random() % 4 == 0 ? static_cast<float>(random() % 100) : 0;
+  for (std::size_t n = 0; n <= 512; n += 16) {
+    for (const unsigned one_of : {1U, 3U, 1000U}) {
+      struct alignas(2) Record {
+        std::byte bytes[512 / 8 + 3 * 512 + 32];
+      };
+      Record record{};
+      std::byte* gap = record.bytes + n / 8 + n;
+      std::uint32_t term = 0;
+      double wanted = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t step = random() % one_of == 0 ? random() % 2000 : random() % 256;
+        const auto code = static_cast<std::uint8_t>(random());
+        term += step;
+        wanted += static_cast<double>(table[term]) * code;
+        record.bytes[n / 8 + i] = static_cast<std::byte>(code);
+        *gap++ = static_cast<std::byte>(step);
+        if (step < 256) continue;
+        *gap++ = static_cast<std::byte>(step >> 8);
+        record.bytes[i / 8] |= static_cast<std::byte>(1U << i % 8);
+      }
+      // Whole numbers below 2^24: exact in every order.
+      EXPECT_EQ(k().records.score_gaps(table.data(), record.bytes, n), wanted) << n;
+    }
+  }
+}
+
 TEST_P(SumsTest, EqualTheSlowLoop) {
   std::mt19937 random(kSeed);
   struct alignas(64) Sums {

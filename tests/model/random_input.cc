@@ -203,6 +203,24 @@ engine::CollectionConfig random_config(Random& random) {
   return config;
 }
 
+KeyValues random_sparse_build(Random& random) {
+  KeyValues build;
+  build["blocks_from"] = std::int64_t{1};
+  build["n_postings"] = static_cast<std::int64_t>(1 + random() % 50);
+  build["codec"] = std::string(one_in(2, random) ? "gaps" : "f16");
+  if (one_in(2, random)) build["n_neighbours"] = std::int64_t{3};
+  return build;
+}
+
+/// Ways that are taken by themselves in large segments only.
+KeyValues random_sparse_search(Random& random) {
+  KeyValues search;
+  search["exact_below"] = std::int64_t{0};
+  search["method"] = std::string(one_in(2, random) ? "blocks" : "scan");
+  if (one_in(2, random)) search["n_knn"] = std::int64_t{2};
+  return search;
+}
+
 engine::VectorIndexConfigs random_vector_indexes(const engine::CollectionConfig& config,
                                                  Random& random) {
   engine::VectorIndexConfigs configs;
@@ -212,6 +230,7 @@ engine::VectorIndexConfigs random_vector_indexes(const engine::CollectionConfig&
     index.enabled = !one_in(4, random);
     if (one_in(2, random)) index.min_bytes = random() % 2000;
     if (field.kind == FieldKind::kDense) index.build["bits"] = std::int64_t{1} << random() % 4;
+    if (field.kind == FieldKind::kSparse) index.build = random_sparse_build(random);
   }
   return configs;
 }
@@ -289,6 +308,9 @@ engine::Query random_query(const engine::CollectionConfig& config, Random& rando
   if (one_in(2, random)) query.filter = random_filter(random);
   query.limit = one_in(4, random) ? 1000 : 1 + random() % 20;
   query.params.exact = one_in(4, random);
+  if (field.kind == FieldKind::kSparse && one_in(2, random)) {
+    query.params.index["sparse"] = random_sparse_search(random);
+  }
   if (one_in(4, random)) query.params.hnsw_ef = 1 + random() % 600;
   if (one_in(8, random)) query.params.ignore_codes = true;
   if (one_in(8, random)) query.params.oversampling = 1 + static_cast<double>(random() % 4);

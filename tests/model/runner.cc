@@ -38,11 +38,13 @@ const FieldSchema& field_of(const engine::CollectionConfig& config, const engine
   return *config.find_field(query.using_field);
 }
 
-/// True if an index may leave out some of the best. (Sparse ones of such size are exact.)
+/// True if an index may leave out some of the best. Sparse ones of such size are exact unless they
+/// are told not to be, and have no codes to ignore.
 bool is_approximate(const engine::CollectionConfig& config, const engine::Query& query) {
   const FieldSchema& field = field_of(config, query);
-  return field.kind != FieldKind::kSparse && engine::default_index(field) != engine::flat_index() &&
-         !query.params.exact && !query.params.ignore_codes;
+  if (query.params.exact) return false;
+  if (field.kind == FieldKind::kSparse) return query.params.index.contains("sparse");
+  return engine::default_index(field) != engine::flat_index() && !query.params.ignore_codes;
 }
 
 /// True if users see distances.
