@@ -1,11 +1,12 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench bench-peers bench-late-interaction test test-all setup build deb format tidy docs clean help
+.PHONY: demo bench bench-peers bench-late-interaction late-interaction-table test test-all setup build deb format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
 	@echo "make bench     set up, build, measure exact search over the sample: a table and a picture"
 	@echo "make bench-peers  other libraries beside ours over DATA= (default the sample): wants PyPI"
 	@echo "make bench-late-interaction  late interaction beside its exhaustive scans over DATA= (default the sample)"
+	@echo "make late-interaction-table  all figures of late interaction over DATA=, each beside its bar"
 	@echo "make test      set up, build, run every test and the sanitizer runs"
 	@echo "make test-all  make test, then clang, clang-tidy, other instruction levels, fuzzing, long tests"
 	@echo "make build     the release build: build/release/quiver"
@@ -26,6 +27,9 @@ bench-peers:
 
 bench-late-interaction:
 	@scripts/bench-late-interaction
+
+late-interaction-table:
+	@scripts/late-interaction-table
 
 test:
 	@scripts/test

@@ -16,6 +16,7 @@ except ImportError:
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "peers")]
 import late_interaction  # noqa: E402
+import late_table  # noqa: E402
 from data import find  # noqa: E402
 
 DOCUMENTS, TOKENS, QUERIES, DIM = 20, 4, 8, 16
@@ -90,6 +91,40 @@ class Page(unittest.TestCase):
     def test_points_are_json(self):
         _, found = late_interaction.measure(self.o, find(self.folder)[0].first(10))
         self.assertEqual(len([json.dumps(p) for p in found]), len(found))
+
+
+class Table(unittest.TestCase):
+    """What the table reads out of what programs print."""
+
+    def test_kernels(self):
+        text = ("                          in cache  of peak   at random  of peak     prepare     Gop/s\n"
+                " 32 x  80 x 128    8 bits     2.02 us     60 %     2.53 us     48 %     37.0 us       536\n"
+                " 32 x  80 x 128    4 bits     2.72 us     45 %     3.04 us     40 %     36.9 us       539\n")
+        cells = [row.cells() for row in late_table.kernel_rows(text)]
+        self.assertEqual([c[1:] for c in cells], [["2.02 us", "≤ 1.82", "no"], ["60 %", "≥ 60", "yes"], ["2.53 us", "≤ 2.6", "yes"]])
+
+    def test_encodings(self):
+        text = ("avx512\n\n| repetitions, planes, dimensions of a block | dimensions | document us |\n|---|---|---|\n"
+                "| 20, 5, 16 | 10240 | 45.5 | 12.7 | 22.8 | 5.1 |\n| 20, 5, 16, renormalize 0 | 10240 | 1 | 2 | 3 | 4 |\n")
+        self.assertEqual([row.measured for row in late_table.encoding_rows(text)], [45.5, 22.8])
+
+    def test_candidates(self):
+        text = "registers alone\n| first stage | dims | N = 20 | make s | document us | query us |\n| mean | 128 | 0.5 | 1 | 2 | 3 |\n"
+        self.assertEqual(late_table.candidate_lines(text), ["| first stage | dims | N = 20 |", "| mean | 128 | 0.5 |"])
+
+    def test_rates(self):
+        def point(name, qps, targets):
+            return {"index": f"quiver {name}", "qps": qps, "chosen_for": targets, "recall": .96}
+
+        found = [point("exhaustive codes", 10, []), point("fde", 150, [.95]), point("mean", 260, [.9, .95])]
+        rows = late_table.rate_rows(found)
+        self.assertEqual([(row.measured, row.cells()[3]) for row in rows], [(26, "no"), (26, "yes"), (15, "yes")])
+        self.assertEqual(late_table.rate_rows(found[1:]), [])
+
+    def test_what_fails_is_named(self):
+        missing = []
+        self.assertEqual(late_table.attempt(lambda: late_table.kernel_rows(""), missing, "kernels"), [])
+        self.assertEqual(len(missing), 1)
 
 
 if __name__ == "__main__":
