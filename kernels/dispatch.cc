@@ -18,7 +18,7 @@ namespace {
 #level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels,                    \
         level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels,  \
         level::kRecordKernels, level::kSumKernels, level::kTransformKernels, level::kGridKernels, \
-        level::kCodeKernels, level::kSetKernels, level::kSignKernels                              \
+        level::kCodeKernels, level::kSetKernels, level::kSignKernels, level::kDecimalKernels      \
   }
 
 constinit const KernelTable kGeneric = QV_LEVEL(generic);

@@ -398,6 +398,30 @@ struct SignKernels {
                 const std::uint64_t* doc, std::size_t n_doc, std::uint32_t* least);
 };
 
+/// How many decimals were read, and where the last of them ends.
+struct DecimalsRead {
+  std::size_t n = 0;
+  const char* end = nullptr;
+};
+
+/// Decimal text. Exact.
+struct DecimalKernels {
+  /// Digits of a fraction, at most.
+  static constexpr unsigned kMaxFraction = 23;
+  /// Bytes behind a point that must be there for its decimal to be read.
+  static constexpr std::ptrdiff_t kReadAfterPoint = 25;
+  /// Bytes before the text that may be looked at.
+  static constexpr std::ptrdiff_t kReadBefore = 16;
+
+  /// Reads decimals like `-0.0123` from `text` on to the floats nearest to their nearest doubles:
+  /// one digit, or two of which the first is not 0, a point, digits; no exponent. Between two
+  /// stand a comma and at most one space. Stops behind the one that is not followed by a comma,
+  /// before the first that is none or of which sixteen digits do not tell the float, or after
+  /// `room` of them, all of which may be written. `kReadBefore` bytes before `text` can be read, of
+  /// which the last is no part of a number; nothing is read from `end` on.
+  DecimalsRead (*read)(const char* text, const char* end, float* out, std::size_t room);
+};
+
 /// Selection for a top-k heap. Exact.
 struct TopKKernels {
   /// Writes the positions of `scores[i] >= threshold` in ascending order and returns how many;
@@ -440,6 +464,7 @@ struct KernelTable {
   const CodeKernels& codes;
   const SetKernels& sets;
   const SignKernels& signs;
+  const DecimalKernels& decimals;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

@@ -19,6 +19,7 @@
   extern const CodeKernels kCodeKernels;           \
   extern const SetKernels kSetKernels;             \
   extern const SignKernels kSignKernels;           \
+  extern const DecimalKernels kDecimalKernels;     \
   }
 
 QV_DECLARE_LEVEL(generic)
