@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <utility>
+
+#include "kernels/kernels.h"
 
 namespace quiver::service::json {
 namespace {
@@ -25,103 +24,11 @@ const char* skip_space(const char* at, const char* end) {
   return at;
 }
 
-std::uint64_t load(const char* at) {
-  static_assert(std::endian::native == std::endian::little);
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, at, sizeof bytes);
-  return bytes;
-}
-
-/// How many of eight bytes (the first one lowest) are digits before another character. Of `bytes`
-/// with every '0' turned into 0, those above 9 reach their high bit when 0x76 is added; a carry
-/// spoils only what comes after one of them.
-unsigned count_digits(std::uint64_t bytes) {
-  const std::uint64_t offset = bytes ^ 0x3030303030303030;
-  const std::uint64_t others = ((offset + 0x7676767676767676) | offset) & 0x8080808080808080;
-  return static_cast<unsigned>(std::countr_zero(others)) / 8;
-}
-
-/// Of eight digits: pairs are joined, then pairs of pairs, then those, each step in one product.
-std::uint64_t value_of_digits(std::uint64_t bytes) {
-  bytes = bytes * (1 + (10 << 8)) >> 8;
-  bytes = (bytes & 0x00FF00FF00FF00FF) * (1 + (100 << 16)) >> 16;
-  return (bytes & 0x0000FFFF0000FFFF) * (1 + (10000ULL << 32)) >> 32;
-}
-
-/// The longest fractions that are read at once, and how many of their digits count.
-constexpr std::ptrdiff_t kMaxFraction = 24;
-constexpr unsigned kFractionDigits = 16;
-constexpr std::uint64_t kMaxWhole = 99;  ///< before so many digits, within 63 bits
-
-/// What the digits of a fraction count for, by how many there are.
-struct Scale {
-  std::uint64_t keep_high = 0;  ///< of the sixteen bytes that end with them, which are theirs,
-  std::uint64_t keep_low = 0;   ///< as bits of a digit's value; the high half comes first
-  std::uint64_t power = 0;      ///< ten to their number
-  double inverse = 0;
-};
-
-constexpr auto kScales = [] {
-  constexpr std::uint64_t kValues = 0x0F0F0F0F0F0F0F0F;
-  const auto last = [](unsigned n) { return n == 0 ? 0 : kValues << (64 - 8 * n); };
-  std::array<Scale, kFractionDigits + 1> scales{};
-  std::uint64_t power = 1;
-  for (unsigned n = 0; n <= kFractionDigits; ++n, power *= 10) {
-    scales[n] = {last(n > 8 ? n - 8 : 0), last(n < 8 ? n : 8), power,
-                 1.0 / static_cast<double>(power)};
-  }
-  return scales;
-}();
-
-/// The float nearest to the double nearest to a number of which is known that it is `value` or up
-/// to `more` above; none if that cannot be told.
-std::optional<float> float_of(double value, double more) {
-  // Above what two roundings and a product may be off by.
-  constexpr double kUnits = 1.0 / (1ULL << 49);
-  const auto low = static_cast<float>(value - value * kUnits);
-  const auto high = static_cast<float>(value + value * kUnits + more);
-  if (low != high) return std::nullopt;
-  return low;
-}
-
 /// A number that was read, and where it ends.
 struct ReadFloat {
   float value = 0;
   const char* end = nullptr;
 };
-
-/// A number with a fraction and no exponent, as those of vectors are, without a branch on how many
-/// digits it has. None if it is another one, or near the ends of the text: it reads 16 bytes
-/// before the fraction and 24 of it.
-std::optional<ReadFloat> read_fraction(const char* begin, const char* at, const char* end) {
-  const std::uint32_t sign = at != end && *at == '-' ? 1 : 0;
-  at += sign;
-  std::uint64_t whole = 0;
-  const char* point = at;
-  for (; point != end && is_decimal(*point) && whole <= kMaxWhole; ++point) {
-    whole = whole * 10 + static_cast<unsigned>(*point - '0');
-  }
-  const bool is_whole = point != at && (*at != '0' || point - at == 1) && whole <= kMaxWhole;
-  const bool is_inside = end - point > kMaxFraction + 1 && point + 1 - begin >= kFractionDigits;
-  if (!is_whole || !is_inside || *point != '.') return std::nullopt;
-  const char* fraction = point + 1;
-  unsigned n = count_digits(load(fraction));
-  n += n == 8 ? count_digits(load(fraction + 8)) : 0;
-  n += n == 16 ? count_digits(load(fraction + 16)) : 0;
-  const char* last = fraction + n;
-  if (n == 0 || n == kMaxFraction || *last == 'e' || *last == 'E') return std::nullopt;
-  const unsigned n_read = std::min(n, kFractionDigits);
-  const Scale& scale = kScales[n_read];
-  const char* tail = fraction + n_read - 8;
-  const std::uint64_t digits = value_of_digits(load(tail - 8) & scale.keep_high) * 100'000'000 +
-                               value_of_digits(load(tail) & scale.keep_low);
-  const double unread = n > n_read ? scale.inverse : 0;
-  const auto value = float_of(
-      static_cast<double>(static_cast<std::int64_t>(whole * scale.power + digits)) * scale.inverse,
-      unread);
-  if (!value) return std::nullopt;
-  return ReadFloat{std::bit_cast<float>(std::bit_cast<std::uint32_t>(*value) | sign << 31), last};
-}
 
 const char* skip_digits(const char* at, const char* end) {
   while (at != end && is_decimal(*at)) ++at;
@@ -257,9 +164,17 @@ class ArrayReader {
       : begin_(text.data()), end_(text.data() + text.size()) {}
 
   const char* read_floats(const char* at, std::vector<float>& out) const {
+    constexpr std::size_t kMostAlone = 64;
+    std::size_t n_alone = 0;  // to be read before decimals are looked for again: these are others
+    std::size_t next_alone = 1;
     return read_items(at, end_, [&](const char* item) -> const char* {
-      auto number = read_fraction(begin_, item, end_);
-      if (!number) number = read_number(item, end_);
+      if (n_alone == 0) {
+        if (const char* last = read_decimals(item, out)) return next_alone = 1, last;
+        n_alone = next_alone;
+        next_alone = std::min(2 * next_alone, kMostAlone);
+      }
+      --n_alone;
+      const auto number = read_number(item, end_);
       if (!number) return nullptr;
       out.push_back(number->value);
       return number->end;
@@ -282,6 +197,15 @@ class ArrayReader {
   }
 
  private:
+  /// Where those end that begin at `at`; nullptr if the first is none that kernels read.
+  const char* read_decimals(const char* at, std::vector<float>& out) const {
+    if (at - begin_ < DecimalKernels::kReadBefore) return nullptr;
+    std::array<float, 256> values;
+    const DecimalsRead read = kernels().decimals.read(at, end_, values.data(), values.size());
+    out.insert(out.end(), values.begin(), values.begin() + static_cast<std::ptrdiff_t>(read.n));
+    return read.n == 0 ? nullptr : read.end;
+  }
+
   const char* begin_;
   const char* end_;
 };
