@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/indexes.h"
+
 namespace quiver::engine {
 namespace {
 
@@ -22,13 +24,31 @@ std::string_view kind_name(FieldKind kind) {
   return "";
 }
 
-KeyValues given_values(const index::IndexType& type, const FieldSchema& schema,
-                       const SearchParams& params) {
+void add_group(const SearchParams& params, std::string_view group, KeyValues& values) {
+  const auto found = params.index.find(group);
+  if (found != params.index.end()) values.insert(found->second.begin(), found->second.end());
+}
+
+/// What most fields of the kind are indexed with.
+const index::IndexType& usual_type(const FieldSchema& schema) {
+  FieldSchema usual = schema;
+  usual.metric = Metric::kDot;
+  return *default_index(usual);
+}
+
+/// A field that is searched exactly has no use for what its kind may be given, but it is checked
+/// all the same: what is a mistake does not depend on the metric.
+Result<KeyValues> given_values(const index::IndexType& type, const FieldSchema& schema,
+                               const SearchParams& params) {
   KeyValues values;
-  for (const std::string_view group : {type.name, kind_name(schema.kind)}) {
-    const auto found = params.index.find(group);
-    if (found != params.index.end()) values.insert(found->second.begin(), found->second.end());
+  add_group(params, type.name, values);
+  if (&type != flat_index()) {
+    add_group(params, kind_name(schema.kind), values);
+    return values;
   }
+  KeyValues unused;
+  add_group(params, kind_name(schema.kind), unused);
+  QV_TRY(usual_type(schema).parse_search(unused));
   return values;
 }
 
@@ -46,7 +66,7 @@ void add_if_known(const index::IndexType& type, std::string_view name, ParamValu
 
 Result<index::AnyParams> index_params(const index::IndexType& type, const FieldSchema& schema,
                                       const SearchParams& params) {
-  KeyValues values = given_values(type, schema, params);
+  QV_TRY(KeyValues values, given_values(type, schema, params));
   QV_TRY(auto parsed, type.parse_search(values));
   if (!params.hnsw_ef && !params.oversampling) return parsed;
   constexpr std::int64_t kMost = 1'000'000;  // more than any index has a use for

@@ -321,6 +321,30 @@ TEST(IndexParams, UnknownOnesAreNamedBesideTheKnown) {
   }
 }
 
+TEST(IndexParams, FieldsThatAreSearchedExactlyTakeThoseOfTheirKind) {
+  for (const FieldKind kind : {FieldKind::kDense, FieldKind::kMulti}) {
+    for (const Metric metric : {Metric::kEuclid, Metric::kManhattan}) {
+      const FieldSchema schema{"", kind, 4, DType::kF32, metric, {}};
+      const char* group = kind == FieldKind::kDense ? "dense" : "multi";
+      const char* name = kind == FieldKind::kDense ? "nprobe" : "candidates";
+      SearchParams params;
+      params.index[group][name] = std::int64_t{5};
+      const auto known = index_params(*default_index(schema), schema, params);
+      EXPECT_TRUE(known) << known.error().to_string();
+      EXPECT_TRUE(index_params(*flat_index(), schema, params));
+      params.index[group]["nonsense"] = true;
+      const auto unknown = index_params(*flat_index(), schema, params);
+      ASSERT_FALSE(unknown);
+      EXPECT_EQ(unknown.error().code(), Code::kInvalidArgument);
+      EXPECT_NE(unknown.error().message().find(name), std::string::npos)
+          << unknown.error().message();
+      params.index.erase(group);
+      params.index["flat"]["nonsense"] = true;
+      EXPECT_FALSE(index_params(*flat_index(), schema, params));
+    }
+  }
+}
+
 TEST(IndexParams, EffortIsForThoseThatHaveIt) {
   const FieldSchema dense{"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, {}};
   SearchParams params;
