@@ -230,6 +230,9 @@ class Adapters(Folder):
             if kind.version() is None:
                 print(f"{name}: {kind.package} is not installed: skipped")
                 continue
+            if not kind.builds:
+                print(f"{name}: not on this machine: skipped")
+                continue
             metrics = kind.metrics if kind.kinds == ("dense",) else ("dot",)
             for data in [with_metric(sets[k], m) for k in kind.kinds for m in metrics]:
                 with self.subTest(peer=name, metric=data.metric):

@@ -1,4 +1,9 @@
-"""Scalable Vector Search (Aguerrebere et al. 2023): Vamana over rows in float16."""
+"""Scalable Vector Search (Aguerrebere et al. 2023): Vamana over rows in float16, and where the processor is Intel's, which
+those want, over LVQ and LeanVec codes of two levels: 4 bits a dimension, or of a projection, in the graph; then 8 more.
+"""
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 from peer import Peer
@@ -7,6 +12,7 @@ DISTANCES = {"dot": "MIP", "cosine": "MIP", "euclid": "L2"}
 ALPHA = {"dot": 0.95, "cosine": 0.95, "euclid": 1.2}  # its defaults
 PARTS = ("config", "graph", "data")
 ROW_BYTES = 2
+INTEL = "GenuineIntel" in Path("/proc/cpuinfo").read_text()
 
 
 class Vamana(Peer):
@@ -15,7 +21,7 @@ class Vamana(Peer):
     metrics = tuple(DISTANCES)
     builds = [{"graph_max_degree": 64, "window_size": 128}]
     sweep = {"window": (10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128, 192)}
-    not_here = ("svs LVQ, LeanVec: the library stops the process on processors that are not Intel's",)
+    not_here = () if INTEL else ("svs LVQ, LeanVec: the library stops the process on processors that are not Intel's",)
 
     def __init__(self, index, parameters):
         self.index = index
@@ -64,4 +70,73 @@ class Vamana(Peer):
         return found[0][0].astype("int64")
 
 
-PEERS = [Vamana]
+class Lvq(Vamana):
+    """No exact rows: the second level of the codes is the last."""
+    builds = [{"graph_max_degree": 64, "window_size": 128}] if INTEL else []
+    not_here = ()
+    PRIMARY, RESIDUAL = 4, 8
+
+    def __init__(self, index, parameters, row_bytes):
+        super().__init__(index, parameters)
+        self.code_bytes = row_bytes
+
+    @classmethod
+    def name(cls):
+        return "svs LVQ"
+
+    @classmethod
+    def coded(cls, svs, rows, data):
+        return svs.LVQLoader(rows, primary=cls.PRIMARY, residual=cls.RESIDUAL, padding=32)
+
+    @classmethod
+    def reloaded(cls, svs, folder):
+        return svs.LVQLoader(folder, padding=32)
+
+    @classmethod
+    def build(cls, data, parameters):
+        import svs
+        wanted = svs.VamanaBuildParameters(alpha=ALPHA[data.metric], **parameters)
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/rows.fvecs"
+            svs.write_vecs(np.ascontiguousarray(data.rows()), path)
+            rows = svs.VectorDataLoader(path, svs.DataType.float32, dims=data.dim)
+            return cls(svs.Vamana.build(wanted, cls.coded(svs, rows, data), cls.distance(data), num_threads=1), parameters, 0)
+
+    def save(self, folder):
+        super().save(folder)
+        self.code_bytes = bytes_of(folder / PARTS[2])
+
+    @classmethod
+    def load(cls, folder, data, parameters):
+        import svs
+        config, graph, rows = (str(folder / part) for part in PARTS)
+        index = svs.Vamana(config, svs.GraphLoader(graph), cls.reloaded(svs, rows), cls.distance(data), num_threads=1)
+        return cls(index, parameters, bytes_of(folder / PARTS[2]))
+
+    def bytes(self):
+        return self.graph_bytes + self.code_bytes, 0
+
+
+class LeanVec(Lvq):
+    """The projection is by principal components of the rows."""
+    DIMS_SHARE = 0.4
+
+    @classmethod
+    def name(cls):
+        return "svs LeanVec"
+
+    @classmethod
+    def coded(cls, svs, rows, data):
+        dims = max(int(data.dim * cls.DIMS_SHARE) // 32, 1) * 32
+        return svs.LeanVecLoader(rows, dims, primary_kind=svs.LeanVecKind.lvq4, secondary_kind=svs.LeanVecKind.lvq8)
+
+    @classmethod
+    def reloaded(cls, svs, folder):
+        return svs.LeanVecLoader(folder)
+
+
+def bytes_of(folder):
+    return sum(p.stat().st_size for p in folder.iterdir())
+
+
+PEERS = [Vamana, Lvq, LeanVec]
