@@ -12,6 +12,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
+import cold  # noqa: E402
 import compare  # noqa: E402
 import points  # noqa: E402
 import table  # noqa: E402
@@ -125,6 +126,27 @@ class Compare(Folder):
 
 
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "needs matplotlib")
+class Cold(Folder):
+    def round(self, qps):
+        phase = {"qps": qps, "p50_us": 1e6 / qps, "p99_us": 2e6 / qps}
+        return {"bytes": 5e6, "left": 0, "ready": 0.5, "first": 1.25, "dropped: the first": phase, "warm": phase}
+
+    def test_a_row_a_phase_with_medians_and_ranges(self):
+        rounds = [self.round(qps) for qps in (100, 400, 200)]
+        lines = list(cold.table("quiver", rounds))
+        self.assertEqual(lines[0], "| quiver | dropped: the first |  | 5,000 (2,500–10,000) |  |")
+        self.assertEqual(lines[1], "| quiver | warm | 200 (100–400) | 5,000 (2,500–10,000) | 10,000 (5,000–20,000) |")
+        self.assertIn("5 MB of files, of which 0.0 MB", cold.said("quiver", rounds, "ready after"))
+        self.assertIn("ready after 0.50 (0.50–0.50) s; the first answer 1.25", cold.said("quiver", rounds, "ready after"))
+
+    def test_all_files_below_a_folder_are_dropped(self):
+        (self.folder / "a").mkdir()
+        (self.folder / "a" / "b").write_bytes(bytes(3 * cold.PAGE))
+        bytes_, left = cold.drop(self.folder)
+        self.assertEqual(bytes_, 3 * cold.PAGE)
+        self.assertLessEqual(left, bytes_)  # file systems in memory keep them
+
+
 class Plot(Folder):
     def test_draws_both_kinds(self):
         import plot

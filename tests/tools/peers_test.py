@@ -240,6 +240,26 @@ class Adapters(Folder):
                     n_checked += 1
         print(f"{n_checked} pairs of peer and metric checked against ground truth (seed {SEED})")
 
+    def test_what_seismic_reads_is_counted_of_its_own_search(self):
+        kind = peer.all_peers()["Seismic"]
+        if kind.version() is None:
+            self.skipTest(f"{kind.package} is not installed")
+        import seismic_bytes
+        data = make(self.folder)["sparse"]
+        built = {"n_postings": 40, "centroid_fraction": 0.2, "summary_energy": 0.6}
+        index = kind.build(data, built)
+        counted = seismic_bytes.Counted(data, index.index, built["summary_energy"])
+        for search in ({"query_cut": 4, "heap_factor": 1.0, "sorted": True}, {"query_cut": 8, "heap_factor": 0.8, "sorted": False}):
+            index.use(search)
+            for query in range(QUERIES):
+                found = counted.search(query, *search.values())
+                own = index.ids_of(index.search(index.query(data.queries(), query), seismic_bytes.K))
+                self.assertEqual(sorted(found[0]), sorted(own))
+                n_rows = found[4]
+                self.assertEqual(found[3], n_rows * 30 * 4)  # all rows have 30 entries of 4 bytes
+                self.assertGreaterEqual(found[2], n_rows * seismic_bytes.POSTING_BYTES)
+                self.assertGreater(found[1], 0)
+
     def test_what_fails_in_its_process_is_told(self):
         data = make(self.folder)["dense"]
         with self.assertRaisesRegex(RuntimeError, "no such peer"):

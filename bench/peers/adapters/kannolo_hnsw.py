@@ -26,7 +26,7 @@ def padded(rows):
 class Sparse(Peer):
     package = "kannolo"
     kinds = ("sparse",)
-    builds = [{"m": 16, "ef_construction": 100}, {"m": 32, "ef_construction": 200}]
+    builds = [{"m": 16, "ef_construction": 150}, {"m": 32, "ef_construction": 200}]
     sweep = {"ef_search": (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)}
 
     def __init__(self, index, data):
