@@ -155,7 +155,7 @@ def ours(point, data):
 
 
 LEGEND = """\
-Bytes that one search reads, means over queries {first} to {last}; k 10, the settings of [the table](sparse-arxiv-100k.md),
+Bytes that one search reads, means over queries {first} to {last}; k 10, the settings of [the table]({page}),
 commit {commit}. *Index*: of Seismic summaries (codes, numbers of blocks, scales) and postings of the blocks that are opened;
 of ours postings, heads of runs, counts. *Codes*: the rows by which candidates are compared: of Seismic its f16 rows, which are
 all that it has, of ours records of 8 bits. *Exact rows*: f32, from which ours scores what it returns. *A document*: index and
@@ -191,7 +191,8 @@ def main():
         rows += table_rows(f"{target:g}"[1:], own, it, len(data))
     commit = next(p["commit"] for p in points if p["index"].startswith("quiver"))[:12]
     print("# arxiv-100k/sparse: bytes that a search reads\n")
-    print(LEGEND.format(first=queries.start, last=queries.stop - 1, commit=commit, same=float(np.mean(same))) + "\n")
+    facts = {"page": o.points.with_suffix(".md").name, "commit": commit, "same": float(np.mean(same))}
+    print(LEGEND.format(first=queries.start, last=queries.stop - 1, **facts) + "\n")
     heads = ["recall", "engine", "measured", "candidates", "index", "codes", "exact rows", "a document", "ours / it"]
     print("\n".join(markdown(heads, rows)))
 
