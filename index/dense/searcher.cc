@@ -37,47 +37,116 @@ double length_of_walk(const SearchParams& params, std::size_t k, double selectiv
   return std::max(length, wanted) / selectivity;
 }
 
+SearchParams asked_of(const AnyParams& params) {
+  const auto* given = std::any_cast<SearchParams>(&params);
+  return given == nullptr ? SearchParams{} : *given;
+}
+
+/// The rows that were found, if they tell and are as many as are wanted.
+std::optional<std::span<const std::uint32_t>> enough(const ivf::Candidates& found,
+                                                     const ivf::CandidateRequest& request) {
+  const bool are_enough = found.rows.size() >= std::min(request.k, request.n_allowed);
+  if (!found.is_telling || !are_enough) return std::nullopt;
+  return found.rows;
+}
+
 }  // namespace
 
-Result<> DenseSearcher::search(const Query& query, const AnyParams& any, const FilterView& filter,
-                               const SearchContext& context, TopK& out, WorkCounters& work) const {
+struct DenseSearcher::Call {
+  SearchParams params;  ///< as tried
+  const FilterView& filter;
+  std::size_t n_allowed = 0;
+  const SearchContext& context;
+  WorkCounters& work;
+};
+
+Result<> DenseSearcher::search(const Query& query, const AnyParams& params,
+                               const FilterView& filter, const SearchContext& context, TopK& out,
+                               WorkCounters& work) const {
   const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
   if (out.k() == 0 || n_allowed == 0) return {};
-  const auto* given = std::any_cast<SearchParams>(&any);
-  const SearchParams asked = given == nullptr ? SearchParams{} : *given;
-  const SearchParams params = as_tried(asked, files_.trial);
-  const ivf::CandidateRequest request{.vector = query.values(),
-                                      .k = out.k(),
-                                      .params = files_.lists.settled(params, out.k()),
-                                      .filter = filter,
-                                      .n_allowed = n_allowed,
-                                      .exact_bytes = exact_bytes(n_allowed),
-                                      .cancel = context.cancel,
-                                      .work = work};
-  Found found;
-  const bool is_hopeless = files_.trial.effort == 0 && !is_steered(asked);
-  if (context.prefer != Prefer::kExact && !is_hopeless) {
-    QV_TRY(found, walks(params, request) ? by_graph(params, request) : by_lists(request));
+  const SearchParams asked = asked_of(params);
+  if (context.prefer == Prefer::kExact || is_hopeless(asked)) {
+    return flat_.search(query, {}, filter, context, out, work);
   }
-  if (!found) return flat_.search(query, {}, filter, context, out, work);
-  QV_TRY(offer_exactly(query, column_, *found, context.cancel, out));
-  work.n_rows_scored += found->size();
-  work.n_bytes += found->size() * column_.dense().stride();
-  return {};
+  const Call call{as_tried(asked, files_.trial), filter, n_allowed, context, work};
+  return search_alone(call, query, out);
 }
 
 Result<> DenseSearcher::search_batch(std::span<const Query* const> queries, const AnyParams& params,
                                      const FilterView& filter, const SearchContext& context,
                                      std::span<TopK* const> outs, WorkCounters& work) const {
-  if (context.prefer == Prefer::kExact) {
+  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
+  if (n_allowed == 0) return {};
+  const SearchParams asked = asked_of(params);
+  if (context.prefer == Prefer::kExact || is_hopeless(asked)) {
     return flat_.search_batch(queries, {}, filter, context, outs, work);
   }
-  return Searcher::search_batch(queries, params, filter, context, outs, work);
+  const Call call{as_tried(asked, files_.trial), filter, n_allowed, context, work};
+  const bool has_all_rows = files_.lists.selectivity(n_allowed) >= 1;
+  if (has_all_rows && !walks(call)) return search_together(call, queries, outs);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (outs[i]->k() != 0) QV_TRY(search_alone(call, *queries[i], *outs[i]));
+  }
+  return {};
 }
 
-bool DenseSearcher::walks(const SearchParams& params, const ivf::CandidateRequest& request) const {
+ivf::CandidateRequest DenseSearcher::request_of(const Call& call, const Query& query,
+                                                std::size_t k) const {
+  return {.vector = query.values(),
+          .k = k,
+          .params = files_.lists.settled(call.params, k),
+          .filter = call.filter,
+          .n_allowed = call.n_allowed,
+          .exact_bytes = exact_bytes(call.n_allowed),
+          .cancel = call.context.cancel,
+          .work = call.work};
+}
+
+bool DenseSearcher::is_hopeless(const SearchParams& asked) const {
+  return files_.trial.effort == 0 && !is_steered(asked);
+}
+
+bool DenseSearcher::walks(const Call& call) const {
+  const auto& params = call.params;
   const bool asks_for_lists = params.nprobe != 0 || params.gap != 0 || params.rerank != 0;
-  return files_.graph && !asks_for_lists && files_.lists.selectivity(request.n_allowed) > kMost;
+  return files_.graph && !asks_for_lists && files_.lists.selectivity(call.n_allowed) > kMost;
+}
+
+Result<> DenseSearcher::search_alone(const Call& call, const Query& query, TopK& out) const {
+  const auto request = request_of(call, query, out.k());
+  QV_TRY(const Found found, walks(call) ? by_graph(call.params, request) : by_lists(request));
+  return offer(call, query, found, out);
+}
+
+Result<> DenseSearcher::search_together(const Call& call, std::span<const Query* const> queries,
+                                        std::span<TopK* const> outs) const {
+  std::vector<ivf::CandidateRequest> requests;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (outs[i]->k() == 0) continue;
+    const auto request = request_of(call, *queries[i], outs[i]->k());
+    if (!is_lists_turn(request)) {
+      QV_TRY(offer(call, *queries[i], Found(), *outs[i]));
+      continue;
+    }
+    requests.push_back(request);
+    numbers.push_back(i);
+  }
+  return files_.lists.find_each(requests, [&](std::size_t j, const ivf::Candidates& found) {
+    const std::size_t i = numbers[j];
+    return offer(call, *queries[i], enough(found, requests[j]), *outs[i]);
+  });
+}
+
+/// Exact scores of what was found, or of all rows.
+Result<> DenseSearcher::offer(const Call& call, const Query& query, const Found& found,
+                              TopK& out) const {
+  if (!found) return flat_.search(query, {}, call.filter, call.context, out, call.work);
+  QV_TRY(offer_exactly(query, column_, *found, call.context.cancel, out));
+  call.work.n_rows_scored += found->size();
+  call.work.n_bytes += found->size() * column_.dense().stride();
+  return {};
 }
 
 /// Walks that are longer and longer, until comparing all rows would take less.
@@ -99,11 +168,15 @@ Result<DenseSearcher::Found> DenseSearcher::by_graph(const SearchParams& params,
 }
 
 Result<DenseSearcher::Found> DenseSearcher::by_lists(const ivf::CandidateRequest& request) const {
-  const double selectivity = files_.lists.selectivity(request.n_allowed);
-  if (request.exact_bytes < files_.lists.find_bytes(selectivity, request.params)) return Found();
+  if (!is_lists_turn(request)) return Found();
   QV_TRY(const ivf::Candidates found, files_.lists.find(request));
-  const bool are_enough = found.rows.size() >= std::min(request.k, request.n_allowed);
-  return found.is_telling && are_enough ? Found(found.rows) : Found();
+  return enough(found, request);
+}
+
+/// Comparing all rows would take longer.
+bool DenseSearcher::is_lists_turn(const ivf::CandidateRequest& request) const {
+  const double selectivity = files_.lists.selectivity(request.n_allowed);
+  return request.exact_bytes >= files_.lists.find_bytes(selectivity, request.params);
 }
 
 /// As many bytes of codes as are scanned in the time that the allowed rows take out of memory: 70

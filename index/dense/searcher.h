@@ -18,7 +18,7 @@ class DenseSearcher final : public Searcher {
 
   Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
-  /// Exact searches share a pass over the rows.
+  /// Exact searches share a pass over the rows, those of lists without a filter the lists.
   Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
                         const FilterView& filter, const SearchContext& context,
                         std::span<TopK* const> outs, WorkCounters& work) const override;
@@ -30,9 +30,20 @@ class DenseSearcher final : public Searcher {
   /// Rows that may be the best; nothing: it cannot tell them.
   using Found = std::optional<std::span<const std::uint32_t>>;
 
-  [[nodiscard]] bool walks(const SearchParams& params, const ivf::CandidateRequest& request) const;
+  /// What one call asks of all its queries.
+  struct Call;
+
+  [[nodiscard]] ivf::CandidateRequest request_of(const Call& call, const Query& query,
+                                                 std::size_t k) const;
+  [[nodiscard]] bool is_hopeless(const SearchParams& asked) const;
+  [[nodiscard]] bool walks(const Call& call) const;
+  Result<> search_alone(const Call& call, const Query& query, TopK& out) const;
+  Result<> search_together(const Call& call, std::span<const Query* const> queries,
+                           std::span<TopK* const> outs) const;
+  Result<> offer(const Call& call, const Query& query, const Found& found, TopK& out) const;
   Result<Found> by_graph(const SearchParams& params, const ivf::CandidateRequest& request) const;
   Result<Found> by_lists(const ivf::CandidateRequest& request) const;
+  [[nodiscard]] bool is_lists_turn(const ivf::CandidateRequest& request) const;
   [[nodiscard]] double exact_bytes(std::size_t n_allowed) const;
 
   FieldColumn column_;

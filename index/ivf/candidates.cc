@@ -135,6 +135,7 @@ Result<bool> CandidateSearch::scan_lists(const Search& search, std::span<const P
     const std::byte* next =
         i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
     scan_list(search, probes[i], next, scan);
+    count(lists_.blocks(probes[i].list), search.request.work);
     if (i < next_look) continue;
     least = least_key(search, reach, scan);
     next_look = i + i / kListsPerLook + 1;
@@ -160,7 +161,6 @@ void CandidateSearch::scan_list(const Search& search, const Probe& probe, const 
                             allowed.data());
     scan.scan(tables, blocks, probe.base, allowed.data(), first);
   }
-  count(blocks, search.request.work);
 }
 
 /// A row that was found in two lists is taken once.

@@ -2,9 +2,12 @@
 // rows of those by their codes, the best of these by second codes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/cancel.h"
 #include "encoders/rotation.h"
@@ -46,6 +49,12 @@ inline void count(const CodeBlocks& blocks, WorkCounters& work) {
   work.n_bytes += blocks.n * blocks.block_bytes();
 }
 
+/// A list that was read for another search and is in a cache.
+inline void count_again(const CodeBlocks& blocks, WorkCounters& work) {
+  ++work.n_lists;
+  work.n_codes_scored += blocks.n * CodeBlocks::kRows;
+}
+
 /// Immutable; any number of threads.
 class CandidateSearch {
  public:
@@ -57,6 +66,11 @@ class CandidateSearch {
   [[nodiscard]] SearchParams settled(SearchParams params, std::size_t k) const;
   /// Some more than k rows, if there are as many.
   [[nodiscard]] Result<Candidates> find(const CandidateRequest& request) const;
+  /// Gets the candidates of `requests[i]`, valid while it runs.
+  using TakeCandidates = std::function<Result<>(std::size_t i, const Candidates& found)>;
+  /// Finds for each of `requests`, none of which has a row of the lists filtered out, the same rows
+  /// as `find`. A list that several of them scan is read once.
+  Result<> find_each(std::span<const CandidateRequest> requests, const TakeCandidates& take) const;
 
   /// A query as the lists are searched with it; valid as long as `lines` is left as it is.
   [[nodiscard]] RotatedQuery rotate(std::span<const float> vector, QueryLines& lines) const;
@@ -75,6 +89,9 @@ class CandidateSearch {
  private:
   struct Search;
   struct Scratch;
+  struct SharedScratch;
+  struct SharedSearch;
+  struct Visit;
   /// How far below its k-th best row a search looks.
   struct Reach {
     float lists = 0;  ///< to the last centroid
@@ -83,6 +100,10 @@ class CandidateSearch {
 
   [[nodiscard]] std::span<const Probe> route(const Search& search,
                                              const SearchParams& params) const;
+  Result<std::vector<SharedSearch>> route_each(std::span<const CandidateRequest> requests,
+                                               Scratch& scratch, SharedScratch& shared) const;
+  void sort_by_list(SharedScratch& shared) const;
+  Result<> scan_each(std::span<SharedSearch> searches, std::span<const Visit> visits) const;
   Result<> scan_unfiltered(const Search& search) const;
   Result<bool> scan_filtered(const Search& search) const;
   [[nodiscard]] bool tells_best(const Search& search, float usual, float depth) const;

@@ -1,10 +1,13 @@
 #include "index/ivf/code_scan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace quiver::index::ivf {
 namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Selecting among four times as many rows as are wanted keeps selections rare, and the memory in
 /// L1.
@@ -12,7 +15,8 @@ std::size_t room_for(std::size_t want) { return 3 * want + 64; }
 
 }  // namespace
 
-CodeScan::CodeScan(std::size_t want, ScanScratch& scratch) : want_(want), order_(&scratch.order) {
+CodeScan::CodeScan(std::size_t want, ScanScratch& scratch)
+    : want_(want), order_(&scratch.order), places_(&scratch.places) {
   const std::size_t room = room_for(want);
   if (scratch.scores.size() < room + CodeBlocks::kRows) {
     scratch.scores.resize(room + CodeBlocks::kRows);
@@ -81,13 +85,39 @@ float CodeScan::kth(std::size_t k) const {
 
 const CodeHits& CodeScan::best() {
   if (hits_.n > want_) shrink();
+  if (hits_.n > want_) cut();
   return hits_;
 }
 
-/// Many rows of one estimate could fill the room for good: of those the first are kept.
+/// Rows that equal the threshold are found, too: whether they are kept is for their places to say.
 void CodeScan::shrink() {
-  threshold_ = std::max(threshold_, kernels().codes.keep_best(hits_, want_));
-  if (hits_.n + CodeBlocks::kRows > hits_.room) hits_.n = want_;
+  const float least = kernels().codes.keep_best(hits_, want_);
+  threshold_ = std::max(threshold_, std::nextafter(least, -kInfinity));
+  // Many rows of one estimate could fill the room for good.
+  if (hits_.n + CodeBlocks::kRows > hits_.room) cut();
+}
+
+/// Keeps as many as are wanted; of rows of one estimate those whose places come first.
+void CodeScan::cut() {
+  const float last = kth(want_);
+  auto& places = *places_;
+  places.clear();
+  std::size_t n_above = 0;
+  for (std::size_t i = 0; i < hits_.n; ++i) {
+    if (hits_.scores[i] == last) places.push_back(hits_.positions[i]);
+    n_above += hits_.scores[i] > last ? 1 : 0;
+  }
+  const auto last_place = places.begin() + static_cast<std::ptrdiff_t>(want_ - n_above - 1);
+  std::nth_element(places.begin(), last_place, places.end());
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < hits_.n; ++i) {
+    const float score = hits_.scores[i];
+    const std::uint32_t position = hits_.positions[i];
+    hits_.scores[n] = score;
+    hits_.positions[n] = position;
+    n += score > last || (score == last && position <= *last_place) ? 1 : 0;
+  }
+  hits_.n = n;
 }
 
 }  // namespace quiver::index::ivf

@@ -16,10 +16,11 @@ struct ScanScratch {
   std::vector<float> scores;
   std::vector<std::uint32_t> positions;
   std::vector<float> order;
+  std::vector<std::uint32_t> places;
 };
 
-/// Keeps the positions with the `want` greatest estimates, and a few more; one at a time for each
-/// scratch.
+/// Keeps the positions with the `want` greatest estimates, of equal ones the first, in whatever
+/// order blocks are scanned; one at a time for each scratch.
 class CodeScan {
  public:
   CodeScan(std::size_t want, ScanScratch& scratch);
@@ -42,12 +43,14 @@ class CodeScan {
 
  private:
   void shrink();
+  void cut();
   void drop(std::size_t first, const Bitset& allowed, std::span<const std::uint32_t> rows);
 
   std::size_t want_;
   float threshold_ = -std::numeric_limits<float>::infinity();
   CodeHits hits_;
   std::vector<float>* order_;
+  std::vector<std::uint32_t>* places_;
 };
 
 }  // namespace quiver::index::ivf

@@ -236,6 +236,42 @@ TEST_P(IvfSearch, ABatchGivesTheHitsOfItsQueries) {
   }
 }
 
+/// Without a filter searches of a batch share lists: the same hits, also where many rows are equal
+/// and whatever is asked for, out of memory that is read once.
+TEST_P(IvfSearch, ABatchReadsAListOnce) {
+  Random random(kIvfSeed);
+  constexpr std::size_t kQueries = 90;
+  Clumps clumps(schema(40), 30, random);
+  const IvfIndex index(clumps.column(4000, 1, 0.6));
+  const auto all = FilterView::all(index.column.n_rows);
+  std::vector<Query> queries;
+  for (std::size_t i = 0; i < kQueries; ++i) queries.push_back(clumps.query());
+  std::vector<const Query*> query_pointers;
+  for (const Query& query : queries) query_pointers.push_back(&query);
+  for (const KeyValues& values :
+       {KeyValues{}, KeyValues{{"effort", std::int64_t{1000}}}, KeyValues{{"gap", 0.01}},
+        KeyValues{{"nprobe", std::int64_t{3}}}, KeyValues{{"rerank", std::int64_t{1100}}}}) {
+    std::vector<TopK> tops;
+    std::vector<TopK*> outs;
+    for (std::size_t i = 0; i < kQueries; ++i) tops.emplace_back(i % 7 == 3 ? 60 : i % 12);
+    for (TopK& top : tops) outs.push_back(&top);
+    const Cancel cancel;
+    WorkCounters work;
+    const auto params = ivf_type().parse_search(values);
+    ASSERT_TRUE(index.searcher->search_batch(query_pointers, *params, all, {cancel, nullptr, {}},
+                                             outs, work));
+    WorkCounters alone;
+    for (std::size_t i = 0; i < kQueries; ++i) {
+      const Found found = index.find(queries[i], values, all, tops[i].k());
+      expect_same_hits(tops[i].take_sorted(), found.hits);
+      alone += found.work;
+    }
+    EXPECT_EQ(work.n_codes_scored, alone.n_codes_scored);
+    EXPECT_EQ(work.n_rows_scored, alone.n_rows_scored);
+    if (alone.n_lists > 0) EXPECT_LT(work.n_bytes, alone.n_bytes);  // not exact all along
+  }
+}
+
 /// Lengths whose squares, or whose products, are no floats: centroids and codes say little then, so
 /// that recall is promised up to lengths of 1e10 only.
 TEST(IvfSearchEdges, HugeRows) {
