@@ -110,6 +110,10 @@ struct BuildContext {
   std::function<void(std::uint64_t)> progress;
   /// What the field is asked; nullptr or empty: not known. Borrowed for the time of the build.
   const QuerySample* queries = nullptr;
+  /// An index of the same type, parameters and field over other rows, many of them among these: a
+  /// build may start from what that one learnt. nullptr: there is none. Borrowed for the time of
+  /// the build, which gives the same bytes for the same rows, seed and predecessor.
+  const Searcher* predecessor = nullptr;
 };
 
 /// One constant per type; plain function pointers.

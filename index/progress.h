@@ -10,17 +10,30 @@
 
 namespace quiver::index {
 
+/// `context` for work that is not told of.
+[[nodiscard]] inline BuildContext quiet(const BuildContext& context) {
+  return {context.executor, context.cancel,  context.seed,
+          nullptr,          context.queries, context.predecessor};
+}
+
 /// `context` for a part of the work that begins when the share `from` of all rows is done, and ends
-/// with the share `to`. Refers to what `context` refers to.
+/// with the share `to`, when it tells of `n_units` done. Refers to what `context` refers to.
 [[nodiscard]] inline BuildContext part_of(const BuildContext& context, std::uint32_t n_rows,
-                                          double from, double to) {
-  BuildContext part{context.executor, context.cancel, context.seed, nullptr, context.queries};
+                                          double from, double to, std::uint64_t n_units) {
+  BuildContext part = quiet(context);
   if (context.progress) {
-    part.progress = [report = context.progress, n_rows, from, to](std::uint64_t n) {
-      report(static_cast<std::uint64_t>(n_rows * from + static_cast<double>(n) * (to - from)));
+    const double each = n_units == 0 ? 0 : n_rows * (to - from) / static_cast<double>(n_units);
+    part.progress = [report = context.progress, start = n_rows * from, each](std::uint64_t n) {
+      report(static_cast<std::uint64_t>(start + static_cast<double>(n) * each));
     };
   }
   return part;
+}
+
+/// The same for a part that tells of rows.
+[[nodiscard]] inline BuildContext part_of(const BuildContext& context, std::uint32_t n_rows,
+                                          double from, double to) {
+  return part_of(context, n_rows, from, to, n_rows);
 }
 
 /// Adds up what threads have done, and tells it as rows. Refers to `context`.

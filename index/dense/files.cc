@@ -119,14 +119,17 @@ Result<> check(const BuildParams& params) {
 }
 
 Result<> write_files(const FieldColumn& column, const BuildParams& params,
-                     const BuildContext& context, Directory& out) {
+                     const ivf::Partition* older, const BuildContext& context, Directory& out) {
   auto of_lists = static_cast<const ivf::BuildParams&>(params);
   const bool is_bytes = column.dense().dtype == DType::kU8;
   if (is_bytes && params.graph != "always") of_lists.refine_bits = 0;
   const double lists_done = params.graph == "never" ? 1 : kListsDone;
-  QV_TRY(ivf::write_files(column, of_lists, part_of(context, column.n_rows, 0, lists_done), out));
+  QV_TRY(ivf::write_files(column, of_lists, older, part_of(context, column.n_rows, 0, lists_done),
+                          out));
   if (params.graph != "never") QV_TRY(write_graph(column, params, context, out));
-  return try_out(column, params.graph == "auto", context, out);
+  QV_TRY(try_out(column, params.graph == "auto", context, out));
+  if (context.progress) context.progress(column.n_rows);
+  return {};
 }
 
 Result<OpenFiles> open_files(const Directory& directory, const FieldColumn& column) {

@@ -16,8 +16,9 @@ namespace quiver::index::dense {
 /// kInvalidArgument if they do not go together.
 [[nodiscard]] Result<> check(const BuildParams& params);
 
+/// `older`: lists of many of these rows, or nullptr. Its progress ends at the number of rows.
 Result<> write_files(const FieldColumn& column, const BuildParams& params,
-                     const BuildContext& context, Directory& out);
+                     const ivf::Partition* older, const BuildContext& context, Directory& out);
 
 struct OpenFiles {
   ivf::CandidateSearch lists;

@@ -25,6 +25,7 @@ class DenseSearcher final : public Searcher {
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
+  [[nodiscard]] const ivf::Partition& lists() const { return files_.lists.lists(); }
 
  private:
   /// Rows that may be the best; nothing: it cannot tell them.

@@ -29,7 +29,9 @@ Result<AnyParams> parse_search(const KeyValues& values) {
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
                Directory& out) {
   const auto* given = std::any_cast<BuildParams>(&any);
-  return dense::write_files(column, given == nullptr ? BuildParams{} : *given, context, out);
+  const auto* predecessor = dynamic_cast<const DenseSearcher*>(context.predecessor);
+  const auto* older = predecessor == nullptr ? nullptr : &predecessor->lists();
+  return dense::write_files(column, given == nullptr ? BuildParams{} : *given, older, context, out);
 }
 
 Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn column) {

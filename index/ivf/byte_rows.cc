@@ -45,6 +45,7 @@ Result<> ByteRows::write(const RowSource& source, std::uint32_t n_rows, const Bu
     });
     writer.add(std::as_bytes(rows.codes()));
     factors.insert(factors.end(), rows.factors().begin(), rows.factors().end());
+    if (context.progress) context.progress(end);
   }
   writer.end();
   writer.section(kByteFactors, std::span<const ByteFactors>(factors));

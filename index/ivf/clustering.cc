@@ -12,6 +12,7 @@
 #include "index/ivf/kmeans_balance.h"
 #include "index/ivf/kmeans_router.h"
 #include "index/ivf/kmeans_training.h"
+#include "index/progress.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::ivf {
@@ -92,6 +93,34 @@ ByteMatrix encode_rows(const RowReader& rows, std::span<const std::uint32_t> num
   return codes;
 }
 
+/// Of the time that clusters take, the share of training.
+constexpr double kTrained = 0.75;
+
+/// True if about as many lists are wanted as there are: fewer than half or more than twice as many
+/// would be another partition.
+bool suits(const ClusterOptions& options, std::uint32_t n_clusters, std::uint32_t dim) {
+  const std::size_t n_old = options.start.size() / dim;
+  return n_old != 0 && n_old <= std::size_t{2} * n_clusters && n_clusters <= 2 * n_old;
+}
+
+/// As rows are where they lie beyond the grid.
+std::vector<float> clipped(std::vector<float> means) {
+  for (float& value : means) value = std::clamp(value, value_of(0), value_of(255));
+  return means;
+}
+
+Result<Resumed> trained_on(const ByteMatrix& codes, std::uint32_t n_clusters,
+                           const ClusterOptions& options, const ByteGrid& grid,
+                           const BuildContext& context) {
+  if (suits(options, n_clusters, grid.dim())) {
+    QV_TRY(auto resumed, resume(codes, clipped(in_codes(grid, options.start)), n_clusters,
+                                options.seed, context));
+    if (resumed) return *std::move(resumed);
+  }
+  QV_TRY(auto means, train(codes, n_clusters, options.iterations, options.seed, context));
+  return Resumed{std::move(means), {}};
+}
+
 /// The choice of second lists, list by list. With |x - c|^2 as d(c): the product of differences (x
 /// - a) . (x - c) is (d(a) + d(c) - |a - c|^2) / 2. All in units of codes.
 class Spilling {
@@ -167,17 +196,24 @@ Result<Clusters> cluster(const RowReader& rows, std::uint32_t n_rows, std::uint3
   const auto sample = spread(static_cast<std::uint32_t>(std::min<std::uint64_t>(n_rows, n_sample)),
                              n_rows, options.seed);
   const ByteGrid grid = grid_for(rows, n_rows, dim);
-  std::vector<float> means;
+  Resumed trained;
   {
     const ByteMatrix codes = encode_sample(rows, sample, grid, context);
-    QV_TRY(means, train(codes, n_clusters, options.iterations, options.seed, context));
+    const auto training = part_of(context, n_rows, 0, kTrained, sample.size());
+    QV_TRY(trained, trained_on(codes, n_clusters, options, grid, training));
   }
-  clusters.centroids.resize(means.size());
-  for (std::size_t first = 0; first < means.size(); first += dim) {
-    grid.from_codes(means.data() + first, clusters.centroids.data() + first);
+  clusters.centroids.resize(trained.means.size());
+  for (std::size_t first = 0; first < trained.means.size(); first += dim) {
+    grid.from_codes(trained.means.data() + first, clusters.centroids.data() + first);
   }
-  QV_TRY(clusters.list_of, assign_codes(rows, n_rows, grid, Centres(means, dim), context));
+  if (trained.list_of.size() == n_rows) {
+    clusters.list_of = std::move(trained.list_of);
+  } else {
+    QV_TRY(clusters.list_of, assign_codes(rows, n_rows, grid, Centres(trained.means, dim),
+                                          part_of(context, n_rows, kTrained, 1)));
+  }
   QV_TRY(balance(rows, ListBounds::of(n_rows, n_clusters), context, clusters));
+  if (context.progress) context.progress(n_rows);
   return clusters;
 }
 
@@ -200,6 +236,7 @@ Result<std::vector<std::uint32_t>> second_lists(const RowReader& rows, std::uint
   const Spilling spilling(means, centres, lambda, context);
   const Members members(clusters.list_of, clusters.n());
   std::vector<std::uint32_t> second(n_rows);
+  std::atomic<std::uint64_t> n_done = 0;
   for_each(context, clusters.n(), [&](std::size_t list) {
     if (context.cancel.poll()) return;
     const auto own = members.of(list);
@@ -207,6 +244,8 @@ Result<std::vector<std::uint32_t>> second_lists(const RowReader& rows, std::uint
     std::vector<std::uint32_t> chosen(own.size());
     spilling.choose(codes.view(), static_cast<std::uint32_t>(list), chosen);
     for (std::size_t i = 0; i < own.size(); ++i) second[own[i]] = chosen[i];
+    const std::uint64_t done = n_done += own.size();
+    if (context.progress) context.progress(done);
   });
   QV_TRY(context.cancel.check());
   return second;

@@ -30,6 +30,10 @@ struct ClusterOptions {
   /// that must be visited for the same recall are then 2-3 % more.
   std::uint32_t sample_per_cluster = 256;
   std::uint64_t seed = 0;
+  /// Centroids `[n, dim]`, finite, of an older partition of many of these rows. Where about as many
+  /// are wanted and the rows lie as they did, only what is near changes is done anew; else they are
+  /// left aside. Empty: there are none.
+  std::span<const float> start = {};
 };
 
 struct Clusters {
@@ -54,7 +58,8 @@ struct ListBounds {
 /// Clusters the rows. No list is empty and all are within
 /// `ListBounds::of(n_rows, n_clusters)`, for which small ones are dissolved and
 /// large ones split: `n()` may differ from what was asked for, and a row's list
-/// is the nearest but for these. `progress` hears of rows assigned.
+/// is the nearest but for these. `progress` hears of the share done, in
+/// rows, and of all at the end.
 Result<Clusters> cluster(const RowReader& rows, std::uint32_t n_rows, std::uint32_t dim,
                          const ClusterOptions& options, const BuildContext& context);
 

@@ -7,6 +7,7 @@
 
 #include "base/section_file.h"
 #include "index/open_file.h"
+#include "index/progress.h"
 
 namespace quiver::index::ivf {
 namespace {
@@ -16,6 +17,8 @@ constexpr SectionFormat kFormat{"dense index", "QVIVF001", "QVIVFEND", 1};
 /// There if the index has second codes, which the first file tells.
 constexpr std::string_view kSecondFile = "rows.qvx";
 constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN", 1};
+/// The share of the work that second codes are.
+constexpr double kSecondDone = 0.05;
 
 }  // namespace
 
@@ -24,19 +27,21 @@ Result<> check_refine_bits(std::uint32_t bits) {
   return fail(Code::kInvalidArgument, fmt::format("refine_bits is {}, must be 8 or 0", bits));
 }
 
-Result<> write_files(const FieldColumn& column, const BuildParams& params,
+Result<> write_files(const FieldColumn& column, const BuildParams& params, const Partition* older,
                      const BuildContext& context, Directory& out) {
   const encoders::Rotation rotation(column.dense().dim, context.seed);
   const RowSource source(column, rotation);
   if (params.refine_bits != 0) {
     QV_TRY(auto file, out.create_file(kSecondFile));
     SectionWriter writer(kSecondFormat, std::move(file));
-    QV_TRY(ByteRows::write(source, column.n_rows, context, writer));
+    const auto second = part_of(context, column.n_rows, 0, kSecondDone);
+    QV_TRY(ByteRows::write(source, column.n_rows, second, writer));
     QV_TRY(writer.finish(column.n_rows));
   }
   QV_TRY(auto file, out.create_file(kFile));
   SectionWriter writer(kFormat, std::move(file));
-  QV_TRY(Partition::write(source, params, context, writer));
+  const auto lists = part_of(context, column.n_rows, kSecondDone, 1);
+  QV_TRY(Partition::write(source, params, older, lists, writer));
   return writer.finish(column.n_rows);
 }
 

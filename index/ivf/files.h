@@ -13,8 +13,9 @@ namespace quiver::index::ivf {
 /// kInvalidArgument unless there can be second codes of so many bits.
 [[nodiscard]] Result<> check_refine_bits(std::uint32_t bits);
 
-/// Writes the lists of a dense column and, if they are asked for, second codes.
-Result<> write_files(const FieldColumn& column, const BuildParams& params,
+/// Writes the lists of a dense column and, if they are asked for, second codes. `older`: lists of
+/// many of these rows, or nullptr.
+Result<> write_files(const FieldColumn& column, const BuildParams& params, const Partition* older,
                      const BuildContext& context, Directory& out);
 
 struct OpenFiles {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "index/progress.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::ivf {
@@ -46,10 +47,9 @@ Result<> dissolve_small(const RowReader& rows, std::uint32_t min, const BuildCon
     clusters.list_of[row] = new_number[clusters.list_of[row]];
     if (clusters.list_of[row] == kGone) homeless.push_back(row);
   }
-  const BuildContext quiet{context.executor, context.cancel, context.seed, nullptr};
   QV_TRY(const auto homes, assign([&](std::uint32_t i, float* out) { rows(homeless[i], out); },
                                   static_cast<std::uint32_t>(homeless.size()), clusters.dim,
-                                  clusters.centroids, quiet));
+                                  clusters.centroids, quiet(context)));
   for (std::size_t i = 0; i < homeless.size(); ++i) clusters.list_of[homeless[i]] = homes[i];
   return {};
 }

@@ -100,6 +100,7 @@ std::vector<float> lloyd(const ByteView& rows, std::span<const std::uint32_t> me
     assign_all(rows, used, Centres(means, rows.dim), context, list_of);
     mover.move(members_among(used, list_of, options.n_clusters),
                is_last ? Mover::Small::kKeep : Mover::Small::kRestart, context, means);
+    if (context.progress) context.progress(round + 1);
   }
   return means;
 }

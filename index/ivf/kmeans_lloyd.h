@@ -44,7 +44,8 @@ struct LloydOptions {
 };
 
 /// k-means of `members`, each against all centres: `[n_clusters, dim]` in units
-/// of codes. `list_of` says the lists of `members` before the last move.
+/// of codes. `list_of` says the lists of `members` before the last move. Tells of
+/// rounds done.
 std::vector<float> lloyd(const ByteView& rows, std::span<const std::uint32_t> members,
                          const LloydOptions& options, const BuildContext& context,
                          std::uint32_t* list_of);

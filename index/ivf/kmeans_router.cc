@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "index/ivf/kmeans_lloyd.h"
+#include "index/progress.h"
 
 namespace quiver::index::ivf {
 namespace {
@@ -26,7 +27,7 @@ std::unique_ptr<const CentreRouter::Groups> CentreRouter::groups_of(const Centre
   std::vector<std::uint32_t> group_of(rows.n());
   const std::vector<std::uint32_t> all = all_of(rows.n());
   std::vector<float> means =
-      lloyd(rows.view(), all, {n, kRounds, rows.n()}, context, group_of.data());
+      lloyd(rows.view(), all, {n, kRounds, rows.n()}, quiet(context), group_of.data());
   assign_all(rows.view(), all, Centres(means, rows.dim()), context, group_of.data());
   for (float& value : means) value *= centres.scale();
   return std::make_unique<const Groups>(Groups{Centres(means, rows.dim()), Members(group_of, n)});

@@ -61,12 +61,13 @@ inline void stretch(Similarity similarity, float length, std::span<float> query)
   return facts.spread * (is_distance ? 2 * std::sqrt(std::max(0.0F, -best)) : facts.length);
 }
 
-/// Mapped and immutable; copies share memory. The same rows, parameters and seed give the same
-/// bytes, whatever the thread count.
+/// Mapped and immutable; copies share memory. The same rows, parameters, seed and older
+/// partition give the same bytes, whatever the thread count.
 class Partition {
  public:
-  /// Clusters the rows and writes their lists.
-  static Result<> write(const RowSource& source, const BuildParams& params,
+  /// Clusters the rows and writes their lists. `older`: a partition of many of these rows, to start
+  /// from where it suits; or nullptr.
+  static Result<> write(const RowSource& source, const BuildParams& params, const Partition* older,
                         const BuildContext& context, SectionWriter& writer);
   static Result<Partition> open(const SectionReader& reader, const FieldSchema& schema,
                                 std::uint32_t n_rows);

@@ -12,9 +12,14 @@
 #include "index/ivf/row_source.h"
 #include "index/ivf/sections.h"
 #include "index/parallel.h"
+#include "index/progress.h"
 
 namespace quiver::index::ivf {
 namespace {
+
+/// Shares of the work when rows have lists, when they have second ones; the rest is coding.
+constexpr double kClustered = 0.6;
+constexpr double kSpilled = 0.85;
 
 /// How much more a second list should find what the first one misses than lie near the row: took a
 /// quarter to a third off the codes that a recall takes.
@@ -170,9 +175,17 @@ class PartitionWriter {
         writer_.add(list.bytes());
         squares.push_back(list.squares());
       }
+      report(begin + n, lists.n_lists());
     }
     writer_.end();
     return squares;
+  }
+
+  void report(std::size_t n_lists, std::size_t of_lists) const {
+    const double share =
+        kSpilled + (1 - kSpilled) * static_cast<double>(n_lists) / static_cast<double>(of_lists);
+    const double n_rows = source_.column().n_rows;
+    if (context_.progress) context_.progress(static_cast<std::uint64_t>(share * n_rows));
   }
 
   void encode(std::span<const std::uint32_t> rows, std::span<const float> centroid,
@@ -197,18 +210,40 @@ std::uint32_t n_lists_for(std::uint32_t n_rows, const BuildParams& params) {
   return std::clamp(wanted, 1U, std::max(1U, n_rows));
 }
 
+/// Centroids of an older partition, if its rows were rotated as these are; else none.
+std::vector<float> centroids_of(const Partition* older, const encoders::Rotation& rotation) {
+  if (older == nullptr) return {};
+  const PartitionFacts& facts = older->facts();
+  const bool is_same = facts.dim == rotation.dim() && facts.padded_dim == rotation.padded_dim() &&
+                       facts.rotation_seed == rotation.seed() &&
+                       facts.rotation_version == encoders::Rotation::kVersion;
+  if (!is_same) return {};
+  std::vector<float> centroids(std::size_t{facts.n_lists} * facts.padded_dim);
+  kernels().convert.bf16_to_f32(reinterpret_cast<const std::uint16_t*>(older->centroids()),
+                                centroids.size(), centroids.data());
+  const bool is_finite = std::all_of(centroids.begin(), centroids.end(),
+                                     [](float value) { return std::isfinite(value); });
+  return is_finite ? centroids : std::vector<float>();
+}
+
 }  // namespace
 
 Result<> Partition::write(const RowSource& source, const BuildParams& params,
-                          const BuildContext& context, SectionWriter& writer) {
+                          const Partition* older, const BuildContext& context,
+                          SectionWriter& writer) {
   const auto& rotation = source.rotation();
-  const ClusterOptions options{.n_clusters = n_lists_for(source.n(), params), .seed = context.seed};
+  const std::uint32_t n_rows = source.column().n_rows;
+  const auto start = centroids_of(older, rotation);
+  const ClusterOptions options{
+      .n_clusters = n_lists_for(source.n(), params), .seed = context.seed, .start = start};
   const auto read = [&source](std::uint32_t i, float* out) { source.read(i, out); };
-  QV_TRY(auto clusters, cluster(read, source.n(), source.dim(), options, context));
+  QV_TRY(auto clusters, cluster(read, source.n(), source.dim(), options,
+                                part_of(context, n_rows, 0, kClustered, source.n())));
   std::vector<std::uint32_t> second;
   const bool is_spilled = params.spill && clusters.n() > 1;
   if (is_spilled) {
-    QV_TRY(second, second_lists(read, source.n(), clusters, kSpillWeight, context));
+    QV_TRY(second, second_lists(read, source.n(), clusters, kSpillWeight,
+                                part_of(context, n_rows, kClustered, kSpilled, source.n())));
   }
   const PartitionFacts facts{.dim = rotation.dim(),
                              .padded_dim = source.dim(),

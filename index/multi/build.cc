@@ -106,7 +106,8 @@ Result<> write_lists(const FieldColumn& column, const Choice& choice, const Buil
   const auto listing = part_of(context, column.n_rows, shares.vectors, 1);
   QV_TRY(const auto vectors,
          encode_documents(column, *choice.stage.encoder, encoding, out, kVectorsFile));
-  QV_TRY(ivf::write_files(vectors, list_params(params, vectors, choice.facts), listing, out));
+  QV_TRY(
+      ivf::write_files(vectors, list_params(params, vectors, choice.facts), nullptr, listing, out));
   return out.remove_file(kVectorsFile);
 }
 
