@@ -14,7 +14,7 @@
 namespace quiver::engine {
 namespace {
 
-/// The same rows give the same bytes.
+/// The same rows, after the same index, give the same bytes.
 constexpr std::uint64_t kSeed = 1;
 constexpr std::string_view kDraftEnding = ".tmp";
 
@@ -125,14 +125,28 @@ Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field, const 
   return BuiltIndex{field, spec, std::move(searcher)};
 }
 
+/// The index of such a kind that knows most of the rows; nullptr: there is none.
+const index::Searcher* predecessor_of(std::span<const Segment> inputs, std::size_t field,
+                                      const IndexSpec& spec) {
+  const index::Searcher* predecessor = nullptr;
+  std::uint32_t most = 0;
+  for (const Segment& input : inputs) {
+    if (input.data->indexes[field] != spec || input.n_live() <= most) continue;
+    most = input.n_live();
+    predecessor = input.data->searchers[field].get();
+  }
+  return predecessor;
+}
+
 Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
                                Directory& directory, const IndexBuild& build,
                                const Progress& progress) {
   QV_TRY(const auto params, spec.type->parse_build(spec.build));
   const auto queries =
       build.queries != nullptr ? build.queries->sample(field) : index::QuerySample();
-  const index::BuildContext context{build.executor, build.cancel, kSeed, progress.of_field(),
-                                    &queries};
+  const index::BuildContext context{build.executor, build.cancel,
+                                    kSeed,          progress.of_field(),
+                                    &queries,       predecessor_of(build.inputs, field, spec)};
   Draft draft(directory, index_directory(field, spec));
   QV_TRY(auto files, draft.begin());
   QV_TRY(spec.type->build(data.fields[field], params, context, *files));

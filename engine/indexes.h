@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,7 @@ struct IndexBuild {
   std::function<void(double)> progress = nullptr;  ///< gets the share done
   const QuerySamples* queries = nullptr;           ///< what is remembered of them, if anything
   std::optional<std::size_t> anew = {};            ///< a field whose index is not wanted as it is
+  std::span<const Segment> inputs = {};            ///< whose rows are written anew in the segment
 };
 
 /// Builds the missing indexes of a sealed segment below `segments`, then that of `build.anew`, and

@@ -75,7 +75,13 @@ struct Job {
   Stopwatch clock;
   std::atomic<double> share_done = 0;
 
-  void set_done(double share) { share_done.store(share, std::memory_order_relaxed); }
+  /// Never goes back, though threads may tell of it in another order than they came to it.
+  void set_done(double share) {
+    double before = share_done.load(std::memory_order_relaxed);
+    while (before < share &&
+           !share_done.compare_exchange_weak(before, share, std::memory_order_relaxed)) {
+    }
+  }
 };
 
 /// Of the work of a rewrite that builds indexes too, the part that writing the rows is taken for.

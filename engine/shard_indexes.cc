@@ -122,9 +122,13 @@ Result<> Shard::index_output(RewriteJob& job) {
   const auto policy = index_policy();
   auto built = build_indexes(
       *job.output, *segments_directory_,
-      {policy, closing_, context_.background,
+      {policy,
+       closing_,
+       context_.background,
        [&job](double share) { job.set_done(kShareOfRows + share * (1 - kShareOfRows)); },
-       context_.queries.get()});
+       context_.queries.get(),
+       {},
+       job.inputs});
   QV_TRY(closing_.check());
   if (built) {
     install_indexes(*job.output, *std::move(built));

@@ -44,15 +44,19 @@ struct CopiedControl {
   std::atomic<bool> misses = false;         ///< searches of usual effort find nothing until a build
   std::atomic<bool> misses_always = false;  ///< and after it
   std::atomic<int> n_thorough = 0;          ///< searches of more than usual effort
-  std::atomic<std::uint32_t> last_bits = 0;   ///< that a build was told
-  std::atomic<std::size_t> last_queries = 0;  ///< in the sample that a build was given
+  std::atomic<std::uint32_t> last_bits = 0;         ///< that a build was told
+  std::atomic<std::size_t> last_queries = 0;        ///< in the sample that a build was given
+  std::atomic<int> n_carried = 0;                   ///< builds that were given a predecessor
+  std::atomic<std::uint32_t> last_predecessor = 0;  ///< rows of the one that it was given, or 0
 };
 inline CopiedControl copied_control;
 
 /// Adds one list to the work of each query, and its `effort` in blocks.
 class CopiedSearcher final : public index::Searcher {
  public:
-  explicit CopiedSearcher(index::FieldColumn column) : flat_(std::move(column)) {}
+  explicit CopiedSearcher(index::FieldColumn column)
+      : n_rows_(column.n_rows), flat_(std::move(column)) {}
+  [[nodiscard]] std::uint32_t n_rows() const { return n_rows_; }
 
   Result<> search(const index::Query& query, const index::AnyParams& params,
                   const index::FilterView& filter, const index::SearchContext& context,
@@ -73,6 +77,7 @@ class CopiedSearcher final : public index::Searcher {
   [[nodiscard]] index::MemoryUse memory() const override { return {sizeof(*this), 0}; }
 
  private:
+  std::uint32_t n_rows_;
   index::FlatSearcher flat_;
 };
 
@@ -98,6 +103,9 @@ inline Result<> build(const index::FieldColumn& column, const index::AnyParams& 
   if (!copied_control.misses_always) copied_control.misses = false;
   copied_control.last_bits = std::any_cast<const CopiedBuildParams&>(params).bits;
   copied_control.last_queries = context.queries == nullptr ? 0 : context.queries->queries.size();
+  const auto* predecessor = dynamic_cast<const CopiedSearcher*>(context.predecessor);
+  copied_control.last_predecessor = predecessor == nullptr ? 0 : predecessor->n_rows();
+  if (predecessor != nullptr) ++copied_control.n_carried;
   QV_TRY(auto file, out.create_file("copy"));
   SectionWriter writer(kFormat, std::move(file));
   writer.section(1, value_bytes(column));

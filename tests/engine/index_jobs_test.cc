@@ -25,7 +25,7 @@ constexpr std::uint64_t kIdlePoints = 1500;  // enough to be sealed for being id
 class IndexJobs : public ::testing::Test {
  protected:
   void SetUp() override {
-    copied_control.n_builds = 0;
+    copied_control.n_builds = copied_control.n_carried = 0;
     copied_control.fail = copied_control.hold = false;
     root_ = std::filesystem::path(::testing::TempDir()) /
             ("quiver_index_jobs_" + std::to_string(getpid()));
@@ -212,6 +212,7 @@ TEST_F(IndexJobs, AMergedSegmentComesWithItsIndex) {
   EXPECT_EQ(n_completed("merge"), 1);
   EXPECT_EQ(n_completed("index"), 3) << "of what was sealed";
   EXPECT_EQ(copied_control.n_builds, 4);
+  EXPECT_EQ(copied_control.n_carried, 1) << "the merge knew the index of an input";
   EXPECT_EQ(collection_->info().n_indexed_vectors, 3 * kIdlePoints);
   EXPECT_EQ(n_asked(nearest()), collection_->info().n_segments);
   EXPECT_EQ(ids(nearest()), last(3 * kIdlePoints));

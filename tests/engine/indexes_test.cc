@@ -268,6 +268,36 @@ TEST_F(SegmentIndexes, ProgressAscendsToAll) {
   EXPECT_LE(shares.back(), 1);
 }
 
+TEST_F(SegmentIndexes, ABuildIsGivenTheLargestIndexOfItsKindAmongInputs) {
+  Random random(72);
+  std::vector<Segment> inputs;
+  const auto add = [&](std::uint32_t n_rows, const IndexSpec& spec) {
+    Segment input = segment_of(random_rows(n_rows, fields_, random), fields_);
+    auto data = std::make_shared<SegmentData>(*input.data);
+    for (std::size_t field = 0; field < fields_.size(); ++field) {
+      data->searchers[field] = std::make_shared<CopiedSearcher>(data->fields[field]);
+      data->indexes[field] = spec;
+    }
+    input.data = std::move(data);
+    inputs.push_back(std::move(input));
+  };
+  const auto rows_of_predecessor = [&] {
+    EXPECT_TRUE(
+        build_indexes(data_, *segments_, {kCopies, cancel_, nullptr, nullptr, nullptr, 0, inputs}));
+    return copied_control.last_predecessor.load();
+  };
+  EXPECT_EQ(rows_of_predecessor(), 0U);
+  add(40, {&kCopied, {{"bits", std::int64_t{4}}}});
+  add(50, {flat_index(), {}});
+  EXPECT_EQ(rows_of_predecessor(), 0U) << "these are of other parameters, and another type";
+  add(20, {&kCopied, {}});
+  add(30, {&kCopied, {}});
+  add(10, {&kCopied, {}});
+  EXPECT_EQ(rows_of_predecessor(), 30U);
+  inputs[3].n_deleted = 15;
+  EXPECT_EQ(rows_of_predecessor(), 20U) << "rows that are dead do not count";
+}
+
 TEST(IndexParams, FromKindTypeAndEffort) {
   const FieldSchema sparse{"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, {}};
   const auto parse = [&](const SearchParams& params) {
