@@ -209,6 +209,7 @@ void SeismicSearcher::score_records(const Request& request,
     candidates[i].score = records.score(weights.data(), candidates[i].row);
   }
   request.work.n_codes_scored += n;
+  request.work.n_bytes += n * (records.bytes() / column_.n_rows);
 }
 
 void SeismicSearcher::offer_best(const Request& request, std::vector<Candidate>& candidates) const {
