@@ -144,9 +144,14 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
   QV_TRY(const auto params, spec.type->parse_build(spec.build));
   const auto queries =
       build.queries != nullptr ? build.queries->sample(field) : index::QuerySample();
-  const index::BuildContext context{build.executor, build.cancel,
-                                    kSeed,          progress.of_field(),
-                                    &queries,       predecessor_of(build.inputs, field, spec)};
+  const auto former = directory.open_subdirectory(index_directory(field, spec));
+  const index::BuildContext context{build.executor,
+                                    build.cancel,
+                                    kSeed,
+                                    progress.of_field(),
+                                    &queries,
+                                    predecessor_of(build.inputs, field, spec),
+                                    former ? former->get() : nullptr};
   Draft draft(directory, index_directory(field, spec));
   QV_TRY(auto files, draft.begin());
   QV_TRY(spec.type->build(data.fields[field], params, context, *files));

@@ -114,6 +114,9 @@ struct BuildContext {
   /// build may start from what that one learnt. nullptr: there is none. Borrowed for the time of
   /// the build, which gives the same bytes for the same rows, seed and predecessor.
   const Searcher* predecessor = nullptr;
+  /// What is left of an index of the same rows and parameters, of which some may be damaged: a
+  /// build without a predecessor may give the same bytes again. nullptr: nothing.
+  const Directory* former = nullptr;
 };
 
 /// One constant per type; plain function pointers.

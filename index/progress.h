@@ -12,8 +12,8 @@ namespace quiver::index {
 
 /// `context` for work that is not told of.
 [[nodiscard]] inline BuildContext quiet(const BuildContext& context) {
-  return {context.executor, context.cancel,  context.seed,
-          nullptr,          context.queries, context.predecessor};
+  return {context.executor, context.cancel,      context.seed,  nullptr,
+          context.queries,  context.predecessor, context.former};
 }
 
 /// `context` for a part of the work that begins when the share `from` of all rows is done, and ends

@@ -186,7 +186,7 @@ class Spilling {
 
 Result<Clusters> cluster(const RowReader& rows, std::uint32_t n_rows, std::uint32_t dim,
                          const ClusterOptions& options, const BuildContext& context) {
-  Clusters clusters{dim, {}, {}};
+  Clusters clusters{.dim = dim, .centroids = {}, .list_of = {}};
   if (n_rows == 0) return clusters;
   const std::uint32_t wanted =
       options.n_clusters != 0 ? options.n_clusters : (n_rows - 1) / kRowsPerCluster + 1;
@@ -202,6 +202,7 @@ Result<Clusters> cluster(const RowReader& rows, std::uint32_t n_rows, std::uint3
     const auto training = part_of(context, n_rows, 0, kTrained, sample.size());
     QV_TRY(trained, trained_on(codes, n_clusters, options, grid, training));
   }
+  clusters.is_carried_over = !trained.list_of.empty();
   clusters.centroids.resize(trained.means.size());
   for (std::size_t first = 0; first < trained.means.size(); first += dim) {
     grid.from_codes(trained.means.data() + first, clusters.centroids.data() + first);

@@ -40,6 +40,7 @@ struct Clusters {
   std::uint32_t dim = 0;
   std::vector<float> centroids;        ///< `[n, dim]`
   std::vector<std::uint32_t> list_of;  ///< `[n_rows]`, below `n()`
+  bool is_carried_over = false;        ///< they began with `ClusterOptions::start`
 
   [[nodiscard]] std::uint32_t n() const {
     return dim == 0 ? 0 : static_cast<std::uint32_t>(centroids.size() / dim);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/section_file.h"
+#include "index/ivf/start.h"
 #include "index/open_file.h"
 #include "index/progress.h"
 
@@ -19,6 +20,12 @@ constexpr std::string_view kSecondFile = "rows.qvx";
 constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN", 1};
 /// The share of the work that second codes are.
 constexpr double kSecondDone = 0.05;
+
+std::vector<float> start_for(const Partition* older, const Directory* former, std::uint32_t n_rows,
+                             const encoders::Rotation& rotation) {
+  if (older != nullptr) return start_of(*older, rotation);
+  return former != nullptr ? read_start(*former, n_rows, rotation) : std::vector<float>();
+}
 
 }  // namespace
 
@@ -41,8 +48,10 @@ Result<> write_files(const FieldColumn& column, const BuildParams& params, const
   QV_TRY(auto file, out.create_file(kFile));
   SectionWriter writer(kFormat, std::move(file));
   const auto lists = part_of(context, column.n_rows, kSecondDone, 1);
-  QV_TRY(Partition::write(source, params, older, lists, writer));
-  return writer.finish(column.n_rows);
+  const auto start = start_for(older, context.former, column.n_rows, rotation);
+  QV_TRY(const bool is_carried_over, Partition::write(source, params, start, lists, writer));
+  QV_TRY(writer.finish(column.n_rows));
+  return is_carried_over ? write_start(start, column.n_rows, out) : Result<>();
 }
 
 Result<OpenFiles> open_files(const Directory& directory, const ColumnFacts& column) {

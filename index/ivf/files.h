@@ -14,7 +14,7 @@ namespace quiver::index::ivf {
 [[nodiscard]] Result<> check_refine_bits(std::uint32_t bits);
 
 /// Writes the lists of a dense column and, if they are asked for, second codes. `older`: lists of
-/// many of these rows, or nullptr.
+/// many of these rows, or nullptr: then lists start as those in `context.former` did.
 Result<> write_files(const FieldColumn& column, const BuildParams& params, const Partition* older,
                      const BuildContext& context, Directory& out);
 

@@ -61,14 +61,15 @@ inline void stretch(Similarity similarity, float length, std::span<float> query)
   return facts.spread * (is_distance ? 2 * std::sqrt(std::max(0.0F, -best)) : facts.length);
 }
 
-/// Mapped and immutable; copies share memory. The same rows, parameters, seed and older
-/// partition give the same bytes, whatever the thread count.
+/// Mapped and immutable; copies share memory. The same rows, parameters, seed and start
+/// give the same bytes, whatever the thread count.
 class Partition {
  public:
-  /// Clusters the rows and writes their lists. `older`: a partition of many of these rows, to start
-  /// from where it suits; or nullptr.
-  static Result<> write(const RowSource& source, const BuildParams& params, const Partition* older,
-                        const BuildContext& context, SectionWriter& writer);
+  /// Clusters the rows and writes their lists. `start`: `ClusterOptions::start`. True if the lists
+  /// did start there.
+  static Result<bool> write(const RowSource& source, const BuildParams& params,
+                            std::span<const float> start, const BuildContext& context,
+                            SectionWriter& writer);
   static Result<Partition> open(const SectionReader& reader, const FieldSchema& schema,
                                 std::uint32_t n_rows);
 

@@ -210,30 +210,13 @@ std::uint32_t n_lists_for(std::uint32_t n_rows, const BuildParams& params) {
   return std::clamp(wanted, 1U, std::max(1U, n_rows));
 }
 
-/// Centroids of an older partition, if its rows were rotated as these are; else none.
-std::vector<float> centroids_of(const Partition* older, const encoders::Rotation& rotation) {
-  if (older == nullptr) return {};
-  const PartitionFacts& facts = older->facts();
-  const bool is_same = facts.dim == rotation.dim() && facts.padded_dim == rotation.padded_dim() &&
-                       facts.rotation_seed == rotation.seed() &&
-                       facts.rotation_version == encoders::Rotation::kVersion;
-  if (!is_same) return {};
-  std::vector<float> centroids(std::size_t{facts.n_lists} * facts.padded_dim);
-  kernels().convert.bf16_to_f32(reinterpret_cast<const std::uint16_t*>(older->centroids()),
-                                centroids.size(), centroids.data());
-  const bool is_finite = std::all_of(centroids.begin(), centroids.end(),
-                                     [](float value) { return std::isfinite(value); });
-  return is_finite ? centroids : std::vector<float>();
-}
-
 }  // namespace
 
-Result<> Partition::write(const RowSource& source, const BuildParams& params,
-                          const Partition* older, const BuildContext& context,
-                          SectionWriter& writer) {
+Result<bool> Partition::write(const RowSource& source, const BuildParams& params,
+                              std::span<const float> start, const BuildContext& context,
+                              SectionWriter& writer) {
   const auto& rotation = source.rotation();
   const std::uint32_t n_rows = source.column().n_rows;
-  const auto start = centroids_of(older, rotation);
   const ClusterOptions options{
       .n_clusters = n_lists_for(source.n(), params), .seed = context.seed, .start = start};
   const auto read = [&source](std::uint32_t i, float* out) { source.read(i, out); };
@@ -252,7 +235,10 @@ Result<> Partition::write(const RowSource& source, const BuildParams& params,
                              .rotation_version = encoders::Rotation::kVersion,
                              .is_spilled = is_spilled ? 1U : 0U,
                              .refine_bits = params.refine_bits};
-  return PartitionWriter(source, params, context, writer).write(facts, std::move(clusters), second);
+  const bool is_carried_over = clusters.is_carried_over;
+  QV_TRY(
+      PartitionWriter(source, params, context, writer).write(facts, std::move(clusters), second));
+  return is_carried_over;
 }
 
 }  // namespace quiver::index::ivf

@@ -14,6 +14,7 @@ enum Section : std::uint32_t {
   kRoutes = 6,
   kMean = 7,
   kReaches = 8,
+  kStart = 9,
   kByteCodes = 20,
   kByteFactors = 21,
 };

@@ -14,6 +14,7 @@ namespace {
 struct After {
   const Searcher* predecessor = nullptr;
   Executor* executor = nullptr;
+  const Directory* former = nullptr;
 };
 
 /// The names of the files, and their bytes.
@@ -25,6 +26,7 @@ struct CarriedIndex {
     BuildContext context{after.executor, cancel, kIvfSeed, nullptr};
     context.progress = [this](std::uint64_t n) { told.push_back(n); };
     context.predecessor = after.predecessor;
+    context.former = after.former;
     const auto built =
         ivf_type().build(column, ivf_type().parse_build({}).value(), context, *directory);
     EXPECT_TRUE(built) << built.error().to_string();
@@ -154,6 +156,33 @@ TEST(IvfCarried, WhatDoesNotSuitIsLeftAside) {
   for (const Searcher* predecessor : unsuited) {
     EXPECT_EQ(CarriedIndex(column, {predecessor, nullptr}).files(), fresh.files());
   }
+}
+
+/// The older index is gone then.
+TEST(IvfCarried, ADamagedIndexIsBuiltAgainAsItWas) {
+  Random random(kIvfSeed);
+  const auto schema = dense_schema(kDim);
+  Clumps clumps(schema, 60, random);
+  Rows rows(clumps, kRows);
+  const CarriedIndex old(rows.column(schema));
+  rows.replace(0.3, clumps, random);
+  const FieldColumn column = rows.column(schema);
+  const CarriedIndex carried(column, {old.searcher.get()});
+  const CarriedIndex fresh(column);
+  ASSERT_NE(carried.files(), fresh.files());
+  for (const auto& [name, bytes] : carried.files()) {
+    SCOPED_TRACE(name);
+    auto bad = bytes;
+    bad[bad.size() / 2] ^= std::byte{1};
+    const auto former = make_memory_directory();
+    for (const auto& [other, good] : carried.files()) {
+      ASSERT_TRUE(former->write_file(other, other == name ? bad : good));
+    }
+    const CarriedIndex again(column, {nullptr, nullptr, former.get()});
+    EXPECT_EQ(again.files(), name == "start.qvx" ? fresh.files() : carried.files());
+  }
+  EXPECT_EQ(CarriedIndex(column, {nullptr, nullptr, fresh.directory.get()}).files(), fresh.files())
+      << "nothing is carried over from what started from nothing";
 }
 
 TEST(IvfCarried, TheSameBytesForAnyNumberOfThreads) {
