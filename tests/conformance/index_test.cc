@@ -191,6 +191,11 @@ TEST_P(IndexConformance, OddDimensions) {
     SCOPED_TRACE("dim " + std::to_string(dim));
     expect_all_found(random_column(schema(dim), {.n_rows = 40}, random), random);
   }
+  for (const std::uint32_t dim : {129, 255, 513, 1023, 4095, 4096}) {
+    SCOPED_TRACE("dim " + std::to_string(dim));
+    expect_all_found(random_column(schema(dim), {.n_rows = 12, .duplicate_share = 0.3}, random),
+                     random);
+  }
 }
 
 TEST_P(IndexConformance, ZeroVectors) {
