@@ -1,4 +1,5 @@
-// Rows of a byte a dimension, scored in integers: between the estimates of a scan and exact scores.
+// Rows of a byte or half a byte a dimension, scored in integers: between the estimates of a scan
+// and exact scores.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace quiver::index::ivf {
 struct ByteQuery {
   std::vector<std::int8_t> values;
   float scale = 0;    ///< a value is about `scale` times its byte
-  float middle = 0;   ///< what the middle of a row's codes adds to a product
+  float sum = 0;      ///< of the bytes
   float squares = 0;  ///< |query|^2
 
   void set(std::span<const float> query);
@@ -28,14 +29,14 @@ struct ByteQuery {
 /// Mapped and immutable; copies share memory.
 class ByteRows {
  public:
-  /// Codes the rows of `source`; others of the `n_rows` are zero.
-  static Result<> write(const RowSource& source, std::uint32_t n_rows, const BuildContext& context,
-                        SectionWriter& writer);
+  /// Codes the rows of `source` with `n_bits` a dimension, 8 or 4; others of the `n_rows` are zero.
+  static Result<> write(const RowSource& source, std::uint32_t n_rows, std::uint32_t n_bits,
+                        const BuildContext& context, SectionWriter& writer);
   static Result<ByteRows> open(const SectionReader& reader, Similarity similarity,
-                               std::uint32_t dim, std::uint32_t n_rows);
+                               std::uint32_t dim, std::uint32_t n_bits, std::uint32_t n_rows);
 
-  /// Writes the scores of `rows` to `out`, which has room for as many; they err by
-  /// about a thousandth of the product of lengths.
+  /// Writes the scores of `rows` to `out`, which has room for as many; of 384 dimensions they err
+  /// by about a thousandth of the product of lengths, those of 4 bits by a hundredth.
   void score(const ByteQuery& query, std::span<const std::uint32_t> rows, float* out) const;
   /// The standard deviation of the error of a row's score: of values that are off by up to half a
   /// step, independently.
@@ -47,10 +48,15 @@ class ByteRows {
   }
   void prefetch_factors(std::uint32_t row) const { __builtin_prefetch(&factors_[row]); }
   [[nodiscard]] std::size_t row_bytes() const { return stride_; }
+  [[nodiscard]] std::uint32_t n_bits() const { return n_bits_; }
 
  private:
+  void products(const ByteQuery& query, std::span<const std::uint32_t> rows,
+                std::int32_t* out) const;
+
   Similarity similarity_ = Similarity::kDot;
   std::uint32_t dim_ = 0;
+  std::uint32_t n_bits_ = 8;
   std::size_t stride_ = 0;
   SharedBytes codes_;
   SharedSpan<ByteFactors> factors_;

@@ -188,7 +188,9 @@ void CandidateSearch::collect_rows(const CodeHits& hits, Scratch& scratch) const
 void CandidateSearch::refine(const Search& search) const {
   auto& scratch = search.scratch;
   const std::size_t k = search.request.k;
-  const std::size_t want = k + k / 4 + 4;
+  // Of half bytes more are looked at, as they tell less.
+  const std::size_t spare = second_->n_bits() == ByteWriter::kHalves ? k + 12 : k / 4 + 4;
+  const std::size_t want = k + spare;
   auto& rows = scratch.rows;
   if (rows.size() <= want) return;
   scratch.byte_query.set(search.query.values);

@@ -55,21 +55,36 @@ void BlockWriter::set_factors(std::size_t i, float scale, float add) {
   encoders::put_factors(shape_, {scale, add}, i % CodeBlocks::kRows, block_of(i));
 }
 
-ByteWriter::ByteWriter(std::uint32_t dim, std::size_t n_rows)
-    : dim_(dim), codes_(n_rows * stride(dim)), factors_(n_rows) {}
+ByteWriter::ByteWriter(std::uint32_t dim, std::uint32_t n_bits, std::size_t n_rows)
+    : dim_(dim), n_bits_(n_bits), codes_(n_rows * stride(dim, n_bits)), factors_(n_rows) {}
 
 void ByteWriter::write(std::size_t i, std::span<const float> x) {
-  constexpr float kHalf = 128;
+  const float half = n_bits_ == kHalves ? 8 : 128;
   const auto& grid = kernels().grid;
   const float largest = grid.largest(x.data(), dim_);
-  const float per_unit = largest > 0 ? kMiddle / largest : 0;
-  grid.encode(x.data(), dim_, per_unit, kHalf, codes_.data() + i * stride(dim_));
-  const auto sums = grid.measure(x.data(), dim_, per_unit, kHalf);
+  const float per_unit = largest > 0 ? middle(n_bits_) / largest : 0;
+  std::uint8_t* out = codes_.data() + i * stride(dim_, n_bits_);
+  if (n_bits_ == kHalves) {
+    std::vector<std::uint8_t> values(dim_);
+    grid.encode(x.data(), dim_, per_unit, half, values.data());
+    write_halves(values.data(), out);
+  } else {
+    grid.encode(x.data(), dim_, per_unit, half, out);
+  }
+  const auto sums = grid.measure(x.data(), dim_, per_unit, half);
   const double norm = kernels().convert.norm(x.data(), dim_);
   const double scale = sums.dot > 0 ? norm * norm / sums.dot * per_unit : 0;
   constexpr double kMost = std::numeric_limits<float>::max();
   factors_[i] = {static_cast<float>(std::min(scale, kMost)),
                  static_cast<float>(std::min(norm * norm, kMost))};
+}
+
+void ByteWriter::write_halves(const std::uint8_t* values, std::uint8_t* out) const {
+  for (std::uint32_t d = 0; d < dim_; d += 2 * kGroupBytes, out += kGroupBytes) {
+    for (std::size_t i = 0; i < kGroupBytes; ++i) {
+      out[i] = static_cast<std::uint8_t>(values[d + i] | values[d + kGroupBytes + i] << 4);
+    }
+  }
 }
 
 std::span<const std::byte> BlockWriter::bytes() const { return std::as_bytes(std::span(lines_)); }

@@ -54,28 +54,36 @@ struct ByteFactors {
   float square = 0;  ///< |x|^2
 };
 
-/// Rows of a byte a dimension: second codes, for a closer look at the rows that a scan finds. With
-/// y = u - 127.5 a row x is about scale * y.
+/// Rows of a byte a dimension, or of half a byte: second codes, for a closer look at the rows that
+/// a scan finds. With y = u - `middle` a row x is about scale * y. Half bytes lie in groups of 32
+/// dimensions, byte i of 16 with dimension i in its low half and 16 + i in the high one.
 class ByteWriter {
  public:
-  static constexpr float kMiddle = 127.5F;
+  static constexpr std::uint32_t kHalves = 4;
+  static constexpr std::size_t kGroupBytes = 16;
 
+  [[nodiscard]] static constexpr float middle(std::uint32_t n_bits) {
+    return static_cast<float>((1U << n_bits) - 1) / 2;
+  }
   /// Bytes of a row.
-  [[nodiscard]] static constexpr std::size_t stride(std::uint32_t dim) {
-    return (std::size_t{dim} + 63) / 64 * 64;
+  [[nodiscard]] static constexpr std::size_t stride(std::uint32_t dim, std::uint32_t n_bits) {
+    return (std::size_t{dim} * n_bits / 8 + 63) / 64 * 64;
   }
 
-  /// Rows that are never written are zero.
-  ByteWriter(std::uint32_t dim, std::size_t n_rows);
+  /// `dim`: a multiple of 32; `n_bits`: 8 or 4. Rows that are never written are zero.
+  ByteWriter(std::uint32_t dim, std::uint32_t n_bits, std::size_t n_rows);
 
   void write(std::size_t i, std::span<const float> x);
-  /// `[n_rows, stride(dim)]`.
+  /// `[n_rows, stride(dim, n_bits)]`.
   [[nodiscard]] std::span<const std::uint8_t> codes() const { return codes_; }
   /// `[n_rows]`
   [[nodiscard]] std::span<const ByteFactors> factors() const { return factors_; }
 
  private:
+  void write_halves(const std::uint8_t* values, std::uint8_t* out) const;
+
   std::uint32_t dim_;
+  std::uint32_t n_bits_;
   std::vector<std::uint8_t> codes_;
   std::vector<ByteFactors> factors_;
 };

@@ -30,8 +30,8 @@ std::vector<float> start_for(const Partition* older, const Directory* former, st
 }  // namespace
 
 Result<> check_refine_bits(std::uint32_t bits) {
-  if (bits == 0 || bits == 8) return {};
-  return fail(Code::kInvalidArgument, fmt::format("refine_bits is {}, must be 8 or 0", bits));
+  if (bits == 0 || bits == 4 || bits == 8) return {};
+  return fail(Code::kInvalidArgument, fmt::format("refine_bits is {}, must be 8, 4 or 0", bits));
 }
 
 Result<> write_files(const FieldColumn& column, const BuildParams& params, const Partition* older,
@@ -42,7 +42,7 @@ Result<> write_files(const FieldColumn& column, const BuildParams& params, const
     QV_TRY(auto file, out.create_file(kSecondFile));
     SectionWriter writer(kSecondFormat, std::move(file));
     const auto second = part_of(context, column.n_rows, 0, kSecondDone);
-    QV_TRY(ByteRows::write(source, column.n_rows, second, writer));
+    QV_TRY(ByteRows::write(source, column.n_rows, params.refine_bits, second, writer));
     QV_TRY(writer.finish(column.n_rows));
   }
   QV_TRY(auto file, out.create_file(kFile));
@@ -60,10 +60,13 @@ Result<OpenFiles> open_files(const Directory& directory, const ColumnFacts& colu
   QV_TRY(const auto reader, open_file(directory, kFile, kFormat, column.n_rows, n_bytes));
   QV_TRY(auto lists, Partition::open(reader, column.schema, column.n_rows));
   std::optional<ByteRows> second;
-  if (lists.facts().refine_bits != 0) {
+  if (const std::uint32_t bits = lists.facts().refine_bits; bits != 0) {
+    if (!check_refine_bits(bits)) {
+      return fail(Code::kDataLoss, fmt::format("a dense index has second codes of {} bits", bits));
+    }
     QV_TRY(const auto rows,
            open_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
-    QV_TRY(second, ByteRows::open(rows, similarity, lists.facts().padded_dim, column.n_rows));
+    QV_TRY(second, ByteRows::open(rows, similarity, lists.facts().padded_dim, bits, column.n_rows));
   }
   return OpenFiles{CandidateSearch(std::move(lists), std::move(second), similarity, column.n_rows,
                                    column.n_present),

@@ -16,8 +16,8 @@ struct BuildParams {
   /// Rows are in two lists, so that a search needs fewer lists to find them (SOAR: Sun et al.,
   /// NeurIPS 2023). Takes a second code of each row.
   bool spill = true;
-  /// Bits a dimension of the second codes, which decide whose exact scores are computed: 8, or 0
-  /// for none. Fields of u8 have none, as their rows are no larger.
+  /// Bits a dimension of the second codes, which decide whose exact scores are computed: 8, 4,
+  /// or 0 for none. Fields of u8 have none, as their rows are no larger.
   std::uint32_t refine_bits = 8;
 
   template <class V>

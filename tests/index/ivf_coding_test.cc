@@ -347,18 +347,19 @@ TEST(IvfCoding, OnlyAllowedRowsAreFound) {
 
 /// Second codes of a column, by way of a file.
 struct SecondCodes {
-  explicit SecondCodes(const FieldColumn& column)
+  explicit SecondCodes(const FieldColumn& column, std::uint32_t n_bits = 8)
       : rotation(column.dense().dim, 3), source(column, rotation) {
     constexpr SectionFormat kFormat{"second codes", "QVTEST01", "QVTESTND", 1};
     const auto directory = make_memory_directory();
     SectionWriter writer(kFormat, *directory->create_file("rows"));
     const Cancel cancel;
-    EXPECT_TRUE(ByteRows::write(source, column.n_rows, {nullptr, cancel, 0, nullptr}, writer));
+    EXPECT_TRUE(
+        ByteRows::write(source, column.n_rows, n_bits, {nullptr, cancel, 0, nullptr}, writer));
     EXPECT_TRUE(writer.finish(column.n_rows));
     const auto reader = SectionReader::open(kFormat, *directory->open_mapped("rows"), "rows");
     EXPECT_TRUE(reader);
     auto opened = ByteRows::open(*reader, similarity_of(column.schema.metric),
-                                 rotation.padded_dim(), column.n_rows);
+                                 rotation.padded_dim(), n_bits, column.n_rows);
     EXPECT_TRUE(opened);
     rows = *std::move(opened);
   }
@@ -367,7 +368,8 @@ struct SecondCodes {
   ByteRows rows;
 };
 
-TEST(IvfCoding, SecondCodesErrByAThousandthOfTheLengths) {
+/// `largest` and `typical`: errors that are allowed, in products of lengths.
+void expect_small_errors(std::uint32_t n_bits, double largest, double typical) {
   Random random(kIvfSeed);
   for (const Metric metric : {Metric::kDot, Metric::kEuclid, Metric::kCosine}) {
     for (const DType dtype : {DType::kF32, DType::kF16}) {
@@ -375,7 +377,7 @@ TEST(IvfCoding, SecondCodesErrByAThousandthOfTheLengths) {
       SCOPED_TRACE(describe(schema));
       Clumps clumps(schema, 20, random);
       const FieldColumn column = clumps.column(400, 0.9);
-      const SecondCodes codes(column);
+      const SecondCodes codes(column, n_bits);
       std::vector<std::uint32_t> rows;
       for (std::uint32_t row = 0; row < column.n_rows; ++row) {
         if (column.present[row] != 0) rows.push_back(row);
@@ -401,12 +403,36 @@ TEST(IvfCoding, SecondCodesErrByAThousandthOfTheLengths) {
           const double unit =
               factor * query_length * kernels().convert.norm(row.data(), row.size());
           const double error = (scores[i] - exact) / unit;
-          EXPECT_LT(std::abs(error), 0.005) << "row " << rows[i];
+          EXPECT_LT(std::abs(error), largest) << "row " << rows[i];
           squares += error * error;
         }
       }
-      EXPECT_LT(std::sqrt(squares / n), 0.001);
+      EXPECT_LT(std::sqrt(squares / n), typical);
     }
+  }
+}
+
+TEST(IvfCoding, SecondCodesErrByAThousandthOfTheLengths) { expect_small_errors(8, 0.005, 0.001); }
+
+TEST(IvfCoding, SecondCodesOfHalfBytesErrByAHundredth) { expect_small_errors(4, 0.06, 0.012); }
+
+/// Against values that are read one by one, in integers: every bit of the query's product.
+TEST(IvfCoding, HalfBytesAreReadAsTheyWereWritten) {
+  Random random(kIvfSeed);
+  for (const std::uint32_t dim : {32U, 64U, 96U, 416U, 1056U}) {
+    ByteWriter writer(dim, ByteWriter::kHalves, 3);
+    const auto row = normal_vector(dim, 1, random);
+    writer.write(1, row);
+    const std::size_t stride = ByteWriter::stride(dim, ByteWriter::kHalves);
+    ASSERT_EQ(writer.codes().size(), 3 * stride);
+    float largest = 0;
+    for (const float value : row) largest = std::max(largest, std::abs(value));
+    for (std::uint32_t d = 0; d < dim; ++d) {
+      const std::uint8_t byte = writer.codes()[stride + d / 32 * 16 + d % 16];
+      const int code = d % 32 < 16 ? byte & 15 : byte >> 4;
+      EXPECT_NEAR(static_cast<float>(code) - 7.5F, row[d] * 7.5F / largest, 0.501F) << d;
+    }
+    for (std::size_t i = 0; i < stride; ++i) EXPECT_EQ(writer.codes()[i], 0);
   }
 }
 

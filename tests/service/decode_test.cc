@@ -573,15 +573,15 @@ TEST(VectorIndexes, QuantizationSaysHowManyBits) {
   EXPECT_EQ(bits(R"("binary":{"encoding":"two_bits"})"), "bits=2 refine_bits=0");
   EXPECT_EQ(bits(R"("binary":{"encoding":"one_and_half_bits"})"), "bits=2 refine_bits=0");
   EXPECT_EQ(bits(R"("product":{"compression":"x4"})"), "usual");
-  EXPECT_EQ(bits(R"("product":{"compression":"x8"})"), "bits=4 refine_bits=0");
+  EXPECT_EQ(bits(R"("product":{"compression":"x8"})"), "bits=1 refine_bits=4");
   EXPECT_EQ(bits(R"("product":{"compression":"x16"})"), "bits=2 refine_bits=0");
   EXPECT_EQ(bits(R"("product":{"compression":"x32"})"), "bits=1 refine_bits=0");
   EXPECT_EQ(bits(R"("product":{"compression":"x64"})"), "bits=1 refine_bits=0");
-  EXPECT_EQ(bits(R"("turbo":{})"), "bits=4 refine_bits=0");
+  EXPECT_EQ(bits(R"("turbo":{})"), "bits=1 refine_bits=4");
   EXPECT_EQ(bits(R"("turbo":{"bits":"bits1"})"), "bits=1 refine_bits=0");
   EXPECT_EQ(bits(R"("turbo":{"bits":"bits1_5"})"), "bits=2 refine_bits=0");
   EXPECT_EQ(bits(R"("turbo":{"bits":"bits2"})"), "bits=2 refine_bits=0");
-  EXPECT_EQ(bits(R"("turbo":{"bits":"bits4"})"), "bits=4 refine_bits=0");
+  EXPECT_EQ(bits(R"("turbo":{"bits":"bits4"})"), "bits=1 refine_bits=4");
   EXPECT_EQ(index_of(R"("quantization_config":null)"), "usual");
 }
 
@@ -616,7 +616,7 @@ TEST(VectorIndexes, AFieldsOwnSettingsGoFirstAndChangesAreFollowed) {
   EXPECT_FALSE(of("t").enabled);
   EXPECT_EQ(to_string(of("a").build), "bits=1 refine_bits=0");
   EXPECT_FALSE(of("a").enabled);
-  EXPECT_EQ(to_string(of("b").build), "bits=4 refine_bits=0");
+  EXPECT_EQ(to_string(of("b").build), "bits=1 refine_bits=4");
   EXPECT_TRUE(of("b").enabled);
   EXPECT_FALSE(of("c").enabled);
 
