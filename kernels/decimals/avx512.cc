@@ -86,7 +86,8 @@ std::uint64_t moved(std::uint64_t now, std::uint64_t& carry) {
 void find_marks(const char* text, std::size_t n_bytes, Marks& marks) {
   Classes carry{0, 0, 0, 0, 1};  // as if a space came before
   marks.points.n = marks.commas.n = 0;
-  for (std::size_t i = 0; i < n_bytes && marks.points.n < kStretch; i += 64) {
+  const auto has_room = [&] { return marks.points.n < kStretch && marks.commas.n < kStretch; };
+  for (std::size_t i = 0; i < n_bytes && has_room(); i += 64) {
     const std::uint64_t n_here = n_bytes - i;
     const __mmask64 inside = n_here < 64 ? _bzhi_u64(~0ULL, static_cast<unsigned>(n_here)) : ~0ULL;
     const Classes now = classify(_mm512_maskz_loadu_epi8(inside, text + i));

@@ -207,6 +207,23 @@ TEST_P(DecimalsTest, AgreesWithTheContractOverAnyBytes) {
   }
 }
 
+/// As users send them: more commas than a stretch of decimals has room for.
+TEST_P(DecimalsTest, StopsBeforeWholeNumbersHoweverMany) {
+  std::mt19937_64 random(7);
+  for (const std::size_t n_decimals : {0U, 1U, 7U, 100U, 127U, 300U}) {
+    for (const std::size_t n_whole : {1U, 40U, 200U, 5000U}) {
+      std::string text = n_decimals == 0 ? "" : list(random, n_decimals, 1 << 30);
+      if (!text.empty()) text.resize(text.find_last_of("0123456789") + 1);
+      for (std::size_t i = 0; i < n_whole; ++i) {
+        text += text.empty() ? "" : ",";
+        text += static_cast<char>('0' + random() % 10);
+      }
+      text += "]}                                        ";
+      check(text, read(k(), text));
+    }
+  }
+}
+
 /// A single byte changed in a plain list.
 TEST_P(DecimalsTest, SeesEveryChangedByte) {
   static constexpr std::string_view kBytes = "0123456789.,- eE+]x\n";
