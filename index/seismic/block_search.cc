@@ -131,7 +131,10 @@ class BlockSearch {
   }
   void score_one() {
     const std::uint32_t row = scratch_.passed[n_scored_++];
-    const bool enters = scratch_.best.offer({records_.score(table_, row), row});
+    const float score = records_.score(table_, row);
+    // A neighbour may share no term with the query: it is no hit then, and must not count as one.
+    const bool is_hit = !is_at_neighbours_ || score != 0;
+    const bool enters = is_hit && scratch_.best.offer({score, row});
     n_in_vain_ = enters ? 0 : n_in_vain_ + 1;
     if (n_scored_ % kRowsPerPoll == 0 && cancel_.poll()) stopped_ = true;
   }
@@ -146,6 +149,7 @@ class BlockSearch {
     auto& results = scratch_.results;
     results = scratch_.best.candidates();
     std::sort(results.begin(), results.end());
+    is_at_neighbours_ = true;
     for (const Candidate& candidate : results) blocks_.prefetch_neighbours(candidate.row);
     for (const Candidate& candidate : results) {
       for (const std::uint32_t row : blocks_.neighbours(candidate.row).first(n)) meet(row);
@@ -167,6 +171,7 @@ class BlockSearch {
   std::size_t n_fetched_ = 0;
   std::size_t n_scored_ = 0;
   std::size_t n_in_vain_ = 0;
+  bool is_at_neighbours_ = false;
   bool stopped_ = false;
 };
 

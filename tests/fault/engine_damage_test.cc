@@ -85,7 +85,7 @@ class EngineDamage : public EngineFault {
 };
 
 /// Whatever bit of an index is turned: it is said, the answers are those of the rows, and the same
-/// bytes are written again.
+/// bytes are written again. (What lists started from is read by such a build alone.)
 TEST_F(EngineDamage, IndexesAreBuiltAgain) {
   constexpr std::uint64_t kSeed = 9;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
@@ -98,7 +98,8 @@ TEST_F(EngineDamage, IndexesAreBuiltAgain) {
   live_a_while(runner, random);
   if (HasFailure()) return;
   const auto before = runner.probe(2);
-  const auto files = index_files();
+  auto files = index_files();
+  std::erase_if(files, [](const auto& file) { return file.filename() == "start.qvx"; });
   ASSERT_GE(files.size(), config.fields.size());
   for (int i = 0; i < 12 && !HasFailure(); ++i) {
     const auto& file = files[random() % files.size()];

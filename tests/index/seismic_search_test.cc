@@ -157,6 +157,29 @@ TEST(SeismicGaps, AnyBytesAreRefusedOrSafeToScore) {
   EXPECT_GT(n_refused, 50);
 }
 
+/// Rows that share nothing with a query are no hits, though they may be neighbours of hits.
+TEST(SeismicNeighbours, AreHitsOnlyIfTheyShareATerm) {
+  std::vector<PlainVector> rows;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    rows.push_back(i < 10 ? sparse({1, 2 + i % 2}, {1.0F + static_cast<float>(i), 9.0F})
+                          : sparse({2 + i % 2, 5}, {8.0F, static_cast<float>(i)}));
+  }
+  KeyValues build = with_blocks();
+  build["n_neighbours"] = std::int64_t{8};
+  const BuiltIndex built(kSeismic, full_column(rows), build, kSeed);
+  KeyValues params = searched_by("blocks");
+  params["n_knn"] = std::int64_t{8};
+  const Query query = base::make_query(built.column.schema, sparse({1, 7}, {1.0F, 1.0F}));
+  const auto all = FilterView::all(built.column.n_rows);
+  for (const std::size_t k : {5U, 10U, 20U}) {
+    const auto found = built.find(query, params, all, k);
+    EXPECT_EQ(found.hits.size(), std::min<std::size_t>(k, 10)) << k;
+  }
+  Bitset allowed(built.column.n_rows, true);
+  for (std::uint32_t i = 0; i < 8; ++i) allowed.reset(i);
+  EXPECT_EQ(built.find(query, params, FilterView::of(allowed), 4).hits.size(), 2U);
+}
+
 /// Walked lists hold few allowed rows: without a wider search recall falls with the selectivity.
 TEST(SeismicFilters, BlocksFindAsManyUnderAFilterAsWithout) {
   Random random(kSeed);
