@@ -6,6 +6,7 @@
 #include <future>
 #include <limits>
 #include <map>
+#include <thread>
 
 #include "tests/engine/copied_index.h"
 #include "tests/model/bulk_input.h"
@@ -348,7 +349,14 @@ void Runner::order_step(Random& random) {
   request.order_by = engine::OrderBy{"n", random() % 2 == 0, std::nullopt};
   request.limit = 1 + random() % 300;
   const Cancel cancel;
-  const auto page = collection_->scroll(request, cancel);
+  auto page = collection_->scroll(request, cancel);
+  // Whoever did not wait for an index that was created hears that it is being built.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!page && page.error().code() == Code::kUnavailable &&
+         std::chrono::steady_clock::now() < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    page = collection_->scroll(request, cancel);
+  }
   ASSERT_EQ(page.has_value(), indexed) << (page ? "a page" : page.error().to_string());
   if (!page) return;
   std::vector<std::pair<std::int64_t, PointId>> wanted;
