@@ -47,7 +47,7 @@ std::uint8_t code_of(float value, float scale) {
   return static_cast<std::uint8_t>(std::min(kLargestCode, std::round(std::abs(value) / scale)));
 }
 
-std::size_t padded(std::size_t n) { return (n + kPadding - 1) / kPadding * kPadding; }
+std::size_t padded_terms(std::size_t n) { return (n + kPadding - 1) / kPadding * kPadding; }
 
 std::uint32_t term_of(const TermMap& terms, const SparseView& row, std::size_t i) {
   return terms.at(TermMap::key_of(row.indices[i], row.values[i]));
@@ -67,11 +67,11 @@ class RecordWriter {
       : terms_(terms), codec_(codec), wide_(wide), scale_(scale) {}
 
   [[nodiscard]] RecordSize size_of(const SparseView& row) const {
-    const std::size_t n = padded(row.indices.size());
+    const std::size_t n = padded_terms(row.indices.size());
     return {n, record_bytes(n, wide_, codec_)};
   }
   void write(const SparseView& row, std::byte* out) const {
-    const std::size_t n_padded = padded(row.indices.size());
+    const std::size_t n_padded = padded_terms(row.indices.size());
     for (std::size_t i = 0; i < n_padded; ++i) {
       put_term(out, i, i < row.indices.size() ? term_of(terms_, row, i) : terms_.size());
     }
@@ -121,7 +121,7 @@ class GapWriter {
       ++n;
       n_wide += step > 0xFF ? 1 : 0;
     });
-    n = padded(n);
+    n = padded_terms(n);
     const std::size_t bytes = n / 8 + 2 * n + n_wide;
     return {n, (bytes + kLineBytes - 1) / kLineBytes * kLineBytes};
   }
