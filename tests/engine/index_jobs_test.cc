@@ -159,6 +159,7 @@ TEST_F(IndexJobs, WhileItIsBuiltTheSegmentIsSearchedExactly) {
   copied_control.hold = true;
   insert(0);
   wait_for_build();
+  wait_until([&] { return running("index").at(0).done != 0; });  // it tells of half, and holds
   const auto info = collection_->info();
   EXPECT_EQ(info.health, Health::kYellow);
   EXPECT_EQ(info.n_indexed_vectors, 0U);
