@@ -1,6 +1,7 @@
 // The constants that the instruction levels define; read by dispatch.cc only.
 #pragma once
 
+#include "base/prefetch.h"
 #include "kernels/kernels.h"
 
 #define QV_DECLARE_LEVEL(level)                    \

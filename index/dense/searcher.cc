@@ -109,7 +109,8 @@ bool DenseSearcher::is_hopeless(const SearchParams& asked) const {
 
 bool DenseSearcher::walks(const Call& call) const {
   const auto& params = call.params;
-  const bool asks_for_lists = params.nprobe != 0 || params.gap != 0 || params.rerank != 0;
+  const bool asks_for_lists =
+      params.nprobe != 0 || params.gap != 0 || params.stop != 0 || params.rerank != 0;
   return files_.graph && !asks_for_lists && files_.lists.selectivity(call.n_allowed) > kMost;
 }
 

@@ -1,4 +1,5 @@
 #include "index/flat/scorer.h"
+#include "base/prefetch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,7 @@ std::size_t average_bytes(std::size_t total, std::size_t n_rows) {
 void prefetch_start(const MatrixView& tokens) {
   constexpr std::size_t kBytes = 4096;
   const std::size_t n = std::min(kBytes, tokens.n_rows * tokens.stride_bytes);
-  for (std::size_t at = 0; at < n; at += 64) __builtin_prefetch(tokens.data + at, 0, 2);
+  for (std::size_t at = 0; at < n; at += 64) prefetch_line<Nearness::kL2>(tokens.data + at);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/prefetch.h"
 #include "index/ivf/byte_rows.h"
 #include "index/ivf/code_scan.h"
 #include "index/ivf/router.h"
@@ -132,11 +133,11 @@ void Walk::fetch(std::uint32_t node) const {
   lists_.second()->prefetch(graph_.row(node));
   const std::byte* blocks = graph_.blocks(node).first;
   for (std::size_t at = 0; at < graph_.node_bytes(); at += kLine) {
-    __builtin_prefetch(blocks + at, 0, 2);
+    prefetch_line<Nearness::kL2>(blocks + at);
   }
   const auto* links = reinterpret_cast<const std::byte*>(graph_.links(node));
   for (std::size_t at = 0; at < graph_.link_bytes(); at += kLine) {
-    __builtin_prefetch(links + at, 0, 2);
+    prefetch_line<Nearness::kL2>(links + at);
   }
 }
 

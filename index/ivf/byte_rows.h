@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "base/section_file.h"
 #include "base/shared_span.h"
@@ -42,11 +43,10 @@ class ByteRows {
   /// step, independently.
   [[nodiscard]] float deviation(const ByteQuery& query, std::uint32_t row) const;
   void prefetch(std::uint32_t row) const {
-    __builtin_prefetch(&factors_[row]);
-    for (std::size_t i = 0; i < stride_; i += 64)
-      __builtin_prefetch(codes_.data() + row * stride_ + i);
+    prefetch_line(&factors_[row]);
+    for (std::size_t i = 0; i < stride_; i += 64) prefetch_line(codes_.data() + row * stride_ + i);
   }
-  void prefetch_factors(std::uint32_t row) const { __builtin_prefetch(&factors_[row]); }
+  void prefetch_factors(std::uint32_t row) const { prefetch_line(&factors_[row]); }
   [[nodiscard]] std::size_t row_bytes() const { return stride_; }
   [[nodiscard]] std::uint32_t n_bits() const { return n_bits_; }
 

@@ -1,6 +1,7 @@
 #include "index/ivf/calibration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "index/flat/searcher.h"
@@ -10,6 +11,8 @@ namespace {
 
 constexpr std::uint32_t kSample = 200;
 constexpr std::size_t kNeighbours = 10;
+/// Depths are below the last of so many.
+constexpr std::size_t kLooked = 100;
 /// Real queries lie farther from the rows than rows from each other, so that they find fewer.
 constexpr double kShare = 0.99;
 /// Where there is nothing to learn from.
@@ -30,7 +33,7 @@ Sample sample_of(const RowSource& source) {
     source.read_stored(i, values.data());
     sample.rows.push_back(i);
     sample.queries.push_back(Query::dense(source.column().schema, values));
-    sample.neighbours.emplace_back(kNeighbours + 1);  // and the row itself
+    sample.neighbours.emplace_back(kLooked + 1);  // and the row itself
   }
   return sample;
 }
@@ -50,14 +53,19 @@ Result<> find_neighbours(const RowSource& source, Sample& sample, const BuildCon
                                            work);
 }
 
-/// How far the key of each list is below that of the best one for a row, in `gap_unit`s.
-void measure_gaps(const RowSource& source, std::uint32_t row, const ListView& lists,
-                  const PartitionFacts& facts, std::span<float> gaps) {
+/// How far the key of each list is below that of the best one for a row, in `gap_unit`s. Returns
+/// how far `score`, of the row as a query, is above that of the best list.
+float measure_gaps(const RowSource& source, std::uint32_t row, float score, const ListView& lists,
+                   const PartitionFacts& facts, std::span<float> gaps) {
   const std::uint32_t dim = source.dim();
   const Similarity similarity = similarity_of(source.column().schema.metric);
   std::vector<float> values(dim);
   source.read(row, values.data());
+  const double length = kernels().convert.norm(values.data(), dim);
   stretch(similarity, facts.length, values);
+  if (length > 0) {
+    score *= static_cast<float>(kernels().convert.norm(values.data(), dim) / length);
+  }
   kernels()
       .dense(similarity, RowType::kF32)
       .many(values.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
@@ -68,6 +76,14 @@ void measure_gaps(const RowSource& source, std::uint32_t row, const ListView& li
   const float best = *std::max_element(gaps.begin(), gaps.end());
   const float unit = gap_unit(similarity, best, facts);
   for (float& gap : gaps) gap = unit > 0 ? (best - gap) / unit : 0;
+  return unit > 0 ? (score - best) / unit : 0;
+}
+
+/// The number that the share `share` of `numbers`, which are not empty, does not exceed.
+float quantile(std::vector<float>& numbers, double share) {
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(numbers.size() - 1));
+  std::nth_element(numbers.begin(), numbers.begin() + at, numbers.end());
+  return numbers[static_cast<std::size_t>(at)];
 }
 
 std::vector<std::uint32_t> sizes_of(const ListView& lists, std::size_t n_lists) {
@@ -92,28 +108,33 @@ Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
   constexpr std::uint32_t kLeast = 1000;
   const std::uint32_t dim = source.dim();
   const std::size_t n_lists = lists.centroids.size() / dim;
-  if (source.n() < kLeast || n_lists < 2) return UsualSearch{kDefault, 0};
+  if (source.n() < kLeast || n_lists < 2) return UsualSearch{kDefault, 0, std::nullopt};
   Sample sample = sample_of(source);
   QV_TRY(find_neighbours(source, sample, context));
   const auto numbers = source.numbers();
   std::vector<float> found;
+  std::vector<float> depths;
   std::vector<float> all(sample.rows.size() * n_lists);
   for (std::size_t j = 0; j < sample.rows.size(); ++j) {
     const auto gaps = std::span(all).subspan(j * n_lists, n_lists);
-    measure_gaps(source, sample.rows[j], lists, facts, gaps);
-    for (const Hit& hit : sample.neighbours[j].take_sorted()) {
+    const auto hits = sample.neighbours[j].take_sorted();
+    const float last = hits.empty() ? 0 : hits.back().score;
+    const float rise = measure_gaps(source, sample.rows[j], last, lists, facts, gaps);
+    const std::size_t n_near = std::min(hits.size(), kNeighbours + 1);
+    for (const Hit& hit : std::span(hits).first(n_near)) {
       const std::uint32_t i = numbers[hit.row];
       if (i == sample.rows[j]) continue;
       float gap = gaps[lists.list_of[i]];
       if (!lists.also_in.empty()) gap = std::min(gap, gaps[lists.also_in[i]]);
       found.push_back(gap);
+      if (std::isfinite(gap + rise)) depths.push_back(gap + rise);
     }
   }
-  if (found.empty()) return UsualSearch{kDefault, 0};
-  const auto at = static_cast<std::size_t>(kShare * static_cast<double>(found.size() - 1));
-  std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(at), found.end());
-  const float gap = std::clamp(found[at], 0.01F, 10.0F);
-  return UsualSearch{gap, codes_within(gap, all, sizes_of(lists, n_lists))};
+  if (found.empty()) return UsualSearch{kDefault, 0, std::nullopt};
+  const float gap = std::clamp(quantile(found, kShare), 0.01F, 10.0F);
+  UsualSearch usual{gap, codes_within(gap, all, sizes_of(lists, n_lists)), std::nullopt};
+  if (!depths.empty()) usual.depths = {quantile(depths, 0.5), quantile(depths, kShare)};
+  return usual;
 }
 
 }  // namespace quiver::index::ivf

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "index/index.h"
@@ -24,6 +25,7 @@ struct UsualSearch {
   /// nearly all of the ten nearest neighbours of sampled rows are found.
   float gap = 0;
   std::uint32_t n_codes = 0;  ///< that are within it, in the mean; 0: not known
+  std::optional<Depths> depths;
 };
 
 /// Exact neighbours of some hundred rows are computed for it. `facts`: with spread and length.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/prefetch.h"
 #include "index/ivf/candidates_impl.h"
 
 namespace quiver::index::ivf {
@@ -11,8 +12,13 @@ namespace {
 
 /// `effort` that leaves `gap` and `rerank` as they are.
 constexpr double kUsualEffort = 128;
+/// For each hit that is wanted, so many rows are looked at to tell how far to go (calibration.cc).
+constexpr std::size_t kRowsOfDepth = 10;
 /// The k-th best row is looked up again after one more list for each so many.
 constexpr std::size_t kListsPerLook = 8;
+/// Where neighbours of rows are, those of queries are not all; took 10 to 15 % off a search of
+/// arxiv-100k from a recall of .97 on.
+constexpr double kUsualStop = 1.4;
 /// What finding a row in memory takes, in bytes of codes.
 constexpr double kSeekBytes = 1000;
 
@@ -34,6 +40,7 @@ SearchParams CandidateSearch::settled(SearchParams params, std::size_t k) const 
   // The k-th neighbour lies farther off than the tenth.
   if (params.gap == 0) params.gap = lists_.facts().usual_gap;
   params.gap *= std::pow(effort, 0.4) * std::pow(wanted / 10, 0.1);
+  params.stop = (params.stop == 0 ? kUsualStop : params.stop) * std::pow(effort, 0.4);
   if (params.rerank == 0) {
     params.rerank = static_cast<std::uint32_t>(
         std::min(1e6, (50 + 5 * static_cast<double>(k)) * std::sqrt(effort)));
@@ -113,9 +120,32 @@ std::span<const Probe> CandidateSearch::route(const Search& search,
 Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
   const auto& params = search.request.params;
   CodeScan scan(params.rerank, search.scratch.scan);
-  QV_TRY(scan_lists(search, route(search, params), kWholeReach, scan));
+  const auto probes = route(search, params);
+  const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
+  QV_TRY(scan_lists(search, first, kWholeReach, scan));
+  const auto rest = probes.subspan(first.size());
+  if (!rest.empty()) {
+    QV_TRY(scan_lists(search, near(search, probes.front(), rest, scan), kWholeReach, scan));
+  }
   collect_rows(scan.best(), search.scratch);
   return {};
+}
+
+/// Those of `probes`, farther than `first`, that are no more below the rows that were found than
+/// lists with neighbours are.
+std::span<const Probe> CandidateSearch::near(const Search& search, const Probe& first,
+                                             std::span<const Probe> probes,
+                                             const CodeScan& scan) const {
+  const auto& params = search.request.params;
+  const auto& depths = lists_.depths();
+  if (!depths || params.nprobe != 0) return probes;
+  const std::size_t n_rows = std::min<std::size_t>(kRowsOfDepth * search.request.k, params.rerank);
+  const double depth = depths->middle + params.stop * (depths->usual - depths->middle);
+  const float unit = gap_unit(similarity_, first.key, lists_.facts());
+  const float least = scan.kth(n_rows) - static_cast<float>(depth) * unit;
+  const auto end = std::partition_point(
+      probes.begin(), probes.end(), [least](const Probe& probe) { return !(probe.key < least); });
+  return {probes.begin(), end};
 }
 
 /// Of the lists that are within `reach` of the k-th best row so far.
@@ -170,7 +200,7 @@ void CandidateSearch::collect_rows(const CodeHits& hits, Scratch& scratch) const
   rows.clear();
   scratch.scores.clear();
   if (seen.size() * 64 < n_rows_) seen.resize(n_rows_ / 64 + 1);
-  for (std::size_t i = 0; i < hits.n; ++i) __builtin_prefetch(&lists_.rows()[hits.positions[i]]);
+  for (std::size_t i = 0; i < hits.n; ++i) prefetch_line(&lists_.rows()[hits.positions[i]]);
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t row = lists_.rows()[hits.positions[i]];
     const std::uint64_t bit = std::uint64_t{1} << (row % 64);

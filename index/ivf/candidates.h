@@ -103,7 +103,8 @@ class CandidateSearch {
   Result<std::vector<SharedSearch>> route_each(std::span<const CandidateRequest> requests,
                                                Scratch& scratch, SharedScratch& shared) const;
   void sort_by_list(SharedScratch& shared) const;
-  Result<> scan_each(std::span<SharedSearch> searches, std::span<const Visit> visits) const;
+  void visit_later(std::span<const SharedSearch> searches, SharedScratch& shared) const;
+  Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
   Result<> scan_unfiltered(const Search& search) const;
   Result<bool> scan_filtered(const Search& search) const;
   [[nodiscard]] bool tells_best(const Search& search, float usual, float depth) const;
@@ -112,6 +113,9 @@ class CandidateSearch {
   [[nodiscard]] float least_key(const Search& search, float reach, const CodeScan& scan) const;
   Result<bool> scan_lists(const Search& search, std::span<const Probe> probes, float reach,
                           CodeScan& scan) const;
+  [[nodiscard]] std::span<const Probe> near(const Search& search, const Probe& first,
+                                            std::span<const Probe> probes,
+                                            const CodeScan& scan) const;
   void scan_list(const Search& search, const Probe& probe, const std::byte* next,
                  CodeScan& scan) const;
   void collect_rows(const CodeHits& hits, Scratch& scratch) const;

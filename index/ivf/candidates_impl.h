@@ -11,6 +11,9 @@ namespace quiver::index::ivf {
 /// Of a filter that allows more than this share, found rows are tested, otherwise rows that are
 /// scanned.
 inline constexpr double kMost = 0.5;
+/// Lists that are scanned before it is known how good their rows are. Half as many took as long,
+/// twice as many longer.
+inline constexpr std::size_t kListsBeforeStop = 32;
 /// Lists that are scanned between two looks at the clock.
 inline constexpr std::size_t kBetweenPolls = 32;
 /// No list is out of reach.

@@ -37,6 +37,11 @@ struct SearchParams {
   /// this data, which is measured when the index is built. A fixed number of lists is too many for
   /// most queries, and too few for the rest.
   double gap = 0;
+  /// How far below the rows that the first lists led to a search still looks: farther lists are
+  /// left out whose key is more below the tenth part of these that is best than where neighbours
+  /// are on this data. 1: nearly all of them; greater: farther; 0: by measurements. Not with
+  /// `nprobe`.
+  double stop = 0;
   /// Rows that are looked at again after the scan, by second codes or exactly; 0: by k.
   std::uint32_t rerank = 0;
   /// Multiplies `rerank`, whether given or by k.
@@ -49,6 +54,7 @@ struct SearchParams {
   static constexpr void fields(V&& v) {
     v(field("nprobe", &SearchParams::nprobe));
     v(field("gap", &SearchParams::gap, {.min = 0, .max = 1e6}));
+    v(field("stop", &SearchParams::stop, {.min = 0, .max = 1e6}));
     v(field("rerank", &SearchParams::rerank, {.min = 0, .max = 1e6}));
     v(field("oversampling", &SearchParams::oversampling, {.min = 1, .max = 1e6}));
     v(field("effort", &SearchParams::effort, {.min = 0, .max = 1e6}));

@@ -75,6 +75,13 @@ Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema
   if (similarity_of(schema.metric) == Similarity::kDot) {
     QV_TRY(lists.reaches_, reader.get<float>(kReaches, 0, n_lists));
   }
+  if (reader.has(kDepths)) {
+    QV_TRY(const auto depths, reader.get<Depths>(kDepths, 0, 1));
+    if (!std::isfinite(depths[0].middle) || !(depths[0].usual >= depths[0].middle)) {
+      return reader.damaged("depths of lists");
+    }
+    lists.depths_ = depths[0];
+  }
   return lists;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/result.h"
@@ -31,6 +32,13 @@ struct PartitionFacts {
   std::uint32_t refine_bits = 0;  ///< of the second codes, which are a file of their own; 0: none
   float length = 0;               ///< root mean square of rows' lengths
   std::uint32_t usual_codes = 0;  ///< that a usual search scans; see calibration.h
+};
+
+/// How far the keys of lists lie below the score of the hundredth best row, in `gap_unit`s, for
+/// lists in which one of the ten best is.
+struct Depths {
+  float middle = 0;  ///< of half of them
+  float usual = 0;   ///< of nearly all of them
 };
 
 /// The order of lists. Dot: by the score of the centroid, for a query as long as rows are
@@ -93,6 +101,8 @@ class Partition {
   [[nodiscard]] float reach(std::uint32_t list) const {
     return reaches_.empty() ? 0 : reaches_[list];
   }
+  /// Not known of old files, and of few rows.
+  [[nodiscard]] const std::optional<Depths>& depths() const { return depths_; }
   /// Codes of the centroids around their mean, one bit a dimension, with the lists'
   /// reaches.
   [[nodiscard]] CodeBlocks routes() const;
@@ -110,6 +120,7 @@ class Partition {
   SharedBytes routes_;
   SharedSpan<float> mean_;
   SharedSpan<float> reaches_;
+  std::optional<Depths> depths_;
 };
 
 }  // namespace quiver::index::ivf

@@ -90,6 +90,7 @@ class PartitionWriter {
     QV_TRY(const auto usual, usual_search(source_, view, facts, context_));
     facts.usual_gap = usual.gap;
     facts.usual_codes = usual.n_codes;
+    if (usual.depths) writer_.section(kDepths, std::span<const Depths>(&*usual.depths, 1));
     writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
     return {};
   }

@@ -15,6 +15,7 @@ enum Section : std::uint32_t {
   kMean = 7,
   kReaches = 8,
   kStart = 9,
+  kDepths = 10,
   kByteCodes = 20,
   kByteFactors = 21,
 };

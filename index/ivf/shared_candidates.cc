@@ -39,6 +39,7 @@ struct CandidateSearch::SharedScratch {
   };
   std::vector<Memory> memory;  ///< one for each search
   std::vector<Visit> visits;
+  std::vector<Probe> later;  ///< lists that are scanned if the rows of nearer ones are not enough
   std::vector<Visit> unsorted;
   std::vector<std::uint32_t> ends;  ///< `[n_lists + 1]`
 };
@@ -53,6 +54,8 @@ struct CandidateSearch::Visit {
 struct CandidateSearch::SharedSearch {
   Search search;
   CodeScan scan;
+  Probe first;              ///< the nearest list
+  std::size_t n_later = 0;  ///< of `SharedScratch::later`
 };
 
 Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
@@ -63,9 +66,10 @@ Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
   while (n_done < requests.size()) {
     const auto some = first_of(requests.subspan(n_done), lists_.facts().padded_dim);
     QV_TRY(auto searches, route_each(some, scratch, shared));
-    sort_by_list(shared);
-    QV_TRY(scan_each(searches, shared.visits));
-    for (auto& [search, scan] : searches) {
+    QV_TRY(scan_each(searches, shared));
+    visit_later(searches, shared);
+    QV_TRY(scan_each(searches, shared));
+    for (auto& [search, scan, first, n_later] : searches) {
       collect_rows(scan.best(), scratch);
       if (second_) refine(search);
       const auto scores = std::span(scratch.scores).first(scratch.rows.size());
@@ -76,24 +80,47 @@ Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
   return {};
 }
 
-/// Leaves the lists that are scanned in `shared.unsorted`.
+/// Leaves the lists that are scanned in any case in `shared.unsorted`.
 Result<std::vector<CandidateSearch::SharedSearch>> CandidateSearch::route_each(
     std::span<const CandidateRequest> requests, Scratch& scratch, SharedScratch& shared) const {
   if (shared.memory.size() < requests.size()) shared.memory.resize(requests.size());
   shared.unsorted.clear();
+  shared.later.clear();
   std::vector<SharedSearch> searches;
   searches.reserve(requests.size());
   for (const CandidateRequest& request : requests) {
     QV_TRY(request.cancel.check());
     const auto number = static_cast<std::uint32_t>(searches.size());
     auto& memory = shared.memory[number];
-    searches.push_back({{request, rotate(request.vector, memory.lines), 1, 0, scratch},
-                        CodeScan(request.params.rerank, memory.scan)});
-    for (const Probe& probe : route(searches.back().search, request.params)) {
-      shared.unsorted.push_back({probe, number});
-    }
+    auto& search = searches.emplace_back(
+        SharedSearch{{request, rotate(request.vector, memory.lines), 1, 0, scratch},
+                     CodeScan(request.params.rerank, memory.scan),
+                     {},
+                     0});
+    const auto probes = route(search.search, request.params);
+    const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
+    const auto later = probes.subspan(first.size());
+    for (const Probe& probe : first) shared.unsorted.push_back({probe, number});
+    shared.later.insert(shared.later.end(), later.begin(), later.end());
+    search.n_later = later.size();
+    if (!probes.empty()) search.first = probes.front();
   }
   return searches;
+}
+
+/// Leaves the lists that are still to be scanned in `shared.unsorted`.
+void CandidateSearch::visit_later(std::span<const SharedSearch> searches,
+                                  SharedScratch& shared) const {
+  shared.unsorted.clear();
+  std::span<const Probe> later = shared.later;
+  for (std::uint32_t number = 0; number < searches.size(); ++number) {
+    const auto& [search, scan, first, n_later] = searches[number];
+    if (n_later == 0) continue;
+    for (const Probe& probe : near(search, first, later.first(n_later), scan)) {
+      shared.unsorted.push_back({probe, number});
+    }
+    later = later.subspan(n_later);
+  }
 }
 
 /// By counting, as there are some tens of visits for each list.
@@ -106,12 +133,14 @@ void CandidateSearch::sort_by_list(SharedScratch& shared) const {
   for (const Visit& visit : shared.unsorted) shared.visits[ends[visit.probe.list]++] = visit;
 }
 
-/// What a search finds does not depend on the order of its lists (`CodeScan`).
-Result<> CandidateSearch::scan_each(std::span<SharedSearch> searches,
-                                    std::span<const Visit> visits) const {
+/// Scans the lists in `shared.unsorted`. What a search finds does not depend on the order of its
+/// lists (`CodeScan`).
+Result<> CandidateSearch::scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const {
+  sort_by_list(shared);
+  const std::span<const Visit> visits = shared.visits;
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const Probe& probe = visits[i].probe;
-    auto& [search, scan] = searches[visits[i].search];
+    auto& [search, scan, first, n_later] = searches[visits[i].search];
     if (i % kBetweenPolls == 0) QV_TRY(search.request.cancel.check());
     const bool is_new = i == 0 || visits[i - 1].probe.list != probe.list;
     const std::byte* next =

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "index/multi/sections.h"
 #include "index/parallel.h"
 
@@ -162,7 +163,7 @@ void prefetch_document(const void* at, std::size_t n_bytes) {
   constexpr std::size_t kBytes = 1024;
   const std::size_t n = std::min(kBytes, n_bytes);
   for (std::size_t i = 0; i < n; i += kLineBytes) {
-    __builtin_prefetch(static_cast<const std::byte*>(at) + i);
+    prefetch_line(static_cast<const std::byte*>(at) + i);
   }
 }
 

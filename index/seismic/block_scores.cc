@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/prefetch.h"
 #include "index/seismic/coded_rows.h"
 
 namespace quiver::index::seismic {
@@ -79,7 +80,7 @@ void BlockScorer::find_runs(const Blocks& blocks, std::span<const QueryTerm> lis
   const std::size_t n_terms = weights_.size();
   const std::size_t n_lists = lists.size();
   ranks_.resize(n_lists * n_terms);
-  for (std::size_t l = 0; l < n_lists; ++l) __builtin_prefetch(&blocks.list(lists[l].term));
+  for (std::size_t l = 0; l < n_lists; ++l) prefetch_line(&blocks.list(lists[l].term));
   for (std::size_t l = 0; l < n_lists; ++l) {
     const SummaryView list = blocks.summaries(lists[l].term);
     for (std::size_t t = 0; t < n_terms; ++t) list.prefetch_rank(chosen_[t].term);

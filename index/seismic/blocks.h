@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/cancel.h"
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "base/section_file.h"
 #include "base/shared_span.h"
@@ -83,15 +84,15 @@ class Blocks {
     return rows_.span().subspan(first_row_[block], first_row_[block + 1] - first_row_[block]);
   }
   /// Fetches the line that says where its rows are, then the line of its first rows.
-  void prefetch_place(std::uint32_t block) const { __builtin_prefetch(&first_row_[block]); }
-  void prefetch_rows(std::uint32_t block) const { __builtin_prefetch(&rows_[first_row_[block]]); }
+  void prefetch_place(std::uint32_t block) const { prefetch_line(&first_row_[block]); }
+  void prefetch_rows(std::uint32_t block) const { prefetch_line(&rows_[first_row_[block]]); }
   [[nodiscard]] const Heads& heads() const { return heads_; }
   /// `n_neighbours()` rows; where there were fewer, the row itself fills them up.
   [[nodiscard]] std::span<const std::uint32_t> neighbours(std::uint32_t row) const {
     return neighbours_.span().subspan(std::size_t{row} * n_neighbours_, n_neighbours_);
   }
   void prefetch_neighbours(std::uint32_t row) const {
-    __builtin_prefetch(neighbours_.data() + std::size_t{row} * n_neighbours_);
+    prefetch_line(neighbours_.data() + std::size_t{row} * n_neighbours_);
   }
 
  private:

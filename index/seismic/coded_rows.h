@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "index/column.h"
 #include "index/seismic/terms.h"
 
@@ -38,13 +39,13 @@ class CodedRows {
   /// Fetches all of `row(i)`.
   void prefetch(std::uint32_t i) const {
     for (std::uint64_t at = offsets_[i]; at < offsets_[i + 1]; at += 16) {
-      __builtin_prefetch(terms_.data() + at);
-      if (at % 64 < 16) __builtin_prefetch(codes_.data() + at);
+      prefetch_line(terms_.data() + at);
+      if (at % 64 < 16) prefetch_line(codes_.data() + at);
     }
   }
   void prefetch_strongest(std::uint32_t i) const {
-    __builtin_prefetch(strong_terms_.data() + strong_offsets_[i]);
-    __builtin_prefetch(strong_codes_.data() + strong_offsets_[i]);
+    prefetch_line(strong_terms_.data() + strong_offsets_[i]);
+    prefetch_line(strong_codes_.data() + strong_offsets_[i]);
   }
   /// The terms of the largest codes, ties by place.
   [[nodiscard]] Row strongest(std::uint32_t i) const {

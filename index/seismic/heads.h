@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "base/section_file.h"
 #include "base/shared_span.h"
@@ -29,7 +30,7 @@ class Heads {
   [[nodiscard]] float score(const float* table, std::uint32_t row) const;
   void prefetch(std::uint32_t row) const {
     const std::byte* head = bytes_.data() + row * stride_;
-    for (std::size_t at = 0; at < stride_; at += 64) __builtin_prefetch(head + at);
+    for (std::size_t at = 0; at < stride_; at += 64) prefetch_line(head + at);
   }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
   [[nodiscard]] std::size_t bytes_per_row() const { return stride_; }

@@ -87,6 +87,7 @@ ImpactLists ImpactLists::of_rows(const SparseColumn& column, std::uint32_t first
   gatherer.add(range);
   std::vector<std::uint16_t> runs(kEmptyRun.begin(), kEmptyRun.end());
   runs.insert(runs.end(), range.runs.begin(), range.runs.end());
+  runs.insert(runs.end(), Run::kReadBehind, 0);
   lists.maxima_ = SharedSpan<float>::of(std::move(maxima));
   lists.totals_ = SharedSpan<std::uint32_t>::of(std::move(gatherer.totals()));
   lists.places_ = SharedSpan<std::uint32_t>::of(std::move(gatherer.places()));
@@ -145,6 +146,7 @@ Result<ImpactLists> ImpactLists::open(const SectionReader& in, std::uint32_t n_r
   QV_TRY(lists.totals_, in.get<std::uint32_t>(kListTotals, 0, std::uint64_t{n_terms} * kLevels));
   QV_TRY(lists.places_,
          in.get<std::uint32_t>(kListPlaces, 0, std::uint64_t{n_terms} * lists.n_ranges_));
+  // Behind the last run there are more sections, and the file's trailer (`Run::kReadBehind`).
   QV_TRY(lists.runs_, in.get<std::uint16_t>(kListRuns));
   for (std::size_t i = 0; i < lists.places_.size(); ++i) {
     const std::size_t first = std::size_t{lists.places_[i]} * kUnit;

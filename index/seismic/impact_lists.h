@@ -34,8 +34,10 @@ struct LevelTable {
 };
 
 /// Postings of one term in one range. `n_from[l]`: how many have a level of at least l; they come
-/// first in `rows`, which are numbers within the range.
+/// first in `rows`, which are numbers within the range. So many numbers behind the last row may be
+/// read, too, whatever they are.
 struct Run {
+  static constexpr std::size_t kReadBehind = 3;
   const std::uint16_t* n_from = nullptr;
   [[nodiscard]] const std::uint16_t* rows() const { return n_from + kLevels; }
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "index/seismic/coded_rows.h"
 #include "index/seismic/lines.h"
 #include "index/seismic/sections.h"
@@ -292,7 +293,7 @@ float Records::score(const float* table, std::uint32_t row) const {
 void Records::prefetch(std::uint32_t row) const {
   const std::byte* first = record(places_[row]);
   const std::size_t n = bytes_of(row);
-  for (std::size_t at = 0; at < n; at += kLineBytes) __builtin_prefetch(first + at);
+  for (std::size_t at = 0; at < n; at += kLineBytes) prefetch_line(first + at);
 }
 
 std::uint64_t Records::bytes() const { return places_.size() * sizeof(Place) + lines_.size(); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "base/section_file.h"
 #include "base/shared_span.h"
@@ -33,7 +34,7 @@ class Records {
   /// 1]`, 0 where the query has no weight, and at the end.
   [[nodiscard]] float score(const float* table, std::uint32_t row) const;
   /// Fetches the line that says where the record is, then the record itself.
-  void prefetch_place(std::uint32_t row) const { __builtin_prefetch(places_.data() + row); }
+  void prefetch_place(std::uint32_t row) const { prefetch_line(places_.data() + row); }
   void prefetch(std::uint32_t row) const;
 
   [[nodiscard]] Codec codec() const { return codec_; }

@@ -5,16 +5,13 @@
 #include <cstring>
 #include <memory>
 
+#include "base/prefetch.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::seismic {
 namespace {
 
 constexpr double kLargestSum = 65535;
-/// Runs whose lines are fetched ahead of the one that is read.
-constexpr std::size_t kRunsAhead = 4;
-/// Beyond this the hardware fetches by itself.
-constexpr std::uint32_t kMaxPrefetchedLines = 12;
 constexpr std::size_t kRowsPerWord = 64;
 
 /// Of one thread, reused by all its scans.
@@ -28,11 +25,9 @@ Scratch& scratch() {
   return *instance;
 }
 
-void prefetch_run(const ImpactLists& lists, const ScanPlan::Term& term, std::uint32_t range) {
-  const auto* first = reinterpret_cast<const std::byte*>(lists.run(term.term, range).n_from);
-  for (std::uint32_t i = 0; i < term.n_prefetched; ++i) __builtin_prefetch(first + 64 * i);
-}
-
+/// Levels are short: a branch for the last few rows of each would be guessed wrong half of the
+/// time. So three more are always read (`Run`), and those that are not of this level get nothing
+/// added.
 void add_rows(std::uint16_t* sums, const std::uint16_t* rows, std::size_t n, std::uint16_t add) {
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {
@@ -41,7 +36,12 @@ void add_rows(std::uint16_t* sums, const std::uint16_t* rows, std::size_t n, std
     sums[rows[i + 2]] = static_cast<std::uint16_t>(sums[rows[i + 2]] + add);
     sums[rows[i + 3]] = static_cast<std::uint16_t>(sums[rows[i + 3]] + add);
   }
-  for (; i < n; ++i) sums[rows[i]] = static_cast<std::uint16_t>(sums[rows[i]] + add);
+  const std::size_t left = n - i;
+  for (std::size_t j = 0; j < Run::kReadBehind; ++j) {
+    const std::uint16_t row = rows[i + j] % kRangeRows;
+    const auto mask = static_cast<std::uint16_t>(-static_cast<int>(j < left));
+    sums[row] = static_cast<std::uint16_t>(sums[row] + (add & mask));
+  }
 }
 
 /// Returns the postings read.
@@ -56,6 +56,67 @@ std::size_t add_run(std::uint16_t* sums, const Run& run, const ScanPlan::Term& t
   return first;
 }
 
+/// The rows of the best sums so far, of equal ones the first. Rows come in ascending order.
+class BestSums {
+ public:
+  explicit BestSums(std::size_t n) : n_(n) {}
+  [[nodiscard]] bool is_full() const { return rows_.size() >= n_; }
+  /// Only sums of at least this can be among the best.
+  [[nodiscard]] std::uint32_t bar() const { return bar_; }
+  void raise_bar(std::uint32_t bar) { bar_ = std::max(bar_, bar); }
+  void add(std::uint32_t row, std::uint16_t sum) {
+    rows_.push_back(row);
+    sums_.push_back(sum);
+  }
+  /// Drops what is not among the best, once it is worth the while.
+  void tidy() {
+    if (rows_.size() >= 2 * n_) keep_best();
+  }
+  void take(std::vector<Candidate>& out) {
+    keep_best();
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      out.push_back({static_cast<float>(sums_[i]), rows_[i]});
+    }
+  }
+
+ private:
+  void keep_best() {
+    if (rows_.size() <= n_) return;
+    const std::uint32_t least = nth_sum();
+    std::size_t n_equal = n_ - count_at_least(least + 1);
+    std::size_t n_kept = 0;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const std::uint16_t sum = sums_[i];
+      const bool is_kept = sum > least || (sum == least && n_equal > 0);
+      n_equal -= is_kept && sum == least ? 1 : 0;
+      rows_[n_kept] = rows_[i];
+      sums_[n_kept] = sum;
+      n_kept += is_kept ? 1 : 0;
+    }
+    rows_.resize(n_kept);
+    sums_.resize(n_kept);
+    raise_bar(least + 1);  // rows to come lose ties
+  }
+  /// The largest number that `n_` sums reach.
+  [[nodiscard]] std::uint32_t nth_sum() const {
+    std::uint32_t low = 0;
+    for (std::uint32_t bit = 0x8000; bit != 0; bit /= 2) {
+      if (count_at_least(low + bit) >= n_) low += bit;
+    }
+    return low;
+  }
+  [[nodiscard]] std::size_t count_at_least(std::uint32_t bar) const {
+    std::uint32_t n = 0;
+    for (const std::uint16_t sum : sums_) n += sum >= bar ? 1 : 0;
+    return n;
+  }
+
+  std::size_t n_;
+  std::uint32_t bar_ = 1;
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint16_t> sums_;
+};
+
 /// The sums of one range.
 class RangeSums {
  public:
@@ -69,16 +130,12 @@ class RangeSums {
     n_ = lists_.rows_in(range);
     n_padded_ = (n_ + kRowsPerWord - 1) / kRowsPerWord * kRowsPerWord;
     std::memset(scratch_.sums.data(), 0, n_padded_ * sizeof(std::uint16_t));
-    const auto terms = plan_.terms();
     std::size_t n_postings = 0;
-    if (range == 0) {
-      for (std::size_t i = 0; i < std::min(kRunsAhead, terms.size()); ++i) {
-        prefetch_run(lists_, terms[i], 0);
-      }
-    }
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      prefetch_ahead(i + kRunsAhead);
-      n_postings += add_run(scratch_.sums.data(), lists_.run(terms[i].term, range), terms[i]);
+    if (range == 0) prefetch_heads(0);
+    prefetch_heads(range + 1);
+    prefetch_runs();
+    for (const auto& term : plan_.terms()) {
+      n_postings += add_run(scratch_.sums.data(), lists_.run(term.term, range), term);
     }
     return n_postings;
   }
@@ -115,13 +172,18 @@ class RangeSums {
   }
 
  private:
-  /// The run that is `i`-th from the first of this range.
-  void prefetch_ahead(std::size_t i) const {
-    const auto terms = plan_.terms();
-    if (i < terms.size()) return prefetch_run(lists_, terms[i], range_);
-    i -= terms.size();
-    if (i < terms.size() && range_ + 1 < lists_.n_ranges()) {
-      prefetch_run(lists_, terms[i], range_ + 1);
+  /// What says how long the runs of a range are.
+  void prefetch_heads(std::uint32_t range) const {
+    if (range >= lists_.n_ranges()) return;
+    for (const auto& term : plan_.terms()) prefetch_line(lists_.run(term.term, range).n_from);
+  }
+  /// All that is read of this range: one by one runs would be waited for.
+  void prefetch_runs() const {
+    constexpr std::size_t kRowsPerLine = 32;
+    for (const auto& term : plan_.terms()) {
+      const Run run = lists_.run(term.term, range_);
+      const std::size_t n = run.n_from[term.first_level];
+      for (std::size_t i = 0; i < n; i += kRowsPerLine) prefetch_line(run.rows() + i);
     }
   }
   [[nodiscard]] const std::uint64_t* allowed() const {
@@ -159,7 +221,7 @@ ScanPlan::ScanPlan(const ImpactLists& lists, std::span<const QueryTerm> terms, V
   double largest = 0;
   for (const auto& term : terms) {
     if (!(term.weight > 0)) continue;
-    terms_.push_back({term.term, 0, 0, {}});
+    terms_.push_back({term.term, 0, {}});
     largest += static_cast<double>(term.weight) * lists.max_of(term.term);
   }
   has_other_terms_ = terms_.size() != terms.size();
@@ -177,16 +239,6 @@ ScanPlan::ScanPlan(const ImpactLists& lists, std::span<const QueryTerm> terms, V
     }
     n_all_ += lists.totals_of(term.term)[0];
     ++i;
-  }
-  set_prefetches();
-}
-
-void ScanPlan::set_prefetches() {
-  for (auto& term : terms_) {
-    const std::size_t n =
-        lists_.totals_of(term.term)[term.first_level] / std::max(1U, lists_.n_ranges());
-    term.n_prefetched = static_cast<std::uint32_t>(
-        std::min<std::size_t>(kMaxPrefetchedLines, 1 + (kLevels + n) * 2 / 64));
   }
 }
 
@@ -215,7 +267,6 @@ void ScanPlan::truncate(std::uint64_t n_postings) {
     term.first_level = static_cast<std::uint32_t>(first);
   }
   std::erase_if(terms_, [](const Term& term) { return term.first_level == kLevels; });
-  set_prefetches();
 }
 
 std::uint64_t ScanPlan::n_postings() const {
@@ -236,25 +287,17 @@ Result<> best_sums(const ImpactLists& lists, const ScanPlan& plan, const FilterV
                    std::uint32_t first_row, std::size_t n_wanted, const Cancel& cancel,
                    std::vector<Candidate>& out, WorkCounters& work) {
   RangeSums sums(lists, plan, filter, first_row);
-  std::vector<Candidate> best;
-  std::uint32_t bar = 1;
+  BestSums best(n_wanted);
   work.n_lists += plan.terms().size();
   for (std::uint32_t range = 0; range < lists.n_ranges(); ++range) {
     if (cancel.poll()) return cancel.check();
     count_postings(sums.compute(range), work);
-    if (best.size() < n_wanted) bar = std::max(bar, sums.reached_by(n_wanted, bar));
-    sums.for_each_in(bar, 0x10000, [&](std::uint32_t row, std::uint16_t sum) {
-      best.push_back({static_cast<float>(sum), row});
-    });
-    if (best.size() < 2 * n_wanted) continue;
-    keep_best(best, n_wanted);
-    const auto worst =
-        std::min_element(best.begin(), best.end(),
-                         [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
-    bar = std::max(bar, static_cast<std::uint32_t>(worst->score));
+    if (!best.is_full()) best.raise_bar(sums.reached_by(n_wanted, best.bar()));
+    sums.for_each_in(best.bar(), 0x10000,
+                     [&](std::uint32_t row, std::uint16_t sum) { best.add(row, sum); });
+    best.tidy();
   }
-  keep_best(best, n_wanted);
-  out.insert(out.end(), best.begin(), best.end());
+  best.take(out);
   return {};
 }
 

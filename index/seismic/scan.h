@@ -33,8 +33,7 @@ class ScanPlan {
 
   struct Term {
     std::uint32_t term = 0;
-    std::uint32_t first_level = 0;   ///< levels below are not read
-    std::uint32_t n_prefetched = 0;  ///< cache lines of a run
+    std::uint32_t first_level = 0;  ///< levels below are not read
     std::array<std::uint16_t, kLevels> adds{};
   };
 
@@ -58,7 +57,6 @@ class ScanPlan {
 
  private:
   [[nodiscard]] std::uint64_t n_postings_above(std::uint32_t least_add) const;
-  void set_prefetches();
 
   const ImpactLists& lists_;
   std::vector<Term> terms_;

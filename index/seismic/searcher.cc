@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/prefetch.h"
 #include "index/seismic/scan.h"
 
 namespace quiver::index::seismic {
@@ -198,10 +199,14 @@ Result<> SeismicSearcher::search_truncated(const Request& request) const {
 
 void SeismicSearcher::score_records(const Request& request,
                                     std::vector<Candidate>& candidates) const {
-  constexpr std::size_t kAhead = 8;
+  constexpr std::size_t kAhead = 32;
   const WeightTable weights(request.terms, parts_.terms.size());
   const Records& records = parts_.records;
-  for (const auto& candidate : candidates) records.prefetch_place(candidate.row);
+  const auto& row_places = column_.sparse().offsets;
+  for (const auto& candidate : candidates) {
+    records.prefetch_place(candidate.row);
+    prefetch_line(row_places.data() + candidate.row);  // for those whose rows are read in the end
+  }
   const std::size_t n = candidates.size();
   for (std::size_t i = 0; i < std::min(kAhead, n); ++i) records.prefetch(candidates[i].row);
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,4 +1,5 @@
 #include "index/seismic/summaries.h"
+#include "base/prefetch.h"
 
 #include <algorithm>
 
@@ -69,7 +70,7 @@ std::uint32_t SummaryView::rank_in_narrow(std::uint32_t term) const {
 }
 
 void SummaryView::prefetch_middle() const {
-  __builtin_prefetch(directory_ + std::size_t{header_->n_terms} / 2 * (wide_ ? 4 : 2));
+  prefetch_line(directory_ + std::size_t{header_->n_terms} / 2 * (wide_ ? 4 : 2));
 }
 
 bool SummaryView::valid_ranks(std::uint32_t n_terms) const {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "index/seismic/block_params.h"
 #include "index/seismic/blocking.h"
 #include "index/seismic/coded_rows.h"
@@ -66,7 +67,7 @@ class SummaryView {
   /// What `rank` will read first.
   void prefetch_rank(std::uint32_t term) const {
     if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
-      __builtin_prefetch(rank_line(term));
+      prefetch_line(rank_line(term));
     } else {
       prefetch_middle();
     }
@@ -78,7 +79,7 @@ class SummaryView {
     }
     return wide_ ? rank_in_wide(term) : rank_in_narrow(term);
   }
-  void prefetch_run_place(std::uint32_t rank) const { __builtin_prefetch(offsets_ + rank * 4UL); }
+  void prefetch_run_place(std::uint32_t rank) const { prefetch_line(offsets_ + rank * 4UL); }
 
   /// The entries of one term: `n` block numbers, then `n` codes.
   struct Run {
@@ -87,7 +88,7 @@ class SummaryView {
 
     void prefetch() const {
       const std::byte* end = blocks + std::size_t{n} * kEntryBytes;
-      for (const std::byte* at = blocks; at < end; at += 64) __builtin_prefetch(at);
+      for (const std::byte* at = blocks; at < end; at += 64) prefetch_line(at);
     }
     [[nodiscard]] std::uint16_t block(std::uint32_t i) const {
       std::uint16_t number = 0;

@@ -275,7 +275,8 @@ TEST_P(IvfSearch, ABatchReadsAListOnce) {
   for (const Query& query : queries) query_pointers.push_back(&query);
   for (const KeyValues& values :
        {KeyValues{}, KeyValues{{"effort", std::int64_t{1000}}}, KeyValues{{"gap", 0.01}},
-        KeyValues{{"nprobe", std::int64_t{3}}}, KeyValues{{"rerank", std::int64_t{1100}}}}) {
+        KeyValues{{"gap", 1e6}, {"stop", 0.5}}, KeyValues{{"nprobe", std::int64_t{3}}},
+        KeyValues{{"rerank", std::int64_t{1100}}}}) {
     std::vector<TopK> tops;
     std::vector<TopK*> outs;
     for (std::size_t i = 0; i < kQueries; ++i) tops.emplace_back(i % 7 == 3 ? 60 : i % 12);
@@ -420,6 +421,34 @@ TEST(IvfSearchEdges, EffortBuysRecall) {
   EXPECT_LT(codes[1], codes[2]);
 }
 
+/// A search ends by the rows that it found: fewer codes for hardly fewer hits, none for the nearest
+/// lists, and as many as without where it may go as far as it likes.
+TEST_P(IvfSearch, StopLeavesOutLists) {
+  Random random(kIvfSeed);
+  constexpr int kRows = 6000;
+  Clumps clumps(schema(48), 40, random);
+  const IvfIndex index(clumps.column(kRows));
+  const auto all = FilterView::all(kRows);
+  const double stops[] = {0.5, 1.4, 1e6};
+  double recalls[3] = {};
+  std::uint64_t codes[3] = {};
+  for (int i = 0; i < 30; ++i) {
+    const Query query = clumps.query();
+    const auto truth = index.exact(query, all, 10);
+    for (std::size_t s = 0; s < 3; ++s) {
+      const Found found = index.find(query, {{"gap", 1e6}, {"stop", stops[s]}}, all, 10);
+      recalls[s] += recall_of(found.hits, truth) / 30;
+      codes[s] += found.work.n_codes_scored;
+      EXPECT_GE(found.work.n_lists, 32U);
+    }
+  }
+  EXPECT_LE(codes[0], codes[1]);
+  EXPECT_LT(codes[1], codes[2]);
+  EXPECT_LE(recalls[0], recalls[1]);
+  EXPECT_GE(recalls[1], recalls[2] - 0.03);
+  EXPECT_GE(recalls[2], 0.99);
+}
+
 TEST(IvfSearchEdges, ParametersOutOfRangeAreRefused) {
   for (const KeyValues& values :
        {KeyValues{{"bits", std::int64_t{0}}}, KeyValues{{"bits", std::int64_t{9}}},
@@ -430,6 +459,7 @@ TEST(IvfSearchEdges, ParametersOutOfRangeAreRefused) {
     EXPECT_EQ(parsed.error().code(), Code::kInvalidArgument) << parsed.error().to_string();
   }
   EXPECT_FALSE(ivf_type().parse_search({{"gap", -0.1}}));
+  EXPECT_FALSE(ivf_type().parse_search({{"stop", -1.0}}));
   EXPECT_FALSE(ivf_type().parse_search({{"nprobes", std::int64_t{1}}}));
   EXPECT_FALSE(ivf_type().supports(dense_schema(8, Metric::kManhattan)));
 }

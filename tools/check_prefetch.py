@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Checks that memory is fetched ahead by `prefetch_line` (base/prefetch.h) alone.
+
+g++ 12 takes a function of nothing but `__builtin_prefetch` for one without effect and leaves out its calls.
+
+usage: check_prefetch.py [FOLDER]      prints file:line messages; exit status 1 if there are any
+"""
+
+import pathlib
+import re
+import sys
+
+from check_coawait import SUFFIXES, code_only
+
+HELPER = "base/prefetch.h"
+
+
+def check_text(text, name):
+    for found in re.finditer(r"\b__builtin_prefetch\b", code_only(text)):
+        yield f"{name}:{text.count(chr(10), 0, found.start()) + 1}: `__builtin_prefetch`: wanted `prefetch_line` of {HELPER}"
+
+
+def source_files(root):
+    for path in sorted(root.rglob("*")):
+        inside = path.relative_to(root)
+        if path.suffix in SUFFIXES | {".inc"} and not any(p[0] == "." or p == "build" for p in inside.parts):
+            yield inside
+
+
+def main(arguments):
+    root = pathlib.Path(arguments[0] if arguments else ".")
+    messages = [message for name in source_files(root) if name.as_posix() != HELPER
+                for message in check_text((root / name).read_text(encoding="utf-8"), name)]
+    print("\n".join(messages), end="\n" if messages else "")
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
