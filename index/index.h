@@ -106,7 +106,8 @@ struct BuildContext {
   Executor* executor = nullptr;
   const Cancel& cancel;
   std::uint64_t seed = 0;
-  /// Called now and then with the number of rows done.
+  /// Called now and then with the number of rows done, by any thread of the build, also by several
+  /// at once: what comes last need not be the most.
   std::function<void(std::uint64_t)> progress;
   /// What the field is asked; nullptr or empty: not known. Borrowed for the time of the build.
   const QuerySample* queries = nullptr;

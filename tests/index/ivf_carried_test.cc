@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/executor.h"
+#include "base/mutex.h"
 #include "index/flat/searcher.h"
 #include "tests/index/ivf_support.h"
 
@@ -24,7 +25,11 @@ struct CarriedIndex {
   explicit CarriedIndex(FieldColumn rows, const After& after = {}) : column(std::move(rows)) {
     const Cancel cancel;
     BuildContext context{after.executor, cancel, kIvfSeed, nullptr};
-    context.progress = [this](std::uint64_t n) { told.push_back(n); };
+    Mutex telling;
+    context.progress = [&](std::uint64_t n) {
+      MutexLock lock(telling);
+      told.push_back(n);
+    };
     context.predecessor = after.predecessor;
     context.former = after.former;
     const auto built =
