@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "base/prefetch.h"
@@ -44,15 +45,40 @@ void add_rows(std::uint16_t* sums, const std::uint16_t* rows, std::size_t n, std
   }
 }
 
+/// Fetches the rows of a run, some at a time.
+template <Nearness nearness>
+class Fetching {
+ public:
+  Fetching(const Run& run, std::size_t n) : next_(run.rows()), end_(run.rows() + n) {}
+  /// About so many more.
+  void fetch(std::size_t n) {
+    const auto n_left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end_ - next_));
+    for (const auto* until = next_ + std::min(n, n_left); next_ < until; next_ += kRowsPerLine) {
+      prefetch_line<nearness>(next_);
+    }
+  }
+  void fetch_rest() { fetch(std::numeric_limits<std::size_t>::max()); }
+
+ private:
+  static constexpr std::ptrdiff_t kRowsPerLine = 32;
+  const std::uint16_t* next_;
+  const std::uint16_t* end_;
+};
+
+/// Of the run that is added next.
+using Ahead = Fetching<Nearness::kL2>;
+
 /// Returns the postings read.
-std::size_t add_run(std::uint16_t* sums, const Run& run, const ScanPlan::Term& term) {
+std::size_t add_run(std::uint16_t* sums, const Run& run, const ScanPlan::Term& term, Ahead ahead) {
   const std::uint16_t* rows = run.rows();
   std::size_t first = 0;
   for (std::size_t l = kLevels; l-- > term.first_level;) {
     const std::size_t end = run.n_from[l];
+    ahead.fetch(end - first);
     add_rows(sums, rows + first, end - first, term.adds[l]);
     first = end;
   }
+  ahead.fetch_rest();
   return first;
 }
 
@@ -131,11 +157,10 @@ class RangeSums {
     n_padded_ = (n_ + kRowsPerWord - 1) / kRowsPerWord * kRowsPerWord;
     std::memset(scratch_.sums.data(), 0, n_padded_ * sizeof(std::uint16_t));
     std::size_t n_postings = 0;
-    if (range == 0) prefetch_heads(0);
-    prefetch_heads(range + 1);
-    prefetch_runs();
+    if (range == 0) prefetch_start();
+    prefetch_heads(range + 2);
     for (const auto& term : plan_.terms()) {
-      n_postings += add_run(scratch_.sums.data(), lists_.run(term.term, range), term);
+      n_postings += add_run(scratch_.sums.data(), lists_.run(term.term, range), term, ahead(term));
     }
     return n_postings;
   }
@@ -177,14 +202,19 @@ class RangeSums {
     if (range >= lists_.n_ranges()) return;
     for (const auto& term : plan_.terms()) prefetch_line(lists_.run(term.term, range).n_from);
   }
-  /// All that is read of this range: one by one runs would be waited for.
-  void prefetch_runs() const {
-    constexpr std::size_t kRowsPerLine = 32;
+  /// All that is read of the first range: nothing was added up before it meanwhile.
+  void prefetch_start() const {
+    prefetch_heads(0);
+    prefetch_heads(1);
     for (const auto& term : plan_.terms()) {
-      const Run run = lists_.run(term.term, range_);
-      const std::size_t n = run.n_from[term.first_level];
-      for (std::size_t i = 0; i < n; i += kRowsPerLine) prefetch_line(run.rows() + i);
+      const Run run = lists_.run(term.term, 0);
+      Fetching<Nearness::kL1>(run, run.n_from[term.first_level]).fetch_rest();
     }
+  }
+  [[nodiscard]] Ahead ahead(const ScanPlan::Term& term) const {
+    if (range_ + 1 == lists_.n_ranges()) return {lists_.run(term.term, range_), 0};
+    const Run run = lists_.run(term.term, range_ + 1);
+    return {run, run.n_from[term.first_level]};
   }
   [[nodiscard]] const std::uint64_t* allowed() const {
     if (filter_.bits() == nullptr) return nullptr;
