@@ -67,6 +67,13 @@ class GrowingSearcher final : public Searcher {
     }
     return {bytes, 0};
   }
+  [[nodiscard]] Description describe() const override {
+    if (groups_.empty()) return {};
+    Description description;
+    description.facts = {{"rows_in_lists", std::int64_t{first_uncovered()}},
+                         {"groups", static_cast<std::int64_t>(groups_.size())}};
+    return description;
+  }
 
  private:
   [[nodiscard]] std::uint32_t first_uncovered() const {

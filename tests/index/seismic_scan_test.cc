@@ -354,6 +354,17 @@ TEST_P(SeismicScan, GrowingListsGiveTheBitsOfBruteForce) {
   }
 }
 
+TEST(SeismicScanEdges, GrowingListsTellOfThemselves) {
+  Random random(kSeed + 9);
+  const auto column = zipf_column(3'000, 80, Signs::kPositive, random);
+  GrowingLists lists;
+  EXPECT_TRUE(lists.searcher(first_rows(column, 0))->describe().facts.empty());
+  lists.extend(column);
+  const auto facts = lists.searcher(column)->describe().facts;
+  const index::Facts wanted{{"rows_in_lists", std::int64_t{2048}}, {"groups", std::int64_t{2}}};
+  EXPECT_EQ(facts, wanted);
+}
+
 TEST(SeismicScanEdges, EveryParameterIsDocumented) {
   expect_documented<seismic::SearchParams>("docs/sparse.md");
   expect_documented<seismic::BuildParams>("docs/sparse.md");
