@@ -65,7 +65,10 @@ def test_ragged_upsert(server, name):
         assert point["vector"] == {"tokens": document.tolist()}
     ids = [uuid.UUID(int=i << 100 | i) for i in range(3)]
     assert upload(server, name, ragged(ids, documents[:3], dtype="<f2"), query="using=tokens").result["status"] == "acknowledged"
-    assert server.post(f"/collections/{name}/points/count", {}).result == {"count": 8}
+    deadline = time.monotonic() + 10
+    while server.post(f"/collections/{name}/points/count", {}).result != {"count": 8}:
+        assert time.monotonic() < deadline, "what is only acknowledged is there some time later"
+        time.sleep(0.01)
 
 
 def test_ragged_vectors_leave_the_rest(server, name):
