@@ -53,7 +53,7 @@ PLANS = {
     "sparse": Plan(
         "splade-like", 200,
         lambda rows: f"seismic --build blocks_from=1,n_postings={postings(rows)} --sweep method=scan,blocks,exact",
-        {"postings": (0.02, 0.05, 0.1, 0.2), "query_cut": (3, 4, 5, 10), "heap_factor": (0.8, 1.0, 1.1)},
+        {"postings": (0.01, 0.02, 0.05, 0.1), "query_cut": (3, 4, 5, 10), "heap_factor": (1.0, 1.1, 1.2)},
         {"scan": ("postings",), "blocks": ("query_cut", "heap_factor"), "exact": ()},
         Seismic, lambda rows: {"n_postings": postings(rows), "centroid_fraction": 0.2, "summary_energy": 0.5},
         {"query_cut": (3, 5, 8, 12, 20), "heap_factor": (0.7, 0.8, 0.9, 1.0), "sorted": (True,)}),
