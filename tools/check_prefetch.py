@@ -16,8 +16,8 @@ HELPER = "base/prefetch.h"
 
 
 def check_text(text, name):
-    for found in re.finditer(r"\b__builtin_prefetch\b", code_only(text)):
-        yield f"{name}:{text.count(chr(10), 0, found.start()) + 1}: `__builtin_prefetch`: wanted `prefetch_line` of {HELPER}"
+    for found in re.finditer(r"\b(__builtin|_mm)_prefetch\b", code_only(text)):
+        yield f"{name}:{text.count(chr(10), 0, found.start()) + 1}: `{found.group()}`: wanted `prefetch_line` of {HELPER}"
 
 
 def source_files(root):

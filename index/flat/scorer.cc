@@ -1,10 +1,11 @@
 #include "index/flat/scorer.h"
-#include "base/prefetch.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "base/prefetch.h"
 
 namespace quiver::index {
 namespace {

@@ -1,7 +1,8 @@
 #include "index/seismic/summaries.h"
-#include "base/prefetch.h"
 
 #include <algorithm>
+
+#include "base/prefetch.h"
 
 namespace quiver::index::seismic {
 namespace {

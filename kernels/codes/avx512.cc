@@ -143,7 +143,7 @@ QV_INLINE void prefetch(const CodeBlocks& blocks, std::size_t b) {
   const std::byte* from =
       b < blocks.n ? blocks.first + b * n_bytes : blocks.next + (b - blocks.n) * n_bytes;
   for (std::size_t at = 0; at < n_bytes; at += 64) {
-    _mm_prefetch(reinterpret_cast<const char*>(from + at), _MM_HINT_T1);
+    prefetch_line<Nearness::kL2>(from + at);
   }
 }
 

@@ -16,6 +16,8 @@ class CheckPrefetch(unittest.TestCase):
         found = list(check_prefetch.check_text("void f() {\n  __builtin_prefetch(p);\n}\n", "f.cc"))
         self.assertEqual(len(found), 1)
         self.assertTrue(found[0].startswith("f.cc:2: "), found[0])
+        found = list(check_prefetch.check_text("_mm_prefetch(p, _MM_HINT_T0);", "f.cc"))
+        self.assertEqual(len(found), 1)
 
     def test_comments_and_the_helper_are_no_matter(self):
         self.assertEqual(list(check_prefetch.check_text("prefetch_line(p);  // not __builtin_prefetch", "f.cc")), [])
