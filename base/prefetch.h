@@ -1,6 +1,8 @@
 // Fetching memory into the caches before it is read.
 #pragma once
 
+#include <cstddef>
+
 namespace quiver {
 
 /// How near to the core: kL1 for what is read at once, kL2 for what would drive out more of it.
@@ -15,6 +17,14 @@ template <Nearness nearness = Nearness::kL1>
 inline void prefetch_line(const void* at) {
   __builtin_prefetch(at, 0, nearness == Nearness::kL1 ? 3 : 2);
   asm volatile("");
+}
+
+/// The lines of `n_bytes` bytes: a line for each 64 from `from` on.
+template <Nearness nearness = Nearness::kL1>
+inline void prefetch_bytes(const void* from, std::size_t n_bytes) {
+  constexpr std::size_t kLineBytes = 64;
+  const auto* bytes = static_cast<const std::byte*>(from);
+  for (std::size_t at = 0; at < n_bytes; at += kLineBytes) prefetch_line<nearness>(bytes + at);
 }
 
 }  // namespace quiver

@@ -19,8 +19,7 @@ std::size_t average_bytes(std::size_t total, std::size_t n_rows) {
 /// Into L2: the kernel fetches what follows by itself.
 void prefetch_start(const MatrixView& tokens) {
   constexpr std::size_t kBytes = 4096;
-  const std::size_t n = std::min(kBytes, tokens.n_rows * tokens.stride_bytes);
-  for (std::size_t at = 0; at < n; at += 64) prefetch_line<Nearness::kL2>(tokens.data + at);
+  prefetch_bytes<Nearness::kL2>(tokens.data, std::min(kBytes, tokens.n_rows * tokens.stride_bytes));
 }
 
 }  // namespace

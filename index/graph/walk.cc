@@ -129,16 +129,9 @@ void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const 
 
 /// Towards L2: they are more lines than can be on their way to L1.
 void Walk::fetch(std::uint32_t node) const {
-  constexpr std::size_t kLine = 64;
   lists_.second()->prefetch(graph_.row(node));
-  const std::byte* blocks = graph_.blocks(node).first;
-  for (std::size_t at = 0; at < graph_.node_bytes(); at += kLine) {
-    prefetch_line<Nearness::kL2>(blocks + at);
-  }
-  const auto* links = reinterpret_cast<const std::byte*>(graph_.links(node));
-  for (std::size_t at = 0; at < graph_.link_bytes(); at += kLine) {
-    prefetch_line<Nearness::kL2>(links + at);
-  }
+  prefetch_bytes<Nearness::kL2>(graph_.blocks(node).first, graph_.node_bytes());
+  prefetch_bytes<Nearness::kL2>(graph_.links(node), graph_.link_bytes());
 }
 
 /// The nearest rows that a walk visits are the nearest that there are, the farther ones chance

@@ -44,7 +44,7 @@ class ByteRows {
   [[nodiscard]] float deviation(const ByteQuery& query, std::uint32_t row) const;
   void prefetch(std::uint32_t row) const {
     prefetch_line(&factors_[row]);
-    for (std::size_t i = 0; i < stride_; i += 64) prefetch_line(codes_.data() + row * stride_ + i);
+    prefetch_bytes(codes_.data() + row * stride_, stride_);
   }
   void prefetch_factors(std::uint32_t row) const { prefetch_line(&factors_[row]); }
   [[nodiscard]] std::size_t row_bytes() const { return stride_; }

@@ -28,10 +28,7 @@ class Heads {
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   /// Of a row's record, what its head adds up to.
   [[nodiscard]] float score(const float* table, std::uint32_t row) const;
-  void prefetch(std::uint32_t row) const {
-    const std::byte* head = bytes_.data() + row * stride_;
-    for (std::size_t at = 0; at < stride_; at += 64) prefetch_line(head + at);
-  }
+  void prefetch(std::uint32_t row) const { prefetch_bytes(bytes_.data() + row * stride_, stride_); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
   [[nodiscard]] std::size_t bytes_per_row() const { return stride_; }
 

@@ -291,9 +291,7 @@ float Records::score(const float* table, std::uint32_t row) const {
 }
 
 void Records::prefetch(std::uint32_t row) const {
-  const std::byte* first = record(places_[row]);
-  const std::size_t n = bytes_of(row);
-  for (std::size_t at = 0; at < n; at += kLineBytes) prefetch_line(first + at);
+  prefetch_bytes(record(places_[row]), bytes_of(row));
 }
 
 std::uint64_t Records::bytes() const { return places_.size() * sizeof(Place) + lines_.size(); }

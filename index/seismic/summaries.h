@@ -86,10 +86,7 @@ class SummaryView {
     const std::byte* blocks = nullptr;
     std::uint32_t n = 0;
 
-    void prefetch() const {
-      const std::byte* end = blocks + std::size_t{n} * kEntryBytes;
-      for (const std::byte* at = blocks; at < end; at += 64) prefetch_line(at);
-    }
+    void prefetch() const { prefetch_bytes(blocks, std::size_t{n} * kEntryBytes); }
     [[nodiscard]] std::uint16_t block(std::uint32_t i) const {
       std::uint16_t number = 0;
       std::memcpy(&number, blocks + std::size_t{i} * 2, 2);

@@ -142,9 +142,7 @@ QV_INLINE void prefetch(const CodeBlocks& blocks, std::size_t b) {
   if (b >= blocks.n && blocks.next == nullptr) return;
   const std::byte* from =
       b < blocks.n ? blocks.first + b * n_bytes : blocks.next + (b - blocks.n) * n_bytes;
-  for (std::size_t at = 0; at < n_bytes; at += 64) {
-    prefetch_line<Nearness::kL2>(from + at);
-  }
+  prefetch_bytes<Nearness::kL2>(from, n_bytes);
 }
 
 template <bool one_bit>
