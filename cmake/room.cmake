@@ -27,6 +27,17 @@ function(qv_use_precompiled target owner)
   endif()
 endfunction()
 
+# Seconds after which ctest ends a test that needs `idle` at most on an idle machine: a safety only. As in
+# tests/patience.h, tests/patience.py and scripts/steps.sh; read when CMake configures.
+function(qv_patience idle out)
+  set(factor 5)
+  if(DEFINED ENV{QUIVER_TEST_PATIENCE})
+    set(factor $ENV{QUIVER_TEST_PATIENCE})
+  endif()
+  math(EXPR seconds "${idle} * ${factor}")
+  set(${out} ${seconds} PARENT_SCOPE)
+endfunction()
+
 # All of qv_test, without the benchmarks, which tests do not need.
 add_custom_target(qv_tests)
 
@@ -47,5 +58,6 @@ function(qv_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  qv_patience(${ARG_TIMEOUT} limit)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${limit} LABELS "${ARG_LABELS}")
 endfunction()

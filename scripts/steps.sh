@@ -7,6 +7,10 @@ rm -rf "$results"
 mkdir -p "$results"
 started="$SECONDS"
 
+# A limit is a safety only: what an idle machine needs at most, times QUIVER_TEST_PATIENCE (5 unless set; as in
+# tests/patience.h, tests/patience.py and cmake/room.cmake).
+patience() { echo $(($1 * ${QUIVER_TEST_PATIENCE:-5})); }
+
 # step NAME COMMAND…: runs it, remembers a failure, goes on.
 step() {
   local name="$1" begun="$SECONDS"
@@ -35,11 +39,11 @@ at_level() {
 
 e2e_of() {
   local preset="$1"
-  QUIVER_BINARY="$PWD/build/$preset/quiver" timeout --kill-after=10 900 \
+  QUIVER_BINARY="$PWD/build/$preset/quiver" timeout --kill-after=10 "$(patience 900)" \
     .venv/bin/python -B -m pytest -q -p no:cacheprovider --junitxml="$results/e2e.xml" tests/e2e
 }
 
-# sanitized PRESET TEST: builds only this test and what it needs, and runs it within ten minutes.
+# sanitized PRESET TEST: builds only this test and what it needs, and runs it.
 sanitized() {
   local preset="$1" test="$2"
   scripts/build "$preset" "$test"
@@ -47,7 +51,7 @@ sanitized() {
   export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"
   export LSAN_OPTIONS="suppressions=$PWD/tests/sanitizers/lsan.supp:print_suppressions=0"
   export TSAN_OPTIONS="suppressions=$PWD/tests/sanitizers/tsan.supp:print_suppressions=0:halt_on_error=1:second_deadlock_stack=1"
-  timeout --kill-after=10 600 $(no_aslr) "build/$preset/tests/$test" --gtest_brief=1 \
+  timeout --kill-after=10 "$(patience 600)" $(no_aslr) "build/$preset/tests/$test" --gtest_brief=1 \
     --gtest_output="xml:$PWD/$results/$test-$preset.xml"
 }
 
@@ -58,7 +62,7 @@ no_aslr() {
 }
 
 long_model() {
-  QUIVER_MODEL_SECONDS="${QUIVER_MODEL_SECONDS:-300}" timeout --kill-after=10 1800 "build/$1/tests/model_test" \
+  QUIVER_MODEL_SECONDS="${QUIVER_MODEL_SECONDS:-300}" timeout --kill-after=10 "$(patience 1800)" "build/$1/tests/model_test" \
     --gtest_brief=1 --gtest_output="xml:$PWD/$results/model-long.xml"
 }
 

@@ -49,14 +49,14 @@ def check_text(text, name):
                    "first, then move it")
 
 
-def source_files(path):
+def source_files(path, suffixes=frozenset(SUFFIXES)):
     """`path` itself, or the sources below it outside build folders and hidden ones."""
     if path.is_file():
         yield path
     for folder, below, names in os.walk(path):
         below[:] = sorted(name for name in below if name[0] != "." and name != "build")
         yield from (pathlib.Path(folder, name) for name in sorted(names)
-                    if pathlib.Path(name).suffix in SUFFIXES)
+                    if pathlib.Path(name).suffix in suffixes)
 
 
 def main(arguments):

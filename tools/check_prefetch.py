@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-from check_coawait import SUFFIXES, code_only
+from check_coawait import SUFFIXES, code_only, source_files
 
 HELPER = "base/prefetch.h"
 
@@ -20,17 +20,10 @@ def check_text(text, name):
         yield f"{name}:{text.count(chr(10), 0, found.start()) + 1}: `{found.group()}`: wanted `prefetch_line` of {HELPER}"
 
 
-def source_files(root):
-    for path in sorted(root.rglob("*")):
-        inside = path.relative_to(root)
-        if path.suffix in SUFFIXES | {".inc"} and not any(p[0] == "." or p == "build" for p in inside.parts):
-            yield inside
-
-
 def main(arguments):
     root = pathlib.Path(arguments[0] if arguments else ".")
-    messages = [message for name in source_files(root) if name.as_posix() != HELPER
-                for message in check_text((root / name).read_text(encoding="utf-8"), name)]
+    messages = [message for path in source_files(root, SUFFIXES | {".inc"}) if path != root / HELPER
+                for message in check_text(path.read_text(encoding="utf-8"), path.relative_to(root))]
     print("\n".join(messages), end="\n" if messages else "")
     return 1 if messages else 0
 

@@ -13,8 +13,11 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from patience import patience  # noqa: E402
+
 BINARY = None
-TIMEOUT_S = 30
+TIMEOUT_S = patience(30)
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
 
 

@@ -1,8 +1,11 @@
 import itertools
+import sys
+from pathlib import Path
 
 import pytest
 
-from quiver_server import Server
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from quiver_server import Server  # noqa: E402
 
 _names = itertools.count(1)
 

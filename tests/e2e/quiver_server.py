@@ -11,14 +11,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from patience import patience
 from qdrant_client import QdrantClient
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Settings with which little data makes many segments: sealing, merging and vacuum meet everything else.
 SMALL_SEGMENTS = {"QUIVER__OPTIMIZER__SEAL_ROWS": "40", "QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05",
                   "QUIVER__OPTIMIZER__MAX_SEGMENTS": "3", "QUIVER__OPTIMIZER__VACUUM_MIN_ROWS": "10"}
-START_TIMEOUT_S = 60
-STOP_TIMEOUT_S = 30
+START_TIMEOUT_S = patience(60)
+STOP_TIMEOUT_S = patience(30)
+ANSWER_TIMEOUT_S = patience(60)
 MAX_IDLE_S = 20
 
 
@@ -121,7 +123,7 @@ class Server:
         """This thread's connection; a fresh one after a pause, since servers close idle connections."""
         local, now = self._local, time.monotonic()
         if getattr(local, "connection", None) is None:
-            local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_TIMEOUT_S)
         elif now - local.used > MAX_IDLE_S:
             local.connection.close()
         local.used = now
@@ -162,4 +164,4 @@ class Server:
 
     def client(self, **kwargs):
         """An unmodified qdrant-client that talks to this server."""
-        return QdrantClient(url=f"http://127.0.0.1:{self.port}", check_compatibility=False, timeout=60, **kwargs)
+        return QdrantClient(url=f"http://127.0.0.1:{self.port}", check_compatibility=False, timeout=int(ANSWER_TIMEOUT_S), **kwargs)

@@ -10,6 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 from qdrant_client import models
 
+from patience import patience
 from quiver_server import Server
 
 UNNAMED = {"vectors": {"size": 2, "distance": "Dot"}}
@@ -339,7 +340,7 @@ def test_wait_false_becomes_visible(server, name):
     for query in ("wait=false", ""):
         result = upsert(server, name, [{"id": 1, "vector": [1, 1], "payload": {"q": query}}], query=query)
         assert result["status"] in ("acknowledged", "completed") and isinstance(result["operation_id"], int)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + patience(10)
         while [p["payload"].get("q") for p in points_of(server, name, [1])] != [query]:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -638,7 +639,7 @@ def test_ties_by_id(server, name):
 def test_optimizations_and_green(server, name):
     create(server, name)
     upsert(server, name, [{"id": k, "vector": [k, 1]} for k in range(100)])
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + patience(30)
     while server.get(f"/collections/{name}").result["status"] != "green":
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -661,7 +662,7 @@ def test_optimizations_as_the_client_reads_them(new_server):
         upsert(server, "c", [{"id": k, "vector": [k, 1]} for k in range(first, first + 100)])
     read = lambda: TypeAdapter(models.OptimizationsResponse).validate_python(
         server.get("/collections/c/optimizations?with=queued,completed,idle_segments").result)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + patience(30)
     while not (report := read()).completed or report.running or report.queued:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -776,7 +777,7 @@ def test_pipelining_and_keep_alive(server):
     """Several requests in one packet are answered in order on the one connection."""
     import socket
     request = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as s:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=patience(10)) as s:
         s.sendall(b"".join(request % p for p in (b"healthz", b"readyz", b"healthz")))
         data = b""
         while data.count(b"HTTP/1.1 200") < 3 or data.count(b"check passed") < 2:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
+from patience import patience
+
 WRONG, BAD, FORMAT = "Wrong input: ", "Bad request: ", "Format error in JSON body: "
 VALIDATION = "Validation error in JSON body: ["
 
@@ -358,7 +360,7 @@ def test_forbidden_alias_names(server, state):
 
 def test_body_too_large(server, state):
     """Refused from its announced length, before it is sent; the server goes on."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as s:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=patience(10)) as s:
         s.sendall(b"PUT /collections/victim/points HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                   b"Content-Length: 104857600\r\n\r\n")
         response = http.client.HTTPResponse(s)
@@ -370,7 +372,7 @@ def test_body_too_large(server, state):
 
 
 def test_body_too_large_without_length(server, state):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=patience(20)) as s:
         s.sendall(b"PUT /collections/victim/points HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         chunk = b"%x\r\n" % (1 << 20) + b"[" * (1 << 20) + b"\r\n"
         try:
@@ -394,7 +396,7 @@ def test_body_too_large_without_length(server, state):
                                   b"GET /" + b"a" * (1 << 20) + b" HTTP/1.1\r\n\r\n"],
                          ids=["binary", "no-target", "version", "length-negative", "two-lengths", "header", "target"])
 def test_malformed_http(server, state, head):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as s:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=patience(10)) as s:
         answer = b""
         try:
             s.sendall(head)

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import zstandard
 
+from patience import patience
 from quiver_server import Server, binary
 
 SEED = int(os.environ.get("QUIVER_IMPORT_SEED", "20260401"))
@@ -27,7 +28,7 @@ TARGETS = ["server", "directory"]
 
 def quiver(*args, cwd, status=0):
     """Runs the binary to its end; returns stdout + stderr."""
-    done = subprocess.run([binary(), *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([binary(), *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=patience(300))
     assert done.returncode == status, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout + done.stderr
 
@@ -679,7 +680,7 @@ def seconds_to_import(sources, target, *more):
     """Of an import that nothing interrupts, so that others are interrupted in their midst on any machine."""
     begin = time.monotonic()
     process = start_import(sources, target, *more, collection="uninterrupted")
-    text = process.communicate(timeout=120)[0]
+    text = process.communicate(timeout=patience(120))[0]
     assert process.returncode == 0, text
     return time.monotonic() - begin
 
@@ -692,7 +693,7 @@ def test_sigint(target, tmp_path):
         process = start_import(sources, target, collection=f"c{attempt}")
         time.sleep(wait)
         process.send_signal(signal.SIGINT)
-        text = process.communicate(timeout=60)[0]
+        text = process.communicate(timeout=patience(60))[0]
         if process.returncode == 130:
             break
         # Beside other work one import takes a multiple of another: this one was through, or had not begun.
@@ -721,7 +722,7 @@ def test_kill9_and_resume(target, tmp_path, ids):
         process = start_import(sources, target, *more)
         share = moments.uniform(0.1, 0.6) if n_killed else 0.1  # the first one surely before the end
         try:
-            text = process.communicate(timeout=share * whole if n_killed < 12 else 60)[0]
+            text = process.communicate(timeout=share * whole if n_killed < 12 else patience(60))[0]
             assert process.returncode == 0, text
             break
         except subprocess.TimeoutExpired:
@@ -735,7 +736,7 @@ def test_kill9_and_resume(target, tmp_path, ids):
 
 def wait_for_points(server, collection):
     """Until the first of an import are there: before, it does not try again."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience(60)
     while time.monotonic() < deadline:
         answer = server.post(f"/collections/{collection}/points/count", {})
         if answer.status == 200 and answer.result["count"] > 0:
@@ -753,7 +754,7 @@ def test_server_goes_away(new_server, tmp_path):
         time.sleep(0.3)
         target.server.kill9()
         target.server.start()
-    text = process.communicate(timeout=60)[0]
+    text = process.communicate(timeout=patience(60))[0]
     assert process.returncode == 0, text
     assert target.points("c") == sources.points()
 

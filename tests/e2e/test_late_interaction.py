@@ -8,6 +8,7 @@ import uuid
 import numpy as np
 import pytest
 
+from patience import patience
 from quiver_server import binary
 
 DIM = 4
@@ -65,7 +66,7 @@ def test_ragged_upsert(server, name):
         assert point["vector"] == {"tokens": document.tolist()}
     ids = [uuid.UUID(int=i << 100 | i) for i in range(3)]
     assert upload(server, name, ragged(ids, documents[:3], dtype="<f2"), query="using=tokens").result["status"] == "acknowledged"
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + patience(10)
     while server.post(f"/collections/{name}/points/count", {}).result != {"count": 8}:
         assert time.monotonic() < deadline, "what is only acknowledged is there some time later"
         time.sleep(0.01)
@@ -249,7 +250,7 @@ def test_what_an_index_found_out_is_shown(new_server):
     rng = np.random.default_rng(3)
     documents = [rng.standard_normal((8, 16)).astype(np.float32) for _ in range(1500)]
     upload(server, "books", ragged(list(range(1500)), documents))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience(60)
     while not (indexes := segment_indexes(server, "books", "tokens")) or indexes[0]["index"] == "flat":
         assert time.monotonic() < deadline, indexes
         time.sleep(0.1)
@@ -264,7 +265,7 @@ def test_what_an_index_found_out_is_shown(new_server):
     assert ("features" in stages) != (index["facts"].get("probe_left_out") == "features")
     assert server.get("/v1/collections/none/indexes").status == 404
     upload(server, "books", ragged(list(range(1500, 3000)), documents))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience(60)
     while [i["vectors_count"] for i in segment_indexes(server, "books", "tokens")] != [3000]:
         assert time.monotonic() < deadline, "without writes segments become one"
         time.sleep(0.1)
@@ -283,7 +284,7 @@ def test_what_an_index_found_out_is_shown(new_server):
 
 
 def wait_for_index(server, name, field, wanted):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience(60)
     while [i["index"] for i in segment_indexes(server, name, field)] != [wanted]:
         assert time.monotonic() < deadline, segment_indexes(server, name, field)
         time.sleep(0.1)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import patience
 from qdrant_client import models
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
@@ -75,7 +76,7 @@ def test_filtered_against_numpy(data, ask):
             check(ask(query(q) | {"limit": K, "filter": condition} | EXACT), best, exact[q][best], exact[q])
 
 
-def wait_for_indexes(ask_server, timeout_s=60):
+def wait_for_indexes(ask_server, timeout_s=patience(60)):
     """Returns when no row is left to be sealed or indexed."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -223,6 +224,6 @@ def test_demo(server):
     """What `make demo` shows; it fails where an exact search misses anything."""
     demo = Path(arxiv.__file__).with_name("demo.py")
     command = [sys.executable, "-B", demo, "--url", f"http://127.0.0.1:{server.port}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience(300))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "multi-vector" in done.stdout

@@ -7,6 +7,7 @@
 
 #include "base/params.h"
 #include "encoders/features/features_encoder.h"
+#include "encoders/features/features_fit.h"
 #include "encoders/random_bits.h"
 #include "tests/encoders/support.h"
 #include "tests/encoders/token_corpus.h"
@@ -17,6 +18,7 @@ namespace {
 using encoders::FeaturesEncoder;
 using encoders::FeaturesFit;
 using encoders::FeaturesParams;
+using encoders::FitDocuments;
 using encoders::RandomFeatures;
 using encoders::TokenSet;
 using ::testing::Each;

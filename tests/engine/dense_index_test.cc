@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/patience.h"
+
 #include "engine/database.h"
 
 namespace quiver::engine::testing {
@@ -95,7 +97,7 @@ class DenseIndex : public ::testing::TestWithParam<Metric> {
     wait_for_rest();
   }
   void wait_for_rest() {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto limit = patience_end(std::chrono::seconds(60));
     while (collection_->info().health != Health::kGreen) {
       ASSERT_LT(std::chrono::steady_clock::now(), limit);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -15,6 +15,7 @@
 
 #include "engine/database.h"
 #include "tests/engine/copied_index.h"
+#include "tests/patience.h"
 
 namespace quiver::engine::testing {
 namespace {
@@ -83,7 +84,7 @@ class IndexJobs : public ::testing::Test {
 
   template <class Condition>
   static void wait_until(Condition condition) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto limit = patience_end(std::chrono::seconds(30));
     while (!condition()) {
       ASSERT_LT(std::chrono::steady_clock::now(), limit);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -13,6 +13,7 @@
 
 #include "tests/engine/copied_index.h"
 #include "tests/fault/engine_fault_support.h"
+#include "tests/patience.h"
 
 namespace quiver::fault {
 namespace {
@@ -59,7 +60,7 @@ class EngineDamage : public EngineFault {
   }
   template <class Condition>
   static void wait_until(Condition condition) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto limit = patience_end(std::chrono::seconds(30));
     while (!condition() && std::chrono::steady_clock::now() < limit) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }

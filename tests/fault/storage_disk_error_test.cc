@@ -10,6 +10,7 @@
 #include "storage/shard_store.h"
 #include "tests/fault/power_cut_fs.h"
 #include "tests/fault/store_model.h"
+#include "tests/patience.h"
 
 namespace quiver::fault {
 namespace {
@@ -147,7 +148,8 @@ TEST_F(StorageDiskError, ABatchWhoseSyncFailedDoesNotComeBack) {
 /// restart needed.
 TEST_F(StorageDiskError, AFailureThatPassesIsMended) {
   const auto write_in_the_end = [&] {
-    for (int tries = 0; tries < 200; ++tries) {
+    const auto limit = patience_end(std::chrono::seconds(10));
+    while (std::chrono::steady_clock::now() < limit) {
       if (write_next()) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }

@@ -10,6 +10,7 @@
 
 #include "tests/engine/copied_index.h"
 #include "tests/model/bulk_input.h"
+#include "tests/patience.h"
 
 namespace quiver::model {
 namespace {
@@ -351,7 +352,7 @@ void Runner::order_step(Random& random) {
   const Cancel cancel;
   auto page = collection_->scroll(request, cancel);
   // Whoever did not wait for an index that was created hears that it is being built.
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto limit = patience_end(std::chrono::seconds(60));
   while (!page && page.error().code() == Code::kUnavailable &&
          std::chrono::steady_clock::now() < limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -445,7 +446,7 @@ std::vector<std::string> Runner::probe(std::uint64_t seed) const {
 }
 
 void Runner::check_rest() {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto limit = patience_end(std::chrono::seconds(60));
   auto info = collection_->info();
   while (info.health != engine::Health::kGreen && std::chrono::steady_clock::now() < limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

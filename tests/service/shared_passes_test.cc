@@ -10,6 +10,7 @@
 
 #include "base/executor.h"
 #include "service/http/service.h"
+#include "tests/patience.h"
 #include "tests/service/failing_allocation.h"
 #include "tests/service/fake_database.h"
 
@@ -27,7 +28,8 @@ class TestExchange final : public Exchange {
   bool is_finished() {
     if (!deferred()) return true;
     wait([this] { finished_.set_value(); });
-    return finished_.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    return finished_.get_future().wait_for(patience(std::chrono::seconds(10))) ==
+           std::future_status::ready;
   }
 
  private:

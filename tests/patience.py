@@ -1,0 +1,10 @@
+"""How long a test waits for something that must happen: a safety only, no test passes or fails by speed."""
+import os
+
+
+def patience(idle_s):
+    """Seconds to wait where an idle machine needs `idle_s` at most: times QUIVER_TEST_PATIENCE, 5 unless set.
+
+    As in tests/patience.h, cmake/room.cmake and scripts/steps.sh.
+    """
+    return idle_s * float(os.environ.get("QUIVER_TEST_PATIENCE") or 5)
