@@ -171,16 +171,21 @@ Result<std::optional<std::vector<std::size_t>>> wanted_fields(const VectorSelect
 }  // namespace
 
 Result<> CollectionImpl::check(const std::string& path, const CollectionConfig& config,
-                               const ShardContext& context) {
+                               const ShardContext& context, storage::Opening opening) {
   for (std::uint32_t i = 0; i < config.shard_number; ++i) {
-    QV_TRY(Shard::check(shard_path(path, i), context));
+    QV_TRY(Shard::check(shard_path(path, i), context, opening));
   }
   return {};
 }
 
 Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     const std::string& path, std::shared_ptr<const CollectionConfig> config,
-    const ShardContext& context, Executor& compute, SaveConfig save_config) {
+    const ShardContext& context, storage::Opening opening, Executor& compute,
+    SaveConfig save_config) {
+  for (std::uint32_t i = 0; opening == storage::Opening::kMustExist && i < config->shard_number;
+       ++i) {
+    QV_TRY(Shard::check_exists(shard_path(path, i), context));
+  }
   ShardContext own = context;
   own.queries = open_samples(path, *config, context);
   std::shared_ptr<CollectionImpl> collection(
@@ -268,6 +273,7 @@ OptimizationReport CollectionImpl::optimizations() const {
 
 Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
                                 std::function<void(Result<std::vector<UpdateResult>>)> done) {
+  QV_TRY(context_.write_gate->check());
   const auto config = config_.load();
   std::vector<PreparedOperation> prepared;
   prepared.reserve(operations.size());
@@ -426,6 +432,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
                                        Ack ack) {
   auto latch = std::make_shared<Latch>(shards_.size());
   {
+    QV_TRY(context_.write_gate->check());
     MutexLock lock(change_mutex_);
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     QV_TRY(change(*next));

@@ -23,11 +23,12 @@ class CollectionImpl final : public Collection,
 
   /// The manifests of all shards, without opening one. kDataLoss if one is damaged.
   static Result<> check(const std::string& path, const CollectionConfig& config,
-                        const ShardContext& context);
-  /// Opens or creates the shards below `path`.
+                        const ShardContext& context, storage::Opening opening);
+  /// Opens the shards below `path`, and may create them. kDataLoss if one must exist and is gone.
   static Result<std::shared_ptr<CollectionImpl>> open(
       const std::string& path, std::shared_ptr<const CollectionConfig> config,
-      const ShardContext& context, Executor& compute, SaveConfig save_config);
+      const ShardContext& context, storage::Opening opening, Executor& compute,
+      SaveConfig save_config);
 
   [[nodiscard]] std::shared_ptr<const CollectionConfig> config() const override {
     return config_.load();

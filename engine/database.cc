@@ -33,13 +33,25 @@ tl::unexpected<Error> no_such_collection(const std::string& name) {
 struct Entry {
   std::string name;
   std::string directory;
-  Mutex mutex;  ///< held while opening and closing
-  std::shared_ptr<CollectionImpl> open QV_GUARDED_BY(mutex);
+  Mutex mutex;  ///< held while opening and closing, which may take long
   bool dropped QV_GUARDED_BY(mutex) = false;
+  mutable Mutex open_mutex;  ///< held for a line; taken after `mutex`, or alone
+  /// Changed under both.
+  std::shared_ptr<CollectionImpl> open QV_GUARDED_BY(open_mutex);
   /// Of the start's check, or the last opening; null if that went well. Read without waiting for
   /// an opening.
   Published<Error> failure;
   std::atomic<std::uint64_t> last_used = 0;
+
+  /// The collection if it is open now. Never waits for an opening.
+  [[nodiscard]] std::shared_ptr<CollectionImpl> now() const {
+    MutexLock lock(open_mutex);
+    return open;
+  }
+  void set(std::shared_ptr<CollectionImpl> collection) QV_REQUIRES(mutex) {
+    MutexLock lock(open_mutex);
+    open.swap(collection);  // the old one is released outside the lock
+  }
 };
 
 class DatabaseImpl final : public Database {
@@ -55,7 +67,7 @@ class DatabaseImpl final : public Database {
   }
 
   Result<> start() {
-    QV_TRY(directory_, open_real_directory(options_.data_dir));
+    QV_TRY(directory_, options_.open_data_directory(options_.data_dir));
     QV_TRY(lock_, storage::LockFile::acquire(options_.data_dir + "/LOCK"));
     QV_TRY(catalog_, storage::Catalog::open(*directory_));
     QV_TRY(collections_, directory_->subdirectory(storage::Catalog::kCollectionsDirectory));
@@ -70,9 +82,16 @@ class DatabaseImpl final : public Database {
     context_.choose_index = options_.choose_index;
     context_.record_queries = options_.record_queries ? RecordQueries::kYes : RecordQueries::kNo;
     if (options_.open_directory) context_.open_directory = options_.open_directory;
-    for (const auto& orphan : catalog_->orphans())
-      QV_TRY(collections_->remove_subdirectory(orphan));
-    for (const auto& stored : catalog_->entries()) QV_TRY(add_entry(stored));
+    context_.write_gate = writes_;
+    for (const auto& garbage : catalog_->garbage()) remove_garbage(garbage);
+    for (const auto& name : catalog_->strangers()) {
+      log_warning("`{}/{}` belongs to no collection; it is left as it is", collections_->path(),
+                  name);
+    }
+    for (const auto& stored : catalog_->entries()) {
+      QV_TRY(parse_config(stored.config));
+      add_entry(new_entry(stored));
+    }
     for (const auto& entry : all_entries()) check_manifests(*entry);
     ticker_ = std::thread([this] { tick_until_closed(); });
     return {};
@@ -94,14 +113,16 @@ class DatabaseImpl final : public Database {
       const override {
     std::vector<std::pair<std::string, std::shared_ptr<Collection>>> open;
     for (const auto& entry : all_entries()) {
-      MutexLock lock(entry->mutex);
-      if (entry->open != nullptr) open.emplace_back(entry->name, entry->open);
+      if (auto now = entry->now()) open.emplace_back(entry->name, std::move(now));
     }
     return open;
   }
 
+  std::vector<std::string> strangers() const override { return catalog_->strangers(); }
+
   bool exists(const std::string& name_or_alias) const override {
-    return catalog_->resolve(name_or_alias).has_value();
+    const auto name = catalog_->resolve(name_or_alias);
+    return name && find_entry(*name) != nullptr;
   }
 
   Result<> create_collection(const std::string& name, CollectionConfig config) override {
@@ -111,15 +132,20 @@ class DatabaseImpl final : public Database {
                               "already exists",
                               name));
     }
-    auto created = catalog_->create(name, to_json(config));
+    QV_TRY(writes_->check());
+    auto created = checked(catalog_->create(name, to_json(config)));
     if (!created) {
       if (created.error().code() != Code::kAlreadyExists) return fail(created.error());
       return fail(Code::kAlreadyExists, fmt::format("Collection `{}` already exists!", name));
     }
-    QV_TRY(add_entry(*created));
-    auto opened = open_collection(name);
-    if (opened) return {};
-    if (auto dropped = drop_collection(name); !dropped) {
+    const EntryPtr entry = new_entry(*created);
+    auto opened = open_new(entry);
+    if (opened) {
+      add_entry(entry);
+      close_least_used();
+      return {};
+    }
+    if (auto dropped = drop_entry(entry); !dropped) {
       log_error("undoing the creation of `{}`: {}", name, dropped.error().message());
     }
     return fail(opened.error());
@@ -129,28 +155,8 @@ class DatabaseImpl final : public Database {
     if (catalog_->resolve(name) != name) return false;  // not there, or an alias
     const auto entry = find_entry(name);
     if (entry == nullptr) return false;
-    auto dropped = catalog_->drop(name);
-    if (!dropped) {
-      if (dropped.error().code() == Code::kNotFound) return false;
-      return fail(dropped.error());
-    }
-    {
-      MutexLock lock(mutex_);
-      const auto found = entries_.find(name);
-      if (found != entries_.end() && found->second == entry) entries_.erase(found);
-    }
-    MutexLock lock(entry->mutex);
-    entry->dropped = true;
-    if (entry->open != nullptr) {
-      if (auto closed = entry->open->close(); !closed) {
-        log_warning("closing `{}`: {}", name, closed.error().message());
-      }
-      entry->open.reset();
-    }
-    if (collections_->exists(entry->directory)) {
-      QV_TRY(collections_->remove_subdirectory(entry->directory));
-    }
-    return true;
+    QV_TRY(writes_->check());
+    return drop_entry(entry);
   }
 
   Result<> update_config(const std::string& name,
@@ -171,7 +177,8 @@ class DatabaseImpl final : public Database {
         changes.push_back({Kind::kDelete, std::get<DeleteAlias>(action).alias, {}});
       }
     }
-    return catalog_->apply_aliases(changes);
+    QV_TRY(writes_->check());
+    return checked(catalog_->apply_aliases(changes));
   }
 
   std::vector<Alias> aliases() const override {
@@ -210,6 +217,10 @@ class DatabaseImpl final : public Database {
 
   bool ready(std::string* why) const override {
     std::string reasons = closed_ ? "closing" : "";
+    if (const auto writes = writes_->check(); !writes) {
+      reasons +=
+          fmt::format("{}read-only: {}", reasons.empty() ? "" : "; ", writes.error().message());
+    }
     for (const auto& entry : all_entries()) {
       const auto failure = entry->failure.load();
       if (failure == nullptr) continue;
@@ -232,9 +243,10 @@ class DatabaseImpl final : public Database {
     Result<> result;
     for (const auto& entry : all_entries()) {
       MutexLock lock(entry->mutex);
-      if (entry->open == nullptr) continue;
-      if (auto closed = entry->open->close(); !closed) result = std::move(closed);
-      entry->open.reset();
+      const auto open = entry->now();
+      if (open == nullptr) continue;
+      if (auto closed = open->close(); !closed) result = std::move(closed);
+      entry->set(nullptr);
     }
     compute_.stop();
     lanes_.stop();
@@ -245,15 +257,85 @@ class DatabaseImpl final : public Database {
  private:
   using EntryPtr = std::shared_ptr<Entry>;
 
-  /// Also checks that the stored configuration can be read.
-  Result<> add_entry(const storage::CatalogEntry& stored) {
-    QV_TRY(parse_config(stored.config));
+  static EntryPtr new_entry(const storage::CatalogEntry& stored) {
     auto entry = std::make_shared<Entry>();
     entry->name = stored.name;
     entry->directory = stored.directory;
+    return entry;
+  }
+
+  void add_entry(EntryPtr entry) {
     MutexLock lock(mutex_);
-    entries_[stored.name] = std::move(entry);
+    entries_[entry->name] = std::move(entry);
+  }
+
+  /// Opens a collection that is not listed yet: nobody else sees it before it is complete.
+  Result<> open_new(const EntryPtr& entry) {
+    MutexLock lock(entry->mutex);
+    QV_TRY(auto opened, open_shards(entry));
+    entry->set(std::move(opened));
     return {};
+  }
+
+  Result<bool> drop_entry(const EntryPtr& entry) {
+    auto dropped = checked(catalog_->drop(entry->name));
+    if (!dropped) {
+      if (dropped.error().code() == Code::kNotFound) return false;
+      return fail(dropped.error());
+    }
+    {
+      MutexLock lock(mutex_);
+      const auto found = entries_.find(entry->name);
+      if (found != entries_.end() && found->second == entry) entries_.erase(found);
+    }
+    MutexLock lock(entry->mutex);
+    entry->dropped = true;
+    if (const auto open = entry->now()) {
+      if (auto closed = open->close(); !closed) {
+        log_warning("closing `{}`: {}", entry->name, closed.error().message());
+      }
+      entry->set(nullptr);
+    }
+    remove_garbage(entry->directory);
+    return true;
+  }
+
+  /// Removes the directory of a dropped collection. What fails is tried again at the next start.
+  void remove_garbage(const std::string& directory) {
+    auto removed = [&]() -> Result<> {
+      if (collections_->exists(directory)) {
+        QV_TRY(collections_->remove_subdirectory(directory));
+        QV_TRY(collections_->sync());
+      }
+      return checked(catalog_->forget_garbage(directory));
+    }();
+    if (!removed) {
+      log_warning("removing the dropped collection `{}/{}`: {}", collections_->path(), directory,
+                  removed.error().message());
+    }
+  }
+
+  /// Closes the gate for updates before a failed change of the catalog is answered, if the disk may
+  /// hold it all the same.
+  template <class T>
+  Result<T> checked(Result<T> result) {
+    if (!result) check_writes();
+    return result;
+  }
+
+  /// Updates are taken while the catalog on disk is certain and the data directory is in its place.
+  void check_writes() {
+    MutexLock lock(check_mutex_);
+    const bool was_open = writes_->check().has_value();
+    Result<> fine = lock_->check_place();
+    if (fine && !catalog_->is_certain()) fine = catalog_->settle();
+    if (fine) {
+      writes_->open();
+      if (!was_open) log_info("updates are taken again");
+      return;
+    }
+    writes_->close(Error(Code::kUnavailable, fine.error().message()));
+    if (was_open) log_error("updates are refused: {}", fine.error().message());
   }
 
   EntryPtr find_entry(const std::string& name) const {
@@ -277,18 +359,20 @@ class DatabaseImpl final : public Database {
     }
     if (entry == nullptr || closed_) return no_such_collection(name_or_alias);
     entry->last_used = ++clock_;
+    if (auto collection = entry->now()) return collection;
     bool opened = false;
     std::shared_ptr<CollectionImpl> collection;
     {
       MutexLock lock(entry->mutex);
       if (entry->dropped) return no_such_collection(name_or_alias);
-      if (entry->open == nullptr) {
+      collection = entry->now();
+      if (collection == nullptr) {
         auto shards = open_shards(entry);
         entry->failure.store(shards ? nullptr : std::make_shared<const Error>(shards.error()));
-        QV_TRY(entry->open, std::move(shards));
+        QV_TRY(collection, std::move(shards));
+        entry->set(collection);
         opened = true;
       }
-      collection = entry->open;
     }
     if (opened) close_least_used();
     return collection;
@@ -301,30 +385,43 @@ class DatabaseImpl final : public Database {
 
   /// A collection that cannot be opened is known before somebody asks for it.
   void check_manifests(Entry& entry) {
-    const auto config = current_config(entry.name);
-    if (!config) return;
-    const auto checked = CollectionImpl::check(path_of(entry), **config, context_);
-    if (checked) return;
-    entry.failure.store(std::make_shared<const Error>(checked.error()));
-    log_error("collection `{}` cannot serve: {}", entry.name, checked.error().message());
+    const auto stored = current_config(entry.name);
+    if (!stored) return;
+    const auto fine =
+        CollectionImpl::check(path_of(entry), *stored->config, context_, stored->opening);
+    if (fine) return;
+    entry.failure.store(std::make_shared<const Error>(fine.error()));
+    log_error("collection `{}` cannot serve: {}", entry.name, fine.error().message());
   }
 
   Result<std::shared_ptr<CollectionImpl>> open_shards(const EntryPtr& entry)
       QV_REQUIRES(entry->mutex) {
     // Called with the collection's own lock, never with the entry's.
     auto save = [this, raw = entry.get()](const CollectionConfig& config) -> Result<> {
-      QV_TRY(catalog_->update(raw->name, to_json(config)));
-      return {};
+      return checked(catalog_->update(raw->name, to_json(config)));
     };
     QV_TRY(const auto stored, current_config(entry->name));
-    return CollectionImpl::open(path_of(*entry), stored, context_, compute_, std::move(save));
+    QV_TRY(auto opened, CollectionImpl::open(path_of(*entry), stored.config, context_,
+                                             stored.opening, compute_, std::move(save)));
+    if (stored.opening == storage::Opening::kMayCreate) {
+      QV_TRY(collections_->sync());
+      QV_TRY(checked(catalog_->complete(entry->name)));
+    }
+    return opened;
   }
 
-  Result<std::shared_ptr<const CollectionConfig>> current_config(const std::string& name) {
+  struct StoredConfig {
+    std::shared_ptr<const CollectionConfig> config;
+    storage::Opening opening = storage::Opening::kMustExist;
+  };
+
+  Result<StoredConfig> current_config(const std::string& name) {
     const auto stored = catalog_->find(name);
     if (!stored) return no_such_collection(name);
     QV_TRY(auto config, parse_config(stored->config));
-    return std::make_shared<const CollectionConfig>(std::move(config));
+    return StoredConfig{
+        std::make_shared<const CollectionConfig>(std::move(config)),
+        stored->complete ? storage::Opening::kMustExist : storage::Opening::kMayCreate};
   }
 
   /// Keeps the number of open collections bounded: closes the one that nobody uses and that was not
@@ -335,19 +432,27 @@ class DatabaseImpl final : public Database {
               [](const EntryPtr& a, const EntryPtr& b) { return a->last_used < b->last_used; });
     std::size_t n_open = 0;
     for (const auto& entry : all) {
-      MutexLock lock(entry->mutex);
-      if (entry->open != nullptr) ++n_open;
+      if (entry->now() != nullptr) ++n_open;
     }
     for (const auto& entry : all) {
       if (n_open <= options_.max_open_collections) return;
-      MutexLock lock(entry->mutex);
-      if (entry->open == nullptr || entry->open.use_count() > 1) continue;
-      if (auto closed = entry->open->close(); !closed) {
-        log_warning("closing `{}`: {}", entry->name, closed.error().message());
-      }
-      entry->open.reset();
-      --n_open;
+      if (close_if_unused(*entry)) --n_open;
     }
+  }
+
+  bool close_if_unused(Entry& entry) {
+    if (entry.now() == nullptr) return false;  // perhaps being opened, which is not waited for
+    MutexLock lock(entry.mutex);
+    std::shared_ptr<CollectionImpl> unused;
+    {
+      MutexLock open_lock(entry.open_mutex);
+      if (entry.open == nullptr || entry.open.use_count() > 1) return false;
+      unused.swap(entry.open);
+    }
+    if (auto closed = unused->close(); !closed) {
+      log_warning("closing `{}`: {}", entry.name, closed.error().message());
+    }
+    return true;
   }
 
   void tick_until_closed() {
@@ -357,13 +462,9 @@ class DatabaseImpl final : public Database {
         if (!closed_) ticker_wake_.wait_for(mutex_, kTickInterval);
         if (closed_) return;
       }
+      check_writes();
       for (const auto& entry : all_entries()) {
-        std::shared_ptr<CollectionImpl> open;
-        {
-          MutexLock lock(entry->mutex);
-          open = entry->open;
-        }
-        if (open != nullptr) open->tick();
+        if (const auto open = entry->now()) open->tick();
       }
     }
   }
@@ -376,6 +477,8 @@ class DatabaseImpl final : public Database {
   std::unique_ptr<Directory> collections_;
   std::unique_ptr<storage::LockFile> lock_;
   std::unique_ptr<storage::Catalog> catalog_;
+  const std::shared_ptr<WriteGate> writes_ = std::make_shared<WriteGate>();
+  Mutex check_mutex_;  ///< one check of the gate at a time
   ShardContext context_;
   std::atomic<std::uint64_t> clock_ = 0;
 

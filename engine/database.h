@@ -33,6 +33,9 @@ struct DatabaseOptions {
   /// segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory;
+  /// Seam for fault tests: the directory of the catalog.
+  std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_data_directory =
+      open_real_directory;
   /// Seam for tests: the index types of fields.
   IndexChooser choose_index = default_index;
 };
@@ -67,6 +70,8 @@ class Database {
   open_collections() const {
     return {};
   }
+  /// Names below `collections/` that belong to no collection, as found at the start; left alone.
+  [[nodiscard]] virtual std::vector<std::string> strangers() const { return {}; }
   [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;
   /// kAlreadyExists "Collection `X` already exists!".
   virtual Result<> create_collection(const std::string& name, CollectionConfig config) = 0;

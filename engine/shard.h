@@ -37,6 +37,7 @@
 #include "engine/query_samples.h"
 #include "engine/segment.h"
 #include "engine/staging.h"
+#include "engine/write_gate.h"
 #include "storage/shard_store.h"
 
 namespace quiver::engine {
@@ -53,6 +54,8 @@ struct ShardContext {
   /// The index types of fields; tests put their own in.
   IndexChooser choose_index = default_index;
   RecordQueries record_queries = RecordQueries::kYes;
+  /// Asked before an update is taken.
+  std::shared_ptr<const WriteGate> write_gate = std::make_shared<const WriteGate>();
   /// What the collection remembers of its queries; nullptr: nothing.
   std::shared_ptr<QuerySamples> queries = nullptr;
 };
@@ -91,7 +94,10 @@ struct BulkDecision {
 class Shard {
  public:
   /// The manifest of the store at `path`, without opening it. kDataLoss if it is damaged.
-  static Result<> check(const std::string& path, const ShardContext& context);
+  static Result<> check(const std::string& path, const ShardContext& context,
+                        storage::Opening opening);
+  /// kDataLoss if the store at `path` is gone.
+  static Result<> check_exists(const std::string& path, const ShardContext& context);
   /// Opens or creates the shard below `path` and recovers it: docs/formats/shard-store.md. `first`
   /// is the collection's first shard, which knows what became of bulk loads; nullptr: this is it.
   static Result<std::unique_ptr<Shard>> open(const std::string& path,
@@ -175,8 +181,12 @@ class Shard {
 
   // Opening (shard_recovery.cc).
   Result<> recover(const Shard* first);
-  Result<Manifest> load_manifest();
-  Result<> remove_orphans(const Manifest& manifest);
+  Result<std::optional<Manifest>> load_manifest();
+  Result<std::vector<std::uint64_t>> segments_on_disk() const;
+  Result<bool> is_store_empty() const;
+  /// kDataLoss if there are segments, but the store never held anything.
+  Result<> check_rows_of_segments(std::span<const std::uint64_t> found) const;
+  Result<> remove_orphans(const Manifest& manifest, std::span<const std::uint64_t> found);
   Result<> open_segments(const Manifest& manifest);
   Result<State> open_segment(std::uint64_t id) const;
   Result<> replay(Seq from);

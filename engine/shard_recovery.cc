@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <unordered_set>
 
 #include "base/log.h"
@@ -21,8 +22,13 @@ std::string rows_path(const std::string& shard) { return shard + "/rows"; }
 
 }  // namespace
 
-Result<> Shard::check(const std::string& path, const ShardContext& context) {
-  return storage::check_store(rows_path(path), *context.runtime);
+Result<> Shard::check(const std::string& path, const ShardContext& context,
+                      storage::Opening opening) {
+  return storage::check_store(rows_path(path), *context.runtime, opening);
+}
+
+Result<> Shard::check_exists(const std::string& path, const ShardContext& context) {
+  return storage::check_exists(rows_path(path), *context.runtime);
 }
 
 Result<std::unique_ptr<Shard>> Shard::open(const std::string& path,
@@ -38,9 +44,13 @@ Result<> Shard::recover(const Shard* first) {
   QV_TRY(segments_directory_, directory->subdirectory("segments"));
   QV_TRY(directory->sync());
   QV_TRY(store_, storage::ShardStore::open(rows_path(path_), context_.runtime));
-  QV_TRY(auto manifest, load_manifest());
+  QV_TRY(const auto found, segments_on_disk());
+  QV_TRY(auto stored, load_manifest());
+  if (!stored) QV_TRY(check_rows_of_segments(found));
+  const bool is_first = !stored;
+  Manifest manifest = std::move(stored).value_or(Manifest{});
   QV_TRY(recover_bulk(manifest, first));
-  QV_TRY(remove_orphans(manifest));
+  QV_TRY(remove_orphans(manifest, found));
   QV_TRY(open_segments(manifest));
   const auto config = config_.load();
   mutable_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
@@ -53,28 +63,65 @@ Result<> Shard::recover(const Shard* first) {
   if (!damaged_.empty()) QV_TRY(rebuild_from_rows());
   publish();
   if (bulk_) QV_TRY(end_bulk());
+  if (is_first) QV_TRY(save_manifest(nullptr));  // from now on a record says what counts
   wants_tick_ = true;
   if (context_.queries != nullptr) drift_due_at_ = next_drift_check(context_.queries->n_seen());
   lane_->post([this] { start_due_jobs(); });
   return {};
 }
 
-Result<Manifest> Shard::load_manifest() {
+/// nullopt: none was ever written.
+Result<std::optional<Manifest>> Shard::load_manifest() {
   QV_TRY(const auto text, store_->meta(kManifestKey));
-  if (!text) return Manifest{};
-  return decode_manifest(*text);
+  if (!text) return std::optional<Manifest>();
+  QV_TRY(auto manifest, decode_manifest(*text));
+  return std::optional<Manifest>(std::move(manifest));
 }
 
-/// Directories that no manifest names: output of a job that a crash cut short, or its inputs.
-Result<> Shard::remove_orphans(const Manifest& manifest) {
-  next_segment_ = manifest.next_segment;
+/// The directories that have the names of segments. Others are not ours.
+Result<std::vector<std::uint64_t>> Shard::segments_on_disk() const {
   QV_TRY(const auto entries, segments_directory_->list());
+  std::vector<std::uint64_t> found;
   for (const auto& entry : entries) {
-    const bool known =
-        std::any_of(manifest.segments.begin(), manifest.segments.end(),
-                    [&](std::uint64_t id) { return std::to_string(id) == entry.name; });
-    if (known || entry.kind != EntryKind::kDirectory) continue;
-    QV_TRY(segments_directory_->remove_subdirectory(entry.name));
+    std::uint64_t id = 0;
+    std::from_chars(entry.name.data(), entry.name.data() + entry.name.size(), id);
+    if (entry.kind == EntryKind::kDirectory && id != 0 && std::to_string(id) == entry.name) {
+      found.push_back(id);
+    }
+  }
+  return found;
+}
+
+Result<bool> Shard::is_store_empty() const {
+  bool is_empty = true;
+  QV_TRY(store_->scan_rows(std::nullopt,
+                           [&](const PointId&, std::string_view) { return is_empty = false; }));
+  QV_TRY(const auto last, store_->last_op());
+  QV_TRY(const auto row_files, store_->row_files());  // a bulk load writes its segment first
+  return is_empty && !last && row_files.empty();
+}
+
+/// Of a store without a manifest. Segments are made from rows: where the store never had any, it is
+/// not the one that the segments were made from, and they may be the last copy.
+Result<> Shard::check_rows_of_segments(std::span<const std::uint64_t> found) const {
+  if (found.empty()) return {};
+  QV_TRY(const bool is_empty, is_store_empty());
+  if (!is_empty) return {};
+  return fail(Code::kDataLoss,
+              fmt::format("the rows are gone: `{}` is empty, but `{}` holds segment {}",
+                          rows_path(path_), segments_directory_->path(), found.front()));
+}
+
+/// Removes the segments that the manifest has counted and does not name: the output of a job that a
+/// crash cut short, or its inputs. Of later ones no record says that they are worth nothing: they
+/// stay until a manifest has counted them, and their numbers are not used again.
+Result<> Shard::remove_orphans(const Manifest& manifest, std::span<const std::uint64_t> found) {
+  next_segment_ = manifest.next_segment;
+  for (const std::uint64_t id : found) {
+    next_segment_ = std::max(next_segment_, id + 1);
+    const bool is_named = std::ranges::find(manifest.segments, id) != manifest.segments.end();
+    if (is_named || id >= manifest.next_segment) continue;
+    QV_TRY(segments_directory_->remove_subdirectory(std::to_string(id)));
   }
   return {};
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <algorithm>
 #include <utility>
 
 #include "storage/catalog_format.h"
@@ -24,6 +24,11 @@ Result<> check_free(const Catalog::State& state, std::string_view name) {
     return fail(Code::kAlreadyExists, fmt::format("Collection `{}` already exists!", name));
   }
   return {};
+}
+
+/// A name that `create` gives to directories.
+bool is_directory_number(std::string_view name) {
+  return name.size() >= 8 && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 Result<> create_alias(const AliasChange& change, Catalog::State& state) {
@@ -63,12 +68,30 @@ Result<> apply(const AliasChange& change, Catalog::State& state) {
 Result<std::unique_ptr<Catalog>> Catalog::open(Directory& directory) {
   auto catalog = std::unique_ptr<Catalog>(new Catalog(directory));
   QV_TRY(catalog->load());
-  QV_TRY(catalog->find_orphans());
+  QV_TRY(catalog->find_strangers());
   return catalog;
 }
 
+Result<std::vector<DirectoryEntry>> Catalog::list_collections() const {
+  if (!directory_.exists(kCollectionsDirectory)) return std::vector<DirectoryEntry>();
+  QV_TRY(const auto below, directory_.open_subdirectory(kCollectionsDirectory));
+  return below->list();
+}
+
 Result<> Catalog::load() {
-  if (!directory_.exists(kFileName)) return {};
+  if (!directory_.exists(kFileName)) {
+    QV_TRY(const auto found, list_collections());
+    const auto collection = std::ranges::find_if(found, [](const DirectoryEntry& entry) {
+      return entry.kind == EntryKind::kDirectory && is_directory_number(entry.name);
+    });
+    if (collection == found.end()) return {};
+    return fail(
+        Code::kDataLoss,
+        fmt::format("`{0}/{1}` is missing, but `{0}/{2}` holds collections (`{3}`). Put the "
+                    "catalog back from a copy, or move `{2}` away to start empty; nothing "
+                    "was changed",
+                    directory_.path(), kFileName, kCollectionsDirectory, collection->name));
+  }
   QV_TRY(const auto bytes, directory_.read_file(kFileName));
   QV_TRY(State loaded, decode_catalog(bytes, fmt::format("{}/{}", directory_.path(), kFileName)));
   MutexLock lock(state_mutex_);
@@ -76,16 +99,27 @@ Result<> Catalog::load() {
   return {};
 }
 
-Result<> Catalog::find_orphans() {
-  if (!directory_.exists(kCollectionsDirectory)) return {};
-  std::set<std::string> owned;
-  for (const CatalogEntry& entry : entries()) owned.insert(entry.directory);
-  QV_TRY(const auto below, directory_.open_subdirectory(kCollectionsDirectory));
-  QV_TRY(const auto found, below->list());
+Result<> Catalog::find_strangers() {
+  const State state = copy();
+  std::set<std::string, std::less<>> known = state.garbage;
+  for (const auto& [name, entry] : state.collections) known.insert(entry.directory);
+  QV_TRY(const auto found, list_collections());
   for (const DirectoryEntry& entry : found) {
-    if (!owned.contains(entry.name)) orphans_.push_back(entry.name);
+    if (!known.contains(entry.name)) strangers_.push_back(entry.name);
   }
   return {};
+}
+
+/// The next number that nothing below `collections/` has: a copy that somebody put there must not
+/// be taken for the new collection.
+Result<std::string> Catalog::free_directory(State& next) const {
+  QV_TRY(const auto found, list_collections());
+  while (true) {
+    std::string name = fmt::format("{:08}", next.next_directory++);
+    if (std::ranges::none_of(found, [&](const auto& entry) { return entry.name == name; })) {
+      return name;
+    }
+  }
 }
 
 Result<CatalogEntry> Catalog::create(std::string_view name, std::string_view config) {
@@ -95,11 +129,20 @@ Result<CatalogEntry> Catalog::create(std::string_view name, std::string_view con
   if (next.aliases.contains(name)) {
     return fail(Code::kAlreadyExists, fmt::format("Alias {} already exists!", name));
   }
-  CatalogEntry entry{std::string(name), fmt::format("{:08}", next.next_directory++),
-                     std::string(config)};
+  QV_TRY(std::string fresh, free_directory(next));
+  CatalogEntry entry{std::string(name), std::move(fresh), std::string(config)};
   next.collections.emplace(entry.name, entry);
   QV_TRY(commit(std::move(next)));
   return entry;
+}
+
+Result<> Catalog::complete(std::string_view name) {
+  MutexLock change(change_mutex_);
+  State next = copy();
+  const auto found = next.collections.find(name);
+  if (found == next.collections.end()) return no_collection(name);
+  if (std::exchange(found->second.complete, true)) return {};
+  return commit(std::move(next));
 }
 
 Result<CatalogEntry> Catalog::drop(std::string_view name) {
@@ -109,9 +152,19 @@ Result<CatalogEntry> Catalog::drop(std::string_view name) {
   if (found == next.collections.end()) return no_collection(name);
   CatalogEntry entry = std::move(found->second);
   next.collections.erase(found);
+  next.garbage.insert(entry.directory);
   std::erase_if(next.aliases, [&](const auto& alias) { return alias.second == name; });
   QV_TRY(commit(std::move(next)));
   return entry;
+}
+
+Result<> Catalog::forget_garbage(std::string_view directory) {
+  MutexLock change(change_mutex_);
+  State next = copy();
+  const auto found = next.garbage.find(directory);
+  if (found == next.garbage.end()) return {};
+  next.garbage.erase(found);
+  return commit(std::move(next));
 }
 
 Result<> Catalog::update(std::string_view name, std::string_view config) {
@@ -131,12 +184,43 @@ Result<> Catalog::apply_aliases(std::span<const AliasChange> changes) {
 }
 
 Result<> Catalog::commit(State next) {
-  auto written = directory_.replace_file(kFileName, encode_catalog(next));
-  MutexLock lock(state_mutex_);
-  // A failed change may be on disk all the same: its directory id is spent.
-  state_.next_directory = next.next_directory;
-  QV_TRY(std::move(written));
-  state_ = std::move(next);
+  QV_TRY(rewrite());
+  const auto file = encode_catalog(next);
+  auto written = directory_.replace_file(kFileName, file);
+  {
+    MutexLock lock(state_mutex_);
+    // A failed change may be on disk all the same: its directory id is spent.
+    state_.next_directory = next.next_directory;
+    if (written) state_ = std::move(next);
+  }
+  if (!written && may_be_on_disk(file)) {
+    certain_ = false;
+    (void)rewrite();  // the first failure is the one to tell about
+  }
+  return written;
+}
+
+/// False only if the old file is still in place: then the change failed before it took effect.
+bool Catalog::may_be_on_disk(Bytes file) const {
+  if (!directory_.exists(kFileName)) return false;
+  const auto found = directory_.read_file(kFileName);
+  return !found || std::ranges::equal(*found, file);
+}
+
+Result<> Catalog::settle() {
+  MutexLock change(change_mutex_);
+  return rewrite();
+}
+
+Result<> Catalog::rewrite() {
+  if (certain_) return {};
+  auto written = directory_.replace_file(kFileName, encode_catalog(copy()));
+  if (!written) {
+    return fail(Code::kUnavailable,
+                fmt::format("a change of `{}/{}` failed half-way and cannot be undone yet: {}",
+                            directory_.path(), kFileName, written.error().message()));
+  }
+  certain_ = true;
   return {};
 }
 
@@ -165,6 +249,11 @@ std::vector<CatalogEntry> Catalog::entries() const {
   std::vector<CatalogEntry> entries;
   for (const auto& [name, entry] : state_.collections) entries.push_back(entry);
   return entries;
+}
+
+std::vector<std::string> Catalog::garbage() const {
+  MutexLock lock(state_mutex_);
+  return {state_.garbage.begin(), state_.garbage.end()};
 }
 
 std::vector<Alias> Catalog::aliases() const {

@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "QVCATLOG";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kPayloadBytesAt = 16;
 constexpr std::size_t kChecksumAt = 24;
@@ -86,7 +86,8 @@ tl::unexpected<Error> damaged(const std::string& path, std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("the catalog `{}` is damaged: {}", path, what));
 }
 
-Result<> check_header(Bytes file, const std::string& path) {
+/// The version.
+Result<std::uint32_t> check_header(Bytes file, const std::string& path) {
   if (file.size() < kHeaderBytes) {
     return damaged(path, fmt::format("{} bytes, wanted at least {}", file.size(), kHeaderBytes));
   }
@@ -97,25 +98,26 @@ Result<> check_header(Bytes file, const std::string& path) {
   const auto sum = header.number<std::uint64_t>();
   if (as_text(file.first(kMagic.size())) != kMagic) return damaged(path, "wrong magic bytes");
   if (sum != catalog_checksum(file)) return damaged(path, "the checksum does not match");
-  if (version != kVersion || flags != 0) {
-    return fail(
-        Code::kUnimplemented,
-        fmt::format("the catalog `{}` has format version {} (flags {}), this server reads {}", path,
-                    version, flags, kVersion));
+  if (version < 1 || version > kVersion || flags != 0) {
+    return fail(Code::kUnimplemented,
+                fmt::format("the catalog `{}` has format version {} (flags {}), this server reads "
+                            "versions 1 to {}",
+                            path, version, flags, kVersion));
   }
   if (payload_bytes != file.size() - kHeaderBytes) {
     return damaged(path, fmt::format("{} bytes after the header, wanted {}",
                                      file.size() - kHeaderBytes, payload_bytes));
   }
-  return {};
+  return version;
 }
 
-void read_collections(Reader& reader, Catalog::State& to) {
+void read_collections(Reader& reader, std::uint32_t version, Catalog::State& to) {
   for (auto n = reader.number<std::uint32_t>(); n > 0 && reader.ok(); --n) {
     CatalogEntry entry;
     entry.name = reader.text();
     entry.directory = reader.text();
     entry.config = reader.text();
+    entry.complete = version < 2 || reader.number<std::uint8_t>() != 0;
     to.collections.emplace(entry.name, entry);
   }
 }
@@ -124,6 +126,12 @@ void read_aliases(Reader& reader, Catalog::State& to) {
   for (auto n = reader.number<std::uint32_t>(); n > 0 && reader.ok(); --n) {
     std::string alias = reader.text();
     to.aliases.emplace(std::move(alias), reader.text());
+  }
+}
+
+void read_garbage(Reader& reader, Catalog::State& to) {
+  for (auto n = reader.number<std::uint32_t>(); n > 0 && reader.ok(); --n) {
+    to.garbage.insert(reader.text());
   }
 }
 
@@ -141,12 +149,15 @@ std::vector<std::byte> encode_catalog(const Catalog::State& state) {
     out.text(name);
     out.text(entry.directory);
     out.text(entry.config);
+    out.number(static_cast<std::uint8_t>(entry.complete ? 1 : 0));
   }
   out.number(static_cast<std::uint32_t>(state.aliases.size()));
   for (const auto& [alias, collection] : state.aliases) {
     out.text(alias);
     out.text(collection);
   }
+  out.number(static_cast<std::uint32_t>(state.garbage.size()));
+  for (const std::string& directory : state.garbage) out.text(directory);
   auto& bytes = out.bytes();
   const std::uint64_t payload_bytes = bytes.size() - kHeaderBytes;
   std::memcpy(bytes.data() + kPayloadBytesAt, &payload_bytes, sizeof(payload_bytes));
@@ -156,12 +167,13 @@ std::vector<std::byte> encode_catalog(const Catalog::State& state) {
 }
 
 Result<Catalog::State> decode_catalog(Bytes bytes, const std::string& path) {
-  QV_TRY(check_header(bytes, path));
+  QV_TRY(const std::uint32_t version, check_header(bytes, path));
   Catalog::State state;
   Reader reader(bytes.subspan(kHeaderBytes));
   state.next_directory = reader.number<std::uint64_t>();
-  read_collections(reader, state);
+  read_collections(reader, version, state);
   read_aliases(reader, state);
+  if (version >= 2) read_garbage(reader, state);
   if (!reader.at_end()) return damaged(path, "its entries do not fill the file exactly");
   return state;
 }

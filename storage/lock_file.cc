@@ -1,6 +1,7 @@
 #include "storage/lock_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -44,7 +45,20 @@ Result<std::unique_ptr<LockFile>> LockFile::acquire(const std::string& path) {
   QV_TRY(auto lock, FileLock::try_lock(path));
   if (!lock) return fail(in_use(path));
   QV_TRY(write_holder(lock->descriptor(), path));
-  return std::unique_ptr<LockFile>(new LockFile(*std::move(lock)));
+  return std::unique_ptr<LockFile>(new LockFile(path, *std::move(lock)));
+}
+
+Result<> LockFile::check_place() const {
+  struct stat held {};
+  struct stat found {};
+  const bool is_there = ::stat(path_.c_str(), &found) == 0;
+  if (::fstat(lock_.descriptor(), &held) == 0 && is_there && held.st_dev == found.st_dev &&
+      held.st_ino == found.st_ino) {
+    return {};
+  }
+  return fail(Code::kUnavailable,
+              fmt::format("`{}` was {} while the server runs: put the data directory back", path_,
+                          is_there ? "replaced" : "removed"));
 }
 
 }  // namespace quiver::storage

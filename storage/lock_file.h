@@ -17,12 +17,15 @@ class LockFile {
   /// Creates `path` if need be, locks it and writes this process's id into it. kUnavailable
   /// "data directory X is in use by process PID" if another holder has it.
   static Result<std::unique_ptr<LockFile>> acquire(const std::string& path);
+  /// kUnavailable if `path` is not the locked file any more: the directory was removed or replaced.
+  [[nodiscard]] Result<> check_place() const;
   LockFile(const LockFile&) = delete;
   LockFile& operator=(const LockFile&) = delete;
 
  private:
-  explicit LockFile(FileLock lock) : lock_(std::move(lock)) {}
+  LockFile(std::string path, FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
+  std::string path_;
   FileLock lock_;
 };
 

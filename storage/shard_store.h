@@ -30,6 +30,9 @@ struct StoreStats {
   bool healthy = true;                         ///< false: the last write failed, reads go on
 };
 
+/// Whether an opening may make the store.
+enum class Opening : std::uint8_t { kMayCreate, kMustExist };
+
 /// Any number of threads may read while others write; writes are serialised inside.
 ///
 /// Errors: kResourceExhausted "no space left on device ..."; kDataLoss for damaged files;

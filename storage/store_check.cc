@@ -47,7 +47,15 @@ Result<> check_tables(const std::string& path, const std::vector<std::string>& f
 
 }  // namespace
 
-Result<> check_store(const std::string& path, const Runtime& runtime) {
+Result<> check_exists(const std::string& path, const Runtime& runtime) {
+  QV_TRY(const bool there, has_manifest(path, *runtime.shared().env));
+  if (there) return {};
+  return fail(Code::kDataLoss,
+              fmt::format("the rows are gone: `{}` holds no database (no file CURRENT)", path));
+}
+
+Result<> check_store(const std::string& path, const Runtime& runtime, Opening opening) {
+  if (opening == Opening::kMustExist) QV_TRY(check_exists(path, runtime));
   const Runtime::Shared& shared = runtime.shared();
   QV_TRY(const bool there, has_manifest(path, *shared.env));
   if (!there) return {};

@@ -5,12 +5,17 @@
 
 #include "base/result.h"
 #include "storage/runtime.h"
+#include "storage/shard_store.h"
 
 namespace quiver::storage {
 
 /// Reads RocksDB's manifest of the store at `path` and compares its checksums: a few milliseconds,
-/// whatever the store holds. Fine if there is no store or a crash interrupted its creation.
-/// kDataLoss if the manifest is damaged, is missing while data is there, or is not a shard store's.
-[[nodiscard]] Result<> check_store(const std::string& path, const Runtime& runtime);
+/// whatever the store holds. Fine if a crash interrupted its creation, and unless it must exist if
+/// there is none. kDataLoss if the manifest is damaged, is missing while data is there, or is not a
+/// shard store's.
+[[nodiscard]] Result<> check_store(const std::string& path, const Runtime& runtime,
+                                   Opening opening = Opening::kMayCreate);
+/// kDataLoss if there is no store at `path`. Looks for one file.
+[[nodiscard]] Result<> check_exists(const std::string& path, const Runtime& runtime);
 
 }  // namespace quiver::storage

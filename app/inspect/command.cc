@@ -10,7 +10,9 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
                    "Read this data directory, which no server has open")
       ->required();
   command->add_option("--collection", options.collection, "Only this one");
-  command->add_flag("--json", options.json, "As JSON, an object for each collection and line");
+  command->add_flag("--json", options.json,
+                    "As JSON, an object for each collection and line; if there are files below\n"
+                    "collections/ that belong to none, a last object names them");
   command->footer(
       "Of a running server: GET /v1/collections/NAME/indexes.\n"
       "Opening a directory finishes what a crash left undone, as the server would.");

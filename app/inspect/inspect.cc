@@ -80,6 +80,24 @@ Result<> inspect(engine::Database& database, const std::string& name, bool as_js
   return {};
 }
 
+void print_strangers(const std::vector<std::string>& strangers, bool as_json) {
+  if (strangers.empty()) return;
+  std::string text;
+  if (as_json) {
+    service::json::Writer json(text);
+    json.begin_object();
+    json.key("strangers");
+    json.begin_array();
+    for (const auto& name : strangers) json.string(name);
+    json.end_array();
+    json.end_object();
+  } else {
+    text = "below collections/, of no collection:";
+    for (const auto& name : strangers) text += "\n  " + name;
+  }
+  std::puts(text.c_str());
+}
+
 }  // namespace
 
 std::string inspection(const std::string& name, const engine::CollectionInfo& info,
@@ -119,6 +137,7 @@ Result<> run_inspect(const InspectOptions& options) {
   for (const auto& name : names) {
     if (result) result = inspect(*database, name, options.json);
   }
+  if (options.collection.empty()) print_strangers(database->strangers(), options.json);
   const auto closed = database->close();
   return result ? closed : result;
 }

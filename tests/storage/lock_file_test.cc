@@ -26,6 +26,21 @@ class LockFileTest : public ::testing::Test {
   std::string path_ = (directory_ / "lock").string();
 };
 
+TEST_F(LockFileTest, NoticesThatItsPlaceIsGone) {
+  const auto lock = LockFile::acquire(path_);
+  ASSERT_TRUE(lock);
+  EXPECT_TRUE((*lock)->check_place());
+  const auto elsewhere = directory_.string() + "-elsewhere";
+  std::filesystem::rename(directory_, elsewhere);
+  EXPECT_THAT((*lock)->check_place().error().message(), HasSubstr("was removed"));
+  std::filesystem::create_directories(directory_);
+  std::ofstream(path_) << "1\n";
+  EXPECT_THAT((*lock)->check_place().error().message(), HasSubstr("was replaced"));
+  std::filesystem::remove_all(directory_);
+  std::filesystem::rename(elsewhere, directory_);
+  EXPECT_TRUE((*lock)->check_place());
+}
+
 TEST_F(LockFileTest, SecondHolderIsRefusedUntilTheFirstIsGone) {
   {
     const auto first = LockFile::acquire(path_);
