@@ -8,25 +8,16 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <new>
 
 #include "base/check.h"
-#include "base/log.h"
+#include "base/failure.h"
 
 namespace quiver {
 namespace {
 
 /// The executor whose thread this is.
 thread_local const Executor* current_executor = nullptr;
-
-void run_guarded(Task& task, const std::string& name) {
-  try {
-    task();
-  } catch (const std::exception& exception) {
-    log_error("a task of executor `{}` threw: {}", name, exception.what());
-  } catch (...) {
-    log_error("a task of executor `{}` threw something that is no std::exception", name);
-  }
-}
 
 /// One `parallel_for`. Helpers share it, since they may come to run after the caller has returned;
 /// then `next >= n`, and they touch neither `fn` nor anything else of the caller's.
@@ -75,11 +66,11 @@ Executor::Executor(std::size_t n_threads, std::string name, int nice)
 
 Executor::~Executor() { stop(); }
 
-bool Executor::post(Priority priority, Task task) {
+bool Executor::post(Priority priority, Task task) noexcept {
   {
     MutexLock lock(mutex_);
     if (closed_) return false;
-    (priority == Priority::kHigh ? high_ : low_).push_back(std::move(task));
+    (priority == Priority::kHigh ? high_ : low_).push(std::move(task));
   }
   wake_.notify_one();
   return true;
@@ -93,8 +84,12 @@ void Executor::run_loop(std::size_t n, void* fn, void (*call)(void*, std::size_t
   loop->n = n;
   loop->fn = fn;
   loop->call = call;
-  for (std::size_t i = 0; i < std::min(n - 1, n_threads_); ++i) {
-    if (!post(priority, [loop] { loop->work(); })) break;
+  try {
+    for (std::size_t i = 0; i < std::min(n - 1, n_threads_); ++i) {
+      if (!post(priority, [loop] { loop->work(); })) break;
+    }
+  } catch (const std::bad_alloc&) {
+    // Fewer helpers. Those that there are use what is the caller's, so it must not leave yet.
   }
   loop->work();
   if (const auto exception = loop->wait()) std::rethrow_exception(exception);
@@ -122,7 +117,7 @@ void Executor::work(std::size_t thread_number) {
   if (nice_ != 0) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), nice_);
   Priority priority{};
   while (Task task = next_task(priority)) {
-    run_guarded(task, name_);
+    run_logged("a task of an executor threw", task);
     task = Task();  // frees what it held before it counts as done
     task_done(priority);
   }
@@ -140,8 +135,7 @@ Task Executor::next_task(Priority& priority) {
   }
   priority = high_.empty() ? Priority::kLow : Priority::kHigh;
   auto& queue = priority == Priority::kHigh ? high_ : low_;
-  Task task = std::move(queue.front());
-  queue.pop_front();
+  Task task = queue.pop();
   ++n_running_;
   if (priority == Priority::kLow) ++n_running_low_;
   return task;

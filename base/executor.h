@@ -10,7 +10,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -38,8 +37,9 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   /// Runs `task` some time later, on some thread. False, with `task` not run, only after `stop`.
-  /// An exception that leaves `task` is logged and goes no further.
-  bool post(Priority priority, Task task) QV_EXCLUDES(mutex_);
+  /// An exception that leaves `task` is logged and goes no further. Takes no memory: only making a
+  /// task may fail.
+  bool post(Priority priority, Task task) noexcept QV_EXCLUDES(mutex_);
 
   /// Calls `fn(i)` once for each i in [0, n), on this thread and on free ones, and returns when all
   /// are done. The caller works too and waits only for calls that have begun: it finishes when all
@@ -78,8 +78,8 @@ class Executor {
 
   mutable Mutex mutex_;
   CondVar wake_;
-  std::deque<Task> high_ QV_GUARDED_BY(mutex_);
-  std::deque<Task> low_ QV_GUARDED_BY(mutex_);
+  TaskQueue high_ QV_GUARDED_BY(mutex_);
+  TaskQueue low_ QV_GUARDED_BY(mutex_);
   std::size_t n_running_ QV_GUARDED_BY(mutex_) = 0;
   std::size_t n_running_low_ QV_GUARDED_BY(mutex_) = 0;
   bool stopping_ QV_GUARDED_BY(mutex_) = false;  ///< ends when idle; still takes tasks

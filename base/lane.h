@@ -1,6 +1,7 @@
 // Tasks that run one after another, in the order posted, on an executor's threads.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 
@@ -21,10 +22,13 @@ class SerialLane {
   SerialLane& operator=(const SerialLane&) = delete;
 
   /// False, with `task` not run, only after the executor was stopped. Tasks may post tasks.
-  /// An exception that leaves `task` is logged; the next task runs all the same.
-  bool post(Task task);
+  /// An exception that leaves `task` is logged; the next task runs all the same. Takes no memory:
+  /// only making a task may fail.
+  bool post(Task task) noexcept;
   /// Returns when nothing waits and nothing runs.
   void drain();
+  /// As `drain`; false if that was not so within `patience`.
+  [[nodiscard]] bool drain_for(std::chrono::milliseconds patience);
   /// Tasks that wait or run.
   [[nodiscard]] std::size_t size() const;
 

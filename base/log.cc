@@ -4,8 +4,13 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -72,6 +77,18 @@ std::string escape(std::string_view message, LogFormat format) {
   return out;
 }
 
+/// `message` with control characters and quotes replaced, so that it fits both formats as it is.
+std::array<char, 768> plain(std::string_view message) {
+  std::array<char, 768> text{};
+  const std::size_t n = std::min(message.size(), text.size() - 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const char c = message[i];
+    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    text[i] = is_control ? ' ' : c == '"' || c == '\\' ? '\'' : c;
+  }
+  return text;
+}
+
 template <class Names>
 Result<std::size_t> find_name(const Names& names, std::string_view what, std::string_view text) {
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -107,6 +124,30 @@ void log(LogLevel level, std::string_view message) {
   if (!log_enabled(level)) return;
   const LogFormat format = current_format.load(std::memory_order_relaxed);
   logger().log(spdlog_level(level), escape(message, format));
+}
+
+void log_without_memory(std::string_view message) noexcept {
+  if (!log_enabled(LogLevel::kError)) return;
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const auto day = std::chrono::floor<std::chrono::days>(now);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(now - day);
+  const bool is_json = current_format.load(std::memory_order_relaxed) == LogFormat::kJson;
+  std::array<char, 1024> line{};
+  const int n = std::snprintf(
+      line.data(), line.size(),
+      is_json ? R"({"time":"%04d-%02u-%02uT%02d:%02d:%02d.%03dZ","level":"error","thread":%d,)"
+                R"("message":"%s"})"
+                "\n"
+              : "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ error   [%d] %s\n",
+      static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+      static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+      static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
+      static_cast<int>(time.subseconds().count()), static_cast<int>(::gettid()),
+      plain(message).data());
+  if (n <= 0) return;
+  const auto size = std::min(static_cast<std::size_t>(n), line.size() - 1);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), size);
 }
 
 }  // namespace quiver

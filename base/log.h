@@ -29,6 +29,8 @@ void set_up_log(const LogOptions& options);
 /// Thread-safe. Control characters of `message` are written as escapes: one event, one line.
 void log(LogLevel level, std::string_view message);
 [[nodiscard]] bool log_enabled(LogLevel level);
+/// As `log`, of an error, when there may be no memory. Longer messages are cut.
+void log_without_memory(std::string_view message) noexcept;
 
 /// log_info("opened `{}` in {:.3f} s", name, seconds): formats only what will be written.
 template <class... Args>

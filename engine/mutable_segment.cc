@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "engine/columns.h"
 #include "index/flat/searcher.h"
 #include "index/flat/type.h"
 #include "payload/document.h"
@@ -124,7 +125,15 @@ void MutableSegment::add_index(const payload::FieldIndex& index) {
   columns_[index.key] = std::move(column);
 }
 
-void MutableSegment::drop_index(const std::string& key) { columns_.erase(key); }
+void MutableSegment::set_indexes(const std::vector<payload::FieldIndex>& indexes) {
+  std::erase_if(columns_, [&](const auto& entry) {
+    const auto* wanted = find_index(indexes, entry.first);
+    return wanted == nullptr || !same_column(*wanted, entry.second->index());
+  });
+  for (const auto& index : indexes) {
+    if (!columns_.contains(index.key)) add_index(index);
+  }
+}
 
 std::shared_ptr<const SegmentData> MutableSegment::snapshot() const {
   auto data = std::make_shared<SegmentData>();

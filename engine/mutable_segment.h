@@ -31,10 +31,13 @@ class MutableSegment {
   /// The oldest operation that wrote a row.
   [[nodiscard]] Seq first_seq() const { return first_seq_; }
 
+  /// If it throws, columns have different lengths, and the segment is of no use any more.
   void append(const Row& row);
   /// Adds a payload column over the rows so far; replaces one of the same key.
   void add_index(const payload::FieldIndex& index);
-  void drop_index(const std::string& key);
+  /// The payload columns are those of `indexes` from now on. If it throws some are missing, and the
+  /// next call adds them.
+  void set_indexes(const std::vector<payload::FieldIndex>& indexes);
 
   [[nodiscard]] std::shared_ptr<const SegmentData> snapshot() const;
 

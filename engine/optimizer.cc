@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "base/failure.h"
+
 namespace quiver::engine {
 namespace {
 
@@ -78,6 +80,18 @@ OptimizationState describe(const Job& job) {
   return state;
 }
 
+OptimizationState describe_finished(const Job& job, const Result<>& result) {
+  auto state = describe(job);
+  if (result) {
+    state.done = state.total;
+  } else {
+    state.error = result.error().message();
+  }
+  state.finished_at = job.started_at + job.clock.seconds();
+  state.eta_s.reset();
+  return state;
+}
+
 void add_to(OptimizationState state, std::uint32_t shard, std::vector<OptimizationState>& states) {
   state.shard = shard;
   for (auto& segment : state.segments) segment.shard = shard;
@@ -146,23 +160,20 @@ std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segment
   return first->id;
 }
 
-void JobHistory::add(std::shared_ptr<const Job> job) {
+void JobHistory::add(std::shared_ptr<const Job> job) noexcept try {
   MutexLock lock(mutex_);
   running_.push_back(std::move(job));
+} catch (...) {
+  log_exception("reporting a job");
 }
 
-void JobHistory::finish(const Job& job, const Result<>& result) {
-  auto state = describe(job);
-  if (result) {
-    state.done = state.total;
-  } else {
-    state.error = result.error().message();
-  }
-  state.finished_at = job.started_at + job.clock.seconds();
-  state.eta_s.reset();
+void JobHistory::finish(const Job& job, const Result<>& result) noexcept {
+  std::optional<OptimizationState> state;
+  run_logged("reporting a job", [&] { state = describe_finished(job, result); });
   MutexLock lock(mutex_);
   std::erase_if(running_, [&](const auto& other) { return other.get() == &job; });
-  completed_.insert(completed_.begin(), std::move(state));
+  if (!state) return;
+  completed_.insert(completed_.begin(), *std::move(state));
   if (completed_.size() > kKept) completed_.pop_back();
 }
 

@@ -69,7 +69,6 @@ struct Job {
   std::uint64_t number = 0;
   std::string_view name;
   std::vector<Segment> inputs;
-  Result<> result;
   std::uint64_t n_rows = 0;  ///< live rows of the inputs at the start
   double started_at = seconds_since_epoch();
   Stopwatch clock;
@@ -104,8 +103,10 @@ struct IndexJob : Job {
 /// Running and finished jobs of a shard, for reports. Thread-safe.
 class JobHistory {
  public:
-  void add(std::shared_ptr<const Job> job);
-  void finish(const Job& job, const Result<>& result);
+  JobHistory() { completed_.reserve(kKept + 1); }
+  // Without memory a job is missing in reports, and nothing else happens.
+  void add(std::shared_ptr<const Job> job) noexcept;
+  void finish(const Job& job, const Result<>& result) noexcept;
   /// `shard`: the number of the one whose jobs these are.
   void report(std::uint32_t shard, OptimizationReport& report) const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "base/log.h"
 
 namespace quiver::engine {
@@ -21,6 +22,7 @@ constexpr std::uint64_t kMinIdleBytes = 8ULL << 20;
 constexpr double kSoonSealSeconds = 10;
 constexpr auto kRetryDelay = std::chrono::seconds(5);
 constexpr auto kReclaimIdle = std::chrono::seconds(1);
+constexpr std::string_view kHousekeeping = "housekeeping";
 
 bool is_worth_sealing(const MutableSegment& segment) {
   return segment.n_rows() >= kMinIdleRows || segment.data_bytes() >= kMinIdleBytes;
@@ -31,12 +33,6 @@ std::uint64_t size_bytes(const ShardRequest& request) {
   for (const auto& operation : request.operations) bytes += engine::size_bytes(operation);
   return bytes;
 }
-
-/// A request and what became of it, until it is answered.
-struct Outcome {
-  ShardRequest request;
-  Result<std::vector<Seq>> result;
-};
 
 Result<std::vector<Seq>> stage(const ShardRequest& request, const SegmentSet& base,
                                const CollectionConfig& config, Staging& group, Seq& next) {
@@ -52,12 +48,10 @@ Result<std::vector<Seq>> stage(const ShardRequest& request, const SegmentSet& ba
   return seqs;
 }
 
-void answer(std::vector<Outcome>& outcomes, Ack ack) {
-  for (auto& outcome : outcomes) {
-    if (!outcome.request.done || outcome.request.ack != ack) continue;
-    outcome.request.done(std::move(outcome.result));
-    outcome.request.done = nullptr;
-  }
+template <class Request>
+void answer(Request& request, Result<std::vector<Seq>> result) noexcept {
+  const auto done = std::exchange(request.done, nullptr);
+  if (done) run_logged("answering an update", [&] { done(std::move(result)); });
 }
 
 }  // namespace
@@ -70,27 +64,34 @@ Shard::Shard(std::string path, std::shared_ptr<const CollectionConfig> config,
       lane_(std::make_unique<SerialLane>(*context.lanes, Priority::kHigh)) {}
 
 Shard::~Shard() {
-  if (auto result = close(); !result) {
-    log_error("closing shard {}: {}", path_, result.error().message());
+  if (auto result = guarded([this] { return close(); }); !result) {
+    run_logged("closing a shard", [&] {
+      log_error("closing shard {}: {}", path_, result.error().message());
+    });
   }
+  while (!wait_for_background(std::chrono::hours(1))) {
+  }
+  lane_->drain();
 }
 
 Result<> Shard::submit(ShardRequest request) {
-  const std::uint64_t bytes = size_bytes(request);
+  const std::uint64_t n_bytes = size_bytes(request);
+  std::list<Pending> added;
+  added.push_back({std::move(request), n_bytes, {}});
   bool post = false;
   {
     MutexLock lock(queue_mutex_);
     if (closed_) return fail(Code::kUnavailable, "the collection is closed");
-    if (queued_bytes_ != 0 && queued_bytes_ + bytes > context_.max_queued_bytes) {
+    if (queued_bytes_ != 0 && queued_bytes_ + n_bytes > context_.max_queued_bytes) {
       return fail(Code::kResourceExhausted,
                   fmt::format("the update queue is full: {} bytes wait, at most {} may",
                               queued_bytes_, context_.max_queued_bytes));
     }
-    queued_bytes_ += bytes;
-    queue_.push_back(std::move(request));
+    queued_bytes_ += n_bytes;
+    queue_.splice(queue_.end(), added);
     post = !std::exchange(drain_posted_, true);
   }
-  if (post) lane_->post([this] { drain(); });
+  if (post) lane_->post(Task::borrow(drain_task_));
   return {};
 }
 
@@ -99,57 +100,64 @@ std::uint64_t Shard::n_queued() const {
   return queue_.size();
 }
 
-std::deque<ShardRequest> Shard::take_queued() {
+std::list<Shard::Pending> Shard::take_queued() {
   MutexLock lock(queue_mutex_);
-  std::deque<ShardRequest> taken;
-  std::uint64_t bytes = 0;
-  while (!queue_.empty() && (taken.empty() || bytes < kGroupBytes)) {
-    const std::uint64_t size = size_bytes(queue_.front());
-    bytes += size;
-    queued_bytes_ -= size;
-    taken.push_back(std::move(queue_.front()));
-    queue_.pop_front();
+  std::list<Pending> taken;
+  std::uint64_t n_bytes = 0;
+  while (!queue_.empty() && (taken.empty() || n_bytes < kGroupBytes)) {
+    n_bytes += queue_.front().n_bytes;
+    queued_bytes_ -= queue_.front().n_bytes;
+    taken.splice(taken.end(), queue_, queue_.begin());
   }
   return taken;
 }
 
-void Shard::drain() {
-  if ((bulk_ || (n_unsealed() >= kMaxUnsealed && sealing_)) && !closed_) {
-    MutexLock lock(queue_mutex_);
-    drain_posted_ = false;  // the end of the bulk load or of the running seal posts again
-    return;
-  }
-  std::vector<Outcome> outcomes;
-  const auto base = snapshot_.load();
-  const auto config = config_.load();
-  Staging group(*base, *config, nullptr);
-  Seq next = next_seq_;
-  for (auto& request : take_queued()) {
-    auto result = stage(request, *base, *config, group, next);
-    outcomes.push_back({std::move(request), std::move(result)});
-  }
-  next_seq_ = next;  // numbers of a failed write are never used again
-  if (auto written = commit(group); written) {
-    answer(outcomes, Ack::kDurable);
-    apply_to_memory(group);
-    publish();
-  } else {
-    for (auto& outcome : outcomes) {
-      if (outcome.result) outcome.result = fail(written.error());
-    }
-    answer(outcomes, Ack::kDurable);
-  }
-  answer(outcomes, Ack::kVisible);
-  start_due_jobs();
-  bool more = false;
-  {
-    MutexLock lock(queue_mutex_);
-    more = drain_posted_ = !queue_.empty();
-  }
-  if (more) lane_->post([this] { drain(); });
+/// True if updates must wait: the end of the bulk load or of the running seal posts again.
+bool Shard::put_off_drain() {
+  if (closed_ || !(bulk_ || (n_unsealed() >= kMaxUnsealed && sealing_))) return false;
+  MutexLock lock(queue_mutex_);
+  drain_posted_ = false;
+  return true;
 }
 
-Result<> Shard::commit(const Staging& staging) {
+void Shard::post_drain_if_queued() {
+  bool post = false;
+  {
+    MutexLock lock(queue_mutex_);
+    post = drain_posted_ = !queue_.empty();
+  }
+  if (post) lane_->post(Task::borrow(drain_task_));
+}
+
+void Shard::drain() {
+  if (put_off_drain()) return;
+  auto group = take_queued();
+  const auto base = snapshot_.load();
+  const auto config = config_.load();
+  Staging staging(*base, *config, nullptr);
+  const Result<> committed = guarded([&] { return stage_and_commit(group, staging); });
+  for (auto& [request, n_bytes, result] : group) {
+    if (!committed && result) result = fail(committed.error());
+    if (request.ack == Ack::kDurable) answer(request, std::move(result));
+  }
+  if (committed) apply_committed(staging);
+  for (auto& [request, n_bytes, result] : group) answer(request, std::move(result));
+  if (is_full()) freeze_if_full();
+  start_due_jobs();
+  post_drain_if_queued();
+}
+
+Result<> Shard::stage_and_commit(std::list<Pending>& group, Staging& staging) {
+  const auto base = snapshot_.load();
+  const auto config = config_.load();
+  Seq next = next_seq_;
+  for (auto& [request, n_bytes, result] : group) {
+    result = stage(request, *base, *config, staging, next);
+  }
+  return commit(staging, next);
+}
+
+Result<> Shard::commit(const Staging& staging, Seq next) {
   if (staging.empty()) return {};
   if (bulk_) return fail(Code::kUnavailable, "closing, and a bulk load is not finished");
   storage::RowBatch batch;
@@ -161,7 +169,19 @@ Result<> Shard::commit(const Staging& staging) {
     }
     batch.put_op(change.seq, encode_op(change.row != nullptr, change.id));
   }
+  next_seq_ = next;  // numbers of a failed write are never used again
   return store_->write(batch);
+}
+
+/// From the commit until it is published nothing may throw: rows applied in part, or columns of
+/// different lengths, would be covered by the next manifest, and their operations trimmed. So the
+/// process ends, and the next start reads those operations again.
+void Shard::apply_committed(const Staging& staging) noexcept {
+  run_whole("applying committed updates", [&] {
+    apply_to_memory(staging);
+    applied_seq_ = Seq{to_number(next_seq_) - 1};
+    publish();
+  });
 }
 
 void Shard::apply_to_memory(const Staging& staging) {
@@ -172,7 +192,6 @@ void Shard::apply_to_memory(const Staging& staging) {
   }
   last_write_ = Clock::now();
   wants_tick_ = true;
-  freeze_if_full();
 }
 
 void Shard::delete_in_memory(const PointId& id) {
@@ -202,32 +221,42 @@ void Shard::mark_mutable_dead(std::size_t row) {
   ++n_rows_dropped_;
 }
 
-void Shard::freeze_if_full() {
+bool Shard::is_full() const {
   const auto& optimizer = config_.load()->optimizer;
-  if (mutable_->n_rows() >= optimizer.seal_rows || mutable_->data_bytes() >= optimizer.seal_bytes) {
+  return mutable_->n_rows() >= optimizer.seal_rows || mutable_->data_bytes() >= optimizer.seal_bytes;
+}
+
+/// A segment that cannot be frozen grows on, and is tried again after the next update.
+void Shard::freeze_if_full() {
+  const auto frozen = guarded([this]() -> Result<> {
     freeze();
-  }
+    publish();
+    return {};
+  });
+  if (!frozen) note_failure("seal", frozen.error());
 }
 
 void Shard::freeze() {
   if (mutable_->n_rows() == 0) return;
+  const auto config = config_.load();
+  auto next = std::make_unique<MutableSegment>(next_segment_, config->fields, config->indexes);
   State state;
   state.view.data = mutable_->snapshot();
-  state.deleted = std::move(mutable_deleted_);
-  state.deleted.resize(mutable_->n_rows());
-  state.n_deleted = n_mutable_deleted_;
+  mutable_deleted_.resize(mutable_->n_rows());
+  segments_.reserve(segments_.size() + 1);
+  // Nothing below takes memory.
+  state.deleted = std::exchange(mutable_deleted_, Bitset());
+  state.n_deleted = std::exchange(n_mutable_deleted_, 0);
   state.changed = true;
   state.first_seq = mutable_->first_seq();
   segments_.push_back(std::move(state));
-  const auto config = config_.load();
-  mutable_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
-  mutable_deleted_ = Bitset();
-  n_mutable_deleted_ = 0;
+  mutable_ = std::move(next);
+  ++next_segment_;
 }
 
 void Shard::publish() {
   auto set = std::make_shared<SegmentSet>();
-  set->seq = Seq{to_number(next_seq_) - 1};
+  set->seq = applied_seq_;
   for (State& state : segments_) {
     if (state.changed) {
       state.view.deleted =
@@ -249,7 +278,8 @@ void Shard::publish() {
   update_status();
 }
 
-void Shard::update_status() {
+/// Without memory the status stays as it was; the next tick tries again.
+void Shard::update_status() noexcept try {
   const auto set = snapshot_.load();
   ShardStatus status;
   status.n_live = set->n_live();
@@ -272,6 +302,9 @@ void Shard::update_status() {
   status.error = last_error_;
   MutexLock lock(status_mutex_);
   status_ = std::move(status);
+} catch (...) {
+  log_exception("the status of a shard");
+  wants_tick_ = true;
 }
 
 ShardStatus Shard::status() const {
@@ -300,30 +333,39 @@ std::vector<SegmentFacts> Shard::segment_facts() const {
   return facts;
 }
 
-void Shard::tick() {
-  if ((wants_tick_ || is_drift_due()) && !closed_) lane_->post([this] { on_tick(); });
+void Shard::tick() noexcept {
+  run_logged("a tick", [this] {
+    if ((wants_tick_ || is_drift_due()) && !closed_) lane_->post([this] { on_tick(); });
+  });
 }
 
 void Shard::on_tick() {
   if (closed_) return;
-  const auto idle = Clock::now() - last_write_;
-  bool settled = false;
+  const auto done = guarded([this]() -> Result<> {
+    keep_house();
+    return {};
+  });
+  start_due_jobs();
+  if (!done) return note_failure(kHousekeeping, done.error());
+  note_recovery(kHousekeeping);
+  update_status();
+  if (is_idle() && leftovers_.empty() && !sealing_ && !optimizing_ && !reclaiming_ &&
+      !status().optimizing) {
+    wants_tick_ = false;
+  }
+}
+
+void Shard::keep_house() {
   if (is_idle()) {
     if (is_worth_sealing(*mutable_) || !damaged_.empty()) {
       freeze();
       publish();
     }
     save_deletes();
-    settled = true;
   }
   remove_leftovers();
   if (is_drift_due()) check_drift();
-  if (idle >= kReclaimIdle) start_reclaim();
-  start_due_jobs();
-  if (settled && leftovers_.empty() && !sealing_ && !optimizing_ && !reclaiming_ &&
-      !status().optimizing) {
-    wants_tick_ = false;
-  }
+  if (Clock::now() - last_write_ >= kReclaimIdle) start_reclaim();
 }
 
 bool Shard::is_idle() const {
@@ -331,16 +373,26 @@ bool Shard::is_idle() const {
   return idle_s >= config_.load()->optimizer.idle_seal_s;
 }
 
-void Shard::note_failure(std::string_view what, const Error& error) {
-  last_error_ = fmt::format("{}: {}", what, error.message());
-  failed_work_ = what;
+void Shard::note_failure(std::string_view what, const Error& error) noexcept {
   retry_after_ = Clock::now() + kRetryDelay;
-  log_error("shard {}: {}", path_, last_error_);
+  wants_tick_ = true;
+  failed_work_ = what;
+  try {
+    last_error_ = fmt::format("{}: {}", what, error.message());
+    log_error("shard {}: {}", path_, last_error_);
+  } catch (...) {
+    last_error_ = "out of memory";  // so short that it takes none
+    log_exception(what);
+  }
   update_status();
 }
 
-void Shard::note_success(std::string_view what) {
+void Shard::note_success(std::string_view what) noexcept {
   if (failed_work_ != "seal" || what == "seal") last_error_.clear();
+}
+
+void Shard::note_recovery(std::string_view what) noexcept {
+  if (failed_work_ == what) last_error_.clear();
 }
 
 Result<> Shard::close() {
@@ -348,10 +400,17 @@ Result<> Shard::close() {
     MutexLock lock(queue_mutex_);
     if (closed_.exchange(true)) return {};
   }
-  lane_->drain();
+  bool ended = lane_->drain_for(context_.close_patience);
   closing_.cancel();
-  wait_for_background();
-  lane_->drain();
+  if (store_ != nullptr) store_->cancel_reclaim();
+  ended = wait_for_background(context_.close_patience) && ended;
+  if (!ended || !lane_->drain_for(context_.close_patience)) {
+    return fail(Code::kDeadlineExceeded,
+                fmt::format("shard {} is not closed, {} s after the work that still runs was "
+                            "cancelled: {}",
+                            path_, std::chrono::duration<double>(context_.close_patience).count(),
+                            running_work()));
+  }
   return store_ == nullptr ? Result<>() : store_->close();
 }
 

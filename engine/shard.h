@@ -10,8 +10,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +58,8 @@ struct ShardContext {
   std::shared_ptr<const WriteGate> write_gate = std::make_shared<const WriteGate>();
   /// What the collection remembers of its queries; nullptr: nothing.
   std::shared_ptr<QuerySamples> queries = nullptr;
+  /// How long closing waits for what runs, again once that was cancelled.
+  std::chrono::milliseconds close_patience = std::chrono::seconds(10);
 };
 
 /// Operations of one request, applied together or not at all.
@@ -104,7 +106,7 @@ class Shard {
                                              std::shared_ptr<const CollectionConfig> config,
                                              const ShardContext& context,
                                              const Shard* first = nullptr);
-  /// As `close`.
+  /// As `close`, but waits for work that has not ended however long it takes: it uses the shard.
   ~Shard();
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
@@ -119,7 +121,7 @@ class Shard {
                   std::function<void(Result<>)> done);
 
   /// Called now and then: seals what has been idle, starts due work.
-  void tick();
+  void tick() noexcept;
   [[nodiscard]] ShardStatus status() const;
   [[nodiscard]] std::uint64_t n_queued() const;
   void report(std::uint32_t number, OptimizationReport& report) const;
@@ -148,11 +150,31 @@ class Shard {
   [[nodiscard]] std::uint64_t decided_bulk_load() const { return decided_bulk_load_; }
   [[nodiscard]] Result<std::string> bulk_cursor() const;
 
-  /// Applies what is queued, ends background work, closes the store.
+  /// Applies what is queued, ends background work, closes the store. kDeadlineExceeded, naming what
+  /// still runs, if that does not end in time; the shard must not be destroyed then, nor the process
+  /// wait for it.
   Result<> close();
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  /// A request in the queue, and what became of it.
+  struct Pending {
+    ShardRequest request;
+    std::uint64_t n_bytes = 0;
+    Result<std::vector<Seq>> result;
+  };
+
+  /// Borrowed by the lane, so that the queue is served whether there is memory or not.
+  class DrainTask final : public Task::Callable {
+   public:
+    explicit DrainTask(Shard& shard) : shard_(shard) {}
+    void call() override { shard_.drain(); }
+    void release() noexcept override {}
+
+   private:
+    Shard& shard_;
+  };
 
   /// A segment as the lane keeps it.
   struct State {
@@ -209,24 +231,36 @@ class Shard {
 
   // Writing (shard.cc), in the lane.
   void drain();
-  std::deque<ShardRequest> take_queued();
-  Result<> commit(const Staging& staging);
+  bool put_off_drain() QV_EXCLUDES(queue_mutex_);
+  void post_drain_if_queued() QV_EXCLUDES(queue_mutex_);
+  std::list<Pending> take_queued() QV_EXCLUDES(queue_mutex_);
+  /// Numbers the changes of `group` and writes them. After an error, or an exception, none of them
+  /// is there.
+  Result<> stage_and_commit(std::list<Pending>& group, Staging& staging);
+  Result<> commit(const Staging& staging, Seq next);
+  void apply_committed(const Staging& staging) noexcept;
   void apply_to_memory(const Staging& staging);
   void delete_in_memory(const PointId& id);
   void mark_dead(State& state, std::size_t row);
   void mark_mutable_dead(std::size_t row);
+  [[nodiscard]] bool is_full() const;
   void freeze_if_full();
+  /// Whole or, if it throws, not at all.
   void freeze();
+  /// If it throws, what is published stays.
   void publish();
-  void update_status();
+  void update_status() noexcept;
   void on_tick();
+  void keep_house();
   /// True if there was no write for a while.
   [[nodiscard]] bool is_idle() const;
   [[nodiscard]] std::vector<SegmentFacts> segment_facts() const;
   [[nodiscard]] std::size_t n_unsealed() const;
-  void note_failure(std::string_view what, const Error& error);
+  void note_failure(std::string_view what, const Error& error) noexcept;
   /// A failed seal is forgotten when one succeeds, not when other work does meanwhile.
-  void note_success(std::string_view what);
+  void note_success(std::string_view what) noexcept;
+  /// Of what runs all the time: says nothing of other work that failed.
+  void note_recovery(std::string_view what) noexcept;
 
   // The manifest (shard_manifest.cc), in the lane.
   /// `finished`: a job whose inputs are left out; `output`: its segment, added.
@@ -238,32 +272,40 @@ class Shard {
   void save_deletes();
 
   // Configuration (shard_config.cc), in the lane.
-  void apply_config(const std::shared_ptr<const CollectionConfig>& config);
-  void drop_column(State& state, const payload::FieldIndex& index);
   struct ColumnWaiter {
     std::shared_ptr<const CollectionConfig> config;  ///< whose columns are waited for
     std::function<void(Result<>)> done;
   };
-  void build_columns();
-  bool build_columns_of(const std::shared_ptr<const SegmentData>& data,
-                        std::span<const payload::FieldIndex> indexes);
-  void end_column_build();
+  struct ColumnBuild;
+  /// Whoever waits in `added`, one, is answered whatever happens.
+  void change_config(std::list<ColumnWaiter>& added) noexcept;
+  /// After an error, or an exception, the next call does the rest.
+  void apply_config(const std::shared_ptr<const CollectionConfig>& config);
+  void drop_columns(State& state, std::span<const payload::FieldIndex> wanted);
+  void build_columns() noexcept;
+  void start_column_build();
+  void finish_column_build(const ColumnBuild& build, const Result<>& result) noexcept;
   void answer_column_waiters();
-  void fail_column_waiters(const Error& error);
+  void fail_column_waiters(const Error& error) noexcept;
   [[nodiscard]] bool has_segment(std::uint64_t id) const;
   void install_columns(std::uint64_t segment, const ColumnMap& columns);
 
   // Background jobs (shard_jobs.cc), started and finished in the lane.
-  void start_due_jobs();
+  void start_due_jobs() noexcept;
+  void start_jobs();
   void start_rewrite(RewritePlan plan);
   Result<> write_output(RewriteJob& job);
-  void finish_rewrite(const std::shared_ptr<RewriteJob>& job);
+  void finish_rewrite(const std::shared_ptr<RewriteJob>& job, Result<> result) noexcept;
+  void end_rewrite(RewriteJob& job, const Result<>& result) noexcept;
   void add_columns(const std::shared_ptr<RewriteJob>& job);
+  /// Whole, or not at all.
   Result<> swap_in(RewriteJob& job);
+  void replace_inputs(const RewriteJob& job, std::optional<State> output);
   void carry_deletes(const RewriteJob& job, State& output);
   void forget_damage();
   void remove_inputs(const RewriteJob& job);
-  void abandon(const RewriteJob& job);
+  void abandon(const RewriteJob& job) noexcept;
+  void set_busy(const Job& job, bool busy) noexcept;
   void remove_segment_directory(std::uint64_t id);
   void remove_leftovers();
   void wake_writers();
@@ -272,19 +314,29 @@ class Shard {
   // Vector indexes (shard_indexes.cc): built in the background, installed in the lane.
   [[nodiscard]] IndexPolicy index_policy() const;
   void start_index(std::uint64_t segment);
-  void finish_index(IndexJob& job);
+  void finish_index(IndexJob& job, Result<> result) noexcept;
+  Result<> install_index(IndexJob& job);
   Result<> index_output(RewriteJob& job);
   [[nodiscard]] bool is_drift_due() const;
   /// Measures how well indexes find what is asked; those that find too little are built anew.
   void check_drift();
+  Result<> measure_drift(const SegmentSet& segments);
   void note_drift(const MeasuredFit& fit);
   /// Those that the configuration has no use for; others that do not fit it are used until what is
   /// wanted is built.
   void drop_unwanted_indexes(State& state);
 
-  void run_in_background(Priority priority, Task task);
-  void end_background() QV_EXCLUDES(background_mutex_);
-  void wait_for_background() QV_EXCLUDES(background_mutex_);
+  /// Runs `work` in the background and then, in the lane and always, `finish` with what became of
+  /// it; what `work` throws is an error. If this throws neither will run: a job is marked as running
+  /// after it, so that its end is sure to come. `what` is told if the job does not end in time; it
+  /// outlives the shard.
+  void run_in_background(Priority priority, std::string_view what, std::function<Result<>()> work,
+                         std::function<void(Result<>)> finish);
+  void end_background(std::list<std::string_view>& entry) noexcept QV_EXCLUDES(background_mutex_);
+  /// False if some work has not ended within `patience`.
+  [[nodiscard]] bool wait_for_background(std::chrono::milliseconds patience)
+      QV_EXCLUDES(background_mutex_);
+  [[nodiscard]] std::string running_work() QV_EXCLUDES(background_mutex_);
 
   const std::string path_;
   const ShardContext context_;
@@ -299,7 +351,8 @@ class Shard {
   std::unique_ptr<MutableSegment> mutable_;
   Bitset mutable_deleted_;
   std::uint32_t n_mutable_deleted_ = 0;
-  Seq next_seq_{1};
+  Seq next_seq_{1};     ///< numbers before it are used, be it by a write that failed
+  Seq applied_seq_{0};  ///< all operations up to it that there are, are in the segments
   std::uint64_t next_segment_ = 1;
   /// Segments found damaged: kept in the manifest until the rows rebuilt from the store are sealed
   /// again, so that a crash meanwhile rebuilds once more.
@@ -312,7 +365,7 @@ class Shard {
   std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;
   std::string failed_work_;  ///< what `last_error_` is of
-  std::vector<ColumnWaiter> column_waiters_;
+  std::list<ColumnWaiter> column_waiters_;
   bool building_columns_ = false;
   bool sealing_ = false;
   bool optimizing_ = false;  ///< one merge, vacuum or build of an index at a time
@@ -321,7 +374,7 @@ class Shard {
 
   // Any thread.
   mutable Mutex queue_mutex_;
-  std::deque<ShardRequest> queue_ QV_GUARDED_BY(queue_mutex_);
+  std::list<Pending> queue_ QV_GUARDED_BY(queue_mutex_);
   std::uint64_t queued_bytes_ QV_GUARDED_BY(queue_mutex_) = 0;
   bool drain_posted_ QV_GUARDED_BY(queue_mutex_) = false;
 
@@ -335,8 +388,9 @@ class Shard {
 
   Mutex background_mutex_;
   CondVar background_done_;
-  std::uint64_t n_background_ QV_GUARDED_BY(background_mutex_) = 0;
+  std::list<std::string_view> background_ QV_GUARDED_BY(background_mutex_);  ///< what runs
 
+  DrainTask drain_task_{*this};
   std::unique_ptr<SerialLane> lane_;
 };
 

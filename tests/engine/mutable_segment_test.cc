@@ -99,7 +99,7 @@ TEST(MutableSegment, IndexesAddedLaterCoverEarlierRows) {
     const bool has = data->documents[row] != "{}";
     EXPECT_EQ(n.row_integers(row).size(), has ? 1U : 0U);
   }
-  segment.drop_index("n");
+  segment.set_indexes({index_of("m")});
   EXPECT_EQ(segment.snapshot()->columns.size(), 1U);
   EXPECT_EQ(data->columns.size(), 2U) << "the older snapshot keeps its column";
 }

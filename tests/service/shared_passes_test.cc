@@ -11,8 +11,8 @@
 #include "base/executor.h"
 #include "service/http/service.h"
 #include "tests/patience.h"
-#include "tests/service/failing_allocation.h"
 #include "tests/service/fake_database.h"
+#include "tests/support/failing_allocation.h"
 
 namespace quiver::service {
 namespace {

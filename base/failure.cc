@@ -1,0 +1,85 @@
+#include "base/failure.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+
+#include "base/log.h"
+
+namespace quiver {
+namespace {
+
+/// Made before anything can run out.
+const Error kOutOfMemory(Code::kResourceExhausted, "out of memory");
+
+Error error_of(const std::exception& exception) noexcept {
+  try {
+    return {Code::kInternal, exception.what()};
+  } catch (...) {
+    return kOutOfMemory;
+  }
+}
+
+/// Calls `fn` with the text of the exception that is being handled.
+template <class F>
+void with_text_of_exception(F fn) {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    fn("out of memory");
+  } catch (const std::exception& exception) {
+    fn(exception.what());
+  } catch (...) {
+    fn("an exception that is no std::exception");
+  }
+}
+
+void log_line(std::string_view where, const char* what, const char* end) noexcept {
+  std::array<char, 512> line{};
+  const int n = std::snprintf(line.data(), line.size(), "%.*s: %s%s",
+                              static_cast<int>(where.size()), where.data(), what, end);
+  if (n > 0) log_without_memory({line.data(), std::min<std::size_t>(n, line.size() - 1)});
+}
+
+}  // namespace
+
+Error out_of_memory() noexcept { return kOutOfMemory; }
+
+Error error_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return kOutOfMemory;
+  } catch (const std::exception& exception) {
+    return error_of(exception);
+  } catch (...) {
+    try {
+      return {Code::kInternal, "an exception that is no std::exception"};
+    } catch (...) {
+      return kOutOfMemory;
+    }
+  }
+}
+
+void log_exception(std::string_view where) noexcept {
+  with_text_of_exception([&](const char* what) {
+    try {
+      log_error("{}: {}", where, what);
+    } catch (...) {
+      log_line(where, what, "");
+    }
+  });
+}
+
+void end_process(std::string_view where) noexcept {
+  with_text_of_exception([&](const char* what) {
+    log_line(where, what,
+             "; the process ends here, since it could not go on from a state left half way; the "
+             "next start recovers what was acknowledged");
+  });
+  std::abort();
+}
+
+}  // namespace quiver
