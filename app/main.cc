@@ -18,6 +18,7 @@
 #include "app/load/load.h"
 #include "app/serve.h"
 #include "app/version.h"
+#include "base/failure.h"
 
 namespace {
 
@@ -141,6 +142,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  quiver::end_process_on_uncaught();
   return run(argc, argv);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "quiver: %s\n", error.what());

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -86,7 +87,13 @@ Result<> serve(Settings settings) {
   const int signal = wait_for_stop();
   log_info("stopping: {}", strsignal(signal));
   server->stop();
-  return database->close();
+  auto closed = database->close();
+  if (!closed && closed.error().code() == Code::kDeadlineExceeded) {
+    log_error("{}; the process ends all the same, the next start recovers",
+              closed.error().message());
+    std::_Exit(EXIT_FAILURE);
+  }
+  return closed;
 }
 
 }  // namespace quiver::app

@@ -11,6 +11,9 @@
 namespace quiver {
 namespace {
 
+constexpr const char* kEnd =
+    "; the process ends here, since it could not go on from a state left half way; the next start "
+    "recovers what was acknowledged";
 /// Made before anything can run out.
 const Error kOutOfMemory(Code::kResourceExhausted, "out of memory");
 
@@ -73,12 +76,16 @@ void log_exception(std::string_view where) noexcept {
   });
 }
 
-void end_process(std::string_view where) noexcept {
-  with_text_of_exception([&](const char* what) {
-    log_line(where, what,
-             "; the process ends here, since it could not go on from a state left half way; the "
-             "next start recovers what was acknowledged");
+void end_process_on_uncaught() noexcept {
+  std::set_terminate([] {
+    if (std::current_exception() != nullptr) end_process("an exception that nobody caught");
+    log_line("std::terminate was called", "perhaps out of memory", kEnd);
+    std::abort();
   });
+}
+
+void end_process(std::string_view where) noexcept {
+  with_text_of_exception([&](const char* what) { log_line(where, what, kEnd); });
   std::abort();
 }
 

@@ -20,6 +20,9 @@ void log_exception(std::string_view where) noexcept;
 /// Aborts after a line in the log that says so, and takes no memory. For catch blocks.
 [[noreturn]] void end_process(std::string_view where) noexcept;
 
+/// An exception that nobody catches ends the process with a line in the log. Once, at the start.
+void end_process_on_uncaught() noexcept;
+
 /// What `fn` returns, a Result; an exception that leaves it is its error.
 template <std::invocable F>
 [[nodiscard]] std::invoke_result_t<F> guarded(F&& fn) noexcept {

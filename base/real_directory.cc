@@ -1,5 +1,6 @@
 // Directories of the operating system.
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
 #include "base/file.h"
@@ -18,6 +20,10 @@ namespace quiver {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct CloseDirectory {
+  void operator()(DIR* stream) const { (void)::closedir(stream); }
+};
 
 /// An open file descriptor, closed at the end.
 class Descriptor {
@@ -203,14 +209,22 @@ class RealDirectory final : public Directory {
   }
 
   Result<std::vector<DirectoryEntry>> list() const override {
+    // libstdc++'s directory_iterator ends the process when there is no memory.
+    const std::unique_ptr<DIR, CloseDirectory> stream(::opendir(path_.c_str()));
+    if (stream == nullptr) return fail(file_error(errno, "list", path_));
     std::vector<DirectoryEntry> entries;
-    std::error_code error;
-    for (fs::directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {
-      std::error_code vanished;
-      const auto kind = it->is_directory(vanished) ? EntryKind::kDirectory : EntryKind::kFile;
-      entries.push_back({it->path().filename().string(), kind});
+    errno = 0;
+    while (const dirent* const found = ::readdir(stream.get())) {
+      const std::string_view name = found->d_name;
+      if (name == "." || name == "..") continue;
+      struct stat info {};
+      const bool is_directory =
+          ::fstatat(::dirfd(stream.get()), found->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode);
+      entries.push_back(
+          {std::string(name), is_directory ? EntryKind::kDirectory : EntryKind::kFile});
+      errno = 0;
     }
-    if (error) return fail(file_error(error.value(), "list", path_));
+    if (errno != 0) return fail(file_error(errno, "list", path_));
     std::ranges::sort(entries, {}, &DirectoryEntry::name);
     return entries;
   }

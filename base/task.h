@@ -18,12 +18,10 @@ class Task {
     Callable() = default;
     Callable(const Callable&) = delete;
     Callable& operator=(const Callable&) = delete;
+    virtual ~Callable() = default;
     virtual void call() = 0;
     /// The task is gone; it may or may not have run.
     virtual void release() noexcept = 0;
-
-   protected:
-    ~Callable() = default;
 
    private:
     friend class TaskQueue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "engine/bulk_rows.h"
 #include "engine/collection_impl.h"
@@ -55,8 +56,9 @@ Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
   last_load_ = std::max(last_load_, shards_.front()->decided_bulk_load()) + 1;
   open_load_ = OpenLoad{};
   open_load_->number = last_load_;
-  auto loaded = run_bulk(rows, chunk.cursor);
-  auto settled = settle_bulk();
+  open_load_->shards.reserve(rows.parts.size());
+  auto loaded = guarded([&] { return run_bulk(rows, chunk.cursor); });
+  auto settled = guarded([this] { return settle_bulk(); });
   if (!settled) {
     log_error("a bulk load is not over yet: {}", settled.error().message());
     unsettled_ = true;
@@ -131,11 +133,12 @@ Result<> CollectionImpl::settle_bulk() {
 
 /// After a failure of the disk: updates wait until the load is over.
 void CollectionImpl::retry_bulk() {
-  if (!unsettled_.exchange(false)) return;
-  context_.background->post(Priority::kLow, [self = shared_from_this()] {
+  if (!unsettled_) return;
+  Task retry([self = shared_from_this()] {
     MutexLock lock(self->bulk_mutex_);
-    if (!self->settle_bulk()) self->unsettled_ = true;
+    if (!guarded([&] { return self->settle_bulk(); })) self->unsettled_ = true;
   });
+  if (unsettled_.exchange(false)) context_.background->post(Priority::kLow, std::move(retry));
 }
 
 }  // namespace quiver::engine

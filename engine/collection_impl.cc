@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "engine/columns.h"
 #include "engine/explain.h"
@@ -289,11 +290,13 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
     return {};
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    auto answer = [join, numbers = parts[i].numbers](Result<std::vector<Seq>> seqs) {
-      join->shard_done(numbers, seqs);
-    };
-    auto submitted =
-        shards_[parts[i].shard]->submit({std::move(parts[i].operations), ack, std::move(answer)});
+    auto submitted = guarded([&] {
+      auto answer = [join, numbers = parts[i].numbers](const Result<std::vector<Seq>>& seqs) {
+        join->shard_done(numbers, seqs);
+      };
+      return shards_[parts[i].shard]->submit(
+          {std::move(parts[i].operations), ack, std::move(answer)});
+    });
     if (submitted) continue;
     if (i == 0) return submitted;  // nothing was queued: the caller may try again
     for (; i < parts.size(); ++i) join->shard_done(parts[i].numbers, fail(submitted.error()));
@@ -442,7 +445,10 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     // What is no change may be one that is not in force everywhere yet: it is waited for, too.
     for (const auto& shard : shards_) {
       shard->set_config(next, [latch](Result<> result) {
-        if (!result) log_error("changing a collection: {}", result.error().to_string());
+        if (!result) {
+          run_logged("changing a collection",
+                     [&] { log_error("changing a collection: {}", result.error().to_string()); });
+        }
         latch->arrive(std::move(result));
       });
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/published.h"
 #include "engine/collection_impl.h"
@@ -83,6 +84,7 @@ class DatabaseImpl final : public Database {
     context_.record_queries = options_.record_queries ? RecordQueries::kYes : RecordQueries::kNo;
     if (options_.open_directory) context_.open_directory = options_.open_directory;
     context_.write_gate = writes_;
+    context_.close_patience = options_.close_patience;
     for (const auto& garbage : catalog_->garbage()) remove_garbage(garbage);
     for (const auto& name : catalog_->strangers()) {
       log_warning("`{}/{}` belongs to no collection; it is left as it is", collections_->path(),
@@ -241,13 +243,18 @@ class DatabaseImpl final : public Database {
     }
     if (ticker_.joinable()) ticker_.join();
     Result<> result;
+    bool runs_on = false;
     for (const auto& entry : all_entries()) {
       MutexLock lock(entry->mutex);
       const auto open = entry->now();
       if (open == nullptr) continue;
-      if (auto closed = open->close(); !closed) result = std::move(closed);
-      entry->set(nullptr);
+      auto closed = open->close();
+      const bool in_time = closed || closed.error().code() != Code::kDeadlineExceeded;
+      if (in_time) entry->set(nullptr);
+      if (!closed && !runs_on) result = std::move(closed);
+      runs_on = runs_on || !in_time;
     }
+    if (runs_on) return result;
     compute_.stop();
     lanes_.stop();
     background_.stop();
@@ -462,10 +469,12 @@ class DatabaseImpl final : public Database {
         if (!closed_) ticker_wake_.wait_for(mutex_, kTickInterval);
         if (closed_) return;
       }
-      check_writes();
-      for (const auto& entry : all_entries()) {
-        if (const auto open = entry->now()) open->tick();
-      }
+      run_logged("a tick", [this] {
+        check_writes();
+        for (const auto& entry : all_entries()) {
+          if (const auto open = entry->now()) open->tick();
+        }
+      });
     }
   }
 

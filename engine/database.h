@@ -1,6 +1,7 @@
 // All collections of one data directory: catalog, aliases, threads, start and stop.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,7 +28,9 @@ struct DatabaseOptions {
   std::uint64_t write_buffer_bytes = 256ULL << 20;  ///< over all shards
   std::uint64_t max_queued_bytes = 64ULL << 20;     ///< per shard; more is refused
   std::uint32_t max_open_collections = 1024;        ///< idle ones beyond it are closed (LRU)
-  OptimizerConfig optimizer;                        ///< defaults for new collections
+  /// How long `close` waits for a shard's updates, for its jobs, and again once they are cancelled.
+  std::chrono::milliseconds close_patience = std::chrono::seconds(10);
+  OptimizerConfig optimizer;   ///< defaults for new collections
   bool record_queries = true;  ///< samples of those of multi-vectors are kept, also on disk
   /// Seams for fault tests: the file system below the shard stores, and the directories of
   /// segments.
@@ -94,6 +97,8 @@ class Database {
   /// Where queries that are not small run.
   [[nodiscard]] virtual Executor& compute() = 0;
   /// Finishes what is queued, then closes everything. Called once, before destruction.
+  /// kDeadlineExceeded, naming what runs, if a collection does not end in time: destruction would
+  /// wait for it, so the process should end without. Nothing acknowledged is lost by that.
   virtual Result<> close() = 0;
 };
 

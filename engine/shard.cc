@@ -65,9 +65,8 @@ Shard::Shard(std::string path, std::shared_ptr<const CollectionConfig> config,
 
 Shard::~Shard() {
   if (auto result = guarded([this] { return close(); }); !result) {
-    run_logged("closing a shard", [&] {
-      log_error("closing shard {}: {}", path_, result.error().message());
-    });
+    run_logged("closing a shard",
+               [&] { log_error("closing shard {}: {}", path_, result.error().message()); });
   }
   while (!wait_for_background(std::chrono::hours(1))) {
   }
@@ -129,7 +128,7 @@ void Shard::post_drain_if_queued() {
   if (post) lane_->post(Task::borrow(drain_task_));
 }
 
-void Shard::drain() {
+void Shard::drain() noexcept {
   if (put_off_drain()) return;
   auto group = take_queued();
   const auto base = snapshot_.load();
@@ -223,7 +222,8 @@ void Shard::mark_mutable_dead(std::size_t row) {
 
 bool Shard::is_full() const {
   const auto& optimizer = config_.load()->optimizer;
-  return mutable_->n_rows() >= optimizer.seal_rows || mutable_->data_bytes() >= optimizer.seal_bytes;
+  return mutable_->n_rows() >= optimizer.seal_rows ||
+         mutable_->data_bytes() >= optimizer.seal_bytes;
 }
 
 /// A segment that cannot be frozen grows on, and is tried again after the next update.
@@ -276,6 +276,16 @@ void Shard::publish() {
   }
   snapshot_.store(std::move(set));
   update_status();
+}
+
+void Shard::publish_soon() noexcept {
+  const auto published = guarded([this]() -> Result<> {
+    publish();
+    return {};
+  });
+  if (published) return;
+  catch_up_ = true;
+  note_failure(kHousekeeping, published.error());
 }
 
 /// Without memory the status stays as it was; the next tick tries again.
@@ -356,6 +366,11 @@ void Shard::on_tick() {
 }
 
 void Shard::keep_house() {
+  if (catch_up_) {
+    apply_config();
+    catch_up_ = false;
+    build_columns();
+  }
   if (is_idle()) {
     if (is_worth_sealing(*mutable_) || !damaged_.empty()) {
       freeze();

@@ -118,7 +118,7 @@ class Shard {
   /// Puts a changed configuration in force; with a new payload index, `done` is called when every
   /// segment has its column.
   void set_config(std::shared_ptr<const CollectionConfig> config,
-                  std::function<void(Result<>)> done);
+                  std::function<void(Result<>)> done) noexcept;
 
   /// Called now and then: seals what has been idle, starts due work.
   void tick() noexcept;
@@ -151,8 +151,8 @@ class Shard {
   [[nodiscard]] Result<std::string> bulk_cursor() const;
 
   /// Applies what is queued, ends background work, closes the store. kDeadlineExceeded, naming what
-  /// still runs, if that does not end in time; the shard must not be destroyed then, nor the process
-  /// wait for it.
+  /// still runs, if that does not end in time; the shard must not be destroyed then, nor the
+  /// process wait for it.
   Result<> close();
 
  private:
@@ -230,7 +230,7 @@ class Shard {
   void install_recovered_bulk();
 
   // Writing (shard.cc), in the lane.
-  void drain();
+  void drain() noexcept;
   bool put_off_drain() QV_EXCLUDES(queue_mutex_);
   void post_drain_if_queued() QV_EXCLUDES(queue_mutex_);
   std::list<Pending> take_queued() QV_EXCLUDES(queue_mutex_);
@@ -249,6 +249,8 @@ class Shard {
   void freeze();
   /// If it throws, what is published stays.
   void publish();
+  /// After a change that leaves the places of rows as they are: a tick makes up for it.
+  void publish_soon() noexcept;
   void update_status() noexcept;
   void on_tick();
   void keep_house();
@@ -279,8 +281,8 @@ class Shard {
   struct ColumnBuild;
   /// Whoever waits in `added`, one, is answered whatever happens.
   void change_config(std::list<ColumnWaiter>& added) noexcept;
-  /// After an error, or an exception, the next call does the rest.
-  void apply_config(const std::shared_ptr<const CollectionConfig>& config);
+  /// Makes the segments what `config_` says. If it throws, the next call does the rest.
+  void apply_config();
   void drop_columns(State& state, std::span<const payload::FieldIndex> wanted);
   void build_columns() noexcept;
   void start_column_build();
@@ -293,6 +295,8 @@ class Shard {
   // Background jobs (shard_jobs.cc), started and finished in the lane.
   void start_due_jobs() noexcept;
   void start_jobs();
+  [[nodiscard]] bool& is_running(const Job& job);
+  void note_started(const std::shared_ptr<const Job>& job) noexcept;
   void start_rewrite(RewritePlan plan);
   Result<> write_output(RewriteJob& job);
   void finish_rewrite(const std::shared_ptr<RewriteJob>& job, Result<> result) noexcept;
@@ -315,24 +319,26 @@ class Shard {
   [[nodiscard]] IndexPolicy index_policy() const;
   void start_index(std::uint64_t segment);
   void finish_index(IndexJob& job, Result<> result) noexcept;
-  Result<> install_index(IndexJob& job);
+  Result<> build(IndexJob& job);
+  void install_index(IndexJob& job);
   Result<> index_output(RewriteJob& job);
   [[nodiscard]] bool is_drift_due() const;
   /// Measures how well indexes find what is asked; those that find too little are built anew.
   void check_drift();
-  Result<> measure_drift(const SegmentSet& segments);
+  void measure_drift(const SegmentSet& segments);
   void note_drift(const MeasuredFit& fit);
   /// Those that the configuration has no use for; others that do not fit it are used until what is
   /// wanted is built.
   void drop_unwanted_indexes(State& state);
 
   /// Runs `work` in the background and then, in the lane and always, `finish` with what became of
-  /// it; what `work` throws is an error. If this throws neither will run: a job is marked as running
-  /// after it, so that its end is sure to come. `what` is told if the job does not end in time; it
-  /// outlives the shard.
+  /// it; what `work` throws is an error. If this throws neither will run: a job is marked as
+  /// running after it, so that its end is sure to come. `what` is told if the job does not end in
+  /// time; it outlives the shard.
   void run_in_background(Priority priority, std::string_view what, std::function<Result<>()> work,
                          std::function<void(Result<>)> finish);
-  void end_background(std::list<std::string_view>& entry) noexcept QV_EXCLUDES(background_mutex_);
+  void end_background(std::list<std::string_view>::iterator place) noexcept
+      QV_EXCLUDES(background_mutex_);
   /// False if some work has not ended within `patience`.
   [[nodiscard]] bool wait_for_background(std::chrono::milliseconds patience)
       QV_EXCLUDES(background_mutex_);
@@ -364,9 +370,10 @@ class Shard {
   std::uint64_t n_rows_dropped_ = 0;  ///< deleted or overwritten since the store was compacted
   std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;
-  std::string failed_work_;  ///< what `last_error_` is of
+  std::string_view failed_work_;  ///< what `last_error_` is of
   std::list<ColumnWaiter> column_waiters_;
   bool building_columns_ = false;
+  bool catch_up_ = false;  ///< the configuration is not in force, or its effect not published
   bool sealing_ = false;
   bool optimizing_ = false;  ///< one merge, vacuum or build of an index at a time
   bool reclaiming_ = false;

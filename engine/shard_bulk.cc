@@ -10,6 +10,7 @@
 #include <charconv>
 #include <future>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "engine/columns.h"
 #include "engine/sealing.h"
@@ -20,12 +21,15 @@ namespace quiver::engine {
 /// Runs `fn` in the lane and waits for what it returns.
 template <class F>
 std::invoke_result_t<F> Shard::in_lane(F fn) {
-  std::promise<std::invoke_result_t<F>> promise;
-  auto answer = promise.get_future();
-  if (closed_ || !lane_->post([&] { promise.set_value(fn()); })) {
-    return fail(Code::kUnavailable, "the collection is closed");
-  }
-  return answer.get();
+  using Answer = std::invoke_result_t<F>;
+  return guarded([&]() -> Answer {
+    std::promise<Answer> promise;
+    auto answer = promise.get_future();
+    if (closed_ || !lane_->post([&] { promise.set_value(guarded(fn)); })) {
+      return fail(Code::kUnavailable, "the collection is closed");
+    }
+    return answer.get();
+  });
 }
 
 Result<BulkStart> Shard::begin_bulk() {
@@ -81,7 +85,7 @@ Result<> Shard::finish_bulk() {
   return in_lane([&]() -> Result<> {
     if (!bulk_) return {};
     QV_TRY(ingest_bulk());
-    if (!bulk_->installed) install_bulk();
+    if (!bulk_->installed) run_whole("installing a bulk load", [this] { install_bulk(); });
     QV_TRY(end_bulk());
     last_write_ = Clock::now();
     wants_tick_ = true;
@@ -140,7 +144,8 @@ void Shard::install_bulk() {
   state.deleted = Bitset(state.view.data->n_rows);
   delete_older(state.view.data->ids.span());
   segments_.push_back(std::move(state));
-  next_seq_ = Seq{to_number(bulk_->intent->last_seq) + 1};
+  applied_seq_ = bulk_->intent->last_seq;
+  next_seq_ = Seq{to_number(applied_seq_) + 1};
   bulk_->output.reset();
   bulk_->installed = true;
   publish();

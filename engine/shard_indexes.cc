@@ -1,6 +1,7 @@
 // Vector indexes of a shard's sealed segments: docs/decisions/0014.
 #include <utility>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "engine/shard.h"
 
@@ -14,36 +15,50 @@ void Shard::start_index(std::uint64_t segment) {
   auto job = std::make_shared<IndexJob>();
   job->number = next_segment_++;  // unlike that of any other job
   job->name = "index";
-  for (State& state : segments_) {
+  for (const State& state : segments_) {
     if (state.view.data->id != segment) continue;
-    state.busy = true;
     job->anew = state.fit.next_drifted();
     job->inputs.push_back(state.view);
     job->n_rows = state.view.n_live();
   }
-  jobs_.add(job);
-  update_status();
-  run_in_background(Priority::kLow, [this, job] {
-    const auto policy = index_policy();
-    auto built = build_indexes(
-        *job->inputs.front().data, *segments_directory_,
-        {policy, closing_, context_.background, [&job](double share) { job->set_done(share); },
-         context_.queries.get(), job->anew});
-    if (built) {
-      job->built = *std::move(built);
-    } else {
-      job->result = fail(built.error());
-    }
-    lane_->post([this, job] { finish_index(*job); });
-  });
+  run_in_background(
+      Priority::kLow, job->name, [this, job] { return build(*job); },
+      [this, job](Result<> result) { finish_index(*job, std::move(result)); });
+  note_started(job);
 }
 
-void Shard::finish_index(IndexJob& job) {
-  optimizing_ = false;
+Result<> Shard::build(IndexJob& job) {
+  const auto policy = index_policy();
+  QV_TRY(job.built, build_indexes(*job.inputs.front().data, *segments_directory_,
+                                  {policy, closing_, context_.background,
+                                   [&job](double share) { job.set_done(share); },
+                                   context_.queries.get(), job.anew}));
+  return {};
+}
+
+void Shard::finish_index(IndexJob& job, Result<> result) noexcept {
+  is_running(job) = false;
+  set_busy(job, false);
+  if (result) {
+    result = guarded([&]() -> Result<> {
+      install_index(job);
+      return {};
+    });
+  }
+  if (result) {
+    note_success(job.name);
+  } else if (!closed_) {
+    note_failure(job.name, result.error());
+  }
+  jobs_.finish(job, result);
+  job.inputs.clear();
+  publish_soon();
+  start_due_jobs();
+}
+
+void Shard::install_index(IndexJob& job) {
   for (State& state : segments_) {
     if (state.view.data->id != job.inputs.front().data->id) continue;
-    state.busy = false;
-    if (!job.result) break;
     auto data = std::make_shared<SegmentData>(*state.view.data);
     install_indexes(*data, std::exchange(job.built, {}));
     state.view.data = std::move(data);
@@ -51,15 +66,6 @@ void Shard::finish_index(IndexJob& job) {
     if (job.anew) state.fit.note_rebuilt(*job.anew);
     drop_unwanted_indexes(state);  // the configuration may have changed meanwhile
   }
-  if (job.result) {
-    note_success(job.name);
-  } else if (!closed_) {
-    note_failure(job.name, job.result.error());
-  }
-  jobs_.finish(job, job.result);
-  job.inputs.clear();
-  publish();
-  start_due_jobs();
 }
 
 void Shard::drop_unwanted_indexes(State& state) {
@@ -80,25 +86,34 @@ bool Shard::is_drift_due() const {
 }
 
 void Shard::check_drift() {
-  if (std::exchange(measuring_drift_, true)) return;
-  run_in_background(Priority::kLow, [this, segments = snapshot_.load()] {
-    for (std::size_t field = 0; field < config_.load()->fields.size(); ++field) {
-      const auto sample = context_.queries->sample(field);
-      for (const Segment& segment : segments->segments) {
-        if (closed_ || field >= segment.data->fields.size()) break;
-        auto fit = measure_fit(segment, field, sample, closing_);
-        if (!fit) {
-          if (!closed_) log_warning("shard {}: drift: {}", path_, fit.error().message());
-        } else if (*fit) {
-          lane_->post([this, fit = **fit] { note_drift(fit); });
-        }
+  if (measuring_drift_) return;
+  run_in_background(
+      Priority::kLow, "measuring drift",
+      [this, segments = snapshot_.load()] {
+        measure_drift(*segments);
+        return Result<>();
+      },
+      [this](const Result<>& result) {
+        measuring_drift_ = false;
+        drift_due_at_ = next_drift_check(context_.queries->n_seen());
+        if (!result) log_warning("shard {}: drift: {}", path_, result.error().message());
+      });
+  measuring_drift_ = true;
+}
+
+void Shard::measure_drift(const SegmentSet& segments) {
+  for (std::size_t field = 0; field < config_.load()->fields.size(); ++field) {
+    const auto sample = context_.queries->sample(field);
+    for (const Segment& segment : segments.segments) {
+      if (closed_ || field >= segment.data->fields.size()) break;
+      auto fit = measure_fit(segment, field, sample, closing_);
+      if (!fit) {
+        if (!closed_) log_warning("shard {}: drift: {}", path_, fit.error().message());
+      } else if (*fit) {
+        lane_->post([this, fit = **fit] { note_drift(fit); });
       }
     }
-    lane_->post([this] {
-      measuring_drift_ = false;
-      drift_due_at_ = next_drift_check(context_.queries->n_seen());
-    });
-  });
+  }
 }
 
 void Shard::note_drift(const MeasuredFit& fit) {

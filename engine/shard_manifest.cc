@@ -7,7 +7,7 @@
 namespace quiver::engine {
 
 Seq Shard::covered_seq(const RewriteJob* finished) const {
-  Seq covered{to_number(next_seq_) - 1};
+  Seq covered = applied_seq_;
   const auto hold = [&](Seq first) { covered = std::min(covered, Seq{to_number(first) - 1}); };
   if (mutable_->n_rows() != 0) hold(mutable_->first_seq());
   for (const State& state : segments_) {

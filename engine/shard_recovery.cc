@@ -8,6 +8,7 @@
 #include <charconv>
 #include <unordered_set>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "engine/columns.h"
 #include "engine/shard.h"
@@ -35,7 +36,7 @@ Result<std::unique_ptr<Shard>> Shard::open(const std::string& path,
                                            std::shared_ptr<const CollectionConfig> config,
                                            const ShardContext& context, const Shard* first) {
   std::unique_ptr<Shard> shard(new Shard(path, std::move(config), context));
-  QV_TRY(shard->recover(first));
+  QV_TRY(guarded([&] { return shard->recover(first); }));
   return shard;
 }
 
@@ -61,6 +62,7 @@ Result<> Shard::recover(const Shard* first) {
   publish();
   QV_TRY(replay(Seq{to_number(manifest.covered) + 1}));
   if (!damaged_.empty()) QV_TRY(rebuild_from_rows());
+  applied_seq_ = Seq{to_number(next_seq_) - 1};
   publish();
   if (bulk_) QV_TRY(end_bulk());
   if (is_first) QV_TRY(save_manifest(nullptr));  // from now on a record says what counts
@@ -206,7 +208,7 @@ Result<> Shard::recover_point(const PointId& id, std::optional<std::string_view>
   }
   next_seq_ = std::max(next_seq_, Seq{to_number(row.seq) + 1});
   mutable_->append(row);
-  freeze_if_full();
+  if (is_full()) freeze();
   return {};
 }
 

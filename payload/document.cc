@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <unordered_map>
 
 namespace quiver::payload {
@@ -103,8 +104,7 @@ Result<Value> parse_with(ParserState& state, std::string_view text) {
   if (text.size() > state.parser.capacity() || state.parser.max_depth() != Value::kMaxDepth) {
     const std::size_t capacity = std::max<std::size_t>(text.size(), 4096);
     if (state.parser.allocate(capacity, Value::kMaxDepth) != simdjson::SUCCESS) {
-      return fail(Code::kResourceExhausted,
-                  fmt::format("no memory to parse {} bytes of JSON", text.size()));
+      throw std::bad_alloc();
     }
   }
   simdjson::dom::element root;
@@ -113,6 +113,7 @@ Result<Value> parse_with(ParserState& state, std::string_view text) {
     return fail(Code::kInvalidArgument,
                 fmt::format("JSON nests deeper than {} levels", Value::kMaxDepth));
   }
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
   if (error != simdjson::SUCCESS) {
     return fail(Code::kInvalidArgument,
                 fmt::format("not valid JSON: {}", simdjson::error_message(error)));

@@ -176,6 +176,7 @@ Result<> ShardStore::flush() {
 }
 
 Result<> ShardStore::reclaim() { return impl_->reclaim(); }
+void ShardStore::cancel_reclaim() { impl_->cancel_work(); }
 
 std::uint64_t ShardStore::disk_bytes() const { return allocated_bytes(path_).value_or(0); }
 

@@ -100,6 +100,8 @@ class ShardStore {
   /// Gives the space of deleted and overwritten rows back, by rewriting what is left. Takes time
   /// in proportion to the store; reads and writes go on. One at a time.
   Result<> reclaim();
+  /// Ends a `reclaim` that runs early.
+  void cancel_reclaim();
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Bytes that the file system has allocated to the store.

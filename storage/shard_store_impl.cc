@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "storage/rocksdb_status.h"
 
@@ -55,8 +56,13 @@ Result<ShardStore::Impl::Inside> ShardStore::Impl::enter() {
   return Inside(gate_, *database_);
 }
 
-Result<> ShardStore::Impl::write(const RowBatch& batch) {
+Result<> ShardStore::Impl::write(const RowBatch& batch) noexcept {
   MutexLock lock(write_mutex_);
+  return run_whole("writing to a store",
+                   [&]() QV_NO_THREAD_SAFETY_ANALYSIS { return write_or_repair(batch); });
+}
+
+Result<> ShardStore::Impl::write_or_repair(const RowBatch& batch) {
   if (needs_repair_) QV_TRY(repair());
   if (batch.empty()) return {};
   Result<> result = try_write(batch);
@@ -82,8 +88,13 @@ Result<> ShardStore::Impl::try_write(const RowBatch& batch) {
   return fail(std::move(error));
 }
 
-Result<> ShardStore::Impl::ingest(std::span<const std::string> names) {
+Result<> ShardStore::Impl::ingest(std::span<const std::string> names) noexcept {
   MutexLock lock(write_mutex_);
+  return run_whole("ingesting rows",
+                   [&]() QV_NO_THREAD_SAFETY_ANALYSIS { return ingest_files(names); });
+}
+
+Result<> ShardStore::Impl::ingest_files(std::span<const std::string> names) {
   if (needs_repair_) QV_TRY(repair());
   std::vector<std::string> paths;
   for (const std::string& name : names) paths.push_back(fmt::format("{}/{}", path_, name));
@@ -153,10 +164,12 @@ Result<> ShardStore::Impl::reopen() {
 Result<> ShardStore::Impl::reclaim() {
   QV_TRY(auto inside, enter());
   const std::uint64_t before = rows_deleted_;
-  QV_TRY(to_result(inside->flush(), "flush", path_));
-  QV_TRY(to_result(inside->compact(cancel_work_), "compact", path_));
-  rows_deleted_ -= before;
-  return {};
+  return run_whole("compacting a store", [&]() -> Result<> {
+    QV_TRY(to_result(inside->flush(), "flush", path_));
+    QV_TRY(to_result(inside->compact(cancel_work_), "compact", path_));
+    rows_deleted_ -= before;
+    return {};
+  });
 }
 
 StoreStats ShardStore::Impl::stats() {

@@ -9,6 +9,9 @@
 //   replaced, in case the batch was found in the log.
 // - An ingestion that failed has changed nothing; it too is followed by a repair, since RocksDB may
 //   refuse writes from then on.
+// - RocksDB is not written to throw: an exception in the middle of a write, a flush or a repair
+//   would leave its state, and what is on disk, unknown. It ends the process, and the log brings
+//   back what was acknowledged.
 // - `write_mutex_` is held across I/O: it is what makes writes one after another.
 #pragma once
 
@@ -56,13 +59,16 @@ class ShardStore::Impl {
   /// kUnavailable after `close`, or if a repair could not open the database again.
   Result<Inside> enter();
 
-  Result<> write(const RowBatch& batch) QV_EXCLUDES(write_mutex_);
-  Result<> ingest(std::span<const std::string> names) QV_EXCLUDES(write_mutex_);
+  Result<> write(const RowBatch& batch) noexcept QV_EXCLUDES(write_mutex_);
+  Result<> ingest(std::span<const std::string> names) noexcept QV_EXCLUDES(write_mutex_);
   Result<> reclaim();
+  void cancel_work() { cancel_work_ = true; }
   StoreStats stats();
   [[nodiscard]] const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
 
  private:
+  Result<> write_or_repair(const RowBatch& batch) QV_REQUIRES(write_mutex_);
+  Result<> ingest_files(std::span<const std::string> names) QV_REQUIRES(write_mutex_);
   Result<> try_write(const RowBatch& batch) QV_REQUIRES(write_mutex_);
   Result<> repair() QV_REQUIRES(write_mutex_);
   Result<> prepare_undo() QV_REQUIRES(write_mutex_);

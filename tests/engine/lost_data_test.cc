@@ -270,6 +270,37 @@ TEST_F(LostData, UpdatesAreRefusedWhileTheDataDirectoryIsGone) {
   EXPECT_EQ(why_not_ready(), "");
 }
 
+/// Work that does not end keeps nobody from stopping.
+TEST_F(LostData, ClosingDoesNotWaitForEver) {
+  close();
+  std::promise<void> go_on;
+  const auto released = go_on.get_future().share();
+  std::promise<void> stuck;
+  std::atomic<bool> first = true;
+  std::atomic<bool> blocks = false;
+  auto slow = options();
+  slow.close_patience = std::chrono::milliseconds(20);
+  slow.choose_index = [&](const FieldSchema& schema) {
+    if (blocks) {
+      if (first.exchange(false)) stuck.set_value();
+      released.wait();
+    }
+    return default_index(schema);
+  };
+  open(slow);
+  ASSERT_TRUE(database_->collection("a"));
+  blocks = true;  // a tick meets it
+  stuck.get_future().wait();
+  const auto closed = database_->close();
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code(), Code::kDeadlineExceeded);
+  EXPECT_THAT(closed.error().message(), HasSubstr("is not closed"));
+  go_on.set_value();
+  database_.reset();
+  open();
+  EXPECT_EQ(info("a").n_points, kPoints);
+}
+
 /// What asks for open collections, as metrics do, does not wait for one that is being opened.
 TEST_F(LostData, NobodyWaitsForAnOpening) {
   close();

@@ -68,7 +68,7 @@ class SharedPassesTest : public ::testing::Test {
         return passes->add(x, std::move(one));
       };
       exchanges.back()->run(work);
-      fail_allocations(0, 0);
+      testing_support::fail_allocations(0, 0);
     }
     all_wait.set_value();
     for (const auto& exchange : exchanges) {
@@ -87,7 +87,7 @@ class SharedPassesTest : public ::testing::Test {
 TEST_F(SharedPassesTest, FinishesAllIfMemoryRunsOutWhileOneIsAdded) {
   for (int n = 0; n < 12; ++n) {
     SCOPED_TRACE(n);
-    ask([] {}, [n] { fail_allocations(n, 1); });
+    ask([] {}, [n] { testing_support::fail_allocations(n, 1); });
     if (HasFatalFailure()) return;
   }
 }
@@ -96,7 +96,7 @@ TEST_F(SharedPassesTest, FinishesAllIfMemoryRunsOutInAGroup) {
   for (const int n_failures : {1, 2, 3, 10}) {
     for (int n = 0; n < kAllocations; ++n) {
       SCOPED_TRACE(std::to_string(n_failures) + " failures after " + std::to_string(n));
-      ask([n, n_failures] { fail_allocations(n, n_failures); }, [] {});
+      ask([n, n_failures] { testing_support::fail_allocations(n, n_failures); }, [] {});
       if (HasFatalFailure()) return;
     }
   }

@@ -12,10 +12,10 @@ void fail_allocations(int n_before, int n);
 
 /// Which allocations of the process fail; those of other threads and sizes are not counted.
 struct FailingAllocations {
-  const char* thread = "";    ///< how the names of the threads begin
+  const char* thread = "";  ///< how the names of the threads begin
   std::size_t min_bytes = 0;
-  std::uint64_t first = 1;    ///< the first that fails, counted from 1
-  std::uint64_t every = 0;    ///< and each so many after it; 0: no other
+  std::uint64_t first = 1;  ///< the first that fails, counted from 1
+  std::uint64_t every = 0;  ///< and each so many after it; 0: no other
 };
 /// `failing.thread` lives until `end_failing`.
 void begin_failing(const FailingAllocations& failing);
