@@ -245,9 +245,10 @@ bool operator==(const Value& a, const Value& b) { return a.data_ == b.data_; }
 
 Result<Value> parse_json(std::string_view text) {
   thread_local std::unique_ptr<ParserState> state;
-  if (!state) state = std::make_unique<ParserState>();
-  auto value = parse_with(*state, text);
-  if (text.size() > kMaxKeptBytes) state.reset();
+  // After an exception the parser may be half made: the next call makes another.
+  auto mine = state ? std::move(state) : std::make_unique<ParserState>();
+  auto value = parse_with(*mine, text);
+  if (text.size() <= kMaxKeptBytes) state = std::move(mine);
   return value;
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "service/http/service.h"
 
@@ -211,6 +212,15 @@ void Exchange::wait(Task resume) {
   State expected = State::kDeferred;
   if (!state_.compare_exchange_strong(expected, State::kWaiting, std::memory_order_acq_rel)) {
     post_resume(std::move(resume_));
+  }
+}
+
+void Exchange::out_of_memory() noexcept {
+  try {
+    error(quiver::out_of_memory());
+  } catch (...) {  // not even for words
+    response.status = 507;
+    response.body.clear();
   }
 }
 

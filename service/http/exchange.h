@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -165,6 +166,8 @@ class Exchange {
       Decoded<Answer> outcome = work(*this);
       if (outcome) return *outcome;
       error(outcome.error());
+    } catch (const std::bad_alloc&) {
+      out_of_memory();
     } catch (const std::exception& exception) {
       unexpected(exception.what());
     } catch (...) {
@@ -173,6 +176,7 @@ class Exchange {
     return Answer::kReady;
   }
   void unexpected(std::string_view what) noexcept;
+  void out_of_memory() noexcept;
   void refuse_closing();
 
   Service& service_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
 #include <unordered_map>
 
 #include "service/json/writer.h"
@@ -23,20 +24,16 @@ using Parser = simdjson::dom::parser;
 
 std::unique_ptr<Parser> make_parser(std::size_t capacity) {
   auto parser = std::make_unique<Parser>();
-  // A failure shows as one of `parse`, which tries again.
-  [[maybe_unused]] const auto error = parser->allocate(capacity, kMaxDepth);
+  if (parser->allocate(capacity, kMaxDepth) != simdjson::SUCCESS) throw std::bad_alloc();
   return parser;
 }
 
-Parser& parser_for(std::size_t n_bytes) {
-  thread_local std::unique_ptr<Parser> small = make_parser(16 << 10);
+/// The thread's. nullptr before its first use, and after there was no memory for it.
+std::unique_ptr<Parser>& parser_for(std::size_t n_bytes) {
+  thread_local std::unique_ptr<Parser> small;
   thread_local std::unique_ptr<Parser> large;
-  if (n_bytes <= kKeptParserBytes) {
-    large.reset();
-    return *small;
-  }
-  large = make_parser(n_bytes);
-  return *large;
+  large.reset();
+  return n_bytes <= kKeptParserBytes ? small : large;
 }
 
 void append_value(std::string& out, Element element);
@@ -163,7 +160,14 @@ std::string with_large_integers_as_doubles(std::string_view json) {
 
 simdjson::simdjson_result<Element> parse(std::string& body) {
   body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-  return parser_for(body.size()).parse(body.data(), body.size(), false);
+  auto& parser = parser_for(body.size());
+  if (!parser) parser = make_parser(std::max<std::size_t>(body.size(), 16 << 10));
+  auto parsed = parser->parse(body.data(), body.size(), false);
+  if (parsed.error() == simdjson::MEMALLOC) {
+    parser.reset();  // it is half made, and would be used as it is
+    throw std::bad_alloc();
+  }
+  return parsed;
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ Mapping mapping(const Error& error) {
       if (error.message().find("no space left") != std::string::npos) {
         return {507, "Insufficient storage: "};
       }
+      if (error.message().find("out of memory") != std::string::npos) {
+        return {507, "Insufficient memory: "};
+      }
       return {429, "Rate limiting exceeded: "};
     case Code::kUnavailable:
     case Code::kDataLoss:

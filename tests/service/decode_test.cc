@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <new>
 #include <string>
 
 #include "service/json/element.h"
 #include "service/json/encode.h"
+#include "tests/support/failing_allocation.h"
 
 namespace quiver::service::json {
 namespace {
@@ -793,6 +795,24 @@ TEST(PathIds, NumbersAndUuids) {
   for (const char* bad : {"", "-1", "1.5", "+1", "18446744073709551616", "x"}) {
     expect_error(parse_path_id(bad), 400,
                  "Wrong input: Can not recognize \"" + std::string(bad) + "\" as point id");
+  }
+}
+
+/// A parser without all of its memory would be used as it is by the thread's next request.
+TEST(Decode, AParserThatFoundNoMemoryIsNotUsedAgain) {
+  const std::string text = R"({"a":[)" + std::string(40'000, ' ') + "1]}";
+  for (int n_before = 0; n_before < 12; ++n_before) {
+    std::string body = text;
+    std::string next = text + "   ";
+    body.reserve(2 * text.size());
+    next.reserve(2 * text.size());
+    testing_support::fail_allocations(n_before, 1);
+    try {
+      EXPECT_TRUE(parse_body(body));
+    } catch (const std::bad_alloc&) {
+    }
+    testing_support::fail_allocations(0, 0);
+    EXPECT_TRUE(parse_body(next)) << n_before;
   }
 }
 
