@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <rocksdb/listener.h>
+#include <rocksdb/transaction_log.h>
+
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +14,7 @@
 #include "base/log.h"
 #include "storage/kept_files.h"
 #include "storage/keys.h"
+#include "storage/log_check.h"
 #include "storage/rocksdb_status.h"
 
 namespace quiver::storage {
@@ -43,6 +48,47 @@ void put_back(Table table, std::string_view key, const std::optional<std::string
   }
 }
 
+/// The manifest's name and the bytes of it that are synced.
+void note_manifest(rocksdb::DB& db, SyncedMark& mark) {
+  std::vector<std::string> files;
+  std::uint64_t bytes = 0;
+  if (!db.GetLiveFiles(files, &bytes, /*flush_memtable=*/false).ok()) return;
+  constexpr std::string_view kPrefix = "/MANIFEST-";
+  for (const std::string_view file : files) {
+    if (!file.starts_with(kPrefix)) continue;
+    std::uint64_t number = 0;
+    std::from_chars(file.data() + kPrefix.size(), file.data() + file.size(), number);
+    mark.note_manifest(number, bytes);
+  }
+}
+
+/// Of files that are flushed, compacted and ingested, each of which the manifest names by then.
+class ManifestListener final : public rocksdb::EventListener {
+ public:
+  explicit ManifestListener(std::shared_ptr<SyncedMark> mark) : mark_(std::move(mark)) {}
+  void OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& /*info*/) override {
+    note_manifest(*db, *mark_);
+  }
+  void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& /*i*/) override {
+    note_manifest(*db, *mark_);
+  }
+  void OnExternalFileIngested(rocksdb::DB* db,
+                              const rocksdb::ExternalFileIngestionInfo& /*info*/) override {
+    note_manifest(*db, *mark_);
+  }
+
+ private:
+  const std::shared_ptr<SyncedMark> mark_;
+};
+
+Result<> check_sequence(const std::string& path, std::uint64_t found,
+                        const std::optional<SyncedState>& synced) {
+  if (!synced || found >= synced->sequence) return {};
+  return fail(Code::kDataLoss,
+              fmt::format("`{}` is damaged: its logs end at change {}, but change {} was synced", path,
+                          found, synced->sequence));
+}
+
 bool holds_data(std::string_view file) {
   return file.ends_with(".sst") || file.ends_with(".blob") || file.ends_with(".log");
 }
@@ -62,6 +108,12 @@ Result<bool> has_manifest(const std::string& path, rocksdb::Env& env) {
 Result<std::unique_ptr<Database>> Database::open(const std::string& path,
                                                  const Runtime::Shared& shared) {
   QV_TRY(has_manifest(path, *shared.env));
+  const auto synced = SyncedMark::read(*shared.env, path);
+  QV_TRY(check_logs(*shared.env, path, synced));
+  auto opened = std::unique_ptr<Database>(new Database(path));
+  opened->mark_ = std::make_shared<SyncedMark>(*shared.env, path);
+  auto options = shared.database_options;
+  options.listeners.push_back(std::make_shared<ManifestListener>(opened->mark_));
   const std::vector<rocksdb::ColumnFamilyDescriptor> families{
       {rocksdb::kDefaultColumnFamilyName, shared.small_options},
       {kTableNames[0], shared.points_options},
@@ -69,19 +121,29 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path,
       {kTableNames[2], shared.small_options}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  const auto status = rocksdb::DB::Open(shared.database_options, path, families, &handles, &db);
+  const auto status = rocksdb::DB::Open(options, path, families, &handles, &db);
   QV_TRY(to_result(status, "open", path));
-  auto opened = std::unique_ptr<Database>(new Database(path));
   opened->db_.reset(db);
   db->DestroyColumnFamilyHandle(handles[0]);
   for (std::size_t i = 0; i < kTables; ++i) opened->handles_[i] = handles[i + 1];
+  QV_TRY(check_sequence(path, db->GetLatestSequenceNumber(), synced));
+  opened->note_synced();
+  note_manifest(*db, *opened->mark_);
   return opened;
 }
 
 Database::~Database() {
+  if (db_ == nullptr) return;  // it could not be opened
   for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
   const auto status = db_->Close();
   if (!status.ok()) log_warning("closing `{}`: {}", path_, status.ToString());
+  mark_->sync();
+}
+
+void Database::note_synced() {
+  std::unique_ptr<rocksdb::LogFile> log;
+  if (!db_->GetCurrentWalFile(&log).ok()) return;
+  mark_->note_log(db_->GetLatestSequenceNumber(), log->LogNumber(), log->SizeFileBytes());
 }
 
 rocksdb::Status Database::write(const RowBatch& batch, bool sync) {
@@ -93,7 +155,9 @@ rocksdb::Status Database::write(const RowBatch& batch, bool sync) {
   if (!status.ok()) return status;
   rocksdb::WriteOptions options;
   options.sync = sync;
-  return db_->Write(options, &writes);
+  status = db_->Write(options, &writes);
+  if (status.ok() && sync) note_synced();
+  return status;
 }
 
 rocksdb::Status Database::ingest(const std::vector<std::string>& paths) {

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "storage/row_batch.h"
 #include "storage/runtime_shared.h"
+#include "storage/synced_mark.h"
 
 namespace quiver::storage {
 
@@ -34,6 +35,7 @@ class Database {
   /// Of `RowBatch::Table`, in its order.
   static constexpr std::array<const char*, 3> kTableNames = {"points", "ops", "meta"};
 
+  /// kDataLoss, with nothing changed, if logs or manifest are damaged beyond a torn end.
   static Result<std::unique_ptr<Database>> open(const std::string& path,
                                                 const Runtime::Shared& shared);
   ~Database();
@@ -64,8 +66,11 @@ class Database {
   static constexpr std::size_t kTables = kTableNames.size();
   explicit Database(std::string path) : path_(std::move(path)) {}
   [[nodiscard]] Result<> add_ops_below(std::string_view end, RowBatch& to) const;
+  /// What is on stable storage now that a write was synced.
+  void note_synced();
 
   std::string path_;
+  std::shared_ptr<SyncedMark> mark_;
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kTables> handles_{};  // owned; freed before db_
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/database.h"
+#include "storage/log_check.h"
 #include "storage/rocksdb_status.h"
 #include "storage/runtime_shared.h"
 
@@ -59,6 +60,9 @@ Result<> check_store(const std::string& path, const Runtime& runtime, Opening op
   const Runtime::Shared& shared = runtime.shared();
   QV_TRY(const bool there, has_manifest(path, *shared.env));
   if (!there) return {};
+  if (const auto synced = SyncedMark::read(*shared.env, path)) {
+    QV_TRY(check_sizes(*shared.env, path, *synced));
+  }
   std::vector<std::string> families;
   const auto status = rocksdb::DB::ListColumnFamilies(shared.database_options, path, &families);
   if (status.IsPathNotFound()) {
@@ -67,6 +71,12 @@ Result<> check_store(const std::string& path, const Runtime& runtime, Opening op
   }
   QV_TRY(to_result(status, "read the manifest of", path));
   return check_tables(path, families, *shared.env);
+}
+
+Result<> check_store_logs(const std::string& path, const Runtime& runtime) {
+  rocksdb::Env& env = *runtime.shared().env;
+  if (!env.FileExists(path + "/CURRENT").ok()) return {};
+  return check_logs(env, path, SyncedMark::read(env, path));
 }
 
 }  // namespace quiver::storage

@@ -205,6 +205,38 @@ class RandomAccess final : public rocksdb::FSRandomAccessFile {
   InodePtr inode_;
 };
 
+/// Rewritten in place, and on the disk at once: of what was written without a sync, this is the most
+/// that can be left.
+class RandomWrite final : public rocksdb::FSRandomRWFile {
+ public:
+  RandomWrite(std::shared_ptr<DiskState> disk, InodePtr inode)
+      : disk_(std::move(disk)), inode_(std::move(inode)) {}
+  IOStatus Write(uint64_t offset, const Slice& data, const IOOptions& /*o*/,
+                 IODebugContext* /*d*/) override {
+    disk_->about_to_change();
+    MutexLock lock(disk_->mutex);
+    std::string& bytes = inode_->bytes;
+    bytes.resize(std::max<std::size_t>(bytes.size(), offset + data.size()));
+    std::memcpy(bytes.data() + offset, data.data(), data.size());
+    inode_->synced = bytes.size();
+    return IOStatus::OK();
+  }
+  IOStatus Read(uint64_t offset, size_t n, const IOOptions& /*o*/, Slice* result, char* scratch,
+                IODebugContext* /*d*/) const override {
+    MutexLock lock(disk_->mutex);
+    *result = copy_out(inode_->bytes, offset, n, scratch);
+    return IOStatus::OK();
+  }
+  IOStatus Flush(const IOOptions& /*o*/, IODebugContext* /*d*/) override { return IOStatus::OK(); }
+  IOStatus Sync(const IOOptions& /*o*/, IODebugContext* /*d*/) override { return IOStatus::OK(); }
+  IOStatus Fsync(const IOOptions& /*o*/, IODebugContext* /*d*/) override { return IOStatus::OK(); }
+  IOStatus Close(const IOOptions& /*o*/, IODebugContext* /*d*/) override { return IOStatus::OK(); }
+
+ private:
+  std::shared_ptr<DiskState> disk_;
+  InodePtr inode_;
+};
+
 class SyncedDirectory final : public rocksdb::FSDirectory {
  public:
   SyncedDirectory(std::shared_ptr<DiskState> disk, std::string path)
@@ -267,10 +299,10 @@ class MemoryFileSystem final : public rocksdb::FileSystemWrapper {
                              IODebugContext* /*d*/) override {
     return IOStatus::NotSupported("ReuseWritableFile");
   }
-  IOStatus NewRandomRWFile(const std::string& /*path*/, const FileOptions& /*f*/,
-                           std::unique_ptr<rocksdb::FSRandomRWFile>* /*result*/,
+  IOStatus NewRandomRWFile(const std::string& path, const FileOptions& /*f*/,
+                           std::unique_ptr<rocksdb::FSRandomRWFile>* result,
                            IODebugContext* /*d*/) override {
-    return IOStatus::NotSupported("NewRandomRWFile");
+    return open_as<RandomWrite>(path, result);
   }
   IOStatus NewDirectory(const std::string& path, const IOOptions& /*o*/,
                         std::unique_ptr<rocksdb::FSDirectory>* result,

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "storage/shard_store.h"
+#include "storage/synced_mark.h"
 
 namespace quiver::storage {
 namespace {
@@ -71,6 +72,8 @@ TEST_F(StoreCheckTest, SoundAndMissingStoresPass) {
 /// RocksDB reads it as the manifest of a database without tables.
 TEST_F(StoreCheckTest, AManifestThatWasCutShortIsDamage) {
   std::ofstream(manifest(), std::ios::trunc) << "no manifest";
+  expect_damage("was synced up to byte");
+  fs::remove(fs::path(path()) / SyncedMark::kFile);
   expect_damage("there are rows");
 }
 

@@ -1,0 +1,27 @@
+// Damage in the manifest and the logs of a store that RocksDB would open without a word: it takes
+// whatever cannot be read for the end, and drops what follows.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "storage/synced_mark.h"
+
+namespace rocksdb {
+class Env;
+}
+
+namespace quiver::storage {
+
+/// Compares the sizes of the manifest and the log with what is known to be synced. A few system
+/// calls.
+[[nodiscard]] Result<> check_sizes(rocksdb::Env& env, const std::string& store,
+                                   const SyncedState& synced);
+
+/// Reads the manifest and all logs of a store that is not open. Passes a torn tail, which a crash
+/// leaves of a write that nobody was told of. kDataLoss names the file, the place and what is lost.
+[[nodiscard]] Result<> check_logs(rocksdb::Env& env, const std::string& store,
+                                  const std::optional<SyncedState>& synced);
+
+}  // namespace quiver::storage
