@@ -23,6 +23,7 @@ constexpr double kSoonSealSeconds = 10;
 constexpr auto kRetryDelay = std::chrono::seconds(5);
 constexpr auto kReclaimIdle = std::chrono::seconds(1);
 constexpr std::string_view kHousekeeping = "housekeeping";
+constexpr std::string_view kWriting = "writing to the store";
 
 bool is_worth_sealing(const MutableSegment& segment) {
   return segment.n_rows() >= kMinIdleRows || segment.data_bytes() >= kMinIdleBytes;
@@ -140,6 +141,7 @@ void Shard::drain() noexcept {
     if (request.ack == Ack::kDurable) answer(request, std::move(result));
   }
   if (committed) apply_committed(staging);
+  if (!committed) wants_tick_ = true;  // to repair the store
   for (auto& [request, n_bytes, result] : group) answer(request, std::move(result));
   if (is_full()) freeze_if_full();
   start_due_jobs();
@@ -360,12 +362,26 @@ void Shard::on_tick() {
   note_recovery(kHousekeeping);
   update_status();
   if (is_idle() && leftovers_.empty() && !sealing_ && !optimizing_ && !reclaiming_ &&
-      !status().optimizing) {
+      !status().optimizing && store_->takes_writes()) {
     wants_tick_ = false;
   }
 }
 
+/// True if the store takes writes, again if need be.
+bool Shard::repair_store() {
+  if (store_->takes_writes()) return true;
+  if (Clock::now() < retry_after_) return false;
+  if (auto repaired = store_->write({}); !repaired) {
+    note_failure(kWriting, repaired.error());
+    return false;
+  }
+  note_recovery(kWriting);
+  retry_after_ = {};
+  return true;
+}
+
 void Shard::keep_house() {
+  if (!repair_store()) return;
   if (catch_up_) {
     apply_config();
     catch_up_ = false;

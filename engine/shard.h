@@ -253,6 +253,7 @@ class Shard {
   void publish_soon() noexcept;
   void update_status() noexcept;
   void on_tick();
+  bool repair_store();
   void keep_house();
   /// True if there was no write for a while.
   [[nodiscard]] bool is_idle() const;

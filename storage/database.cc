@@ -89,6 +89,14 @@ Result<> check_sequence(const std::string& path, std::uint64_t found,
                           found, synced->sequence));
 }
 
+std::vector<rocksdb::ColumnFamilyDescriptor> families(const Runtime::Shared& shared) {
+  const auto& names = Database::kTableNames;
+  return {{rocksdb::kDefaultColumnFamilyName, shared.small_options},
+          {names[0], shared.points_options},
+          {names[1], shared.small_options},
+          {names[2], shared.small_options}};
+}
+
 bool holds_data(std::string_view file) {
   return file.ends_with(".sst") || file.ends_with(".blob") || file.ends_with(".log");
 }
@@ -114,22 +122,36 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path,
   opened->mark_ = std::make_shared<SyncedMark>(*shared.env, path);
   auto options = shared.database_options;
   options.listeners.push_back(std::make_shared<ManifestListener>(opened->mark_));
-  const std::vector<rocksdb::ColumnFamilyDescriptor> families{
-      {rocksdb::kDefaultColumnFamilyName, shared.small_options},
-      {kTableNames[0], shared.points_options},
-      {kTableNames[1], shared.small_options},
-      {kTableNames[2], shared.small_options}};
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  Handles handles;
   rocksdb::DB* db = nullptr;
-  const auto status = rocksdb::DB::Open(options, path, families, &handles, &db);
+  const auto status = rocksdb::DB::Open(options, path, families(shared), &handles, &db);
   QV_TRY(to_result(status, "open", path));
-  opened->db_.reset(db);
-  db->DestroyColumnFamilyHandle(handles[0]);
-  for (std::size_t i = 0; i < kTables; ++i) opened->handles_[i] = handles[i + 1];
+  opened->adopt(db, handles);
   QV_TRY(check_sequence(path, db->GetLatestSequenceNumber(), synced));
   opened->note_synced();
   note_manifest(*db, *opened->mark_);
   return opened;
+}
+
+Result<std::unique_ptr<Database>> Database::open_read_only(const std::string& path,
+                                                           const Runtime::Shared& shared) {
+  const auto synced = SyncedMark::read(*shared.env, path);
+  QV_TRY(check_logs(*shared.env, path, synced));
+  auto opened = std::unique_ptr<Database>(new Database(path));
+  Handles handles;
+  rocksdb::DB* db = nullptr;
+  const auto status = rocksdb::DB::OpenForReadOnly(shared.database_options, path, families(shared),
+                                                   &handles, &db);
+  QV_TRY(to_result(status, "open", path));
+  opened->adopt(db, handles);
+  QV_TRY(check_sequence(path, db->GetLatestSequenceNumber(), synced));
+  return opened;
+}
+
+void Database::adopt(rocksdb::DB* db, const Handles& handles) {
+  db_.reset(db);
+  db->DestroyColumnFamilyHandle(handles[0]);
+  for (std::size_t i = 0; i < kTables; ++i) handles_[i] = handles[i + 1];
 }
 
 Database::~Database() {
@@ -137,7 +159,7 @@ Database::~Database() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
   const auto status = db_->Close();
   if (!status.ok()) log_warning("closing `{}`: {}", path_, status.ToString());
-  mark_->sync();
+  if (mark_ != nullptr) mark_->sync();
 }
 
 void Database::note_synced() {

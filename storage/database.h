@@ -38,6 +38,10 @@ class Database {
   /// kDataLoss, with nothing changed, if logs or manifest are damaged beyond a torn end.
   static Result<std::unique_ptr<Database>> open(const std::string& path,
                                                 const Runtime::Shared& shared);
+  /// As it is, with what its logs hold, and without a change on the disk: for a disk that is full.
+  /// `write`, `ingest`, `flush` and `compact` fail.
+  static Result<std::unique_ptr<Database>> open_read_only(const std::string& path,
+                                                          const Runtime::Shared& shared);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -69,8 +73,11 @@ class Database {
   /// What is on stable storage now that a write was synced.
   void note_synced();
 
+  using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
+  void adopt(rocksdb::DB* db, const Handles& handles);
+
   std::string path_;
-  std::shared_ptr<SyncedMark> mark_;
+  std::shared_ptr<SyncedMark> mark_;  // nullptr: opened for reading only
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kTables> handles_{};  // owned; freed before db_
 };

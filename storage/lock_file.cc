@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "base/log.h"
 
 namespace quiver::storage {
 
@@ -44,7 +45,11 @@ Result<> write_holder(int descriptor, const std::string& path) {
 Result<std::unique_ptr<LockFile>> LockFile::acquire(const std::string& path) {
   QV_TRY(auto lock, FileLock::try_lock(path));
   if (!lock) return fail(in_use(path));
-  QV_TRY(write_holder(lock->descriptor(), path));
+  if (auto written = write_holder(lock->descriptor(), path); !written) {
+    // Who holds the lock is for messages only; a full disk can be read.
+    if (written.error().code() != Code::kResourceExhausted) return fail(written.error());
+    log_warning("{}", written.error().message());
+  }
   return std::unique_ptr<LockFile>(new LockFile(path, *std::move(lock)));
 }
 

@@ -181,6 +181,7 @@ void ShardStore::cancel_reclaim() { impl_->cancel_work(); }
 std::uint64_t ShardStore::disk_bytes() const { return allocated_bytes(path_).value_or(0); }
 
 StoreStats ShardStore::stats() const { return impl_->stats(); }
+bool ShardStore::takes_writes() const { return impl_->takes_writes(); }
 
 Result<> ShardStore::close() {
   impl_->close();

@@ -52,7 +52,8 @@ class ShardStore {
   using OpScan = std::function<bool(Seq, std::string_view)>;
   using MetaScan = std::function<bool(std::string_view, std::string_view)>;
 
-  /// Creates the store (and missing parents) if `path` has none. Recovers what was acknowledged.
+  /// Creates the store (and missing parents) if `path` has none. Recovers what was acknowledged. On
+  /// a full disk an existing one is opened for reading.
   static Result<std::unique_ptr<ShardStore>> open(const std::string& path,
                                                   std::shared_ptr<Runtime> runtime);
   /// Removes the store at `path` with all its files; fine if there is none. It must be closed.
@@ -107,6 +108,9 @@ class ShardStore {
   /// Bytes that the file system has allocated to the store.
   [[nodiscard]] std::uint64_t disk_bytes() const;
   [[nodiscard]] StoreStats stats() const;
+  /// False after a write failed, or if the disk was full at the opening: reads go on, and each
+  /// `write` (an empty batch too) tries to repair that.
+  [[nodiscard]] bool takes_writes() const;
 
   /// Ends running work; later calls are kUnavailable. The destructor does it too.
   Result<> close();

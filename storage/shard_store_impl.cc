@@ -33,8 +33,17 @@ std::uint64_t count_row_deletions(const RowBatch& batch) {
 
 }  // namespace
 
+/// RocksDB wants to write when it opens. On a full disk it is opened for reading, and the next write
+/// tries again.
 Result<> ShardStore::Impl::open() {
-  QV_TRY(database_, Database::open(path_, runtime_->shared()));
+  auto opened = Database::open(path_, runtime_->shared());
+  if (opened || opened.error().code() != Code::kResourceExhausted) {
+    QV_TRY(database_, std::move(opened));
+    return {};
+  }
+  log_error("{}; it is opened for reading until there is room", opened.error().message());
+  QV_TRY(database_, Database::open_read_only(path_, runtime_->shared()));
+  needs_repair_ = true;
   return {};
 }
 
@@ -152,12 +161,23 @@ Result<> ShardStore::Impl::write_probe_file() {
 
 Result<> ShardStore::Impl::reopen() {
   database_.reset();
-  QV_TRY(open());
+  needs_repair_ = false;
+  auto opened = open();
+  if (opened && !needs_repair_) opened = write_back();
+  if (opened && needs_repair_) {
+    opened = fail(Code::kResourceExhausted,
+                  fmt::format("no space left on device: `{}` is open for reading only", path_));
+  }
+  needs_repair_ = !opened;
+  return opened;
+}
+
+/// What the failed batch would have replaced.
+Result<> ShardStore::Impl::write_back() {
   if (undo_ && !undo_->empty()) {
     QV_TRY(to_result(database_->write(*undo_, true), "write to", path_));
   }
   undo_.reset();
-  needs_repair_ = false;
   return {};
 }
 

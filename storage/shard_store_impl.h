@@ -12,6 +12,8 @@
 // - RocksDB is not written to throw: an exception in the middle of a write, a flush or a repair
 //   would leave its state, and what is on disk, unknown. It ends the process, and the log brings
 //   back what was acknowledged.
+// - A store that a full disk kept from being opened is open for reading only, and is repaired in the
+//   same way.
 // - `write_mutex_` is held across I/O: it is what makes writes one after another.
 #pragma once
 
@@ -64,6 +66,7 @@ class ShardStore::Impl {
   Result<> reclaim();
   void cancel_work() { cancel_work_ = true; }
   StoreStats stats();
+  [[nodiscard]] bool takes_writes() const { return !needs_repair_; }
   [[nodiscard]] const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
 
  private:
@@ -76,6 +79,7 @@ class ShardStore::Impl {
   Result<> check_disk() QV_REQUIRES(write_mutex_);
   Result<> write_probe_file();
   Result<> reopen() QV_REQUIRES(write_mutex_);
+  Result<> write_back() QV_REQUIRES(write_mutex_);
 
   const std::string path_;
   const std::shared_ptr<Runtime> runtime_;

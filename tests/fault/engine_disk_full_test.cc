@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/fault/engine_fault_support.h"
+#include "tests/patience.h"
 
 namespace quiver::fault {
 namespace {
@@ -53,6 +54,46 @@ TEST_F(EngineDiskFull, StoreFull) {
     // from here on points are compared without them.
     const auto result = model::update(runner.collection(), big_upsert(6000), engine::Ack::kVisible);
     ASSERT_TRUE(result) << result.error().to_string();
+    ASSERT_TRUE(model::update(runner.collection(),
+                              {engine::DeletePoints{std::vector{PointId::number(6000)}}},
+                              engine::Ack::kVisible));
+    EXPECT_EQ(runner.probe(7), before);
+    runner.close();
+    runner.open();
+    EXPECT_EQ(runner.probe(7), before);
+  }
+}
+
+/// Reads are served after a restart, writes are refused, and the store takes them again by itself.
+TEST_F(EngineDiskFull, OpenedWhileFull) {
+  Random random(4);
+  Runner runner(options(), config(random));
+  runner.open();
+  live_a_while(runner, random, 60);
+  for (int round = 0; round < 3 && !HasFailure(); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const auto before = runner.probe(7);
+    runner.close();
+    disk_->set_capacity(disk_->used_bytes());
+    segments_->inject({FileOperation::kAppend, 1, FaultRule::kForever, ENOSPC});
+    runner.open();
+    EXPECT_EQ(runner.probe(7), before);
+    const auto refused = model::update(runner.collection(), big_upsert(5000), engine::Ack::kDurable);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Code::kResourceExhausted) << refused.error().to_string();
+    EXPECT_EQ(runner.probe(7), before);
+    EXPECT_NE(runner.collection().info().health, engine::Health::kGreen);
+    disk_->set_capacity(std::nullopt);
+    segments_->clear_faults();
+    if (round == 0) {
+      const auto limit = patience_end(std::chrono::seconds(30));
+      while (runner.collection().info().health == engine::Health::kRed ||
+             !runner.collection().info().optimizer_error.empty()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), limit) << "by itself";
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    }
+    ASSERT_TRUE(model::update(runner.collection(), big_upsert(6000), engine::Ack::kVisible));
     ASSERT_TRUE(model::update(runner.collection(),
                               {engine::DeletePoints{std::vector{PointId::number(6000)}}},
                               engine::Ack::kVisible));
