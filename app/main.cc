@@ -7,6 +7,8 @@
 #include <string>
 
 #include "app/ann/command.h"
+#include "app/check/check.h"
+#include "app/check/command.h"
 #include "app/config.h"
 #include "app/export/command.h"
 #include "app/export/export.h"
@@ -34,6 +36,8 @@ struct Command {
   quiver::app::ImportOptions import_files;
   quiver::app::ExportOptions export_files;
   quiver::app::InspectOptions inspect;
+  quiver::app::CheckOptions check;
+  quiver::app::RepairOptions repair;
 };
 
 int report(const Result<int>& status) {
@@ -118,6 +122,8 @@ int run(int argc, char** argv) {
   auto* import_files = quiver::app::add_import(app, command.import_files);
   auto* export_files = quiver::app::add_export(app, command.export_files);
   auto* inspect = quiver::app::add_inspect(app, command.inspect);
+  auto* check = quiver::app::add_check(app, command.check);
+  auto* repair = quiver::app::add_repair(app, command.repair);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
@@ -135,6 +141,8 @@ int run(int argc, char** argv) {
   if (*import_files) return report(quiver::app::run_import(command.import_files));
   if (*export_files) return report(quiver::app::run_export(command.export_files));
   if (*inspect) return report(quiver::app::run_inspect(command.inspect));
+  if (*check) return report(quiver::app::run_check(command.check));
+  if (*repair) return report(quiver::app::run_repair(command.repair));
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;
 }

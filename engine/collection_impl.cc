@@ -9,6 +9,7 @@
 #include "engine/columns.h"
 #include "engine/explain.h"
 #include "engine/ordering.h"
+#include "engine/repair.h"
 #include "engine/search.h"
 #include "engine/segment_rows.h"
 #include "engine/vector_index_info.h"
@@ -177,6 +178,38 @@ Result<> CollectionImpl::check(const std::string& path, const CollectionConfig& 
     QV_TRY(Shard::check(shard_path(path, i), context, opening));
   }
   return {};
+}
+
+Result<> CollectionImpl::check_logs(const std::string& path, const CollectionConfig& config,
+                                    const ShardContext& context) {
+  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+    QV_TRY(Shard::check_logs(shard_path(path, i), context));
+  }
+  return {};
+}
+
+Result<std::vector<ShardFindings>> CollectionImpl::read_all(const std::string& path,
+                                                            const CollectionConfig& config,
+                                                            const ShardContext& context) {
+  std::vector<ShardFindings> shards;
+  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+    QV_TRY(auto findings, check_shard(shard_path(path, i), config, context));
+    shards.push_back(std::move(findings));
+  }
+  return shards;
+}
+
+Result<std::vector<std::optional<ShardRepair>>> CollectionImpl::repair(
+    const std::string& path, const CollectionConfig& config, const ShardContext& context) {
+  std::vector<std::optional<ShardRepair>> shards;
+  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+    const std::string shard = shard_path(path, i);
+    QV_TRY(const auto findings, check_shard(shard, config, context));
+    auto& repaired = shards.emplace_back();
+    if (findings.rows.empty()) continue;
+    QV_TRY(repaired, repair_shard(shard, config, context));
+  }
+  return shards;
 }
 
 Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(

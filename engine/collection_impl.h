@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/collection.h"
+#include "engine/repair_report.h"
 #include "engine/shard.h"
 #include "engine/snapshot.h"
 #include "engine/work_totals.h"
@@ -24,6 +25,17 @@ class CollectionImpl final : public Collection,
   /// The manifests of all shards, without opening one. kDataLoss if one is damaged.
   static Result<> check(const std::string& path, const CollectionConfig& config,
                         const ShardContext& context, storage::Opening opening);
+  /// The logs of all shards, too, while the collection is not open. As many bytes are read as were
+  /// written since the last restart, at most.
+  static Result<> check_logs(const std::string& path, const CollectionConfig& config,
+                             const ShardContext& context);
+  /// As `check_shard` and `repair_shard`, for all shards below `path`.
+  static Result<std::vector<ShardFindings>> read_all(const std::string& path,
+                                                     const CollectionConfig& config,
+                                                     const ShardContext& context);
+  static Result<std::vector<std::optional<ShardRepair>>> repair(const std::string& path,
+                                                                const CollectionConfig& config,
+                                                                const ShardContext& context);
   /// Opens the shards below `path`, and may create them. kDataLoss if one must exist and is gone.
   static Result<std::shared_ptr<CollectionImpl>> open(
       const std::string& path, std::shared_ptr<const CollectionConfig> config,

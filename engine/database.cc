@@ -95,6 +95,7 @@ class DatabaseImpl final : public Database {
       add_entry(new_entry(stored));
     }
     for (const auto& entry : all_entries()) check_manifests(*entry);
+    background_.post(Priority::kLow, [this] { check_all_logs(); });
     ticker_ = std::thread([this] { tick_until_closed(); });
     return {};
   }
@@ -151,6 +152,21 @@ class DatabaseImpl final : public Database {
       log_error("undoing the creation of `{}`: {}", name, dropped.error().message());
     }
     return fail(opened.error());
+  }
+
+  Result<std::vector<ShardFindings>> check(const std::string& name) override {
+    return while_closed(name, [this](const Entry& entry, const CollectionConfig& config) {
+      return CollectionImpl::read_all(path_of(entry), config, context_);
+    });
+  }
+
+  Result<std::vector<std::optional<ShardRepair>>> repair(const std::string& name) override {
+    return while_closed(name, [this](Entry& entry, const CollectionConfig& config) {
+      auto repaired = CollectionImpl::repair(path_of(entry), config, context_);
+      entry.failure.store(nullptr);
+      check_manifests(entry);
+      return repaired;
+    });
   }
 
   Result<bool> drop_collection(const std::string& name) override {
@@ -269,6 +285,21 @@ class DatabaseImpl final : public Database {
     entry->name = stored.name;
     entry->directory = stored.directory;
     return entry;
+  }
+
+  /// Calls `fn` with a collection that stays closed meanwhile.
+  template <class F>
+  auto while_closed(const std::string& name, F fn)
+      -> std::invoke_result_t<F, Entry&, const CollectionConfig&> {
+    const EntryPtr entry = find_entry(name);
+    if (entry == nullptr) return no_such_collection(name);
+    MutexLock lock(entry->mutex);
+    if (entry->dropped) return no_such_collection(name);
+    if (entry->now() != nullptr) {
+      return fail(Code::kFailedPrecondition, fmt::format("collection `{}` is open", name));
+    }
+    QV_TRY(const auto stored, current_config(name));
+    return fn(*entry, *stored.config);
   }
 
   void add_entry(EntryPtr entry) {
@@ -394,11 +425,26 @@ class DatabaseImpl final : public Database {
   void check_manifests(Entry& entry) {
     const auto stored = current_config(entry.name);
     if (!stored) return;
-    const auto fine =
-        CollectionImpl::check(path_of(entry), *stored->config, context_, stored->opening);
+    note_check(entry,
+               CollectionImpl::check(path_of(entry), *stored->config, context_, stored->opening));
+  }
+
+  static void note_check(Entry& entry, const Result<>& fine) {
     if (fine) return;
     entry.failure.store(std::make_shared<const Error>(fine.error()));
     log_error("collection `{}` cannot serve: {}", entry.name, fine.error().message());
+  }
+
+  /// What the start had no time for. A collection that somebody opens first is checked by that.
+  void check_all_logs() {
+    for (const auto& entry : all_entries()) {
+      MutexLock lock(entry->mutex);
+      if (closed_) return;
+      if (entry->dropped || entry->now() != nullptr || entry->failure.load() != nullptr) continue;
+      const auto stored = current_config(entry->name);
+      if (!stored) continue;
+      note_check(*entry, CollectionImpl::check_logs(path_of(*entry), *stored->config, context_));
+    }
   }
 
   Result<std::shared_ptr<CollectionImpl>> open_shards(const EntryPtr& entry)

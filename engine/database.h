@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "engine/collection.h"
 #include "engine/indexes.h"
+#include "engine/repair_report.h"
 #include "storage/runtime.h"
 
 namespace quiver::engine {
@@ -78,6 +79,15 @@ class Database {
   [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;
   /// kAlreadyExists "Collection `X` already exists!".
   virtual Result<> create_collection(const std::string& name, CollectionConfig config) = 0;
+  /// Reads all of a collection that is not open, by shard. kFailedPrecondition if it is open.
+  [[nodiscard]] virtual Result<std::vector<ShardFindings>> check(const std::string& name) {
+    return fail(Code::kUnimplemented, "check of " + name);
+  }
+  /// Rebuilds the shards of a collection that is not open whose rows are gone or damaged
+  /// (engine/repair.h); nullopt for shards with nothing to do.
+  virtual Result<std::vector<std::optional<ShardRepair>>> repair(const std::string& name) {
+    return fail(Code::kUnimplemented, "repair of " + name);
+  }
   /// False if there was none. Its aliases go with it.
   virtual Result<bool> drop_collection(const std::string& name) = 0;
   /// Calls `change` on a copy of the configuration and stores the outcome durably.

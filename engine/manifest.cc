@@ -74,12 +74,12 @@ std::string encode_op(bool is_put, const PointId& id) {
   return std::string(1, is_put ? kPut : kDelete) + id.to_key();
 }
 
-Result<PointId> decode_op(std::string_view bytes) {
+Result<LoggedOp> decode_op(std::string_view bytes) {
   const auto id = bytes.empty() ? std::nullopt : PointId::from_key(bytes.substr(1));
   if (!id || (bytes[0] != kPut && bytes[0] != kDelete)) {
     return fail(Code::kDataLoss, "an entry of the operation log is damaged");
   }
-  return *id;
+  return LoggedOp{bytes[0] == kPut, *id};
 }
 
 }  // namespace quiver::engine

@@ -36,6 +36,11 @@ struct Manifest {
 
 /// Kind and id of a change, under its sequence number in `ops`.
 [[nodiscard]] std::string encode_op(bool is_put, const PointId& id);
-[[nodiscard]] Result<PointId> decode_op(std::string_view bytes);
+struct LoggedOp {
+  bool is_put = false;
+  PointId id;
+  bool operator==(const LoggedOp&) const = default;
+};
+[[nodiscard]] Result<LoggedOp> decode_op(std::string_view bytes);
 
 }  // namespace quiver::engine

@@ -98,6 +98,8 @@ class Shard {
   /// The manifest of the store at `path`, without opening it. kDataLoss if it is damaged.
   static Result<> check(const std::string& path, const ShardContext& context,
                         storage::Opening opening);
+  /// The logs of the store at `path`, too, which `open` would find damaged.
+  static Result<> check_logs(const std::string& path, const ShardContext& context);
   /// kDataLoss if the store at `path` is gone.
   static Result<> check_exists(const std::string& path, const ShardContext& context);
   /// Opens or creates the shard below `path` and recovers it: docs/formats/shard-store.md. `first`

@@ -28,6 +28,10 @@ Result<> Shard::check(const std::string& path, const ShardContext& context,
   return storage::check_store(rows_path(path), *context.runtime, opening);
 }
 
+Result<> Shard::check_logs(const std::string& path, const ShardContext& context) {
+  return storage::check_store_logs(rows_path(path), *context.runtime);
+}
+
 Result<> Shard::check_exists(const std::string& path, const ShardContext& context) {
   return storage::check_exists(rows_path(path), *context.runtime);
 }
@@ -170,12 +174,12 @@ Result<> Shard::replay(Seq from) {
   std::unordered_set<PointId> seen;
   Result<> status;
   QV_TRY(store_->scan_ops(from, [&](Seq, std::string_view op) {
-    auto id = decode_op(op);
-    if (!id) {
-      status = fail(id.error());
+    const auto logged = decode_op(op);
+    if (!logged) {
+      status = fail(logged.error());
       return false;
     }
-    if (seen.insert(*id).second) ids.push_back(*id);
+    if (seen.insert(logged->id).second) ids.push_back(logged->id);
     return true;
   }));
   QV_TRY(std::move(status));

@@ -38,7 +38,7 @@ class Database {
   /// kDataLoss, with nothing changed, if logs or manifest are damaged beyond a torn end.
   static Result<std::unique_ptr<Database>> open(const std::string& path,
                                                 const Runtime::Shared& shared);
-  /// As it is, with what its logs hold, and without a change on the disk: for a disk that is full.
+  /// As it is, with what its logs hold up to the first damage, and without a change on the disk.
   /// `write`, `ingest`, `flush` and `compact` fail.
   static Result<std::unique_ptr<Database>> open_read_only(const std::string& path,
                                                           const Runtime::Shared& shared);

@@ -85,24 +85,6 @@ Result<> check_manifest_number(const std::string& store, std::uint64_t current,
                                     current, synced.manifest));
 }
 
-Result<> check_manifest(rocksdb::Env& env, const std::string& store,
-                        const std::optional<SyncedState>& synced) {
-  QV_TRY(const auto number, current_manifest(env, store));
-  if (!number) return {};
-  const std::string file = fmt::format("{}{:06}", kManifestPrefix, *number);
-  auto scan = scan_log(env, fmt::format("{}/{}", store, file), nullptr);
-  if (!scan) {
-    if (scan.error().code() != Code::kNotFound) return fail(std::move(scan).error());
-    return damaged_store(store, fmt::format("{}, which CURRENT names, is missing", file));
-  }
-  QV_TRY(check_scan(store, file, *scan));
-  if (!synced) return {};
-  QV_TRY(check_manifest_number(store, *number, *synced));
-  return *number == synced->manifest
-             ? check_size(store, file, scan->sound_bytes, synced->manifest_bytes)
-             : Result<>();
-}
-
 /// Follows the numbers of changes over the logs of a store.
 class LogChain {
  public:
@@ -155,6 +137,31 @@ class LogChain {
 };
 
 }  // namespace
+
+Result<> check_manifest(rocksdb::Env& env, const std::string& store,
+                        const std::optional<SyncedState>& synced) {
+  QV_TRY(const auto number, current_manifest(env, store));
+  if (!number) return {};
+  const std::string file = fmt::format("{}{:06}", kManifestPrefix, *number);
+  auto scan = scan_log(env, fmt::format("{}/{}", store, file), nullptr);
+  if (!scan) {
+    if (scan.error().code() != Code::kNotFound) return fail(std::move(scan).error());
+    return damaged_store(store, fmt::format("{}, which CURRENT names, is missing", file));
+  }
+  QV_TRY(check_scan(store, file, *scan));
+  if (!synced) return {};
+  QV_TRY(check_manifest_number(store, *number, *synced));
+  return *number == synced->manifest
+             ? check_size(store, file, scan->sound_bytes, synced->manifest_bytes)
+             : Result<>();
+}
+
+Result<std::vector<std::string>> log_files(rocksdb::Env& env, const std::string& store) {
+  QV_TRY(const auto numbers, log_numbers(env, store));
+  std::vector<std::string> names;
+  for (const std::uint64_t number : numbers) names.push_back(log_name(number));
+  return names;
+}
 
 Result<> check_sizes(rocksdb::Env& env, const std::string& store, const SyncedState& synced) {
   std::uint64_t size = 0;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "storage/synced_mark.h"
@@ -18,6 +19,14 @@ namespace quiver::storage {
 /// calls.
 [[nodiscard]] Result<> check_sizes(rocksdb::Env& env, const std::string& store,
                                    const SyncedState& synced);
+
+/// Reads the manifest. kDataLoss if it is damaged, shorter or older than it was.
+[[nodiscard]] Result<> check_manifest(rocksdb::Env& env, const std::string& store,
+                                      const std::optional<SyncedState>& synced);
+
+/// Names of the logs in the store's directory, oldest first.
+[[nodiscard]] Result<std::vector<std::string>> log_files(rocksdb::Env& env,
+                                                         const std::string& store);
 
 /// Reads the manifest and all logs of a store that is not open. Passes a torn tail, which a crash
 /// leaves of a write that nobody was told of. kDataLoss names the file, the place and what is lost.

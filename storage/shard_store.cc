@@ -73,6 +73,13 @@ Result<std::unique_ptr<ShardStore>> ShardStore::open(const std::string& path,
   return std::unique_ptr<ShardStore>(new ShardStore(path, std::move(impl)));
 }
 
+Result<std::unique_ptr<ShardStore>> ShardStore::open_read_only(const std::string& path,
+                                                               std::shared_ptr<Runtime> runtime) {
+  auto impl = std::make_unique<Impl>(path, std::move(runtime));
+  QV_TRY(impl->open_read_only());
+  return std::unique_ptr<ShardStore>(new ShardStore(path, std::move(impl)));
+}
+
 Result<> ShardStore::destroy(const std::string& path) {
   const auto full = std::filesystem::path(path).lexically_normal();
   const auto place = full.has_filename() ? full : full.parent_path();
@@ -168,6 +175,15 @@ Result<> ShardStore::scan_meta(std::string_view prefix, const MetaScan& visit) c
     if (!key.starts_with(prefix) || !visit(key, to_view(facts->value()))) break;
   }
   return to_result(facts->status(), "read", path_);
+}
+
+Result<> ShardStore::verify() const {
+  {
+    QV_TRY(auto inside, impl_->enter());
+    QV_TRY(to_result(inside->db().VerifyChecksum(), "verify", path_));
+  }
+  // Blobs are compared as they are read.
+  return scan_rows(std::nullopt, [](const PointId&, std::string_view) { return true; });
 }
 
 Result<> ShardStore::flush() {

@@ -56,6 +56,9 @@ class ShardStore {
   /// a full disk an existing one is opened for reading.
   static Result<std::unique_ptr<ShardStore>> open(const std::string& path,
                                                   std::shared_ptr<Runtime> runtime);
+  /// As it is, with its logs up to the first damage; nothing on the disk changes, and writes fail.
+  static Result<std::unique_ptr<ShardStore>> open_read_only(const std::string& path,
+                                                            std::shared_ptr<Runtime> runtime);
   /// Removes the store at `path` with all its files; fine if there is none. It must be closed.
   static Result<> destroy(const std::string& path);
 
@@ -96,6 +99,8 @@ class ShardStore {
   /// Keys that start with `prefix`, in byte order, until `visit` returns false.
   Result<> scan_meta(std::string_view prefix, const MetaScan& visit) const;
 
+  /// Reads every byte of tables and blobs and compares checksums. kDataLoss names what is damaged.
+  Result<> verify() const;
   /// Writes memory to files; the log before that moment is dropped.
   Result<> flush();
   /// Gives the space of deleted and overwritten rows back, by rewriting what is left. Takes time

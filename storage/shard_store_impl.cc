@@ -42,6 +42,10 @@ Result<> ShardStore::Impl::open() {
     return {};
   }
   log_error("{}; it is opened for reading until there is room", opened.error().message());
+  return open_read_only();
+}
+
+Result<> ShardStore::Impl::open_read_only() {
   QV_TRY(database_, Database::open_read_only(path_, runtime_->shared()));
   needs_repair_ = true;
   return {};

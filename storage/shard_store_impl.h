@@ -57,6 +57,7 @@ class ShardStore::Impl {
       : path_(std::move(path)), runtime_(std::move(runtime)) {}
 
   Result<> open();
+  Result<> open_read_only();
   void close() QV_EXCLUDES(write_mutex_);
   /// kUnavailable after `close`, or if a repair could not open the database again.
   Result<Inside> enter();

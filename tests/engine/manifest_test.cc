@@ -58,7 +58,7 @@ TEST(Operation, RoundTrip) {
   for (const auto& id : {PointId::number(0), PointId::number(~0ULL), PointId::uuid(1, 2)}) {
     for (const bool is_put : {false, true}) {
       const std::string bytes = encode_op(is_put, id);
-      EXPECT_EQ(decode_op(bytes).value(), id);
+      EXPECT_EQ(decode_op(bytes).value(), (LoggedOp{is_put, id}));
       for (std::size_t n = 0; n < bytes.size(); ++n) {
         ASSERT_FALSE(decode_op(bytes.substr(0, n)));
       }

@@ -1,0 +1,18 @@
+// `quiver check` and `quiver repair`: what the command line says.
+#pragma once
+
+#include <string>
+
+namespace quiver::app {
+
+struct CheckOptions {
+  std::string data_dir;
+  std::string collection;  ///< empty: all
+};
+
+struct RepairOptions {
+  std::string data_dir;
+  std::string collection;
+};
+
+}  // namespace quiver::app
