@@ -1,8 +1,12 @@
 """What the server makes of a data directory that somebody changed: nothing is removed unasked, and it says what it found."""
+import contextlib
 import json
 import shutil
 import subprocess
+import time
 
+import pytest
+from patience import patience
 from quiver_server import binary
 
 
@@ -54,3 +58,102 @@ def test_strangers_are_left_alone_and_listed(new_server):
     assert "  00000001.bak\n  notes.txt\n" in text
     lines = subprocess.run([*inspect, "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
     assert json.loads(lines[-1]) == {"strangers": ["00000001.bak", "notes.txt"]}
+
+
+def tool(command, server, *args):
+    return subprocess.run([binary(), command, "--data-dir", server.data_dir, *args], capture_output=True, text=True)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + patience(30)
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_damaged_log_closes_its_collection_only_and_a_repair_saves_the_rest(new_server):
+    server = new_server().start()
+    fill(server, "a", "b")
+    for id in range(2, 200):
+        add(server, "a", id)
+    server.kill9()
+    rows = server.data_dir / "collections/00000001/shard-0/rows"
+    [log] = rows.glob("*.log")
+    damaged = bytearray(log.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    log.write_bytes(damaged)
+
+    server.start(wait=False)
+    server.wait_ready("/livez")
+    assert count(server, "b") == 1
+    answer = server.get("/collections/a")
+    assert answer.status == 503
+    assert "is damaged" in answer.error and "cannot be read at byte" in answer.error
+    ready = server.get("/readyz")
+    assert ready.status == 503 and "collection `a`" in ready.text
+    assert add(server, "a", 500).status == 503 and server.post("/collections/a/points/count", {}).status == 503
+    server.stop()
+    assert log.read_bytes() == bytes(damaged), "what is damaged is left as it is"
+
+    checked = tool("check", server)
+    assert checked.returncode == 1 and "1 problem" in checked.stderr
+    assert "collection a, shard 0" in checked.stdout and "cannot be read at byte" in checked.stdout
+    repaired = tool("repair", server, "--collection", "a")
+    assert repaired.returncode == 0, repaired.stderr
+    assert "rows.damaged-1" in repaired.stdout
+    assert tool("check", server).returncode == 0
+    assert "nothing was done" in tool("repair", server, "--collection", "a").stdout
+    server.start()
+    assert count(server, "a") in (198, 199) and count(server, "b") == 1
+    add(server, "a", 500)
+    server.stop()
+
+
+def test_readiness_tells_of_damage_that_nobody_asked_for(new_server):
+    server = new_server().start()
+    fill(server, "a", "b")
+    add(server, "a", 2)
+    server.stop()
+    [log] = (server.data_dir / "collections/00000001/shard-0/rows").glob("*.log")
+    damaged = bytearray(log.read_bytes())
+    damaged[20] ^= 1
+    log.write_bytes(damaged)
+    server.start(wait=False)
+    server.wait_ready("/livez")
+    wait_for(lambda: server.get("/readyz").status == 503)
+    assert "collection `a`" in server.get("/readyz").text
+
+
+def test_a_full_disk_at_the_start_serves_reads(new_server, tmp_path):
+    mounted = tmp_path / "small"
+    mounted.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", mounted], capture_output=True).returncode:
+        pytest.skip("mounting a small disk takes root")
+    server = new_server()
+    server.data_dir = mounted / "data"
+    server.env["QUIVER__OPTIMIZER__SEAL_ROWS"] = "100"
+    try:
+        server.start()
+        fill(server, "a")
+        for id in range(2, 400):
+            add(server, "a", id)
+        server.kill9()
+        filler = mounted / "filler"
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        server.start(wait=False)
+        server.wait_ready("/livez")
+        assert count(server, "a") == 399
+        refused = add(server, "a", 1000)
+        assert refused.status == 507 and "no space left" in refused.error
+        assert count(server, "a") == 399
+        filler.unlink()
+        wait_for(lambda: server.get("/collections/a").result["optimizer_status"] == "ok")
+        assert add(server, "a", 1000).status == 200
+        server.stop()
+        server.start()
+        assert count(server, "a") == 400
+    finally:
+        server.close()
+        subprocess.run(["umount", mounted], check=True)

