@@ -1,5 +1,6 @@
 #include "base/failure.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <new>
 
 #include "base/log.h"
+#include "base/log_limit.h"
 
 namespace quiver {
 namespace {
@@ -39,11 +41,24 @@ void with_text_of_exception(F fn) {
   }
 }
 
-void log_line(std::string_view where, const char* what, const char* end) noexcept {
-  std::array<char, 512> line{};
-  const int n = std::snprintf(line.data(), line.size(), "%.*s: %s%s",
+/// A line that was made without memory, cut if it is long.
+struct Line {
+  std::array<char, 512> text{};
+  std::size_t n = 0;
+
+  [[nodiscard]] std::string_view view() const { return {text.data(), n}; }
+};
+
+Line make_line(std::string_view where, const char* what, const char* end) noexcept {
+  Line line;
+  const int n = std::snprintf(line.text.data(), line.text.size(), "%.*s: %s%s",
                               static_cast<int>(where.size()), where.data(), what, end);
-  if (n > 0) log_without_memory({line.data(), std::min<std::size_t>(n, line.size() - 1)});
+  if (n > 0) line.n = std::min<std::size_t>(n, line.text.size() - 1);
+  return line;
+}
+
+void log_line(std::string_view where, const char* what, const char* end) noexcept {
+  log_without_memory(make_line(where, what, end).view());
 }
 
 }  // namespace
@@ -67,9 +82,12 @@ Error error_of_exception() noexcept {
 }
 
 void log_exception(std::string_view where) noexcept {
+  static LogLimit limit;  // what a timer runs throws again at the next tick
   with_text_of_exception([&](const char* what) {
+    const auto n_left_out = limit.pass(make_line(where, what, "").view());
+    if (!n_left_out) return;
     try {
-      log_error("{}: {}", where, what);
+      log_error("{}: {}{}", where, what, left_out_text(*n_left_out));
     } catch (...) {
       log_line(where, what, "");
     }

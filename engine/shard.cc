@@ -410,7 +410,7 @@ void Shard::note_failure(std::string_view what, const Error& error) noexcept {
   failed_work_ = what;
   try {
     last_error_ = fmt::format("{}: {}", what, error.message());
-    log_error("shard {}: {}", path_, last_error_);
+    failures_.log(LogLevel::kError, what, fmt::format("shard {}: {}", path_, last_error_));
   } catch (...) {
     last_error_ = "out of memory";  // so short that it takes none
     log_exception(what);

@@ -22,6 +22,7 @@
 #include "base/executor.h"
 #include "base/file.h"
 #include "base/lane.h"
+#include "base/log_limit.h"
 #include "base/mutex.h"
 #include "base/published.h"
 #include "engine/bulk_intent.h"
@@ -59,7 +60,7 @@ struct ShardContext {
   /// What the collection remembers of its queries; nullptr: nothing.
   std::shared_ptr<QuerySamples> queries = nullptr;
   /// How long closing waits for what runs, again once that was cancelled.
-  std::chrono::milliseconds close_patience = std::chrono::seconds(10);
+  std::chrono::milliseconds close_patience = std::chrono::seconds(5);
 };
 
 /// Operations of one request, applied together or not at all.
@@ -370,6 +371,7 @@ class Shard {
   std::vector<std::uint64_t> leftovers_;  ///< directories still to be removed
   Clock::time_point last_write_ = Clock::now();
   Clock::time_point retry_after_{};
+  LogLimit failures_;  ///< what fails is tried every few seconds, or at every update
   std::uint64_t n_rows_dropped_ = 0;  ///< deleted or overwritten since the store was compacted
   std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;

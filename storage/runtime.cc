@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <string_view>
 #include <utility>
 
-#include "base/log.h"
+#include "base/log_limit.h"
 #include "storage/kept_files.h"
 #include "storage/runtime_shared.h"
 
@@ -32,11 +33,16 @@ class ForwardingLogger final : public rocksdb::Logger {
     // Said at every opening of a store that has ingested files: those of a writer have no such id.
     if (std::string_view(text.data()).find("without unique ID") != std::string_view::npos) return;
     const bool is_error = level >= rocksdb::InfoLogLevel::ERROR_LEVEL;
-    log(is_error ? LogLevel::kError : LogLevel::kWarning, fmt::format("rocksdb: {}", text.data()));
+    repeated_.log(is_error ? LogLevel::kError : LogLevel::kWarning, format,
+                  fmt::format("rocksdb: {}", text.data()));
   }
 
  protected:
   void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+
+ private:
+  /// By format: writes to a full disk fail alike, one after another.
+  LogLimit repeated_{std::chrono::seconds(10)};
 };
 
 Result<> check_at_least(std::string_view name, std::uint64_t value, std::uint64_t least) {

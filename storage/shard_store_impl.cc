@@ -80,7 +80,7 @@ Result<> ShardStore::Impl::write_or_repair(const RowBatch& batch) {
   if (batch.empty()) return {};
   Result<> result = try_write(batch);
   if (result || !is_repairable(result.error())) return result;
-  log_error("{}", result.error().message());
+  failures_.log(LogLevel::kError, "write", result.error().message());
   // A failure of the past, met only now, or one that has passed already, costs no error.
   if (!repair()) return result;
   return try_write(batch);

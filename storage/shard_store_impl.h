@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 
+#include "base/log_limit.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "storage/database.h"
@@ -89,6 +90,7 @@ class ShardStore::Impl {
   std::atomic<bool> cancel_work_{false};
   std::atomic<bool> needs_repair_{false};
   std::atomic<std::uint64_t> rows_deleted_{0};
+  LogLimit failures_;
 
   Mutex write_mutex_;
   std::optional<RowBatch> failed_ QV_GUARDED_BY(write_mutex_);
