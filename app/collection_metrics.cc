@@ -58,8 +58,15 @@ void add_collection(const std::string& name, const engine::Collection& collectio
 }  // namespace
 
 void collect_collection_metrics(const engine::Database& database, MetricsText& text) {
-  text.sample("collections_total", "Collections in the catalog", MetricType::kGauge, {},
-              static_cast<double>(database.collection_names().size()));
+  const auto gauge = [&](std::string_view metric, std::string_view help, std::uint64_t value) {
+    text.sample(metric, help, MetricType::kGauge, {}, static_cast<double>(value));
+  };
+  gauge("collections_total", "Collections in the catalog", database.collection_names().size());
+  const auto memory = database.store_memory();
+  gauge("storage_block_cache_bytes", "Blocks of rows read from disk that are in memory",
+        memory.cache_bytes);
+  gauge("storage_write_buffer_bytes", "Rows in memory that are not yet in table files",
+        memory.write_buffer_bytes);
   for (const auto& [name, collection] : database.open_collections()) {
     add_collection(name, *collection, text);
   }

@@ -121,6 +121,11 @@ void declare_storage(std::vector<Key>& keys) {
                   "Collections kept open at a time; idle ones beyond it are closed.",
                   "An open collection costs file handles and memory; opening one takes "
                   "milliseconds.");
+  section.integer("max_shard_number", QV_AT(server.creation.max_shard_number),
+                  {.min = 1, .max = engine::kMaxShardNumber},
+                  "`shard_number` that a collection may be created with; more is refused with 422.",
+                  "Each shard has files, memory and a log of its own, whether it holds points or "
+                  "not.");
   section.boolean(
       "record_queries", QV_AT(database.record_queries),
       "Remember up to 512 queries of each multi-vector field, drawn evenly from all, in "
@@ -154,8 +159,9 @@ void declare_service(std::vector<Key>& keys) {
                   "Largest request line with headers; more is 431.", "", kKiB);
   section.integer("max_connections", QV_AT(server.max_connections), {.min = 1, .max = 1 << 20},
                   "Connections at a time; more are answered 503 and closed.",
-                  "Each takes a file descriptor; the limit of the process is raised as far as "
-                  "allowed.");
+                  "Each takes a file descriptor. The limit of the process is raised as far as "
+                  "allowed; half of it, and 192 at least, is kept for storage, and this is lowered "
+                  "to the rest, which the log tells.");
   section.number("keep_alive_timeout_s", QV_AT(server.keep_alive_timeout_s),
                  {.min = 0.001, .max = 86400}, "A connection without a request is closed then.");
   section.number("read_timeout_s", QV_AT(server.read_timeout_s), {.min = 0.001, .max = 86400},
@@ -163,7 +169,10 @@ void declare_service(std::vector<Key>& keys) {
   section.number("query_timeout_s", QV_AT(server.query_timeout_s), {.min = 0.001, .max = 86400},
                  "Deadline of reads whose request has no `timeout`.");
   section.number("shutdown_grace_s", QV_AT(server.shutdown_grace_s), {.min = 0, .max = 3600},
-                 "On SIGTERM, requests in flight may take so long before they are cancelled.");
+                 "On SIGTERM, requests that have arrived whole may take so long before they are "
+                 "cancelled; others are refused at once.",
+                 "Closing the collections comes on top, mostly far less than a second; containers "
+                 "are killed after 10 s.");
   section.integer("inline_body_kb", QV_AT(server.inline_body_bytes), {.max = 1 << 20},
                   "Bodies up to this size are decoded on the thread that read them.",
                   "Larger ones move to another thread, so that they do not delay other "
@@ -178,48 +187,48 @@ void declare_threads(std::vector<Key>& keys) {
   section.integer("compute", QV_AT(database.compute_threads), {.max = 1024},
                   "Threads that search; 0: one per core.");
   section.integer("background", QV_AT(database.background_threads), {.max = 1024},
-                  "Threads that apply updates and optimise segments; 0: one per core, at least 2.");
+                  "Threads that seal, merge and index segments; 0: one per core, at least 2.");
 }
 
 void bind_max_threads(Key& key) {
   key.range = {.min = -1, .max = 1024};
   key.get = [](const Settings& settings) -> ParamValue {
-    const auto& limit = settings.database.optimizer.max_threads;
+    const auto& limit = settings.server.creation.optimizer.max_threads;
     return limit ? static_cast<std::int64_t>(*limit) : std::int64_t{-1};
   };
   key.set = [](Settings& settings, const ParamValue& value) {
     const auto number = std::get<std::int64_t>(value);
-    auto& limit = settings.database.optimizer.max_threads;
+    auto& limit = settings.server.creation.optimizer.max_threads;
     limit = number < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(number));
   };
 }
 
 void declare_optimizer(std::vector<Key>& keys) {
   Section section(keys, "optimizer");
-  section.number("deleted_threshold", QV_AT(database.optimizer.deleted_threshold),
+  section.number("deleted_threshold", QV_AT(server.creation.optimizer.deleted_threshold),
                  {.min = 0.01, .max = 1},
                  "Share of deleted rows from which a segment is rewritten without them.",
                  "Less returns space sooner and writes more.");
-  section.integer("vacuum_min_rows", QV_AT(database.optimizer.vacuum_min_rows),
+  section.integer("vacuum_min_rows", QV_AT(server.creation.optimizer.vacuum_min_rows),
                   {.min = 1, .max = 1e9},
-                  "Segments with fewer rows are not rewritten for their deleted rows alone.");
-  section.integer("seal_mb", QV_AT(database.optimizer.seal_bytes), {.min = 1, .max = 1 << 16},
+                  "Segments with fewer deleted rows are not rewritten for those alone.");
+  section.integer("seal_mb", QV_AT(server.creation.optimizer.seal_bytes), {.min = 1, .max = 1 << 16},
                   "Vectors and payload that the segment in memory holds before it is sealed.",
                   "More means fewer, larger segments, more memory and a longer replay after a "
                   "crash.",
                   kMiB);
-  section.integer("seal_rows", QV_AT(database.optimizer.seal_rows), {.min = 1, .max = 1e9},
+  section.integer("seal_rows", QV_AT(server.creation.optimizer.seal_rows), {.min = 1, .max = 1e9},
                   "Rows that the segment in memory holds before it is sealed.");
-  section.integer("max_segment_rows", QV_AT(database.optimizer.max_segment_rows),
+  section.integer("max_segment_rows", QV_AT(server.creation.optimizer.max_segment_rows),
                   {.min = 1000, .max = 4e9}, "Merging makes no segment larger than this.");
-  section.integer("max_segments", QV_AT(database.optimizer.max_segments), {.min = 1, .max = 10000},
+  section.integer("max_segments", QV_AT(server.creation.optimizer.max_segments), {.min = 1, .max = 10000},
                   "Sealed segments per shard; more are merged, smallest first.",
                   "Fewer make searches cheaper and loading dearer.");
-  section.number("idle_seal_s", QV_AT(database.optimizer.idle_seal_s), {.min = 0.01, .max = 1e6},
+  section.number("idle_seal_s", QV_AT(server.creation.optimizer.idle_seal_s), {.min = 0.01, .max = 1e6},
                  "Without writes for this long, what is in memory is sealed.");
   bind_max_threads(section.free(KeyType::kInteger, "max_threads",
-                                "Background threads that may optimise one collection at a time; "
-                                "-1: all, 0: nothing is optimised."));
+                                "0: segments are sealed, and not merged, cleaned or indexed; -1 or "
+                                "more: by as many of `threads.background` as there are."));
 }
 
 void declare_log(std::vector<Key>& keys) {

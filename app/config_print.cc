@@ -72,6 +72,9 @@ environment, prints what would be in force and where each value comes from. Keys
 are better given through the environment or a file than as flags, which other users can see.
 `deploy/quiver.toml` is an example of a file.
 
+`[optimizer]` is what collections get that are created from then on, where their creator says nothing;
+`PATCH /collections/{name}` changes them.
+
 `QUIVER_SIMD=generic|avx2|avx512` (environment only) forces an instruction level, for tests and
 measurements.
 )";

@@ -18,7 +18,7 @@ namespace quiver::engine {
 struct OptimizerConfig {
   /// Share of deleted rows from which a segment is rewritten.
   double deleted_threshold = 0.2;
-  /// Segments with fewer rows are not rewritten for their deleted rows alone.
+  /// Segments with fewer deleted rows are not rewritten for those alone.
   std::uint64_t vacuum_min_rows = 1000;
   /// The mutable segment is sealed at this size.
   std::uint64_t seal_bytes = 64ULL << 20;
@@ -65,6 +65,15 @@ struct CollectionConfig {
 
   [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;
   bool operator==(const CollectionConfig&) const = default;
+};
+
+/// Of any server: shards of a collection.
+inline constexpr std::uint32_t kMaxShardNumber = 1024;
+
+/// What a server says of the collections that are created on it. It holds for them from then on.
+struct CreationOptions {
+  OptimizerConfig optimizer;            ///< what the creator does not say
+  std::uint32_t max_shard_number = 64;  ///< 1 to kMaxShardNumber; more are refused
 };
 
 [[nodiscard]] std::string to_json(const CollectionConfig& config);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/failure.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/published.h"
 #include "engine/collection_impl.h"
@@ -119,6 +120,10 @@ class DatabaseImpl final : public Database {
       if (auto now = entry->now()) open.emplace_back(entry->name, std::move(now));
     }
     return open;
+  }
+
+  StoreMemory store_memory() const override {
+    return {context_.runtime->cache_bytes(), context_.runtime->memtable_bytes()};
   }
 
   std::vector<std::string> strangers() const override { return catalog_->strangers(); }
@@ -326,16 +331,21 @@ class DatabaseImpl final : public Database {
       const auto found = entries_.find(entry->name);
       if (found != entries_.end() && found->second == entry) entries_.erase(found);
     }
-    MutexLock lock(entry->mutex);
-    entry->dropped = true;
-    if (const auto open = entry->now()) {
-      if (auto closed = open->close(); !closed) {
-        log_warning("closing `{}`: {}", entry->name, closed.error().message());
-      }
-      entry->set(nullptr);
-    }
+    close_dropped(*entry);
     remove_garbage(entry->directory);
+    return_free_memory();
     return true;
+  }
+
+  void close_dropped(Entry& entry) {
+    MutexLock lock(entry.mutex);
+    entry.dropped = true;
+    const auto open = entry.now();
+    if (open == nullptr) return;
+    if (auto closed = open->close(); !closed) {
+      log_warning("closing `{}`: {}", entry.name, closed.error().message());
+    }
+    entry.set(nullptr);
   }
 
   /// Removes the directory of a dropped collection. What fails is tried again at the next start.

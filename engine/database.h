@@ -30,8 +30,7 @@ struct DatabaseOptions {
   std::uint64_t max_queued_bytes = 64ULL << 20;     ///< per shard; more is refused
   std::uint32_t max_open_collections = 1024;        ///< idle ones beyond it are closed (LRU)
   /// How long `close` waits for a shard's updates, for its jobs, and again once they are cancelled.
-  std::chrono::milliseconds close_patience = std::chrono::seconds(10);
-  OptimizerConfig optimizer;   ///< defaults for new collections
+  std::chrono::milliseconds close_patience = std::chrono::seconds(5);
   bool record_queries = true;  ///< samples of those of multi-vectors are kept, also on disk
   /// Seams for fault tests: the file system below the shard stores, and the directories of
   /// segments.
@@ -42,6 +41,12 @@ struct DatabaseOptions {
       open_real_directory;
   /// Seam for tests: the index types of fields.
   IndexChooser choose_index = default_index;
+};
+
+/// What the stores of all collections hold in memory.
+struct StoreMemory {
+  std::uint64_t cache_bytes = 0;         ///< at most `block_cache_bytes`, about
+  std::uint64_t write_buffer_bytes = 0;  ///< rows not yet in table files
 };
 
 struct Alias {
@@ -74,6 +79,7 @@ class Database {
   open_collections() const {
     return {};
   }
+  [[nodiscard]] virtual StoreMemory store_memory() const { return {}; }
   /// Names below `collections/` that belong to no collection, as found at the start; left alone.
   [[nodiscard]] virtual std::vector<std::string> strangers() const { return {}; }
   [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;

@@ -41,14 +41,15 @@ struct ServerOptions {
   double keep_alive_timeout_s = 75;           ///< a connection without a request is closed
   double read_timeout_s = 60;                 ///< a request or an answer that stalls
   double query_timeout_s = 60;                ///< of reads that do not say `timeout`
-  double shutdown_grace_s = 10;               ///< `stop` waits so long for what is in flight
+  double shutdown_grace_s = 8;                ///< `stop` lets answers take so long
+  double cancel_patience_s = 5;               ///< and waits so long for those it cancels
   /// Bodies up to this size are decoded on the thread that read them.
   std::size_t inline_body_bytes = 64ULL << 10;
   std::string api_key;            ///< empty: everybody may do everything
   std::string read_only_api_key;  ///< empty: none
   bool cors = false;              ///< answer browsers of any origin
   std::string metrics_prefix;
-  engine::OptimizerConfig optimizer;  ///< of collections that do not say otherwise
+  engine::CreationOptions creation;
   Identity identity;
 };
 

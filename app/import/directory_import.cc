@@ -13,6 +13,7 @@
 #include "app/import/identity.h"
 #include "app/import/import_run.h"
 #include "app/import/row_reader.h"
+#include "app/import/schema.h"
 #include "app/signals.h"
 #include "base/log.h"
 #include "engine/database.h"
@@ -159,7 +160,7 @@ Result<CollectionIs> prepare_collection(Database& database, const ImportOptions&
                                         const ImportPlan& plan, const RowReader& reader) {
   if (database.exists(options.collection)) return CollectionIs::kOld;
   QV_TRY(std::string body, body_to_create(options, plan, reader.columns()));
-  auto config = service::json::decode_collection(body, {});
+  auto config = service::json::decode_collection(body, kAnyCollection);
   if (!config) return fail(Code::kInvalidArgument, config.error().text);
   if (auto named = service::json::check_collection_name(options.collection); !named) {
     return fail(Code::kInvalidArgument, named.error().text);

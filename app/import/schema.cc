@@ -172,7 +172,7 @@ Result<std::string> creation_body(const ImportOptions& options,
 }
 
 Result<std::vector<FieldSchema>> parse_fields(std::string body) {
-  auto config = service::json::decode_collection(body, {});
+  auto config = service::json::decode_collection(body, kAnyCollection);
   if (!config) return fail(Code::kInvalidArgument, config.error().text);
   return std::move(config->fields);
 }

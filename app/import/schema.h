@@ -9,8 +9,14 @@
 #include "app/import/options.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "engine/config.h"
 
 namespace quiver::app {
+
+/// For a body that says what a collection is to be: how many shards a server lets it have is for
+/// that server to say.
+inline constexpr engine::CreationOptions kAnyCollection{
+    .optimizer = {}, .max_shard_number = engine::kMaxShardNumber};
 
 /// kInvalidArgument for a --metric or --dtype that is none.
 [[nodiscard]] Result<> check_words(const ImportOptions& options);

@@ -100,7 +100,7 @@ Decoded<Answer> create_collection(Exchange& x) {
   return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
     const auto& service = exchange.service();
     QV_TRY(auto config,
-           json::decode_collection(exchange.request.body, service.options().optimizer));
+           json::decode_collection(exchange.request.body, service.options().creation));
     QV_TRY(service.database().create_collection(exchange.captures[0], std::move(config)));
     return answer_bool(exchange, true);
   });

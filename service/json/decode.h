@@ -56,9 +56,8 @@ struct PointLine {
 [[nodiscard]] Decoded<engine::ScrollPage> decode_scroll_page(std::string& body);
 
 // Collections.
-/// `defaults` for what the body does not say.
 [[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(
-    std::string& body, const engine::OptimizerConfig& defaults);
+    std::string& body, const engine::CreationOptions& options);
 /// A change of a configuration, checked already as far as it can be without one.
 class CollectionPatch {
  public:

@@ -15,7 +15,7 @@ namespace quiver::service::json {
 namespace {
 
 using engine::CollectionConfig;
-using engine::OptimizerConfig;
+using engine::CreationOptions;
 
 constexpr std::size_t kMaxVectorNameBytes = 200;
 constexpr std::string_view kForbiddenInNames = "<>:\"/\\|?*";
@@ -156,12 +156,19 @@ Decoded<> check_sharding(Object object) {
   return bad_request("only `sharding_method` `auto` is supported");
 }
 
+Decoded<std::uint32_t> check_shard_number(std::uint64_t n, std::uint32_t max) {
+  if (n <= max) return static_cast<std::uint32_t>(n);
+  const Path root;
+  return out_of_range(root.member("shard_number"), std::to_string(n),
+                      fmt::format("from 1 to {}; `storage.max_shard_number` sets the limit", max));
+}
+
 }  // namespace
 
-Decoded<CollectionConfig> decode_collection(std::string& body, const OptimizerConfig& defaults) {
+Decoded<CollectionConfig> decode_collection(std::string& body, const CreationOptions& options) {
   const Path root;
   CollectionConfig config;
-  config.optimizer = defaults;
+  config.optimizer = options.optimizer;
   QV_TRY(const Object object, parse_object_body(body));
   std::string wire = "{";
   if (const auto vectors = find(object, "vectors")) {
@@ -175,11 +182,7 @@ Decoded<CollectionConfig> decode_collection(std::string& body, const OptimizerCo
   QV_TRY(check_sharding(object));
   config.wire_json = wire + "}";
   if (const auto n = unsigned_member(object, "shard_number")) {
-    constexpr std::uint64_t kMaxShards = 1024;
-    if (*n > kMaxShards) {
-      return out_of_range(root.member("shard_number"), std::to_string(*n), "from 1 to 1024");
-    }
-    config.shard_number = static_cast<std::uint32_t>(*n);
+    QV_TRY(config.shard_number, check_shard_number(*n, options.max_shard_number));
   }
   if (const auto optimizers = find(object, "optimizers_config")) {
     apply_optimizer(as_object(*optimizers), config, config.optimizer);

@@ -55,7 +55,7 @@ TEST(ConfigTest, DefaultsAreThoseOfTheRooms) {
   EXPECT_EQ(settings.server.port, 6333);
   EXPECT_EQ(settings.server.host, "127.0.0.1");
   EXPECT_EQ(settings.database.data_dir, "quiver-data");
-  EXPECT_EQ(settings.database.optimizer, engine::OptimizerConfig());
+  EXPECT_EQ(settings.server.creation.optimizer, engine::OptimizerConfig());
 }
 
 TEST(ConfigTest, LaterSourcesWin) {

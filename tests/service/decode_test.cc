@@ -536,6 +536,13 @@ TEST(DecodeCollection, Errors) {
   expect_error(
       collection(R"({"shard_number":0})"), 422,
       "Validation error in JSON body: [shard_number: value 0 invalid, must be 1 or larger]");
+  EXPECT_EQ(collection(R"({"shard_number":64})")->shard_number, 64U);
+  expect_error(collection(R"({"shard_number":65})"), 422,
+               "Validation error in JSON body: [shard_number: value 65 invalid, must be from 1 to "
+               "64; `storage.max_shard_number` sets the limit]");
+  std::string large = R"({"shard_number":1024})";
+  EXPECT_EQ(decode_collection(large, {.optimizer = {}, .max_shard_number = 1024})->shard_number,
+            1024U);
   for (const char* bad :
        {R"({"vectors":1})", R"({"vectors":{"a":1}})", R"({"hnsw_config":{"m":"x"}})",
         R"({"vectors":{"size":4,"distance":"Dot","datatype":"float64"}})",
