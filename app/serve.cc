@@ -1,8 +1,6 @@
 #include "app/serve.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "app/collection_metrics.h"
+#include "app/open_files.h"
 #include "app/signals.h"
 #include "app/version.h"
 
@@ -18,13 +17,15 @@ namespace quiver::app {
 namespace {
 
 /// Connections and table files need descriptors; the soft limit is often 1024.
-void raise_file_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-    log_warning("cannot raise the limit of open files to {}", limit.rlim_max);
-  }
+void divide_open_files(service::ServerOptions& server) {
+  const std::uint64_t max_open_files = raise_open_files();
+  const std::uint32_t wanted = server.max_connections;
+  server.max_connections = connections_within(max_open_files, wanted);
+  if (server.max_connections == wanted) return;
+  log_warning(
+      "service.max_connections is {} in place of {}: the process may have {} files open (its hard "
+      "limit, `ulimit -Hn`), and storage needs the others",
+      server.max_connections, wanted, max_open_files);
 }
 
 service::Identity identity_of(const Settings& settings) {
@@ -56,12 +57,18 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
+/// What still runs uses what a return would destroy. Nothing acknowledged is lost by that.
+[[noreturn]] void end_unfinished(const Error& error) {
+  log_error("{}; the process ends all the same, the next start recovers", error.message());
+  std::_Exit(EXIT_FAILURE);
+}
+
 }  // namespace
 
 Result<> serve(Settings settings) {
   QV_TRY(install_stop_signals());
   set_up_log(settings.log);
-  raise_file_limit();
+  divide_open_files(settings.server);
   settings.server.identity = identity_of(settings);
   if (settings.server.api_key.empty() && !is_loopback(settings.server.host)) {
     log_warning("listening on {} without service.api_key: whoever reaches it may change everything",
@@ -86,13 +93,9 @@ Result<> serve(Settings settings) {
 
   const int signal = wait_for_stop();
   log_info("stopping: {}", strsignal(signal));
-  server->stop();
+  if (auto stopped = server->stop(); !stopped) end_unfinished(stopped.error());
   auto closed = database->close();
-  if (!closed && closed.error().code() == Code::kDeadlineExceeded) {
-    log_error("{}; the process ends all the same, the next start recovers",
-              closed.error().message());
-    std::_Exit(EXIT_FAILURE);
-  }
+  if (!closed && closed.error().code() == Code::kDeadlineExceeded) end_unfinished(closed.error());
   return closed;
 }
 

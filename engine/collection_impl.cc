@@ -500,7 +500,9 @@ Result<> CollectionImpl::close() {
   MutexLock bulk(bulk_mutex_);
   Result<> result;
   for (const auto& shard : shards_) {
-    if (auto closed = shard->close(); !closed) result = std::move(closed);
+    auto closed = shard->close();
+    if (!closed && closed.error().code() == Code::kDeadlineExceeded) return closed;
+    if (!closed) result = std::move(closed);
   }
   if (context_.queries != nullptr) context_.queries->close();
   return result;

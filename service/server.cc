@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/log_limit.h"
 #include "base/mutex.h"
 #include "service/http/connection.h"
 #include "service/http/service.h"
@@ -63,6 +64,7 @@ class IoThread {
     thread_ = std::thread([this] { run(); });
   }
   void join() {
+    if (!thread_.joinable()) return;
     work_.reset();
     loop_.context.stop();
     thread_.join();
@@ -109,7 +111,12 @@ class HttpServer final : public Server {
         service_(std::move(options), database, metrics),
         open_connections_(metrics.gauge(service_.options().metrics_prefix + "rest_open_connections",
                                         "Open HTTP connections")) {}
-  ~HttpServer() override { stop(); }
+  ~HttpServer() override {
+    if (auto stopped = stop(); !stopped) log_error("http: {}", stopped.error().message());
+    while (!wait_until_idle(std::chrono::hours(1))) {
+    }
+    join_threads();
+  }
 
   Result<> listen() {
     QV_TRY(const auto endpoint, resolve(accept_context(), service_.options()));
@@ -131,8 +138,8 @@ class HttpServer final : public Server {
 
   [[nodiscard]] std::uint16_t port() const override { return port_; }
 
-  void stop() override {
-    if (!running_) return;
+  Result<> stop() override {
+    if (!running_) return {};
     running_ = false;
     asio::post(accept_context(), [this] {
       error_code ignored;
@@ -145,14 +152,22 @@ class HttpServer final : public Server {
                   grace.count());
       for_each_connection(&Connection::abort);
       // What the engine holds must come back before the loops may go.
-      while (!wait_until_idle(std::chrono::duration<double>(5))) {
-        log_warning("http: still waiting for {} requests", n_open());
+      const auto patience = std::chrono::duration<double>(service_.options().cancel_patience_s);
+      if (!wait_until_idle(patience)) {
+        return fail(Code::kDeadlineExceeded,
+                    fmt::format("{} requests go on, {:.1f} s after they were cancelled", n_open(),
+                                patience.count()));
       }
     }
-    for (auto& thread : threads_) thread->join();
+    join_threads();
+    return {};
   }
 
  private:
+  void join_threads() {
+    for (auto& thread : threads_) thread->join();
+  }
+
   asio::io_context& accept_context() { return threads_.front()->loop().context; }
 
   asio::awaitable<void> accept_connections() {
@@ -167,14 +182,20 @@ class HttpServer final : public Server {
         admit(loop, std::move(socket));
         continue;
       }
-      log_warning("http: cannot accept: {}", ec.message());
+      repeated_.log(LogLevel::kWarning, "accept", "http: cannot accept: " + ec.message());
       timer.expires_after(kAcceptRetry);
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
     }
   }
 
   void admit(EventLoop& loop, tcp::socket socket) {
-    if (n_open() >= service_.options().max_connections) return turn_away(socket);
+    if (n_open() >= service_.options().max_connections) {
+      repeated_.log(LogLevel::kWarning, "turn away",
+                    fmt::format("http: all {} connections (service.max_connections) are in use, "
+                                "more are turned away",
+                                service_.options().max_connections));
+      return turn_away(socket);
+    }
     change_open(+1);
     auto connection = std::make_shared<Connection>(loop, std::move(socket), service_);
     asio::co_spawn(loop.context, Connection::serve(std::move(connection)),
@@ -234,6 +255,7 @@ class HttpServer final : public Server {
   tcp::acceptor acceptor_{accept_context()};
   std::uint16_t port_ = 0;
   bool running_ = false;
+  LogLimit repeated_;
   Gauge& open_connections_;
 
   Mutex mutex_;

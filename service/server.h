@@ -64,10 +64,11 @@ class Server {
 
   /// The port it listens on.
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// Stops accepting, lets requests in flight finish within the grace time (then cancels them),
-  /// closes every connection and ends the threads. The destructor does the same. Call once, not
-  /// from a thread of the server.
-  virtual void stop() = 0;
+  /// Stops accepting, ends requests that have not arrived whole, lets the others be answered within
+  /// the grace time (then cancels them), closes every connection and ends the threads. Call once,
+  /// not from a thread of the server. kDeadlineExceeded if one runs on though it is cancelled: the
+  /// destructor, which does the same, would wait for it, so the process should end without.
+  virtual Result<> stop() = 0;
 };
 
 }  // namespace quiver::service

@@ -24,7 +24,7 @@ Decoded<Answer> healthy(Exchange& x) {
 }
 
 Decoded<Answer> ready(Exchange& x) {
-  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+  return x.run_on(x.service().telling(), [](Exchange& exchange) -> Decoded<Answer> {
     std::string why;
     if (exchange.service().database().ready(&why)) {
       exchange.text(200, "all shards are ready");
@@ -37,7 +37,7 @@ Decoded<Answer> ready(Exchange& x) {
 }
 
 Decoded<Answer> metrics(Exchange& x) {
-  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+  return x.run_on(x.service().telling(), [](Exchange& exchange) -> Decoded<Answer> {
     exchange.text(200, exchange.service().metrics().render());
     exchange.response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return Answer::kReady;

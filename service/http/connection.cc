@@ -65,8 +65,18 @@ asio::awaitable<void> Connection::serve_requests() {
     Parsed parsed = parse();
     while (parsed == Parsed::kMore) {
       error_code ec;
-      const std::size_t n = co_await socket_.async_read_some(
-          free_space(), asio::redirect_error(asio::use_awaitable, ec));
+      std::size_t n = 0;
+      if (loop_.stopping) {  // what has arrived is still answered, more is not waited for
+        n = socket_.read_some(free_space(), ec);
+      } else {
+        n = co_await socket_.async_read_some(free_space(),
+                                             asio::redirect_error(asio::use_awaitable, ec));
+        if (ec == asio::error::operation_aborted && loop_.stopping) continue;
+      }
+      if (ec == asio::error::would_block && phase_ == Phase::kReading) {
+        parsed = refuse(Error(Code::kUnavailable, "the server is closing"));
+        break;
+      }
       if (!received(n, ec)) co_return;
       parsed = parse();
     }
@@ -152,22 +162,10 @@ asio::mutable_buffer Connection::free_space() {
 }
 
 bool Connection::received(std::size_t n, error_code ec) {
-  if (ec == asio::error::operation_aborted && loop_.stopping && phase_ == Phase::kIdle) {
-    return read_now();
-  }
   if (ec || n == 0) return false;
   end_ += n;
   // Headers must arrive within one limit; a body may take as long as it keeps arriving.
   if (parser_->is_header_done()) silent_s_ = 0;
-  return true;
-}
-
-/// What arrived before the server began to stop is still answered.
-bool Connection::read_now() {
-  error_code ec;
-  const std::size_t n = socket_.read_some(free_space(), ec);
-  if (ec || n == 0) return false;
-  end_ += n;
   return true;
 }
 
@@ -270,7 +268,7 @@ void Connection::tick() {
 
 void Connection::stop() {
   error_code ignored;
-  if (phase_ == Phase::kIdle || phase_ == Phase::kClosing) socket_.cancel(ignored);
+  if (phase_ != Phase::kHandling && phase_ != Phase::kWriting) socket_.cancel(ignored);
 }
 
 void Connection::abort() {

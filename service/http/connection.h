@@ -38,7 +38,8 @@ class Connection final : public Exchange {
 
   /// A second has passed: closes what has been silent for too long.
   void tick();
-  /// No request after the one that is under way, if there is one.
+  /// No request after the one that is being answered, if there is one. One that has not arrived
+  /// whole is refused.
   void stop();
   /// Now: what is computing is cancelled, the socket is closed.
   void abort();
@@ -57,7 +58,6 @@ class Connection final : public Exchange {
   [[nodiscard]] boost::asio::mutable_buffer free_space();
   /// False if the connection is over.
   [[nodiscard]] bool received(std::size_t n, boost::system::error_code ec);
-  [[nodiscard]] bool read_now();
   void send_continue();
   void handle();
   [[nodiscard]] std::size_t write_now(boost::system::error_code& ec);

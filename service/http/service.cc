@@ -45,6 +45,7 @@ Service::Service(ServerOptions options, engine::Database& database, MetricsRegis
       router_(all_routes(), metrics, options_.metrics_prefix),
       shared_passes_(std::make_shared<SharedPasses>(database.compute())),
       blocking_(kBlockingThreads, "http-block"),
+      telling_(1, "http-tell"),
       long_running_(kBlockingThreads, "http-long") {
   metrics
       .gauge(options_.metrics_prefix + "app_info", "Name and version of the server",

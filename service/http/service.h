@@ -31,6 +31,8 @@ class Service {
   [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
   /// For calls that may block: the catalog, opening a collection.
   [[nodiscard]] Executor& blocking() { return blocking_; }
+  /// For what is said of the whole server, which waits for nothing: not for those calls either.
+  [[nodiscard]] Executor& telling() { return telling_; }
   /// For calls that may take minutes: building payload indexes.
   [[nodiscard]] Executor& long_running() { return long_running_; }
 
@@ -64,6 +66,7 @@ class Service {
   std::atomic<std::size_t> held_body_bytes_ = 0;
   const std::shared_ptr<SharedPasses> shared_passes_;
   Executor blocking_;
+  Executor telling_;
   Executor long_running_;
 };
 

@@ -96,6 +96,15 @@ class LostData : public ::testing::Test {
     const auto path = shard(name) / "segments";
     return fs::exists(path) && !fs::is_empty(path);
   }
+  template <class Condition>
+  static bool comes_true(Condition condition) {
+    const auto limit = patience_end(std::chrono::seconds(10));
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > limit) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
   std::string why_not_ready() {
     std::string why;
     (void)database_->ready(&why);
@@ -322,6 +331,15 @@ TEST_F(LostData, NobodyWaitsForAnOpening) {
   EXPECT_TRUE(database_->open_collections().empty());
   EXPECT_TRUE(upsert("b", 1));
   EXPECT_EQ(database_->open_collections().size(), 1U);
+  EXPECT_EQ(why_not_ready(), "");
+  EXPECT_TRUE(database_->exists("a"));
+  EXPECT_EQ(database_->collection_names().size(), 2U);
+  // Nor do ticks: they notice that the data directory is moved, and that it is back.
+  const fs::path elsewhere = root_.string() + ".moved";
+  fs::rename(root_, elsewhere);
+  EXPECT_TRUE(comes_true([&] { return !upsert("b", 2); }));
+  fs::rename(elsewhere, root_);
+  EXPECT_TRUE(comes_true([&] { return upsert("b", 2).has_value(); }));
   go_on.set_value();
   EXPECT_TRUE(opening.get());
   EXPECT_EQ(database_->open_collections().size(), 2U);

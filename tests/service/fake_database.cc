@@ -225,6 +225,7 @@ Result<std::shared_ptr<FakeCollection>> FakeDatabase::find(const std::string& na
 }
 
 Result<std::shared_ptr<engine::Collection>> FakeDatabase::collection(const std::string& name) {
+  before_opening();
   QV_TRY(auto found, find(name));
   return std::shared_ptr<engine::Collection>(std::move(found));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -87,6 +88,9 @@ class FakeDatabase final : public engine::Database {
   Executor& compute() override { return compute_; }
   Result<std::shared_ptr<FakeCollection>> find(const std::string& name) const;
   Result<> close() override { return {}; }
+
+  /// Called by `collection`, on the thread that asks for it.
+  std::function<void()> before_opening = [] {};
 
  private:
   mutable Mutex mutex_;

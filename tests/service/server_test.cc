@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "tests/gzipped.h"
 #include "tests/service/fake_database.h"
 #include "tests/service/http_client.h"
@@ -475,7 +478,7 @@ TEST_F(ServerTest, StopFinishesWhatIsInFlight) {
   busy.send("POST /collections/s/points/query HTTP/1.1\r\ncontent-length: 28\r\n\r\n" +
             std::string(R"({"query":[1,2],"limit":1000})"));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  server_->stop();
+  EXPECT_TRUE(server_->stop());
   EXPECT_EQ(busy.receive().status, 200);
   EXPECT_TRUE(busy.is_closed());
   EXPECT_TRUE(idle.is_closed());
@@ -490,8 +493,103 @@ TEST_F(ServerTest, StopCancelsAfterTheGraceTime) {
   busy.send("POST /collections/s/points/query HTTP/1.1\r\ncontent-length: 28\r\n\r\n" +
             std::string(R"({"query":[1,2],"limit":1000})"));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  server_->stop();
+  EXPECT_TRUE(server_->stop());
   EXPECT_EQ(busy.receive().status, 408);
+}
+
+TEST_F(ServerTest, StopDoesNotWaitForWhatHasNotArrived) {
+  ServerOptions options;
+  options.shutdown_grace_s = 30;
+  start(options);
+  create("c");
+  HttpClient half_head(server_->port());
+  half_head.send("POST /collections/c/points/count HTTP/1.1\r\nhost");
+  HttpClient half_body(server_->port());
+  half_body.send("POST /collections/c/points/count HTTP/1.1\r\ncontent-length: 9\r\n\r\n{");
+  HttpClient unread(server_->port());
+  EXPECT_EQ(unread.request("GET", "/healthz").status, 200);
+  unread.send("GET /healthz HTTP/1.1\r\n\r\nGET /hea");
+  EXPECT_EQ(unread.receive().status, 200);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const Stopwatch clock;
+  EXPECT_TRUE(server_->stop());
+  EXPECT_LT(clock.seconds(), 20);
+  for (HttpClient* client : {&half_head, &half_body, &unread}) {
+    expect_error(client->receive(), 503, "Shard temporarily unavailable: the server is closing");
+    EXPECT_TRUE(client->is_closed());
+  }
+}
+
+/// The answer is longer than the buffers between server and client.
+TEST_F(ServerTest, StopFinishesAnAnswerThatIsBeingWritten) {
+  ServerOptions options;
+  options.shutdown_grace_s = 30;
+  start(options);
+  create("c");
+  std::string body = R"({"points":[{"id":1,"vector":[1,0],"payload":{"text":")";
+  body += std::string(20 << 20, 'x') + R"("}}]})";
+  EXPECT_EQ(call("PUT", "/collections/c/points?wait=true", body).status, 200);
+  HttpClient slow(server_->port());
+  slow.send("GET /collections/c/points/1 HTTP/1.1\r\n\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Stopwatch clock;
+  auto stopped = std::async(std::launch::async, [&] { return server_->stop().has_value(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const auto answer = slow.receive();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_GT(answer.body.size(), 20U << 20);
+  EXPECT_TRUE(stopped.get());
+  EXPECT_LT(clock.seconds(), 20) << "nothing more was to come";
+}
+
+TEST_F(ServerTest, StopGivesUpOnWhatDoesNotEnd) {
+  ServerOptions options;
+  options.shutdown_grace_s = 0.02;
+  options.cancel_patience_s = 0.02;
+  start(options);
+  create("c");
+  std::promise<void> inside;
+  std::promise<void> go_on;
+  database_.before_opening = [&] {
+    inside.set_value();
+    go_on.get_future().wait();
+  };
+  HttpClient client(server_->port());
+  client.send("GET /collections/c HTTP/1.1\r\n\r\n");
+  inside.get_future().wait();
+  const auto stopped = server_->stop();
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code(), Code::kDeadlineExceeded);
+  EXPECT_THAT(stopped.error().message(), HasSubstr("1 requests go on"));
+  go_on.set_value();
+  server_.reset();
+  EXPECT_EQ(client.receive().status, 200);
+}
+
+/// More collections are being opened than there are threads for it.
+TEST_F(ServerTest, TellsOfItselfWhileCollectionsOpen) {
+  start();
+  create("c");
+  std::promise<void> all_inside;
+  std::promise<void> go_on;
+  const auto released = go_on.get_future().share();
+  std::atomic<int> n_inside = 0;
+  database_.before_opening = [&] {
+    if (++n_inside == 2) all_inside.set_value();
+    released.wait();
+  };
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(server_->port()));
+    clients.back()->send("GET /collections/c HTTP/1.1\r\n\r\n");
+  }
+  all_inside.get_future().wait();
+  for (const auto* target : {"/metrics", "/readyz", "/healthz", "/collections", "/aliases",
+                             "/telemetry", "/collections/c/exists", "/collections/c/aliases"}) {
+    EXPECT_EQ(call("GET", target).status, 200) << target;
+  }
+  go_on.set_value();
+  for (const auto& client : clients) EXPECT_EQ(client->receive().status, 200);
 }
 
 TEST_F(ServerTest, AQueryEndsWhenItsClientIsGone) {
@@ -604,7 +702,7 @@ TEST_F(QueuedSearches, FailEachForItself) {
 TEST_F(QueuedSearches, StopWithTheServer) {
   ask(R"({"mode":"shared","pace":"endless"})", 6, 0.02);
   std::this_thread::sleep_for(std::chrono::milliseconds(250));
-  server_->stop();
+  EXPECT_TRUE(server_->stop());
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(clients_[2 + i]->receive().status, 408);
 }
 

@@ -1,0 +1,37 @@
+#include "app/open_files.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace quiver::app {
+namespace {
+
+/// The files that RocksDB keeps open for one shard (`max_open_files` of storage/runtime.h), its log,
+/// what is being written, event loops and standard streams.
+constexpr std::uint64_t kLeastForStorage = 192;
+/// However few files there may be, somebody should hear why.
+constexpr std::uint64_t kLeastConnections = 16;
+
+}  // namespace
+
+std::uint64_t raise_open_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t soft = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  if (soft == limit.rlim_max || setrlimit(RLIMIT_NOFILE, &limit) == 0) return limit.rlim_cur;
+  log_warning("cannot raise the limit of open files from {} to {}", soft, limit.rlim_max);
+  return soft;
+}
+
+std::uint32_t connections_within(std::uint64_t max_open_files, std::uint32_t wanted) {
+  const std::uint64_t kept = std::max(max_open_files / 2, kLeastForStorage);
+  const std::uint64_t left = max_open_files > kept ? max_open_files - kept : 0;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(wanted, std::max(left, kLeastConnections)));
+}
+
+}  // namespace quiver::app
