@@ -3,6 +3,8 @@ import contextlib
 import http.client
 import json
 import os
+import re
+import resource
 import signal
 import socket
 import subprocess
@@ -69,12 +71,13 @@ class Answer:
 class Server:
     """One process on one data directory and one port. Restarting keeps both."""
 
-    def __init__(self, data_dir, env=None, args=()):
+    def __init__(self, data_dir, env=None, args=(), max_open_files=None):
         self.data_dir = Path(data_dir)
         self.port = free_port()
         self.log = self.data_dir.with_name(self.data_dir.name + ".log")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")} | (env or {})
         self.args = [str(a) for a in args]
+        self.max_open_files = max_open_files  # hard limit; None: that of this process
         self.process = None
         self._local = threading.local()
 
@@ -82,10 +85,14 @@ class Server:
         command = [str(binary()), "serve", "--data-dir", str(self.data_dir), "--http", f"127.0.0.1:{self.port}"]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(command + self.args, env=self.env, stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL)
+                                            stdin=subprocess.DEVNULL, preexec_fn=self._limit)
         if wait:
             self.wait_ready()
         return self
+
+    def _limit(self):
+        if self.max_open_files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.max_open_files, self.max_open_files))
 
     def wait_ready(self, path="/readyz"):
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -115,6 +122,18 @@ class Server:
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
+
+    def connect(self):
+        """A connection of the caller's own, to send what it likes."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=ANSWER_TIMEOUT_S)
+
+    def metric(self, name, **labels):
+        """The sum over those samples of `name` that have `labels`; 0 if there is none."""
+        total = 0.0
+        for line in self.get("/metrics").text.splitlines():
+            if re.match(re.escape(name) + r"[ {]", line) and all(f'{k}="{v}"' in line for k, v in labels.items()):
+                total += float(line.rsplit(" ", 1)[1])
+        return total
 
     def log_tail(self, lines=40):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])

@@ -1,0 +1,535 @@
+"""Every configuration key does something that can be seen from outside: CHECKS has an entry for each.
+
+A check looks at a server with the key's default and at one where it is changed. What `--print-config` says does
+not count. Servers are shared where keys leave each other alone.
+"""
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+from patience import patience
+from quiver_server import Server, binary, free_port
+
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
+VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
+
+# Settings of shared servers, beside which everything is as usual.
+GROUPS = {
+    "usual": {},
+    "changed": {
+        "storage.max_shard_number": 2,
+        "storage.max_open_collections": 1,
+        "service.enable_cors": "true",
+        "service.io_threads": 3,
+        "service.max_request_size_mb": 1,
+        "service.max_header_kb": 1,
+        "service.metrics_prefix": "mine_",
+        "threads.compute": 3,
+        "threads.background": 5,
+        "compat.identity": "qdrant",
+    },
+    "impatient": {"service.max_connections": 3, "service.keep_alive_timeout_s": 0.5, "service.read_timeout_s": 0.5},
+    "hurried": {"service.query_timeout_s": 0.001},
+    "keys": {"service.api_key": "writer", "service.read_only_api_key": "reader"},
+}
+# Nothing is sealed but by its number of rows.
+BY_ROWS = {"optimizer.idle_seal_s": 1e6, "optimizer.seal_rows": 300}
+
+
+class Servers:
+    """Servers by group, started when they are first asked for, and those that a check makes for itself."""
+
+    def __init__(self, root):
+        self.root = root
+        self.shared = {}
+        self.all = []
+
+    def new(self, settings):
+        args = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+        self.all.append(Server(self.root / f"data{len(self.all)}", args=args))
+        return self.all[-1].start()
+
+    def __getitem__(self, group):
+        if group not in self.shared:
+            self.shared[group] = self.new(GROUPS[group])
+        return self.shared[group]
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    servers = Servers(tmp_path_factory.mktemp("keys"))
+    yield servers
+    for server in servers.all:
+        server.close()
+
+
+def comes_true(condition, idle_s=10):
+    deadline = time.monotonic() + patience(idle_s)
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def threads(server, name):
+    """Ids of the threads that are called so."""
+    tasks = Path(f"/proc/{server.process.pid}/task")
+    return [task.name for task in tasks.iterdir() if (task / "comm").read_text().startswith(name)]
+
+
+def cpu_s(server, name):
+    ids = threads(server, name)
+    return sum(int(Path(f"/proc/{server.process.pid}/task/{i}/schedstat").read_text().split()[0]) for i in ids) / 1e9
+
+
+def ask(connection, request):
+    """What comes back until the server ends the connection."""
+    received = b""
+    with contextlib.suppress(ConnectionError):
+        connection.sendall(request)
+        while part := connection.recv(1 << 16):
+            received += part
+    return received
+
+
+def upsert(server, name, first, last, size=2, text=""):
+    points = [{"id": i, "vector": [float(i)] * size, "payload": {"text": text} if text else {}} for i in range(first, last)]
+    answer = server.put(f"/collections/{name}/points?wait=true", {"points": points})
+    assert answer.status == 200, answer.text
+
+
+def segments(server):
+    """Ids of the sealed segments on disk, of whatever collection."""
+    return sorted(path.name for path in server.data_dir.glob("collections/*/shard-0/segments/*"))
+
+
+def rows_of_segments(server, name):
+    """Rows of the sealed segments, once nothing is optimised any more."""
+    path = f"/collections/{name}/optimizations?with=idle_segments,completed,queued"
+    assert comes_true(lambda: server.get(f"/collections/{name}").result["status"] == "green")
+    return sorted(segment["points_count"] for segment in server.get(path).result["idle_segments"])
+
+
+def work(server, name):
+    """Names of the work that the optimizer has done."""
+    return {done["optimizer"] for done in server.get(f"/collections/{name}/optimizations?with=completed").result["completed"]}
+
+
+# Storage.
+
+
+def check_place(servers):
+    """storage.data_dir, service.host, service.http_port: the flags of other tests set them, too."""
+    directory, port = servers.root / "elsewhere", free_port()
+    settings = {"storage.data_dir": directory, "service.host": "127.0.0.2", "service.http_port": port}
+    command = [str(binary()), "serve"] + [f"--set={key}={value}" for key, value in settings.items()]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert f"http://127.0.0.2:{port}" in process.stdout.readline()
+        assert str(directory) in process.stdout.readline()
+        with socket.create_connection(("127.0.0.2", port), timeout=patience(10)) as connection:
+            assert b"healthz check passed" in ask(connection, b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n")
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=patience(10))
+        assert (directory / "LOCK").exists()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def check_block_cache(servers):
+    """Rows that are replayed after a restart are read through the cache."""
+    held = {}
+    for size in (1, 64):
+        server = servers.new({"storage.block_cache_mb": size, "storage.write_buffer_mb": 1})
+        server.put("/collections/c", VECTORS)
+        for first in range(0, 4000, 500):
+            upsert(server, "c", first, first + 500, text="x" * 2000)
+        server.stop()
+        server.start()
+        assert server.get("/collections/c").result["points_count"] == 4000
+        held[size] = server.metric("storage_block_cache_bytes")
+        server.close()
+    assert held[1] < 2 << 20 < 4 << 20 < held[64], held
+
+
+def check_write_buffer(servers):
+    tables = {}
+    for size in (1, 64):
+        server = servers.new({"storage.write_buffer_mb": size})
+        server.put("/collections/c", VECTORS)
+        for first in range(0, 2000, 500):
+            upsert(server, "c", first, first + 500, text="x" * 2000)
+        tables[size] = len(list(server.data_dir.glob("collections/**/*.sst")))
+        held = server.metric("storage_write_buffer_bytes")
+        assert held > 3 << 20 if size == 64 else held < 3 << 20
+        server.close()
+    assert tables[1] > 0 and tables[64] == 0
+
+
+def check_max_queued(servers):
+    """Of many updates at once, some find the queue full."""
+    def statuses(size):
+        server = servers.new({"storage.max_queued_mb": size})
+        server.put("/collections/c", VECTORS)
+        body = json.dumps({"points": [{"id": 1, "vector": [1, 2], "payload": {"text": "x" * 900_000}}]}).encode()
+        found = set()
+
+        def write():
+            deadline = time.monotonic() + patience(3)
+            for _ in range(20):
+                if 429 not in found and time.monotonic() < deadline:
+                    found.add(server.request("PUT", "/collections/c/points?wait=true", body).status)
+
+        writers = [threading.Thread(target=write) for _ in range(8)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        server.close()
+        return found
+
+    assert statuses(1) == {200, 429}
+    assert statuses(64) == {200}
+
+
+def check_max_open_collections(servers):
+    """Metrics tell of those that are open."""
+    for group, prefix, n_open in ("usual", "", 3), ("changed", "mine_", 1):
+        server = servers[group]
+        for i in range(3):
+            server.put(f"/collections/open{i}", VECTORS)
+        is_open = [server.metric(f"{prefix}collection_segments", id=f"open{i}") for i in range(3)]
+        text = server.get("/metrics").text
+        assert sum(f'id="open{i}"' in text for i in range(3)) == n_open, is_open
+
+
+def check_max_shard_number(servers):
+    body = VECTORS | {"shard_number": 3}
+    assert servers["usual"].put("/collections/shards", body).status == 200
+    refused = servers["changed"].put("/collections/shards", body)
+    assert refused.status == 422 and "from 1 to 2; `storage.max_shard_number`" in refused.error
+
+
+def check_record_queries(servers):
+    kept = {}
+    for value in ("true", "false"):
+        server = servers.new({"storage.record_queries": value})
+        server.put("/collections/c", {"vectors": {"size": 2, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}})
+        server.put("/collections/c/points?wait=true", {"points": [{"id": 1, "vector": [[1, 2], [3, 4]]}]})
+        assert len(server.post("/collections/c/points/query", {"query": [[1, 2]]}).result["points"]) == 1
+        server.stop()
+        kept[value] = list(server.data_dir.glob("collections/*/queries-*"))
+    assert kept["true"] and not kept["false"]
+
+
+# Service.
+
+
+def check_api_key(servers):
+    assert servers["usual"].get("/collections").status == 200
+    assert servers["keys"].get("/collections").status == 401
+    assert servers["keys"].put("/collections/key", VECTORS, headers={"api-key": "writer"}).status == 200
+
+
+def check_read_only_api_key(servers):
+    reader = {"api-key": "reader"}
+    assert servers["keys"].get("/collections", headers=reader).status == 200
+    assert servers["keys"].put("/collections/other", VECTORS, headers=reader).status == 403
+
+
+def check_enable_cors(servers):
+    assert "access-control-allow-origin" in servers["changed"].get("/healthz").headers
+    assert "access-control-allow-origin" not in servers["usual"].get("/healthz").headers
+
+
+def check_io_threads(servers):
+    assert len(threads(servers["changed"], "http-io-")) == 3
+    assert len(threads(servers["usual"], "http-io-")) == max(1, os.cpu_count() // 2)
+
+
+def check_max_request_size(servers):
+    body = b" " * ((1 << 20) + 1)
+    assert servers["changed"].request("POST", "/collections/none/points/count", body).status == 413
+    assert servers["usual"].request("POST", "/collections/none/points/count", body).status == 404
+
+
+def check_max_header(servers):
+    headers = {"x": "y" * 2000}
+    assert servers["changed"].get("/healthz", headers=headers).status == 431
+    assert servers["usual"].get("/healthz", headers=headers).status == 200
+
+
+def check_max_connections(servers):
+    for group, refused in ("impatient", True), ("usual", False):
+        with contextlib.ExitStack() as stack:
+            last = [stack.enter_context(servers[group].connect()) for _ in range(6)][-1]
+            answer = ask(last, b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n")
+            assert answer.startswith(b"HTTP/1.1 503" if refused else b"HTTP/1.1 200"), answer
+
+
+def is_closed_within(server, seconds, request=b""):
+    with server.connect() as connection:
+        connection.settimeout(seconds)
+        connection.sendall(request)
+        try:
+            return connection.recv(1) == b""
+        except TimeoutError:
+            return False
+
+
+def check_keep_alive_timeout(servers):
+    assert is_closed_within(servers["impatient"], patience(5))
+    assert not is_closed_within(servers["usual"], 2.5)
+
+
+def check_read_timeout(servers):
+    assert is_closed_within(servers["impatient"], patience(5), b"GET /healthz")
+    assert not is_closed_within(servers["usual"], 2.5, b"GET /healthz")
+
+
+def check_query_timeout(servers):
+    vectors = {"size": 256, "distance": "Dot"}
+    batch = {"searches": [{"query": [0.5] * 256, "limit": 10, "params": {"exact": True}}] * 200}
+    for group, status in ("hurried", 408), ("usual", 200):
+        servers[group].put("/collections/slow", {"vectors": vectors})
+        upsert(servers[group], "slow", 0, 1000, size=256)
+        assert servers[group].post("/collections/slow/points/query/batch", batch).status == status
+        assert servers[group].post("/collections/slow/points/query/batch?timeout=60", batch).status == 200
+
+
+def check_shutdown_grace(servers):
+    """An answer that its client does not read is waited for, or not."""
+    def stop_beside_a_slow_reader(grace_s):
+        server = servers.new({"service.shutdown_grace_s": grace_s})
+        server.put("/collections/c", VECTORS)
+        upsert(server, "c", 1, 2, text="x" * (20 << 20))
+        with server.connect() as slow:
+            slow.sendall(b"GET /collections/c/points/1 HTTP/1.1\r\n\r\n")
+            assert slow.recv(1) == b"H"
+            server.process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.process.wait(1.5)
+            ended = server.process.poll() is not None
+            rest = ask(slow, b"")
+        assert server.process.wait(patience(10)) == 0
+        return ended, len(rest) > 20 << 20
+
+    assert stop_beside_a_slow_reader(60) == (False, True)
+    assert stop_beside_a_slow_reader(0) == (True, False)
+
+
+def check_inline_body(servers):
+    """A large body takes the time of the thread that read it, or of another."""
+    body = json.dumps({"points": list(range(10, 300_000))}).encode()
+    share = {}
+    for limit_kb in (64, 1 << 20):
+        server = servers.new({"service.inline_body_kb": limit_kb, "service.io_threads": 1})
+        server.put("/collections/c", VECTORS)
+        upsert(server, "c", 1, 2)
+        for _ in range(5):
+            assert server.request("POST", "/collections/c/points/delete", body).status == 200
+        inline, other = cpu_s(server, "http-io-"), cpu_s(server, "compute")
+        share[limit_kb] = inline / (inline + other)
+        server.close()
+    assert share[64] < 0.6 < share[1 << 20], share
+
+
+def check_metrics_prefix(servers):
+    assert "\nmine_rest_open_connections " in servers["changed"].get("/metrics").text
+    assert "\nrest_open_connections " in servers["usual"].get("/metrics").text
+
+
+# Threads.
+
+
+def check_compute_threads(servers):
+    assert len(threads(servers["changed"], "compute")) == 3
+    assert len(threads(servers["usual"], "compute")) == os.cpu_count()
+
+
+def check_background_threads(servers):
+    assert len(threads(servers["changed"], "background")) == 5
+    assert len(threads(servers["usual"], "background")) == max(2, os.cpu_count())
+
+
+# The optimizer. `usual` seals nothing of so few rows before a second has passed; no check looks at that.
+
+
+def optimized(servers, settings, fill):
+    """A server with a collection that `fill` was called with."""
+    server = servers.new(settings)
+    server.put("/collections/c", VECTORS)
+    fill(server)
+    return server
+
+
+def check_seal_rows(servers):
+    def fill(server):
+        upsert(server, "c", 0, 250)
+
+    few = optimized(servers, {"optimizer.idle_seal_s": 1e6, "optimizer.seal_rows": 100}, fill)
+    assert comes_true(lambda: segments(few))
+    many = optimized(servers, BY_ROWS, fill)
+    assert segments(many) == [] and work(many, "c") == set()
+
+
+def check_seal_mb(servers):
+    def fill(server):
+        upsert(server, "c", 0, 1000, text="x" * 2000)
+
+    small = optimized(servers, {"optimizer.idle_seal_s": 1e6, "optimizer.seal_mb": 1}, fill)
+    assert comes_true(lambda: segments(small))
+    large = optimized(servers, {"optimizer.idle_seal_s": 1e6, "optimizer.seal_mb": 64}, fill)
+    assert segments(large) == []
+
+
+def check_idle_seal(servers):
+    def fill(server):
+        upsert(server, "c", 0, 1000)
+
+    soon = optimized(servers, {"optimizer.idle_seal_s": 0.01}, fill)
+    assert comes_true(lambda: segments(soon))
+    late = optimized(servers, {"optimizer.idle_seal_s": 1e6}, fill)
+    time.sleep(1.5)
+    assert segments(late) == []
+
+
+def check_max_segments(servers):
+    def fill(server):
+        for first in (0, 300):
+            upsert(server, "c", first, first + 300)
+
+    for most, sizes in (1, [600]), (8, [300, 300]):
+        server = optimized(servers, BY_ROWS | {"optimizer.max_segments": most}, fill)
+        assert comes_true(lambda: rows_of_segments(server, "c") == sizes), rows_of_segments(server, "c")
+
+
+def fill_four(server):
+    """So many segments of a size are merged."""
+    for first in range(0, 1200, 300):
+        upsert(server, "c", first, first + 300)
+
+
+def check_max_segment_rows(servers):
+    for most, sizes in (1000, [300, 900]), (5000, [1200]):
+        server = optimized(servers, BY_ROWS | {"optimizer.max_segment_rows": most}, fill_four)
+        assert comes_true(lambda: rows_of_segments(server, "c") == sizes), rows_of_segments(server, "c")
+
+
+def check_max_threads(servers):
+    for n, sizes in (0, [300] * 4), (-1, [1200]):
+        server = optimized(servers, BY_ROWS | {"optimizer.max_threads": n}, fill_four)
+        assert comes_true(lambda: rows_of_segments(server, "c") == sizes), rows_of_segments(server, "c")
+        assert ("merge" in work(server, "c")) == (n != 0)
+
+
+def fill_and_delete(server):
+    """A third of a sealed segment is deleted; the seal of the next one shows that the optimizer has seen it."""
+    upsert(server, "c", 0, 300)
+    assert comes_true(lambda: work(server, "c") == {"seal"})
+    server.post("/collections/c/points/delete?wait=true", {"points": list(range(100))})
+    upsert(server, "c", 300, 600)
+
+
+def check_vacuum(servers, key, often, seldom):
+    usual = BY_ROWS | {"optimizer.vacuum_min_rows": 10}
+    cleaned = optimized(servers, usual | {key: often}, fill_and_delete)
+    assert comes_true(lambda: rows_of_segments(cleaned, "c") == [200, 300]) and "vacuum" in work(cleaned, "c")
+    left = optimized(servers, usual | {key: seldom}, fill_and_delete)
+    assert comes_true(lambda: len(rows_of_segments(left, "c")) == 2) and work(left, "c") == {"seal"}
+
+
+def check_deleted_threshold(servers):
+    check_vacuum(servers, "optimizer.deleted_threshold", 0.1, 0.9)
+
+
+def check_vacuum_min_rows(servers):
+    check_vacuum(servers, "optimizer.vacuum_min_rows", 10, 1000)
+
+
+# The log, and what the server says of itself.
+
+
+def log_of_stop(servers, settings):
+    server = servers.new(settings)
+    server.stop()
+    return server.log.read_text()
+
+
+def check_log_level(servers):
+    assert "stopping" not in log_of_stop(servers, {"log.level": "error"})
+    assert "stopping" in log_of_stop(servers, {"log.level": "info"})
+
+
+def check_log_format(servers):
+    def is_json(line):
+        return line.startswith("{") and "stopping" in json.loads(line)["message"]
+
+    assert any(is_json(line) for line in log_of_stop(servers, {"log.format": "json"}).splitlines())
+    assert not any(is_json(line) for line in log_of_stop(servers, {"log.format": "text"}).splitlines())
+
+
+def check_identity(servers):
+    assert servers["changed"].get("/").json["title"].startswith("qdrant ")
+    assert servers["usual"].get("/").json["title"].startswith("quiver ")
+
+
+CHECKS = {
+    "storage.data_dir": check_place,
+    "storage.block_cache_mb": check_block_cache,
+    "storage.write_buffer_mb": check_write_buffer,
+    "storage.max_queued_mb": check_max_queued,
+    "storage.max_open_collections": check_max_open_collections,
+    "storage.max_shard_number": check_max_shard_number,
+    "storage.record_queries": check_record_queries,
+    "service.host": check_place,
+    "service.http_port": check_place,
+    "service.api_key": check_api_key,
+    "service.read_only_api_key": check_read_only_api_key,
+    "service.enable_cors": check_enable_cors,
+    "service.io_threads": check_io_threads,
+    "service.max_request_size_mb": check_max_request_size,
+    "service.max_header_kb": check_max_header,
+    "service.max_connections": check_max_connections,
+    "service.keep_alive_timeout_s": check_keep_alive_timeout,
+    "service.read_timeout_s": check_read_timeout,
+    "service.query_timeout_s": check_query_timeout,
+    "service.shutdown_grace_s": check_shutdown_grace,
+    "service.inline_body_kb": check_inline_body,
+    "service.metrics_prefix": check_metrics_prefix,
+    "threads.compute": check_compute_threads,
+    "threads.background": check_background_threads,
+    "optimizer.deleted_threshold": check_deleted_threshold,
+    "optimizer.vacuum_min_rows": check_vacuum_min_rows,
+    "optimizer.seal_mb": check_seal_mb,
+    "optimizer.seal_rows": check_seal_rows,
+    "optimizer.max_segment_rows": check_max_segment_rows,
+    "optimizer.max_segments": check_max_segments,
+    "optimizer.idle_seal_s": check_idle_seal,
+    "optimizer.max_threads": check_max_threads,
+    "log.level": check_log_level,
+    "log.format": check_log_format,
+    "compat.identity": check_identity,
+}
+
+
+def test_every_key_has_a_check():
+    printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
+    keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
+    assert keys == set(CHECKS)
+    assert len({key.split(".")[0] for key in keys}) == 6
+
+
+@pytest.mark.parametrize("key", CHECKS)
+def test_a_key_changes_something(servers, key):
+    CHECKS[key](servers)
