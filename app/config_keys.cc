@@ -212,7 +212,8 @@ void declare_optimizer(std::vector<Key>& keys) {
   section.integer("vacuum_min_rows", QV_AT(server.creation.optimizer.vacuum_min_rows),
                   {.min = 1, .max = 1e9},
                   "Segments with fewer deleted rows are not rewritten for those alone.");
-  section.integer("seal_mb", QV_AT(server.creation.optimizer.seal_bytes), {.min = 1, .max = 1 << 16},
+  section.integer("seal_mb", QV_AT(server.creation.optimizer.seal_bytes),
+                  {.min = 1, .max = 1 << 16},
                   "Vectors and payload that the segment in memory holds before it is sealed.",
                   "More means fewer, larger segments, more memory and a longer replay after a "
                   "crash.",
@@ -221,10 +222,12 @@ void declare_optimizer(std::vector<Key>& keys) {
                   "Rows that the segment in memory holds before it is sealed.");
   section.integer("max_segment_rows", QV_AT(server.creation.optimizer.max_segment_rows),
                   {.min = 1000, .max = 4e9}, "Merging makes no segment larger than this.");
-  section.integer("max_segments", QV_AT(server.creation.optimizer.max_segments), {.min = 1, .max = 10000},
+  section.integer("max_segments", QV_AT(server.creation.optimizer.max_segments),
+                  {.min = 1, .max = 10000},
                   "Sealed segments per shard; more are merged, smallest first.",
                   "Fewer make searches cheaper and loading dearer.");
-  section.number("idle_seal_s", QV_AT(server.creation.optimizer.idle_seal_s), {.min = 0.01, .max = 1e6},
+  section.number("idle_seal_s", QV_AT(server.creation.optimizer.idle_seal_s),
+                 {.min = 0.01, .max = 1e6},
                  "Without writes for this long, what is in memory is sealed.");
   bind_max_threads(section.free(KeyType::kInteger, "max_threads",
                                 "0: segments are sealed, and not merged, cleaned or indexed; -1 or "

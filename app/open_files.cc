@@ -3,23 +3,24 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/log.h"
 
 namespace quiver::app {
 namespace {
 
-/// The files that RocksDB keeps open for one shard (`max_open_files` of storage/runtime.h), its log,
-/// what is being written, event loops and standard streams.
+/// The files that RocksDB keeps open for one shard (`max_open_files` of storage/runtime.h), its
+/// log, what is being written, event loops and standard streams.
 constexpr std::uint64_t kLeastForStorage = 192;
-/// However few files there may be, somebody should hear why.
+/// However few files there may be, somebody should be answered.
 constexpr std::uint64_t kLeastConnections = 16;
 
 }  // namespace
 
 std::uint64_t raise_open_files() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::numeric_limits<std::uint64_t>::max();
   const rlim_t soft = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
   if (soft == limit.rlim_max || setrlimit(RLIMIT_NOFILE, &limit) == 0) return limit.rlim_cur;

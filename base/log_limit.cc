@@ -10,14 +10,12 @@ namespace quiver {
 
 /// Its own, or else the one that was silent the longest.
 LogLimit::Slot& LogLimit::slot_of(std::size_t hash) {
-  const auto own = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
-    return slot.used && slot.hash == hash;
-  });
+  const auto own = std::find_if(slots_.begin(), slots_.end(),
+                                [&](const Slot& slot) { return slot.used && slot.hash == hash; });
   if (own != slots_.end()) return *own;
-  Slot& oldest = *std::min_element(
-      slots_.begin(), slots_.end(), [](const Slot& a, const Slot& b) {
-        return std::pair(a.used, a.written_at) < std::pair(b.used, b.written_at);
-      });
+  Slot& oldest = *std::min_element(slots_.begin(), slots_.end(), [](const Slot& a, const Slot& b) {
+    return std::pair(a.used, a.written_at) < std::pair(b.used, b.written_at);
+  });
   oldest = Slot{};
   oldest.hash = hash;
   return oldest;

@@ -371,7 +371,7 @@ class Shard {
   std::vector<std::uint64_t> leftovers_;  ///< directories still to be removed
   Clock::time_point last_write_ = Clock::now();
   Clock::time_point retry_after_{};
-  LogLimit failures_;  ///< what fails is tried every few seconds, or at every update
+  LogLimit failures_;                 ///< what fails is tried every few seconds, or at every update
   std::uint64_t n_rows_dropped_ = 0;  ///< deleted or overwritten since the store was compacted
   std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;

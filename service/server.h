@@ -1,8 +1,9 @@
 // The HTTP/1.1 front: a REST API over one Database.
 //
 // Threads: `io_threads` threads that each own one event loop and the connections given to it, and
-// a few for calls that block (catalog changes, index creation, opening a collection). Queries that
-// are not small run on the database's compute executor.
+// a few for calls that block (catalog changes, index creation, opening a collection), one for what
+// is told of the whole server (metrics, readiness), which waits for none of those. Queries that are
+// not small run on the database's compute executor.
 #pragma once
 
 #include <cstddef>

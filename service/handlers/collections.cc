@@ -99,8 +99,7 @@ Decoded<Answer> create_collection(Exchange& x) {
   QV_TRY(json::check_collection_name(x.captures[0]));
   return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
     const auto& service = exchange.service();
-    QV_TRY(auto config,
-           json::decode_collection(exchange.request.body, service.options().creation));
+    QV_TRY(auto config, json::decode_collection(exchange.request.body, service.options().creation));
     QV_TRY(service.database().create_collection(exchange.captures[0], std::move(config)));
     return answer_bool(exchange, true);
   });

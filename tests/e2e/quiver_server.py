@@ -1,5 +1,6 @@
 """A `quiver serve` process for tests: start, wait until ready, stop, kill -9, talk to it."""
 import contextlib
+import glob
 import http.client
 import json
 import os
@@ -134,6 +135,10 @@ class Server:
             if re.match(re.escape(name) + r"[ {]", line) and all(f'{k}="{v}"' in line for k, v in labels.items()):
                 total += float(line.rsplit(" ", 1)[1])
         return total
+
+    def files(self, pattern):
+        """Paths below the data directory, while the server makes and removes some."""
+        return glob.glob(pattern, root_dir=self.data_dir, recursive=True)
 
     def log_tail(self, lines=40):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])

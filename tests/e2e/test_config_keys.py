@@ -108,8 +108,8 @@ def upsert(server, name, first, last, size=2, text=""):
 
 
 def segments(server):
-    """Ids of the sealed segments on disk, of whatever collection."""
-    return sorted(path.name for path in server.data_dir.glob("collections/*/shard-0/segments/*"))
+    """The sealed segments on disk, of whatever collection."""
+    return server.files("collections/*/shard-0/segments/*")
 
 
 def rows_of_segments(server, name):
@@ -169,7 +169,7 @@ def check_write_buffer(servers):
         server.put("/collections/c", VECTORS)
         for first in range(0, 2000, 500):
             upsert(server, "c", first, first + 500, text="x" * 2000)
-        tables[size] = len(list(server.data_dir.glob("collections/**/*.sst")))
+        tables[size] = len(server.files("collections/**/*.sst"))
         held = server.metric("storage_write_buffer_bytes")
         assert held > 3 << 20 if size == 64 else held < 3 << 20
         server.close()
@@ -228,7 +228,7 @@ def check_record_queries(servers):
         server.put("/collections/c/points?wait=true", {"points": [{"id": 1, "vector": [[1, 2], [3, 4]]}]})
         assert len(server.post("/collections/c/points/query", {"query": [[1, 2]]}).result["points"]) == 1
         server.stop()
-        kept[value] = list(server.data_dir.glob("collections/*/queries-*"))
+        kept[value] = server.files("collections/*/queries-*")
     assert kept["true"] and not kept["false"]
 
 
