@@ -362,7 +362,7 @@ def check_background_threads(servers):
     assert len(threads(servers["usual"], "background")) == max(2, os.cpu_count())
 
 
-# The optimizer. `usual` seals nothing of so few rows before a second has passed; no check looks at that.
+# The optimizer.
 
 
 def optimized(servers, settings, fill):
