@@ -1,6 +1,7 @@
 #include "app/serve.h"
 
 #include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
