@@ -38,8 +38,22 @@ void append_named(std::string& out, std::string_view name, std::string_view json
   out += json;
 }
 
+/// Free JSON, unlike the rest of a configuration: what the patch names replaces as a whole what is
+/// there, and null removes it.
+void append_patched_metadata(std::string& out, Object base, Object patch) {
+  out += '{';
+  for (const auto [name, value] : base) {
+    const bool is_patched = patch.at_key(name).error() == simdjson::SUCCESS;
+    if (!is_patched) append_named(out, name, to_json(value));
+  }
+  for (const auto [name, value] : patch) {
+    if (!value.is_null()) append_named(out, name, to_json(value));
+  }
+  out += '}';
+}
+
 /// Members of `base`, changed by those of `patch`. Quantization is replaced as a whole, or removed
-/// by "Disabled"; everything else is merged.
+/// by "Disabled"; everything else is merged, metadata by rules of its own.
 void append_merged_objects(std::string& out, Object base, Object patch) {
   out += '{';
   for (const auto [name, value] : base) {
@@ -47,6 +61,8 @@ void append_merged_objects(std::string& out, Object base, Object patch) {
     std::string json;
     if (!change) {
       append_element(json, value);
+    } else if (name == "metadata") {
+      append_patched_metadata(json, as_object(value), as_object(*change));
     } else if (name != "quantization_config") {
       append_merged(json, value, *change);
     } else if (!is_disabled(*change)) {

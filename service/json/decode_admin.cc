@@ -104,6 +104,14 @@ Decoded<> check_stopwords(Element element, const Path& path) {
   return {};
 }
 
+/// Of an integer index: for lookups or ranges.
+Decoded<> check_is_good_for_something(Object object, const FieldIndex& index, const Path& path) {
+  QV_TRY(const bool lookup, decode_bool(object, "lookup", path, true));
+  if (lookup || index.range) return {};
+  return validation_error(path.member("lookup"),
+                          "the 'lookup' and 'range' capabilities can't be both disabled");
+}
+
 Decoded<> decode_schema(Element element, const Path& path, FieldIndex& index) {
   if (element.is_string()) {
     QV_TRY(index.kind, decode_name(element, path, kKinds));
@@ -114,6 +122,7 @@ Decoded<> decode_schema(Element element, const Path& path, FieldIndex& index) {
   QV_TRY(const Element type, require(object, "type", path));
   QV_TRY(index.kind, decode_name(type, path.member("type"), kKinds));
   QV_TRY(index.range, decode_bool(object, "range", path, true));
+  if (index.kind == IndexKind::kInteger) QV_TRY(check_is_good_for_something(object, index, path));
   if (index.kind == IndexKind::kText) {
     QV_TRY(index.text, decode_text_options(object, path));
     if (const auto stopwords = find(object, "stopwords")) {

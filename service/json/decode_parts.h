@@ -16,6 +16,8 @@ namespace quiver::service::json {
 
 /// An array of numbers, an array of such arrays, or {indices, values}.
 [[nodiscard]] Decoded<engine::VectorValue> decode_vector(Element element, const Path& path);
+/// As `decode_vector`, for one that is to be kept: 422 if it is empty.
+[[nodiscard]] Decoded<engine::VectorValue> decode_stored_vector(Element element, const Path& path);
 /// A number or a text is the id of a point, anything else a vector.
 [[nodiscard]] Decoded<engine::QueryVector> decode_query_vector(Element element, const Path& path);
 /// Of a point: one vector, or an object of them by name.

@@ -58,7 +58,7 @@ Decoded<> add_batch_field(std::string_view name, Element element, const Path& pa
   for (const Element item : array) {
     auto& vector = points[i].vectors.emplace_back();
     vector.name = name;
-    QV_TRY(vector.value, decode_vector(item, path.item(i)));
+    QV_TRY(vector.value, decode_stored_vector(item, path.item(i)));
     ++i;
   }
   return {};

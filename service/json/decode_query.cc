@@ -67,6 +67,19 @@ Decoded<> decode_quantization(Element element, const Path& path, engine::SearchP
   return {};
 }
 
+/// What idf counts are taken over: the whole collection, which a client may say.
+Decoded<> check_idf(Element element, const Path& path) {
+  if (element.is_string()) {
+    if (as_string(element) == "global") return {};
+    return format_error(path,
+                        fmt::format("unknown variant `{}`, expected `global`", as_string(element)));
+  }
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(require(object, "corpus", path));
+  return wrong_input(fmt::format(
+      "{}: a `corpus` is not supported, idf is taken over the whole collection", path.to_string()));
+}
+
 Decoded<engine::LookupFrom> decode_lookup(Element element, const Path& path) {
   engine::LookupFrom lookup;
   QV_TRY(const Object object, get_object(element, path));
@@ -337,12 +350,13 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   if (const auto indexed_only = find(object, "indexed_only")) {
     QV_TRY(params.indexed_only, get_bool(*indexed_only, path.member("indexed_only")));
   }
-  if (const auto hnsw_ef = find(object, "hnsw_ef")) {
-    QV_TRY(params.hnsw_ef, get_u64(*hnsw_ef, path.member("hnsw_ef")));
+  if (find(object, "hnsw_ef")) {
+    QV_TRY(params.hnsw_ef, decode_at_least(object, "hnsw_ef", path, 1, 1));
   }
   if (const auto quantization = find(object, "quantization")) {
     QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
   }
+  if (const auto idf = find(object, "idf")) QV_TRY(check_idf(*idf, path.member("idf")));
   for (const auto [name, value] : object) {
     const Path here = path.member(name);
     if (is_index_param(name) && !value.is_null()) QV_TRY(get_object(value, here));

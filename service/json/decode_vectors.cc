@@ -132,10 +132,17 @@ Decoded<VectorValue> decode_vector(Element element, const Path& path) {
   return decode_sparse(object, path);
 }
 
+Decoded<VectorValue> decode_stored_vector(Element element, const Path& path) {
+  if (element.is_array() && as_array(element).size() == 0) {
+    return validation_error(path.member("vector"), "dense vector must not be empty");
+  }
+  return decode_vector(element, path);
+}
+
 Decoded<std::vector<NamedVector>> decode_vectors(Element element, const Path& path) {
   std::vector<NamedVector> vectors;
   if (!element.is_object()) {
-    QV_TRY(auto value, decode_vector(element, path));
+    QV_TRY(auto value, decode_stored_vector(element, path));
     vectors.push_back(NamedVector{"", std::move(value)});
     return vectors;
   }
@@ -143,7 +150,7 @@ Decoded<std::vector<NamedVector>> decode_vectors(Element element, const Path& pa
   if (is_inference(object)) return no_inference(path);
   const Path any_name = path.member("?");
   for (const auto [name, value] : object) {
-    QV_TRY(auto vector, decode_vector(value, any_name));
+    QV_TRY(auto vector, decode_stored_vector(value, any_name));
     vectors.push_back(NamedVector{std::string(name), std::move(vector)});
   }
   return vectors;

@@ -68,16 +68,6 @@ void write_parts(Writer& out, const Record& record) {
   }
 }
 
-/// RFC 3339, UTC, milliseconds.
-std::string timestamp(double seconds) {
-  const auto whole = static_cast<std::time_t>(seconds);
-  std::tm utc{};
-  gmtime_r(&whole, &utc);
-  const int ms = static_cast<int>((seconds - static_cast<double>(whole)) * 1000);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
-                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, ms);
-}
-
 void write_segments(Writer& out, std::span<const engine::WorkSegment> segments) {
   out.begin_array();
   for (const auto& segment : segments) {
@@ -141,6 +131,15 @@ void write_queued(Writer& out, std::span<const engine::QueuedOptimization> queue
 }
 
 }  // namespace
+
+std::string timestamp(double seconds) {
+  const auto whole = static_cast<std::time_t>(seconds);
+  std::tm utc{};
+  gmtime_r(&whole, &utc);
+  const int ms = static_cast<int>((seconds - static_cast<double>(whole)) * 1000);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, ms);
+}
 
 void write_id(Writer& out, const PointId& id) {
   if (id.kind() == PointId::Kind::kNumber) {

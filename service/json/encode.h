@@ -1,8 +1,10 @@
 // Answers of the engine as JSON.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/collection.h"
@@ -30,8 +32,23 @@ struct OptimizationParts {
 };
 void write_optimizations(Writer& out, const engine::OptimizationReport& report,
                          const OptimizationParts& parts);
-/// Configuration as given, with the defaults of what was not. Never fails: a stored configuration
-/// that cannot be read shows as an empty one.
+/// RFC 3339, UTC, milliseconds.
+[[nodiscard]] std::string timestamp(double seconds);
+[[nodiscard]] std::string_view health_name(engine::Health health);
+[[nodiscard]] std::string_view kind_name(payload::IndexKind kind);
+/// "ok", or the error as an object.
+void write_optimizer_status(Writer& out, const std::string& error);
+
+/// How names that users chose are written: as they are, or as numbers that do not tell them.
+enum class Names : std::uint8_t { kShown, kHashed };
+[[nodiscard]] std::string shown_name(std::string_view name, Names names);
+
+// Configurations as given, with the defaults of what was not. These never fail: a stored
+// configuration that cannot be read shows as an empty one.
+void write_collection_params(Writer& out, const engine::CollectionConfig& config, Names names);
+/// kHashed: without what may hold names where they are not looked for.
+void write_collection_config(Writer& out, const engine::CollectionConfig& config, Names names);
+void write_hnsw_config(Writer& out, const engine::CollectionConfig& config);
 void write_collection_info(Writer& out, const engine::CollectionInfo& info);
 
 }  // namespace quiver::service::json

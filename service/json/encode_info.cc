@@ -1,9 +1,13 @@
 // Collection info: the creator's configuration, completed by defaults.
 #include <fmt/format.h>
 
+#include <cassert>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
+#include "service/json/collection_parts.h"
 #include "service/json/element.h"
 #include "service/json/encode.h"
 
@@ -78,9 +82,44 @@ void write_completed(Writer& out, std::optional<Element> given, std::span<const 
   out.end_object();
 }
 
-void write_params(Writer& out, Object wire, const engine::CollectionConfig& config) {
+/// The configuration as the collection's creator wrote it; empty if it cannot be read.
+class Wire {
+ public:
+  explicit Wire(const engine::CollectionConfig& config) {
+    if (parser_.parse(config.wire_json).get(object_) == simdjson::SUCCESS) return;
+    [[maybe_unused]] const auto error = parser_.parse(kEmpty).get(object_);
+    assert(error == simdjson::SUCCESS);
+  }
+  [[nodiscard]] Object object() const { return object_; }
+
+ private:
+  inline static const std::string kEmpty = "{}";
+
+  simdjson::dom::parser parser_;
+  Object object_;
+};
+
+/// Parameters of fields by name, or, of the unnamed one, by themselves.
+void write_fields(Writer& out, Element fields, Names names) {
+  if (names == Names::kShown || !fields.is_object() || is_unnamed(as_object(fields))) {
+    return write_element(out, fields);
+  }
   out.begin_object();
-  write_member(out, wire, "vectors", "{}");
+  for (const auto [name, value] : as_object(fields)) {
+    out.escaped_key(shown_name(name, names));
+    write_element(out, value);
+  }
+  out.end_object();
+}
+
+void write_params(Writer& out, Object wire, const engine::CollectionConfig& config, Names names) {
+  out.begin_object();
+  out.key("vectors");
+  if (const auto vectors = find(wire, "vectors")) {
+    write_fields(out, *vectors, names);
+  } else {
+    out.raw("{}");
+  }
   out.member("shard_number", std::uint64_t{config.shard_number});
   write_if_given(out, wire, "sharding_method");
   write_member(out, wire, "replication_factor", "1");
@@ -88,14 +127,19 @@ void write_params(Writer& out, Object wire, const engine::CollectionConfig& conf
   write_if_given(out, wire, "read_fan_out_factor");
   write_if_given(out, wire, "read_fan_out_delay_ms");
   write_member(out, wire, "on_disk_payload", "true");
-  write_if_given(out, wire, "sparse_vectors");
+  write_if_given(out, wire, "payload");
+  write_if_given(out, wire, "id_tracker");
+  if (const auto sparse = find(wire, "sparse_vectors")) {
+    out.key("sparse_vectors");
+    write_fields(out, *sparse, names);
+  }
   out.end_object();
 }
 
-void write_config(Writer& out, Object wire, const engine::CollectionConfig& config) {
+void write_config(Writer& out, Object wire, const engine::CollectionConfig& config, Names names) {
   out.begin_object();
   out.key("params");
-  write_params(out, wire, config);
+  write_params(out, wire, config, names);
   out.key("hnsw_config");
   write_completed(out, find(wire, "hnsw_config"), kHnsw);
   out.key("optimizer_config");
@@ -103,15 +147,11 @@ void write_config(Writer& out, Object wire, const engine::CollectionConfig& conf
   out.key("wal_config");
   write_completed(out, find(wire, "wal_config"), kWal);
   write_member(out, wire, "quantization_config", "null");
-  write_if_given(out, wire, "strict_mode_config");
-  write_if_given(out, wire, "metadata");
+  if (names == Names::kShown) {
+    write_if_given(out, wire, "strict_mode_config");
+    write_if_given(out, wire, "metadata");
+  }
   out.end_object();
-}
-
-std::string_view kind_name(payload::IndexKind kind) {
-  constexpr std::string_view kNames[] = {"keyword", "integer",  "float", "bool",
-                                         "geo",     "datetime", "uuid",  "text"};
-  return kNames[static_cast<std::size_t>(kind)];
 }
 
 void write_indexes(Writer& out, std::span<const engine::IndexInfo> indexes) {
@@ -127,28 +167,6 @@ void write_indexes(Writer& out, std::span<const engine::IndexInfo> indexes) {
     out.member("points", n_points);
     out.end_object();
   }
-  out.end_object();
-}
-
-std::string_view health_name(engine::Health health) {
-  switch (health) {
-    case engine::Health::kGreen:
-      return "green";
-    case engine::Health::kYellow:
-      return "yellow";
-    case engine::Health::kGrey:
-      return "grey";
-    case engine::Health::kRed:
-      break;
-  }
-  return "red";
-}
-
-void write_optimizer_status(Writer& out, const std::string& error) {
-  out.key("optimizer_status");
-  if (error.empty()) return out.string("ok");
-  out.begin_object();
-  out.member("error", std::string_view(error));
   out.end_object();
 }
 
@@ -178,21 +196,64 @@ void write_warnings(Writer& out, const CollectionInfo& info) {
 
 }  // namespace
 
+std::string_view kind_name(payload::IndexKind kind) {
+  constexpr std::string_view kNames[] = {"keyword", "integer",  "float", "bool",
+                                         "geo",     "datetime", "uuid",  "text"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view health_name(engine::Health health) {
+  switch (health) {
+    case engine::Health::kGreen:
+      return "green";
+    case engine::Health::kYellow:
+      return "yellow";
+    case engine::Health::kGrey:
+      return "grey";
+    case engine::Health::kRed:
+      break;
+  }
+  return "red";
+}
+
+void write_optimizer_status(Writer& out, const std::string& error) {
+  if (error.empty()) return out.string("ok");
+  out.begin_object();
+  out.member("error", std::string_view(error));
+  out.end_object();
+}
+
+std::string shown_name(std::string_view name, Names names) {
+  if (names == Names::kShown) return std::string(name);
+  return std::to_string(hash_text(name));
+}
+
+void write_collection_params(Writer& out, const engine::CollectionConfig& config, Names names) {
+  const Wire wire(config);
+  write_params(out, wire.object(), config, names);
+}
+
+void write_collection_config(Writer& out, const engine::CollectionConfig& config, Names names) {
+  const Wire wire(config);
+  write_config(out, wire.object(), config, names);
+}
+
+void write_hnsw_config(Writer& out, const engine::CollectionConfig& config) {
+  const Wire wire(config);
+  write_completed(out, find(wire.object(), "hnsw_config"), kHnsw);
+}
+
 void write_collection_info(Writer& out, const CollectionInfo& info) {
-  simdjson::dom::parser parser;
-  Object wire;
-  const std::string empty = "{}";
-  const bool readable = parser.parse(info.config.wire_json).get(wire) == simdjson::SUCCESS;
-  if (!readable && parser.parse(empty).get(wire) != simdjson::SUCCESS) return out.null();
   out.begin_object();
   out.member("status", health_name(info.health));
+  out.key("optimizer_status");
   write_optimizer_status(out, info.optimizer_error);
   write_warnings(out, info);
   out.member("indexed_vectors_count", info.n_indexed_vectors);
   out.member("points_count", info.n_points);
   out.member("segments_count", info.n_segments);
   out.key("config");
-  write_config(out, wire, info.config);
+  write_collection_config(out, info.config, Names::kShown);
   out.key("payload_schema");
   write_indexes(out, info.indexes);
   out.key("update_queue");

@@ -20,6 +20,8 @@ constexpr ShapeMember kMemory = {.name = "memory", .type = kString, .values = kM
 constexpr ShapeMember kEnableHnsw = {.name = "enable_hnsw", .type = kBool};
 constexpr ShapeMember kIsTenant = {.name = "is_tenant", .type = kBool};
 constexpr ShapeMember kIsPrincipal = {.name = "is_principal", .type = kBool};
+constexpr ShapeMember kNested = {
+    .name = "nested", .refused = "indexes of an array's objects one by one are not supported"};
 
 constexpr ShapeMember kStemmer[] = {
     {.name = "type", .type = kString, .values = kStemmers, .required = true},
@@ -27,18 +29,19 @@ constexpr ShapeMember kStemmer[] = {
 };
 constexpr Shape kStemmerShape = {kStemmer};
 
-constexpr ShapeMember kPlain[] = {kType, kOnDisk, kMemory, kEnableHnsw};
-constexpr ShapeMember kKeyword[] = {kType,       kOnDisk,   kMemory,
-                                    kEnableHnsw, kIsTenant, {.name = "prefix", .type = kBool}};
-constexpr ShapeMember kUuid[] = {kType, kOnDisk, kMemory, kEnableHnsw, kIsTenant};
-constexpr ShapeMember kOrdered[] = {kType, kOnDisk, kMemory, kEnableHnsw, kIsPrincipal};
+constexpr ShapeMember kPlain[] = {kType, kOnDisk, kMemory, kEnableHnsw, kNested};
+constexpr ShapeMember kKeyword[] = {
+    kType, kOnDisk, kMemory, kEnableHnsw, kIsTenant, {.name = "prefix", .type = kBool}, kNested};
+constexpr ShapeMember kUuid[] = {kType, kOnDisk, kMemory, kEnableHnsw, kIsTenant, kNested};
+constexpr ShapeMember kOrdered[] = {kType, kOnDisk, kMemory, kEnableHnsw, kIsPrincipal, kNested};
 constexpr ShapeMember kInteger[] = {kType,
                                     kOnDisk,
                                     kMemory,
                                     kEnableHnsw,
                                     kIsPrincipal,
                                     {.name = "lookup", .type = kBool},
-                                    {.name = "range", .type = kBool}};
+                                    {.name = "range", .type = kBool},
+                                    kNested};
 constexpr ShapeMember kText[] = {
     kType,
     kOnDisk,
@@ -52,6 +55,8 @@ constexpr ShapeMember kText[] = {
     {.name = "phrase_matching", .type = kBool},
     {.name = "stopwords"},
     {.name = "stemmer", .type = kObject, .shape = &kStemmerShape},
+    {.name = "scoring", .refused = "ranking by the words of a text (BM25) is not supported"},
+    kNested,
 };
 
 constexpr Shape kPlainShape = {kPlain};

@@ -138,12 +138,23 @@ constexpr ShapeMember kStrictMode[] = {
     {.name = "max_payload_index_count", .type = kUnsigned},
     {.name = "max_resident_memory_percent", .type = kUnsigned, .min = 1, .max = 100},
 };
+// Where payloads and ids lie is not ours to choose: kept and shown.
+constexpr ShapeMember kPayloadStorage[] = {
+    {.name = "memory", .type = kString, .values = kMemories, .never = "pinned"},
+};
+constexpr Shape kPayloadStorageShape = {kPayloadStorage};
+constexpr ShapeMember kIdTracker[] = {
+    {.name = "memory", .type = kString, .values = kMemories},
+};
+constexpr Shape kIdTrackerShape = {kIdTracker};
 constexpr ShapeMember kCollection[] = {
     {.name = "shard_number", .type = kUnsigned, .min = 1},
     {.name = "sharding_method", .type = kString},
     {.name = "replication_factor", .type = kUnsigned, .min = 1},
     {.name = "write_consistency_factor", .type = kUnsigned, .min = 1},
     {.name = "on_disk_payload", .type = kBool},
+    {.name = "payload", .type = kObject, .shape = &kPayloadStorageShape},
+    {.name = "id_tracker", .type = kObject, .shape = &kIdTrackerShape},
     {.name = "hnsw_config", .type = kObject, .shape = &kHnswShape},
     {.name = "optimizers_config", .type = kObject, .shape = &kOptimizersShape},
     {.name = "wal_config", .type = kObject, .shape = &kWalShape},
@@ -160,6 +171,8 @@ constexpr ShapeMember kCollectionParams[] = {
     {.name = "read_fan_out_factor", .type = kUnsigned},
     {.name = "read_fan_out_delay_ms", .type = kUnsigned},
     {.name = "on_disk_payload", .type = kBool},
+    {.name = "payload", .type = kObject, .shape = &kPayloadStorageShape},
+    {.name = "id_tracker", .type = kObject, .shape = &kIdTrackerShape},
 };
 
 std::string wanted_range(const ShapeMember& member) {
@@ -176,6 +189,9 @@ Decoded<> check_range(double value, Element element, const ShapeMember& member, 
 
 Decoded<> check_text(Element element, const ShapeMember& member, const Path& path) {
   QV_TRY(const auto text, get_string(element, path));
+  if (!member.never.empty() && text == member.never) {
+    return out_of_range(path, to_json(element), fmt::format("another than `{}`", member.never));
+  }
   const auto& values = member.values;
   if (values.empty() || std::find(values.begin(), values.end(), text) != values.end()) return {};
   return format_error(path, fmt::format("unknown variant `{}`, expected one of `{}`", text,
@@ -220,8 +236,14 @@ Decoded<> check_type(Element element, const ShapeMember& member, const Path& pat
   return {};
 }
 
+Decoded<> check_refused(Element element, const ShapeMember& member, const Path& path) {
+  if (member.refused.empty() || (element.is_bool() && !as_bool(element))) return {};
+  return wrong_input(fmt::format("{}: {}", path.to_string(), member.refused));
+}
+
 Decoded<> append_member(std::string& out, Element element, const ShapeMember& member,
                         const Path& path) {
+  QV_TRY(check_refused(element, member, path));
   const bool is_text =
       !member.or_text.empty() && element.is_string() && as_string(element) == member.or_text;
   if (!is_text) {

@@ -27,6 +27,9 @@ struct ShapeMember {
   std::span<const std::string_view> values = {};  ///< of kString: the only ones; empty: any
   std::string_view or_text = {};                  ///< a string accepted in the value's place
   bool required = false;
+  /// Not empty: why it cannot be had. 400 then, unless the value is false, which asks for nothing.
+  std::string_view refused = {};
+  std::string_view never = {};  ///< of kString: a word of other members, 422 for this one
 };
 
 struct Shape {

@@ -280,6 +280,27 @@ TEST(DecodeQuery, Ranges) {
       "1 or larger]");
 }
 
+TEST(DecodeQuery, EffortIsAtLeastOne) {
+  expect_error(query(R"({"query":[1],"params":{"hnsw_ef":0}})"), 422,
+               "Validation error in JSON body: [internal.params.hnsw_ef: value 0 invalid, must be "
+               "1 or larger]");
+  EXPECT_EQ(query(R"({"query":[1],"params":{"hnsw_ef":1}})")->params.hnsw_ef, 1U);
+  EXPECT_EQ(query(R"({"query":[1],"params":{"hnsw_ef":null}})")->params.hnsw_ef, std::nullopt);
+}
+
+TEST(DecodeQuery, IdfIsThatOfTheWholeCollection) {
+  EXPECT_TRUE(query(R"({"query":[1],"params":{"idf":"global"}})"));
+  EXPECT_TRUE(query(R"({"query":[1],"params":{"idf":null}})"));
+  expect_error(query(R"({"query":[1],"params":{"idf":{"corpus":{"must":[]}}}})"), 400,
+               "Wrong input: internal.params.idf: a `corpus` is not supported, idf is taken over "
+               "the whole collection");
+  expect_error(query(R"({"query":[1],"params":{"idf":"local"}})"), 400,
+               "Format error in JSON body: internal.params.idf: unknown variant `local`, expected "
+               "`global`");
+  expect_error(query(R"({"query":[1],"params":{"idf":{}}})"), 400,
+               "Format error in JSON body: internal.params.idf: missing field `corpus`");
+}
+
 TEST(DecodeSearch, OlderForm) {
   std::string named = R"({"vector":{"name":"v","vector":[1,2]},"top":3,"with_vectors":true})";
   const auto decoded = decode_search(named);
@@ -360,6 +381,21 @@ TEST(DecodeUpsert, Errors) {
   expect_error(upsert(R"({"points":[],"update_mode":"x"})"), 400,
                "Format error in JSON body: update_mode: unknown variant `x`, expected `upsert`, "
                "`insert_only` or `update_only`");
+}
+
+TEST(DecodeUpsert, VectorsAreNotEmpty) {
+  const auto empty = [](const std::string& path) {
+    return "Validation error in JSON body: [" + path + ".vector: dense vector must not be empty]";
+  };
+  expect_error(upsert(R"({"points":[{"id":1,"vector":[]}]})"), 422, empty("points[0].vector"));
+  expect_error(upsert(R"({"points":[{"id":1,"vector":{"a":[]}}]})"), 422,
+               empty("points[0].vector.?"));
+  expect_error(upsert(R"({"batch":{"ids":[1,2],"vectors":[[1],[]]}})"), 422,
+               empty("batch.vectors[1]"));
+  expect_error(upsert(R"({"batch":{"ids":[1],"vectors":{"a":[[]]}}})"), 422,
+               empty("batch.vectors.a[0]"));
+  std::string update = R"({"points":[{"id":1,"vector":[]}]})";
+  expect_error(decode_update_vectors(update), 422, empty("points[0].vector"));
 }
 
 TEST(DecodeOperations, AllKinds) {
@@ -659,6 +695,21 @@ TEST(CollectionPatch, Merges) {
   EXPECT_EQ(unknown.error().message(), "Not existing vector name error: x");
 }
 
+TEST(CollectionPatch, MetadataIsReplacedKeyByKey) {
+  auto config = *collection(R"({"vectors":{},"metadata":{"a":1,"o":{"x":1},"gone":2}})");
+  ASSERT_TRUE(patch(config, R"({"metadata":{"o":{"y":2},"gone":null,"new":"Disabled",
+      "quantization_config":{"of":"theirs"},"nothing":null}})"));
+  EXPECT_EQ(
+      config.wire_json,
+      R"({"vectors":{},"metadata":{"a":1,"o":{"y":2},"new":"Disabled","quantization_config":{"of":"theirs"}}})");
+  ASSERT_TRUE(patch(config, R"({"metadata":{"quantization_config":"Disabled","new":null}})"));
+  EXPECT_EQ(config.wire_json,
+            R"({"vectors":{},"metadata":{"a":1,"o":{"y":2},"quantization_config":"Disabled"}})");
+  auto bare = *collection(R"({"vectors":{}})");
+  ASSERT_TRUE(patch(bare, R"({"metadata":{"a":{"b":1}}})"));
+  EXPECT_EQ(bare.wire_json, R"({"vectors":{},"metadata":{"a":{"b":1}}})");
+}
+
 TEST(CollectionPatch, ChangesModifiers) {
   auto config = *collection(R"({"sparse_vectors":{"s":{},"t":{"modifier":"idf"}}})");
   ASSERT_TRUE(patch(config, R"({"sparse_vectors":{"s":{"modifier":"idf"},"t":{"index":{}}}})"));
@@ -711,6 +762,23 @@ TEST(DecodeCollection, RefusesWhatClientsCouldNotReadBack) {
       "`product`, `binary`, `turbo`");
 }
 
+TEST(DecodeCollection, PlacesOfPayloadsAndIdsAreKeptAndShown) {
+  engine::CollectionInfo info;
+  info.config = *collection(
+      R"({"vectors":{},"payload":{"memory":"cached"},"id_tracker":{"memory":"pinned"}})");
+  ASSERT_TRUE(patch(info.config, R"({"params":{"payload":{"memory":"cold"}}})"));
+  std::string out;
+  Writer writer(out);
+  write_collection_info(writer, info);
+  EXPECT_NE(out.find(R"("payload":{"memory":"cold"},"id_tracker":{"memory":"pinned"})"),
+            std::string::npos)
+      << out;
+  expect_error(collection(R"({"vectors":{},"payload":{"memory":"pinned"}})"), 422,
+               "Validation error in JSON body: [payload.memory: value \"pinned\" invalid, must be "
+               "another than `pinned`]");
+  EXPECT_EQ(collection(R"({"vectors":{},"id_tracker":{"memory":"warm"}})").error().status, 400);
+}
+
 TEST(CollectionInfo, EchoesAndCompletes) {
   engine::CollectionInfo info;
   info.config = *collection(R"({"vectors":{"size":4,"distance":"Dot"},"hnsw_config":{"m":8}})");
@@ -758,6 +826,41 @@ TEST(DecodeIndex, RefusesOrLeavesOutWhatClientsCouldNotReadBack) {
     ASSERT_FALSE(decoded) << bad;
     EXPECT_EQ(decoded.error().status, 400) << bad;
   }
+}
+
+TEST(DecodeIndex, WhatHasNoEffectHereIsRefused) {
+  const auto index = [](const std::string& schema) {
+    std::string body = R"({"field_name":"k","field_schema":)" + schema + "}";
+    return decode_index(body);
+  };
+  for (const char* scoring : {"true", R"({"type":"bm25"})"}) {
+    expect_error(index(R"({"type":"text","scoring":)" + std::string(scoring) + "}"), 400,
+                 "Wrong input: field_schema.scoring: ranking by the words of a text (BM25) is not "
+                 "supported");
+  }
+  EXPECT_EQ(index(R"({"type":"text","scoring":false})")->wire_json,
+            R"({"type":"text","scoring":false})");
+  for (const char* type :
+       {"keyword", "integer", "float", "bool", "geo", "datetime", "uuid", "text"}) {
+    const std::string schema = R"({"type":")" + std::string(type) + R"(","nested":)";
+    expect_error(index(schema + R"("offers"})"), 400,
+                 "Wrong input: field_schema.nested: indexes of an array's objects one by one are "
+                 "not supported");
+    EXPECT_TRUE(index(schema + "null}")) << type;
+  }
+}
+
+TEST(DecodeIndex, IntegersAreForLookupsOrRanges) {
+  const auto index = [](const std::string& members) {
+    std::string body = R"({"field_name":"k","field_schema":{"type":"integer",)" + members + "}}";
+    return decode_index(body);
+  };
+  expect_error(index(R"("lookup":false,"range":false)"), 422,
+               "Validation error in JSON body: [field_schema.lookup: the 'lookup' and 'range' "
+               "capabilities can't be both disabled]");
+  EXPECT_TRUE(index(R"("lookup":false,"range":true)"));
+  EXPECT_TRUE(index(R"("lookup":false)"));
+  EXPECT_TRUE(index(R"("range":false)"));
 }
 
 TEST(DecodeIndex, Schemas) {
