@@ -55,6 +55,7 @@ struct CollectionInfo {
   std::uint64_t n_indexed_vectors = 0;
   std::uint64_t n_segments = 0;
   std::uint64_t n_queued_updates = 0;
+  double opening_s = 0;  ///< how long the collection took to open
   /// Segments whose files were found damaged and whose rows were taken from the store instead;
   /// they are searched without an index until they are sealed again.
   std::uint64_t n_damaged_segments = 0;
@@ -96,9 +97,56 @@ struct OptimizationState {
 
 struct OptimizationReport {
   std::vector<QueuedOptimization> queued;
-  std::vector<WorkSegment> idle;  ///< sealed, and as they should be
+  std::vector<WorkSegment> idle;  ///< as they should be, the growing one among them
   std::vector<OptimizationState> running;
   std::vector<OptimizationState> completed;  ///< newest first, bounded
+};
+
+/// All background work of a shard since it was opened.
+struct WorkSummary {
+  std::uint64_t n_done = 0;    ///< well
+  std::uint64_t n_failed = 0;  ///< the numbers below leave them out
+  std::uint64_t n_rows = 0;
+  double total_s = 0, min_s = 0, max_s = 0;
+  double last_at = 0;  ///< seconds since the epoch
+};
+
+/// A field of a segment.
+struct SegmentFieldInfo {
+  std::string field;
+  std::uint64_t n_vectors = 0;          ///< of live points
+  std::uint64_t n_deleted_vectors = 0;  ///< of others
+  std::uint64_t n_bytes = 0;            ///< of the vectors
+  std::string index;                    ///< as of VectorIndexInfo
+  std::uint64_t n_index_bytes = 0;      ///< of its files
+  std::uint64_t n_heap_bytes = 0;       ///< that its searches keep in memory
+  bool is_exact = true;                 ///< searched row by row
+  bool is_indexed = false;              ///< searched as it should be, be it row by row
+};
+
+/// The payload index of a segment.
+struct SegmentColumnInfo {
+  payload::FieldIndex index;
+  std::uint64_t n_points = 0;  ///< live ones with a value
+  std::uint64_t n_values = 0;  ///< of all rows
+};
+
+/// A segment as it is now.
+struct SegmentInfo {
+  std::uint64_t id = 0;  ///< in its shard
+  bool sealed = false;   ///< its columns are in files, else in memory
+  std::uint64_t n_points = 0;
+  std::uint64_t n_payload_bytes = 0;
+  std::vector<SegmentFieldInfo> fields;    ///< as in the configuration
+  std::vector<SegmentColumnInfo> columns;  ///< by key
+};
+
+struct ShardInfo {
+  Health health = Health::kGreen;
+  std::string optimizer_error;  ///< empty: "ok"
+  std::uint64_t n_queued_updates = 0;
+  WorkSummary work;
+  std::vector<SegmentInfo> segments;
 };
 
 enum class Ack : std::uint8_t {
@@ -115,6 +163,8 @@ class Collection {
   [[nodiscard]] virtual OptimizationReport optimizations() const = 0;
   /// By shard, segment and field.
   [[nodiscard]] virtual std::vector<SegmentIndexInfo> segment_indexes() const { return {}; }
+  /// Takes time in proportion to the rows that are deleted or have values of payload indexes.
+  [[nodiscard]] virtual std::vector<ShardInfo> shards() const { return {}; }
 
   /// Checks everything first (an error is returned at once and nothing is applied), then queues
   /// the operations as one; `done` is called once, from another thread, with one result for each.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/failure.h"
 #include "base/log.h"
 #include "engine/columns.h"
@@ -12,6 +13,7 @@
 #include "engine/repair.h"
 #include "engine/search.h"
 #include "engine/segment_rows.h"
+#include "engine/shard_info.h"
 #include "engine/vector_index_info.h"
 
 namespace quiver::engine {
@@ -138,6 +140,21 @@ bool is_queued(const SegmentData& data, const OptimizerConfig& optimizer,
   return data.n_rows >= optimizer.seal_rows || data.data_bytes() >= optimizer.seal_bytes;
 }
 
+Health health_of(const std::string& error, bool is_busy) {
+  if (!error.empty()) return Health::kRed;
+  return is_busy ? Health::kYellow : Health::kGreen;
+}
+
+/// True if running work reads the segment.
+bool is_worked_on(const WorkSegment& segment, const std::vector<OptimizationState>& running) {
+  const auto is_same = [&](const WorkSegment& other) {
+    return other.shard == segment.shard && other.id == segment.id;
+  };
+  return std::any_of(running.begin(), running.end(), [&](const OptimizationState& work) {
+    return std::any_of(work.segments.begin(), work.segments.end(), is_same);
+  });
+}
+
 std::string shard_path(const std::string& collection, std::uint32_t shard) {
   return fmt::format("{}/shard-{}", collection, shard);
 }
@@ -220,6 +237,7 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
        ++i) {
     QV_TRY(Shard::check_exists(shard_path(path, i), context));
   }
+  const Stopwatch clock;
   ShardContext own = context;
   own.queries = open_samples(path, *config, context);
   std::shared_ptr<CollectionImpl> collection(
@@ -229,6 +247,7 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     QV_TRY(auto shard, Shard::open(shard_path(path, i), config, own, first));
     collection->shards_.push_back(std::move(shard));
   }
+  collection->opening_s_ = clock.seconds();
   return collection;
 }
 
@@ -269,10 +288,25 @@ CollectionInfo CollectionImpl::info() const {
   }
   info.vector_indexes = vector_index_info(now);
   info.search_work = search_work_.load();
-  info.health = !info.optimizer_error.empty()              ? Health::kRed
-                : optimizing || info.n_queued_updates != 0 ? Health::kYellow
-                                                           : Health::kGreen;
+  info.opening_s = opening_s_;
+  info.health = health_of(info.optimizer_error, optimizing || info.n_queued_updates != 0);
   return info;
+}
+
+std::vector<ShardInfo> CollectionImpl::shards() const {
+  std::vector<ShardInfo> infos;
+  const auto policy = index_policy(config_.load());
+  for (const auto& shard : shards_) {
+    const ShardStatus status = shard->status();
+    ShardInfo info;
+    info.n_queued_updates = shard->n_queued();
+    info.health = health_of(status.error, status.optimizing || info.n_queued_updates != 0);
+    info.optimizer_error = status.error;
+    info.work = shard->work();
+    info.segments = segment_infos(*shard->snapshot(), policy);
+    infos.push_back(std::move(info));
+  }
+  return infos;
 }
 
 std::vector<SegmentIndexInfo> CollectionImpl::segment_indexes() const {
@@ -293,9 +327,10 @@ OptimizationReport CollectionImpl::optimizations() const {
     for (const Segment& segment : now->segments) {
       const SegmentData& data = *segment.data;
       const WorkSegment about{shard, data.id, segment.n_live()};
+      if (is_worked_on(about, report.running)) continue;
       if (is_queued(data, config->optimizer, policy)) {
         report.queued.push_back({data.sealed ? "index" : "seal", about});
-      } else if (data.sealed) {
+      } else {
         report.idle.push_back(about);
       }
     }

@@ -48,6 +48,7 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] CollectionInfo info() const override;
   [[nodiscard]] OptimizationReport optimizations() const override;
   [[nodiscard]] std::vector<SegmentIndexInfo> segment_indexes() const override;
+  [[nodiscard]] std::vector<ShardInfo> shards() const override;
   Result<> update(std::vector<Operation> operations, Ack ack,
                   std::function<void(Result<std::vector<UpdateResult>>)> done) override;
   Result<> bulk_load(const BulkChunk& chunk) override QV_EXCLUDES(bulk_mutex_);
@@ -115,6 +116,7 @@ class CollectionImpl final : public Collection,
   Mutex change_mutex_;  ///< one change of configuration at a time
   std::vector<std::unique_ptr<Shard>> shards_;
   mutable WorkTotals search_work_;
+  double opening_s_ = 0;
 
   Mutex bulk_mutex_;  ///< held across I/O: it is what makes bulk loads one after another
   std::optional<OpenLoad> open_load_ QV_GUARDED_BY(bulk_mutex_);

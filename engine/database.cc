@@ -212,19 +212,18 @@ class DatabaseImpl final : public Database {
 
   Result<> resolve_lookups(const std::string& name, Query& query) override {
     for (auto& prefetch : query.prefetch) QV_TRY(resolve_lookups(name, prefetch));
-    auto* nearest = std::get_if<Nearest>(&query.kind);
-    if (nearest == nullptr || !query.lookup_from) return {};
-    const auto* id = std::get_if<PointId>(&nearest->vector);
-    if (id == nullptr) return {};
+    if (!query.lookup_from) return {};
     const auto& from = *query.lookup_from;
-    auto other = collection(from.collection);
-    if (!other) {
-      if (other.error().code() != Code::kNotFound) return fail(other.error());
+    if (!exists(from.collection)) {
       return fail(Code::kNotFound, fmt::format("Collection {} not found", from.collection));
     }
+    auto* nearest = std::get_if<Nearest>(&query.kind);
+    const auto* id = nearest == nullptr ? nullptr : std::get_if<PointId>(&nearest->vector);
+    if (id == nullptr) return {};
+    QV_TRY(const auto other, collection(from.collection));
     const std::string field = from.vector.value_or(query.using_field);
     RetrieveRequest request{{*id}, payload::Selector::none(), {false, {field}}};
-    QV_TRY(const auto records, (*other)->retrieve(request));
+    QV_TRY(const auto records, other->retrieve(request));
     if (records.empty()) {
       return fail(Code::kNotFound, fmt::format("No point with id {} found", id->to_string()));
     }

@@ -105,7 +105,7 @@ class Database {
   [[nodiscard]] virtual std::vector<Alias> aliases() const = 0;
 
   /// Replaces ids to be looked up in collections (`lookup_from`) by their vectors. `name`: of the
-  /// collection that is asked.
+  /// collection that is asked. kNotFound for a collection that does not exist, be it needed or not.
   virtual Result<> resolve_lookups(const std::string& name, Query& query) = 0;
 
   /// True when every collection can serve; else the reason in `why`.

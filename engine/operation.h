@@ -34,8 +34,10 @@ struct Upsert {
 struct DeletePoints {
   PointSelector points;
 };
-/// Merges `payload` at the top level, or under `key`. Ids that do not exist are an error of the
-/// wire only for updates of vectors; here they are skipped.
+// Of what follows, an id that does not exist is kNotFound, and nothing of the request is applied to
+// the shard that finds it so.
+
+/// Merges `payload` at the top level, or under `key`.
 struct SetPayload {
   std::string payload;  ///< canonical JSON object
   std::optional<std::string> key;

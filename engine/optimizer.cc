@@ -98,6 +98,20 @@ void add_to(OptimizationState state, std::uint32_t shard, std::vector<Optimizati
   states.push_back(std::move(state));
 }
 
+void add_to(WorkSummary& summary, const Job& job, bool went_well) {
+  if (!went_well) {
+    ++summary.n_failed;
+    return;
+  }
+  const double seconds = job.clock.seconds();
+  summary.min_s = summary.n_done == 0 ? seconds : std::min(summary.min_s, seconds);
+  summary.max_s = std::max(summary.max_s, seconds);
+  summary.total_s += seconds;
+  summary.n_rows += job.n_rows;
+  summary.last_at = job.started_at + seconds;
+  ++summary.n_done;
+}
+
 }  // namespace
 
 double seconds_since_epoch() {
@@ -171,6 +185,7 @@ void JobHistory::finish(const Job& job, const Result<>& result) noexcept {
   std::optional<OptimizationState> state;
   run_logged("reporting a job", [&] { state = describe_finished(job, result); });
   MutexLock lock(mutex_);
+  add_to(summary_, job, result.has_value());
   std::erase_if(running_, [&](const auto& other) { return other.get() == &job; });
   if (!state) return;
   completed_.insert(completed_.begin(), *std::move(state));
@@ -181,6 +196,11 @@ void JobHistory::report(std::uint32_t shard, OptimizationReport& report) const {
   MutexLock lock(mutex_);
   for (const auto& job : running_) add_to(describe(*job), shard, report.running);
   for (const auto& state : completed_) add_to(state, shard, report.completed);
+}
+
+WorkSummary JobHistory::summary() const {
+  MutexLock lock(mutex_);
+  return summary_;
 }
 
 }  // namespace quiver::engine

@@ -109,6 +109,7 @@ class JobHistory {
   void finish(const Job& job, const Result<>& result) noexcept;
   /// `shard`: the number of the one whose jobs these are.
   void report(std::uint32_t shard, OptimizationReport& report) const;
+  [[nodiscard]] WorkSummary summary() const;
 
  private:
   static constexpr std::size_t kKept = 16;
@@ -116,6 +117,7 @@ class JobHistory {
   mutable Mutex mutex_;
   std::vector<std::shared_ptr<const Job>> running_ QV_GUARDED_BY(mutex_);
   std::vector<OptimizationState> completed_ QV_GUARDED_BY(mutex_);
+  WorkSummary summary_ QV_GUARDED_BY(mutex_);
 };
 
 }  // namespace quiver::engine

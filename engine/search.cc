@@ -40,10 +40,7 @@ std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
 
 class QueryRun {
  public:
-  /// `offset`: of the query itself; its prefetches find as many points more, so that there are
-  /// some to leave out.
-  explicit QueryRun(const SearchEnvironment& environment, std::uint64_t offset = 0)
-      : environment_(environment), offset_(offset) {}
+  explicit QueryRun(const SearchEnvironment& environment) : environment_(environment) {}
 
   /// The best `limit` of a node and its prefetches. `outer`: filters of the nodes above.
   Result<Ranking> run(const Query& node, const FilterPtr& outer, std::uint64_t limit) {
@@ -104,7 +101,7 @@ class QueryRun {
   Result<Ranking> merge(const Query& node, const FilterPtr& filter, std::uint64_t limit) {
     std::vector<Ranking> lists;
     for (const auto& prefetch : node.prefetch) {
-      QV_TRY(auto list, run(prefetch, filter, saturating_add(prefetch.limit, offset_)));
+      QV_TRY(auto list, run(prefetch, filter, prefetch.limit));
       lists.push_back(std::move(list));
     }
     if (const auto* rrf = std::get_if<Rrf>(&node.kind)) {
@@ -204,12 +201,18 @@ class QueryRun {
   }
 
   const SearchEnvironment& environment_;
-  const std::uint64_t offset_;
 };
 
 bool is_listing(const QueryKind& kind) {
   return std::holds_alternative<NoQuery>(kind) || std::holds_alternative<OrderBy>(kind) ||
          std::holds_alternative<Sample>(kind);
+}
+
+/// How many of the ranked points are left out. A sample is another one each time, so that leaving
+/// some of it out means nothing; that of prefetches' hits is cut as any list is.
+std::uint64_t offset_of(const Query& query) {
+  const bool is_sample = std::holds_alternative<Sample>(query.kind) && query.prefetch.empty();
+  return is_sample ? 0 : query.offset;
 }
 
 /// Payloads and vectors may be long.
@@ -223,7 +226,7 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
   }
   std::vector<Record> records;
   const bool listing = is_listing(query.kind);
-  for (std::size_t i = query.offset; i < ranking.candidates.size(); ++i) {
+  for (std::size_t i = offset_of(query); i < ranking.candidates.size(); ++i) {
     if (i % kRecordsBetweenChecks == 0) QV_TRY(environment.cancel.check());
     const auto& candidate = ranking.candidates[i];
     auto record = make_record(*candidate.segment, candidate.row, query.with_payload,
@@ -286,9 +289,9 @@ bool shares_passes(const Snapshot& snapshot, const Query& query) {
 }
 
 Result<std::vector<Record>> run_query(const SearchEnvironment& environment, const Query& query) {
-  QueryRun run(environment, query.offset);
+  QueryRun run(environment);
   QV_TRY(const auto ranking,
-         run.run(query, without_referenced(query), saturating_add(query.limit, query.offset)));
+         run.run(query, without_referenced(query), saturating_add(query.limit, offset_of(query))));
   return records_of(environment, query, ranking);
 }
 

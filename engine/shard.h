@@ -128,6 +128,7 @@ class Shard {
   [[nodiscard]] ShardStatus status() const;
   [[nodiscard]] std::uint64_t n_queued() const;
   void report(std::uint32_t number, OptimizationReport& report) const;
+  [[nodiscard]] WorkSummary work() const { return jobs_.summary(); }
 
   // Bulk loading (shard_bulk.cc): one load at a time, in this order, from threads that are not the
   // lane's; `write_…` from any number of them at once. docs/decisions/0011.

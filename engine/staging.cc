@@ -21,10 +21,8 @@ tl::unexpected<Error> no_such_point(const PointId& id) {
   return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
 }
 
-/// Naming a point that does not exist is an error for these.
-bool must_exist(Kind kind) {
-  return kind == Kind::kSetPayload || kind == Kind::kOverwritePayload || kind == Kind::kDeleteKeys;
-}
+/// Naming a point that does not exist is an error, but for its deletion.
+bool must_exist(Kind kind) { return kind != Kind::kDelete; }
 
 Result<std::string> changed_payload(const PreparedChange& change, const std::string& payload) {
   switch (change.kind) {

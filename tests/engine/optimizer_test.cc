@@ -290,5 +290,23 @@ TEST(JobHistory, FailuresSayWhyAndHistoryIsBounded) {
   EXPECT_EQ(report.completed.front().error, "no space left on device");
 }
 
+TEST(JobHistory, SumsUpAllJobs) {
+  JobHistory history;
+  EXPECT_EQ(history.summary().n_done, 0U);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    RewriteJob job;
+    job.n_rows = i;
+    const bool goes_well = i % 4 != 0;
+    history.finish(job, goes_well ? Result<>() : fail(Code::kUnavailable, "not now"));
+  }
+  const auto summary = history.summary();
+  EXPECT_EQ(summary.n_done, 75U);
+  EXPECT_EQ(summary.n_failed, 25U);
+  EXPECT_EQ(summary.n_rows, 4950U - 1200U);
+  EXPECT_LE(summary.min_s, summary.max_s);
+  EXPECT_GE(summary.total_s, summary.max_s);
+  EXPECT_NEAR(summary.last_at, seconds_since_epoch(), 60);
+}
+
 }  // namespace
 }  // namespace quiver::engine

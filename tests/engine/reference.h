@@ -76,10 +76,7 @@ class Reference {
     }
     for (const auto& id : ids) {
       const auto old = model_.find(id);
-      const bool must_exist = change.kind == Kind::kSetPayload ||
-                              change.kind == Kind::kOverwritePayload ||
-                              change.kind == Kind::kDeleteKeys;
-      if (old == model_.end() && must_exist) return false;
+      if (old == model_.end() && change.kind != Kind::kDelete) return false;
       if (old == model_.end()) continue;
       Row& row = old->second;
       row.seq = Seq{next_++};
