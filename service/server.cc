@@ -268,7 +268,7 @@ class HttpServer final : public Server {
 Identity compatible_identity() {
   return {.name = "qdrant",
           .title = "qdrant - vector search engine",
-          .version = "1.18.0",
+          .version = "1.19.0",  // clients warn unless the minor version is theirs or next to it
           .commit = ""};
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
@@ -49,6 +50,12 @@ Decoded<Answer> collection_info(Exchange& x) {
   });
 }
 
+std::string_view without_spaces_around(std::string_view text) {
+  const auto first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
 /// `with`: names between commas; `completed_limit`.
 Decoded<json::OptimizationParts> optimization_parts(const Exchange& x) {
   json::OptimizationParts parts;
@@ -57,7 +64,7 @@ Decoded<json::OptimizationParts> optimization_parts(const Exchange& x) {
   const std::string names = query_parameter(x.target.query, "with").value_or("");
   for (std::size_t begin = 0; begin < names.size();) {
     const std::size_t end = std::min(names.find(',', begin), names.size());
-    const auto name = std::string_view(names).substr(begin, end - begin);
+    const auto name = without_spaces_around(std::string_view(names).substr(begin, end - begin));
     if (name == "queued") {
       parts.queued = true;
     } else if (name == "completed") {
@@ -224,29 +231,32 @@ void add_collection_routes(Routes& routes) {
     routes.push_back({method, pattern, access, handler});
   };
   add(Method::kGet, "/collections", Access::kRead, list_collections);
-  add(Method::kGet, "/collections/{name}", Access::kRead, collection_info);
-  add(Method::kPut, "/collections/{name}", Access::kWrite, create_collection);
-  add(Method::kPatch, "/collections/{name}", Access::kWrite, patch_collection);
-  add(Method::kDelete, "/collections/{name}", Access::kWrite, delete_collection);
-  add(Method::kGet, "/collections/{name}/exists", Access::kRead, collection_exists);
-  add(Method::kGet, "/collections/{name}/optimizations", Access::kRead, collection_optimizations);
-  add(Method::kGet, "/v1/collections/{name}/indexes", Access::kRead, segment_indexes);
-  add(Method::kPatch, "/v1/collections/{name}/indexes", Access::kWrite, patch_segment_indexes);
+  add(Method::kGet, "/collections/{collection_name}", Access::kRead, collection_info);
+  add(Method::kPut, "/collections/{collection_name}", Access::kWrite, create_collection);
+  add(Method::kPatch, "/collections/{collection_name}", Access::kWrite, patch_collection);
+  add(Method::kDelete, "/collections/{collection_name}", Access::kWrite, delete_collection);
+  add(Method::kGet, "/collections/{collection_name}/exists", Access::kRead, collection_exists);
+  add(Method::kGet, "/collections/{collection_name}/optimizations", Access::kRead,
+      collection_optimizations);
+  add(Method::kGet, "/v1/collections/{collection_name}/indexes", Access::kRead, segment_indexes);
+  add(Method::kPatch, "/v1/collections/{collection_name}/indexes", Access::kWrite,
+      patch_segment_indexes);
 }
 
 void add_alias_routes(Routes& routes) {
-  routes.insert(
-      routes.end(),
-      {{Method::kPost, "/collections/aliases", Access::kWrite, update_aliases},
-       {Method::kGet, "/aliases", Access::kRead, list_aliases},
-       {Method::kGet, "/collections/{name}/aliases", Access::kRead, list_collection_aliases}});
+  routes.insert(routes.end(),
+                {{Method::kPost, "/collections/aliases", Access::kWrite, update_aliases},
+                 {Method::kGet, "/aliases", Access::kRead, list_aliases},
+                 {Method::kGet, "/collections/{collection_name}/aliases", Access::kRead,
+                  list_collection_aliases}});
 }
 
 void add_index_routes(Routes& routes) {
   routes.insert(
       routes.end(),
-      {{Method::kPut, "/collections/{name}/index", Access::kWrite, create_index},
-       {Method::kDelete, "/collections/{name}/index/{field}", Access::kWrite, drop_index}});
+      {{Method::kPut, "/collections/{collection_name}/index", Access::kWrite, create_index},
+       {Method::kDelete, "/collections/{collection_name}/index/{field_name}", Access::kWrite,
+        drop_index}});
 }
 
 }  // namespace quiver::service

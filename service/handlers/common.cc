@@ -12,26 +12,6 @@
 namespace quiver::service {
 namespace {
 
-Decoded<bool> bool_parameter(const Exchange& x, std::string_view name, bool otherwise) {
-  const auto text = query_parameter(x.target.query, name);
-  if (!text || text->empty()) return otherwise;
-  if (*text == "true") return true;
-  if (*text == "false") return false;
-  return bad_parameter(
-      fmt::format("{}: provided string was not `true` or `false`: `{}`", name, *text));
-}
-
-/// Seconds; nullopt if it is not given.
-Decoded<std::optional<std::uint64_t>> timeout_parameter(const Exchange& x) {
-  QV_TRY(const auto seconds, number_parameter(x, "timeout"));
-  if (seconds == 0U) {
-    return fail(ApiError(422,
-                         "Validation error in query parameters: [timeout: value 0 invalid, must be "
-                         "1 or larger]"));
-  }
-  return seconds;
-}
-
 Decoded<> check_ordering(const Exchange& x) {
   const auto text = query_parameter(x.target.query, "ordering");
   if (!text || text->empty() || *text == "weak" || *text == "medium" || *text == "strong") {
@@ -57,6 +37,25 @@ Decoded<> check_consistency(const Exchange& x) {
 }
 
 }  // namespace
+
+Decoded<bool> bool_parameter(const Exchange& x, std::string_view name, bool otherwise) {
+  const auto text = query_parameter(x.target.query, name);
+  if (!text || text->empty()) return otherwise;
+  if (*text == "true") return true;
+  if (*text == "false") return false;
+  return bad_parameter(
+      fmt::format("{}: provided string was not `true` or `false`: `{}`", name, *text));
+}
+
+Decoded<std::optional<std::uint64_t>> timeout_parameter(const Exchange& x) {
+  QV_TRY(const auto seconds, number_parameter(x, "timeout"));
+  if (seconds == 0U) {
+    return fail(ApiError(422,
+                         "Validation error in query parameters: [timeout: value 0 invalid, must be "
+                         "1 or larger]"));
+  }
+  return seconds;
+}
 
 Decoded<std::optional<std::uint64_t>> number_parameter(const Exchange& x, std::string_view name) {
   const auto text = query_parameter(x.target.query, name);

@@ -17,6 +17,11 @@ struct WriteParams {
 /// A query parameter that is a number; nullopt if it is not given or empty.
 [[nodiscard]] Decoded<std::optional<std::uint64_t>> number_parameter(const Exchange& x,
                                                                      std::string_view name);
+/// One that is `true` or `false`; `otherwise` if it is not given or empty.
+[[nodiscard]] Decoded<bool> bool_parameter(const Exchange& x, std::string_view name,
+                                           bool otherwise);
+/// `timeout` in seconds; nullopt if it is not given. 422 for 0.
+[[nodiscard]] Decoded<std::optional<std::uint64_t>> timeout_parameter(const Exchange& x);
 /// 400 for a query parameter, with the reason.
 [[nodiscard]] tl::unexpected<ApiError> bad_parameter(std::string_view text);
 /// `wait`, `ordering`, `timeout`. 400 or 422 if one is not what it can be.

@@ -1,6 +1,7 @@
 // The endpoints. Each file of this folder declares its own.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "service/http/router.h"
@@ -10,6 +11,7 @@ namespace quiver::service {
 using Routes = std::vector<RouteDeclaration>;
 
 void add_service_routes(Routes& routes);
+void add_telemetry_routes(Routes& routes);
 void add_collection_routes(Routes& routes);
 void add_alias_routes(Routes& routes);
 void add_index_routes(Routes& routes);
@@ -19,5 +21,7 @@ void add_query_routes(Routes& routes);
 
 /// All of them, the busiest first.
 [[nodiscard]] Routes all_routes();
+/// What the API has beside them.
+[[nodiscard]] std::span<const UnbuiltEndpoint> unbuilt_endpoints();
 
 }  // namespace quiver::service

@@ -76,12 +76,14 @@ Decoded<Answer> read(Exchange& x) {
 }  // namespace
 
 void add_read_routes(Routes& routes) {
-  routes.insert(
-      routes.end(),
-      {{Method::kPost, "/collections/{name}/points", Access::kRead, read<answer_retrieve>},
-       {Method::kPost, "/collections/{name}/points/scroll", Access::kRead, read<answer_scroll>},
-       {Method::kPost, "/collections/{name}/points/count", Access::kRead, read<answer_count>},
-       {Method::kGet, "/collections/{name}/points/{id}", Access::kRead, read<answer_get>}});
+  routes.insert(routes.end(), {{Method::kPost, "/collections/{collection_name}/points",
+                                Access::kRead, read<answer_retrieve>},
+                               {Method::kPost, "/collections/{collection_name}/points/scroll",
+                                Access::kRead, read<answer_scroll>},
+                               {Method::kPost, "/collections/{collection_name}/points/count",
+                                Access::kRead, read<answer_count>},
+                               {Method::kGet, "/collections/{collection_name}/points/{id}",
+                                Access::kRead, read<answer_get>}});
 }
 
 }  // namespace quiver::service

@@ -151,15 +151,15 @@ void add_query_routes(Routes& routes) {
   using json::decode_search;
   using json::decode_search_batch;
   routes.insert(routes.end(),
-                {{Method::kPost, "/collections/{name}/points/query", Access::kRead,
+                {{Method::kPost, "/collections/{collection_name}/points/query", Access::kRead,
                   with_body<run_query<decode_query, Shape::kObject>>},
-                 {Method::kPost, "/collections/{name}/points/query/batch", Access::kRead,
+                 {Method::kPost, "/collections/{collection_name}/points/query/batch", Access::kRead,
                   with_body<run_batch<decode_query_batch, Shape::kObject>>},
-                 {Method::kPost, "/collections/{name}/points/search", Access::kRead,
+                 {Method::kPost, "/collections/{collection_name}/points/search", Access::kRead,
                   with_body<run_query<decode_search, Shape::kArray>>},
-                 {Method::kPost, "/collections/{name}/points/search/batch", Access::kRead,
-                  with_body<run_batch<decode_search_batch, Shape::kArray>>},
-                 {Method::kPost, "/v1/collections/{name}/points/explain", Access::kRead,
+                 {Method::kPost, "/collections/{collection_name}/points/search/batch",
+                  Access::kRead, with_body<run_batch<decode_search_batch, Shape::kArray>>},
+                 {Method::kPost, "/v1/collections/{collection_name}/points/explain", Access::kRead,
                   with_body<run_explain>}});
 }
 

@@ -44,26 +44,6 @@ Decoded<Answer> metrics(Exchange& x) {
   });
 }
 
-Decoded<Answer> telemetry(Exchange& x) {
-  const Identity& identity = x.service().options().identity;
-  auto out = x.begin_result();
-  out.begin_object();
-  out.member("id", "00000000-0000-0000-0000-000000000000");
-  out.key("app");
-  out.begin_object();
-  out.member("name", std::string_view(identity.title));
-  out.member("version", std::string_view(identity.version));
-  out.end_object();
-  out.key("collections");
-  out.begin_object();
-  out.member("number_of_collections",
-             std::uint64_t{x.service().database().collection_names().size()});
-  out.end_object();
-  out.end_object();
-  x.end_result();
-  return Answer::kReady;
-}
-
 Decoded<Answer> cluster(Exchange& x) {
   x.result_raw(R"({"status":"disabled"})");
   return Answer::kReady;
@@ -87,7 +67,6 @@ void add_service_routes(Routes& routes) {
   add(Method::kGet, "/livez", Access::kOpen, healthy);
   add(Method::kGet, "/readyz", Access::kOpen, ready);
   add(Method::kGet, "/metrics", Access::kRead, metrics);
-  add(Method::kGet, "/telemetry", Access::kRead, telemetry);
   add(Method::kGet, "/cluster", Access::kRead, cluster);
   add(Method::kGet, "/issues", Access::kRead, no_issues);
   add(Method::kDelete, "/issues", Access::kWrite, clear_issues);

@@ -127,25 +127,26 @@ void add_update_routes(Routes& routes) {
   const auto add = [&](Method method, std::string_view pattern, Handler handler) {
     routes.push_back({method, pattern, Access::kWrite, handler});
   };
-  add(Method::kPut, "/collections/{name}/points", with_body<run_one<json::decode_upsert>>);
-  add(Method::kPost, "/collections/{name}/points/delete",
+  add(Method::kPut, "/collections/{collection_name}/points",
+      with_body<run_one<json::decode_upsert>>);
+  add(Method::kPost, "/collections/{collection_name}/points/delete",
       with_body<run_one<json::decode_delete_points>>);
-  add(Method::kPost, "/collections/{name}/points/payload",
+  add(Method::kPost, "/collections/{collection_name}/points/payload",
       with_body<run_one<json::decode_set_payload>>);
-  add(Method::kPut, "/collections/{name}/points/payload",
+  add(Method::kPut, "/collections/{collection_name}/points/payload",
       with_body<run_one<json::decode_overwrite_payload>>);
-  add(Method::kPost, "/collections/{name}/points/payload/delete",
+  add(Method::kPost, "/collections/{collection_name}/points/payload/delete",
       with_body<run_one<json::decode_delete_payload>>);
-  add(Method::kPost, "/collections/{name}/points/payload/clear",
+  add(Method::kPost, "/collections/{collection_name}/points/payload/clear",
       with_body<run_one<json::decode_clear_payload>>);
-  add(Method::kPut, "/collections/{name}/points/vectors",
+  add(Method::kPut, "/collections/{collection_name}/points/vectors",
       with_body<run_one<json::decode_update_vectors>>);
-  add(Method::kPost, "/collections/{name}/points/vectors/delete",
+  add(Method::kPost, "/collections/{collection_name}/points/vectors/delete",
       with_body<run_one<json::decode_delete_vectors>>);
-  add(Method::kPost, "/collections/{name}/points/batch", with_body<run_list>);
-  add(Method::kPut, "/v1/collections/{name}/points/ragged",
+  add(Method::kPost, "/collections/{collection_name}/points/batch", with_body<run_list>);
+  add(Method::kPut, "/v1/collections/{collection_name}/points/ragged",
       with_body<run_ragged<decode_ragged_upsert>>);
-  add(Method::kPut, "/v1/collections/{name}/points/vectors/ragged",
+  add(Method::kPut, "/v1/collections/{collection_name}/points/vectors/ragged",
       with_body<run_ragged<decode_ragged_update>>);
 }
 

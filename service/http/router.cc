@@ -38,19 +38,14 @@ unsigned method_bit(Method method) { return 1U << static_cast<unsigned>(method);
 
 }  // namespace
 
-Route::Route(const RouteDeclaration& declaration, MetricsRegistry& metrics, std::string_view prefix)
-    : declaration_(declaration),
-      metrics_(metrics),
-      counter_name_(fmt::format("{}rest_responses_total", prefix)),
-      duration_(metrics.histogram(fmt::format("{}rest_responses_duration_seconds", prefix),
-                                  kDurationHelp, route_labels(declaration))) {
-  const auto target = split_target(declaration.pattern);
+PathPattern::PathPattern(std::string_view text) {
+  const auto target = split_target(text);
   QV_CHECK(target && !target->too_long);
   segments_ = target->segments;
   n_segments_ = target->n_segments;
 }
 
-bool Route::matches(const Target& target) const {
+bool PathPattern::matches(const Target& target) const {
   for (std::size_t i = 0; i < n_segments_; ++i) {
     if (is_capture(segments_[i]) ? target.segments[i].empty()
                                  : segments_[i] != target.segments[i]) {
@@ -60,8 +55,8 @@ bool Route::matches(const Target& target) const {
   return true;
 }
 
-bool Route::capture(const Target& target,
-                    std::array<std::string, Exchange::kMaxCaptures>& out) const {
+bool PathPattern::capture(const Target& target,
+                          std::array<std::string, Exchange::kMaxCaptures>& out) const {
   std::size_t n = 0;
   for (std::size_t i = 0; i < n_segments_; ++i) {
     if (!is_capture(segments_[i])) continue;
@@ -77,28 +72,54 @@ bool Route::capture(const Target& target,
   return true;
 }
 
+Route::Route(const RouteDeclaration& declaration, MetricsRegistry& metrics, std::string_view prefix)
+    : declaration_(declaration),
+      pattern_(declaration.pattern),
+      metrics_(metrics),
+      counter_name_(fmt::format("{}rest_responses_total", prefix)),
+      duration_(metrics.histogram(fmt::format("{}rest_responses_duration_seconds", prefix),
+                                  kDurationHelp, route_labels(declaration))) {}
+
 void Route::count(int status, double seconds) const {
   duration_.observe(seconds);
-  if (status >= kFirstStatus && status <= kLastStatus) counter(status).add();
+  if (status >= kFirstStatus && status <= kLastStatus) times(status).add(seconds);
 }
 
-Counter& Route::counter(int status) const {
-  auto& slot = counters_[static_cast<std::size_t>(status - kFirstStatus)];
-  if (Counter* known = slot.load(std::memory_order_acquire)) return *known;
+std::vector<std::pair<int, AnswerTimes::Summary>> Route::answers() const {
+  std::vector<std::pair<int, AnswerTimes::Summary>> answers;
+  for (int status = kFirstStatus; status <= kLastStatus; ++status) {
+    const auto& slot = times_[static_cast<std::size_t>(status - kFirstStatus)];
+    const AnswerTimes* times = slot.load(std::memory_order_acquire);
+    if (times == nullptr) continue;
+    const auto summary = times->summary();
+    if (summary.n > 0) answers.emplace_back(status, summary);
+  }
+  return answers;
+}
+
+AnswerTimes& Route::times(int status) const {
+  auto& slot = times_[static_cast<std::size_t>(status - kFirstStatus)];
+  if (AnswerTimes* known = slot.load(std::memory_order_acquire)) return *known;
   Labels labels = route_labels(declaration_);
   labels.emplace_back("status", std::to_string(status));
-  Counter& created = metrics_.counter(counter_name_, kCountHelp, labels);
+  Counter& counter = metrics_.counter(counter_name_, kCountHelp, labels);
+  MutexLock lock(mutex_);
+  if (AnswerTimes* known = slot.load(std::memory_order_acquire)) return *known;
+  AnswerTimes& created = *owned_times_.emplace_back(std::make_unique<AnswerTimes>(counter));
   slot.store(&created, std::memory_order_release);
   return created;
 }
 
-Router::Router(const std::vector<RouteDeclaration>& declarations, MetricsRegistry& metrics,
+Router::Router(const std::vector<RouteDeclaration>& declarations,
+               std::span<const UnbuiltEndpoint> unbuilt, MetricsRegistry& metrics,
                std::string_view metrics_prefix) {
   for (const auto& declaration : declarations) {
-    const auto target = split_target(declaration.pattern);
-    QV_CHECK(target && !target->too_long);
-    by_length_[target->n_segments].push_back(
-        std::make_unique<Route>(declaration, metrics, metrics_prefix));
+    auto route = std::make_unique<Route>(declaration, metrics, metrics_prefix);
+    by_length_[route->pattern().n_segments()].push_back(std::move(route));
+  }
+  for (const auto& endpoint : unbuilt) {
+    const PathPattern pattern(endpoint.pattern);
+    unbuilt_by_length_[pattern.n_segments()].push_back({pattern, endpoint.feature});
   }
 }
 
@@ -107,11 +128,31 @@ Router::Match Router::find(Method method, const Target& target) const {
   if (method == Method::kHead) method = Method::kGet;
   unsigned allowed = 0;
   for (const auto& route : by_length_[target.n_segments]) {
-    if (!route->matches(target)) continue;
-    if (route->declaration().method == method) return {route.get(), {}};
-    allowed |= method_bit(route->declaration().method);
+    if (!route->pattern().matches(target)) continue;
+    if (route->declaration().method != method) {
+      allowed |= method_bit(route->declaration().method);
+      continue;
+    }
+    if (!route->pattern().ends_with_capture()) return {route.get(), {}, {}};
+    const auto feature = unbuilt_feature(target);
+    return feature.empty() ? Match{route.get(), {}, {}} : Match{nullptr, {}, feature};
   }
-  return {nullptr, allow_text(allowed)};
+  return {nullptr, allow_text(allowed), unbuilt_feature(target)};
+}
+
+std::vector<const Route*> Router::routes() const {
+  std::vector<const Route*> routes;
+  for (const auto& some : by_length_) {
+    for (const auto& route : some) routes.push_back(route.get());
+  }
+  return routes;
+}
+
+std::string_view Router::unbuilt_feature(const Target& target) const {
+  for (const auto& endpoint : unbuilt_by_length_[target.n_segments]) {
+    if (endpoint.pattern.matches(target)) return endpoint.feature;
+  }
+  return {};
 }
 
 }  // namespace quiver::service

@@ -5,11 +5,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/metrics.h"
+#include "base/mutex.h"
+#include "service/http/answer_times.h"
 #include "service/http/exchange.h"
 
 namespace quiver::service {
@@ -25,9 +29,40 @@ enum class Access : std::uint8_t {
 
 struct RouteDeclaration {
   Method method;
-  std::string_view pattern;  ///< "/collections/{name}/points"; segments in braces are captured
+  std::string_view
+      pattern;  ///< "/collections/{collection_name}/points"; segments in braces are captured
   Access access;
   Handler handler;
+};
+
+/// An endpoint of the API that we imitate and do not have, whatever the method.
+struct UnbuiltEndpoint {
+  std::string_view pattern;  ///< as of RouteDeclaration
+  std::string_view feature;  ///< what it belongs to: "snapshots"
+};
+
+/// A path whose segments in braces stand for any.
+class PathPattern {
+ public:
+  explicit PathPattern(std::string_view text);
+
+  /// Of targets with as many segments.
+  [[nodiscard]] bool matches(const Target& target) const;
+  /// Decodes the captured segments. False if one is not valid percent-encoded UTF-8.
+  [[nodiscard]] bool capture(const Target& target,
+                             std::array<std::string, Exchange::kMaxCaptures>& out) const;
+  [[nodiscard]] std::size_t n_segments() const { return n_segments_; }
+  [[nodiscard]] bool ends_with_capture() const {
+    return n_segments_ > 0 && is_capture(segments_[n_segments_ - 1]);
+  }
+
+ private:
+  [[nodiscard]] static bool is_capture(std::string_view segment) {
+    return segment.starts_with('{');
+  }
+
+  std::array<std::string_view, Target::kMaxSegments> segments_;
+  std::size_t n_segments_ = 0;
 };
 
 /// A declaration with its pattern split and its metrics looked up.
@@ -35,49 +70,59 @@ class Route {
  public:
   Route(const RouteDeclaration& declaration, MetricsRegistry& metrics, std::string_view prefix);
 
-  [[nodiscard]] bool matches(const Target& target) const;
-  /// Decodes the captured segments. False if one is not valid percent-encoded UTF-8.
-  [[nodiscard]] bool capture(const Target& target,
-                             std::array<std::string, Exchange::kMaxCaptures>& out) const;
   [[nodiscard]] const RouteDeclaration& declaration() const { return declaration_; }
+  [[nodiscard]] const PathPattern& pattern() const { return pattern_; }
   /// One answer more. Any thread.
   void count(int status, double seconds) const;
+  /// By the statuses that there were, ascending.
+  [[nodiscard]] std::vector<std::pair<int, AnswerTimes::Summary>> answers() const;
 
  private:
-  [[nodiscard]] static bool is_capture(std::string_view segment) {
-    return segment.starts_with('{');
-  }
-  [[nodiscard]] Counter& counter(int status) const;
+  [[nodiscard]] AnswerTimes& times(int status) const QV_EXCLUDES(mutex_);
 
   static constexpr int kFirstStatus = 200;
   static constexpr int kLastStatus = 511;
 
   RouteDeclaration declaration_;
-  std::array<std::string_view, Target::kMaxSegments> segments_;
-  std::size_t n_segments_ = 0;
+  PathPattern pattern_;
   MetricsRegistry& metrics_;
   std::string counter_name_;
   Histogram& duration_;
-  /// Filled at the first answer with a status; the registry hands out one counter per name.
-  mutable std::array<std::atomic<Counter*>, kLastStatus - kFirstStatus + 1> counters_{};
+  mutable Mutex mutex_;
+  mutable std::vector<std::unique_ptr<AnswerTimes>> owned_times_ QV_GUARDED_BY(mutex_);
+  /// Filled at the first answer with a status.
+  mutable std::array<std::atomic<AnswerTimes*>, kLastStatus - kFirstStatus + 1> times_{};
 };
 
 /// All routes, grouped by their number of segments. Immutable; any thread.
 class Router {
  public:
-  Router(const std::vector<RouteDeclaration>& declarations, MetricsRegistry& metrics,
+  Router(const std::vector<RouteDeclaration>& declarations,
+         std::span<const UnbuiltEndpoint> unbuilt, MetricsRegistry& metrics,
          std::string_view metrics_prefix);
 
   struct Match {
     const Route* route = nullptr;
     /// If there is no route: the methods that the path has, "" if there is no such path.
     std::string_view allowed;
+    /// The feature of an endpoint that is not built; "" if it is.
+    std::string_view unbuilt;
   };
-  /// HEAD finds the route of GET.
+  /// HEAD finds the route of GET. A path that is named whole goes before one that ends in a
+  /// capture.
   [[nodiscard]] Match find(Method method, const Target& target) const;
+  [[nodiscard]] std::vector<const Route*> routes() const;
 
  private:
+  struct Unbuilt {
+    PathPattern pattern;
+    std::string_view feature;
+  };
+  /// "" if there is none.
+  [[nodiscard]] std::string_view unbuilt_feature(const Target& target) const;
+
   std::array<std::vector<std::unique_ptr<Route>>, Target::kMaxSegments + 1> by_length_;
+  std::array<std::vector<Unbuilt>, Target::kMaxSegments + 1> unbuilt_by_length_;
 };
 
 }  // namespace quiver::service

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <random>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/ids.h"
 #include "service/handlers/handlers.h"
 #include "service/http/content_encoding.h"
 
@@ -27,6 +30,17 @@ bool is_key(std::string_view given, std::string_view key) {
   return !key.empty() && equal_constant_time(given, key);
 }
 
+/// Version 4 of RFC 9562.
+std::string random_uuid() {
+  std::random_device device;
+  const auto bits = [&] { return std::uint64_t{device()} << 32 | device(); };
+  constexpr std::uint64_t kVersion = 0xF000;
+  constexpr std::uint64_t kVariant = 0xC000'0000'0000'0000;
+  const std::uint64_t high = (bits() & ~kVersion) | 0x4000;
+  const std::uint64_t low = (bits() & ~kVariant) | 0x8000'0000'0000'0000;
+  return PointId::uuid(high, low).to_string();
+}
+
 constexpr std::string_view kBearer = "Bearer ";
 
 std::optional<std::string_view> key_of(const Request& request) {
@@ -42,7 +56,9 @@ Service::Service(ServerOptions options, engine::Database& database, MetricsRegis
     : options_(std::move(options)),
       database_(database),
       metrics_(metrics),
-      router_(all_routes(), metrics, options_.metrics_prefix),
+      router_(all_routes(), unbuilt_endpoints(), metrics, options_.metrics_prefix),
+      process_id_(random_uuid()),
+      started_at_ms_(unix_time_ms()),
       shared_passes_(std::make_shared<SharedPasses>(database.compute())),
       blocking_(kBlockingThreads, "http-block"),
       telling_(1, "http-tell"),
@@ -64,15 +80,17 @@ Decoded<Answer> Service::dispatch(Exchange& exchange) {
   exchange.target = *target;
   const auto match = router_.find(exchange.request.method, *target);
   exchange.route = match.route;
-  if (exchange.request.method == Method::kOptions && !match.allowed.empty()) {
+  const bool is_built = match.unbuilt.empty();
+  if (exchange.request.method == Method::kOptions && is_built && !match.allowed.empty()) {
     return answer_options(exchange, match.allowed);
   }
   const bool known = match.route != nullptr;
   if (!authorize(exchange, known ? match.route->declaration().access : Access::kRead)) {
     return Answer::kReady;
   }
+  if (!is_built) return answer_unbuilt(exchange, match.unbuilt);
   if (!known) return answer_unknown(exchange, match.allowed);
-  if (!match.route->capture(*target, exchange.captures)) {
+  if (!match.route->pattern().capture(*target, exchange.captures)) {
     return fail(ApiError(400, "Deserialize error in path parameters: not percent-encoded UTF-8"));
   }
   if (is_compressed(exchange.request)) return decompress_and_handle(exchange);
@@ -85,6 +103,12 @@ Answer Service::decompress_and_handle(Exchange& exchange) {
     QV_TRY(decompress_body(x));
     return x.route->declaration().handler(x);
   });
+}
+
+Decoded<Answer> Service::answer_unbuilt(Exchange& exchange, std::string_view feature) const {
+  return fail(
+      ApiError(501, fmt::format("Not implemented: {}: {} {} is not supported", feature,
+                                to_string(exchange.request.method), exchange.request.target)));
 }
 
 Decoded<Answer> Service::answer_unknown(Exchange& exchange, std::string_view allowed) const {

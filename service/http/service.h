@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ class Service {
   [[nodiscard]] const ServerOptions& options() const { return options_; }
   [[nodiscard]] engine::Database& database() const { return database_; }
   [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
+  [[nodiscard]] const Router& router() const { return router_; }
+  /// Of this process: a random UUID.
+  [[nodiscard]] const std::string& process_id() const { return process_id_; }
+  /// Milliseconds since the epoch.
+  [[nodiscard]] std::int64_t started_at_ms() const { return started_at_ms_; }
   /// For calls that may block: the catalog, opening a collection.
   [[nodiscard]] Executor& blocking() { return blocking_; }
   /// For what is said of the whole server, which waits for nothing: not for those calls either.
@@ -50,6 +56,7 @@ class Service {
 
  private:
   Decoded<Answer> dispatch(Exchange& exchange);
+  Decoded<Answer> answer_unbuilt(Exchange& exchange, std::string_view feature) const;
   Decoded<Answer> answer_unknown(Exchange& exchange, std::string_view allowed) const;
   Decoded<Answer> answer_options(Exchange& exchange, std::string_view allowed) const;
   /// False, with the answer written, if the request may not pass.
@@ -60,6 +67,8 @@ class Service {
   engine::Database& database_;
   MetricsRegistry& metrics_;
   const Router router_;
+  const std::string process_id_;
+  const std::int64_t started_at_ms_;
   Mutex open_mutex_;
   std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
       QV_GUARDED_BY(open_mutex_);

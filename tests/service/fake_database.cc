@@ -54,6 +54,26 @@ engine::CollectionInfo FakeCollection::info() const {
   return info;
 }
 
+std::vector<engine::ShardInfo> FakeCollection::shards() const {
+  MutexLock lock(mutex_);
+  engine::SegmentInfo segment;
+  segment.id = 7;
+  segment.n_points = points_.size();
+  for (const auto& field : config_->fields) {
+    auto& info = segment.fields.emplace_back();
+    info.field = field.name;
+    info.n_vectors = points_.size();
+    info.n_bytes = 100;
+  }
+  for (const auto& index : indexes_) segment.columns.push_back({index, 1, 2});
+  engine::ShardInfo shard;
+  shard.work.n_done = 2;
+  shard.work.n_rows = 30;
+  shard.work.total_s = 3;
+  shard.segments.push_back(std::move(segment));
+  return {std::move(shard)};
+}
+
 Result<> FakeCollection::check(const engine::Operation& operation) const {
   const auto* upsert = std::get_if<engine::Upsert>(&operation);
   if (upsert == nullptr) return {};
@@ -214,6 +234,12 @@ std::vector<std::string> FakeDatabase::collection_names() const {
   std::vector<std::string> names;
   for (const auto& [name, collection] : collections_) names.push_back(name);
   return names;
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<engine::Collection>>>
+FakeDatabase::open_collections() const {
+  MutexLock lock(mutex_);
+  return {collections_.begin(), collections_.end()};
 }
 
 Result<std::shared_ptr<FakeCollection>> FakeDatabase::find(const std::string& name) const {

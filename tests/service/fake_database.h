@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/executor.h"
@@ -25,6 +26,8 @@ class FakeCollection final : public engine::Collection {
   void set_config(engine::CollectionConfig config);
   engine::CollectionInfo info() const override;
   engine::OptimizationReport optimizations() const override { return {}; }
+  /// One, of one growing segment.
+  std::vector<engine::ShardInfo> shards() const override;
   Result<> update(std::vector<engine::Operation> operations, engine::Ack ack,
                   std::function<void(Result<std::vector<engine::UpdateResult>>)> done) override;
   Result<std::vector<engine::Record>> query(const engine::Query& query,
@@ -75,6 +78,8 @@ class FakeDatabase final : public engine::Database {
   FakeDatabase() : compute_(2, "fake-compute"), updates_(1, "fake-update") {}
 
   std::vector<std::string> collection_names() const override;
+  std::vector<std::pair<std::string, std::shared_ptr<engine::Collection>>> open_collections()
+      const override;
   Result<std::shared_ptr<engine::Collection>> collection(const std::string& name) override;
   bool exists(const std::string& name_or_alias) const override;
   Result<> create_collection(const std::string& name, engine::CollectionConfig config) override;

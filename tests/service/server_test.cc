@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class ServerTest : public ::testing::Test {
@@ -196,6 +197,107 @@ TEST_F(ServerTest, UnknownPathsAndMethods) {
   EXPECT_EQ(answer.headers.at("allow"), "POST");
   EXPECT_EQ(call("GET", "/healthz/").status, 200);
   EXPECT_EQ(call("OPTIONS", "/collections/c").status, 204);
+}
+
+TEST_F(ServerTest, EndpointsThatAreNotBuiltSaySo) {
+  start();
+  create("c");
+  for (const auto* method : {"GET", "POST", "PUT", "PATCH", "DELETE"}) {
+    for (const auto& [path, feature] :
+         {std::pair("/collections/c/points/recommend", "recommendations"),
+          std::pair("/collections/c/points/search/matrix/pairs", "distance matrices"),
+          std::pair("/collections/c/facet", "facets"),
+          std::pair("/collections/missing/snapshots/one", "snapshots"),
+          std::pair("/collections/c/shards/0/snapshots/recover", "snapshots"),
+          std::pair("/collections/c/cluster", "clusters"), std::pair("/quotas", "quotas"),
+          std::pair("/dashboard/", "the web UI")}) {
+      expect_error(call(method, path), 501,
+                   std::string("Not implemented: ") + feature + ": " + method + " " + path +
+                       " is not supported");
+    }
+  }
+  EXPECT_EQ(call("OPTIONS", "/collections/c/facet").status, 501);
+  EXPECT_EQ(call("HEAD", "/snapshots").status, 501);
+  EXPECT_EQ(call("GET", "/collections/c/points/1").status, 404) << "an id, not a name";
+}
+
+TEST_F(ServerTest, EndpointsThatAreNotBuiltNeedAKeyToo) {
+  ServerOptions options;
+  options.api_key = "secret";
+  start(options);
+  EXPECT_EQ(call("GET", "/snapshots").status, 401);
+  EXPECT_EQ(call("GET", "/snapshots", "", "api-key: secret\r\n").status, 501);
+}
+
+TEST_F(ServerTest, TelemetryTellsMoreByLevels) {
+  start();
+  create("secret");
+  call("PUT", "/collections/secret/points", R"({"points":[{"id":1,"vector":[1,2]}]})");
+  const auto level = [&](const std::string& number) {
+    const auto answer = call("GET", "/telemetry?details_level=" + number);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return answer.body;
+  };
+  EXPECT_THAT(level("0"), HasSubstr(R"("collections":{"number_of_collections":1},)"));
+  EXPECT_THAT(level("0"), HasSubstr(R"("PUT /collections/{collection_name}/points":{"200":{)"
+                                    R"("count":1,"avg_duration_micros":)"));
+  EXPECT_THAT(level("0"), Not(HasSubstr("last_responded")));
+  EXPECT_THAT(call("GET", "/telemetry").body, Not(HasSubstr("\"memory\"")));
+  EXPECT_THAT(
+      level("1"),
+      HasSubstr(
+          R"("collections":[{"vectors":1,"optimizers_status":"ok","params":{"vectors":{"size":2,)"));
+  for (const auto* part : {"features", "system", "memory", "hardware", "search_pool", "quota",
+                           "last_responded", "cluster", "startup"}) {
+    EXPECT_THAT(level("1"), HasSubstr("\"" + std::string(part) + "\":"));
+  }
+  EXPECT_THAT(level("2"), HasSubstr(R"([{"id":"secret","init_time_ms":0,"config":{"params":)"));
+  EXPECT_THAT(level("2"), Not(HasSubstr("\"shards\"")));
+  EXPECT_THAT(level("3"), HasSubstr(R"("optimizations":{"status":"ok","optimizations":{"count":2,)"
+                                    R"("avg_duration_micros":1500000.0,)"));
+  EXPECT_THAT(level("3"), HasSubstr(R"("total_optimized_points":30,)"));
+  EXPECT_THAT(level("3"), HasSubstr(R"("num_vectors_by_name":{"":1})"));
+  EXPECT_THAT(level("3"), Not(HasSubstr("\"segments\"")));
+  EXPECT_THAT(level("10"), HasSubstr(R"("segment_type":"plain","num_vectors":1,"num_points":1,)"));
+  EXPECT_THAT(level("10"), HasSubstr(R"("size":2,"distance":"Dot","storage_type":"Memory",)"
+                                     R"("index":{"type":"plain","options":{}})"));
+}
+
+TEST_F(ServerTest, TelemetryHidesNamesOnRequest) {
+  start();
+  ASSERT_EQ(call("PUT", "/collections/secret",
+                 R"({"vectors":{"field":{"size":2,"distance":"Dot"}},
+                     "metadata":{"owner":"nobody"}})")
+                .status,
+            200);
+  call("PUT", "/collections/secret/index", R"({"field_name":"key","field_schema":"keyword"})");
+  const auto shown = call("GET", "/telemetry?details_level=10&anonymize=false").body;
+  const auto hidden = call("GET", "/telemetry?details_level=10&anonymize=true").body;
+  for (const auto* name : {"secret", "\"field\"", "\"key\":{\"data_type\"", "owner"}) {
+    EXPECT_THAT(shown, HasSubstr(name));
+    EXPECT_THAT(hidden, Not(HasSubstr(name)));
+  }
+}
+
+TEST_F(ServerTest, TelemetryChecksItsParameters) {
+  start();
+  EXPECT_EQ(call("GET", "/telemetry?details_level=much").status, 400);
+  EXPECT_EQ(call("GET", "/telemetry?anonymize=perhaps").status, 400);
+  EXPECT_EQ(call("GET", "/telemetry?per_collection=true&timeout=5").status, 200);
+  EXPECT_EQ(call("GET", "/telemetry?timeout=0").status, 422);
+}
+
+TEST_F(ServerTest, NamesBetweenCommasMayHaveSpacesAround) {
+  start();
+  create("c");
+  const std::string path = "/collections/c/optimizations?with=";
+  const auto answer = call("GET", path + "queued%20,%20%20completed%20,idle_segments");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  for (const auto* part : {"\"queued\":[]", "\"completed\":[]", "\"idle_segments\":[]"}) {
+    EXPECT_THAT(answer.body, HasSubstr(part));
+  }
+  EXPECT_EQ(call("GET", path + "queued%20completed").status, 400);
+  EXPECT_EQ(call("GET", path + "queued,%20").status, 400);
 }
 
 TEST_F(ServerTest, HeadHasNoBody) {
@@ -739,7 +841,7 @@ TEST_F(ServerTest, Metrics) {
   EXPECT_THAT(
       answer.body,
       HasSubstr(
-          R"(rest_responses_total{method="POST",endpoint="/collections/{name}/points/query",status="200"} 1)"));
+          R"(rest_responses_total{method="POST",endpoint="/collections/{collection_name}/points/query",status="200"} 1)"));
   EXPECT_THAT(answer.body, HasSubstr("rest_responses_duration_seconds_bucket{"));
 }
 
