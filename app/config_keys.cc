@@ -259,7 +259,7 @@ void declare_compat(std::vector<Key>& keys) {
   Section section(keys, "compat");
   Key& key = section.string("identity", QV_AT(identity),
                             "Title and version that `GET /` answers: our own, or those of the "
-                            "server whose REST API this is.",
+                            "server whose REST API this is (1.19.0).",
                             "`qdrant` is for clients that insist on a version they know.");
   key.choices = {"quiver", "qdrant"};
 }

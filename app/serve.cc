@@ -30,10 +30,13 @@ void divide_open_files(service::ServerOptions& server) {
 }
 
 service::Identity identity_of(const Settings& settings) {
-  if (settings.identity == "qdrant") return service::compatible_identity();
   service::Identity identity;
   identity.version = kVersion;
   identity.commit = kCommit;
+  if (settings.identity != "qdrant") return identity;
+  identity = service::compatible_identity();
+  // That of our sources. Readers insist on one: zeros, as git writes it, if it is not known.
+  identity.commit = *kCommit != '\0' ? kCommit : std::string(40, '0');
   return identity;
 }
 

@@ -1,17 +1,23 @@
 """Shapes of the REST API: envelope, status codes, defaults, echoed configuration, ids, aliases, updates, keys."""
 import gzip
 import json
+import os
 import re
 import time
 import uuid
+import warnings
 import zlib
+from datetime import datetime, timezone
 
 import pytest
 from pydantic import TypeAdapter
 from qdrant_client import models
+from qdrant_client.common.version_check import is_compatible
+from qdrant_client.http.exceptions import UnexpectedResponse
+from qdrant_client.qdrant_remote import QdrantRemote
 
 from patience import patience
-from quiver_server import Server
+from quiver_server import SMALL_SEGMENTS, Server
 
 UNNAMED = {"vectors": {"size": 2, "distance": "Dot"}}
 NAMED = {"vectors": {"image": {"size": 2, "distance": "Cosine"}, "text": {"size": 3, "distance": "Euclid"}},
@@ -50,6 +56,19 @@ def test_root(server):
     assert answer.headers["content-type"].startswith("application/json")
 
 
+def test_the_other_identity(new_server):
+    """Clients compare versions when they connect, and warn. Those of three minor versions do not."""
+    server = new_server(args=["--set", "compat.identity=qdrant"]).start()
+    body = server.get("/").json
+    assert body["title"] == "qdrant - vector search engine" and re.fullmatch("[0-9a-f]{40}", body["commit"])
+    assert [is_compatible(f"1.{minor}.0", body["version"]) for minor in range(17, 22)] == [False, True, True, True, False]
+    with warnings.catch_warnings(record=True) as told:  # what a client's constructor does in a thread of its own
+        warnings.simplefilter("always")
+        QdrantRemote._check_compatibility(f"http://127.0.0.1:{server.port}", {}, None, int(patience(5)))
+    assert not told
+    server.stop()
+
+
 @pytest.mark.parametrize("path,text", [("/healthz", "healthz check passed"), ("/livez", "healthz check passed"),
                                        ("/readyz", "all shards are ready")])
 def test_health(server, path, text):
@@ -69,6 +88,87 @@ def test_metrics(server, name):
             assert sample.fullmatch(line), line
             names.add(re.split(r"[{ ]", line)[0])
     assert any("rest_responses" in n for n in names), names
+
+
+def telemetry(server, query=""):
+    result = server.get(f"/telemetry{query}").result
+    return TypeAdapter(models.TelemetryData).validate_python(result), result
+
+
+def test_telemetry_by_levels(new_server):
+    """The keys of each level are the stock ones, and the stock client's models read them."""
+    server = new_server(env=SMALL_SEGMENTS).start()
+    create(server, "c", {"vectors": {"image": {"size": 2, "distance": "Cosine"},
+                                     "tokens": {"size": 2, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}},
+                         "sparse_vectors": {"words": {"modifier": "idf"}}, "metadata": {"owner": "me"}, "shard_number": 2})
+    server.put("/collections/c/index?wait=true", {"field_name": "n", "field_schema": {"type": "integer", "lookup": True}})
+    upsert(server, "c", [{"id": k, "payload": {"n": k}, "vector": {
+        "image": [1, k], "tokens": [[1, k], [k, 1]], "words": {"indices": [k], "values": [1]}}} for k in range(100)])
+    level_0 = {"id", "app", "collections", "cluster", "requests", "quota"}
+    collection_keys = {1: {"vectors", "optimizers_status", "params"}, 2: {"id", "init_time_ms", "config"}}
+    full_keys = collection_keys[2] | {"shards", "transfers", "resharding"}
+    local_keys = {"variant_name", "status", "total_optimized_points", "vectors_size_bytes", "payloads_size_bytes", "num_points",
+                  "num_vectors", "num_vectors_by_name", "optimizations", "async_scorer", "update_queue"}
+    for level in [0, 1, 2, 3, 4, 10]:
+        read, raw = telemetry(server, f"?details_level={level}")
+        assert read.collections.number_of_collections == 1 and read.cluster.enabled is False
+        put = raw["requests"]["rest"]["responses"]["PUT /collections/{collection_name}/points"]["200"]
+        assert put["count"] == 1 and put["avg_duration_micros"] > 0
+        assert raw["requests"]["grpc"] == {"responses": {}}
+        if level == 0:
+            assert set(raw) == level_0 and set(raw["collections"]) == {"number_of_collections"}
+            assert set(raw["app"]) == {"name", "version", "startup"}
+            continue
+        assert set(raw) == level_0 | {"memory", "hardware", "search_pool"}
+        assert set(raw["collections"]) == {"number_of_collections", "collections", "snapshots"}
+        assert put["min_duration_micros"] <= put["avg_duration_micros"] <= put["max_duration_micros"]
+        last = datetime.fromisoformat(put["last_responded"].replace("Z", "+00:00"))
+        assert abs((datetime.now(timezone.utc) - last).total_seconds()) < 3600
+        assert read.app.features.staging is False and read.app.system.cores == os.cpu_count()
+        assert read.memory.resident_bytes > 0 and read.memory.allocated_bytes > 0
+        [collection] = raw["collections"]["collections"]
+        assert set(collection) == collection_keys.get(level, full_keys)
+        if level == 1:
+            assert collection["vectors"] == 300 and set(collection["params"]["vectors"]) == {"image", "tokens"}
+            continue
+        assert collection["id"] == "c" and collection["config"]["metadata"] == {"owner": "me"}
+        for shard in collection.get("shards", []):
+            assert set(shard) == {"id", "key", "local", "remote", "replicate_states", "partial_snapshot"}
+            assert set(shard["local"]) == local_keys | ({"segments", "indexed_only_excluded_vectors"} if level >= 4 else set())
+        if level >= 3:
+            local = [shard["local"] for shard in collection["shards"]]
+            assert len(local) == 2 and sum(s["num_points"] for s in local) == 100
+            assert sum(s["num_vectors_by_name"]["words"] for s in local) == 100
+        if level >= 4:
+            segments = [segment for s in local for segment in s["segments"]]
+            assert all(set(s) == {"info", "config", "vector_index_searches", "payload_field_indices"} for s in segments)
+            assert sum(s["info"]["num_points"] for s in segments) == 100
+            assert sum(s["info"]["index_schema"]["n"]["points"] for s in segments) == 100
+            assert sum(s["payload_field_indices"][0]["points_values_count"] for s in segments) >= 100
+            assert set(segments[0]["config"]["vector_data"]) == {"image", "tokens"}
+            assert set(segments[0]["config"]["sparse_vector_data"]) == {"words"}
+    hidden = server.get("/telemetry?details_level=10&anonymize=true").text
+    assert not [name for name in ("image", "tokens", "words", "owner", '"c"', '"n"') if name in hidden]
+    server.stop()
+
+
+def test_telemetry_counts_what_was_answered(new_server):
+    server = new_server().start()
+    first, _ = telemetry(server)
+    create(server, "c")
+    for _ in range(3):
+        server.get("/collections/c/points/7")
+    read, raw = telemetry(server, "?details_level=3")
+    answers = raw["requests"]["rest"]["responses"]
+    assert answers["GET /collections/{collection_name}/points/{id}"]["404"]["count"] == 3
+    assert answers["GET /telemetry"]["200"]["count"] == 1
+    assert read.id == first.id and read.app.startup == first.app.startup
+    server.stop()
+    server.start()
+    again, raw = telemetry(server, "?details_level=3")
+    assert again.id != first.id and again.app.startup > first.app.startup
+    assert raw["collections"]["number_of_collections"] == 1 and raw["collections"]["collections"] == [], "it opens none"
+    server.stop()
 
 
 def test_envelope(server, name):
@@ -505,15 +605,70 @@ def test_query_forms(server, name):
         assert (answer.status, answer.error) == (alone.status, f"{alone.error} (in searches[2])")
 
 
-def test_an_offset_makes_prefetches_find_more(server, name):
+def test_the_offset_counts_in_the_outer_list_only(server, name):
     create(server, name, NAMED)
     upsert(server, name, [{"id": k, "vector": {"image": [1, k], "text": [0, 0, k]}} for k in range(1, 9)])
     path = f"/collections/{name}/points/query"
-    nearest = {"query": [0, 1], "using": "image", "limit": 1}
+    nearest = {"query": [0, 1], "using": "image", "limit": 3}
     ids = lambda **body: [h["id"] for h in server.post(path, body).result["points"]]
-    assert ids(prefetch=nearest, query=[0, 0, 0], using="text", offset=1) == [8]
-    assert ids(prefetch={"prefetch": nearest, "query": {"fusion": "rrf"}, "limit": 1}, query=[0, 0, 0], using="text", offset=2) == [8]
-    assert len(ids(prefetch=nearest, query={"sample": "random"}, offset=1)) == 1
+    best = ids(**nearest)
+    assert ids(prefetch=nearest, query={"fusion": "rrf"}, offset=1) == best[1:]
+    assert ids(prefetch=nearest, query={"fusion": "rrf"}, offset=3) == []
+    assert sorted(ids(prefetch=nearest, query=[0, 0, 0], using="text")) == sorted(best)
+    assert len(ids(prefetch=nearest, query=[0, 0, 0], using="text", offset=1)) == 2
+    assert sorted(ids(query={"sample": "random"}, offset=100)) == list(range(1, 9)), "a sample has no offset"
+    assert len(ids(prefetch=nearest, query={"sample": "random"}, offset=1)) == 2
+
+
+def test_metadata_is_patched_key_by_key(server, name):
+    client = server.client()
+    create(server, name, UNNAMED | {"metadata": {"kept": 1, "nested": {"a": 1}, "gone": True}})
+    client.update_collection(name, metadata={"new": "Disabled", "nested": {"b": 2}, "gone": None})
+    assert client.get_collection(name).config.metadata == {"kept": 1, "nested": {"b": 2}, "new": "Disabled"}
+
+
+def test_naming_a_missing_point_is_an_error_but_for_deletion(server, name):
+    create(server, name, NAMED)
+    upsert(server, name, [{"id": 1, "vector": {"image": [1, 1], "text": [1, 2, 3]}, "payload": {"a": 1}}])
+    path = f"/collections/{name}/points"
+    for change, body in [("payload/clear", {}), ("vectors/delete", {"vector": ["text"]}),
+                         ("payload", {"payload": {"b": 1}}), ("payload/delete", {"keys": ["a"]})]:
+        answer = server.post(f"{path}/{change}?wait=true", body | {"points": [1, 99]})
+        assert error(answer, 404, "Not found: No point with id 99 found")
+        nobody = {"filter": {"must": {"has_id": [99]}}}
+        assert server.post(f"{path}/{change}?wait=true", body | nobody).result["status"] == "completed"
+    [point] = points_of(server, name, [1], with_vector=True)
+    assert point["payload"] == {"a": 1} and set(point["vector"]) == {"image", "text"}, "all or nothing"
+    assert server.post(f"{path}/delete?wait=true", {"points": [1, 99]}).result["status"] == "completed"
+
+
+def test_an_upsert_of_nothing_is_done(server, name):
+    create(server, name)
+    assert upsert(server, name, [])["status"] == "completed"
+
+
+def test_options_without_effect_are_kept_or_refused(server, name):
+    places = {"payload": {"memory": "cached"}, "id_tracker": {"memory": "cold"}}
+    create(server, name, UNNAMED | places)
+    params = lambda: server.get(f"/collections/{name}").result["config"]["params"]
+    assert places.items() <= params().items()
+    assert server.patch(f"/collections/{name}", {"params": {"id_tracker": {"memory": "pinned"}}}).result is True
+    assert params()["id_tracker"] == {"memory": "pinned"} and params()["payload"] == {"memory": "cached"}
+
+
+def test_endpoints_that_are_not_built(server, name):
+    """By the stock client's own calls where it has them; whatever the method, it is no wrong one."""
+    create(server, name)
+    client = server.client()
+    for call in [lambda: client.create_snapshot(name), lambda: client.list_full_snapshots(),
+                 lambda: client.facet(name, "city"), lambda: client.search_matrix_pairs(name),
+                 lambda: client.query_points_groups(name, group_by="city", query=[1.0, 2.0])]:
+        with pytest.raises(UnexpectedResponse, match="Not implemented: (snapshots|facets|distance matrices|groups): "):
+            call()
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE"]:
+        for path in ["snapshots", "facet", "cluster", "shards", "points/recommend", "vectors/image", "points/query/groups"]:
+            answer = server.request(method, f"/collections/{name}/{path}", {})
+            assert answer.status == 501 and answer.error.startswith("Not implemented: "), f"{method} {path} {answer.text}"
 
 
 def test_scores_are_finite(server, name):
@@ -646,8 +801,10 @@ def test_optimizations_and_green(server, name):
     path = f"/collections/{name}/optimizations"
     result = server.get(path).result
     assert set(result) == {"summary", "running"} and isinstance(result["running"], list)
-    result = server.get(f"{path}?with=queued,completed,idle_segments").result
-    assert set(result) == {"summary", "running", "queued", "completed", "idle_segments"}
+    for names in ["queued,completed,idle_segments", "queued%20,%20%20completed%20,idle_segments"]:
+        result = server.get(f"{path}?with={names}").result
+        assert set(result) == {"summary", "running", "queued", "completed", "idle_segments"}
+    assert sum(s["points_count"] for s in result["idle_segments"]) == 100, "the growing segment among them"
     assert server.get(f"{path}?with=completed&completed_limit=0").result["completed"] == []
     assert server.get(f"{path}?with=finished").error == (
         "Deserialize error in query parameters: with: unknown variant `finished`, expected one of `queued`, `completed`, "

@@ -33,7 +33,6 @@ LOCAL_MODE_DEFECTS = {
     "nested payload key": "delete_payload takes `a.b` as the name of a top-level key",
     "insert_only after delete": "insert_only ignores ids that were deleted; update_only revives them",
     "update_vectors filter": "update_vectors with update_filter stops at the first point that does not match",
-    "offset over prefetch": "the offset of a query does not make its prefetches find more",
     "missing id": "payload and vector operations on ids that do not exist raise KeyError",
 }
 
@@ -50,12 +49,6 @@ SEEDS = [int(s) for s in os.environ.get("QUIVER_ORACLE_SEEDS", "1").split(",")]
 N_POINTS = 240
 N_FILTERS = 60
 REL, ABS = 1e-4, 1e-5
-
-
-def widened(prefetch, offset):
-    """As the server takes a prefetch of a query with an offset."""
-    inner = [widened(p, offset) for p in prefetch.prefetch or []]
-    return prefetch.model_copy(update={"limit": (prefetch.limit or 10) + offset, "prefetch": inner or None})
 
 
 def close(a, b):
@@ -139,7 +132,6 @@ class Pair:
 
     def query(self, limit=10, offset=0, **kwargs):
         ours = self.ours.query_points(self.name, limit=limit, offset=offset, **copy.deepcopy(kwargs)).points
-        kwargs["prefetch"] = [widened(inner, offset) for inner in kwargs.get("prefetch") or []]
         whole = self.theirs.query_points(self.name, limit=100_000, **copy.deepcopy(kwargs)).points
         assert_same_hits(ours, whole, limit, offset)
         return ours
