@@ -145,6 +145,7 @@ struct ShardInfo {
   Health health = Health::kGreen;
   std::string optimizer_error;  ///< empty: "ok"
   std::uint64_t n_queued_updates = 0;
+  Seq last_seq{};  ///< of the changes that are visible
   WorkSummary work;
   std::vector<SegmentInfo> segments;
 };

@@ -303,7 +303,9 @@ std::vector<ShardInfo> CollectionImpl::shards() const {
     info.health = health_of(status.error, status.optimizing || info.n_queued_updates != 0);
     info.optimizer_error = status.error;
     info.work = shard->work();
-    info.segments = segment_infos(*shard->snapshot(), policy);
+    const auto now = shard->snapshot();
+    info.last_seq = now->seq;
+    info.segments = segment_infos(*now, policy);
     infos.push_back(std::move(info));
   }
   return infos;

@@ -287,6 +287,7 @@ void write_local_shard(Writer& out, std::uint32_t number, const ShardInfo& shard
   out.key("update_queue");
   out.begin_object();
   out.member("length", shard.n_queued_updates);
+  out.member("op_num", to_number(shard.last_seq));
   out.end_object();
   out.end_object();
 }

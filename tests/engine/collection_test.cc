@@ -162,6 +162,7 @@ TEST_F(CollectionTest, ShardsTellWhatIsInThem) {
   ASSERT_TRUE(update(DeletePoints{std::vector{PointId::number(5)}}));
   const auto shards = collection_->shards();
   ASSERT_EQ(shards.size(), 1U);
+  EXPECT_EQ(to_number(shards[0].last_seq), 8U + 3) << "a change of a point each";
   ASSERT_EQ(shards[0].segments.size(), 1U);
   const auto& segment = shards[0].segments[0];
   EXPECT_FALSE(segment.sealed);
