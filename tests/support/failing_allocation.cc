@@ -81,6 +81,12 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return quiver::testing_support::allocate(size, static_cast<std::size_t>(alignment));
 }
+/// Sanitizers have one of their own, which `delete` below would not fit.
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept try {
+  return operator new(size);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
