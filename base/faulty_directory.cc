@@ -44,13 +44,20 @@ struct FaultState {
 
   Mutex mutex;
   std::vector<ActiveRule> rules QV_GUARDED_BY(mutex);
-  std::array<std::uint64_t, 7> n_operations QV_GUARDED_BY(mutex){};
+  std::array<std::uint64_t, 9> n_operations QV_GUARDED_BY(mutex){};
   bool is_power_cut QV_GUARDED_BY(mutex) = false;
   std::uint64_t n_cuts QV_GUARDED_BY(mutex) = 0;
 
   /// Counts the call; the error if it is to fail.
   Result<> enter(FileOperation operation, std::string_view what, const std::string& path)
       QV_REQUIRES(mutex);
+  /// The same of what changes nothing.
+  Result<> enter_reading(FileOperation operation, std::string_view what, const std::string& path)
+      QV_REQUIRES(mutex);
+
+ private:
+  /// Of the rule that applies; 0: none.
+  int next_error(FileOperation operation) QV_REQUIRES(mutex);
 };
 
 Result<> FaultState::enter(FileOperation operation, std::string_view what,
@@ -60,14 +67,29 @@ Result<> FaultState::enter(FileOperation operation, std::string_view what,
   if (is_power_cut) {
     return fail(Code::kUnavailable, fmt::format("cannot {} `{}`: the power is cut", what, path));
   }
+  const int error_number = next_error(operation);
+  if (error_number != 0) return fail(file_error(error_number, what, path));
+  return {};
+}
+
+Result<> FaultState::enter_reading(FileOperation operation, std::string_view what,
+                                   const std::string& path) {
+  ++n_operations[static_cast<std::size_t>(operation)];
+  const int error_number = next_error(operation);
+  if (error_number != 0) return fail(read_error(error_number, what, path));
+  return {};
+}
+
+int FaultState::next_error(FileOperation operation) {
+  const bool changes = operation != FileOperation::kOpen && operation != FileOperation::kRead;
   int error_number = 0;
   for (auto& [rule, n_seen] : rules) {
-    if (rule.operation != FileOperation::kAny && rule.operation != operation) continue;
+    const bool is_any = rule.operation == FileOperation::kAny && changes;
+    if (!is_any && rule.operation != operation) continue;
     ++n_seen;
     if (n_seen >= rule.nth && n_seen - rule.nth < rule.n_times) error_number = rule.error_number;
   }
-  if (error_number != 0) return fail(file_error(error_number, what, path));
-  return {};
+  return error_number;
 }
 
 namespace {
@@ -160,6 +182,27 @@ Result<> restore(Directory& inner, FaultNode& directory) {
   directory.live = directory.durable;
   return {};
 }
+
+class FaultyReadableFile final : public ReadableFile {
+ public:
+  FaultyReadableFile(std::unique_ptr<ReadableFile> inner, std::shared_ptr<FaultState> state,
+                     std::string path)
+      : inner_(std::move(inner)), state_(std::move(state)), path_(std::move(path)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return inner_->size(); }
+  Result<> read(std::uint64_t offset, std::span<std::byte> out) override {
+    MutexLock lock(state_->mutex);
+    QV_TRY(state_->enter_reading(FileOperation::kRead, "read", path_));
+    return inner_->read(offset, out);
+  }
+
+ private:
+  Result<std::shared_ptr<const MappedFile>> map_whole() override { return inner_->map(); }
+
+  std::unique_ptr<ReadableFile> inner_;
+  std::shared_ptr<FaultState> state_;
+  std::string path_;
+};
 
 class FaultyWritableFile final : public WritableFile {
  public:
@@ -255,7 +298,7 @@ Result<> FaultyDirectory::drop_unsynced() {
 
 const std::string& FaultyDirectory::path() const { return inner_->path(); }
 
-Result<std::unique_ptr<WritableFile>> FaultyDirectory::create_file(std::string_view name) {
+Result<std::unique_ptr<WritableFile>> FaultyDirectory::do_create_file(std::string_view name) {
   MutexLock lock(state_->mutex);
   const std::string path = path_of(*this, name);
   QV_TRY(state_->enter(FileOperation::kCreate, "create", path));
@@ -267,12 +310,19 @@ Result<std::unique_ptr<WritableFile>> FaultyDirectory::create_file(std::string_v
                                               state_->n_cuts);
 }
 
-Result<std::shared_ptr<const MappedFile>> FaultyDirectory::open_mapped(
-    std::string_view name) const {
-  return inner_->open_mapped(name);
+Result<std::unique_ptr<ReadableFile>> FaultyDirectory::do_open_file(std::string_view name) const {
+  {
+    MutexLock lock(state_->mutex);
+    QV_TRY(state_->enter_reading(FileOperation::kOpen, "open", path_of(*this, name)));
+  }
+  QV_TRY(auto file, inner_->open_file(name));
+  return std::make_unique<FaultyReadableFile>(std::move(file), state_, path_of(*this, name));
 }
 
 Result<std::vector<std::byte>> FaultyDirectory::read_file(std::string_view name) const {
+  MutexLock lock(state_->mutex);
+  QV_TRY(state_->enter_reading(FileOperation::kOpen, "open", path_of(*this, name)));
+  QV_TRY(state_->enter_reading(FileOperation::kRead, "read", path_of(*this, name)));
   return inner_->read_file(name);
 }
 
@@ -304,8 +354,8 @@ bool FaultyDirectory::exists(std::string_view name) const { return inner_->exist
 
 Result<std::vector<DirectoryEntry>> FaultyDirectory::list() const { return inner_->list(); }
 
-Result<std::unique_ptr<Directory>> FaultyDirectory::subdirectory(std::string_view name) {
-  if (inner_->exists(name)) return open_subdirectory(name);
+Result<std::unique_ptr<Directory>> FaultyDirectory::do_subdirectory(std::string_view name) {
+  if (inner_->exists(name)) return do_open_subdirectory(name);
   MutexLock lock(state_->mutex);
   QV_TRY(state_->enter(FileOperation::kCreate, "create directory", path_of(*this, name)));
   QV_TRY(auto below, inner_->subdirectory(name));
@@ -314,7 +364,7 @@ Result<std::unique_ptr<Directory>> FaultyDirectory::subdirectory(std::string_vie
   return std::unique_ptr<Directory>(new FaultyDirectory(std::move(below), state_, std::move(node)));
 }
 
-Result<std::unique_ptr<Directory>> FaultyDirectory::open_subdirectory(std::string_view name) const {
+Result<std::unique_ptr<Directory>> FaultyDirectory::do_open_subdirectory(std::string_view name) const {
   MutexLock lock(state_->mutex);
   QV_TRY(auto below, inner_->open_subdirectory(name));
   auto node = node_of(*inner_, *node_, name);

@@ -9,15 +9,17 @@
 
 namespace quiver {
 
-/// What can be made to fail. Reading never fails by injection.
+/// What can be made to fail.
 enum class FileOperation : std::uint8_t {
-  kAny,
+  kAny,     ///< of those that change something
   kCreate,  ///< of files and of subdirectories
   kAppend,
   kSync,  ///< of a file
   kDirectorySync,
   kRename,  ///< of files and of subdirectories
   kRemove,  ///< of files and of subdirectories
+  kOpen,    ///< of a file, for reading
+  kRead,    ///< by a call; what is read through a mapping does not fail by injection
 };
 
 /// Calls number `nth` (from 1, counted from `inject`) to `nth + n_times - 1` of `operation` fail
@@ -54,19 +56,21 @@ class FaultyDirectory final : public Directory {
   Result<> drop_unsynced();
 
   [[nodiscard]] const std::string& path() const override;
-  Result<std::unique_ptr<WritableFile>> create_file(std::string_view name) override;
-  Result<std::shared_ptr<const MappedFile>> open_mapped(std::string_view name) const override;
   Result<std::vector<std::byte>> read_file(std::string_view name) const override;
   Result<std::uint64_t> file_size(std::string_view name) const override;
   Result<> remove_file(std::string_view name) override;
   Result<> rename_file(std::string_view from, std::string_view to) override;
   [[nodiscard]] bool exists(std::string_view name) const override;
   Result<std::vector<DirectoryEntry>> list() const override;
-  Result<std::unique_ptr<Directory>> subdirectory(std::string_view name) override;
-  Result<std::unique_ptr<Directory>> open_subdirectory(std::string_view name) const override;
   Result<> remove_subdirectory(std::string_view name) override;
   Result<> rename_subdirectory(std::string_view from, std::string_view to) override;
   Result<> sync() override;
+
+ protected:
+  Result<std::unique_ptr<WritableFile>> do_create_file(std::string_view name) override;
+  Result<std::unique_ptr<ReadableFile>> do_open_file(std::string_view name) const override;
+  Result<std::unique_ptr<Directory>> do_subdirectory(std::string_view name) override;
+  Result<std::unique_ptr<Directory>> do_open_subdirectory(std::string_view name) const override;
 
  private:
   FaultyDirectory(std::unique_ptr<Directory> inner, std::shared_ptr<FaultState> state,

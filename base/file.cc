@@ -6,6 +6,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/mapped_region.h"
 
 namespace quiver {
 namespace {
@@ -24,6 +28,18 @@ Code code_of(int error_number) {
     default:
       return Code::kInternal;
   }
+}
+
+/// The disk, or the file system that finds itself or a checksum damaged.
+bool is_damage(int error_number) {
+  return error_number == EIO || error_number == EUCLEAN || error_number == EBADMSG;
+}
+
+constexpr std::string_view kDraftEnding = ".tmp";
+
+std::string_view final_name(std::string_view name) {
+  if (name.ends_with(kDraftEnding)) name.remove_suffix(kDraftEnding.size());
+  return name;
 }
 
 Result<> write_pieces(WritableFile& file, std::span<const Bytes> pieces) {
@@ -51,6 +67,16 @@ Error file_error(int error_number, std::string_view operation, std::string_view 
                             std::generic_category().message(error_number))};
 }
 
+Error read_error(int error_number, std::string_view operation, std::string_view path) {
+  Error error = file_error(error_number, operation, path);
+  return is_damage(error_number) ? Error(Code::kDataLoss, error.message()) : error;
+}
+
+Error file_ends_early(std::string_view path, std::uint64_t wanted, std::uint64_t found) {
+  return {Code::kDataLoss,
+          fmt::format("cannot read `{}` up to byte {}: it ends at byte {}", path, wanted, found)};
+}
+
 Result<> check_file_name(std::string_view name) {
   const bool plain = !name.empty() && name != "." && name != ".." &&
                      name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
@@ -59,6 +85,80 @@ Result<> check_file_name(std::string_view name) {
               fmt::format("`{}` is not a file name: wanted one without `/`, not empty, not `.` or "
                           "`..`",
                           name));
+}
+
+std::string describe_origin(const FileOrigin& found, const FileOrigin& wanted) {
+  if (found.owner != wanted.owner) {
+    return fmt::format("it was written by another owner: {:016x}, expected {:016x}", found.owner,
+                       wanted.owner);
+  }
+  return fmt::format("it was written under another path: of hash {:016x}, expected {:016x}",
+                     found.path, wanted.path);
+}
+
+void MappedFiles::add(std::string path, std::shared_ptr<const MappedFile> file) {
+  MutexLock lock(mutex_);
+  files_.push_back({std::move(path), std::move(file)});
+}
+
+Result<> MappedFiles::check() const {
+  if (!has_damaged_regions()) return {};
+  MutexLock lock(mutex_);
+  for (const auto& [path, file] : files_) {
+    if (!file->is_damaged()) continue;
+    return fail(Code::kUnavailable,
+                fmt::format("`{}` could not be read any more while it was in use", path));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const MappedFile>> ReadableFile::map() {
+  QV_TRY(auto mapped, map_whole());
+  if (watch_ != nullptr) watch_->add(path_, mapped);
+  return mapped;
+}
+
+Result<std::unique_ptr<WritableFile>> Directory::create_file(std::string_view name) {
+  QV_TRY(auto file, do_create_file(name));
+  file->origin_ = origin_of(name);
+  return file;
+}
+
+Result<std::unique_ptr<ReadableFile>> Directory::open_file(std::string_view name) const {
+  QV_TRY(auto file, do_open_file(name));
+  file->origin_ = origin_of(name);
+  file->path_ = fmt::format("{}/{}", path(), name);
+  file->watch_ = watch_;
+  return file;
+}
+
+Result<std::shared_ptr<const MappedFile>> Directory::open_mapped(std::string_view name) const {
+  QV_TRY(const auto file, open_file(name));
+  return file->map();
+}
+
+Result<std::unique_ptr<Directory>> Directory::subdirectory(std::string_view name) {
+  QV_TRY(auto below, do_subdirectory(name));
+  below->place_ = place_below(name);
+  return below;
+}
+
+Result<std::unique_ptr<Directory>> Directory::open_subdirectory(std::string_view name) const {
+  QV_TRY(auto below, do_open_subdirectory(name));
+  below->place_ = place_below(name);
+  return below;
+}
+
+void Directory::set_owner(std::uint64_t owner) { place_ = Place{owner, {}}; }
+
+std::optional<FileOrigin> Directory::origin_of(std::string_view name) const {
+  if (!place_) return std::nullopt;
+  return FileOrigin{place_->owner, hash_text(fmt::format("{}{}", place_->path, final_name(name)))};
+}
+
+std::optional<Directory::Place> Directory::place_below(std::string_view name) const {
+  if (!place_) return std::nullopt;
+  return Place{place_->owner, fmt::format("{}{}/", place_->path, final_name(name))};
 }
 
 Result<> Directory::write_file(std::string_view name, std::span<const Bytes> pieces) {

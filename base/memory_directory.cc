@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 
@@ -36,6 +37,29 @@ class MemoryMappedFile final : public MappedFile {
 
  private:
   SharedBytes content_;
+};
+
+class MemoryReadableFile final : public ReadableFile {
+ public:
+  MemoryReadableFile(SharedBytes content, std::string path)
+      : content_(std::move(content)), path_(std::move(path)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return content_.size(); }
+  Result<> read(std::uint64_t offset, std::span<std::byte> out) override {
+    if (offset > content_.size() || out.size() > content_.size() - offset) {
+      return fail(file_ends_early(path_, offset + out.size(), content_.size()));
+    }
+    std::copy_n(content_.data() + offset, out.size(), out.data());
+    return {};
+  }
+
+ private:
+  Result<std::shared_ptr<const MappedFile>> map_whole() override {
+    return std::make_shared<const MemoryMappedFile>(content_);
+  }
+
+  SharedBytes content_;
+  std::string path_;
 };
 
 class MemoryWritableFile final : public WritableFile {
@@ -75,7 +99,7 @@ class MemoryDirectory final : public Directory {
 
   [[nodiscard]] const std::string& path() const override { return path_; }
 
-  Result<std::unique_ptr<WritableFile>> create_file(std::string_view name) override {
+  Result<std::unique_ptr<WritableFile>> do_create_file(std::string_view name) override {
     QV_TRY(check_file_name(name));
     MutexLock lock(tree_->mutex);
     if (find(name)) return fail(file_error(EEXIST, "create", path_of(name)));
@@ -84,9 +108,9 @@ class MemoryDirectory final : public Directory {
     return std::make_unique<MemoryWritableFile>(tree_, std::move(node), path_of(name));
   }
 
-  Result<std::shared_ptr<const MappedFile>> open_mapped(std::string_view name) const override {
+  Result<std::unique_ptr<ReadableFile>> do_open_file(std::string_view name) const override {
     QV_TRY(auto content, content_of(name, "open"));
-    return std::make_shared<const MemoryMappedFile>(std::move(content));
+    return std::make_unique<MemoryReadableFile>(std::move(content), path_of(name));
   }
 
   Result<std::vector<std::byte>> read_file(std::string_view name) const override {
@@ -131,16 +155,16 @@ class MemoryDirectory final : public Directory {
     return entries;
   }
 
-  Result<std::unique_ptr<Directory>> subdirectory(std::string_view name) override {
+  Result<std::unique_ptr<Directory>> do_subdirectory(std::string_view name) override {
     QV_TRY(check_file_name(name));
     {
       MutexLock lock(tree_->mutex);
       if (!find(name)) node_->children.emplace(name, make_node(EntryKind::kDirectory));
     }
-    return open_subdirectory(name);
+    return do_open_subdirectory(name);
   }
 
-  Result<std::unique_ptr<Directory>> open_subdirectory(std::string_view name) const override {
+  Result<std::unique_ptr<Directory>> do_open_subdirectory(std::string_view name) const override {
     MutexLock lock(tree_->mutex);
     QV_TRY(auto node, need(name, EntryKind::kDirectory, "open directory"));
     return std::make_unique<MemoryDirectory>(tree_, std::move(node), path_of(name));

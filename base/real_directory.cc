@@ -13,8 +13,10 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "base/file.h"
+#include "base/mapped_region.h"
 
 namespace quiver {
 namespace {
@@ -59,10 +61,9 @@ Result<> sync_directory(const std::string& path) {
 
 class RealMappedFile final : public MappedFile {
  public:
-  explicit RealMappedFile(Bytes bytes) : MappedFile(bytes) {}
-  ~RealMappedFile() override {
-    if (!bytes_.empty()) ::munmap(address(), bytes_.size());
-  }
+  explicit RealMappedFile(Bytes bytes)
+      : MappedFile(bytes), region_(address(), bytes.size()) {}
+  [[nodiscard]] bool is_damaged() const override { return region_.is_damaged(); }
   void advise_sequential() const override { advise(MADV_SEQUENTIAL); }
   void advise_random() const override { advise(MADV_RANDOM); }
   void advise_willneed() const override { advise(MADV_WILLNEED); }
@@ -73,6 +74,46 @@ class RealMappedFile final : public MappedFile {
   void advise(int advice) const {
     if (!bytes_.empty()) (void)::madvise(address(), bytes_.size(), advice);  // a hint: may fail
   }
+
+  MappedRegion region_;
+};
+
+class RealReadableFile final : public ReadableFile {
+ public:
+  RealReadableFile(int fd, std::size_t size, std::string path)
+      : file_(fd), size_(size), path_(std::move(path)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  Result<> read(std::uint64_t offset, std::span<std::byte> out) override {
+    while (!out.empty()) {
+      const ssize_t n =
+          ::pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return fail(read_error(errno, "read", path_));
+      if (n == 0) return fail(file_ends_early(path_, offset + out.size(), offset));
+      out = out.subspan(static_cast<std::size_t>(n));
+      offset += static_cast<std::uint64_t>(n);
+    }
+    return {};
+  }
+
+ private:
+  Result<std::shared_ptr<const MappedFile>> map_whole() override {
+    if (size_ == 0) return std::make_shared<const RealMappedFile>(Bytes{});
+    void* address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file_.get(), 0);
+    if (address == MAP_FAILED) return fail(read_error(errno, "map", path_));
+    const Bytes bytes(static_cast<const std::byte*>(address), size_);
+    try {
+      return std::make_shared<const RealMappedFile>(bytes);
+    } catch (...) {
+      ::munmap(address, size_);
+      throw;
+    }
+  }
+
+  Descriptor file_;
+  std::size_t size_;
+  std::string path_;
 };
 
 class RealWritableFile final : public WritableFile {
@@ -130,12 +171,12 @@ struct OpenFile {
 
 Result<OpenFile> open_for_reading(const std::string& path) {
   const int fd = open_retrying(path, O_RDONLY);
-  if (fd < 0) return fail(file_error(errno, "open", path));
+  if (fd < 0) return fail(read_error(errno, "open", path));
   struct stat info {};
   const int error = ::fstat(fd, &info) != 0 ? errno : S_ISREG(info.st_mode) ? 0 : EISDIR;
   if (error == 0) return OpenFile{fd, static_cast<std::size_t>(info.st_size)};
   ::close(fd);
-  return fail(file_error(error, "open", path));
+  return fail(read_error(error, "open", path));
 }
 
 class RealDirectory final : public Directory {
@@ -144,22 +185,17 @@ class RealDirectory final : public Directory {
 
   [[nodiscard]] const std::string& path() const override { return path_; }
 
-  Result<std::unique_ptr<WritableFile>> create_file(std::string_view name) override {
+  Result<std::unique_ptr<WritableFile>> do_create_file(std::string_view name) override {
     QV_TRY(const std::string path, path_of(name));
     const int fd = open_retrying(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (fd < 0) return fail(file_error(errno, "create", path));
     return std::make_unique<RealWritableFile>(fd, path);
   }
 
-  Result<std::shared_ptr<const MappedFile>> open_mapped(std::string_view name) const override {
+  Result<std::unique_ptr<ReadableFile>> do_open_file(std::string_view name) const override {
     QV_TRY(const std::string path, path_of(name));
     QV_TRY(const OpenFile open, open_for_reading(path));
-    const Descriptor file(open.fd);
-    if (open.size == 0) return std::make_shared<const RealMappedFile>(Bytes{});
-    void* address = ::mmap(nullptr, open.size, PROT_READ, MAP_SHARED, open.fd, 0);
-    if (address == MAP_FAILED) return fail(file_error(errno, "map", path));
-    return std::make_shared<const RealMappedFile>(
-        Bytes(static_cast<const std::byte*>(address), open.size));
+    return std::make_unique<RealReadableFile>(open.fd, open.size, path);
   }
 
   Result<std::vector<std::byte>> read_file(std::string_view name) const override {
@@ -171,7 +207,7 @@ class RealDirectory final : public Directory {
     while (n_read < bytes.size()) {
       const ssize_t n = ::read(open.fd, bytes.data() + n_read, bytes.size() - n_read);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return fail(file_error(errno, "read", path));
+      if (n < 0) return fail(read_error(errno, "read", path));
       if (n == 0) break;  // shortened meanwhile
       n_read += static_cast<std::size_t>(n);
     }
@@ -182,7 +218,7 @@ class RealDirectory final : public Directory {
   Result<std::uint64_t> file_size(std::string_view name) const override {
     QV_TRY(const std::string path, path_of(name));
     struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) return fail(file_error(errno, "look at", path));
+    if (::stat(path.c_str(), &info) != 0) return fail(read_error(errno, "look at", path));
     if (!S_ISREG(info.st_mode)) return fail(file_error(EISDIR, "look at", path));
     return static_cast<std::uint64_t>(info.st_size);
   }
@@ -211,7 +247,7 @@ class RealDirectory final : public Directory {
   Result<std::vector<DirectoryEntry>> list() const override {
     // libstdc++'s directory_iterator ends the process when there is no memory.
     const std::unique_ptr<DIR, CloseDirectory> stream(::opendir(path_.c_str()));
-    if (stream == nullptr) return fail(file_error(errno, "list", path_));
+    if (stream == nullptr) return fail(read_error(errno, "list", path_));
     std::vector<DirectoryEntry> entries;
     errno = 0;
     while (const dirent* const found = ::readdir(stream.get())) {
@@ -224,20 +260,20 @@ class RealDirectory final : public Directory {
           {std::string(name), is_directory ? EntryKind::kDirectory : EntryKind::kFile});
       errno = 0;
     }
-    if (errno != 0) return fail(file_error(errno, "list", path_));
+    if (errno != 0) return fail(read_error(errno, "list", path_));
     std::ranges::sort(entries, {}, &DirectoryEntry::name);
     return entries;
   }
 
-  Result<std::unique_ptr<Directory>> subdirectory(std::string_view name) override {
+  Result<std::unique_ptr<Directory>> do_subdirectory(std::string_view name) override {
     QV_TRY(const std::string path, path_of(name));
     if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
       return fail(file_error(errno, "create directory", path));
     }
-    return open_subdirectory(name);
+    return do_open_subdirectory(name);
   }
 
-  Result<std::unique_ptr<Directory>> open_subdirectory(std::string_view name) const override {
+  Result<std::unique_ptr<Directory>> do_open_subdirectory(std::string_view name) const override {
     QV_TRY(const std::string path, path_of(name));
     QV_TRY(check_directory(path, "open directory"));
     return std::make_unique<RealDirectory>(path);
@@ -273,7 +309,7 @@ class RealDirectory final : public Directory {
   }
   static Result<> check_directory(const std::string& path, std::string_view operation) {
     struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0) return fail(file_error(errno, operation, path));
+    if (::lstat(path.c_str(), &info) != 0) return fail(read_error(errno, operation, path));
     if (!S_ISDIR(info.st_mode)) return fail(file_error(ENOTDIR, operation, path));
     return {};
   }

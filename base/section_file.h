@@ -1,8 +1,8 @@
 // Files of sections: written front to back, read in place, every byte checked.
 //
-// A header of 64 bytes (8 of magic, u32 version, zeros), sections on 64-byte boundaries with zeros
-// between them, the section table, a trailer. A section has a kind and a field, which the format
-// gives a meaning. All numbers are little-endian.
+// A header of 64 bytes (8 of magic, u32 version, whose file it is), sections on 64-byte boundaries
+// with zeros between them, the section table, a trailer. A section has a kind and a field, which the
+// format gives a meaning. All numbers are little-endian. docs/formats/segment.md.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +29,6 @@ struct SectionFormat {
   std::string_view name;       ///< in errors: "segment file"
   std::string_view magic;      ///< 8 characters
   std::string_view end_magic;  ///< 8 characters
-  std::uint32_t version = 1;
 };
 
 struct SectionEntry {
@@ -49,6 +49,7 @@ template <class T>
 /// thread.
 class SectionWriter {
  public:
+  /// Version 2 if `file` has an origin, else 1.
   SectionWriter(const SectionFormat& format, std::unique_ptr<WritableFile> file);
 
   void begin(std::uint32_t kind, std::size_t field = 0);
@@ -85,10 +86,14 @@ class SectionWriter {
 /// The sections of a mapped file, all of them checked. Spans keep the file alive.
 class SectionReader {
  public:
-  /// kDataLoss if any byte is not as written. `path`: for errors.
+  /// Checks the whole file by reading it, so that a bad disk is an error, and maps it then.
+  /// kDataLoss if any byte is not as written or cannot be read, or if the file was written for
+  /// another origin. Version 1, which has none, is taken as it is.
   [[nodiscard]] static Result<SectionReader> open(const SectionFormat& format,
-                                                  std::shared_ptr<const MappedFile> file,
-                                                  std::string path);
+                                                  const Directory& directory,
+                                                  std::string_view name);
+
+  [[nodiscard]] const std::shared_ptr<const MappedFile>& file() const { return file_; }
 
   [[nodiscard]] std::uint32_t n_rows() const { return n_rows_; }
   [[nodiscard]] bool has(std::uint32_t kind, std::size_t field = 0) const;
@@ -111,17 +116,19 @@ class SectionReader {
  private:
   SectionReader(const SectionFormat& format, std::string path)
       : format_(format), path_(std::move(path)) {}
-  Result<> check();
-  Result<> check_sections(std::uint64_t table_offset, std::uint32_t n_sections);
-  Result<> check_padding(std::uint64_t from, std::uint64_t to) const;
+  class Pass;
+  Result<> check(ReadableFile& file);
+  Result<> check_header(Bytes header, const std::optional<FileOrigin>& origin) const;
+  Result<> check_sections(Pass& pass, std::uint64_t table_offset);
   [[nodiscard]] Result<SharedBytes> find(std::uint32_t kind, std::size_t field) const;
   [[nodiscard]] tl::unexpected<Error> wrong_size(std::uint32_t kind, std::size_t field,
                                                  std::uint64_t found, std::uint64_t wanted) const;
 
   SectionFormat format_;
   std::string path_;
-  SharedBytes file_;
+  std::shared_ptr<const MappedFile> file_;
   std::uint32_t n_rows_ = 0;
+  std::vector<SectionEntry> table_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SharedBytes> sections_;
 };
 

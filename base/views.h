@@ -1,6 +1,7 @@
 // Borrowed vectors. A view lives no longer than what it was made from.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,6 +28,13 @@ struct MatrixView {
 /// Bytes of a stored row of `dim` values, padded to 64.
 [[nodiscard]] constexpr std::size_t padded_row_bytes(std::uint32_t dim, DType dtype) {
   return (static_cast<std::size_t>(dim) * bytes_per_value(dtype) + 63) / 64 * 64;
+}
+
+/// The length of `[begin, end)`, 0 if that ends before it begins: offsets in a mapped file may become
+/// zeros between two looks at them (base/mapped_region.h), and a reader must stay in bounds.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T length_between(T begin, T end) {
+  return begin < end ? static_cast<T>(end - begin) : T{0};
 }
 
 /// Indices strictly ascending, `values` of the same length.

@@ -251,6 +251,12 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
   return collection;
 }
 
+template <class T>
+Result<T> CollectionImpl::checked(const Snapshot& read, Result<T> answer) {
+  QV_TRY(read.check());
+  return answer;
+}
+
 Snapshot CollectionImpl::snapshot() const {
   std::vector<std::shared_ptr<const SegmentSet>> sets;
   sets.reserve(shards_.size());
@@ -382,7 +388,7 @@ Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Canc
   auto records = run_query(
       {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
   search_work_.add(work);
-  return records;
+  return checked(now, std::move(records));
 }
 
 Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<const Query> queries,
@@ -394,13 +400,18 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
       {now, *config, cancel, &compute_, index_policy(config), &work, context_.queries.get()},
       queries);
   search_work_.add(work);
-  return answers;
+  return checked(now, std::move(answers));
 }
 
 Result<std::vector<Record>> CollectionImpl::retrieve(const RetrieveRequest& request) const {
+  const Snapshot now = snapshot();
+  return checked(now, retrieve_from(now, request));
+}
+
+Result<std::vector<Record>> CollectionImpl::retrieve_from(const Snapshot& now,
+                                                          const RetrieveRequest& request) const {
   const auto config = config_.load();
   QV_TRY(const auto fields, wanted_fields(request.with_vector, *config));
-  const Snapshot now = snapshot();
   std::vector<Record> records;
   for (const auto& id : request.ids) {
     const auto place = now.find(id);
@@ -415,15 +426,20 @@ Result<std::vector<Explanation>> CollectionImpl::explain(const ExplainRequest& r
                                                          const Cancel& cancel) const {
   const Snapshot now = snapshot();
   const auto config = config_.load();
-  return engine::explain({now, *config, cancel, &compute_}, request);
+  return checked(now, engine::explain({now, *config, cancel, &compute_}, request));
 }
 
 Result<ScrollPage> CollectionImpl::scroll(const ScrollRequest& request,
                                           const Cancel& cancel) const {
+  const Snapshot now = snapshot();
+  return checked(now, scroll_from(now, request, cancel));
+}
+
+Result<ScrollPage> CollectionImpl::scroll_from(const Snapshot& now, const ScrollRequest& request,
+                                               const Cancel& cancel) const {
   const auto config = config_.load();
   QV_TRY(const auto fields, wanted_fields(request.with_vector, *config));
   QV_TRY(const auto predicate, compile(request.filter, *config));
-  const Snapshot now = snapshot();
   ScrollPage page;
   if (request.order_by) {
     QV_TRY(
@@ -462,6 +478,12 @@ Result<> CollectionImpl::scroll_by_value(const ScrollRequest& request, const Sna
 Result<std::uint64_t> CollectionImpl::count(const std::optional<payload::Filter>& filter,
                                             const Cancel& cancel) const {
   const Snapshot now = snapshot();
+  return checked(now, count_from(now, filter, cancel));
+}
+
+Result<std::uint64_t> CollectionImpl::count_from(const Snapshot& now,
+                                                 const std::optional<payload::Filter>& filter,
+                                                 const Cancel& cancel) const {
   QV_TRY(const auto predicate, compile(filter, *config_.load()));
   if (predicate == nullptr || predicate->always_true()) return now.n_live();
   std::uint64_t n = 0;

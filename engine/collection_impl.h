@@ -102,6 +102,16 @@ class CollectionImpl final : public Collection,
   void retry_bulk();
 
   [[nodiscard]] Snapshot snapshot() const;
+  /// `answer`, unless what it was made of turned out to be damaged: then kUnavailable.
+  template <class T>
+  static Result<T> checked(const Snapshot& read, Result<T> answer);
+  [[nodiscard]] Result<std::vector<Record>> retrieve_from(const Snapshot& now,
+                                                          const RetrieveRequest& request) const;
+  [[nodiscard]] Result<ScrollPage> scroll_from(const Snapshot& now, const ScrollRequest& request,
+                                               const Cancel& cancel) const;
+  [[nodiscard]] Result<std::uint64_t> count_from(const Snapshot& now,
+                                                 const std::optional<payload::Filter>& filter,
+                                                 const Cancel& cancel) const;
   [[nodiscard]] IndexPolicy index_policy(
       const std::shared_ptr<const CollectionConfig>& config) const;
   Result<> scroll_by_value(const ScrollRequest& request, const Snapshot& snapshot,

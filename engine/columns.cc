@@ -16,13 +16,19 @@ bool has_column(const SegmentData& data, const payload::FieldIndex& index) {
   return found != data.columns.end() && same_column(*found->second.index, index);
 }
 
+/// Whether building a column again helps: others pass, or are for the operator to mend.
+bool is_lost(Code code) {
+  return code == Code::kNotFound || code == Code::kDataLoss || code == Code::kFailedPrecondition;
+}
+
 /// Writes the column from the segment's documents, over a damaged file if there is one.
 Result<payload::ColumnView> build_column(const SegmentData& data, const payload::FieldIndex& index,
                                          Directory& directory) {
   const std::string name = column_file(index);
   if (directory.exists(name)) QV_TRY(directory.remove_file(name));
   const auto document = [&](std::uint32_t row) { return data.documents[row]; };
-  QV_TRY(payload::build_sealed_column(index, data.n_rows, document, directory, name));
+  const auto check = [&] { return data.check_rows(); };
+  QV_TRY(payload::build_sealed_column(index, data.n_rows, document, directory, name, check));
   QV_TRY(directory.sync());
   return payload::open_column(directory, name, index);
 }
@@ -41,6 +47,7 @@ Result<payload::ColumnView> column_in_memory(const SegmentData& data,
     QV_TRY(const auto document, payload::parse_json(data.documents[row]));
     column->add_row(document);
   }
+  QV_TRY(data.check_rows());
   return column->view();
 }
 
@@ -96,7 +103,7 @@ Result<> open_columns(SegmentData& data, Directory& directory,
                       std::span<const payload::FieldIndex> indexes) {
   for (const auto& index : indexes) {
     auto column = payload::open_column(directory, column_file(index), index);
-    if (!column) {
+    if (!column && is_lost(column.error().code())) {
       if (column.error().code() != Code::kNotFound) {
         log_warning("{}; building it again", column.error().message());
       }

@@ -121,8 +121,10 @@ class Progress {
 Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
                               const Directory& directory) {
   QV_TRY(const auto files, directory.open_subdirectory(index_directory(field, spec)));
+  const auto mapped = std::make_shared<MappedFiles>();
+  files->watch(mapped);
   QV_TRY(auto searcher, spec.type->open(*files, data.fields[field]));
-  return BuiltIndex{field, spec, std::move(searcher)};
+  return BuiltIndex{field, spec, std::move(searcher), mapped};
 }
 
 /// The index of such a kind that knows most of the rows; nullptr: there is none.
@@ -154,7 +156,13 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
                                     former ? former->get() : nullptr};
   Draft draft(directory, index_directory(field, spec));
   QV_TRY(auto files, draft.begin());
+  const auto mapped = std::make_shared<MappedFiles>();  // what it writes and reads again
+  files->watch(mapped);
   QV_TRY(spec.type->build(data.fields[field], params, context, *files));
+  // It is whole, but for what could not be read: it must not get its name then.
+  QV_TRY(data.check_files());
+  for (const Segment& input : build.inputs) QV_TRY(input.data->check_files());
+  QV_TRY(mapped->check());
   QV_TRY(draft.finish(*files));
   return open_index(data, field, spec, directory);
 }
@@ -308,12 +316,14 @@ void install_indexes(SegmentData& data, std::vector<BuiltIndex> built) {
   for (auto& index : built) {
     data.searchers[index.field] = std::move(index.searcher);
     data.indexes[index.field] = std::move(index.spec);
+    data.index_files[index.field] = std::move(index.files);
   }
 }
 
 void uninstall_index(SegmentData& data, std::size_t field) {
   data.searchers[field] = std::make_shared<index::FlatSearcher>(data.fields[field]);
   data.indexes[field] = {flat_index(), {}};
+  data.index_files[field] = nullptr;
 }
 
 void remove_indexes(Directory& directory, std::size_t field, const std::string& kept) {

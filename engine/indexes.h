@@ -87,6 +87,7 @@ struct BuiltIndex {
   std::size_t field = 0;
   IndexSpec spec;
   std::shared_ptr<const index::Searcher> searcher;
+  std::shared_ptr<const MappedFiles> files;  ///< that it reads
 };
 
 struct IndexBuild {

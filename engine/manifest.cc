@@ -11,6 +11,7 @@ namespace quiver::engine {
 namespace {
 
 constexpr std::uint64_t kManifestVersion = 1;
+constexpr std::uint64_t kVersionWithDamage = 2;
 constexpr char kPut = 1;
 constexpr char kDelete = 2;
 
@@ -18,30 +19,47 @@ tl::unexpected<Error> damaged_manifest(std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("the shard's manifest is damaged: {}", what));
 }
 
+Result<std::vector<std::uint64_t>> numbers_of(const payload::Value& json, std::string_view key) {
+  const auto* list = json.find(key);
+  if (list == nullptr || list->as_array() == nullptr) {
+    return damaged_manifest(fmt::format("{} is missing", key));
+  }
+  std::vector<std::uint64_t> numbers;
+  for (const auto& element : *list->as_array()) {
+    const auto id = element.as_unsigned();
+    if (!id) return damaged_manifest("a segment is not a number");
+    numbers.push_back(*id);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string encode_manifest(const Manifest& manifest) {
-  return fmt::format(R"({{"version":{},"next_segment":{},"covered":{},"last":{},"segments":[{}]}})",
-                     kManifestVersion, manifest.next_segment, to_number(manifest.covered),
-                     to_number(manifest.last), fmt::join(manifest.segments, ","));
+  const bool has_damage = !manifest.damaged.empty();
+  const std::string damaged =
+      has_damage ? fmt::format(R"(,"damaged":[{}])", fmt::join(manifest.damaged, ",")) : "";
+  return fmt::format(
+      R"({{"version":{},"next_segment":{},"covered":{},"last":{},"segments":[{}]{}}})",
+      has_damage ? kVersionWithDamage : kManifestVersion, manifest.next_segment,
+      to_number(manifest.covered), to_number(manifest.last), fmt::join(manifest.segments, ","),
+      damaged);
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
   const auto json = payload::parse_json(text);
   if (!json) return damaged_manifest(json.error().message());
-  if (json->find_unsigned("version") != kManifestVersion)
-    return damaged_manifest("version is not 1");
+  const auto version = json->find_unsigned("version");
+  if (version != kManifestVersion && version != kVersionWithDamage) {
+    return damaged_manifest("version is neither 1 nor 2");
+  }
   const auto next = json->find_unsigned("next_segment");
   const auto covered = json->find_unsigned("covered");
-  const auto* segments = json->find("segments");
-  if (!next || !covered || segments == nullptr || segments->as_array() == nullptr) {
-    return damaged_manifest("next_segment, covered or segments is missing");
-  }
-  Manifest manifest{*next, Seq{*covered}, {}, Seq{json->find_unsigned("last").value_or(0)}};
-  for (const auto& element : *segments->as_array()) {
-    const auto id = element.as_unsigned();
-    if (!id) return damaged_manifest("a segment is not a number");
-    manifest.segments.push_back(*id);
+  if (!next || !covered) return damaged_manifest("next_segment or covered is missing");
+  Manifest manifest{*next, Seq{*covered}, {}, Seq{json->find_unsigned("last").value_or(0)}, {}};
+  QV_TRY(manifest.segments, numbers_of(*json, "segments"));
+  if (version == kVersionWithDamage) {
+    QV_TRY(manifest.damaged, numbers_of(*json, "damaged"));
   }
   return manifest;
 }

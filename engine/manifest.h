@@ -13,6 +13,8 @@
 namespace quiver::engine {
 
 inline constexpr std::string_view kManifestKey = "manifest";
+/// 16 hexadecimal digits: `FileOrigin::owner` of the shard's files.
+inline constexpr std::string_view kOwnerKey = "owner";
 
 struct Manifest {
   std::uint64_t next_segment = 1;
@@ -22,6 +24,9 @@ struct Manifest {
   /// The last number given to an operation; those of bulk loads stand in no log. 0 in manifests of
   /// stores that had no bulk load.
   Seq last{};
+  /// Segments whose files were found damaged: they are not opened again, even if they can be, as
+  /// their deletes are not kept any more. Their rows are read from the store.
+  std::vector<std::uint64_t> damaged;
 
   bool operator==(const Manifest&) const = default;
 };

@@ -19,14 +19,25 @@ using Places = std::vector<Snapshot::Place>;
 
 const PointId& id_of(const Snapshot::Place& place) { return place.segment->data->ids[place.row]; }
 
+/// With copies of the ids: sorting goes out of bounds if they change under it, as those of a damaged
+/// file do.
 void keep_first(Places& places, std::uint64_t n) {
-  const auto by_id = [](const auto& a, const auto& b) { return id_of(a) < id_of(b); };
-  if (places.size() > n) {
-    std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(n), places.end(),
-                     by_id);
-    places.resize(n);
+  struct Entry {
+    PointId id;
+    Snapshot::Place place;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(places.size());
+  for (const auto& place : places) entries.push_back({id_of(place), place});
+  const auto by_id = [](const Entry& a, const Entry& b) { return a.id < b.id; };
+  if (entries.size() > n) {
+    std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(n),
+                     entries.end(), by_id);
+    entries.resize(n);
   }
-  std::sort(places.begin(), places.end(), by_id);
+  std::sort(entries.begin(), entries.end(), by_id);
+  places.clear();
+  for (const Entry& entry : entries) places.push_back(entry.place);
 }
 
 Result<Bitset> filtered(const Segment& segment, Bitset candidates,
@@ -112,6 +123,7 @@ Result<std::vector<OrderedPoint>> first_points_in_order(
   const auto direction =
       order.descending ? payload::Direction::kDescending : payload::Direction::kAscending;
   struct Entry {
+    PointId id;
     const Segment* segment;
     payload::OrderedRow row;
   };
@@ -125,13 +137,13 @@ Result<std::vector<OrderedPoint>> first_points_in_order(
     QV_TRY(const Bitset rows, rows_of(*segment));
     for (const auto& row : payload::first_in_order(column->second, segment->data->ids.span(), rows,
                                                    direction, order.start_from, n)) {
-      entries.push_back({segment, row});
+      entries.push_back({segment->data->ids[row.row], segment, row});
     }
   }
   std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
     if (payload::comes_before(a.row.key, b.row.key, direction)) return true;
     if (payload::comes_before(b.row.key, a.row.key, direction)) return false;
-    return a.segment->data->ids[a.row.row] < b.segment->data->ids[b.row.row];
+    return a.id < b.id;
   });
   std::vector<OrderedPoint> points;
   for (const auto& entry : entries) {

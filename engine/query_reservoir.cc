@@ -6,11 +6,12 @@
 
 #include "base/hash.h"
 #include "base/section_file.h"
+#include "base/views.h"
 
 namespace quiver::engine {
 namespace {
 
-constexpr SectionFormat kSampleFormat{"sample of queries", "QVQUERY1", "QVQUEND1", 1};
+constexpr SectionFormat kSampleFormat{"sample of queries", "QVQUERY1", "QVQUEND1"};
 
 /// Sections: docs/formats/queries.md.
 enum SampleSection : std::uint32_t {
@@ -114,9 +115,7 @@ Result<> QueryReservoir::load(const Directory& directory, std::string_view name)
 Result<std::vector<QueryReservoir::Slot>> QueryReservoir::read(const Directory& directory,
                                                                std::string_view name,
                                                                std::uint64_t& n_seen) const {
-  QV_TRY(auto file, directory.open_mapped(name));
-  QV_TRY(const auto reader, SectionReader::open(kSampleFormat, std::move(file),
-                                                directory.path() + "/" + std::string(name)));
+  QV_TRY(const auto reader, SectionReader::open(kSampleFormat, directory, name));
   const std::uint32_t n = reader.n_rows();
   QV_TRY(const auto head, reader.get<SampleHead>(kSampleHead, 0, 1));
   QV_TRY(const auto numbers, reader.get<std::uint64_t>(kQueryNumbers, 0, n));
@@ -132,7 +131,7 @@ Result<std::vector<QueryReservoir::Slot>> QueryReservoir::read(const Directory& 
   }
   std::vector<Slot> slots(n);
   for (std::uint32_t i = 0; i < n; ++i) {
-    const auto query = tokens.span().subspan(offsets[i], offsets[i + 1] - offsets[i]);
+    const auto query = tokens.span().subspan(offsets[i], length_between(offsets[i], offsets[i + 1]));
     const bool fits =
         !query.empty() && query.size() % dim_ == 0 && query.size() <= n_kept_floats(query.size());
     if (!fits || numbers[i] >= head[0].n_seen) return reader.damaged("a query is not as written");

@@ -1,6 +1,10 @@
 #include "engine/segment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/mapped_region.h"
 
 namespace quiver::engine {
 namespace {
@@ -13,6 +17,13 @@ Tokens copy_tokens(const MatrixView& rows) {
     tokens.bytes.insert(tokens.bytes.end(), rows.row(i), rows.row(i) + row_bytes);
   }
   return tokens;
+}
+
+tl::unexpected<Error> unreadable(const SegmentData& data, std::string_view what) {
+  return fail(Code::kUnavailable,
+              fmt::format("{} of segment {} could not be read any more; the rows in the store are "
+                          "read again, try again later",
+                          what, data.id));
 }
 
 }  // namespace
@@ -35,12 +46,33 @@ std::uint64_t SegmentData::data_bytes() const {
   return bytes;
 }
 
+Result<> SegmentData::check_rows() const {
+  if (has_damaged_regions() && are_rows_damaged()) return unreadable(*this, "the rows");
+  return {};
+}
+
+Result<> SegmentData::check_files() const {
+  if (!has_damaged_regions()) return {};
+  QV_TRY(check_rows());
+  for (const auto& [key, column] : columns) {
+    if (column.file != nullptr && column.file->is_damaged()) {
+      return unreadable(*this, fmt::format("the index of `{}`", key));
+    }
+  }
+  for (std::size_t field = 0; field < index_files.size(); ++field) {
+    if (index_files[field] == nullptr || index_files[field]->check()) continue;
+    return unreadable(*this, fmt::format("the index of vector `{}`", fields[field].schema.name));
+  }
+  return {};
+}
+
 void SegmentData::add_field(index::FieldColumn column,
                             std::shared_ptr<const index::Searcher> searcher,
                             const index::IndexType* type) {
   fields.push_back(std::move(column));
   searchers.push_back(std::move(searcher));
   indexes.push_back({type, {}});
+  index_files.push_back(nullptr);
 }
 
 std::optional<std::uint32_t> Segment::find(const PointId& id) const {
@@ -56,7 +88,7 @@ std::optional<std::uint32_t> Segment::find(const PointId& id) const {
   }
   if (ids.empty() || id < ids.front() || ids.back() < id) return std::nullopt;
   const std::uint32_t row = lower_bound_row(ids, id);
-  if (ids[row] != id || !is_live(row)) return std::nullopt;
+  if (ids[row] != id || !is_live(row) || data->are_rows_damaged()) return std::nullopt;
   return row;
 }
 
@@ -106,6 +138,14 @@ std::uint64_t SegmentSet::n_live() const {
   std::uint64_t n = 0;
   for (const auto& segment : segments) n += segment.n_live();
   return n;
+}
+
+Result<> SegmentSet::check() const {
+  for (const auto& segment : segments) QV_TRY(segment.data->check_files());
+  if (is_whole) return {};
+  return fail(Code::kUnavailable,
+              "a segment could not be read any more; its rows are read from the store again, try "
+              "again later");
 }
 
 std::uint32_t lower_bound_row(std::span<const PointId> ids, const PointId& id) {

@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "base/bitset.h"
+#include "base/file.h"
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/shared_span.h"
+#include "base/views.h"
 #include "engine/id_table.h"
 #include "engine/row.h"
 #include "index/index.h"
@@ -27,7 +30,8 @@ struct Documents {
 
   [[nodiscard]] std::string_view operator[](std::uint32_t row) const {
     const auto* text = reinterpret_cast<const char*>(bytes.data());
-    return {text + offsets[row], offsets[row + 1] - offsets[row]};
+    const std::uint64_t first = offsets[row];
+    return {text + first, length_between(first, offsets[row + 1])};
   }
 };
 
@@ -40,6 +44,9 @@ struct IndexSpec {
 };
 
 /// Columns of the rows of one segment. Immutable; shares the memory it shows.
+///
+/// The files of a sealed one may become unreadable while they are in use (`MappedFile`): whoever
+/// made something of what they hold asks `check_files` before it counts.
 struct SegmentData {
   std::uint64_t id = 0;
   bool sealed = false;  ///< rows are in id order, and on disk
@@ -50,11 +57,19 @@ struct SegmentData {
   std::vector<index::FieldColumn> fields;  ///< as in the collection's configuration
   std::vector<std::shared_ptr<const index::Searcher>> searchers;    ///< one for each field
   std::vector<IndexSpec> indexes;                                   ///< of the searchers
+  std::vector<std::shared_ptr<const MappedFiles>> index_files;      ///< likewise; nullptr: none
   std::map<std::string, payload::ColumnView, std::less<>> columns;  ///< payload indexes by key
   std::shared_ptr<const IdTable> id_table;                          ///< unsealed only
+  std::shared_ptr<const MappedFile> file;                           ///< of the rows, sealed only
 
   /// Bytes of vectors and payload.
   [[nodiscard]] std::uint64_t data_bytes() const;
+  /// kUnavailable, naming what it is of, if a file could not be read any more: then nothing counts
+  /// that was made of this segment until now. Cheap as long as no file of the process is damaged.
+  [[nodiscard]] Result<> check_files() const;
+  /// The same of the file of the rows alone.
+  [[nodiscard]] Result<> check_rows() const;
+  [[nodiscard]] bool are_rows_damaged() const { return file != nullptr && file->is_damaged(); }
   void add_field(index::FieldColumn column, std::shared_ptr<const index::Searcher> searcher,
                  const index::IndexType* type);
 };
@@ -73,7 +88,7 @@ struct Segment {
   [[nodiscard]] bool is_live(std::uint32_t row) const {
     return deleted == nullptr || !deleted->test(row);
   }
-  /// The live row of `id`.
+  /// The live row of `id`; none of a segment whose rows are damaged.
   [[nodiscard]] std::optional<std::uint32_t> find(const PointId& id) const;
   /// Live rows as a bitmap.
   [[nodiscard]] Bitset live() const;
@@ -86,6 +101,7 @@ struct Segment {
 struct SegmentSet {
   Seq seq{};  ///< the last operation in it
   std::vector<Segment> segments;
+  bool is_whole = true;  ///< false: rows of a damaged segment are not all read again
 
   struct Place {
     std::uint32_t segment = 0;
@@ -93,6 +109,8 @@ struct SegmentSet {
   };
   [[nodiscard]] std::optional<Place> find(const PointId& id) const;
   [[nodiscard]] std::uint64_t n_live() const;
+  /// kUnavailable if what was read of it until now may be wrong.
+  [[nodiscard]] Result<> check() const;
 };
 
 /// The first row of `ids` (ascending) that is not below `id`.

@@ -12,7 +12,7 @@
 namespace quiver::engine {
 namespace {
 
-constexpr SectionFormat kFormat{"segment file", "QVSEGMT1", "QVSEGEND", 1};
+constexpr SectionFormat kFormat{"segment file", "QVSEGMT1", "QVSEGEND"};
 
 enum SectionKind : std::uint32_t {
   kIds = 1,
@@ -191,15 +191,22 @@ Result<index::FieldColumn> read_field(const SectionReader& reader, std::size_t f
 }  // namespace
 
 std::vector<RowRef> live_rows_by_id(std::span<const Segment> inputs) {
-  std::vector<RowRef> rows;
+  // With copies of the ids: sorting goes out of bounds if they change under it.
+  struct Entry {
+    PointId id;
+    RowRef row;
+  };
+  std::vector<Entry> entries;
   for (std::uint32_t s = 0; s < inputs.size(); ++s) {
     for (std::uint32_t row = 0; row < inputs[s].n_rows(); ++row) {
-      if (inputs[s].is_live(row)) rows.push_back({s, row});
+      if (inputs[s].is_live(row)) entries.push_back({inputs[s].data->ids[row], {s, row}});
     }
   }
-  std::sort(rows.begin(), rows.end(), [&](const RowRef& a, const RowRef& b) {
-    return inputs[a.segment].data->ids[a.row] < inputs[b.segment].data->ids[b.row];
-  });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.id < b.id; });
+  std::vector<RowRef> rows;
+  rows.reserve(entries.size());
+  for (const Entry& entry : entries) rows.push_back(entry.row);
   return rows;
 }
 
@@ -216,11 +223,11 @@ Result<> write_segment_file(Directory& directory, std::span<const Segment> input
 
 Result<SegmentData> open_segment_file(const Directory& directory, std::uint64_t id,
                                       const std::vector<FieldSchema>& fields) {
-  QV_TRY(auto file, directory.open_mapped(kSegmentFile));
-  QV_TRY(auto reader, SectionReader::open(kFormat, std::move(file), directory.path()));
+  QV_TRY(auto reader, SectionReader::open(kFormat, directory, kSegmentFile));
   SegmentData data;
   data.id = id;
   data.sealed = true;
+  data.file = reader.file();
   data.n_rows = reader.n_rows();
   QV_TRY(data.ids, reader.get<PointId>(kIds, 0, data.n_rows));
   QV_TRY(data.seqs, reader.get<Seq>(kSeqs, 0, data.n_rows));

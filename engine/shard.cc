@@ -131,6 +131,7 @@ void Shard::post_drain_if_queued() {
 
 void Shard::drain() noexcept {
   if (put_off_drain()) return;
+  mend();
   auto group = take_queued();
   const auto base = snapshot_.load();
   const auto config = config_.load();
@@ -155,6 +156,7 @@ Result<> Shard::stage_and_commit(std::list<Pending>& group, Staging& staging) {
   for (auto& [request, n_bytes, result] : group) {
     result = stage(request, *base, *config, staging, next);
   }
+  QV_TRY(base->check());  // edits were made of the rows that are there
   return commit(staging, next);
 }
 
@@ -259,6 +261,7 @@ void Shard::freeze() {
 void Shard::publish() {
   auto set = std::make_shared<SegmentSet>();
   set->seq = applied_seq_;
+  set->is_whole = !lost_rows_;
   for (State& state : segments_) {
     if (state.changed) {
       state.view.deleted =
@@ -347,12 +350,15 @@ std::vector<SegmentFacts> Shard::segment_facts() const {
 
 void Shard::tick() noexcept {
   run_logged("a tick", [this] {
-    if ((wants_tick_ || is_drift_due()) && !closed_) lane_->post([this] { on_tick(); });
+    if ((wants_tick_ || is_drift_due() || has_damage()) && !closed_) {
+      lane_->post([this] { on_tick(); });
+    }
   });
 }
 
 void Shard::on_tick() {
   if (closed_) return;
+  mend();
   const auto done = guarded([this]() -> Result<> {
     keep_house();
     return {};

@@ -219,6 +219,17 @@ class Shard {
   Result<> recover_points(std::span<const PointId> ids);
   Result<> recover_point(const PointId& id, std::optional<std::string_view> bytes);
   Result<> rebuild_from_rows();
+  /// Whose files the segments' are; made when there is none.
+  Result<> set_owner();
+
+  // Files that become unreadable while they are in use (shard_damage.cc), in the lane.
+  [[nodiscard]] bool has_damage() const;
+  /// Takes out what is damaged and makes it again.
+  void mend() noexcept;
+  void drop_damaged_parts(State& state);
+  void take_out_damaged();
+  Result<> read_lost_rows();
+  [[nodiscard]] Result<> check_inputs(const RewriteJob& job) const;
 
   // Bulk loading (shard_bulk.cc), in the lane.
   template <class F>
@@ -369,6 +380,8 @@ class Shard {
   /// again, so that a crash meanwhile rebuilds once more.
   std::vector<std::uint64_t> damaged_;
   std::uint64_t rebuild_barrier_ = 0;
+  /// Rows of a segment that became unreadable are not all read again: nothing is answered.
+  bool lost_rows_ = false;
   std::vector<std::uint64_t> leftovers_;  ///< directories still to be removed
   Clock::time_point last_write_ = Clock::now();
   Clock::time_point retry_after_{};

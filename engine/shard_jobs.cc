@@ -135,6 +135,7 @@ void Shard::add_columns(const std::shared_ptr<RewriteJob>& job) {
 }
 
 Result<> Shard::swap_in(RewriteJob& job) {
+  QV_TRY(check_inputs(job));
   std::optional<State> output;
   if (job.output) {
     output.emplace();

@@ -24,10 +24,15 @@ bool Shard::is_input(const RewriteJob* job, std::uint64_t segment) {
 Result<> Shard::save_manifest(const RewriteJob* finished, const State* output,
                               std::span<const std::uint64_t> forgotten) {
   storage::RowBatch batch;
-  Manifest manifest{next_segment_, covered_seq(finished), damaged_, Seq{to_number(next_seq_) - 1}};
+  Manifest manifest{next_segment_, covered_seq(finished), {}, Seq{to_number(next_seq_) - 1},
+                    damaged_};
   for (State& state : segments_) {
     const std::uint64_t id = state.view.data->id;
     if (!state.view.data->sealed || is_input(finished, id)) continue;
+    if (state.view.data->are_rows_damaged()) {  // and which of its rows died was not found
+      manifest.damaged.push_back(id);
+      continue;
+    }
     manifest.segments.push_back(id);
     if (state.unsaved) batch.put_meta(deleted_key(id), encode_bitset(state.deleted));
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <random>
 #include <unordered_set>
 
 #include "base/failure.h"
@@ -56,6 +57,8 @@ Result<> Shard::recover(const Shard* first) {
   Manifest manifest = std::move(stored).value_or(Manifest{});
   QV_TRY(recover_bulk(manifest, first));
   QV_TRY(remove_orphans(manifest, found));
+  QV_TRY(set_owner());
+  damaged_ = manifest.damaged;
   QV_TRY(open_segments(manifest));
   const auto config = config_.load();
   mutable_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
@@ -74,6 +77,31 @@ Result<> Shard::recover(const Shard* first) {
   wants_tick_ = true;
   if (context_.queries != nullptr) drift_due_at_ = next_drift_check(context_.queries->n_seen());
   lane_->post([this] { start_due_jobs(); });
+  return {};
+}
+
+/// Random, and kept with the rows: files of other shards, of other servers too, are told from the
+/// own. Where it cannot be kept, files are written without, as in version 1, until the next opening.
+Result<> Shard::set_owner() {
+  QV_TRY(auto text, store_->meta(kOwnerKey));
+  if (!text) {
+    std::random_device random;
+    text = fmt::format("{:08x}{:08x}", random(), random());
+    storage::RowBatch batch;
+    batch.put_meta(kOwnerKey, *text);
+    if (auto written = store_->write(batch); !written) {
+      log_warning("shard {}: files are written without their owner: {}", path_,
+                  written.error().message());
+      return {};
+    }
+  }
+  std::uint64_t owner = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), owner, 16);
+  if (error != std::errc() || end != text->data() + text->size()) {
+    return fail(Code::kDataLoss,
+                fmt::format("the shard's owner of files is damaged: `{}` is no number", *text));
+  }
+  segments_directory_->set_owner(owner);
   return {};
 }
 
@@ -126,7 +154,8 @@ Result<> Shard::remove_orphans(const Manifest& manifest, std::span<const std::ui
   next_segment_ = manifest.next_segment;
   for (const std::uint64_t id : found) {
     next_segment_ = std::max(next_segment_, id + 1);
-    const bool is_named = std::ranges::find(manifest.segments, id) != manifest.segments.end();
+    const bool is_named = std::ranges::find(manifest.segments, id) != manifest.segments.end() ||
+                          std::ranges::find(manifest.damaged, id) != manifest.damaged.end();
     if (is_named || id >= manifest.next_segment) continue;
     QV_TRY(segments_directory_->remove_subdirectory(std::to_string(id)));
   }
@@ -222,7 +251,8 @@ Result<> Shard::rebuild_from_rows() {
   publish();
   Result<> status;
   QV_TRY(store_->scan_rows(std::nullopt, [&](const PointId& id, std::string_view bytes) {
-    status = recover_point(id, bytes);
+    status = closed_ ? fail(Code::kUnavailable, "the collection is closed")
+                     : recover_point(id, bytes);
     return status.has_value();
   }));
   QV_TRY(std::move(status));

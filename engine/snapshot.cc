@@ -28,6 +28,11 @@ std::uint64_t Snapshot::n_live() const {
   return n;
 }
 
+Result<> Snapshot::check() const {
+  for (const auto& shard : shards_) QV_TRY(shard->check());
+  return {};
+}
+
 Result<std::vector<std::size_t>> selected_fields(const VectorSelector& selector,
                                                  const std::vector<FieldSchema>& fields) {
   std::vector<std::size_t> numbers;

@@ -24,6 +24,8 @@ class Snapshot {
   };
   [[nodiscard]] std::optional<Place> find(const PointId& id) const;
   [[nodiscard]] std::uint64_t n_live() const;
+  /// kUnavailable if what was read of it until now may be wrong.
+  [[nodiscard]] Result<> check() const;
 
  private:
   std::vector<std::shared_ptr<const SegmentSet>> shards_;

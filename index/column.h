@@ -33,7 +33,7 @@ struct SparseColumn {
 
   [[nodiscard]] SparseView row(std::size_t i) const {
     const std::size_t first = offsets[i];
-    const std::size_t n = offsets[i + 1] - first;
+    const std::size_t n = length_between(first, std::size_t{offsets[i + 1]});
     return {indices.span().subspan(first, n), values.span().subspan(first, n)};
   }
 };
@@ -45,8 +45,9 @@ struct MultiColumn {
 
   [[nodiscard]] MatrixView row(std::size_t i) const {
     const std::size_t stride = tokens.stride();
-    return {tokens.bytes.data() + offsets[i] * stride, offsets[i + 1] - offsets[i], tokens.dim,
-            tokens.dtype, stride};
+    const std::uint64_t first = offsets[i];
+    return {tokens.bytes.data() + first * stride, length_between(first, offsets[i + 1]),
+            tokens.dim, tokens.dtype, stride};
   }
 };
 

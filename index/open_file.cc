@@ -2,18 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <string>
-#include <utility>
-
 namespace quiver::index {
 
 Result<SectionReader> open_file(const Directory& directory, std::string_view name,
                                 const SectionFormat& format, std::uint32_t n_rows,
                                 std::uint64_t& n_bytes) {
-  QV_TRY(auto file, directory.open_mapped(std::string(name)));
-  n_bytes += file->bytes().size();
-  file->advise_huge_pages();
-  QV_TRY(auto reader, SectionReader::open(format, std::move(file), directory.path()));
+  QV_TRY(auto reader, SectionReader::open(format, directory, name));
+  n_bytes += reader.file()->bytes().size();
+  reader.file()->advise_huge_pages();
   if (reader.n_rows() != n_rows) {
     return reader.damaged(fmt::format("{} rows, expected {}", reader.n_rows(), n_rows));
   }

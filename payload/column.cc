@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/views.h"
 
 namespace quiver::payload {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 template <class T>
 std::span<const T> row_of(const ColumnView& view, const SharedSpan<T>& values, std::uint32_t row) {
   const std::uint64_t first = view.offsets[row];
-  return values.span().subspan(first, view.offsets[row + 1] - first);
+  return values.span().subspan(first, length_between(first, view.offsets[row + 1]));
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ std::uint32_t ColumnView::n_terms() const {
 
 std::string_view ColumnView::term(std::uint32_t id) const {
   const std::uint64_t first = term_offsets[id];
-  return {term_bytes.data() + first, static_cast<std::size_t>(term_offsets[id + 1] - first)};
+  return {term_bytes.data() + first, length_between(first, term_offsets[id + 1])};
 }
 
 std::uint32_t ColumnView::first_term_from(std::string_view text) const {
@@ -68,7 +69,8 @@ std::span<const GeoPoint> ColumnView::row_points(std::uint32_t row) const {
 
 std::span<const std::uint32_t> ColumnView::postings(std::uint32_t term_id) const {
   const std::uint64_t first = posting_offsets[term_id];
-  return posting_rows.span().subspan(first, posting_offsets[term_id + 1] - first);
+  return posting_rows.span().subspan(first,
+                                     length_between(first, posting_offsets[term_id + 1]));
 }
 
 std::uint64_t ColumnView::count_rows_with_values(const Bitset& live) const {

@@ -64,6 +64,7 @@ struct ColumnView {
   std::shared_ptr<const FieldIndex> index;  ///< never null in a view that was handed out
   std::uint32_t n_rows = 0;
   bool sealed = false;
+  std::shared_ptr<const MappedFile> file;  ///< that the spans below lie in; nullptr: in none
 
   SharedSpan<RowFacts> facts;         ///< [n_rows]
   SharedSpan<std::uint64_t> offsets;  ///< [n_rows + 1], row i has values [offsets[i], offsets[i+1])
@@ -143,14 +144,15 @@ struct RowOrigin {
                                     std::string_view file_name);
 
 /// Writes the sealed column of rows given by their documents (canonical JSON; kDataLoss, naming the
-/// row, if one is not JSON).
+/// row, if one is not JSON). `check` is asked when all of them were read: whether they count.
 [[nodiscard]] Result<> build_sealed_column(
     const FieldIndex& index, std::uint32_t n_rows,
     const std::function<std::string_view(std::uint32_t)>& document_of_row, Directory& directory,
-    std::string_view file_name);
+    std::string_view file_name, const std::function<Result<>()>& check = nullptr);
 
-/// Maps the file and checks all of it. kDataLoss if it is damaged, kFailedPrecondition if it is the
-/// column of another index (key, kind or text options differ). Bytes:
+/// Checks the whole file and maps it. kDataLoss if it is damaged, cannot be read, or was written for
+/// another origin, kFailedPrecondition if it is the column of another index (key, kind or text
+/// options differ). Bytes:
 /// docs/formats/payload-column.md.
 [[nodiscard]] Result<ColumnView> open_column(const Directory& directory, std::string_view file_name,
                                              const FieldIndex& index);

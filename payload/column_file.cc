@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,11 @@ class Writer {
 
   Result<> write(Directory& directory, std::string_view name) {
     place();
+    if (const auto origin = directory.origin_of(name)) {
+      header_.version = format::kVersionWithOrigin;
+      header_.owner = origin->owner;
+      header_.path = origin->path;
+    }
     std::vector<Bytes> pieces{std::as_bytes(std::span(&header_, 1)),
                               std::as_bytes(std::span<const Section>(sections_))};
     std::uint64_t at = sizeof(Header) + sections_.size() * sizeof(Section);
@@ -114,16 +120,21 @@ tl::unexpected<Error> damaged(std::string_view name, fmt::format_string<Args...>
                                            fmt::format(text, std::forward<Args>(args)...)));
 }
 
+constexpr std::size_t kBufferBytes = 1 << 20;
+
 /// Reads a file whose bytes are not trusted before every check has passed.
 class Opener {
  public:
-  Opener(SharedBytes bytes, std::string_view name) : bytes_(std::move(bytes)), name_(name) {}
+  Opener(std::unique_ptr<ReadableFile> file, std::string_view name)
+      : file_(std::move(file)), name_(name) {}
 
   Result<ColumnView> open(const FieldIndex& index) {
     QV_TRY(check_header());
+    ColumnView view;
+    QV_TRY(view.file, file_->map());
+    bytes_ = shared_bytes(view.file);
     QV_TRY(read_table());
     QV_TRY(check_index(index));
-    ColumnView view;
     view.index = std::make_shared<const FieldIndex>(index);
     view.n_rows = header_.n_rows;
     view.sealed = true;
@@ -138,24 +149,47 @@ class Opener {
 
  private:
   Result<> check_header() {
-    if (bytes_.size() < sizeof(Header)) {
-      return damaged(name_, "{} bytes, too short for its header", bytes_.size());
+    const std::uint64_t size = file_->size();
+    if (size < sizeof(Header)) {
+      return damaged(name_, "{} bytes, too short for its header", size);
     }
-    std::memcpy(&header_, bytes_.data(), sizeof(Header));
+    QV_TRY(file_->read(0, std::as_writable_bytes(std::span(&header_, 1))));
     if (header_.magic != format::kMagic) return damaged(name_, "wrong magic number");
-    if (header_.version != format::kVersion) {
-      return damaged(name_, "version {}, this program reads {}", header_.version, format::kVersion);
+    if (header_.version != format::kVersion && header_.version != format::kVersionWithOrigin) {
+      return damaged(name_, "version {}, this program reads {} and {}", header_.version,
+                     format::kVersion, format::kVersionWithOrigin);
     }
-    if (header_.file_bytes != bytes_.size()) {
-      return damaged(name_, "{} bytes, its header says {}", bytes_.size(), header_.file_bytes);
+    if (header_.file_bytes != size) {
+      return damaged(name_, "{} bytes, its header says {}", size, header_.file_bytes);
     }
+    QV_TRY(const std::uint64_t sum, checksum());
+    if (sum != header_.checksum) return damaged(name_, "wrong checksum");
+    return check_origin();
+  }
+
+  /// By reading, so that a bad disk is an error.
+  Result<std::uint64_t> checksum() {
     Header blank = header_;
     blank.checksum = 0;
     Checksum sum;
     sum.update(std::as_bytes(std::span(&blank, 1)));
-    sum.update(bytes_.span().subspan(sizeof(Header)));
-    if (sum.digest() != header_.checksum) return damaged(name_, "wrong checksum");
-    return {};
+    std::vector<std::byte> buffer(std::min<std::uint64_t>(kBufferBytes, file_->size()));
+    for (std::uint64_t at = sizeof(Header); at < file_->size();) {
+      const auto n = std::min<std::uint64_t>(buffer.size(), file_->size() - at);
+      const std::span<std::byte> some = std::span(buffer).first(n);
+      QV_TRY(file_->read(at, some));
+      sum.update(some);
+      at += n;
+    }
+    return sum.digest();
+  }
+
+  /// Version 1 has none.
+  Result<> check_origin() const {
+    const auto& wanted = file_->origin();
+    if (!wanted || header_.version == format::kVersion) return {};
+    const FileOrigin found{header_.owner, header_.path};
+    return found == *wanted ? Result<>() : damaged(name_, "{}", describe_origin(found, *wanted));
   }
 
   Result<> read_table() {
@@ -256,6 +290,7 @@ class Opener {
            view.sorted_rows.size() == view.sorted_integers.size() + view.sorted_doubles.size();
   }
 
+  std::unique_ptr<ReadableFile> file_;
   SharedBytes bytes_;
   std::string_view name_;
   Header header_;
@@ -279,7 +314,8 @@ Result<> write_column(const ColumnView& source, Directory& directory, std::strin
 
 Result<> build_sealed_column(const FieldIndex& index, std::uint32_t n_rows,
                              const std::function<std::string_view(std::uint32_t)>& document_of_row,
-                             Directory& directory, std::string_view file_name) {
+                             Directory& directory, std::string_view file_name,
+                             const std::function<Result<>()>& check) {
   QV_TRY(const auto column, MutableColumn::create(index));
   const Value empty{Object()};
   for (std::uint32_t row = 0; row < n_rows; ++row) {
@@ -295,13 +331,14 @@ Result<> build_sealed_column(const FieldIndex& index, std::uint32_t n_rows,
     }
     column->add_row(*document);
   }
+  if (check) QV_TRY(check());
   return write_column(column->view(), directory, file_name);
 }
 
 Result<ColumnView> open_column(const Directory& directory, std::string_view file_name,
                                const FieldIndex& index) {
-  QV_TRY(auto file, directory.open_mapped(file_name));
-  return Opener(shared_bytes(std::move(file)), file_name).open(index);
+  QV_TRY(auto file, directory.open_file(file_name));
+  return Opener(std::move(file), file_name).open(index);
 }
 
 }  // namespace quiver::payload

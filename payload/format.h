@@ -1,7 +1,6 @@
 // Bytes of a sealed column file; docs/formats/payload-column.md says the same in words.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 namespace quiver::payload::format {
@@ -9,6 +8,7 @@ namespace quiver::payload::format {
 /// "QVPAYCOL" read as a little-endian number.
 inline constexpr std::uint64_t kMagic = 0x4C4F435941505651;
 inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersionWithOrigin = 2;
 inline constexpr std::uint64_t kAlignment = 64;
 
 struct Header {
@@ -19,7 +19,9 @@ struct Header {
   std::uint32_t n_sections = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t checksum = 0;  ///< of the whole file with this field 0
-  std::array<std::uint64_t, 3> reserved{};
+  std::uint64_t owner = 0;     ///< of version 2: whose file it is, base/file.h
+  std::uint64_t path = 0;      ///< of version 2
+  std::uint64_t reserved = 0;
 };
 static_assert(sizeof(Header) == 64);
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/views.h"
+
 namespace quiver::payload {
 namespace {
 
@@ -56,11 +58,20 @@ class Sealer {
         irregular.push_back(static_cast<std::uint32_t>(facts.size()));
       }
       facts.push_back(view.facts[row]);
-      offsets.push_back(offsets.back() + view.offsets[row + 1] - view.offsets[row]);
+      offsets.push_back(offsets.back() + length_between(view.offsets[row], view.offsets[row + 1]));
     }
     out_.facts = SharedSpan<RowFacts>::of(std::move(facts));
     out_.offsets = SharedSpan<std::uint64_t>::of(std::move(offsets));
     out_.irregular = SharedSpan<std::uint32_t>::of(std::move(irregular));
+  }
+
+  /// The part of `values` that belongs to a row. What is counted may be longer than what is copied
+  /// later, when the file of a source is damaged meanwhile (base/mapped_region.h), never shorter.
+  template <class T>
+  static std::span<const T> values_of(const ColumnView& view, const SharedSpan<T>& values,
+                                      std::uint32_t row) {
+    const std::uint64_t first = view.offsets[row];
+    return values.span().subspan(first, length_between(first, view.offsets[row + 1]));
   }
 
   template <class T>
@@ -69,9 +80,10 @@ class Sealer {
     values.reserve(out_.offsets[rows_.size()]);
     for (const auto& [source, row] : rows_) {
       const ColumnView& view = sources_[source];
-      const T* data = (view.*member).data();
-      values.insert(values.end(), data + view.offsets[row], data + view.offsets[row + 1]);
+      const auto of_row = values_of(view, view.*member, row);
+      values.insert(values.end(), of_row.begin(), of_row.end());
     }
+    values.resize(out_.offsets[rows_.size()]);
     return SharedSpan<T>::of(std::move(values));
   }
 
@@ -87,6 +99,19 @@ class Sealer {
     return used;
   }
 
+  /// Sorting goes out of bounds if texts change under it.
+  [[nodiscard]] std::vector<ColumnView> copy_dictionaries() const {
+    std::vector<ColumnView> copies;
+    for (const ColumnView& source : sources_) {
+      ColumnView copy;
+      copy.term_offsets = source.term_offsets;
+      copy.term_bytes =
+          SharedSpan<char>::of(std::vector<char>(source.term_bytes.begin(), source.term_bytes.end()));
+      copies.push_back(std::move(copy));
+    }
+    return copies;
+  }
+
   void merge_dictionaries() {
     new_ids_ = used_terms();
     struct Entry {
@@ -94,9 +119,11 @@ class Sealer {
       std::uint32_t* new_id;
     };
     std::vector<Entry> entries;
+    const auto dictionaries = copy_dictionaries();
     for (std::size_t s = 0; s < sources_.size(); ++s) {
       for (std::uint32_t id = 0; id < new_ids_[s].size(); ++id) {
-        if (new_ids_[s][id] != 0) entries.push_back({sources_[s].term(id), &new_ids_[s][id]});
+        if (new_ids_[s][id] == 0) continue;
+        entries.push_back({dictionaries[s].term(id), &new_ids_[s][id]});
       }
     }
     std::sort(entries.begin(), entries.end(),
@@ -123,6 +150,7 @@ class Sealer {
         terms.push_back(keeps_id ? id : new_ids_[source][id]);
       }
     }
+    terms.resize(out_.offsets[rows_.size()]);
     out_.terms = SharedSpan<std::uint32_t>::of(std::move(terms));
   }
 
@@ -132,7 +160,7 @@ class Sealer {
     std::vector<std::uint32_t> last_row(n_terms, ColumnView::kGap);
     for (std::uint32_t row = 0; row < out_.n_rows; ++row) {
       for (const std::uint32_t id : out_.row_terms(row)) {
-        if (id == ColumnView::kGap || last_row[id] == row) continue;
+        if (id >= n_terms || last_row[id] == row) continue;  // a gap is no term
         last_row[id] = row;
         visit(id, row);
       }

@@ -20,7 +20,7 @@ namespace {
 using index::multi::TokenCodes;
 using index::multi::TokenQuery;
 
-constexpr SectionFormat kFormat{"token codes", "QVBENCH1", "QVBENCHE", 1};
+constexpr SectionFormat kFormat{"token codes", "QVBENCH1", "QVBENCHE"};
 constexpr std::uint64_t kSeed = 1;
 constexpr std::uint32_t kDim = 128;
 constexpr std::size_t kPeakRounds = 300'000;
@@ -57,8 +57,7 @@ Result<TokenCodes> codes_of(const index::FieldColumn& column, std::uint32_t bits
   SectionWriter writer(kFormat, std::move(file));
   QV_TRY(TokenCodes::write(column, bits, {nullptr, cancel, kSeed, nullptr}, writer));
   QV_TRY(writer.finish(column.n_rows));
-  QV_TRY(auto mapped, directory->open_mapped("tokens"));
-  QV_TRY(const auto reader, SectionReader::open(kFormat, std::move(mapped), "tokens"));
+  QV_TRY(const auto reader, SectionReader::open(kFormat, *directory, "tokens"));
   return TokenCodes::open(reader, column);
 }
 

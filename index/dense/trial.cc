@@ -17,7 +17,7 @@ namespace quiver::index::dense {
 namespace {
 
 constexpr std::string_view kFile = "trial.qvx";
-constexpr SectionFormat kFormat{"dense index's trial", "QVIVFTRY", "QVIVFTEN", 1};
+constexpr SectionFormat kFormat{"dense index's trial", "QVIVFTRY", "QVIVFTEN"};
 constexpr std::uint32_t kFacts = 1;
 
 /// Fewer rows tell nothing, and are searched exactly by most collections.

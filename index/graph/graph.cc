@@ -18,9 +18,9 @@ enum Section : std::uint32_t { kFacts = 1, kRows = 2, kLinks = 3, kCodes = 4 };
 
 /// Two files, so that the loss of one is seen.
 constexpr std::string_view kLinksFile = "links.qvx";
-constexpr SectionFormat kLinksFormat{"links of a dense index", "QVLINKS1", "QVLINKSE", 1};
+constexpr SectionFormat kLinksFormat{"links of a dense index", "QVLINKS1", "QVLINKSE"};
 constexpr std::string_view kCodesFile = "link-codes.qvx";
-constexpr SectionFormat kCodesFormat{"codes of a dense index's links", "QVLCODE1", "QVLCODEE", 1};
+constexpr SectionFormat kCodesFormat{"codes of a dense index's links", "QVLCODE1", "QVLCODEE"};
 
 constexpr std::uint32_t kNodesOfATask = 64;
 constexpr std::size_t kBytesAtATime = 8UL << 20;

@@ -87,7 +87,7 @@ void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
     const CodeHits& hits = scan.best();
     for (std::size_t i = 0; i < hits.n; ++i) {
       const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
-      if (scratch.see(node)) scratch.beam.add(hits.scores[i], node);
+      if (node < graph_.facts().n && scratch.see(node)) scratch.beam.add(hits.scores[i], node);
     }
     ivf::count(blocks, request.work);
   }
@@ -123,7 +123,8 @@ void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const 
   const std::uint32_t* links = graph_.links(node);
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t to = links[places[i]];
-    if (scratch.see(to)) scratch.beam.add(scores[i], to);
+    // Where there is no link nothing is found, unless the codes' file is damaged meanwhile.
+    if (to < graph_.facts().n && scratch.see(to)) scratch.beam.add(scores[i], to);
   }
 }
 

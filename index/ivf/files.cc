@@ -14,10 +14,10 @@ namespace quiver::index::ivf {
 namespace {
 
 constexpr std::string_view kFile = "lists.qvx";
-constexpr SectionFormat kFormat{"dense index", "QVIVF001", "QVIVFEND", 1};
+constexpr SectionFormat kFormat{"dense index", "QVIVF001", "QVIVFEND"};
 /// There if the index has second codes, which the first file tells.
 constexpr std::string_view kSecondFile = "rows.qvx";
-constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN", 1};
+constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN"};
 /// The share of the work that second codes are.
 constexpr double kSecondDone = 0.05;
 

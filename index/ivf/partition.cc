@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/views.h"
 #include "encoders/rotation.h"
 #include "index/ivf/sections.h"
 
@@ -45,7 +46,8 @@ Result<> check_rows(const SectionReader& reader, std::span<const std::uint32_t> 
 }  // namespace
 
 CodeBlocks Partition::blocks_of(std::size_t begin, std::size_t end) const {
-  CodeBlocks blocks{nullptr, facts_.padded_dim / 32, facts_.n_bits, end - begin};
+  CodeBlocks blocks{nullptr, facts_.padded_dim / 32, facts_.n_bits,
+                    length_between(begin, end)};
   blocks.first = blocks_.data() + begin * blocks.block_bytes();
   return blocks;
 }

@@ -49,6 +49,7 @@ std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n,
   } else {
     CodeHits hits = estimate(query, scan);
     kernels().codes.keep_best(hits, want);
+    for (std::size_t i = 0; i < hits.n; ++i) hits.positions[i] = list_at(hits.positions[i]);
     score(query, {hits.positions, hits.n}, scratch);
   }
   return best_of(scratch.probes, n);
@@ -67,7 +68,7 @@ std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std:
     const float least = bar(greatest({hits.scores, hits.n}), gap + error);
     scratch.near.resize(hits.n);
     const std::size_t n = kernels().topk.at_least(hits.scores, hits.n, least, scratch.near.data());
-    for (std::size_t i = 0; i < n; ++i) scratch.near[i] = hits.positions[scratch.near[i]];
+    for (std::size_t i = 0; i < n; ++i) scratch.near[i] = list_at(hits.positions[scratch.near[i]]);
     score(query, {scratch.near.data(), n}, scratch);
   }
   auto& probes = scratch.probes;
@@ -76,6 +77,11 @@ std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std:
   const float least = bar(std::min_element(probes.begin(), probes.end())->key, gap);
   std::erase_if(probes, [least](const Probe& probe) { return probe.key < least; });
   return best_of(probes, most);
+}
+
+/// Places behind the last list are found only if the file is damaged meanwhile.
+std::uint32_t Router::list_at(std::uint32_t place) const {
+  return std::min(place, lists_.n_lists() - 1);
 }
 
 /// Every list with an estimate of its key.

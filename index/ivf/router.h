@@ -60,6 +60,7 @@ class Router {
                                 ScanScratch& scan, RouteScratch& scratch) const;
 
  private:
+  [[nodiscard]] std::uint32_t list_at(std::uint32_t place) const;
   [[nodiscard]] CodeHits estimate(const RotatedQuery& query, ScanScratch& scan) const;
   void add(std::uint32_t list, float base, RouteScratch& scratch) const;
   void score(const RotatedQuery& query, std::span<const std::uint32_t> lists,

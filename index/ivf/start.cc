@@ -13,7 +13,7 @@ namespace quiver::index::ivf {
 namespace {
 
 constexpr std::string_view kStartFile = "start.qvx";
-constexpr SectionFormat kStartFormat{"start of a dense index", "QVIVFSTA", "QVIVFSTE", 1};
+constexpr SectionFormat kStartFormat{"start of a dense index", "QVIVFSTA", "QVIVFSTE"};
 
 bool are_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(),

@@ -20,11 +20,11 @@ namespace quiver::index::multi {
 namespace {
 
 constexpr std::string_view kTokensFile = "tokens.qvx";
-constexpr SectionFormat kTokensFormat{"multi-vector index's tokens", "QVMULTOK", "QVMULTEN", 1};
+constexpr SectionFormat kTokensFormat{"multi-vector index's tokens", "QVMULTOK", "QVMULTEN"};
 constexpr std::string_view kSignsFile = "signs.qvx";
-constexpr SectionFormat kSignsFormat{"multi-vector index's signs", "QVMULSIG", "QVMULSEN", 1};
+constexpr SectionFormat kSignsFormat{"multi-vector index's signs", "QVMULSIG", "QVMULSEN"};
 constexpr std::string_view kFile = "multi.qvx";
-constexpr SectionFormat kFormat{"multi-vector index", "QVMULTI1", "QVMULEND", 1};
+constexpr SectionFormat kFormat{"multi-vector index", "QVMULTI1", "QVMULEND"};
 /// Only while an index is built.
 constexpr std::string_view kVectorsFile = "vectors.tmp";
 

@@ -150,7 +150,7 @@ TokenCodes::TokenCodes(TokenCodec codec, SharedBytes codes, SharedSpan<TokenPlac
 }
 
 float TokenCodes::score_row(const TokenQuery& query, std::uint32_t row) const {
-  const TokenPlace& place = places_[row];
+  const TokenPlace place = places_[row];
   if (place.n_tokens == 0 || query.n_tokens() == 0) return std::numeric_limits<float>::quiet_NaN();
   return query.score_of(scorer_(query.prepared(), query.n_tokens(), codec_.facts().padded_dim,
                                 of_row(row), codec_.token_bytes(), place.n_tokens));

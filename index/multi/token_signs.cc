@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "index/multi/sections.h"
+#include "index/multi/token_source.h"
 #include "index/parallel.h"
 #include "kernels/kernels.h"
 
@@ -42,7 +43,8 @@ std::uint32_t end_of_write(std::span<const std::uint64_t> offsets, std::uint32_t
 
 Result<> TokenSigns::write(const FieldColumn& column, const TokenCodes& codes,
                            const BuildContext& context, SectionWriter& writer) {
-  const auto offsets = column.multi().offsets.span();
+  const TokenSource tokens(column);
+  const auto offsets = tokens.offsets();
   const CodecFacts& facts = codes.codec().facts();
   const std::size_t n_words = TokenQuery::sign_words(facts.padded_dim);
   std::vector<std::uint64_t> words;
@@ -55,7 +57,8 @@ Result<> TokenSigns::write(const FieldColumn& column, const TokenCodes& codes,
       const auto from = static_cast<std::uint32_t>(first + task * kRowsOfATask);
       for (std::uint32_t row = from; row < std::min(end, from + kRowsOfATask); ++row) {
         std::uint64_t* out = words.data() + (offsets[row] - offsets[first]) * n_words;
-        for (std::uint64_t token = 0; token < codes.n_tokens(row); ++token, out += n_words) {
+        const std::uint64_t n = std::min(codes.n_tokens(row), tokens.n_tokens(row));
+        for (std::uint64_t token = 0; token < n; ++token, out += n_words) {
           take_signs(codes.of_row(row) + token * codes.codec().token_bytes(), facts, out);
         }
       }

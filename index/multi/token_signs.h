@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/section_file.h"
 #include "base/shared_span.h"
+#include "base/views.h"
 #include "index/index.h"
 #include "index/multi/token_codes.h"
 #include "index/multi/token_query.h"
@@ -44,7 +45,7 @@ class TokenSigns {
   TokenSigns(std::size_t n_words, SharedSpan<std::uint64_t> words,
              SharedSpan<std::uint64_t> offsets);
   [[nodiscard]] std::uint64_t n_tokens(std::uint32_t row) const {
-    return offsets_[row + 1] - offsets_[row];
+    return length_between(offsets_[row], offsets_[row + 1]);
   }
   [[nodiscard]] const std::uint64_t* of_row(std::uint32_t row) const {
     return words_.data() + offsets_[row] * n_words_;

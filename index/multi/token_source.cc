@@ -6,10 +6,20 @@
 
 namespace quiver::index::multi {
 
+namespace {
+
+std::vector<std::uint64_t> ascending_copy(std::span<const std::uint64_t> offsets) {
+  std::vector<std::uint64_t> copy(offsets.begin(), offsets.end());
+  for (std::size_t i = 1; i < copy.size(); ++i) copy[i] = std::max(copy[i - 1], copy[i]);
+  return copy;
+}
+
+}  // namespace
+
 // Rows of other types were of unit length before they were stored.
 TokenSource::TokenSource(const FieldColumn& column)
     : tokens_(column.multi().tokens),
-      offsets_(column.multi().offsets.span()),
+      offsets_(ascending_copy(column.multi().offsets.span())),
       n_present_(column.n_present),
       normalise_(column.schema.metric == Metric::kCosine && tokens_.dtype == DType::kU8) {}
 

@@ -10,7 +10,7 @@
 
 namespace quiver::index::multi {
 
-/// Any number of threads. Refers to the column.
+/// Any number of threads. Refers to the column; memory: 8 bytes a row.
 class TokenSource {
  public:
   explicit TokenSource(const FieldColumn& column);
@@ -30,7 +30,9 @@ class TokenSource {
 
  private:
   const DenseColumn& tokens_;
-  std::span<const std::uint64_t> offsets_;
+  /// A copy: builds look at them twice and more, and must see the same if the file is damaged
+  /// meanwhile (base/mapped_region.h).
+  std::vector<std::uint64_t> offsets_;
   std::uint32_t n_present_;
   bool normalise_;
 };

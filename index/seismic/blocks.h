@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/section_file.h"
 #include "base/shared_span.h"
+#include "base/views.h"
 #include "index/column.h"
 #include "index/filter.h"
 #include "index/index.h"
@@ -81,7 +82,8 @@ class Blocks {
   [[nodiscard]] float scale() const { return scale_; }
   /// Rows of a block, ascending. Blocks are numbered over all lists.
   [[nodiscard]] std::span<const std::uint32_t> rows(std::uint32_t block) const {
-    return rows_.span().subspan(first_row_[block], first_row_[block + 1] - first_row_[block]);
+    const std::uint32_t first = first_row_[block];
+    return rows_.span().subspan(first, length_between(first, first_row_[block + 1]));
   }
   /// Fetches the line that says where its rows are, then the line of its first rows.
   void prefetch_place(std::uint32_t block) const { prefetch_line(&first_row_[block]); }

@@ -23,7 +23,10 @@ CodedRows::CodedRows(const SparseColumn& column, std::uint32_t n_rows, const Ter
     : n_rows_(n_rows),
       n_terms_(terms.size()),
       scale_(scale_of(column.values.span())),
-      offsets_(column.offsets) {
+      offsets_(column.offsets.begin(), column.offsets.end()) {
+  for (std::size_t i = 1; i < offsets_.size(); ++i) {
+    offsets_[i] = std::max(offsets_[i - 1], offsets_[i]);
+  }
   terms_.resize(column.values.size());
   codes_.resize(column.values.size());
   for (std::size_t i = 0; i < terms_.size(); ++i) {

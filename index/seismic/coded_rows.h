@@ -26,7 +26,6 @@ class CodedRows {
     std::span<const std::uint8_t> codes;
   };
 
-  /// Shares the offsets of `column`.
   CodedRows(const SparseColumn& column, std::uint32_t n_rows, const TermMap& terms,
             std::uint32_t n_strongest);
 
@@ -63,7 +62,9 @@ class CodedRows {
   std::uint32_t n_rows_ = 0;
   std::uint32_t n_terms_ = 0;
   float scale_ = 1;
-  SharedSpan<std::uint64_t> offsets_;
+  /// A copy: builds look at them often, and must see the same if the file is damaged meanwhile
+  /// (base/mapped_region.h).
+  std::vector<std::uint64_t> offsets_;
   std::vector<std::uint32_t> terms_;
   std::vector<std::uint8_t> codes_;
   std::vector<std::uint64_t> strong_offsets_;

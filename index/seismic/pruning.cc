@@ -94,7 +94,8 @@ class Pruner {
     for (std::uint32_t row = 0; row < rows_.n_rows(); ++row) {
       const auto values = column_.row(row).values;
       const auto terms = rows_.row(row).terms;
-      for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t n = std::min(values.size(), terms.size());
+      for (std::size_t i = 0; i < n; ++i) {
         const float magnitude = std::abs(values[i]);
         const bool kept = walk.keeps(magnitude);
         if (kept || is_covering(row, terms[i])) visit(terms[i], Posting{magnitude, row});

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/views.h"
+
 namespace quiver::index::seismic {
 namespace {
 
@@ -21,7 +23,7 @@ Histogram histogram_of(const SparseColumn& column, std::uint32_t first, std::uin
   Histogram bins{};
   const std::size_t begin = column.offsets[first];
   const std::size_t end = column.offsets[first + n];
-  const std::size_t step = std::max<std::size_t>(1, (end - begin) / kSampledEntries);
+  const std::size_t step = std::max<std::size_t>(1, length_between(begin, end) / kSampledEntries);
   for (std::size_t i = begin; i < end; i += step) {
     const float value = column.values[i];
     const float share =
@@ -81,7 +83,7 @@ LevelTable fit_levels(const SparseColumn& column, std::uint32_t first, std::uint
 /// order of runs and of what is in them.
 std::vector<std::uint64_t> RangeBuilder::slots_of(std::uint32_t first, std::uint32_t n) const {
   std::vector<std::uint64_t> slots;
-  slots.reserve(column_.offsets[first + n] - column_.offsets[first]);
+  slots.reserve(length_between(column_.offsets[first], column_.offsets[first + n]));
   for (std::size_t i = column_.offsets[first]; i < column_.offsets[first + n]; ++i) {
     const float value = column_.values[i];
     const std::uint32_t term = terms_.at(TermMap::key_of(column_.indices[i], value));
@@ -116,8 +118,10 @@ RangeRuns RangeBuilder::build(std::uint32_t first, std::uint32_t n) const {
   }
   std::size_t entry = 0;
   for (std::uint32_t row = 0; row < n; ++row) {
-    const std::size_t n_entries = column_.offsets[first + row + 1] - column_.offsets[first + row];
-    for (std::size_t i = 0; i < n_entries; ++i) {
+    const std::size_t n_entries = length_between(column_.offsets[first + row],
+                                                 column_.offsets[first + row + 1]);
+    // Fewer slots than entries: only if the rows' file is damaged meanwhile.
+    for (std::size_t i = 0; i < n_entries && entry < slots.size(); ++i) {
       range.runs[next[slots[entry++]]++] = static_cast<std::uint16_t>(row);
     }
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/prefetch.h"
+#include "base/views.h"
 #include "index/seismic/coded_rows.h"
 #include "index/seismic/lines.h"
 #include "index/seismic/sections.h"
@@ -147,7 +148,8 @@ class GapWriter {
   void for_each_step(const SparseView& row, const Use& use) const {
     std::uint32_t before = 0;
     for (std::size_t i = 0; i < row.indices.size(); ++i) {
-      const std::uint32_t term = term_of(terms_, row, i);
+      // They ascend, unless the rows' file is damaged meanwhile: then as far as they are written.
+      const std::uint32_t term = std::max(before, term_of(terms_, row, i));
       for (; term - before > 0xFFFF; before += 0xFFFF) use(0xFFFF, 0);
       use(term - before, code_of(row.values[i], scale_));
       before = term;
@@ -229,7 +231,7 @@ std::size_t Records::bytes_of(std::uint32_t row) const {
   if (codec_ != Codec::kGaps) return record_bytes(place.n_padded, wide_, codec_);
   const std::size_t end =
       row + 1 < places_.size() ? places_[row + 1].line * kLineBytes : lines_.size() - kLineBytes;
-  return end - place.line * kLineBytes;
+  return length_between(place.line * kLineBytes, end);
 }
 
 bool Records::is_in_place(std::uint32_t row) const {

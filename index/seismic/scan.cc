@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/prefetch.h"
+#include "base/views.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::seismic {
@@ -73,7 +74,7 @@ std::size_t add_run(std::uint16_t* sums, const Run& run, const ScanPlan::Term& t
   const std::uint16_t* rows = run.rows();
   std::size_t first = 0;
   for (std::size_t l = kLevels; l-- > term.first_level;) {
-    const std::size_t end = run.n_from[l];
+    const std::size_t end = std::max<std::size_t>(first, run.n_from[l]);
     ahead.fetch(end - first);
     add_rows(sums, rows + first, end - first, term.adds[l]);
     first = end;
@@ -342,7 +343,7 @@ void score_exactly(const Query& query, const SparseColumn& column,
     kernels().sparse.gather(prepared, all, some.data(), some.size(), scores.data());
     for (std::size_t i = 0; i < some.size(); ++i) {
       out.offer(scores[i], some[i]);
-      work.n_bytes += (column.offsets[some[i] + 1] - column.offsets[some[i]]) * 8;
+      work.n_bytes += length_between(column.offsets[some[i]], column.offsets[some[i] + 1]) * 8;
     }
   }
   work.n_rows_scored += rows.size();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/prefetch.h"
+#include "base/views.h"
 #include "index/seismic/block_params.h"
 #include "index/seismic/blocking.h"
 #include "index/seismic/coded_rows.h"
@@ -98,7 +99,7 @@ class SummaryView {
   };
   [[nodiscard]] Run run(std::uint32_t rank) const {
     const std::uint32_t first = offset(rank);
-    return {runs_ + std::size_t{first} * kEntryBytes, offset(rank + 1) - first};
+    return {runs_ + std::size_t{first} * kEntryBytes, length_between(first, offset(rank + 1))};
   }
 
   /// Whether everything in it is in place: offsets, ranks, order of terms, numbers of blocks.

@@ -61,11 +61,7 @@ std::optional<std::uint32_t> TermMap::find(Key key) const {
   return static_cast<std::uint32_t>(found - keys.begin());
 }
 
-std::uint32_t TermMap::at(Key key) const {
-  if (!direct_.empty()) return direct_[key];
-  const auto keys = keys_.span();
-  return static_cast<std::uint32_t>(std::lower_bound(keys.begin(), keys.end(), key) - keys.begin());
-}
+std::uint32_t TermMap::at(Key key) const { return find(key).value_or(0); }
 
 std::vector<QueryTerm> TermMap::terms_of(const SparseView& query) const {
   std::vector<QueryTerm> terms;

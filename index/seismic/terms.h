@@ -40,7 +40,8 @@ class TermMap {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(keys_.size()); }
   [[nodiscard]] const SharedSpan<Key>& keys() const { return keys_; }
   [[nodiscard]] std::optional<std::uint32_t> find(Key key) const;
-  /// The number of a key that is there.
+  /// The number of a key that is there; of another, which only a file that is damaged meanwhile can
+  /// hold, any number.
   [[nodiscard]] std::uint32_t at(Key key) const;
   /// The terms of `query` that occur here, ascending.
   [[nodiscard]] std::vector<QueryTerm> terms_of(const SparseView& query) const;

@@ -25,7 +25,7 @@ using seismic::SeismicSearcher;
 using seismic::TermMap;
 
 constexpr std::string_view kFile = "lists.qvx";
-constexpr SectionFormat kFormat{"sparse index", "QVSEISM1", "QVSEIEND", 1};
+constexpr SectionFormat kFormat{"sparse index", "QVSEISM1", "QVSEIEND"};
 
 bool supports(const FieldSchema& schema) { return schema.kind == FieldKind::kSparse; }
 

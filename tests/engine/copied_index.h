@@ -83,7 +83,7 @@ class CopiedSearcher final : public index::Searcher {
 
 namespace copied {
 
-inline constexpr SectionFormat kFormat{"copied index", "QVCOPY01", "QVCOPEND", 1};
+inline constexpr SectionFormat kFormat{"copied index", "QVCOPY01", "QVCOPEND"};
 
 inline Bytes value_bytes(const index::FieldColumn& column) {
   switch (column.schema.kind) {
@@ -120,8 +120,7 @@ inline Result<> build(const index::FieldColumn& column, const index::AnyParams& 
 
 inline Result<std::unique_ptr<index::Searcher>> open(const Directory& directory,
                                                      index::FieldColumn column) {
-  QV_TRY(auto file, directory.open_mapped("copy"));
-  QV_TRY(const auto reader, SectionReader::open(kFormat, std::move(file), directory.path()));
+  QV_TRY(const auto reader, SectionReader::open(kFormat, directory, "copy"));
   QV_TRY(const auto copy, reader.get<std::byte>(1));
   const Bytes wanted = value_bytes(column);
   if (!std::equal(copy.begin(), copy.end(), wanted.begin(), wanted.end())) {

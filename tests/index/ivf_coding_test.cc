@@ -349,14 +349,14 @@ TEST(IvfCoding, OnlyAllowedRowsAreFound) {
 struct SecondCodes {
   explicit SecondCodes(const FieldColumn& column, std::uint32_t n_bits = 8)
       : rotation(column.dense().dim, 3), source(column, rotation) {
-    constexpr SectionFormat kFormat{"second codes", "QVTEST01", "QVTESTND", 1};
+    constexpr SectionFormat kFormat{"second codes", "QVTEST01", "QVTESTND"};
     const auto directory = make_memory_directory();
     SectionWriter writer(kFormat, *directory->create_file("rows"));
     const Cancel cancel;
     EXPECT_TRUE(
         ByteRows::write(source, column.n_rows, n_bits, {nullptr, cancel, 0, nullptr}, writer));
     EXPECT_TRUE(writer.finish(column.n_rows));
-    const auto reader = SectionReader::open(kFormat, *directory->open_mapped("rows"), "rows");
+    const auto reader = SectionReader::open(kFormat, *directory, "rows");
     EXPECT_TRUE(reader);
     auto opened = ByteRows::open(*reader, similarity_of(column.schema.metric),
                                  rotation.padded_dim(), n_bits, column.n_rows);

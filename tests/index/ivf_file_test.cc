@@ -13,7 +13,7 @@
 namespace quiver::index::testing {
 namespace {
 
-constexpr SectionFormat kListsFormat{"dense index", "QVIVF001", "QVIVFEND", 1};
+constexpr SectionFormat kListsFormat{"dense index", "QVIVF001", "QVIVFEND"};
 
 std::vector<std::byte> bytes_of_file(const Directory& directory, const std::string& name) {
   const auto bytes = directory.read_file(name);
@@ -27,7 +27,7 @@ void replace_file(Directory& directory, const std::string& name, std::span<const
 }
 
 SectionReader lists_of(const Directory& directory) {
-  auto reader = SectionReader::open(kListsFormat, *directory.open_mapped("lists.qvx"), "lists.qvx");
+  auto reader = SectionReader::open(kListsFormat, directory, "lists.qvx");
   EXPECT_TRUE(reader) << reader.error().to_string();
   return *std::move(reader);
 }
@@ -150,9 +150,9 @@ TEST(IvfFile, SectionsAreAsTheFormatSays) {
   EXPECT_TRUE(reader.get<float>(7, 0, 64));                                       // their mean
   EXPECT_TRUE(reader.get<float>(8, 0, 8));                                        // reaches
   ASSERT_TRUE(directory->write_file("rows.qvx", bytes_of_file(**real, "ivf-v1-rows.qvx")));
-  constexpr SectionFormat kRowsFormat{"second codes", "QVIVFROW", "QVIVFREN", 1};
+  constexpr SectionFormat kRowsFormat{"second codes", "QVIVFROW", "QVIVFREN"};
   const auto rows =
-      SectionReader::open(kRowsFormat, *directory->open_mapped("rows.qvx"), "rows.qvx");
+      SectionReader::open(kRowsFormat, *directory, "rows.qvx");
   ASSERT_TRUE(rows) << rows.error().to_string();
   EXPECT_TRUE(rows->get<std::byte>(20, 0, 200 * 64));
   EXPECT_TRUE(rows->get<float>(21, 0, 2 * 200));

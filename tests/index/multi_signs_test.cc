@@ -13,7 +13,7 @@ namespace {
 using multi::TokenCodes;
 using multi::TokenSigns;
 
-constexpr SectionFormat kSignsFormat{"test signs", "QVTEST02", "QVTESTN2", 1};
+constexpr SectionFormat kSignsFormat{"test signs", "QVTEST02", "QVTESTN2"};
 
 /// Signs in a file in memory, beside the codes that they are of.
 struct SignsFile {
@@ -29,7 +29,7 @@ struct SignsFile {
   [[nodiscard]] Directory& directory() const { return *codes_file.directory; }
   [[nodiscard]] Result<TokenSigns> try_open(const FieldColumn& rows) const {
     QV_TRY(const auto reader,
-           SectionReader::open(kSignsFormat, *directory().open_mapped("signs"), "signs"));
+           SectionReader::open(kSignsFormat, directory(), "signs"));
     return TokenSigns::open(reader, rows, codes.codec());
   }
   [[nodiscard]] TokenSigns open() const {

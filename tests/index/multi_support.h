@@ -18,7 +18,7 @@
 namespace quiver::index::testing {
 
 inline constexpr std::uint64_t kMultiSeed = 20260713;
-inline constexpr SectionFormat kTestFormat{"test file", "QVTEST01", "QVTESTND", 1};
+inline constexpr SectionFormat kTestFormat{"test file", "QVTEST01", "QVTESTND"};
 
 [[nodiscard]] inline FieldSchema multi_schema(std::uint32_t dim, Metric metric = Metric::kCosine,
                                               DType dtype = DType::kF32) {
@@ -99,7 +99,7 @@ struct CodesFile {
     EXPECT_TRUE(writer.finish(column.n_rows));
   }
   [[nodiscard]] Result<SectionReader> read() const {
-    return SectionReader::open(kTestFormat, *directory->open_mapped("tokens"), "tokens");
+    return SectionReader::open(kTestFormat, *directory, "tokens");
   }
   [[nodiscard]] multi::TokenCodes open() const {
     auto reader = read();

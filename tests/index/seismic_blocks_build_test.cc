@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-constexpr SectionFormat kFormat = {"test file", "QVTESTBL", "LBTSETVQ", 1};
+constexpr SectionFormat kFormat = {"test file", "QVTESTBL", "LBTSETVQ"};
 
 /// Columns and what is derived from them before blocks are made.
 struct Rows {
@@ -306,7 +306,7 @@ struct Sections {
     SectionWriter writer(kFormat, *directory->create_file("blocks"));
     blocks.write(writer);
     EXPECT_TRUE(writer.finish(blocks.n_rows()));
-    auto reader = SectionReader::open(kFormat, *directory->open_mapped("blocks"), "blocks");
+    auto reader = SectionReader::open(kFormat, *directory, "blocks");
     for (std::uint32_t kind = kFirst; kind <= kLast; ++kind) {
       const auto section = *reader->get<std::byte>(kind);
       bytes[kind].assign(section.begin(), section.end());
@@ -319,7 +319,7 @@ struct Sections {
       writer.section(kind, std::span<const std::byte>(section));
     }
     EXPECT_TRUE(writer.finish(n_rows));
-    auto reader = SectionReader::open(kFormat, *directory->open_mapped("blocks"), "blocks");
+    auto reader = SectionReader::open(kFormat, *directory, "blocks");
     EXPECT_TRUE(reader);
     return Blocks::open(*reader, n_rows, n_terms);
   }

@@ -112,7 +112,7 @@ TEST(SeismicGaps, ScoreAsBytesDo) {
   }
 }
 
-constexpr SectionFormat kFormat{"records", "QVTESTS1", "QVTESTE1", 1};
+constexpr SectionFormat kFormat{"records", "QVTESTS1", "QVTESTE1"};
 
 /// What was written, with a byte of the records changed.
 TEST(SeismicGaps, AnyBytesAreRefusedOrSafeToScore) {
@@ -127,7 +127,7 @@ TEST(SeismicGaps, AnyBytesAreRefusedOrSafeToScore) {
     good.write(writer);
     ASSERT_TRUE(writer.finish(kRows));
   }
-  const auto reader = SectionReader::open(kFormat, *directory->open_mapped("good"), "good");
+  const auto reader = SectionReader::open(kFormat, *directory, "good");
   ASSERT_TRUE(reader);
   ASSERT_TRUE(Records::open(*reader, kRows, terms.size()));
   const std::vector<float> table(terms.size() + 1, 1.0F);
@@ -144,7 +144,7 @@ TEST(SeismicGaps, AnyBytesAreRefusedOrSafeToScore) {
       writer.section(kind, std::span<const std::byte>(bytes));
     }
     ASSERT_TRUE(writer.finish(kRows));
-    const auto changed = SectionReader::open(kFormat, *changed_files->open_mapped("bad"), "bad");
+    const auto changed = SectionReader::open(kFormat, *changed_files, "bad");
     ASSERT_TRUE(changed);
     const auto opened = Records::open(*changed, kRows, terms.size());
     if (!opened) {
