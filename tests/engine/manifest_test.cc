@@ -10,8 +10,10 @@ namespace {
 
 TEST(Manifest, RoundTrip) {
   for (const Manifest& manifest :
-       {Manifest{}, Manifest{9, Seq{1234}, {1, 5, 8}},
-        Manifest{std::numeric_limits<std::uint64_t>::max(), Seq{1ULL << 63}, {1ULL << 63}}}) {
+       {Manifest{}, Manifest{9, Seq{1234}, {1, 5, 8}, Seq{0}, {}},
+        Manifest{9, Seq{1234}, {1, 8}, Seq{1300}, {5, 6}},
+        Manifest{std::numeric_limits<std::uint64_t>::max(), Seq{1ULL << 63}, {1ULL << 63}, Seq{0},
+                 {}}}) {
     const auto decoded = decode_manifest(encode_manifest(manifest));
     ASSERT_TRUE(decoded) << decoded.error().to_string();
     EXPECT_EQ(*decoded, manifest);
@@ -19,19 +21,31 @@ TEST(Manifest, RoundTrip) {
 }
 
 TEST(Manifest, DamageIsRefused) {
-  const std::string good = encode_manifest({9, Seq{1234}, {1, 5, 8}});
+  const std::string good = encode_manifest({9, Seq{1234}, {1, 5, 8}, Seq{0}, {}});
   for (std::size_t n = 0; n < good.size(); ++n) {
     const auto decoded = decode_manifest(good.substr(0, n));
     ASSERT_FALSE(decoded) << good.substr(0, n);
     EXPECT_EQ(decoded.error().code(), Code::kDataLoss);
   }
   for (const char* bad : {"[]", "{}", R"({"version":2,"next_segment":1,"covered":0,"segments":[]})",
+                          R"({"version":3,"next_segment":1,"covered":0,"segments":[]})",
                           R"({"version":1,"next_segment":-1,"covered":0,"segments":[]})",
                           R"({"version":1,"next_segment":1,"segments":[]})",
                           R"({"version":1,"next_segment":1,"covered":0,"segments":{}})",
                           R"({"version":1,"next_segment":1,"covered":0,"segments":["1"]})"}) {
     EXPECT_FALSE(decode_manifest(bad)) << bad;
   }
+}
+
+/// A program that knows version 1 alone must not open them: it would take them for whole.
+TEST(Manifest, DamagedSegmentsAreVersion2) {
+  const Manifest whole{9, Seq{12}, {1}, Seq{12}, {}};
+  EXPECT_EQ(encode_manifest(whole),
+            R"({"version":1,"next_segment":9,"covered":12,"last":12,"segments":[1]})");
+  const Manifest damaged{9, Seq{12}, {1}, Seq{12}, {3}};
+  EXPECT_EQ(
+      encode_manifest(damaged),
+      R"({"version":2,"next_segment":9,"covered":12,"last":12,"segments":[1],"damaged":[3]})");
 }
 
 TEST(DeletedRows, RoundTrip) {

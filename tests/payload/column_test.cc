@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -211,6 +212,61 @@ TEST(Column, AnotherIndexIsRefused) {
   EXPECT_TRUE(open_column(*directory, "c", echoed)) << "the echoed schema plays no part";
   EXPECT_EQ(open_column(*directory, "missing", index).error().code(), Code::kNotFound);
   EXPECT_FALSE(MutableColumn::create(make_index("a..b", IndexKind::kBool)));
+}
+
+/// What was written once is read, and written, for ever: docs/formats/payload-column.md.
+TEST(Column, GoldenFiles) {
+  const auto real = *open_real_directory("tests/payload/golden");
+  const auto index = make_index("k", IndexKind::kKeyword);
+  const auto column =
+      column_of(index, {R"({"k":"red"})", "{}", R"({"k":["blue","red"]})", R"({"k":[7,null]})"});
+  for (const int version : {1, 2}) {
+    SCOPED_TRACE(version);
+    const std::string golden = "column-v" + std::to_string(version) + ".qvc";
+    const auto directory = make_memory_directory();
+    if (version == 2) directory->set_owner(0x1122334455667788);
+    const auto below = *directory->subdirectory("12");
+    ASSERT_TRUE(write_column(column, *below, "c"));
+    const auto written = *below->read_file("c");
+    if (std::getenv("QUIVER_WRITE_GOLDEN") != nullptr) {
+      ASSERT_TRUE(real->replace_file(golden, written));
+    }
+    const auto kept = real->read_file(golden);
+    ASSERT_TRUE(kept) << kept.error().to_string();
+    EXPECT_EQ(static_cast<int>((*kept)[8]), version);
+    EXPECT_TRUE(*kept == written) << "the bytes that are written have changed";
+    ASSERT_TRUE(below->replace_file("c", *kept));
+    const auto opened = open_column(*below, "c", index);
+    ASSERT_TRUE(opened) << opened.error().to_string();
+    EXPECT_EQ(describe(*opened), describe(through_file(column)));
+  }
+}
+
+TEST(Column, AFileOfAnotherPlaceIsRefused) {
+  const auto index = make_index("k", IndexKind::kKeyword);
+  const auto mine = make_memory_directory();
+  const auto other = make_memory_directory();
+  mine->set_owner(1);
+  other->set_owner(2);
+  ASSERT_TRUE(write_column(column_of(index, {R"({"k":"mine"})"}), *mine, "c"));
+  ASSERT_TRUE(write_column(column_of(index, {R"({"k":"other"})"}), *other, "c"));
+  ASSERT_TRUE(open_column(*other, "c", index));
+  ASSERT_TRUE(mine->replace_file("c", *other->read_file("c")));
+  auto opened = open_column(*mine, "c", index);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), Code::kDataLoss);
+  EXPECT_NE(opened.error().message().find("another owner"), std::string::npos);
+
+  ASSERT_TRUE(write_column(column_of(index, {R"({"k":"mine"})"}), *mine, "of another segment"));
+  ASSERT_TRUE(mine->replace_file("c", *mine->read_file("of another segment")));
+  opened = open_column(*mine, "c", index);
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message().find("another path"), std::string::npos);
+
+  const auto old = make_memory_directory();  // of version 1: says nothing
+  ASSERT_TRUE(write_column(column_of(index, {R"({"k":"old"})"}), *old, "c"));
+  ASSERT_TRUE(mine->replace_file("c", *old->read_file("c")));
+  EXPECT_TRUE(open_column(*mine, "c", index));
 }
 
 class DamagedColumn : public testing::Test {

@@ -1,0 +1,437 @@
+// Files of segments that become unreadable while a collection uses them: they are cut short, so that
+// reading them raises SIGBUS. The process lives, no answer is wrong, and after a while all are given
+// again.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/database.h"
+#include "tests/patience.h"
+
+namespace quiver::engine::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Random = std::mt19937_64;
+
+constexpr std::uint64_t kPoints = 1500;
+constexpr std::uint32_t kDim = 24;
+constexpr std::uint64_t kSeed = 61;
+
+const std::vector<FieldSchema>& fields() {
+  static const std::vector<FieldSchema> all = {
+      {"", FieldKind::kDense, kDim, DType::kF32, Metric::kCosine, SparseModifier::kNone},
+      {"words", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, SparseModifier::kNone},
+      {"tokens", FieldKind::kMulti, 16, DType::kF32, Metric::kDot, SparseModifier::kNone},
+  };
+  return all;
+}
+
+std::vector<float> normals(std::size_t n, Random& random) {
+  std::normal_distribution<float> normal;
+  std::vector<float> values(n);
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+VectorValue random_vector(const FieldSchema& field, Random& random) {
+  if (field.kind == FieldKind::kDense) return normals(field.dim, random);
+  if (field.kind == FieldKind::kMulti) {
+    const auto n = static_cast<std::uint32_t>(3 + random() % 6);
+    return MultiVector{n, field.dim, normals(n * field.dim, random)};
+  }
+  std::map<std::uint32_t, float> entries;
+  for (int i = 0; i < 30; ++i) {
+    entries[static_cast<std::uint32_t>(random() % 400)] = static_cast<float>(1 + random() % 50);
+  }
+  SparseVector vector;
+  for (const auto& [index, value] : entries) {
+    vector.indices.push_back(index);
+    vector.values.push_back(value);
+  }
+  return vector;
+}
+
+std::string payload_of(std::uint64_t id) {
+  return R"({"k":"color )" + std::to_string(id % 7) + R"(","n":)" + std::to_string(id % 100) +
+         R"(,"t":"some words of text )" + std::to_string(id % 13) + R"("})";
+}
+
+PointInput random_point(std::uint64_t id, Random& random) {
+  PointInput point{PointId::number(id), {}, payload_of(id)};
+  for (const auto& field : fields()) {
+    point.vectors.push_back({field.name, random_vector(field, random)});
+  }
+  return point;
+}
+
+/// A question, and the exact score of every point that may be an answer.
+struct Question {
+  Query query;
+  std::map<PointId, float> scores;
+};
+
+class UnreadableFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::path(::testing::TempDir()) / ("quiver_unreadable_" + std::to_string(getpid()));
+    fs::remove_all(root_);
+  }
+  void TearDown() override {
+    if (database_ != nullptr) close();
+    fs::remove_all(root_);
+  }
+
+  static CollectionConfig config() {
+    CollectionConfig config;
+    config.fields = fields();
+    config.optimizer.idle_seal_s = 0.01;
+    config.optimizer.index_min_bytes = 0;
+    config.vector_indexes[""].build = {{"graph", std::string("always")},
+                                       {"n_lists", std::int64_t{20}}};
+    config.vector_indexes["words"].build = {{"blocks_from", std::int64_t{1}},
+                                            {"codec", std::string("gaps")},
+                                            {"n_neighbours", std::int64_t{4}}};
+    for (const auto& [key, kind] : {std::pair("k", payload::IndexKind::kKeyword),
+                                    std::pair("n", payload::IndexKind::kInteger),
+                                    std::pair("t", payload::IndexKind::kText)}) {
+      payload::FieldIndex index;
+      index.key = key;
+      index.kind = kind;
+      index.range = kind == payload::IndexKind::kInteger;
+      config.indexes.push_back(index);
+    }
+    return config;
+  }
+  void open(const std::optional<CollectionConfig>& created = std::nullopt) {
+    DatabaseOptions options;
+    options.data_dir = root_.string();
+    options.compute_threads = 2;
+    options.background_threads = 2;
+    auto database = Database::open(options);
+    ASSERT_TRUE(database) << database.error().to_string();
+    database_ = *std::move(database);
+    if (created) {
+      ASSERT_TRUE(database_->create_collection("points", *created));
+    }
+    auto collection = database_->collection("points");
+    ASSERT_TRUE(collection) << collection.error().to_string();
+    collection_ = *std::move(collection);
+  }
+  void close() {
+    collection_.reset();
+    EXPECT_TRUE(database_->close());
+    database_.reset();
+  }
+
+  Result<> update(const Operation& operation) {
+    std::promise<Result<std::vector<UpdateResult>>> done;
+    auto answer = done.get_future();
+    QV_TRY(collection_->update({operation}, Ack::kVisible,
+                               [&](auto result) { done.set_value(std::move(result)); }));
+    QV_TRY(answer.get());
+    return {};
+  }
+  void insert(std::uint64_t first, std::uint64_t n) {
+    Random random(kSeed + first);
+    Upsert upsert;
+    for (std::uint64_t i = 0; i < n; ++i) upsert.points.push_back(random_point(first + i, random));
+    ASSERT_TRUE(update(upsert));
+  }
+  template <class Condition>
+  static void wait_until(Condition condition) {
+    const auto limit = patience_end(std::chrono::seconds(60));
+    while (!condition() && std::chrono::steady_clock::now() < limit) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ASSERT_TRUE(condition());
+  }
+  void wait_for_rest() {
+    wait_until([&] { return collection_->info().health == Health::kGreen; });
+  }
+
+  [[nodiscard]] fs::path segments() const {
+    return root_ / "collections" / "00000001" / "shard-0" / "segments";
+  }
+  /// Files of the segments that the collection has now.
+  [[nodiscard]] std::vector<fs::path> files() const {
+    std::vector<fs::path> all;
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(segments(), error), end; !error && it != end;
+         it.increment(error)) {
+      if (it->is_regular_file(error)) all.push_back(it->path());
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  /// Asks everything: exactly and through indexes, with filters and without.
+  void make_questions() {
+    Random random(kSeed + 7);
+    payload::Filter color;
+    color.must = {payload::FieldCondition{"k", payload::MatchValue{std::string("color 3")}}};
+    payload::Filter range;
+    range.must = {payload::FieldCondition{"n", payload::Range{{}, std::int64_t{90}, {}, {}}}};
+    payload::Filter text;
+    text.must = {payload::FieldCondition{"t", payload::MatchText{"words 11"}}};
+    for (const auto& field : fields()) {
+      for (const auto& filter : {std::optional<payload::Filter>(), std::optional(color),
+                                 std::optional(range), std::optional(text)}) {
+        Question question;
+        question.query.using_field = field.name;
+        question.query.kind = Nearest{random_vector(field, random)};
+        question.query.filter = filter;
+        Query all = question.query;
+        all.limit = 10 * kPoints;
+        all.params.exact = true;
+        const auto records = collection_->query(all, cancel_);
+        ASSERT_TRUE(records) << records.error().to_string();
+        for (const auto& record : *records) question.scores.emplace(record.id, record.score);
+        questions_.push_back(question);
+        question.query.params.exact = true;
+        questions_.push_back(std::move(question));
+      }
+    }
+    pages_ = read_pages().value();
+  }
+  /// Every point with all that is known of it, in order of ids and by a payload index.
+  [[nodiscard]] Result<std::string> read_pages() const {
+    std::string text;
+    ScrollRequest request;
+    request.limit = 10 * kPoints;
+    request.with_vector.all = true;
+    QV_TRY(const auto page, collection_->scroll(request, cancel_));
+    for (const auto& record : page.points) {
+      text += record.id.to_string() + record.payload.value_or("") + "\n";
+      for (const auto& vector : *record.vectors) {
+        const auto* dense = std::get_if<DenseVector>(&vector.value);
+        if (dense != nullptr) text += std::to_string(dense->front()) + " ";
+      }
+    }
+    request.with_vector.all = false;
+    request.order_by = OrderBy{"n", true, {}};
+    QV_TRY(const auto ordered, collection_->scroll(request, cancel_));
+    for (const auto& record : ordered.points) text += record.id.to_string() + " ";
+    QV_TRY(const auto n, collection_->count(std::nullopt, cancel_));
+    return text + std::to_string(n);
+  }
+
+  /// Right, or refused as it should be. True if all were given.
+  bool ask_all() const {
+    bool all_given = true;
+    const auto is_given = [&](const auto& answer) {
+      if (!answer) {
+        all_given = false;
+        EXPECT_EQ(answer.error().code(), Code::kUnavailable) << answer.error().to_string();
+      }
+      return answer.has_value();
+    };
+    for (const auto& question : questions_) {
+      const auto records = collection_->query(question.query, cancel_);
+      if (!is_given(records)) continue;
+      expect_right(question, *records);
+    }
+    const auto pages = read_pages();
+    if (is_given(pages)) {
+      EXPECT_TRUE(*pages == pages_) << "a page differs";
+    }
+    return all_given;
+  }
+  static void expect_right(const Question& question, const std::vector<Record>& records) {
+    EXPECT_EQ(records.size(), std::min<std::size_t>(10, question.scores.size()));
+    std::vector<float> best;
+    for (const auto& [id, score] : question.scores) best.push_back(score);
+    std::sort(best.begin(), best.end(), std::greater<>());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const auto found = question.scores.find(records[i].id);
+      ASSERT_NE(found, question.scores.end()) << records[i].id.to_string();
+      EXPECT_EQ(records[i].score, found->second);
+      if (question.query.params.exact) {
+        EXPECT_EQ(records[i].score, best[i]);
+      }
+    }
+  }
+  void expect_all_again() {
+    wait_until([&] { return ask_all() || ::testing::Test::HasFailure(); });
+  }
+
+  fs::path root_;
+  std::unique_ptr<Database> database_;
+  std::shared_ptr<Collection> collection_;
+  std::vector<Question> questions_;
+  std::string pages_;
+  Cancel cancel_;
+};
+
+/// Every file of a segment in turn, to nothing and to a part, while others ask.
+TEST_F(UnreadableFile, AnswersAreRightOrRefusedAndComeBack) {
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  open(config());
+  insert(0, kPoints);
+  wait_for_rest();
+  make_questions();
+  ASSERT_TRUE(ask_all());
+  const std::size_t n_files = files().size();
+  ASSERT_GE(n_files, 14U) << "rows, columns, lists, a graph, impacts, tokens";
+  std::atomic<bool> stop = false;
+  std::thread reader([&] {
+    while (!stop && !HasFailure()) (void)ask_all();
+  });
+  for (std::size_t i = 0; i < 2 * n_files && !HasFailure(); ++i) {
+    const auto now = files();
+    const auto& file = now[i % now.size()];
+    std::error_code error;
+    const auto size = fs::file_size(file, error);
+    if (error || size == 0) continue;
+    SCOPED_TRACE("file " + file.string());
+    fs::resize_file(file, i < n_files ? 0 : random() % size, error);
+    expect_all_again();
+    wait_for_rest();
+  }
+  stop = true;
+  reader.join();
+  if (HasFailure()) return;
+  EXPECT_EQ(collection_->info().n_damaged_segments, 0U);
+  EXPECT_EQ(collection_->info().n_damaged_indexes, 0U);
+  close();
+  open();
+  EXPECT_TRUE(ask_all());
+}
+
+/// Edits are made of the rows that are there: never of zeros.
+TEST_F(UnreadableFile, UpdatesAreNotMadeOfZeros) {
+  Random random(kSeed);
+  open(config());
+  insert(0, 500);
+  wait_for_rest();
+  std::map<std::uint64_t, std::uint64_t> edits;
+  for (std::uint64_t round = 1; round <= 12; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    for (const auto& file : files()) {
+      if (file.filename() == "rows.qvs") fs::resize_file(file, 4096 * (random() % 4));
+    }
+    for (int i = 0; i < 20; ++i) {
+      const std::uint64_t id = random() % 500;
+      const SetPayload edit{R"({"round":)" + std::to_string(round) + "}", {},
+                            std::vector{PointId::number(id)}};
+      Result<> done;
+      wait_until([&] {
+        done = update(edit);
+        return done || done.error().code() != Code::kUnavailable;
+      });
+      ASSERT_TRUE(done) << done.error().to_string();
+      edits[id] = round;
+    }
+    Result<ScrollPage> page;
+    wait_until([&] {
+      ScrollRequest all;
+      all.limit = 1000;
+      page = collection_->scroll(all, cancel_);
+      return page || page.error().code() != Code::kUnavailable;
+    });
+    ASSERT_TRUE(page) << page.error().to_string();
+    ASSERT_EQ(page->points.size(), 500U);
+    for (std::uint64_t id = 0; id < 500; ++id) {
+      std::string wanted = payload_of(id);
+      if (const auto edit = edits.find(id); edit != edits.end()) {
+        wanted.pop_back();
+        wanted += R"(,"round":)" + std::to_string(edit->second) + "}";
+      }
+      EXPECT_EQ(page->points[id].payload, wanted) << id;
+      if (HasFailure()) return;
+    }
+    wait_for_rest();
+  }
+}
+
+/// What was deleted while a segment could not be read stays so, also if it can be read again.
+TEST_F(UnreadableFile, DeletesHoldWhenTheFileComesBack) {
+  auto configured = config();
+  configured.optimizer.seal_rows = 400;
+  configured.optimizer.idle_seal_s = 1000;
+  configured.optimizer.max_segments = 100;
+  open(configured);
+  insert(0, 500);  // more than are kept in memory
+  wait_until([&] {
+    return std::ranges::any_of(files(), [](const auto& f) { return f.filename() == "rows.qvs"; });
+  });
+  wait_for_rest();
+  const fs::path segment = [&] {
+    for (const auto& file : files()) {
+      if (file.filename() == "rows.qvs") return file.parent_path();
+    }
+    return fs::path();
+  }();
+  ASSERT_FALSE(segment.empty());
+  const fs::path copy = root_ / "copy";
+  fs::copy(segment, copy, fs::copy_options::recursive);
+  fs::resize_file(segment / "rows.qvs", 0);
+  wait_until([&] {
+    ScrollRequest all;
+    all.limit = 1000;
+    const auto page = collection_->scroll(all, cancel_);
+    return page && page->points.size() == 500;
+  });
+  std::vector<PointId> deleted;
+  for (std::uint64_t id = 0; id < 500; id += 2) deleted.push_back(PointId::number(id));
+  ASSERT_TRUE(update(DeletePoints{deleted}));
+  EXPECT_EQ(collection_->count(std::nullopt, cancel_).value(), 250U);
+  insert(1000, 400);  // another is sealed, and the manifest saved
+  wait_until([&] { return collection_->count(std::nullopt, cancel_).value_or(0) == 650; });
+  close();
+  if (fs::exists(segment)) {
+    fs::remove_all(segment);
+    fs::copy(copy, segment, fs::copy_options::recursive);
+  }
+  open();
+  EXPECT_EQ(collection_->count(std::nullopt, cancel_).value(), 650U);
+  RetrieveRequest request;
+  request.ids = deleted;
+  EXPECT_TRUE(collection_->retrieve(request).value().empty());
+}
+
+/// A merge that meets an unreadable input leaves everything as it was, and is made up for.
+TEST_F(UnreadableFile, MergesOfUnreadableSegmentsAreMadeUpFor) {
+  auto configured = config();
+  configured.optimizer.idle_segments = 100;
+  open(configured);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    insert(i * 500, 500);
+    wait_for_rest();
+  }
+  make_questions();
+  ASSERT_GE(collection_->info().n_segments, 2U);
+  for (const auto& file : files()) {
+    if (file.filename() != "rows.qvs") continue;
+    fs::resize_file(file, fs::file_size(file) / 2);  // nobody has met it yet
+    break;
+  }
+  ASSERT_TRUE(database_->update_config("points", [](CollectionConfig& changed) -> Result<> {
+    changed.optimizer.idle_segments = 1;
+    return {};
+  }));
+  wait_until([&] { return collection_->info().n_segments == 1; });
+  wait_for_rest();
+  EXPECT_TRUE(ask_all());
+  close();
+  open();
+  EXPECT_TRUE(ask_all());
+}
+
+}  // namespace
+}  // namespace quiver::engine::testing
