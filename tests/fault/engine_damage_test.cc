@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -218,6 +219,117 @@ TEST_F(EngineDamage, AnswersComeFromRows) {
     }
     runner.check_rest();
   }
+}
+
+/// A disk that cannot read a file is as good as a damaged file: the rows are rebuilt.
+TEST_F(EngineDamage, UnreadableFilesAreRebuilt) {
+  constexpr std::uint64_t kSeed = 12;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  auto config = model::random_config(random);
+  config.optimizer.index_min_bytes = 0;
+  Runner runner(options(), config);
+  runner.open();
+  if (HasFatalFailure()) return;
+  payload::FieldIndex index;
+  index.key = "n";
+  index.kind = payload::IndexKind::kInteger;
+  ASSERT_TRUE(runner.collection().create_index(index, engine::Ack::kVisible));
+  runner.model().set_indexes(runner.collection().config()->indexes);
+  live_a_while(runner, random);
+  if (HasFailure()) return;
+  const auto before = runner.probe(4);
+  for (const auto operation : {FileOperation::kOpen, FileOperation::kRead}) {
+    for (int i = 0; i < 6 && !HasFailure(); ++i) {
+      SCOPED_TRACE("operation " + std::to_string(static_cast<int>(operation)) + ", number " +
+                   std::to_string(i));
+      runner.close();
+      const std::uint64_t n_before = segments_->n_operations(operation);
+      segments_->inject({operation, 1 + random() % 20, 1 + random() % 4, EIO});
+      runner.open();
+      if (HasFatalFailure()) return;
+      EXPECT_GT(segments_->n_operations(operation), n_before);
+      segments_->clear_faults();
+      EXPECT_EQ(runner.probe(4), before);
+      runner.check_everything();
+      runner.check_rest();
+    }
+  }
+}
+
+/// What passes, or is for the operator to mend, is no damage: nothing is thrown away for it.
+TEST_F(EngineDamage, TooManyOpenFilesAreNoDamage) {
+  constexpr std::uint64_t kSeed = 13;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  Runner runner(options(), model::random_config(random));
+  runner.open();
+  if (HasFatalFailure()) return;
+  live_a_while(runner, random);
+  if (HasFailure()) return;
+  const auto before = runner.probe(5);
+  runner.close();
+  const auto files = segment_files();
+  for (const int error_number : {EMFILE, ENFILE, ENOMEM, EACCES, ENOSPC}) {
+    SCOPED_TRACE(error_number);
+    segments_->inject({FileOperation::kOpen, 1, FaultRule::kForever, error_number});
+    {
+      auto database = engine::Database::open(options()).value();
+      EXPECT_FALSE(database->collection(model::kCollection));
+      EXPECT_TRUE(database->close());
+    }
+    EXPECT_EQ(segment_files(), files);
+    segments_->clear_faults();
+  }
+  runner.open();
+  if (HasFatalFailure()) return;
+  EXPECT_EQ(runner.collection().info().n_damaged_segments, 0U);
+  EXPECT_EQ(runner.probe(5), before);
+  runner.check_everything();
+}
+
+/// Files that are whole but were written for another place: of another shard under the same path,
+/// or of another segment of the same shard. They are told from the own ones, whatever they hold.
+TEST_F(EngineDamage, FilesOfOtherPlacesAreRefused) {
+  constexpr std::uint64_t kSeed = 14;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  auto config = model::random_config(random);
+  config.shard_number = 2;
+  config.optimizer.index_min_bytes = 0;
+  Runner runner(options(), config);
+  runner.open();
+  if (HasFatalFailure()) return;
+  for (const char* key : {"n", "s"}) {
+    payload::FieldIndex index;
+    index.key = key;
+    index.kind = *key == 'n' ? payload::IndexKind::kInteger : payload::IndexKind::kKeyword;
+    ASSERT_TRUE(runner.collection().create_index(index, engine::Ack::kVisible));
+  }
+  runner.model().set_indexes(runner.collection().config()->indexes);
+  for (int i = 0; i < 6 && !HasFailure(); ++i) {
+    SCOPED_TRACE("exchange " + std::to_string(i));
+    live_a_while(runner, random);
+    if (HasFailure()) return;
+    expect_same_answers(runner, [&] {
+      const auto files = segment_files();
+      int n_exchanged = 0;
+      for (const auto& file : files) {
+        for (const auto& other : files) {
+          const bool fits = file != other && file.filename() == other.filename() &&
+                            file.parent_path().filename() == other.parent_path().filename();
+          const bool fits_columns = file != other && file.filename() == other.filename() &&
+                                    file.extension() == ".qvc";
+          if ((!fits && !fits_columns) || random() % 2 == 0) continue;
+          fs::copy_file(other, file, fs::copy_options::overwrite_existing);
+          ++n_exchanged;
+          break;
+        }
+      }
+      EXPECT_GT(n_exchanged, 0);
+    });
+  }
+  if (!HasFailure()) runner.check_rest();
 }
 
 }  // namespace
