@@ -9,7 +9,9 @@ namespace quiver {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kBufferBytes = 1 << 20;
+constexpr std::size_t kBufferBytes = 1 << 20;  ///< of a writer
+/// Of a reader: what was read is still in L2 when it is hashed.
+constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::uint32_t kWithoutOrigin = 1;
 constexpr std::uint32_t kWithOrigin = 2;
 
@@ -116,7 +118,7 @@ void SectionWriter::pad() {
 class SectionReader::Pass {
  public:
   explicit Pass(ReadableFile& file)
-      : file_(file), buffer_(std::min<std::uint64_t>(kBufferBytes, file.size())) {}
+      : file_(file), buffer_(std::min<std::uint64_t>(kReadBytes, file.size())) {}
 
   /// Valid until the next call. `n`: a buffer's worth at most.
   Result<Bytes> read(std::uint64_t offset, std::size_t n) {
