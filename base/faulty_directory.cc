@@ -364,7 +364,8 @@ Result<std::unique_ptr<Directory>> FaultyDirectory::do_subdirectory(std::string_
   return std::unique_ptr<Directory>(new FaultyDirectory(std::move(below), state_, std::move(node)));
 }
 
-Result<std::unique_ptr<Directory>> FaultyDirectory::do_open_subdirectory(std::string_view name) const {
+Result<std::unique_ptr<Directory>> FaultyDirectory::do_open_subdirectory(
+    std::string_view name) const {
   MutexLock lock(state_->mutex);
   QV_TRY(auto below, inner_->open_subdirectory(name));
   auto node = node_of(*inner_, *node_, name);

@@ -61,8 +61,7 @@ Result<> sync_directory(const std::string& path) {
 
 class RealMappedFile final : public MappedFile {
  public:
-  explicit RealMappedFile(Bytes bytes)
-      : MappedFile(bytes), region_(address(), bytes.size()) {}
+  explicit RealMappedFile(Bytes bytes) : MappedFile(bytes), region_(address(), bytes.size()) {}
   [[nodiscard]] bool is_damaged() const override { return region_.is_damaged(); }
   void advise_sequential() const override { advise(MADV_SEQUENTIAL); }
   void advise_random() const override { advise(MADV_RANDOM); }
@@ -86,8 +85,7 @@ class RealReadableFile final : public ReadableFile {
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   Result<> read(std::uint64_t offset, std::span<std::byte> out) override {
     while (!out.empty()) {
-      const ssize_t n =
-          ::pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+      const ssize_t n = ::pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return fail(read_error(errno, "read", path_));
       if (n == 0) return fail(file_ends_early(path_, offset + out.size(), offset));

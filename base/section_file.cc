@@ -203,8 +203,7 @@ Result<> SectionReader::check(ReadableFile& file) {
   const auto trailer = read_as<Trailer>(end);
   if (std::string_view(trailer.magic.data(), 8) != format_.end_magic) return damaged("cut short");
   const std::uint64_t table_bytes = std::uint64_t{trailer.n_sections} * sizeof(SectionEntry);
-  if (trailer.table_offset > size ||
-      table_bytes != size - sizeof(trailer) - trailer.table_offset) {
+  if (trailer.table_offset > size || table_bytes != size - sizeof(trailer) - trailer.table_offset) {
     return damaged("the section table is out of place");
   }
   table_.resize(trailer.n_sections);
@@ -221,8 +220,8 @@ Result<> SectionReader::check_header(Bytes header, const std::optional<FileOrigi
     return damaged(fmt::format("no {}", format_.name));
   }
   if (head.version != kWithoutOrigin && head.version != kWithOrigin) {
-    return damaged(fmt::format("version {}, expected {} or {}", head.version, kWithoutOrigin,
-                               kWithOrigin));
+    return damaged(
+        fmt::format("version {}, expected {} or {}", head.version, kWithoutOrigin, kWithOrigin));
   }
   if (head.reserved != 0 || !are_zeros(header.subspan(sizeof(Head)))) {
     return damaged("bytes of the header");

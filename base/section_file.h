@@ -1,8 +1,8 @@
 // Files of sections: written front to back, read in place, every byte checked.
 //
 // A header of 64 bytes (8 of magic, u32 version, whose file it is), sections on 64-byte boundaries
-// with zeros between them, the section table, a trailer. A section has a kind and a field, which the
-// format gives a meaning. All numbers are little-endian. docs/formats/segment.md.
+// with zeros between them, the section table, a trailer. A section has a kind and a field, which
+// the format gives a meaning. All numbers are little-endian. docs/formats/segment.md.
 #pragma once
 
 #include <array>

@@ -30,8 +30,8 @@ struct MatrixView {
   return (static_cast<std::size_t>(dim) * bytes_per_value(dtype) + 63) / 64 * 64;
 }
 
-/// The length of `[begin, end)`, 0 if that ends before it begins: offsets in a mapped file may become
-/// zeros between two looks at them (base/mapped_region.h), and a reader must stay in bounds.
+/// The length of `[begin, end)`, 0 if that ends before it begins: offsets in a mapped file may
+/// become zeros between two looks at them (base/mapped_region.h), and a reader must stay in bounds.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T length_between(T begin, T end) {
   return begin < end ? static_cast<T>(end - begin) : T{0};

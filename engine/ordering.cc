@@ -19,8 +19,8 @@ using Places = std::vector<Snapshot::Place>;
 
 const PointId& id_of(const Snapshot::Place& place) { return place.segment->data->ids[place.row]; }
 
-/// With copies of the ids: sorting goes out of bounds if they change under it, as those of a damaged
-/// file do.
+/// With copies of the ids: sorting goes out of bounds if they change under it, as those of a
+/// damaged file do.
 void keep_first(Places& places, std::uint64_t n) {
   struct Entry {
     PointId id;

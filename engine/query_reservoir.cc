@@ -131,7 +131,8 @@ Result<std::vector<QueryReservoir::Slot>> QueryReservoir::read(const Directory& 
   }
   std::vector<Slot> slots(n);
   for (std::uint32_t i = 0; i < n; ++i) {
-    const auto query = tokens.span().subspan(offsets[i], length_between(offsets[i], offsets[i + 1]));
+    const auto query =
+        tokens.span().subspan(offsets[i], length_between(offsets[i], offsets[i + 1]));
     const bool fits =
         !query.empty() && query.size() % dim_ == 0 && query.size() <= n_kept_floats(query.size());
     if (!fits || numbers[i] >= head[0].n_seen) return reader.damaged("a query is not as written");

@@ -30,7 +30,7 @@ void Shard::mend() noexcept {
     start_due_jobs();
     return {};
   });
-  if (!mended) note_failure("reading a damaged segment again", mended.error());
+  if (!mended && !closed_) note_failure("reading a damaged segment again", mended.error());
 }
 
 /// Of a segment whose rows are sound.
@@ -46,11 +46,12 @@ void Shard::drop_damaged_parts(State& state) {
   for (std::size_t field = 0; field < data->fields.size(); ++field) {
     if (data->index_files[field] == nullptr || data->index_files[field]->check()) continue;
     uninstall_index(*data, field);
-    lost_index = true;
+    lost_index = lost_index || lacks_index(*data, field, index_policy());
   }
-  log_error("shard {}: segment {}: a column or an index could not be read any more; it is built "
-            "again",
-            path_, data->id);
+  log_error(
+      "shard {}: segment {}: a column or an index could not be read any more; it is built "
+      "again",
+      path_, data->id);
   state.view.data = std::move(data);
   state.index_damaged = state.index_damaged || lost_index;
 }
@@ -59,8 +60,9 @@ void Shard::take_out_damaged() {
   damaged_.reserve(damaged_.size() + segments_.size());
   std::erase_if(segments_, [this](const State& state) {
     if (!state.view.data->are_rows_damaged()) return false;
-    log_error("shard {}: segment {} could not be read any more; its rows are rebuilt from the store",
-              path_, state.view.data->id);
+    log_error(
+        "shard {}: segment {} could not be read any more; its rows are rebuilt from the store",
+        path_, state.view.data->id);
     damaged_.push_back(state.view.data->id);
     lost_rows_ = true;
     return true;

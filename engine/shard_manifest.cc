@@ -24,8 +24,8 @@ bool Shard::is_input(const RewriteJob* job, std::uint64_t segment) {
 Result<> Shard::save_manifest(const RewriteJob* finished, const State* output,
                               std::span<const std::uint64_t> forgotten) {
   storage::RowBatch batch;
-  Manifest manifest{next_segment_, covered_seq(finished), {}, Seq{to_number(next_seq_) - 1},
-                    damaged_};
+  Manifest manifest{
+      next_segment_, covered_seq(finished), {}, Seq{to_number(next_seq_) - 1}, damaged_};
   for (State& state : segments_) {
     const std::uint64_t id = state.view.data->id;
     if (!state.view.data->sealed || is_input(finished, id)) continue;

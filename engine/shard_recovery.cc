@@ -81,7 +81,8 @@ Result<> Shard::recover(const Shard* first) {
 }
 
 /// Random, and kept with the rows: files of other shards, of other servers too, are told from the
-/// own. Where it cannot be kept, files are written without, as in version 1, until the next opening.
+/// own. Where it cannot be kept, files are written without, as in version 1, until the next
+/// opening.
 Result<> Shard::set_owner() {
   QV_TRY(auto text, store_->meta(kOwnerKey));
   if (!text) {
@@ -251,8 +252,8 @@ Result<> Shard::rebuild_from_rows() {
   publish();
   Result<> status;
   QV_TRY(store_->scan_rows(std::nullopt, [&](const PointId& id, std::string_view bytes) {
-    status = closed_ ? fail(Code::kUnavailable, "the collection is closed")
-                     : recover_point(id, bytes);
+    status =
+        closed_ ? fail(Code::kUnavailable, "the collection is closed") : recover_point(id, bytes);
     return status.has_value();
   }));
   QV_TRY(std::move(status));

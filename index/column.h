@@ -46,8 +46,8 @@ struct MultiColumn {
   [[nodiscard]] MatrixView row(std::size_t i) const {
     const std::size_t stride = tokens.stride();
     const std::uint64_t first = offsets[i];
-    return {tokens.bytes.data() + first * stride, length_between(first, offsets[i + 1]),
-            tokens.dim, tokens.dtype, stride};
+    return {tokens.bytes.data() + first * stride, length_between(first, offsets[i + 1]), tokens.dim,
+            tokens.dtype, stride};
   }
 };
 

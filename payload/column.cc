@@ -69,8 +69,7 @@ std::span<const GeoPoint> ColumnView::row_points(std::uint32_t row) const {
 
 std::span<const std::uint32_t> ColumnView::postings(std::uint32_t term_id) const {
   const std::uint64_t first = posting_offsets[term_id];
-  return posting_rows.span().subspan(first,
-                                     length_between(first, posting_offsets[term_id + 1]));
+  return posting_rows.span().subspan(first, length_between(first, posting_offsets[term_id + 1]));
 }
 
 std::uint64_t ColumnView::count_rows_with_values(const Bitset& live) const {

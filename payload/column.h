@@ -150,8 +150,8 @@ struct RowOrigin {
     const std::function<std::string_view(std::uint32_t)>& document_of_row, Directory& directory,
     std::string_view file_name, const std::function<Result<>()>& check = nullptr);
 
-/// Checks the whole file and maps it. kDataLoss if it is damaged, cannot be read, or was written for
-/// another origin, kFailedPrecondition if it is the column of another index (key, kind or text
+/// Checks the whole file and maps it. kDataLoss if it is damaged, cannot be read, or was written
+/// for another origin, kFailedPrecondition if it is the column of another index (key, kind or text
 /// options differ). Bytes:
 /// docs/formats/payload-column.md.
 [[nodiscard]] Result<ColumnView> open_column(const Directory& directory, std::string_view file_name,

@@ -105,8 +105,8 @@ class Sealer {
     for (const ColumnView& source : sources_) {
       ColumnView copy;
       copy.term_offsets = source.term_offsets;
-      copy.term_bytes =
-          SharedSpan<char>::of(std::vector<char>(source.term_bytes.begin(), source.term_bytes.end()));
+      copy.term_bytes = SharedSpan<char>::of(
+          std::vector<char>(source.term_bytes.begin(), source.term_bytes.end()));
       copies.push_back(std::move(copy));
     }
     return copies;

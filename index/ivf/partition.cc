@@ -46,8 +46,7 @@ Result<> check_rows(const SectionReader& reader, std::span<const std::uint32_t> 
 }  // namespace
 
 CodeBlocks Partition::blocks_of(std::size_t begin, std::size_t end) const {
-  CodeBlocks blocks{nullptr, facts_.padded_dim / 32, facts_.n_bits,
-                    length_between(begin, end)};
+  CodeBlocks blocks{nullptr, facts_.padded_dim / 32, facts_.n_bits, length_between(begin, end)};
   blocks.first = blocks_.data() + begin * blocks.block_bytes();
   return blocks;
 }

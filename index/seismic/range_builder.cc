@@ -118,8 +118,8 @@ RangeRuns RangeBuilder::build(std::uint32_t first, std::uint32_t n) const {
   }
   std::size_t entry = 0;
   for (std::uint32_t row = 0; row < n; ++row) {
-    const std::size_t n_entries = length_between(column_.offsets[first + row],
-                                                 column_.offsets[first + row + 1]);
+    const std::size_t n_entries =
+        length_between(column_.offsets[first + row], column_.offsets[first + row + 1]);
     // Fewer slots than entries: only if the rows' file is damaged meanwhile.
     for (std::size_t i = 0; i < n_entries && entry < slots.size(); ++i) {
       range.runs[next[slots[entry++]]++] = static_cast<std::uint16_t>(row);

@@ -40,9 +40,7 @@ class MappedRegionTest : public testing::Test {
     EXPECT_TRUE(directory_->write_file(name, std::vector<std::byte>(n_bytes, kOne)));
     return *directory_->open_mapped(name);
   }
-  void cut(const std::string& name, std::size_t n_bytes) {
-    fs::resize_file(path_ / name, n_bytes);
-  }
+  void cut(const std::string& name, std::size_t n_bytes) { fs::resize_file(path_ / name, n_bytes); }
   static std::size_t n_ones(const MappedFile& file) {
     return static_cast<std::size_t>(std::ranges::count(file.bytes(), kOne));
   }
@@ -130,8 +128,8 @@ TEST_F(MappedRegionTest, FilesComeAndGoMeanwhile) {
 /// Reads behind the end of a file that nobody registered.
 void read_unregistered(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const auto* bytes = static_cast<const volatile char*>(
-      ::mmap(nullptr, 4 * kPage, PROT_READ, MAP_SHARED, fd, 0));
+  const auto* bytes =
+      static_cast<const volatile char*>(::mmap(nullptr, 4 * kPage, PROT_READ, MAP_SHARED, fd, 0));
   (void)bytes[3 * kPage];
 }
 
@@ -156,7 +154,8 @@ TEST_F(MappedRegionTest, MappedFilesSayWhichIsDamaged) {
   const auto checked = files->check();
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().code(), Code::kUnavailable);
-  EXPECT_NE(checked.error().message().find("/two`"), std::string::npos) << checked.error().message();
+  EXPECT_NE(checked.error().message().find("/two`"), std::string::npos)
+      << checked.error().message();
 }
 
 }  // namespace

@@ -9,11 +9,13 @@ namespace quiver::engine {
 namespace {
 
 TEST(Manifest, RoundTrip) {
-  for (const Manifest& manifest :
-       {Manifest{}, Manifest{9, Seq{1234}, {1, 5, 8}, Seq{0}, {}},
-        Manifest{9, Seq{1234}, {1, 8}, Seq{1300}, {5, 6}},
-        Manifest{std::numeric_limits<std::uint64_t>::max(), Seq{1ULL << 63}, {1ULL << 63}, Seq{0},
-                 {}}}) {
+  for (const Manifest& manifest : {Manifest{}, Manifest{9, Seq{1234}, {1, 5, 8}, Seq{0}, {}},
+                                   Manifest{9, Seq{1234}, {1, 8}, Seq{1300}, {5, 6}},
+                                   Manifest{std::numeric_limits<std::uint64_t>::max(),
+                                            Seq{1ULL << 63},
+                                            {1ULL << 63},
+                                            Seq{0},
+                                            {}}}) {
     const auto decoded = decode_manifest(encode_manifest(manifest));
     ASSERT_TRUE(decoded) << decoded.error().to_string();
     EXPECT_EQ(*decoded, manifest);

@@ -1,6 +1,6 @@
-// Files of segments that become unreadable while a collection uses them: they are cut short, so that
-// reading them raises SIGBUS. The process lives, no answer is wrong, and after a while all are given
-// again.
+// Files of segments that become unreadable while a collection uses them: they are cut short, so
+// that reading them raises SIGBUS. The process lives, no answer is wrong, and after a while all are
+// given again.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -333,8 +333,8 @@ TEST_F(UnreadableFile, UpdatesAreNotMadeOfZeros) {
     ASSERT_TRUE(is_cut);
     for (int i = 0; i < 20; ++i) {
       const std::uint64_t id = random() % 500;
-      const SetPayload edit{R"({"round":)" + std::to_string(round) + "}", {},
-                            std::vector{PointId::number(id)}};
+      const SetPayload edit{
+          R"({"round":)" + std::to_string(round) + "}", {}, std::vector{PointId::number(id)}};
       Result<> done;
       wait_until([&] {
         done = update(edit);

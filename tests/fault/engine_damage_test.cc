@@ -318,8 +318,8 @@ TEST_F(EngineDamage, FilesOfOtherPlacesAreRefused) {
         for (const auto& other : files) {
           const bool fits = file != other && file.filename() == other.filename() &&
                             file.parent_path().filename() == other.parent_path().filename();
-          const bool fits_columns = file != other && file.filename() == other.filename() &&
-                                    file.extension() == ".qvc";
+          const bool fits_columns =
+              file != other && file.filename() == other.filename() && file.extension() == ".qvc";
           if ((!fits && !fits_columns) || random() % 2 == 0) continue;
           fs::copy_file(other, file, fs::copy_options::overwrite_existing);
           ++n_exchanged;

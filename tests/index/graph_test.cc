@@ -382,8 +382,7 @@ TEST(GraphFile, TheGoldenFilesAreReadAndWritten) {
     EXPECT_TRUE(bytes_of_file(**real, golden_name) == bytes) << name << " has changed";
   }
   constexpr SectionFormat kLinks{"links of a dense index", "QVLINKS1", "QVLINKSE"};
-  const auto links =
-      SectionReader::open(kLinks, **real, "graph-v1-links.qvx");
+  const auto links = SectionReader::open(kLinks, **real, "graph-v1-links.qvx");
   ASSERT_TRUE(links) << links.error().to_string();
   const auto facts = links->get<std::uint32_t>(1, 0, 4);
   ASSERT_TRUE(facts);
@@ -392,8 +391,7 @@ TEST(GraphFile, TheGoldenFilesAreReadAndWritten) {
   EXPECT_TRUE(links->get<std::uint32_t>(2, 0, 116));       // rows
   EXPECT_TRUE(links->get<std::uint32_t>(3, 0, 116 * 16));  // links
   constexpr SectionFormat kCodes{"codes of a dense index's links", "QVLCODE1", "QVLCODEE"};
-  const auto codes =
-      SectionReader::open(kCodes, **real, "graph-v1-link-codes.qvx");
+  const auto codes = SectionReader::open(kCodes, **real, "graph-v1-link-codes.qvx");
   ASSERT_TRUE(codes) << codes.error().to_string();
   EXPECT_TRUE(codes->get<std::byte>(4, 0, 116 * (2 * 2 + 2) * 64));
 }

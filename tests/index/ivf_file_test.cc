@@ -151,8 +151,7 @@ TEST(IvfFile, SectionsAreAsTheFormatSays) {
   EXPECT_TRUE(reader.get<float>(8, 0, 8));                                        // reaches
   ASSERT_TRUE(directory->write_file("rows.qvx", bytes_of_file(**real, "ivf-v1-rows.qvx")));
   constexpr SectionFormat kRowsFormat{"second codes", "QVIVFROW", "QVIVFREN"};
-  const auto rows =
-      SectionReader::open(kRowsFormat, *directory, "rows.qvx");
+  const auto rows = SectionReader::open(kRowsFormat, *directory, "rows.qvx");
   ASSERT_TRUE(rows) << rows.error().to_string();
   EXPECT_TRUE(rows->get<std::byte>(20, 0, 200 * 64));
   EXPECT_TRUE(rows->get<float>(21, 0, 2 * 200));

@@ -28,8 +28,7 @@ struct SignsFile {
   }
   [[nodiscard]] Directory& directory() const { return *codes_file.directory; }
   [[nodiscard]] Result<TokenSigns> try_open(const FieldColumn& rows) const {
-    QV_TRY(const auto reader,
-           SectionReader::open(kSignsFormat, directory(), "signs"));
+    QV_TRY(const auto reader, SectionReader::open(kSignsFormat, directory(), "signs"));
     return TokenSigns::open(reader, rows, codes.codec());
   }
   [[nodiscard]] TokenSigns open() const {
