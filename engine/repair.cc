@@ -273,6 +273,7 @@ class Repair {
         QV_TRY(const bool added, out.add(id, seq, row));
         report_.n_from_segments += added ? 1 : 0;
       }
+      QV_TRY(segment.check_rows());
     }
     return {};
   }

@@ -181,7 +181,7 @@ void write_telemetry(Writer& out, const Service& service, const TelemetryDetail&
 }
 
 Decoded<Answer> telemetry(Exchange& x) {
-  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+  return x.run_on(x.service().telling(), [](Exchange& exchange) -> Decoded<Answer> {
     QV_TRY(const auto detail, telemetry_detail(exchange));
     auto out = exchange.begin_result();
     write_telemetry(out, exchange.service(), detail);
