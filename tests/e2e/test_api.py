@@ -125,7 +125,7 @@ def test_telemetry_by_levels(new_server):
         last = datetime.fromisoformat(put["last_responded"].replace("Z", "+00:00"))
         assert abs((datetime.now(timezone.utc) - last).total_seconds()) < 3600
         assert read.app.features.staging is False and read.app.system.cores == os.cpu_count()
-        assert read.memory.resident_bytes > 0 and read.memory.allocated_bytes > 0
+        assert read.memory.resident_bytes > 0
         [collection] = raw["collections"]["collections"]
         assert set(collection) == collection_keys.get(level, full_keys)
         if level == 1:
