@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/mapped_region.h"
 
 namespace quiver {
 namespace {
@@ -97,13 +96,10 @@ std::string describe_origin(const FileOrigin& found, const FileOrigin& wanted) {
 }
 
 void MappedFiles::add(std::string path, std::shared_ptr<const MappedFile> file) {
-  MutexLock lock(mutex_);
   files_.push_back({std::move(path), std::move(file)});
 }
 
 Result<> MappedFiles::check() const {
-  if (!has_damaged_regions()) return {};
-  MutexLock lock(mutex_);
   for (const auto& [path, file] : files_) {
     if (!file->is_damaged()) continue;
     return fail(Code::kUnavailable,

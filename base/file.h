@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/result.h"
 #include "base/shared_span.h"
 
@@ -31,7 +30,7 @@ using Bytes = std::span<const std::byte>;
 /// A whole file, readable as memory. Immutable; any number of threads.
 ///
 /// One exception: where the disk cannot give a page any more, or the file was cut short meanwhile,
-/// all of `bytes` is zeros from then on, so that whoever reads goes on. What was read until
+/// some or all of `bytes` is zeros from then on, so that whoever reads goes on. What was read until
 /// `is_damaged` was asked may be wrong. So it is asked after reading, and nothing that was made of
 /// the bytes counts if it says yes.
 class MappedFile {
@@ -42,7 +41,7 @@ class MappedFile {
 
   /// Starts on a 64-byte boundary. Valid while this object lives, even if the file is removed.
   [[nodiscard]] Bytes bytes() const { return bytes_; }
-  /// Cheap. Sees every fault that this thread met before.
+  /// A few loads. Sees all that this thread met before.
   [[nodiscard]] virtual bool is_damaged() const { return false; }
   /// Hints to the page cache; without effect where there is none.
   virtual void advise_sequential() const {}
@@ -59,20 +58,20 @@ class MappedFile {
   Bytes bytes_;
 };
 
-/// Files that were mapped for one purpose, and whether they can be relied on. Thread-safe.
+/// Files that were mapped for one purpose, and whether they can be relied on. One thread adds; when
+/// it is done any number may check.
 class MappedFiles {
  public:
-  void add(std::string path, std::shared_ptr<const MappedFile> file) QV_EXCLUDES(mutex_);
-  /// kUnavailable, naming one that is damaged. Cheap as long as none of the process is.
-  [[nodiscard]] Result<> check() const QV_EXCLUDES(mutex_);
+  void add(std::string path, std::shared_ptr<const MappedFile> file);
+  /// kUnavailable, naming one that is damaged. A few loads for each.
+  [[nodiscard]] Result<> check() const;
 
  private:
   struct Entry {
     std::string path;
     std::shared_ptr<const MappedFile> file;
   };
-  mutable Mutex mutex_;
-  std::vector<Entry> files_ QV_GUARDED_BY(mutex_);
+  std::vector<Entry> files_;
 };
 
 /// The bytes of `file`, which they keep alive.

@@ -30,7 +30,6 @@ struct RegionSlot {
 namespace {
 
 std::atomic<RegionSlot*> slots = nullptr;
-std::atomic<std::size_t> n_damaged = 0;
 struct sigaction former {};
 
 struct Registry {
@@ -72,7 +71,7 @@ RegionSlot* find(std::uintptr_t address) {
 /// Marked before the first zero can be read. All of the region, so that what comes after a zero is
 /// never again what the file holds, and a thousand bad pages are one fault.
 bool put_zeros(RegionSlot& slot) {
-  if (!slot.is_damaged.exchange(true)) n_damaged.fetch_add(1);
+  slot.is_damaged.store(true);
   const std::uintptr_t begin = slot.begin.load();
   const std::uintptr_t end = slot.end.load();
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the address is kept as a number to be atomic.
@@ -140,6 +139,15 @@ MappedRegion::MappedRegion(void* address, std::size_t size) {
   slot_ = take_slot();
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   set_bounds(*slot_, begin, begin + whole_pages(size));
+  choose_guard(static_cast<const std::byte*>(address), size);
+}
+
+void MappedRegion::choose_guard(const std::byte* bytes, std::size_t size) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::size_t at = size - 1;
+  while (at % page != 0 && bytes[at] == std::byte{}) --at;
+  guard_ = bytes + at;
+  guarded_ = bytes[at];
 }
 
 MappedRegion::~MappedRegion() {
@@ -149,19 +157,16 @@ MappedRegion::~MappedRegion() {
   set_bounds(*slot_, 0, 0);  // before another mapping can lie there
   // NOLINTNEXTLINE(performance-no-int-to-ptr): as above.
   ::munmap(reinterpret_cast<void*>(begin), end - begin);
-  if (slot_->is_damaged.exchange(false)) n_damaged.fetch_sub(1);
+  slot_->is_damaged.store(false);
   give_back(slot_);
 }
 
 bool MappedRegion::is_damaged() const {
   // Loads from the region come before this one.
   std::atomic_thread_fence(std::memory_order_acquire);
-  return slot_ != nullptr && slot_->is_damaged.load();
-}
-
-bool has_damaged_regions() {
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return n_damaged.load() != 0;
+  if (slot_ == nullptr) return false;
+  const bool is_cut = *guard_ != guarded_;  // or a fault, which marks the slot
+  return is_cut || slot_->is_damaged.load();
 }
 
 }  // namespace quiver

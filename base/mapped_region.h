@@ -5,8 +5,12 @@
 // region, marks it as damaged, and puts zeros in place of all of it; the thread goes on. Whoever
 // read from a region asks afterwards whether it is damaged (`MappedFile::is_damaged`).
 //
-// What readers may rely on: of the loads of one thread from one region, those before some moment
-// see the file, those after it zeros. So a number that was checked is itself or zero.
+// Where a file is cut short, the rest of its last page reads as zeros without a signal. So a region
+// also remembers a byte near its end that is not zero, and is damaged if that changes.
+//
+// What readers may rely on: each byte is what the file held up to some moment, and zero from then
+// on. After a signal that moment is the same for all of the region. So a number that was checked is
+// itself or, as a rule, zero, and never greater.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +29,16 @@ class MappedRegion {
   MappedRegion(const MappedRegion&) = delete;
   MappedRegion& operator=(const MappedRegion&) = delete;
 
-  /// Sees every fault that this thread met before.
+  /// Sees all that this thread met before. A few loads.
   [[nodiscard]] bool is_damaged() const;
 
  private:
-  RegionSlot* slot_ = nullptr;
-};
+  void choose_guard(const std::byte* bytes, std::size_t size);
 
-/// Whether any region of the process is. Cheap, and as `MappedRegion::is_damaged` sees what this
-/// thread met.
-[[nodiscard]] bool has_damaged_regions();
+  RegionSlot* slot_ = nullptr;
+  /// In the last page: none behind it but zeros, which may be missing as well.
+  const volatile std::byte* guard_ = nullptr;
+  std::byte guarded_{};  ///< what it was
+};
 
 }  // namespace quiver

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/mapped_region.h"
-
 namespace quiver::engine {
 namespace {
 
@@ -47,12 +45,11 @@ std::uint64_t SegmentData::data_bytes() const {
 }
 
 Result<> SegmentData::check_rows() const {
-  if (has_damaged_regions() && are_rows_damaged()) return unreadable(*this, "the rows");
+  if (are_rows_damaged()) return unreadable(*this, "the rows");
   return {};
 }
 
 Result<> SegmentData::check_files() const {
-  if (!has_damaged_regions()) return {};
   QV_TRY(check_rows());
   for (const auto& [key, column] : columns) {
     if (column.file != nullptr && column.file->is_damaged()) {

@@ -65,7 +65,7 @@ struct SegmentData {
   /// Bytes of vectors and payload.
   [[nodiscard]] std::uint64_t data_bytes() const;
   /// kUnavailable, naming what it is of, if a file could not be read any more: then nothing counts
-  /// that was made of this segment until now. Cheap as long as no file of the process is damaged.
+  /// that was made of this segment until now. A few loads for each file.
   [[nodiscard]] Result<> check_files() const;
   /// The same of the file of the rows alone.
   [[nodiscard]] Result<> check_rows() const;

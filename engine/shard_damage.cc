@@ -8,14 +8,13 @@
 
 #include "base/failure.h"
 #include "base/log.h"
-#include "base/mapped_region.h"
 #include "engine/shard.h"
 
 namespace quiver::engine {
 
 bool Shard::has_damage() const {
   const auto set = snapshot_.load();
-  return !set->is_whole || (has_damaged_regions() && !set->check());
+  return !set->check();
 }
 
 void Shard::mend() noexcept {

@@ -93,7 +93,7 @@ class Sealer {
     for (std::size_t s = 0; s < sources_.size(); ++s) used[s].assign(sources_[s].n_terms(), 0);
     for (const auto& [source, row] : rows_) {
       for (const std::uint32_t id : sources_[source].row_terms(row)) {
-        if (id != ColumnView::kGap) used[source][id] = 1;
+        if (id < used[source].size()) used[source][id] = 1;  // a gap is no term
       }
     }
     return used;
@@ -146,7 +146,8 @@ class Sealer {
     terms.reserve(out_.offsets[rows_.size()]);
     for (const auto& [source, row] : rows_) {
       for (const std::uint32_t id : sources_[source].row_terms(row)) {
-        const bool keeps_id = id == ColumnView::kGap || kind_ == IndexKind::kBool;
+        // A gap is no term.
+        const bool keeps_id = kind_ == IndexKind::kBool || id >= new_ids_[source].size();
         terms.push_back(keeps_id ? id : new_ids_[source][id]);
       }
     }
