@@ -96,7 +96,7 @@ class DatabaseImpl final : public Database {
       add_entry(new_entry(stored));
     }
     for (const auto& entry : all_entries()) check_manifests(*entry);
-    background_.post(Priority::kLow, [this] { check_all_logs(); });
+    log_check_ = std::thread([this] { run_logged("reading logs", [this] { check_all_logs(); }); });
     ticker_ = std::thread([this] { tick_until_closed(); });
     return {};
   }
@@ -262,6 +262,7 @@ class DatabaseImpl final : public Database {
       ticker_wake_.notify_all();
     }
     if (ticker_.joinable()) ticker_.join();
+    if (log_check_.joinable()) log_check_.join();
     Result<> result;
     for (const auto& entry : all_entries()) {
       MutexLock lock(entry->mutex);
@@ -443,6 +444,7 @@ class DatabaseImpl final : public Database {
   }
 
   /// What the start had no time for. A collection that somebody opens first is checked by that.
+  /// Not on the executors: it waits for openings, which may wait for them.
   void check_all_logs() {
     for (const auto& entry : all_entries()) {
       MutexLock lock(entry->mutex);
@@ -549,6 +551,7 @@ class DatabaseImpl final : public Database {
   std::atomic<bool> closed_ = false;
   CondVar ticker_wake_;
   std::thread ticker_;
+  std::thread log_check_;  ///< by itself, since it waits for openings; ends when all are read
 };
 
 }  // namespace
