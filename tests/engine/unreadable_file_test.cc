@@ -450,7 +450,7 @@ TEST_F(UnreadableFile, BuildsOverUnreadableRowsAreMadeUpFor) {
   insert(0, kPoints);
   wait_until_sealed();
   make_questions();
-  const int n_rounds = std::getenv("QUIVER_LONG_TESTS") != nullptr ? 300 : 6;
+  const int n_rounds = std::getenv("QUIVER_LONG_TESTS") != nullptr ? 300 : 3;
   for (int round = 0; round < n_rounds && !HasFailure(); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     close();
