@@ -30,7 +30,7 @@ struct Paths {
   fs::path rows = shard / "rows";
   fs::path segments = shard / "segments";
   fs::path unfinished = shard / "rows.rebuilt.tmp";  ///< the new store while it is written
-  fs::path finished = shard / "rows.rebuilt";  ///< complete, and to take the place of `rows`
+  fs::path finished = shard / "rows.rebuilt";        ///< complete, and to take the place of `rows`
 };
 
 Result<> sync_directory(const fs::path& path) {
@@ -325,8 +325,8 @@ class Repair {
     for (const PointId& id : written_) report_.n_lost += out.knows(id) ? 0 : 1;
   }
 
-  /// The new store takes the place of the old one. From the first step on a crash leaves `finished`,
-  /// which says that the rest is to be done.
+  /// The new store takes the place of the old one. From the first step on a crash leaves
+  /// `finished`, which says that the rest is to be done.
   Result<> exchange() {
     QV_TRY(auto rows, put_aside(paths_.rows, "damaged"));
     QV_TRY(rename_durably(paths_.finished, paths_.rows));

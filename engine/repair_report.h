@@ -8,10 +8,10 @@
 namespace quiver::engine {
 
 struct ShardFindings {
-  std::uint64_t n_rows = 0;             ///< that can be read, in the store
-  std::uint64_t n_segments = 0;         ///< that are sound
-  std::vector<std::string> rows;        ///< what is wrong with the store; a repair is wanted
-  std::vector<std::string> segments;    ///< damaged ones; they are made anew when it is opened
+  std::uint64_t n_rows = 0;           ///< that can be read, in the store
+  std::uint64_t n_segments = 0;       ///< that are sound
+  std::vector<std::string> rows;      ///< what is wrong with the store; a repair is wanted
+  std::vector<std::string> segments;  ///< damaged ones; they are made anew when it is opened
 };
 
 struct ShardRepair {

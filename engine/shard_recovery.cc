@@ -72,7 +72,8 @@ Result<> Shard::recover(const Shard* first) {
   applied_seq_ = Seq{to_number(next_seq_) - 1};
   publish();
   if (bulk_) QV_TRY(end_bulk());
-  // From now on a record says what counts; a store that takes no writes gets it with its first seal.
+  // From now on a record says what counts; a store that takes no writes gets it with its first
+  // seal.
   if (is_first && store_->takes_writes()) QV_TRY(save_manifest(nullptr));
   wants_tick_ = true;
   if (context_.queries != nullptr) drift_due_at_ = next_drift_check(context_.queries->n_seen());

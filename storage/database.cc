@@ -85,8 +85,8 @@ Result<> check_sequence(const std::string& path, std::uint64_t found,
                         const std::optional<SyncedState>& synced) {
   if (!synced || found >= synced->sequence) return {};
   return fail(Code::kDataLoss,
-              fmt::format("`{}` is damaged: its logs end at change {}, but change {} was synced", path,
-                          found, synced->sequence));
+              fmt::format("`{}` is damaged: its logs end at change {}, but change {} was synced",
+                          path, found, synced->sequence));
 }
 
 std::vector<rocksdb::ColumnFamilyDescriptor> families(const Runtime::Shared& shared) {

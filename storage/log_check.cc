@@ -66,23 +66,25 @@ Result<std::vector<std::uint64_t>> log_numbers(rocksdb::Env& env, const std::str
 Result<> check_size(const std::string& store, std::string_view file, std::uint64_t found,
                     std::uint64_t synced) {
   if (found >= synced) return {};
-  return damaged_store(store, fmt::format("{} is sound up to byte {}, but was synced up to byte {}", file,
-                                    found, synced));
+  return damaged_store(store, fmt::format("{} is sound up to byte {}, but was synced up to byte {}",
+                                          file, found, synced));
 }
 
 Result<> check_scan(const std::string& store, std::string_view file, const LogScan& scan) {
   if (!scan.damaged_at || scan.n_behind == 0) return {};
-  return damaged_store(store, fmt::format("{} cannot be read at byte {}, and {} records follow, so that "
-                                    "it is no torn end",
-                                    file, *scan.damaged_at, scan.n_behind));
+  return damaged_store(store,
+                       fmt::format("{} cannot be read at byte {}, and {} records follow, so that "
+                                   "it is no torn end",
+                                   file, *scan.damaged_at, scan.n_behind));
 }
 
 Result<> check_manifest_number(const std::string& store, std::uint64_t current,
                                const SyncedState& synced) {
   if (current >= synced.manifest) return {};
-  return damaged_store(store, fmt::format("CURRENT names the manifest {}, older than {}, which was in "
-                                    "force",
-                                    current, synced.manifest));
+  return damaged_store(store,
+                       fmt::format("CURRENT names the manifest {}, older than {}, which was in "
+                                   "force",
+                                   current, synced.manifest));
 }
 
 /// Follows the numbers of changes over the logs of a store.
@@ -124,16 +126,17 @@ class LogChain {
   /// After a torn end a log goes on where the sound part ended: what was torn had no number yet.
   Result<> check_gap(const std::string& file, const std::optional<std::uint64_t>& first) const {
     if (torn_.empty() || !first || end_ == 0 || *first <= end_) return {};
-    return damaged_store(store_, fmt::format("{} cannot be read to its end: the changes {} to {} are "
-                                       "missing before those of {}",
-                                       torn_, end_, *first - 1, file));
+    return damaged_store(store_,
+                         fmt::format("{} cannot be read to its end: the changes {} to {} are "
+                                     "missing before those of {}",
+                                     torn_, end_, *first - 1, file));
   }
 
   rocksdb::Env& env_;
   const std::string& store_;
-  std::string torn_;         ///< the last log that cannot be read to its end
-  std::uint64_t next_ = 0;   ///< number of the change after the last one read; 0: none was read
-  std::uint64_t end_ = 0;    ///< `next_` before the present log
+  std::string torn_;        ///< the last log that cannot be read to its end
+  std::uint64_t next_ = 0;  ///< number of the change after the last one read; 0: none was read
+  std::uint64_t end_ = 0;   ///< `next_` before the present log
 };
 
 }  // namespace

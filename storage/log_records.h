@@ -1,8 +1,8 @@
 // Reads a file in RocksDB's log format (its logs and manifests) without RocksDB, which takes damage
 // in the middle of a log for the end of it.
 //
-// Blocks of 32 KiB hold fragments: masked CRC-32C u32, length u16, type u8 (1 whole record, 2 first,
-// 3 middle, 4 last), bytes. A block's last bytes, too few for a head, are padding.
+// Blocks of 32 KiB hold fragments: masked CRC-32C u32, length u16, type u8 (1 whole record, 2
+// first, 3 middle, 4 last), bytes. A block's last bytes, too few for a head, are padding.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class Salvage {
  private:
   const std::string path_;
   const std::shared_ptr<Runtime> runtime_;
-  Result<> files_;   ///< of the manifest, or why RocksDB cannot open the store
+  Result<> files_;  ///< of the manifest, or why RocksDB cannot open the store
   Result<> logs_;
   bool knows_all_files_ = false;
   std::unique_ptr<ShardStore> store_;

@@ -33,8 +33,8 @@ std::uint64_t count_row_deletions(const RowBatch& batch) {
 
 }  // namespace
 
-/// RocksDB wants to write when it opens. On a full disk it is opened for reading, and the next write
-/// tries again.
+/// RocksDB wants to write when it opens. On a full disk it is opened for reading, and the next
+/// write tries again.
 Result<> ShardStore::Impl::open() {
   auto opened = Database::open(path_, runtime_->shared());
   if (opened || opened.error().code() != Code::kResourceExhausted) {

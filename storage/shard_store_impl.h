@@ -12,7 +12,8 @@
 // - RocksDB is not written to throw: an exception in the middle of a write, a flush or a repair
 //   would leave its state, and what is on disk, unknown. It ends the process, and the log brings
 //   back what was acknowledged.
-// - A store that a full disk kept from being opened is open for reading only, and is repaired in the
+// - A store that a full disk kept from being opened is open for reading only, and is repaired in
+// the
 //   same way.
 // - `write_mutex_` is held across I/O: it is what makes writes one after another.
 #pragma once

@@ -94,8 +94,8 @@ void SyncedMark::note_log(std::uint64_t sequence, std::uint64_t log, std::uint64
 void SyncedMark::note_manifest(std::uint64_t manifest, std::uint64_t manifest_bytes) {
   MutexLock lock(mutex_);
   // Threads may come in another order than they asked.
-  const bool is_older = manifest < state_.manifest || (manifest == state_.manifest &&
-                                                       manifest_bytes <= state_.manifest_bytes);
+  const bool is_older = manifest < state_.manifest ||
+                        (manifest == state_.manifest && manifest_bytes <= state_.manifest_bytes);
   if (is_older) return;
   state_.manifest = manifest;
   state_.manifest_bytes = manifest_bytes;

@@ -1,5 +1,6 @@
 // What of a store has reached stable storage, in a file of its own beside RocksDB's: without it a
-// log or a manifest that was cut short between two records looks complete. docs/formats/shard-store.md
+// log or a manifest that was cut short between two records looks complete.
+// docs/formats/shard-store.md
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,11 @@ class RandomRWFile;
 namespace quiver::storage {
 
 struct SyncedState {
-  std::uint64_t sequence = 0;         ///< RocksDB's number of the last change
-  std::uint64_t log = 0;              ///< number of the log that it stands in
-  std::uint64_t log_bytes = 0;        ///< of that log, at least
-  std::uint64_t manifest = 0;         ///< number of the manifest
-  std::uint64_t manifest_bytes = 0;   ///< of it, at least
+  std::uint64_t sequence = 0;        ///< RocksDB's number of the last change
+  std::uint64_t log = 0;             ///< number of the log that it stands in
+  std::uint64_t log_bytes = 0;       ///< of that log, at least
+  std::uint64_t manifest = 0;        ///< number of the manifest
+  std::uint64_t manifest_bytes = 0;  ///< of it, at least
   bool operator==(const SyncedState&) const = default;
 };
 
@@ -35,7 +36,8 @@ class SyncedMark {
 
   /// nullopt if there is none (stores of older versions), or none that can be read.
   static std::optional<SyncedState> read(rocksdb::Env& env, const std::string& store);
-  /// Creates the file if need be. Without one (a full disk) the mark keeps nothing, and says so once.
+  /// Creates the file if need be. Without one (a full disk) the mark keeps nothing, and says so
+  /// once.
   SyncedMark(rocksdb::Env& env, const std::string& store);
   ~SyncedMark();
   SyncedMark(const SyncedMark&) = delete;

@@ -66,12 +66,13 @@ Result<> repair_one(engine::Database& database, const std::string& name) {
 }  // namespace
 
 std::string findings_text(const std::string& shard, const engine::ShardFindings& findings) {
-  std::string text = fmt::format("{}: {} rows, {} sound segments\n", shard, findings.n_rows,
-                                 findings.n_segments);
+  std::string text =
+      fmt::format("{}: {} rows, {} sound segments\n", shard, findings.n_rows, findings.n_segments);
   for (const auto& problem : findings.rows) {
-    text += fmt::format("  rows: {}\n    `quiver repair` saves what can be read, or restore a "
-                        "backup\n",
-                        problem);
+    text += fmt::format(
+        "  rows: {}\n    `quiver repair` saves what can be read, or restore a "
+        "backup\n",
+        problem);
   }
   for (const auto& problem : findings.segments) {
     text += fmt::format("  segment: {}\n    it is made anew from rows when the server opens it\n",
@@ -81,9 +82,9 @@ std::string findings_text(const std::string& shard, const engine::ShardFindings&
 }
 
 std::string repair_text(const std::string& shard, const engine::ShardRepair& repair) {
-  std::string text = fmt::format(
-      "{}: taken from the rows {}, from logs behind damage {}, from segments {}\n", shard,
-      repair.n_from_store, repair.n_from_logs, repair.n_from_segments);
+  std::string text =
+      fmt::format("{}: taken from the rows {}, from logs behind damage {}, from segments {}\n",
+                  shard, repair.n_from_store, repair.n_from_logs, repair.n_from_segments);
   if (repair.n_lost != 0) {
     text += fmt::format("  lost: {} points that the rows name and nothing holds\n", repair.n_lost);
   }

@@ -132,7 +132,8 @@ class RepairTest : public ::testing::Test {
   }
   /// All rows in tables and blobs, nothing in a log.
   void flush() {
-    const auto store = storage::ShardStore::open(rows().string(), storage::Runtime::create({}).value());
+    const auto store =
+        storage::ShardStore::open(rows().string(), storage::Runtime::create({}).value());
     ASSERT_TRUE(store);
     ASSERT_TRUE((*store)->flush());
     ASSERT_TRUE((*store)->reclaim());

@@ -78,7 +78,8 @@ TEST_F(EngineDiskFull, OpenedWhileFull) {
     segments_->inject({FileOperation::kAppend, 1, FaultRule::kForever, ENOSPC});
     runner.open();
     EXPECT_EQ(runner.probe(7), before);
-    const auto refused = model::update(runner.collection(), big_upsert(5000), engine::Ack::kDurable);
+    const auto refused =
+        model::update(runner.collection(), big_upsert(5000), engine::Ack::kDurable);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), Code::kResourceExhausted) << refused.error().to_string();
     EXPECT_EQ(runner.probe(7), before);

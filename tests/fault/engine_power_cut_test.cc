@@ -49,8 +49,7 @@ class EnginePowerCut : public EngineFault {
     armed = true;
     while (!done && n_sent < kMaxRequests) {
       const std::uint32_t number = n_sent++;
-      const auto sent =
-          model::send(runner.collection(), runner.model().config(), seed, number);
+      const auto sent = model::send(runner.collection(), runner.model().config(), seed, number);
       // What the power cut made fail is the last: the store's disk may go a moment later.
       if (!sent && cutting) break;
       // Other refused requests change nothing; this counts as done all the same.

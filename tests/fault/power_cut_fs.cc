@@ -205,8 +205,8 @@ class RandomAccess final : public rocksdb::FSRandomAccessFile {
   InodePtr inode_;
 };
 
-/// Rewritten in place, and on the disk at once: of what was written without a sync, this is the most
-/// that can be left.
+/// Rewritten in place, and on the disk at once: of what was written without a sync, this is the
+/// most that can be left.
 class RandomWrite final : public rocksdb::FSRandomRWFile {
  public:
   RandomWrite(std::shared_ptr<DiskState> disk, InodePtr inode)

@@ -314,7 +314,8 @@ TEST(GraphRule, OnlyWhereListsWouldReadMuchMore) {
   for (std::uint32_t row = 0; row < equal.size(); ++row) {
     const float* values = reinterpret_cast<const float*>(hard.dense().rows().row(row));
     if (row % 500 == 0) values = reinterpret_cast<const float*>(hard.dense().rows().row(0));
-    equal[row] = PlainVector{.values = std::vector<float>(values, values + schema.dim)};
+    equal[row] =
+        PlainVector{.values = std::vector<float>(values, values + schema.dim), .indices = {}};
   }
   EXPECT_FALSE(has_graph(make_column(schema, equal), automatic)) << "20 equal rows";
   Clumps clumps(schema, 100, random);

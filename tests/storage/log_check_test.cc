@@ -1,5 +1,5 @@
-// Logs and manifests that are damaged or cut short: an acknowledged batch is never dropped silently,
-// and a torn end, which a crash leaves, is no damage.
+// Logs and manifests that are damaged or cut short: an acknowledged batch is never dropped
+// silently, and a torn end, which a crash leaves, is no damage.
 #include "storage/log_check.h"
 
 #include <gmock/gmock.h>
