@@ -19,8 +19,8 @@ bool Shard::has_damage() const {
 
 void Shard::mend() noexcept {
   const bool has_failed = lost_rows_;
-  if (!has_damage() || (has_failed && Clock::now() < retry_after_)) return;
-  const auto mended = guarded([this]() -> Result<> {
+  const auto mended = guarded([&]() -> Result<> {
+    if (!has_damage() || (has_failed && Clock::now() < retry_after_)) return {};
     for (State& state : segments_) drop_damaged_parts(state);
     take_out_damaged();
     if (lost_rows_) QV_TRY(read_lost_rows());
