@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/bitset.h"
@@ -93,10 +94,14 @@ struct Segments {
   std::vector<std::string> damaged;
 };
 
-bool is_wanted(const Facts& facts, std::uint64_t id) {
-  // Of segments that a manifest has counted and does not name, it has newer rows elsewhere.
-  return !facts.manifest || id >= facts.manifest->next_segment ||
+bool is_named(const Facts& facts, std::uint64_t id) {
+  return !facts.manifest ||
          std::ranges::find(facts.manifest->segments, id) != facts.manifest->segments.end();
+}
+
+/// Of segments that a manifest has counted and does not name, it has newer rows elsewhere.
+bool is_wanted(const Facts& facts, std::uint64_t id) {
+  return is_named(facts, id) || id >= facts.manifest->next_segment;
 }
 
 Result<SegmentData> open_segment(const Directory& segments, std::uint64_t id,
@@ -119,7 +124,7 @@ Result<Segments> open_segments(const Paths& paths, const Facts& facts,
     auto data = open_segment(*directory, id, config.fields);
     if (data) {
       segments.sound.push_back(*std::move(data));
-    } else {
+    } else if (is_named(facts, id)) {  // others may be what a crash left of a seal
       segments.damaged.push_back(data.error().message());
     }
   }
@@ -203,16 +208,19 @@ class Repair {
     QV_TRY(storage::ShardStore::destroy(paths_.unfinished.string()));
     QV_TRY(auto store, storage::ShardStore::open(paths_.unfinished.string(), runtime_));
     {
-      const storage::Salvage old(paths_.rows.string(), runtime_);
+      const storage::Salvage old(paths_.rows.string(), runtime_, storage::Salvage::Effort::kSave);
       const Facts facts = read_facts(old.store());
       QV_TRY(const Segments segments, open_segments(paths_, facts, config_));
       report_.n_bad_segments = segments.damaged.size();
       report_.deletes_are_known = old.knows_all_files() && facts.manifest.has_value();
+      report_.rows_are_gone = old.store() == nullptr;
+      report_.has_damaged_logs = old.has_damaged_logs();
       Rebuild out(config_, *store);
       QV_TRY(add_operations(old, out));
       if (old.store() != nullptr) QV_TRY(add_rows(old, segments, out));
       QV_TRY(add_segments(old, facts, segments, out));
       QV_TRY(add_late_batches(old, out));
+      QV_TRY(add_older_versions(segments, out));
       for (const auto& [key, value] : facts.others) out.put_fact(key, value);
       count_lost(out);
       QV_TRY(out.finish());
@@ -321,6 +329,26 @@ class Repair {
     return out.erase(op->id, *seq);
   }
 
+  /// Better an older version of a point than none, where the newest cannot be read.
+  Result<> add_older_versions(const Segments& segments, Rebuild& out) {
+    std::unordered_set<PointId> missing;
+    for (const PointId& id : written_) {
+      if (!out.knows(id)) missing.insert(id);
+    }
+    std::string row;
+    for (const auto& segment : segments.sound) {
+      for (std::uint32_t i = 0; i < segment.n_rows && !missing.empty(); ++i) {
+        if (!missing.contains(segment.ids[i])) continue;
+        row.clear();
+        append_row(segment, i, row);
+        QV_TRY(const bool added, out.add(segment.ids[i], segment.seqs[i], row));
+        report_.n_older += added ? 1 : 0;
+      }
+      QV_TRY(segment.check_rows());
+    }
+    return {};
+  }
+
   void count_lost(const Rebuild& out) {
     for (const PointId& id : written_) report_.n_lost += out.knows(id) ? 0 : 1;
   }
@@ -349,7 +377,8 @@ class Repair {
 Result<ShardFindings> check_shard(const std::string& path, const CollectionConfig& config,
                                   const ShardContext& context) {
   const Paths paths{path};
-  const storage::Salvage store(paths.rows.string(), context.runtime);
+  const storage::Salvage store(paths.rows.string(), context.runtime,
+                               storage::Salvage::Effort::kLook);
   ShardFindings findings;
   findings.rows = store.problems();
   if (store.store() != nullptr) {

@@ -20,8 +20,12 @@ struct ShardRepair {
   std::uint64_t n_from_logs = 0;      ///< changes that stood behind damage
   std::uint64_t n_lost = 0;           ///< points that the store names, and nothing holds
   std::uint64_t n_bad_segments = 0;   ///< that could not be read
+  std::uint64_t n_older = 0;          ///< of which an older version was all that could be read
   bool deletes_are_known = true;      ///< false: points that were deleted may be back
-  std::vector<std::string> kept;      ///< where the damaged files are now
+  bool rows_are_gone = false;         ///< nothing of the store could be read
+  bool has_damaged_logs =
+      false;  ///< changes in damaged records are lost, unless segments have them
+  std::vector<std::string> kept;  ///< where the damaged files are now
 };
 
 }  // namespace quiver::engine

@@ -85,16 +85,9 @@ Result<> check_sequence(const std::string& path, std::uint64_t found,
                         const std::optional<SyncedState>& synced) {
   if (!synced || found >= synced->sequence) return {};
   return fail(Code::kDataLoss,
-              fmt::format("`{}` is damaged: its logs end at change {}, but change {} was synced",
+              fmt::format("`{}` is damaged: its logs end at change {}, but change {} was synced; "
+                          "it was not opened and nothing was changed",
                           path, found, synced->sequence));
-}
-
-std::vector<rocksdb::ColumnFamilyDescriptor> families(const Runtime::Shared& shared) {
-  const auto& names = Database::kTableNames;
-  return {{rocksdb::kDefaultColumnFamilyName, shared.small_options},
-          {names[0], shared.points_options},
-          {names[1], shared.small_options},
-          {names[2], shared.small_options}};
 }
 
 bool holds_data(std::string_view file) {
@@ -102,6 +95,13 @@ bool holds_data(std::string_view file) {
 }
 
 }  // namespace
+
+std::vector<rocksdb::ColumnFamilyDescriptor> Database::families(const Runtime::Shared& shared) {
+  return {{rocksdb::kDefaultColumnFamilyName, shared.small_options},
+          {kTableNames[0], shared.points_options},
+          {kTableNames[1], shared.small_options},
+          {kTableNames[2], shared.small_options}};
+}
 
 Result<bool> has_manifest(const std::string& path, rocksdb::Env& env) {
   if (env.FileExists(path + "/CURRENT").ok()) return true;
@@ -113,11 +113,19 @@ Result<bool> has_manifest(const std::string& path, rocksdb::Env& env) {
               fmt::format("cannot open `{}`: it holds `{}` but no file CURRENT", path, *data));
 }
 
+Result<> Database::check_end(const std::string& path, const Runtime::Shared& shared) {
+  const auto synced = SyncedMark::read(*shared.env, path);
+  if (!synced || has_log(*shared.env, path, synced->log)) return {};
+  QV_TRY(const auto database, open_read_only(path, shared));
+  return check_sequence(path, database->db_->GetLatestSequenceNumber(), synced);
+}
+
 Result<std::unique_ptr<Database>> Database::open(const std::string& path,
                                                  const Runtime::Shared& shared) {
-  QV_TRY(has_manifest(path, *shared.env));
+  QV_TRY(const bool exists, has_manifest(path, *shared.env));
   const auto synced = SyncedMark::read(*shared.env, path);
   QV_TRY(check_logs(*shared.env, path, synced));
+  if (exists) QV_TRY(check_end(path, shared));
   auto opened = std::unique_ptr<Database>(new Database(path));
   opened->mark_ = std::make_shared<SyncedMark>(*shared.env, path);
   auto options = shared.database_options;
@@ -201,6 +209,9 @@ Result<std::optional<std::string>> Database::get(Table table, std::string_view k
 std::unique_ptr<rocksdb::Iterator> Database::iterate(Table table) const {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
+  // Iterators of RocksDB 7.8 free those of range deletions twice if a table cannot be read. Only
+  // operations that segments reflect are deleted so; nobody reads them.
+  options.ignore_range_deletions = mark_ == nullptr;
   return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, handle(table)));
 }
 

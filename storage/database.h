@@ -34,6 +34,7 @@ class Database {
  public:
   /// Of `RowBatch::Table`, in its order.
   static constexpr std::array<const char*, 3> kTableNames = {"points", "ops", "meta"};
+  static std::vector<rocksdb::ColumnFamilyDescriptor> families(const Runtime::Shared& shared);
 
   /// kDataLoss, with nothing changed, if logs or manifest are damaged beyond a torn end.
   static Result<std::unique_ptr<Database>> open(const std::string& path,
@@ -42,6 +43,9 @@ class Database {
   /// `write`, `ingest`, `flush` and `compact` fail.
   static Result<std::unique_ptr<Database>> open_read_only(const std::string& path,
                                                           const Runtime::Shared& shared);
+  /// Of a store that is not open: kDataLoss if the log that the last synced change stands in is
+  /// gone and no table has that change. Opens it for reading if the log is gone, as after a flush.
+  static Result<> check_end(const std::string& path, const Runtime::Shared& shared);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -33,6 +33,14 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return number;
 }
 
+/// For a message: what a damaged file holds may be anything.
+std::string printable(std::string_view text) {
+  std::string shown(text.substr(0, 40));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
+}
+
 std::string log_name(std::uint64_t number) { return fmt::format("{:06}{}", number, kLogSuffix); }
 
 /// The number of the manifest that `CURRENT` names; nullopt if there is none yet.
@@ -45,7 +53,9 @@ Result<std::optional<std::uint64_t>> current_manifest(rocksdb::Env& env, const s
   if (text.starts_with(kManifestPrefix)) {
     number = parse_number(std::string_view(text).substr(kManifestPrefix.size()));
   }
-  if (!number) return damaged_store(store, fmt::format("its file CURRENT holds \"{}\"", text));
+  if (!number) {
+    return damaged_store(store, fmt::format("its file CURRENT holds \"{}\"", printable(text)));
+  }
   return number;
 }
 
@@ -164,6 +174,10 @@ Result<std::vector<std::string>> log_files(rocksdb::Env& env, const std::string&
   std::vector<std::string> names;
   for (const std::uint64_t number : numbers) names.push_back(log_name(number));
   return names;
+}
+
+bool has_log(rocksdb::Env& env, const std::string& store, std::uint64_t number) {
+  return env.FileExists(fmt::format("{}/{}", store, log_name(number))).ok();
 }
 
 Result<> check_sizes(rocksdb::Env& env, const std::string& store, const SyncedState& synced) {

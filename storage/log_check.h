@@ -28,6 +28,8 @@ namespace quiver::storage {
 [[nodiscard]] Result<std::vector<std::string>> log_files(rocksdb::Env& env,
                                                          const std::string& store);
 
+[[nodiscard]] bool has_log(rocksdb::Env& env, const std::string& store, std::uint64_t number);
+
 /// Reads the manifest and all logs of a store that is not open. Passes a torn tail, which a crash
 /// leaves of a write that nobody was told of. kDataLoss names the file, the place and what is lost.
 [[nodiscard]] Result<> check_logs(rocksdb::Env& env, const std::string& store,

@@ -1,11 +1,16 @@
 #include "storage/salvage.h"
 
 #include <fmt/format.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
+#include "base/log.h"
 #include "storage/database.h"
 #include "storage/keys.h"
 #include "storage/log_check.h"
@@ -16,6 +21,7 @@
 namespace quiver::storage {
 namespace {
 
+namespace fs = std::filesystem;
 using Table = RowBatch::Table;
 
 /// RocksDB numbers tables as they were made: `default`, then ours.
@@ -53,24 +59,106 @@ void read_batch(std::string_view record, const Salvage::BatchVisitor& visit) {
   visit(reader.batch);
 }
 
+/// Links all files of a store but those that name others into `to`. The names of its tables.
+bool link_files(const std::string& from, const std::string& to, std::vector<std::string>& tables) {
+  std::error_code error;
+  fs::remove_all(to, error);
+  fs::create_directory(to, error);
+  for (fs::directory_iterator at(from, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name == "CURRENT" || name.starts_with("MANIFEST-") || name == SyncedMark::kFile) continue;
+    fs::create_hard_link(at->path(), to + "/" + name, error);
+    if (name.ends_with(".sst")) tables.push_back("/" + name);
+  }
+  return !error;
+}
+
+/// Manifests of a store, the newest first, and how many bytes of each are sound.
+std::vector<std::pair<std::string, std::uint64_t>> sound_beginnings(rocksdb::Env& env,
+                                                                    const std::string& store) {
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  std::error_code error;
+  for (fs::directory_iterator at(store, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with("MANIFEST-")) continue;
+    const auto scan = scan_log(env, at->path().string(), nullptr);
+    if (scan && scan->sound_bytes != 0) found.emplace_back(name, scan->sound_bytes);
+  }
+  std::sort(found.rbegin(), found.rend());
+  return found;
+}
+
+bool use_manifest(const std::string& from, const std::string& to, const std::string& name,
+                  std::uint64_t bytes) {
+  std::error_code error;
+  fs::copy_file(from + "/" + name, to + "/" + name, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::resize_file(to + "/" + name, bytes, error);
+  std::ofstream(to + "/CURRENT", std::ios::trunc) << name << '\n';
+  return !error;
+}
+
+/// True if the manifest that the store was opened with has forgotten no table.
+bool names_all(const ShardStore& store, const std::vector<std::string>& tables) {
+  const auto named = store.files();
+  return named && std::all_of(tables.begin(), tables.end(), [&](const std::string& table) {
+           return std::find(named->begin(), named->end(), table) != named->end();
+         });
+}
+
 }  // namespace
 
-Salvage::Salvage(std::string path, std::shared_ptr<Runtime> runtime)
-    : path_(std::move(path)), runtime_(std::move(runtime)) {
+Salvage::Salvage(std::string path, std::shared_ptr<Runtime> runtime, Effort effort)
+    : path_(std::move(path)), links_(path_ + ".links.tmp"), runtime_(std::move(runtime)) {
   rocksdb::Env& env = *runtime_->shared().env;
   const auto synced = SyncedMark::read(env, path_);
   files_ = check_exists(path_, *runtime_);
-  if (!files_) return;
-  files_ = check_manifest(env, path_, synced);
-  knows_all_files_ = files_.has_value();
-  logs_ = check_logs(env, path_, synced);
-  auto opened = ShardStore::open_read_only(path_, runtime_);
+  if (files_) files_ = check_manifest(env, path_, synced);
+  if (files_) {
+    logs_ = check_logs(env, path_, synced);
+    if (logs_) logs_ = Database::check_end(path_, runtime_->shared());
+    knows_all_files_ = true;
+    open(path_);
+  }
+  if (store_ == nullptr && effort == Effort::kSave) open_with_made_manifest();
+}
+
+Salvage::~Salvage() {
+  store_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(links_, ignored);
+}
+
+void Salvage::open(const std::string& path) {
+  auto opened = ShardStore::open_read_only(path, runtime_);
   if (opened) {
     store_ = *std::move(opened);
-  } else {
-    files_ = fail(opened.error());
-    knows_all_files_ = false;
+    return;
   }
+  if (files_) files_ = fail(opened.error());
+  knows_all_files_ = false;
+}
+
+/// RocksDB makes a manifest of the tables that it finds. Rows whose values lie in blobs are not
+/// readable then: it does not look for those.
+void Salvage::open_with_made_manifest() {
+  std::vector<std::string> tables;
+  if (!link_files(path_, links_, tables) || tables.empty()) return;
+  const auto manifests = sound_beginnings(*runtime_->shared().env, path_);
+  for (const auto& [name, bytes] : manifests) {
+    if (!use_manifest(path_, links_, name, bytes)) continue;
+    open(links_);
+    if (store_ != nullptr && names_all(*store_, tables)) return;
+    store_.reset();
+  }
+  store_.reset();
+  const auto& shared = runtime_->shared();
+  const auto repaired =
+      rocksdb::RepairDB(links_, shared.database_options, Database::families(shared));
+  if (!repaired.ok())
+    log_warning("cannot make a manifest for `{}`: {}", path_, repaired.ToString());
+  open(links_);
 }
 
 std::vector<std::string> Salvage::problems() const {
@@ -100,6 +188,8 @@ void Salvage::scan_rows(const std::vector<PointId>& known, const RowVisitor& vis
     auto next = at_least ? std::upper_bound(known.begin(), known.end(), *at_least) : known.begin();
     if (next == known.end()) return;
     from = *next;
+    // A scan reads all versions of a row, a look-up the newest alone.
+    if (const auto row = store_->row(*from); row && *row) visit(*from, **row);
   }
 }
 

@@ -177,6 +177,15 @@ Result<> ShardStore::scan_meta(std::string_view prefix, const MetaScan& visit) c
   return to_result(facts->status(), "read", path_);
 }
 
+Result<std::vector<std::string>> ShardStore::files() const {
+  QV_TRY(auto inside, impl_->enter());
+  std::vector<std::string> names;
+  std::uint64_t manifest_bytes = 0;
+  const auto status = inside->db().GetLiveFiles(names, &manifest_bytes, /*flush_memtable=*/false);
+  QV_TRY(to_result(status, "list", path_));
+  return names;
+}
+
 Result<> ShardStore::verify() const {
   {
     QV_TRY(auto inside, impl_->enter());

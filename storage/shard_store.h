@@ -99,6 +99,8 @@ class ShardStore {
   /// Keys that start with `prefix`, in byte order, until `visit` returns false.
   Result<> scan_meta(std::string_view prefix, const MetaScan& visit) const;
 
+  /// Names of the files that belong to it, with a slash before each.
+  Result<std::vector<std::string>> files() const;
   /// Reads every byte of tables and blobs and compares checksums. kDataLoss names what is damaged.
   Result<> verify() const;
   /// Writes memory to files; the log before that moment is dropped.

@@ -91,8 +91,19 @@ std::string repair_text(const std::string& shard, const engine::ShardRepair& rep
   if (repair.n_bad_segments != 0) {
     text += fmt::format("  {} segments could not be read\n", repair.n_bad_segments);
   }
-  if (!repair.deletes_are_known) {
-    text += "  what was deleted after it was sealed is not known: deleted points may be back\n";
+  if (repair.n_older != 0) {
+    text +=
+        fmt::format("  {} points are older versions: the newest cannot be read\n", repair.n_older);
+  }
+  if (repair.rows_are_gone) {
+    text += "  nothing of the rows could be read: points that were not sealed yet are lost\n";
+  }
+  if (repair.has_damaged_logs) {
+    text += "  changes whose records in the logs are damaged or missing are lost\n";
+  }
+  if (repair.rows_are_gone || repair.has_damaged_logs || !repair.deletes_are_known) {
+    text +=
+        "  points that were deleted or replaced since they were sealed may be back as they were\n";
   }
   for (const auto& path : repair.kept) text += fmt::format("  kept: {}\n", path);
   return text;

@@ -4,7 +4,8 @@ namespace quiver::app {
 
 CLI::App* add_check(CLI::App& app, CheckOptions& options) {
   auto* command = app.add_subcommand(
-      "check", "Read every byte of a data directory, and say what is damaged or missing.");
+      "check",
+      "Read all rows, logs and segments of a data directory, and say what is damaged or missing.");
   command
       ->add_option("--data-dir", options.data_dir,
                    "Read this data directory, which no server has open")

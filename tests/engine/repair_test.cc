@@ -322,6 +322,48 @@ TEST_F(RepairTest, AShortenedManifest) {
   expect_alive();
 }
 
+/// Tables are sound, but nothing names them any more.
+TEST_F(RepairTest, AManifestThatIsDamagedOrNotNamed) {
+  flush();
+  const fs::path sound = root_.string() + "-sound";
+  fs::remove_all(sound);
+  fs::copy(root_, sound, fs::copy_options::recursive);
+  for (const bool is_named : {false, true}) {
+    SCOPED_TRACE(is_named);
+    close();
+    fs::remove_all(root_);
+    fs::copy(sound, root_, fs::copy_options::recursive);
+    if (is_named) {
+      for (const auto& file : fs::directory_iterator(rows())) {
+        if (file.path().filename().string().starts_with("MANIFEST-")) flip(file, 100);
+      }
+      expect_refused("is damaged: MANIFEST-");
+    } else {
+      fs::remove(rows() / "CURRENT");
+      expect_refused("no file CURRENT");
+    }
+    (void)repair();
+    const Contents now = contents();
+    if (!is_named) {
+      EXPECT_EQ(now, now_);
+    }
+    for (std::uint64_t id = 20; id < 100; ++id) EXPECT_TRUE(now.contains(id)) << id;
+    EXPECT_FALSE(fs::exists(shard() / "rows.links.tmp"));
+    expect_alive();
+  }
+  fs::remove_all(sound);
+}
+
+/// As a crash leaves them in the middle of a seal.
+TEST_F(RepairTest, DirectoriesThatNobodyNamesAreNoDamage) {
+  fs::create_directory(shard() / "segments" / "7777");
+  open();
+  const auto checked = database_->check("c");
+  ASSERT_TRUE(checked);
+  EXPECT_THAT(checked->front().rows, IsEmpty());
+  EXPECT_THAT(checked->front().segments, IsEmpty());
+}
+
 /// The process ends between the steps that put the new store in its place.
 TEST_F(RepairTest, ARepairThatWasCutShort) {
   fs::rename(rows(), shard() / "rows.rebuilt");

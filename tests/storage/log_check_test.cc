@@ -191,11 +191,25 @@ TEST_F(LogCheckTest, ATornEndIsNoDamageUnlessItWasSynced) {
 TEST_F(LogCheckTest, AMissingLogIsNoticed) {
   write_rows(3, 1000);
   fs::remove(log());
-  const auto opened = ShardStore::open(path(), runtime_);
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code(), Code::kDataLoss);
-  EXPECT_THAT(opened.error().message(), HasSubstr("was synced"));
-  EXPECT_FALSE(ShardStore::open(path(), runtime_)) << "and again";
+  expect_refused("was synced");
+  const auto checked = check_store_logs(path(), *runtime_);
+  ASSERT_FALSE(checked) << "before somebody opens it, too";
+  EXPECT_EQ(checked.error().code(), Code::kDataLoss);
+}
+
+/// What was flushed needs no log any more.
+TEST_F(LogCheckTest, ALogThatWasFlushedMayBeGone) {
+  {
+    auto store = ShardStore::open(path(), runtime_).value();
+    RowBatch batch;
+    batch.put_row(PointId::number(1), "row");
+    ASSERT_TRUE(store->write(batch));
+    ASSERT_TRUE(store->flush());
+  }
+  for (const auto& entry : fs::directory_iterator(path())) {
+    if (entry.path().extension() == ".log") fs::remove(entry.path());
+  }
+  EXPECT_EQ(n_rows(), 1U);
 }
 
 /// Cut between two records it looks complete: what was flushed last would be deleted as unknown.
