@@ -48,7 +48,7 @@ void set_seqs(BulkRows& rows, const std::vector<BulkStart>& starts, std::uint32_
 }  // namespace
 
 Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
-  QV_TRY(context_.write_gate->check());
+  QV_TRY(check_gates());
   MutexLock lock(bulk_mutex_);
   QV_TRY(settle_bulk());
   QV_TRY(auto rows, make_bulk_rows(chunk, *config_.load(), *context_.background));

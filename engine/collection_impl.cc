@@ -350,7 +350,7 @@ OptimizationReport CollectionImpl::optimizations() const {
 
 Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
                                 std::function<void(Result<std::vector<UpdateResult>>)> done) {
-  QV_TRY(context_.write_gate->check());
+  QV_TRY(check_gates());
   const auto config = config_.load();
   std::vector<PreparedOperation> prepared;
   prepared.reserve(operations.size());
@@ -527,7 +527,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
                                        Ack ack) {
   auto latch = std::make_shared<Latch>(shards_.size());
   {
-    QV_TRY(context_.write_gate->check());
+    QV_TRY(check_gates());
     MutexLock lock(change_mutex_);
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     QV_TRY(change(*next));
@@ -546,6 +546,22 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     }
   }
   return ack == Ack::kVisible ? latch->wait() : Result<>();
+}
+
+Result<> CollectionImpl::check_place() {
+  for (const auto& shard : shards_) {
+    if (auto fine = shard->check_place(); !fine) {
+      place_.close(fine.error());
+      return fine;
+    }
+  }
+  place_.open();
+  return {};
+}
+
+Result<> CollectionImpl::check_gates() const {
+  QV_TRY(context_.write_gate->check());
+  return place_.check();
 }
 
 void CollectionImpl::tick() {

@@ -73,10 +73,13 @@ class CollectionImpl final : public Collection,
   Result<> change_config(const std::function<Result<>(CollectionConfig&)>& change,
                          Ack ack = Ack::kVisible);
   void tick();
+  /// Updates are taken while all shards' rows are in their place; an error says which are not.
+  Result<> check_place();
   /// Applies what is queued and closes the shards; reads of earlier snapshots go on.
   Result<> close();
 
  private:
+  [[nodiscard]] Result<> check_gates() const;
   /// `context`: with what this collection has of its own.
   CollectionImpl(std::shared_ptr<const CollectionConfig> config, ShardContext context,
                  Executor& compute, SaveConfig save_config)
@@ -121,6 +124,7 @@ class CollectionImpl final : public Collection,
 
   Published<CollectionConfig> config_;
   const ShardContext context_;
+  WriteGate place_;  ///< closed while the rows of a shard are not in their place
   Executor& compute_;
   const SaveConfig save_config_;
   Mutex change_mutex_;  ///< one change of configuration at a time

@@ -443,6 +443,17 @@ class DatabaseImpl final : public Database {
     log_error("collection `{}` cannot serve: {}", entry.name, fine.error().message());
   }
 
+  /// Of an open collection, whose reads go on.
+  static void note_place(Entry& entry, const Result<>& fine) {
+    const bool was_fine = entry.failure.load() == nullptr;
+    if (fine) {
+      if (!was_fine) entry.failure.store(nullptr);
+      return;
+    }
+    if (was_fine) log_error("collection `{}`: {}", entry.name, fine.error().message());
+    entry.failure.store(std::make_shared<const Error>(fine.error()));
+  }
+
   /// What the start had no time for. A collection that somebody opens first is checked by that.
   /// Not on the executors: it waits for openings, which may wait for them.
   void check_all_logs() {
@@ -527,7 +538,10 @@ class DatabaseImpl final : public Database {
       run_logged("a tick", [this] {
         check_writes();
         for (const auto& entry : all_entries()) {
-          if (const auto open = entry->now()) open->tick();
+          const auto open = entry->now();
+          if (open == nullptr) continue;
+          open->tick();
+          note_place(*entry, open->check_place());
         }
       });
     }

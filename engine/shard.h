@@ -125,6 +125,8 @@ class Shard {
 
   /// Called now and then: seals what has been idle, starts due work.
   void tick() noexcept;
+  /// kUnavailable if the rows were removed by somebody else.
+  [[nodiscard]] Result<> check_place() const { return store_->check_place(); }
   [[nodiscard]] ShardStatus status() const;
   [[nodiscard]] std::uint64_t n_queued() const;
   void report(std::uint32_t number, OptimizationReport& report) const;

@@ -206,6 +206,14 @@ void ShardStore::cancel_reclaim() { impl_->cancel_work(); }
 std::uint64_t ShardStore::disk_bytes() const { return allocated_bytes(path_).value_or(0); }
 
 StoreStats ShardStore::stats() const { return impl_->stats(); }
+Result<> ShardStore::check_place() const {
+  const std::string file = path_ + "/CURRENT";
+  const auto found = impl_->runtime()->shared().env->FileExists(file);
+  if (!found.IsNotFound()) return {};
+  return fail(Code::kUnavailable,
+              fmt::format("`{}` was removed while the server runs: put `{}` back", file, path_));
+}
+
 bool ShardStore::takes_writes() const { return impl_->takes_writes(); }
 
 Result<> ShardStore::close() {

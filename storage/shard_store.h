@@ -115,6 +115,9 @@ class ShardStore {
   /// Bytes that the file system has allocated to the store.
   [[nodiscard]] std::uint64_t disk_bytes() const;
   [[nodiscard]] StoreStats stats() const;
+  /// kUnavailable if the store's directory was removed or emptied by somebody else. One system
+  /// call.
+  [[nodiscard]] Result<> check_place() const;
   /// False after a write failed, or if the disk was full at the opening: reads go on, and each
   /// `write` (an empty batch too) tries to repair that.
   [[nodiscard]] bool takes_writes() const;

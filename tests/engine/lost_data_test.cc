@@ -279,6 +279,28 @@ TEST_F(LostData, UpdatesAreRefusedWhileTheDataDirectoryIsGone) {
   EXPECT_EQ(why_not_ready(), "");
 }
 
+TEST_F(LostData, UpdatesAreRefusedWhileRowsAreGone) {
+  const auto wait_until = [&](bool taken) {
+    const auto limit = patience_end(std::chrono::seconds(30));
+    while (upsert("a", 1).has_value() != taken) {
+      ASSERT_LT(std::chrono::steady_clock::now(), limit);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  };
+  for (const auto& gone : {shard("a") / "rows", shard("a").parent_path()}) {
+    SCOPED_TRACE(gone);
+    fs::rename(gone, root_ / "elsewhere");
+    wait_until(false);
+    EXPECT_THAT(upsert("a", 1).error().message(), HasSubstr("was removed while the server runs"));
+    EXPECT_THAT(why_not_ready(), HasSubstr("collection `a`: "));
+    EXPECT_EQ(info("a").n_points, kPoints) << "reads go on";
+    EXPECT_TRUE(upsert("b", 1));
+    fs::rename(root_ / "elsewhere", gone);
+    wait_until(true);
+    EXPECT_EQ(why_not_ready(), "");
+  }
+}
+
 /// Work that does not end keeps nobody from stopping.
 TEST_F(LostData, ClosingDoesNotWaitForEver) {
   close();
