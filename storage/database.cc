@@ -115,7 +115,7 @@ Result<bool> has_manifest(const std::string& path, rocksdb::Env& env) {
 
 Result<> Database::check_end(const std::string& path, const Runtime::Shared& shared) {
   const auto synced = SyncedMark::read(*shared.env, path);
-  if (!synced || has_log(*shared.env, path, synced->log)) return {};
+  if (!synced || synced->sequence == 0 || has_log(*shared.env, path, synced->log)) return {};
   QV_TRY(const auto database, open_read_only(path, shared));
   return check_sequence(path, database->db_->GetLatestSequenceNumber(), synced);
 }
