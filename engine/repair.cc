@@ -115,11 +115,8 @@ Result<Segments> open_segments(const Paths& paths, const Facts& facts,
   Segments segments;
   if (!fs::exists(paths.segments)) return segments;
   QV_TRY(const auto directory, open_real_directory(paths.segments.string()));
-  QV_TRY(const auto entries, directory->list());
-  for (const auto& entry : entries) {
-    std::uint64_t id = 0;
-    std::from_chars(entry.name.data(), entry.name.data() + entry.name.size(), id);
-    if (entry.kind != EntryKind::kDirectory || std::to_string(id) != entry.name) continue;
+  QV_TRY(const auto ids, segment_ids(*directory));
+  for (const std::uint64_t id : ids) {
     if (!is_wanted(facts, id)) continue;
     auto data = open_segment(*directory, id, config.fields);
     if (data) {

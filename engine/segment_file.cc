@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <string>
 
 #include "base/section_file.h"
 #include "index/flat/searcher.h"
@@ -189,6 +191,19 @@ Result<index::FieldColumn> read_field(const SectionReader& reader, std::size_t f
 }
 
 }  // namespace
+
+Result<std::vector<std::uint64_t>> segment_ids(const Directory& segments) {
+  QV_TRY(const auto entries, segments.list());
+  std::vector<std::uint64_t> found;
+  for (const auto& entry : entries) {
+    std::uint64_t id = 0;
+    std::from_chars(entry.name.data(), entry.name.data() + entry.name.size(), id);
+    if (entry.kind == EntryKind::kDirectory && id != 0 && std::to_string(id) == entry.name) {
+      found.push_back(id);
+    }
+  }
+  return found;
+}
 
 std::vector<RowRef> live_rows_by_id(std::span<const Segment> inputs) {
   // With copies of the ids: sorting goes out of bounds if they change under it.

@@ -15,6 +15,9 @@ namespace quiver::engine {
 
 inline constexpr std::string_view kSegmentFile = "rows.qvs";
 
+/// Of the directories in `segments` that have the names of segments. Others are not ours.
+[[nodiscard]] Result<std::vector<std::uint64_t>> segment_ids(const Directory& segments);
+
 /// A row of one of several segments.
 struct RowRef {
   std::uint32_t segment = 0;

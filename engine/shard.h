@@ -210,7 +210,6 @@ class Shard {
   // Opening (shard_recovery.cc).
   Result<> recover(const Shard* first);
   Result<std::optional<Manifest>> load_manifest();
-  Result<std::vector<std::uint64_t>> segments_on_disk() const;
   Result<bool> is_store_empty() const;
   /// kDataLoss if there are segments, but the store never held anything.
   Result<> check_rows_of_segments(std::span<const std::uint64_t> found) const;

@@ -50,7 +50,7 @@ Result<> Shard::recover(const Shard* first) {
   QV_TRY(segments_directory_, directory->subdirectory("segments"));
   QV_TRY(directory->sync());
   QV_TRY(store_, storage::ShardStore::open(rows_path(path_), context_.runtime));
-  QV_TRY(const auto found, segments_on_disk());
+  QV_TRY(const auto found, segment_ids(*segments_directory_));
   QV_TRY(auto stored, load_manifest());
   if (!stored) QV_TRY(check_rows_of_segments(found));
   const bool is_first = !stored;
@@ -113,20 +113,6 @@ Result<std::optional<Manifest>> Shard::load_manifest() {
   if (!text) return std::optional<Manifest>();
   QV_TRY(auto manifest, decode_manifest(*text));
   return std::optional<Manifest>(std::move(manifest));
-}
-
-/// The directories that have the names of segments. Others are not ours.
-Result<std::vector<std::uint64_t>> Shard::segments_on_disk() const {
-  QV_TRY(const auto entries, segments_directory_->list());
-  std::vector<std::uint64_t> found;
-  for (const auto& entry : entries) {
-    std::uint64_t id = 0;
-    std::from_chars(entry.name.data(), entry.name.data() + entry.name.size(), id);
-    if (entry.kind == EntryKind::kDirectory && id != 0 && std::to_string(id) == entry.name) {
-      found.push_back(id);
-    }
-  }
-  return found;
 }
 
 Result<bool> Shard::is_store_empty() const {

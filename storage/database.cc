@@ -113,8 +113,8 @@ Result<bool> has_manifest(const std::string& path, rocksdb::Env& env) {
               fmt::format("cannot open `{}`: it holds `{}` but no file CURRENT", path, *data));
 }
 
-Result<> Database::check_end(const std::string& path, const Runtime::Shared& shared) {
-  const auto synced = SyncedMark::read(*shared.env, path);
+Result<> Database::check_end(const std::string& path, const Runtime::Shared& shared,
+                             const std::optional<SyncedState>& synced) {
   if (!synced || synced->sequence == 0 || has_log(*shared.env, path, synced->log)) return {};
   QV_TRY(const auto database, open_read_only(path, shared));
   return check_sequence(path, database->db_->GetLatestSequenceNumber(), synced);
@@ -125,7 +125,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path,
   QV_TRY(const bool exists, has_manifest(path, *shared.env));
   const auto synced = SyncedMark::read(*shared.env, path);
   QV_TRY(check_logs(*shared.env, path, synced));
-  if (exists) QV_TRY(check_end(path, shared));
+  if (exists) QV_TRY(check_end(path, shared, synced));
   auto opened = std::unique_ptr<Database>(new Database(path));
   opened->mark_ = std::make_shared<SyncedMark>(*shared.env, path);
   auto options = shared.database_options;

@@ -45,7 +45,8 @@ class Database {
                                                           const Runtime::Shared& shared);
   /// Of a store that is not open: kDataLoss if the log that the last synced change stands in is
   /// gone and no table has that change. Opens it for reading if the log is gone, as after a flush.
-  static Result<> check_end(const std::string& path, const Runtime::Shared& shared);
+  static Result<> check_end(const std::string& path, const Runtime::Shared& shared,
+                            const std::optional<SyncedState>& synced);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

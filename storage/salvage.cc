@@ -117,7 +117,7 @@ Salvage::Salvage(std::string path, std::shared_ptr<Runtime> runtime, Effort effo
   if (files_) files_ = check_manifest(env, path_, synced);
   if (files_) {
     logs_ = check_logs(env, path_, synced);
-    if (logs_) logs_ = Database::check_end(path_, runtime_->shared());
+    if (logs_) logs_ = Database::check_end(path_, runtime_->shared(), synced);
     knows_all_files_ = true;
     open(path_);
   }

@@ -76,8 +76,9 @@ Result<> check_store(const std::string& path, const Runtime& runtime, Opening op
 Result<> check_store_logs(const std::string& path, const Runtime& runtime) {
   rocksdb::Env& env = *runtime.shared().env;
   if (!env.FileExists(path + "/CURRENT").ok()) return {};
-  QV_TRY(check_logs(env, path, SyncedMark::read(env, path)));
-  return Database::check_end(path, runtime.shared());
+  const auto synced = SyncedMark::read(env, path);
+  QV_TRY(check_logs(env, path, synced));
+  return Database::check_end(path, runtime.shared(), synced);
 }
 
 }  // namespace quiver::storage
