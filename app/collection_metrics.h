@@ -1,7 +1,7 @@
 // Numbers about the open collections, for /metrics.
 #pragma once
 
-#include "base/metrics.h"
+#include "base/observe/metrics.h"
 #include "engine/database.h"
 
 namespace quiver::app {

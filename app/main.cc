@@ -9,7 +9,7 @@
 #include "app/ann/command.h"
 #include "app/check/check.h"
 #include "app/check/command.h"
-#include "app/config.h"
+#include "app/config/config.h"
 #include "app/export/command.h"
 #include "app/export/export.h"
 #include "app/import/command.h"
@@ -20,7 +20,7 @@
 #include "app/load/load.h"
 #include "app/serve.h"
 #include "app/version.h"
-#include "base/failure.h"
+#include "base/observe/failure.h"
 
 namespace {
 

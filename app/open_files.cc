@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/log.h"
+#include "base/observe/log.h"
 
 namespace quiver::app {
 namespace {
 
-/// The files that RocksDB keeps open for one shard (`max_open_files` of storage/runtime.h), its
-/// log, what is being written, event loops and standard streams.
+/// The files that RocksDB keeps open for one shard (`max_open_files` of storage/rows/runtime.h),
+/// its log, what is being written, event loops and standard streams.
 constexpr std::uint64_t kLeastForStorage = 192;
 /// However few files there may be, somebody should be answered.
 constexpr std::uint64_t kLeastConnections = 16;

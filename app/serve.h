@@ -1,7 +1,7 @@
 // `quiver serve`: from a configuration to a running server and back.
 #pragma once
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "base/result.h"
 
 namespace quiver::app {

@@ -31,7 +31,8 @@ struct MatrixView {
 }
 
 /// The length of `[begin, end)`, 0 if that ends before it begins: offsets in a mapped file may
-/// become zeros between two looks at them (base/mapped_region.h), and a reader must stay in bounds.
+/// become zeros between two looks at them (base/io/mapped_region.h), and a reader must stay in
+/// bounds.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T length_between(T begin, T end) {
   return begin < end ? static_cast<T>(end - begin) : T{0};

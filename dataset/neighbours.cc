@@ -6,11 +6,11 @@
 #include <optional>
 #include <string_view>
 
-#include "dataset/array_stream.h"
-#include "dataset/hdf5.h"
-#include "dataset/matrix_reader.h"
+#include "dataset/formats/array_stream.h"
+#include "dataset/formats/hdf5.h"
+#include "dataset/formats/matrix_reader.h"
+#include "dataset/formats/vecs_reader.h"
 #include "dataset/source_name.h"
-#include "dataset/vecs_reader.h"
 #include "dataset/vectors.h"
 
 namespace quiver::dataset {

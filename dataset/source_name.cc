@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dataset/byte_source.h"
+#include "dataset/streams/byte_source.h"
 
 namespace quiver::dataset {
 namespace {

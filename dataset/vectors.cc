@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <charconv>
 
-#include "dataset/byte_source.h"
-#include "dataset/hdf5.h"
-#include "dataset/matrix_reader.h"
-#include "dataset/set_reader.h"
+#include "dataset/formats/hdf5.h"
+#include "dataset/formats/matrix_reader.h"
+#include "dataset/formats/set_reader.h"
+#include "dataset/formats/vecs_reader.h"
 #include "dataset/source_name.h"
-#include "dataset/vecs_reader.h"
+#include "dataset/streams/byte_source.h"
 
 namespace quiver::dataset {
 namespace {

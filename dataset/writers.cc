@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/file.h"
-#include "dataset/byte_source.h"
-#include "dataset/npy_writer.h"
+#include "base/io/file.h"
+#include "dataset/formats/npy_writer.h"
 #include "dataset/source_name.h"
+#include "dataset/streams/byte_source.h"
 
 namespace quiver::dataset {
 namespace {

@@ -1,5 +1,5 @@
 // Vectors and lines into new files; what is written is what `dataset/vectors.h` and
-// `dataset/lines.h` read.
+// `dataset/streams/lines.h` read.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/schema.h"
-#include "dataset/byte_sink.h"
+#include "dataset/streams/byte_sink.h"
 #include "dataset/vectors.h"
 
 namespace quiver::dataset {

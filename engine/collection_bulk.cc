@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/failure.h"
-#include "base/log.h"
-#include "engine/bulk_rows.h"
+#include "base/observe/failure.h"
+#include "base/observe/log.h"
 #include "engine/collection_impl.h"
+#include "engine/write/bulk_rows.h"
 
 namespace quiver::engine {
 namespace {

@@ -5,16 +5,16 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/failure.h"
-#include "base/log.h"
-#include "engine/columns.h"
-#include "engine/explain.h"
-#include "engine/ordering.h"
+#include "base/observe/failure.h"
+#include "base/observe/log.h"
+#include "engine/indexing/vector_index_info.h"
+#include "engine/query/explain.h"
+#include "engine/query/ordering.h"
+#include "engine/query/search.h"
 #include "engine/repair.h"
-#include "engine/search.h"
-#include "engine/segment_rows.h"
-#include "engine/shard_info.h"
-#include "engine/vector_index_info.h"
+#include "engine/segment/columns.h"
+#include "engine/segment/segment_rows.h"
+#include "engine/shard/shard_info.h"
 
 namespace quiver::engine {
 namespace {

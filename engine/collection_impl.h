@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/collection.h"
-#include "engine/repair_report.h"
-#include "engine/shard.h"
-#include "engine/snapshot.h"
+#include "engine/model/repair_report.h"
+#include "engine/segment/snapshot.h"
+#include "engine/shard/shard.h"
 #include "engine/work_totals.h"
 
 namespace quiver::engine {

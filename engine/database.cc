@@ -7,14 +7,14 @@
 #include <map>
 #include <thread>
 
-#include "base/failure.h"
-#include "base/heap.h"
-#include "base/log.h"
-#include "base/published.h"
+#include "base/observe/failure.h"
+#include "base/observe/heap.h"
+#include "base/observe/log.h"
+#include "base/threads/published.h"
 #include "engine/collection_impl.h"
-#include "storage/catalog.h"
-#include "storage/lock_file.h"
-#include "storage/runtime.h"
+#include "storage/catalog/catalog.h"
+#include "storage/catalog/lock_file.h"
+#include "storage/rows/runtime.h"
 
 namespace quiver::engine {
 namespace {

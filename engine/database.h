@@ -11,13 +11,13 @@
 #include <variant>
 #include <vector>
 
-#include "base/executor.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/result.h"
+#include "base/threads/executor.h"
 #include "engine/collection.h"
-#include "engine/indexes.h"
-#include "engine/repair_report.h"
-#include "storage/runtime.h"
+#include "engine/indexing/indexes.h"
+#include "engine/model/repair_report.h"
+#include "storage/rows/runtime.h"
 
 namespace quiver::engine {
 

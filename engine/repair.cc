@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "base/bitset.h"
-#include "base/log.h"
-#include "engine/bulk_intent.h"
-#include "engine/bulk_rows.h"
-#include "engine/manifest.h"
-#include "engine/segment_file.h"
-#include "storage/keys.h"
-#include "storage/salvage.h"
+#include "base/observe/log.h"
+#include "engine/segment/segment_file.h"
+#include "engine/shard/manifest.h"
+#include "engine/write/bulk_intent.h"
+#include "engine/write/bulk_rows.h"
+#include "storage/repair/salvage.h"
+#include "storage/rows/keys.h"
 
 namespace quiver::engine {
 namespace {

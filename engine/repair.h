@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "engine/config.h"
-#include "engine/repair_report.h"
-#include "engine/shard.h"
+#include "engine/model/config.h"
+#include "engine/model/repair_report.h"
+#include "engine/shard/shard.h"
 
 namespace quiver::engine {
 

@@ -1,7 +1,7 @@
 // The work of many searches, summed.
 #pragma once
 
-#include "base/metrics.h"
+#include "base/observe/metrics.h"
 #include "index/index.h"
 
 namespace quiver::engine {

@@ -7,8 +7,8 @@
 #include <span>
 #include <variant>
 
+#include "base/io/shared_span.h"
 #include "base/schema.h"
-#include "base/shared_span.h"
 #include "base/views.h"
 
 namespace quiver::index {

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/cancel.h"
-#include "base/executor.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/params.h"
 #include "base/result.h"
+#include "base/threads/cancel.h"
+#include "base/threads/executor.h"
 #include "index/column.h"
 #include "index/filter.h"
 #include "index/query.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/file.h"
-#include "base/section_file.h"
+#include "base/io/file.h"
+#include "base/io/section_file.h"
 
 namespace quiver::index {
 

@@ -1,8 +1,8 @@
 #include "index/dense/type.h"
-#include "index/flat/type.h"
+#include "index/exact/type.h"
 #include "index/index.h"
 #include "index/multi/type.h"
-#include "index/seismic/type.h"
+#include "index/sparse/type.h"
 
 namespace quiver::index {
 namespace {

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.h"
-#include "base/log_limit.h"
 #include "base/mutex.h"
+#include "base/observe/log.h"
+#include "base/observe/log_limit.h"
 #include "service/http/connection.h"
 #include "service/http/service.h"
 

@@ -11,10 +11,10 @@
 #include <memory>
 #include <string>
 
-#include "base/metrics.h"
+#include "base/observe/metrics.h"
 #include "base/result.h"
-#include "engine/config.h"
 #include "engine/database.h"
+#include "engine/model/config.h"
 
 namespace quiver::service {
 

@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "engine/search.h"
+#include "engine/query/search.h"
 
 namespace quiver::service {
 namespace {

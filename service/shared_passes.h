@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/executor.h"
 #include "base/mutex.h"
+#include "base/threads/executor.h"
 #include "engine/collection.h"
 #include "service/http/exchange.h"
 

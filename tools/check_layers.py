@@ -4,7 +4,8 @@
 The allowed arrows stand in one place: the table under `## Rooms` in ARCHITECTURE.md, with the columns
 room, question, may include. A cell of the last column lists rooms and outside libraries, separated by
 commas; `everything` lifts the check for a room. Folders below a room may have a row of their own
-(`kernels/cuda`), which then holds for them instead.
+(`kernels/cuda`), which then holds for them instead; `base` allows what stands in the room's own folder,
+`base/*` its sub-rooms too.
 
 usage: check_layers.py [ROOT]      prints file:line messages; exit status 1 if there are any
 """
@@ -56,7 +57,7 @@ class TableError(Exception):
 def plain(cell):
     """A name without Markdown around it: [`base/`](base) -> base."""
     cell = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", cell)
-    return cell.replace("`", "").replace("*", "").strip().rstrip("/").lower()
+    return re.sub(r"(?<!/)\*", "", cell.replace("`", "")).strip().rstrip("/").lower()
 
 
 def table_rows(text):
@@ -74,6 +75,14 @@ def table_rows(text):
     yield from rows[2:]
 
 
+def expand(name, rooms):
+    """`base/*` -> base and every room below it; another name is itself."""
+    if not name.endswith("/*"):
+        return [name]
+    top = name[:-2]
+    return [top, *(room for room in rooms if room.startswith(top + "/"))]
+
+
 def read_rooms(text):
     """room -> names that it may include; None for everything."""
     cells = {plain(row[0]): row[-1] for row in table_rows(text)}
@@ -84,6 +93,7 @@ def read_rooms(text):
         if EVERYTHING & {name.split(" ")[0] for name in names}:
             rooms[room] = None
             continue
+        names = [found for name in names for found in expand(name, cells) if found != room]
         for name in names:
             if name not in cells and name not in LIBRARIES and name not in FREE:
                 raise TableError(f"room `{room}` may include `{name}`: no such room or library")

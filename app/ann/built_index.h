@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "base/executor.h"
-#include "base/file.h"
-#include "base/file_lock.h"
+#include "base/io/file.h"
+#include "base/io/file_lock.h"
 #include "base/params.h"
 #include "base/result.h"
+#include "base/threads/executor.h"
 #include "index/index.h"
 
 namespace quiver::app {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/ann/search.h"
-#include "base/executor.h"
 #include "base/result.h"
+#include "base/threads/executor.h"
 
 namespace quiver::app {
 

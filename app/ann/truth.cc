@@ -9,9 +9,9 @@
 #include "app/ann/terms.h"
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "dataset/npy_header.h"
+#include "dataset/formats/npy_header.h"
 #include "dataset/vectors.h"
-#include "index/flat/searcher.h"
+#include "index/exact/searcher.h"
 
 namespace quiver::app {
 namespace {

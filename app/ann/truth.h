@@ -7,9 +7,9 @@
 
 #include "app/ann/recall.h"
 #include "app/ann/vectors.h"
-#include "base/executor.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/result.h"
+#include "base/threads/executor.h"
 #include "index/column.h"
 
 namespace quiver::app {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "app/names.h"
-#include "base/append_buffer.h"
-#include "base/file.h"
 #include "base/hash.h"
-#include "engine/row.h"
+#include "base/io/append_buffer.h"
+#include "base/io/file.h"
+#include "engine/model/row.h"
 #include "kernels/kernels.h"
 
 namespace quiver::app {

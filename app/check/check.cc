@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/log.h"
+#include "base/observe/log.h"
 #include "engine/database.h"
 
 namespace quiver::app {

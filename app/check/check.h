@@ -5,7 +5,7 @@
 
 #include "app/check/options.h"
 #include "base/result.h"
-#include "engine/repair_report.h"
+#include "engine/model/repair_report.h"
 
 namespace quiver::app {
 

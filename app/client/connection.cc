@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "payload/document.h"
+#include "payload/json/document.h"
 
 namespace quiver::app {
 namespace {

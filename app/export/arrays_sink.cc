@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "app/export/point_sink.h"
-#include "app/import/export_manifest.h"
-#include "dataset/npy_writer.h"
+#include "app/import/plan/export_manifest.h"
+#include "dataset/formats/npy_writer.h"
 #include "dataset/writers.h"
-#include "service/json/encode.h"
+#include "service/json/encode/encode.h"
 #include "service/json/writer.h"
 
 namespace quiver::app {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "app/export/point_source.h"
-#include "base/log.h"
+#include "base/observe/log.h"
 #include "engine/database.h"
-#include "service/json/encode.h"
+#include "service/json/encode/encode.h"
 #include "service/json/writer.h"
 
 namespace quiver::app {

@@ -8,7 +8,7 @@
 
 #include "app/export/point_sink.h"
 #include "app/export/point_source.h"
-#include "app/import/progress.h"
+#include "app/import/run/progress.h"
 #include "app/signals.h"
 #include "base/clock.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "app/export/point_source.h"
-#include "app/import/schema.h"
-#include "payload/document.h"
+#include "app/import/plan/schema.h"
+#include "payload/json/document.h"
 #include "service/json/writer.h"
 
 namespace quiver::app {

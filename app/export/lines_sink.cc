@@ -2,7 +2,7 @@
 
 #include "app/export/point_sink.h"
 #include "dataset/writers.h"
-#include "service/json/encode.h"
+#include "service/json/encode/encode.h"
 #include "service/json/writer.h"
 
 namespace quiver::app {

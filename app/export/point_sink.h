@@ -8,8 +8,8 @@
 
 #include "app/export/point_source.h"
 #include "base/result.h"
-#include "dataset/byte_sink.h"
-#include "engine/query.h"
+#include "dataset/streams/byte_sink.h"
+#include "engine/model/query.h"
 
 namespace quiver::app {
 

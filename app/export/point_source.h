@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/schema.h"
-#include "engine/query.h"
+#include "engine/model/query.h"
 
 namespace quiver::app {
 

@@ -2,9 +2,9 @@
 
 #include "app/client/connection.h"
 #include "app/export/point_source.h"
-#include "payload/document.h"
-#include "service/json/decode.h"
-#include "service/json/encode.h"
+#include "payload/json/document.h"
+#include "service/json/decode/decode.h"
+#include "service/json/encode/encode.h"
 #include "service/json/writer.h"
 
 namespace quiver::app {

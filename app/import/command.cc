@@ -1,6 +1,6 @@
 #include "app/import/command.h"
 
-#include "app/import/plan.h"
+#include "app/import/plan/plan.h"
 #include "app/usage.h"
 
 namespace quiver::app {

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/import/options.h"
+#include "app/import/plan/options.h"
 
 namespace quiver::app {
 

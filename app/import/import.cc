@@ -4,15 +4,15 @@
 
 #include <utility>
 
-#include "app/import/acknowledged.h"
-#include "app/import/creation.h"
-#include "app/import/directory_import.h"
-#include "app/import/http_import.h"
-#include "app/import/identity.h"
-#include "app/import/import_run.h"
-#include "app/import/plan.h"
-#include "app/import/row_reader.h"
-#include "app/import/schema.h"
+#include "app/import/directory/directory_import.h"
+#include "app/import/http/acknowledged.h"
+#include "app/import/http/http_import.h"
+#include "app/import/plan/plan.h"
+#include "app/import/plan/schema.h"
+#include "app/import/reading/row_reader.h"
+#include "app/import/run/creation.h"
+#include "app/import/run/identity.h"
+#include "app/import/run/import_run.h"
 #include "app/signals.h"
 
 namespace quiver::app {

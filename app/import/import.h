@@ -1,7 +1,7 @@
 // `quiver import`: files of vectors and payloads into a collection.
 #pragma once
 
-#include "app/import/options.h"
+#include "app/import/plan/options.h"
 #include "base/result.h"
 
 namespace quiver::app {

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/log.h"
+#include "base/observe/log.h"
 #include "engine/database.h"
-#include "service/json/encode.h"
+#include "service/json/encode/encode.h"
 #include "service/json/writer.h"
 
 namespace quiver::app {

@@ -16,7 +16,7 @@
 #include "app/load/server.h"
 #include "app/names.h"
 #include "base/clock.h"
-#include "dataset/lines.h"
+#include "dataset/streams/lines.h"
 #include "dataset/vectors.h"
 
 namespace quiver::app {

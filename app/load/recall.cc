@@ -10,7 +10,7 @@
 #include "app/client/connection.h"
 #include "app/load/bodies.h"
 #include "app/statistics.h"
-#include "payload/document.h"
+#include "payload/json/document.h"
 
 namespace quiver::app {
 namespace {

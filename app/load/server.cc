@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "app/client/connection.h"
-#include "payload/document.h"
+#include "payload/json/document.h"
 
 namespace quiver::app {
 namespace {

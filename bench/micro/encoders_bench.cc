@@ -17,11 +17,11 @@
 
 #include "bench/micro/yardstick.h"
 #include "dataset/vectors.h"
-#include "encoders/bit_encoders.h"
-#include "encoders/pca.h"
-#include "encoders/rotation.h"
-#include "encoders/sparse_projection.h"
-#include "encoders/value_encoders.h"
+#include "encoders/codes/bit_encoders.h"
+#include "encoders/codes/value_encoders.h"
+#include "encoders/transforms/pca.h"
+#include "encoders/transforms/rotation.h"
+#include "encoders/transforms/sparse_projection.h"
 
 namespace quiver {
 namespace {

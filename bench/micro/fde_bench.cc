@@ -14,7 +14,7 @@
 #include "bench/micro/yardstick.h"
 #include "encoders/fde/fde_encoder.h"
 #include "encoders/mean_encoder.h"
-#include "encoders/random_bits.h"
+#include "encoders/transforms/random_bits.h"
 
 namespace quiver {
 namespace {

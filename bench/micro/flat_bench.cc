@@ -12,10 +12,10 @@
 #include <memory>
 #include <string>
 
-#include "base/append_buffer.h"
+#include "base/io/append_buffer.h"
 #include "bench/micro/yardstick.h"
 #include "dataset/vectors.h"
-#include "index/flat/searcher.h"
+#include "index/exact/searcher.h"
 
 namespace quiver {
 namespace {

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/append_buffer.h"
+#include "base/io/append_buffer.h"
 #include "bench/micro/peaks.h"
 #include "bench/micro/yardstick.h"
 #include "dataset/vectors.h"
-#include "index/flat/searcher.h"
+#include "index/exact/searcher.h"
 
 namespace quiver {
 namespace {

@@ -15,7 +15,7 @@
 #include "bench/micro/peaks.h"
 #include "bench/micro/yardstick.h"
 #include "dataset/vectors.h"
-#include "index/flat/searcher.h"
+#include "index/exact/searcher.h"
 
 namespace quiver {
 namespace {

@@ -8,11 +8,11 @@
 #include <numeric>
 #include <vector>
 
-#include "base/append_buffer.h"
+#include "base/io/append_buffer.h"
 #include "bench/micro/peaks.h"
 #include "bench/micro/yardstick.h"
-#include "encoders/random_bits.h"
-#include "index/multi/token_codes.h"
+#include "encoders/transforms/random_bits.h"
+#include "index/multi/tokens/token_codes.h"
 
 namespace quiver {
 namespace {

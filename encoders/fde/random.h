@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "encoders/random_bits.h"
+#include "encoders/transforms/random_bits.h"
 
 namespace quiver::encoders::fde {
 

@@ -10,7 +10,7 @@
 
 #include "encoders/features/matrices.h"
 #include "encoders/features/projection.h"
-#include "encoders/random_bits.h"
+#include "encoders/transforms/random_bits.h"
 #include "kernels/kernels.h"
 
 namespace quiver::encoders {

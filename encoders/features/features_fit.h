@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "base/cancel.h"
 #include "base/result.h"
+#include "base/threads/cancel.h"
 #include "encoders/features/params.h"
 #include "encoders/features/random_features.h"
 #include "encoders/set_encoder.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "encoders/features/matrices.h"
-#include "encoders/random_bits.h"
+#include "encoders/transforms/random_bits.h"
 
 namespace quiver::encoders {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "encoders/random_bits.h"
+#include "encoders/transforms/random_bits.h"
 #include "kernels/kernels.h"
 
 namespace quiver::encoders {

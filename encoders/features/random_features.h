@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "encoders/rotation.h"
 #include "encoders/set_encoder.h"
+#include "encoders/transforms/rotation.h"
 
 namespace quiver::encoders {
 

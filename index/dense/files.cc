@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "index/ivf/files.h"
-#include "index/ivf/row_source.h"
+#include "index/dense/lists/row_source.h"
+#include "index/dense/lists/search/files.h"
 #include "index/progress.h"
 
 namespace quiver::index::dense {

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "index/dense/graph/graph.h"
+#include "index/dense/lists/search/candidates.h"
 #include "index/dense/params.h"
 #include "index/dense/trial.h"
-#include "index/graph/graph.h"
 #include "index/index.h"
-#include "index/ivf/candidates.h"
 
 namespace quiver::index::dense {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/params.h"
-#include "index/ivf/params.h"
+#include "index/dense/lists/params.h"
 
 namespace quiver::index::dense {
 

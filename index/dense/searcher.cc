@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <any>
 
-#include "index/graph/walk.h"
+#include "index/dense/graph/walk.h"
 
 namespace quiver::index::dense {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "index/dense/files.h"
 #include "index/dense/params.h"
-#include "index/flat/searcher.h"
+#include "index/exact/searcher.h"
 #include "index/index.h"
 
 namespace quiver::index::dense {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/section_file.h"
+#include "base/io/section_file.h"
 #include "index/dense/files.h"
+#include "index/dense/lists/row_source.h"
 #include "index/dense/searcher.h"
-#include "index/flat/searcher.h"
-#include "index/ivf/row_source.h"
+#include "index/exact/searcher.h"
 #include "index/open_file.h"
 #include "index/parallel.h"
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/result.h"
 #include "index/index.h"
 

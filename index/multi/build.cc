@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "base/section_file.h"
+#include "base/io/section_file.h"
 #include "encoders/fde/params.h"
-#include "index/ivf/files.h"
-#include "index/multi/document_vectors.h"
-#include "index/multi/probe.h"
-#include "index/multi/sections.h"
+#include "index/dense/lists/search/files.h"
+#include "index/multi/stages/document_vectors.h"
+#include "index/multi/stages/probe.h"
+#include "index/multi/tokens/sections.h"
 #include "index/open_file.h"
 #include "index/progress.h"
 

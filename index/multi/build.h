@@ -1,7 +1,7 @@
 // From tokens to the files of an index, and back: docs/formats/multi.md.
 #pragma once
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "index/index.h"
 #include "index/multi/params.h"
 #include "index/multi/searcher.h"

@@ -6,13 +6,13 @@
 #include <optional>
 #include <span>
 
-#include "index/flat/searcher.h"
+#include "index/dense/lists/search/candidates.h"
+#include "index/exact/searcher.h"
 #include "index/index.h"
-#include "index/ivf/candidates.h"
-#include "index/multi/facts.h"
 #include "index/multi/params.h"
-#include "index/multi/token_codes.h"
-#include "index/multi/token_signs.h"
+#include "index/multi/stages/facts.h"
+#include "index/multi/tokens/token_codes.h"
+#include "index/multi/tokens/token_signs.h"
 
 namespace quiver::index::multi {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "index/ivf/files.h"
+#include "index/dense/lists/search/files.h"
 #include "index/multi/build.h"
 #include "index/multi/params.h"
 #include "index/multi/searcher.h"

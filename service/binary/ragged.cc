@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/row.h"
+#include "engine/model/row.h"
 #include "service/binary/ragged_parts.h"
-#include "service/json/decode.h"
+#include "service/json/decode/decode.h"
 
 namespace quiver::service {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/schema.h"
-#include "engine/operation.h"
+#include "engine/model/operation.h"
 #include "service/json/error.h"
 
 namespace quiver::service {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <span>
 
-#include "engine/row.h"
+#include "engine/model/row.h"
 
 namespace quiver::service {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/schema.h"
-#include "engine/vector.h"
+#include "engine/model/vector.h"
 #include "service/json/error.h"
 
 namespace quiver::service {

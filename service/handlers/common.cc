@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "service/json/decode.h"
+#include "service/json/decode/decode.h"
 
 namespace quiver::service {
 namespace {

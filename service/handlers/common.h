@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/cancel.h"
+#include "base/threads/cancel.h"
 #include "engine/collection.h"
 #include "service/http/exchange.h"
 #include "service/http/service.h"

@@ -4,8 +4,8 @@
 
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
-#include "service/json/decode.h"
-#include "service/json/encode.h"
+#include "service/json/decode/decode.h"
+#include "service/json/encode/encode.h"
 
 namespace quiver::service {
 namespace {

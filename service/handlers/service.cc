@@ -1,5 +1,5 @@
 // The server itself: version, health, metrics, and answers of one that stands alone.
-#include "base/metrics.h"
+#include "base/observe/metrics.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
 

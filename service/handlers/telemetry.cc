@@ -2,10 +2,10 @@
 #include <bit>
 #include <string>
 
-#include "base/machine.h"
+#include "base/observe/machine.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
-#include "service/json/encode_telemetry.h"
+#include "service/json/encode/encode_telemetry.h"
 
 namespace quiver::service {
 namespace {

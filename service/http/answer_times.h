@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/metrics.h"
+#include "base/observe/metrics.h"
 
 namespace quiver::service {
 

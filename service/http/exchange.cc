@@ -5,8 +5,8 @@
 #include <charconv>
 #include <utility>
 
-#include "base/failure.h"
-#include "base/log.h"
+#include "base/observe/failure.h"
+#include "base/observe/log.h"
 #include "service/http/service.h"
 
 namespace quiver::service {

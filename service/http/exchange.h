@@ -13,10 +13,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/cancel.h"
-#include "base/executor.h"
 #include "base/mutex.h"
-#include "base/task.h"
+#include "base/threads/cancel.h"
+#include "base/threads/executor.h"
+#include "base/threads/task.h"
 #include "service/http/uri.h"
 #include "service/json/error.h"
 #include "service/json/writer.h"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/metrics.h"
 #include "base/mutex.h"
+#include "base/observe/metrics.h"
 #include "service/http/answer_times.h"
 #include "service/http/exchange.h"
 

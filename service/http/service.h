@@ -9,8 +9,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/executor.h"
 #include "base/mutex.h"
+#include "base/threads/executor.h"
 #include "engine/database.h"
 #include "service/http/router.h"
 #include "service/server.h"

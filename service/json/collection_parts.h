@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/config.h"
+#include "engine/model/config.h"
 #include "service/json/element.h"
 
 namespace quiver::service::json {

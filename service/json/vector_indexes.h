@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "engine/config.h"
+#include "engine/model/config.h"
 
 namespace quiver::service::json {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "tests/index/support.h"
 
 namespace quiver::index::testing {

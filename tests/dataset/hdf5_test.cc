@@ -1,5 +1,5 @@
 // What only HDF5 has: several data sets in a file, types that the library converts.
-#include "dataset/hdf5.h"
+#include "dataset/formats/hdf5.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "dataset/lines.h"
+#include "dataset/streams/lines.h"
 
 #include <gtest/gtest.h>
 

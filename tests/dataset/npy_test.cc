@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "dataset/array_stream.h"
+#include "dataset/formats/array_stream.h"
 #include "tests/dataset/support.h"
 
 namespace quiver::dataset {

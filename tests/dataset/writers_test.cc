@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "dataset/lines.h"
+#include "dataset/streams/lines.h"
 #include "tests/dataset/support.h"
 
 namespace quiver::dataset {

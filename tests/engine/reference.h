@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "engine/prepared.h"
-#include "payload/document.h"
-#include "payload/edit.h"
+#include "engine/write/prepared.h"
+#include "payload/json/document.h"
+#include "payload/json/edit.h"
 
 namespace quiver::engine::testing {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "engine/database.h"
-#include "storage/shard_store.h"
+#include "storage/rows/shard_store.h"
 #include "tests/patience.h"
 
 namespace quiver::engine {

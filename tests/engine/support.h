@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/mutable_segment.h"
-#include "engine/row.h"
-#include "engine/segment.h"
+#include "engine/model/row.h"
+#include "engine/segment/mutable_segment.h"
+#include "engine/segment/segment.h"
 
 namespace quiver::engine::testing {
 

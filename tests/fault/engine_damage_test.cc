@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/engine/copied_index.h"
+#include "tests/engine/indexing/copied_index.h"
 #include "tests/fault/engine_fault_support.h"
 #include "tests/patience.h"
 

@@ -9,9 +9,9 @@
 #include <memory>
 #include <string>
 
-#include "base/faulty_directory.h"
 #include "tests/fault/power_cut_fs.h"
 #include "tests/model/runner.h"
+#include "tests/support/faulty_directory.h"
 
 namespace quiver::fault {
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/observe/failure.h"
 #include "tests/model/bulk_input.h"
 #include "tests/model/runner.h"
 #include "tests/support/failing_allocation.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "storage/runtime.h"
+#include "storage/rows/runtime.h"
 
 namespace quiver::fault {
 

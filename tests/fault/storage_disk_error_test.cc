@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "storage/shard_store.h"
+#include "storage/rows/shard_store.h"
 #include "tests/fault/power_cut_fs.h"
 #include "tests/fault/store_model.h"
 #include "tests/patience.h"

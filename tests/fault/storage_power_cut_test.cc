@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "storage/shard_store.h"
+#include "storage/rows/shard_store.h"
 #include "tests/fault/power_cut_fs.h"
 #include "tests/fault/store_model.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/ids.h"
-#include "storage/shard_store.h"
+#include "storage/rows/shard_store.h"
 
 namespace quiver::fault {
 

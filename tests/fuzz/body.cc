@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "service/json/decode.h"
-#include "service/json/encode.h"
+#include "service/json/decode/decode.h"
+#include "service/json/encode/encode.h"
 
 namespace quiver::service::json {
 namespace {

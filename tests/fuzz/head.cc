@@ -8,7 +8,7 @@
 
 #include "service/http/request_parser.h"
 #include "service/http/uri.h"
-#include "service/json/decode.h"
+#include "service/json/decode/decode.h"
 
 namespace quiver::service {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "service/json/decode.h"
+#include "service/json/decode/decode.h"
 
 namespace quiver::service::json {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "index/index.h"
 #include "tests/index/support.h"
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "base/append_buffer.h"
-#include "index/flat/searcher.h"
+#include "base/io/append_buffer.h"
+#include "index/exact/searcher.h"
 #include "index/index.h"
 #include "kernels/kernels.h"
 

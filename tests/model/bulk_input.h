@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/bulk.h"
-#include "engine/config.h"
-#include "engine/operation.h"
+#include "engine/model/bulk.h"
+#include "engine/model/config.h"
+#include "engine/model/operation.h"
 
 namespace quiver::model {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "index/flat/searcher.h"
+#include "index/exact/searcher.h"
 
 namespace quiver::model {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/config.h"
-#include "engine/query.h"
+#include "engine/model/config.h"
+#include "engine/model/query.h"
 #include "tests/engine/reference.h"
 #include "tests/model/random_input.h"
 

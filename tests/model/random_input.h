@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/config.h"
-#include "engine/operation.h"
-#include "engine/query.h"
+#include "engine/model/config.h"
+#include "engine/model/operation.h"
+#include "engine/model/query.h"
 
 namespace quiver::model {
 

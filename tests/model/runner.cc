@@ -8,7 +8,7 @@
 #include <map>
 #include <thread>
 
-#include "tests/engine/copied_index.h"
+#include "tests/engine/indexing/copied_index.h"
 #include "tests/model/bulk_input.h"
 #include "tests/patience.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "payload/document.h"
 #include "payload/filter.h"
+#include "payload/json/document.h"
 #include "payload/schema.h"
 
 namespace quiver::payload {

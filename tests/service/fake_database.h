@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/executor.h"
 #include "base/mutex.h"
+#include "base/threads/executor.h"
 #include "engine/database.h"
 
 namespace quiver::service {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/executor.h"
+#include "base/threads/executor.h"
 #include "service/http/service.h"
 #include "tests/patience.h"
 #include "tests/service/fake_database.h"

@@ -52,12 +52,12 @@ class CheckLayers(unittest.TestCase):
         return lines
 
     def test_good_tree(self):
-        self.write("engine/shard.cc", '#include <vector>\n#include "kernels/dot.h"\n'
+        self.write("engine/shard/shard.cc", '#include <vector>\n#include "kernels/dot.h"\n'
                                       '#include "storage/store.h"\n#include <fmt/format.h>\n')
         self.write("storage/store.cc", "#include <rocksdb/db.h>\n")
         self.write("kernels/dot.cc", "#include <immintrin.h>\n")
         self.write("kernels/cuda/dot.cu", '#include <cuda_runtime.h>\n#include "kernels/dot.h"\n')
-        self.write("app/main.cc", '#include "engine/shard.h"\n#include <boost/asio.hpp>\n')
+        self.write("app/main.cc", '#include "engine/shard/shard.h"\n#include <boost/asio.hpp>\n')
         self.write("tests/any_test.cc", '#include "storage/store.h"\n#include <rocksdb/db.h>\n')
         self.assertEqual(self.check(), [])
 

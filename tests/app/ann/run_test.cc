@@ -10,7 +10,7 @@
 #include "app/ann/ann.h"
 #include "app/ann/measure.h"
 #include "app/ann/report.h"
-#include "base/file_lock.h"
+#include "base/io/file_lock.h"
 #include "tests/app/ann/support.h"
 
 namespace quiver::app {

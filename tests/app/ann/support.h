@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/schema.h"
-#include "dataset/npy_header.h"
+#include "dataset/formats/npy_header.h"
 
 namespace quiver::app {
 

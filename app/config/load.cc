@@ -1,0 +1,195 @@
+// Where settings come from: file, environment, flags.
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "app/config/config.h"
+
+namespace quiver::app {
+namespace {
+
+Error at(const std::string& where, const Error& error) {
+  return Error(error.code(), where + ": " + error.message());
+}
+
+Result<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return fail(Code::kNotFound, fmt::format("cannot read the configuration file {}", path));
+  }
+  return text.str();
+}
+
+std::optional<ParamValue> plain_value(const toml::node& node) {
+  if (const auto* value = node.as_boolean()) return value->get();
+  if (const auto* value = node.as_integer()) return value->get();
+  if (const auto* value = node.as_floating_point()) return value->get();
+  if (const auto* value = node.as_string()) return value->get();
+  return std::nullopt;
+}
+
+std::string position(const std::string& file, const toml::node& node) {
+  return fmt::format("{} line {}", file, node.source().begin.line);
+}
+
+Result<> set_node(Config& config, const std::string& name, const toml::node& node,
+                  const std::string& file) {
+  QV_TRY(find_key(name));
+  const auto value = plain_value(node);
+  if (!value) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} is a list, table or date, wanted a plain value", name));
+  }
+  return config.set(name, *value, position(file, node));
+}
+
+Result<> set_section(Config& config, std::string_view section, const toml::node& node,
+                     const std::string& file) {
+  const auto* table = node.as_table();
+  if (table == nullptr) {
+    QV_TRY(find_key(section));
+    return {};
+  }
+  for (const auto& [key, child] : *table) {
+    const std::string name = fmt::format("{}.{}", section, key.str());
+    if (auto set = set_node(config, name, child, file); !set) {
+      return fail(at(position(file, child), set.error()));
+    }
+  }
+  return {};
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+/// "SERVICE__HTTP_PORT" → "service.http_port"
+std::string key_of_variable(std::string_view name) {
+  std::string key = lower(name);
+  if (const auto split = key.find("__"); split != std::string::npos) key.replace(split, 2, ".");
+  return key;
+}
+
+Result<> set_assignment(Config& config, const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("--set {}: wanted section.key=value", assignment));
+  }
+  const std::string name = assignment.substr(0, equals);
+  if (auto set = config.set_text(name, assignment.substr(equals + 1), "flag --set"); !set) {
+    return fail(at("--set", set.error()));
+  }
+  return {};
+}
+
+Result<> set_http(Config& config, const std::string& http) {
+  QV_TRY(const auto host_port, parse_host_port(http));
+  QV_TRY(config.set("service.host", host_port.first, "flag --http"));
+  return config.set("service.http_port", std::int64_t{host_port.second}, "flag --http");
+}
+
+}  // namespace
+
+Config::Config() : origins_(keys().size(), "default") {}
+
+Result<> Config::set(std::string_view full_name, ParamValue value, std::string origin) {
+  QV_TRY(const std::size_t i, find_key(full_name));
+  QV_TRY(const ParamValue checked, check_value(keys()[i], std::move(value)));
+  keys()[i].set(settings_, checked);
+  origins_[i] = std::move(origin);
+  return {};
+}
+
+Result<> Config::set_text(std::string_view full_name, std::string_view text, std::string origin) {
+  QV_TRY(const std::size_t i, find_key(full_name));
+  QV_TRY(ParamValue value, parse_value(keys()[i], text));
+  return set(full_name, std::move(value), std::move(origin));
+}
+
+Result<> Config::set_toml(std::string_view text, const std::string& file) try {
+  const toml::table table = toml::parse(text, file);
+  for (const auto& [section, node] : table) {
+    if (auto set = set_section(*this, section.str(), node, file); !set) {
+      return fail(std::move(set).error());
+    }
+  }
+  return {};
+} catch (const toml::parse_error& error) {
+  return fail(Code::kInvalidArgument,
+              fmt::format("{} line {}: {}", file, error.source().begin.line, error.description()));
+}
+
+Result<> Config::set_environment(const char* const* environment) {
+  constexpr std::string_view kPrefix = "QUIVER__";
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    if (!entry.starts_with(kPrefix)) continue;
+    const auto equals = std::min(entry.find('='), entry.size());
+    const std::string variable(entry.substr(0, equals));
+    const std::string_view value = entry.substr(std::min(equals + 1, entry.size()));
+    const std::string key = key_of_variable(entry.substr(kPrefix.size(), equals - kPrefix.size()));
+    if (auto set = set_text(key, value, "environment " + variable); !set) {
+      return fail(at(variable, set.error()));
+    }
+  }
+  return {};
+}
+
+Result<> Config::validate() const {
+  if (settings_.database.data_dir.empty()) {
+    return fail(Code::kInvalidArgument, "storage.data_dir is empty, wanted a directory");
+  }
+  if (settings_.server.api_key.empty() && !settings_.server.read_only_api_key.empty()) {
+    return fail(Code::kInvalidArgument,
+                "service.read_only_api_key is set without service.api_key: writing would stay "
+                "open to everybody");
+  }
+  return {};
+}
+
+Result<Config> load_config(const Flags& flags, const char* const* environment) {
+  Config config;
+  if (flags.config_file) {
+    QV_TRY(const std::string text, read_text(*flags.config_file));
+    QV_TRY(config.set_toml(text, *flags.config_file));
+  }
+  QV_TRY(config.set_environment(environment));
+  for (const std::string& assignment : flags.set) QV_TRY(set_assignment(config, assignment));
+  if (flags.data_dir) QV_TRY(config.set("storage.data_dir", *flags.data_dir, "flag --data-dir"));
+  if (flags.http) QV_TRY(set_http(config, *flags.http));
+  QV_TRY(config.validate());
+  return config;
+}
+
+Result<std::pair<std::string, std::uint16_t>> parse_host_port(std::string_view text) {
+  const auto wrong = [&] {
+    return fail(Code::kInvalidArgument,
+                fmt::format("\"{}\" is no HOST:PORT (like 127.0.0.1:6333 or [::1]:6333)", text));
+  };
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return wrong();
+  std::string_view host = text.substr(0, colon);
+  const std::string_view port_text = text.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return wrong();
+  }
+  std::uint16_t port = 0;
+  const auto* end = port_text.data() + port_text.size();
+  const auto parsed = std::from_chars(port_text.data(), end, port);
+  if (host.empty() || parsed.ec != std::errc() || parsed.ptr != end) return wrong();
+  return std::pair(std::string(host), port);
+}
+
+}  // namespace quiver::app

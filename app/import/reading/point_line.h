@@ -1,0 +1,27 @@
+// A line of JSON as a point.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/import/reading/payload_line.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "engine/model/vector.h"
+
+namespace quiver::app {
+
+struct LinePoint {
+  std::optional<PointId> id;
+  std::string payload;  ///< canonical JSON object; empty: none
+  std::vector<engine::NamedVector> vectors;
+};
+
+/// A payload alone. kInvalidArgument names what is wrong.
+[[nodiscard]] Result<LinePoint> read_payload_line(const std::string& line,
+                                                  const PayloadRules& rules);
+/// {"id", "vector", "payload"}, each of them optional. `line` may be lengthened.
+[[nodiscard]] Result<LinePoint> read_point_line(std::string& line, const PayloadRules& rules);
+
+}  // namespace quiver::app

@@ -1,0 +1,172 @@
+// A list of slots that only grows; slots of regions that are gone are used again. The handler walks
+// the list without a lock. A slot may be given to another region meanwhile, so it is read as under
+// a sequence lock: `version` is odd while its bounds change. The region of the fault itself is
+// stable, as the thread that reads from it keeps it mapped.
+
+#include "base/io/mapped_region.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <mutex>
+
+#include "base/mutex.h"
+
+namespace quiver {
+
+struct RegionSlot {
+  std::atomic<std::uint32_t> version = 0;
+  std::atomic<std::uintptr_t> begin = 0;
+  std::atomic<std::uintptr_t> end = 0;  ///< of whole pages
+  std::atomic<bool> is_damaged = false;
+  RegionSlot* next = nullptr;       ///< of all; never changes once the slot is in the list
+  RegionSlot* next_free = nullptr;  ///< guarded by the registry's mutex
+};
+
+namespace {
+
+std::atomic<RegionSlot*> slots = nullptr;
+struct sigaction former {};
+
+struct Registry {
+  Mutex mutex;
+  RegionSlot* free QV_GUARDED_BY(mutex) = nullptr;
+};
+
+/// Never destroyed: files may be closed after the end of `main`.
+Registry& registry() {
+  static auto& instance = *new Registry;
+  return instance;
+}
+
+void set_bounds(RegionSlot& slot, std::uintptr_t begin, std::uintptr_t end) {
+  slot.version.fetch_add(1, std::memory_order_acq_rel);
+  slot.begin.store(begin, std::memory_order_release);
+  slot.end.store(end, std::memory_order_release);
+  slot.version.fetch_add(1, std::memory_order_release);
+}
+
+// In the handler: no memory is taken and no lock.
+
+bool holds(const RegionSlot& slot, std::uintptr_t address) {
+  const std::uint32_t before = slot.version.load(std::memory_order_acquire);
+  const std::uintptr_t begin = slot.begin.load(std::memory_order_acquire);
+  const std::uintptr_t end = slot.end.load(std::memory_order_acquire);
+  const bool is_stable = before % 2 == 0 && slot.version.load(std::memory_order_acquire) == before;
+  return is_stable && begin <= address && address < end;
+}
+
+RegionSlot* find(std::uintptr_t address) {
+  for (RegionSlot* slot = slots.load(std::memory_order_acquire); slot != nullptr;
+       slot = slot->next) {
+    if (holds(*slot, address)) return slot;
+  }
+  return nullptr;
+}
+
+/// Marked before the first zero can be read. All of the region, so that what comes after a zero is
+/// never again what the file holds, and a thousand bad pages are one fault.
+bool put_zeros(RegionSlot& slot) {
+  slot.is_damaged.store(true);
+  const std::uintptr_t begin = slot.begin.load();
+  const std::uintptr_t end = slot.end.load();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the address is kept as a number to be atomic.
+  return ::mmap(reinterpret_cast<void*>(begin), end - begin, PROT_READ,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+
+void on_bus_error(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  const int error_number = errno;
+  const bool is_fault = info->si_code > 0;  // and nobody's kill(2)
+  RegionSlot* slot = is_fault ? find(reinterpret_cast<std::uintptr_t>(info->si_addr)) : nullptr;
+  if (slot == nullptr || !put_zeros(*slot)) {
+    // As before: a fault is met again by the same instruction, a signal that was sent is sent.
+    ::sigaction(SIGBUS, &former, nullptr);
+    if (!is_fault) ::raise(SIGBUS);
+  }
+  errno = error_number;
+}
+
+// Elsewhere:
+
+void install_handler() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action {};
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGBUS, &action, &former);
+  });
+}
+
+/// Not in use, and in the list.
+RegionSlot* take_slot() {
+  Registry& all = registry();
+  MutexLock lock(all.mutex);
+  if (all.free != nullptr) {
+    RegionSlot* slot = all.free;
+    all.free = slot->next_free;
+    return slot;
+  }
+  auto* slot = new RegionSlot;
+  slot->next = slots.load(std::memory_order_relaxed);
+  slots.store(slot, std::memory_order_release);
+  return slot;
+}
+
+void give_back(RegionSlot* slot) {
+  Registry& all = registry();
+  MutexLock lock(all.mutex);
+  slot->next_free = all.free;
+  all.free = slot;
+}
+
+std::uintptr_t whole_pages(std::size_t size) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  return (size + page - 1) / page * page;
+}
+
+}  // namespace
+
+MappedRegion::MappedRegion(void* address, std::size_t size) {
+  if (size == 0) return;
+  install_handler();
+  slot_ = take_slot();
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  set_bounds(*slot_, begin, begin + whole_pages(size));
+  choose_guard(static_cast<const std::byte*>(address), size);
+}
+
+void MappedRegion::choose_guard(const std::byte* bytes, std::size_t size) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::size_t at = size - 1;
+  while (at % page != 0 && bytes[at] == std::byte{}) --at;
+  guard_ = bytes + at;
+  guarded_ = bytes[at];
+}
+
+MappedRegion::~MappedRegion() {
+  if (slot_ == nullptr) return;
+  const std::uintptr_t begin = slot_->begin.load();
+  const std::uintptr_t end = slot_->end.load();
+  set_bounds(*slot_, 0, 0);  // before another mapping can lie there
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): as above.
+  ::munmap(reinterpret_cast<void*>(begin), end - begin);
+  slot_->is_damaged.store(false);
+  give_back(slot_);
+}
+
+bool MappedRegion::is_damaged() const {
+  // Loads from the region come before this one.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (slot_ == nullptr) return false;
+  const bool is_cut = *guard_ != guarded_;  // or a fault, which marks the slot
+  return is_cut || slot_->is_damaged.load();
+}
+
+}  // namespace quiver

@@ -1,0 +1,343 @@
+#include "engine/indexing/indexes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/hash.h"
+#include "base/observe/log.h"
+#include "engine/model/row.h"
+#include "index/exact/searcher.h"
+#include "index/exact/type.h"
+
+namespace quiver::engine {
+namespace {
+
+/// The same rows, after the same index, give the same bytes.
+constexpr std::uint64_t kSeed = 1;
+constexpr std::string_view kDraftEnding = ".tmp";
+
+const VectorIndexConfig& config_of(const FieldSchema& field, const IndexPolicy& policy) {
+  static const VectorIndexConfig usual;
+  if (policy.fields == nullptr) return usual;
+  const auto found = policy.fields->find(field.name);
+  return found == policy.fields->end() ? usual : found->second;
+}
+
+KeyValues build_values(const VectorIndexConfig& config) {
+  KeyValues values = config.given;
+  values.insert(config.build.begin(), config.build.end());
+  return values;
+}
+
+/// The index that segments of a field have if they are large enough; nullopt: none.
+std::optional<IndexSpec> spec_of(const FieldSchema& field, const IndexPolicy& policy) {
+  const auto* type = policy.choose(field);
+  const auto& config = config_of(field, policy);
+  if (type == flat_index() || !config.enabled) return std::nullopt;
+  return IndexSpec{type, build_values(config)};
+}
+
+std::uint64_t least_bytes(const FieldSchema& field, const IndexPolicy& policy) {
+  const auto of_all = policy.min_bytes.value_or(usual_min_bytes(field));
+  return config_of(field, policy).min_bytes.value_or(of_all);
+}
+
+bool is_large_enough(const index::FieldColumn& column, const IndexPolicy& policy) {
+  return column.n_present != 0 && data_bytes(column) >= least_bytes(column.schema, policy);
+}
+
+/// The index that a field of a sealed segment should have; nullopt: none.
+std::optional<IndexSpec> wanted_index(const index::FieldColumn& column, const IndexPolicy& policy) {
+  return is_large_enough(column, policy) ? spec_of(column.schema, policy) : std::nullopt;
+}
+
+/// A directory that is renamed when it is complete, and removed if it never is.
+class Draft {
+ public:
+  Draft(Directory& parent, std::string name) : parent_(parent), name_(std::move(name)) {}
+  ~Draft() {
+    if (finished_) return;
+    if (auto removed = remove(draft_name()); !removed) {
+      log_warning("{}", removed.error().message());
+    }
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  Result<std::unique_ptr<Directory>> begin() {
+    QV_TRY(remove(draft_name()));
+    return parent_.subdirectory(draft_name());
+  }
+  /// Durable on return.
+  Result<> finish(Directory& directory) {
+    QV_TRY(directory.sync());
+    QV_TRY(remove(old_name()));
+    if (parent_.exists(name_)) QV_TRY(parent_.rename_subdirectory(name_, old_name()));
+    QV_TRY(parent_.rename_subdirectory(draft_name(), name_));
+    finished_ = true;
+    QV_TRY(parent_.sync());
+    return remove(old_name());
+  }
+
+ private:
+  [[nodiscard]] std::string draft_name() const { return name_ + std::string(kDraftEnding); }
+  /// Where what it replaces goes first, so that half of it is never found under the name.
+  [[nodiscard]] std::string old_name() const { return name_ + ".old" + std::string(kDraftEnding); }
+  Result<> remove(const std::string& name) {
+    return parent_.exists(name) ? parent_.remove_subdirectory(name) : Result<>();
+  }
+
+  Directory& parent_;
+  const std::string name_;
+  bool finished_ = false;
+};
+
+/// Turns rows done of one field into the share done of all.
+class Progress {
+ public:
+  Progress(const SegmentData& data, std::size_t n_fields, const std::function<void(double)>& report)
+      : report_(report),
+        total_(static_cast<double>(n_fields) * data.n_rows),
+        n_rows_(data.n_rows) {}
+
+  [[nodiscard]] std::function<void(std::uint64_t)> of_field() const {
+    if (!report_) return nullptr;
+    return [this](std::uint64_t rows) {
+      const auto done = static_cast<double>(n_done_ + std::min<std::uint64_t>(rows, n_rows_));
+      report_(done / total_);
+    };
+  }
+  void field_done() { n_done_ += n_rows_; }
+
+ private:
+  const std::function<void(double)>& report_;
+  double total_;
+  std::uint64_t n_rows_;
+  std::uint64_t n_done_ = 0;
+};
+
+Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
+                              const Directory& directory) {
+  QV_TRY(const auto files, directory.open_subdirectory(index_directory(field, spec)));
+  const auto mapped = std::make_shared<MappedFiles>();
+  files->watch(mapped);
+  QV_TRY(auto searcher, spec.type->open(*files, data.fields[field]));
+  return BuiltIndex{field, spec, std::move(searcher), mapped};
+}
+
+/// The index of such a kind that knows most of the rows; nullptr: there is none.
+const index::Searcher* predecessor_of(std::span<const Segment> inputs, std::size_t field,
+                                      const IndexSpec& spec) {
+  const index::Searcher* predecessor = nullptr;
+  std::uint32_t most = 0;
+  for (const Segment& input : inputs) {
+    if (input.data->indexes[field] != spec || input.n_live() <= most) continue;
+    most = input.n_live();
+    predecessor = input.data->searchers[field].get();
+  }
+  return predecessor;
+}
+
+Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
+                               Directory& directory, const IndexBuild& build,
+                               const Progress& progress) {
+  QV_TRY(const auto params, spec.type->parse_build(spec.build));
+  const auto queries =
+      build.queries != nullptr ? build.queries->sample(field) : index::QuerySample();
+  const auto former = directory.open_subdirectory(index_directory(field, spec));
+  const index::BuildContext context{build.executor,
+                                    build.cancel,
+                                    kSeed,
+                                    progress.of_field(),
+                                    &queries,
+                                    predecessor_of(build.inputs, field, spec),
+                                    former ? former->get() : nullptr};
+  Draft draft(directory, index_directory(field, spec));
+  QV_TRY(auto files, draft.begin());
+  const auto mapped = std::make_shared<MappedFiles>();  // what it writes and reads again
+  files->watch(mapped);
+  QV_TRY(spec.type->build(data.fields[field], params, context, *files));
+  // It is whole, but for what could not be read: it must not get its name then.
+  QV_TRY(data.check_files());
+  for (const Segment& input : build.inputs) QV_TRY(input.data->check_files());
+  QV_TRY(mapped->check());
+  QV_TRY(draft.finish(*files));
+  return open_index(data, field, spec, directory);
+}
+
+/// One that is whole may be there: of a build that failed at a later field.
+Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
+                                 const IndexBuild& build, const Progress& progress) {
+  const auto spec = spec_of(data.fields[field].schema, build.policy).value();
+  Result<BuiltIndex> index = fail(Code::kNotFound, "it is to be built anew");
+  if (build.anew != field) index = open_index(data, field, spec, directory);
+  if (!index) index = build_index(data, field, spec, directory, build, progress);
+  if (index) remove_indexes(directory, field, index_directory(field, spec));
+  return index;
+}
+
+}  // namespace
+
+const index::IndexType* flat_index() { return &index::kFlat; }
+
+const index::IndexType* default_index(const FieldSchema& schema) {
+  constexpr std::string_view kTypes[] = {"ivf", "seismic", "multi"};
+  const auto* type = index::find_index_type(kTypes[static_cast<std::size_t>(schema.kind)]);
+  return type != nullptr && type->supports(schema) ? type : flat_index();
+}
+
+std::uint64_t usual_min_bytes(const FieldSchema& schema) {
+  constexpr std::uint64_t kMiB = 1ULL << 20;
+  switch (schema.kind) {
+    case FieldKind::kDense:
+      return 4 * kMiB;
+    case FieldKind::kSparse:
+      return kMiB;
+    case FieldKind::kMulti:
+      return 8 * kMiB;
+  }
+  return 0;
+}
+
+IndexPolicy index_policy(const IndexChooser& choose,
+                         const std::shared_ptr<const CollectionConfig>& config) {
+  return {choose,
+          config->optimizer.index_min_bytes,
+          {config, &config->vector_indexes}};  // keeps the configuration alive
+}
+
+Result<> check_build_values(const FieldSchema& field, const VectorIndexConfig& config) {
+  const auto* type = default_index(field);
+  if (type == flat_index() && !config.given.empty()) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} is searched exactly: its kind and metric have no index to build",
+                            quoted_name(field)));
+  }
+  QV_TRY(type->parse_build(build_values(config)));
+  return {};
+}
+
+std::string to_string(const IndexSpec& spec) {
+  std::string text(spec.type->name);
+  for (const auto& [key, value] : spec.build) {
+    const auto* name = std::get_if<std::string>(&value);
+    text += fmt::format("-{}={}", key, name != nullptr ? *name : quiver::to_string(value));
+  }
+  return text;
+}
+
+std::string index_directory(std::size_t field, const IndexSpec& spec) {
+  constexpr std::size_t kLongest = 150;  // a name may have 255 bytes, some of them for endings
+  std::string text = to_string(spec);
+  if (text.size() > kLongest) text = fmt::format("{}-{:016x}", spec.type->name, hash_text(text));
+  return fmt::format("index-{}-{}", field, text);
+}
+
+bool has_indexes(const std::vector<FieldSchema>& fields, const IndexPolicy& policy) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const FieldSchema& field) { return spec_of(field, policy).has_value(); });
+}
+
+bool lacks_index(const SegmentData& data, std::size_t field, const IndexPolicy& policy) {
+  return data.sealed && data.indexes[field].type == flat_index() &&
+         wanted_index(data.fields[field], policy);
+}
+
+std::vector<std::size_t> missing_indexes(const SegmentData& data, const IndexPolicy& policy) {
+  std::vector<std::size_t> missing;
+  for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
+    const auto wanted = wanted_index(data.fields[field], policy);
+    if (wanted && data.indexes[field] != *wanted) missing.push_back(field);
+  }
+  return missing;
+}
+
+bool may_gain_by_merging(const SegmentData& data, const IndexPolicy& policy) {
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  return data.sealed && std::any_of(data.fields.begin(), data.fields.end(), [&](const auto& field) {
+           return field.n_present != 0 && least_bytes(field.schema, policy) != kNever &&
+                  spec_of(field.schema, policy);
+         });
+}
+
+std::vector<std::size_t> unwanted_indexes(const SegmentData& data, const IndexPolicy& policy) {
+  std::vector<std::size_t> unwanted;
+  for (std::size_t field = 0; field < data.fields.size(); ++field) {
+    if (data.indexes[field].type == flat_index()) continue;
+    if (!spec_of(data.fields[field].schema, policy)) unwanted.push_back(field);
+  }
+  return unwanted;
+}
+
+bool open_indexes(SegmentData& data, const Directory& directory, const IndexPolicy& policy) {
+  bool whole = true;
+  std::vector<BuiltIndex> opened;
+  for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
+    // One that is there is used, also where a change of the configuration would not have it built.
+    const auto spec = spec_of(data.fields[field].schema, policy);
+    if (!spec || !directory.exists(index_directory(field, *spec))) continue;
+    auto index = open_index(data, field, *spec, directory);
+    if (index) {
+      opened.push_back(*std::move(index));
+      continue;
+    }
+    log_error("{}; the field is searched exactly until its index is built again",
+              index.error().message());
+    if (is_large_enough(data.fields[field], policy)) whole = false;
+  }
+  install_indexes(data, std::move(opened));
+  return whole;
+}
+
+Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory& segments,
+                                              const IndexBuild& build) {
+  auto fields = missing_indexes(data, build.policy);
+  const bool has_anew =
+      build.anew && wanted_index(data.fields[*build.anew], build.policy).has_value();
+  if (has_anew) {  // after those that are missing, whose failure would throw it away
+    std::erase(fields, *build.anew);
+    fields.push_back(*build.anew);
+  }
+  if (fields.empty()) return std::vector<BuiltIndex>{};
+  QV_TRY(const auto directory, segments.open_subdirectory(std::to_string(data.id)));
+  Progress progress(data, fields.size(), build.progress);
+  std::vector<BuiltIndex> built;
+  for (const std::size_t field : fields) {
+    QV_TRY(auto index, open_or_build(data, field, *directory, build, progress));
+    built.push_back(std::move(index));
+    progress.field_done();
+  }
+  return built;
+}
+
+void install_indexes(SegmentData& data, std::vector<BuiltIndex> built) {
+  for (auto& index : built) {
+    data.searchers[index.field] = std::move(index.searcher);
+    data.indexes[index.field] = std::move(index.spec);
+    data.index_files[index.field] = std::move(index.files);
+  }
+}
+
+void uninstall_index(SegmentData& data, std::size_t field) {
+  data.searchers[field] = std::make_shared<index::FlatSearcher>(data.fields[field]);
+  data.indexes[field] = {flat_index(), {}};
+  data.index_files[field] = nullptr;
+}
+
+void remove_indexes(Directory& directory, std::size_t field, const std::string& kept) {
+  const auto entries = directory.list();
+  if (!entries) return log_warning("{}", entries.error().message());
+  const std::string prefix = fmt::format("index-{}-", field);
+  for (const auto& entry : *entries) {
+    // A draft may be that of a build which runs.
+    const bool is_draft = entry.name.ends_with(kDraftEnding);
+    if (!entry.name.starts_with(prefix) || entry.name == kept || is_draft) continue;
+    if (auto removed = directory.remove_subdirectory(entry.name); !removed) {
+      log_warning("{}", removed.error().message());
+    }
+  }
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,309 @@
+#include "engine/model/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "payload/json/document.h"
+#include "payload/json/path.h"
+
+namespace quiver::engine {
+namespace {
+
+using payload::Array;
+using payload::Object;
+using payload::Value;
+
+constexpr std::uint64_t kVersion = 1;
+constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
+constexpr std::array<std::string_view, 3> kDTypes = {"f32", "f16", "u8"};
+constexpr std::array<std::string_view, 4> kMetrics = {"dot", "cosine", "euclid", "manhattan"};
+constexpr std::array<std::string_view, 2> kModifiers = {"none", "idf"};
+constexpr std::array<std::string_view, 8> kIndexKinds = {"keyword", "integer",  "float", "bool",
+                                                         "geo",     "datetime", "uuid",  "text"};
+constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",
+                                                         "multilingual"};
+
+template <class Enum, std::size_t n>
+Value name_of(const std::array<std::string_view, n>& names, Enum value) {
+  return Value(std::string(names[static_cast<std::size_t>(value)]));
+}
+
+Value number(std::uint64_t value) { return Value(value); }
+Value optional_number(std::optional<std::uint64_t> value) {
+  return value ? Value(*value) : Value();
+}
+
+Value to_value(const FieldSchema& field) {
+  return Value(Object{{"name", Value(field.name)},
+                      {"kind", name_of(kKinds, field.kind)},
+                      {"dim", number(field.dim)},
+                      {"dtype", name_of(kDTypes, field.dtype)},
+                      {"metric", name_of(kMetrics, field.metric)},
+                      {"modifier", name_of(kModifiers, field.modifier)}});
+}
+
+Value to_value(const OptimizerConfig& config) {
+  return Value(Object{
+      {"deleted_threshold", Value(config.deleted_threshold)},
+      {"vacuum_min_rows", number(config.vacuum_min_rows)},
+      {"seal_bytes", number(config.seal_bytes)},
+      {"seal_rows", number(config.seal_rows)},
+      {"max_segment_rows", number(config.max_segment_rows)},
+      {"max_segments", number(config.max_segments)},
+      {"idle_seal_s", Value(config.idle_seal_s)},
+      {"idle_segments", number(config.idle_segments)},
+      {"index_min_bytes", optional_number(config.index_min_bytes)},
+      {"max_threads", optional_number(config.max_threads)},
+  });
+}
+
+Value to_value(const payload::FieldIndex& index) {
+  return Value(Object{{"key", Value(index.key)},
+                      {"kind", name_of(kIndexKinds, index.kind)},
+                      {"tokenizer", name_of(kTokenizers, index.text.tokenizer)},
+                      {"lowercase", Value(index.text.lowercase)},
+                      {"phrase_matching", Value(index.text.phrase_matching)},
+                      {"min_token_len", number(index.text.min_token_len)},
+                      {"max_token_len", number(index.text.max_token_len)},
+                      {"range", Value(index.range)},
+                      {"wire", Value(index.wire_json)}});
+}
+
+Value to_value(const KeyValues& values) {
+  Object object;
+  for (const auto& [name, value] : values) {
+    object.push_back({name, std::visit([](const auto& v) { return Value(v); }, value)});
+  }
+  return Value(std::move(object));
+}
+
+Value to_value(const VectorIndexConfigs& configs) {
+  Array array;
+  for (const auto& [field, config] : configs) {
+    array.push_back(Value(Object{{"field", Value(field)},
+                                 {"enabled", Value(config.enabled)},
+                                 {"min_bytes", optional_number(config.min_bytes)},
+                                 {"build", to_value(config.build)},
+                                 {"given", to_value(config.given)}}));
+  }
+  return Value(std::move(array));
+}
+
+template <class T>
+Value list_of(const std::vector<T>& elements) {
+  Array array;
+  for (const auto& element : elements) array.push_back(to_value(element));
+  return Value(std::move(array));
+}
+
+/// Reads members of one object; the first that is missing or of another type is remembered.
+class ObjectReader {
+ public:
+  explicit ObjectReader(const Value& object) : object_(object) {}
+
+  void read(std::string_view key, std::string& out) {
+    const auto* member = find(key);
+    const auto* text = member == nullptr ? nullptr : member->as_string();
+    text == nullptr ? miss(key) : static_cast<void>(out = *text);
+  }
+  void read(std::string_view key, bool& out) {
+    const auto* member = find(key);
+    const auto* flag = member == nullptr ? nullptr : member->as_bool();
+    flag == nullptr ? miss(key) : static_cast<void>(out = *flag);
+  }
+  void read(std::string_view key, double& out) {
+    const auto* member = find(key);
+    const auto* real = member == nullptr ? nullptr : member->as_double();
+    real == nullptr ? miss(key) : static_cast<void>(out = *real);
+  }
+  template <std::unsigned_integral T>
+  void read(std::string_view key, T& out) {
+    if (const auto value = object_.find_unsigned(key)) {
+      out = static_cast<T>(*value);
+    } else {
+      miss(key);
+    }
+  }
+  void read(std::string_view key, std::optional<std::uint64_t>& out) {
+    const auto* member = find(key);
+    if (member == nullptr) return miss(key);
+    out = member->as_unsigned();
+  }
+  template <class Enum, std::size_t n>
+  void read(std::string_view key, const std::array<std::string_view, n>& names, Enum& out) {
+    std::string name;
+    read(key, name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) return miss(key);
+    out = static_cast<Enum>(found - names.begin());
+  }
+  [[nodiscard]] const Array* list(std::string_view key) {
+    const auto* member = find(key);
+    const auto* array = member == nullptr ? nullptr : member->as_array();
+    if (array == nullptr) miss(key);
+    return array;
+  }
+  [[nodiscard]] const Value* find(std::string_view key) const { return object_.find(key); }
+  [[nodiscard]] Result<> status() const {
+    if (missing_.empty()) return {};
+    return fail(Code::kDataLoss,
+                fmt::format("stored collection configuration: `{}` is missing or of another type",
+                            missing_));
+  }
+
+ private:
+  void miss(std::string_view key) {
+    if (missing_.empty()) missing_ = key;
+  }
+
+  const Value& object_;
+  std::string missing_;
+};
+
+Result<FieldSchema> read_field(const Value& value) {
+  FieldSchema field;
+  ObjectReader reader(value);
+  reader.read("name", field.name);
+  reader.read("kind", kKinds, field.kind);
+  reader.read("dim", field.dim);
+  reader.read("dtype", kDTypes, field.dtype);
+  reader.read("metric", kMetrics, field.metric);
+  reader.read("modifier", kModifiers, field.modifier);
+  QV_TRY(reader.status());
+  return field;
+}
+
+Result<OptimizerConfig> read_optimizer(const Value& value) {
+  OptimizerConfig config;
+  ObjectReader reader(value);
+  reader.read("deleted_threshold", config.deleted_threshold);
+  reader.read("vacuum_min_rows", config.vacuum_min_rows);
+  reader.read("seal_bytes", config.seal_bytes);
+  reader.read("seal_rows", config.seal_rows);
+  reader.read("max_segment_rows", config.max_segment_rows);
+  reader.read("max_segments", config.max_segments);
+  reader.read("idle_seal_s", config.idle_seal_s);
+  if (reader.find("idle_segments") != nullptr) {  // older ones have none
+    reader.read("idle_segments", config.idle_segments);
+  }
+  if (reader.find("index_min_bytes") != nullptr) {
+    reader.read("index_min_bytes", config.index_min_bytes);
+  }
+  reader.read("max_threads", config.max_threads);
+  QV_TRY(reader.status());
+  return config;
+}
+
+Result<payload::FieldIndex> read_index(const Value& value) {
+  payload::FieldIndex index;
+  ObjectReader reader(value);
+  reader.read("key", index.key);
+  reader.read("kind", kIndexKinds, index.kind);
+  reader.read("tokenizer", kTokenizers, index.text.tokenizer);
+  reader.read("lowercase", index.text.lowercase);
+  reader.read("phrase_matching", index.text.phrase_matching);
+  reader.read("min_token_len", index.text.min_token_len);
+  reader.read("max_token_len", index.text.max_token_len);
+  reader.read("range", index.range);
+  reader.read("wire", index.wire_json);
+  QV_TRY(reader.status());
+  QV_TRY(payload::Path::parse(index.key));
+  return index;
+}
+
+Result<KeyValues> read_key_values(const Value* object) {
+  KeyValues values;
+  if (object == nullptr || object->as_object() == nullptr) {
+    return fail(Code::kDataLoss, "stored collection configuration: build parameters are no object");
+  }
+  for (const auto& [name, value] : *object->as_object()) {
+    if (const auto* flag = value.as_bool()) values[name] = *flag;
+    if (const auto* integer = value.as_i64()) values[name] = *integer;
+    if (const auto* real = value.as_double()) values[name] = *real;
+    if (const auto* text = value.as_string()) values[name] = *text;
+  }
+  return values;
+}
+
+/// Older configurations have none.
+Result<VectorIndexConfigs> read_vector_indexes(ObjectReader& reader) {
+  VectorIndexConfigs configs;
+  if (reader.find("vector_indexes") == nullptr) return configs;
+  const auto* list = reader.list("vector_indexes");
+  QV_TRY(reader.status());
+  for (const Value& element : *list) {
+    ObjectReader member(element);
+    std::string field;
+    VectorIndexConfig config;
+    member.read("field", field);
+    member.read("enabled", config.enabled);
+    member.read("min_bytes", config.min_bytes);
+    QV_TRY(member.status());
+    QV_TRY(config.build, read_key_values(member.find("build")));
+    if (const auto* given = member.find("given")) {
+      QV_TRY(config.given, read_key_values(given));
+    }
+    configs[std::move(field)] = std::move(config);
+  }
+  return configs;
+}
+
+template <class T, class ReadElement>
+Result<> read_list(ObjectReader& reader, std::string_view key, ReadElement read_element,
+                   std::vector<T>& out) {
+  const auto* list = reader.list(key);
+  QV_TRY(reader.status());
+  for (const Value& element : *list) {
+    QV_TRY(auto value, read_element(element));
+    out.push_back(std::move(value));
+  }
+  return {};
+}
+
+}  // namespace
+
+const FieldSchema* CollectionConfig::find_field(std::string_view name) const {
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const FieldSchema& field) { return field.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+std::string to_json(const CollectionConfig& config) {
+  return payload::to_json(Value(Object{
+      {"version", number(kVersion)},
+      {"fields", list_of(config.fields)},
+      {"shard_number", number(config.shard_number)},
+      {"optimizer", to_value(config.optimizer)},
+      {"indexes", list_of(config.indexes)},
+      {"vector_indexes", to_value(config.vector_indexes)},
+      {"wire", Value(config.wire_json)},
+  }));
+}
+
+Result<CollectionConfig> parse_config(std::string_view json) {
+  QV_TRY(const auto document, payload::parse_json(json));
+  ObjectReader reader(document);
+  std::uint64_t version = 0;
+  reader.read("version", version);
+  QV_TRY(reader.status());
+  if (version != kVersion) {
+    return fail(Code::kDataLoss,
+                fmt::format("stored collection configuration has version {}, expected {}", version,
+                            kVersion));
+  }
+  CollectionConfig config;
+  reader.read("shard_number", config.shard_number);
+  reader.read("wire", config.wire_json);
+  QV_TRY(read_list(reader, "fields", read_field, config.fields));
+  QV_TRY(read_list(reader, "indexes", read_index, config.indexes));
+  QV_TRY(config.vector_indexes, read_vector_indexes(reader));
+  const auto* optimizer = reader.find("optimizer");
+  if (optimizer == nullptr)
+    return fail(Code::kDataLoss, "stored collection configuration: no `optimizer`");
+  QV_TRY(config.optimizer, read_optimizer(*optimizer));
+  return config;
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,82 @@
+// What a collection is made of, as stored in the catalog.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/params.h"
+#include "base/result.h"
+#include "base/schema.h"
+#include "payload/schema.h"
+
+namespace quiver::engine {
+
+/// When segments are sealed, merged and cleaned. Sizes in bytes of vectors and payload.
+struct OptimizerConfig {
+  /// Share of deleted rows from which a segment is rewritten.
+  double deleted_threshold = 0.2;
+  /// Segments with fewer deleted rows are not rewritten for those alone.
+  std::uint64_t vacuum_min_rows = 1000;
+  /// The mutable segment is sealed at this size.
+  std::uint64_t seal_bytes = 64ULL << 20;
+  std::uint64_t seal_rows = 1ULL << 20;
+  /// A merge never makes a segment larger than this.
+  std::uint64_t max_segment_rows = 1ULL << 26;
+  /// More sealed segments than this are merged, smallest first.
+  std::uint32_t max_segments = 8;
+  /// Without writes for this long, what is in memory is sealed, and segments with indexes of dense
+  /// fields are merged.
+  double idle_seal_s = 1;
+  /// To how many, if they are not too large (`plan_idle_merge`).
+  std::uint32_t idle_segments = 1;
+  /// Vectors of a field that take less than this in a segment have no index: searching them exactly
+  /// is as fast, and nothing is to be built. Nothing: as is usual for the kind of field
+  /// (`usual_min_bytes` of engine/indexing/indexes.h).
+  std::optional<std::uint64_t> index_min_bytes;
+  /// 0: nothing is optimised until it is raised.
+  std::optional<std::uint64_t> max_threads;
+
+  bool operator==(const OptimizerConfig&) const = default;
+};
+
+/// How the segments of a field are indexed, where not as usual.
+struct VectorIndexConfig {
+  bool enabled = true;                     ///< false: they are searched exactly
+  std::optional<std::uint64_t> min_bytes;  ///< in place of `OptimizerConfig::index_min_bytes`
+  KeyValues build;                         ///< build parameters of the field's index type
+  KeyValues given;                         ///< those that were set by name; they win
+
+  bool operator==(const VectorIndexConfig&) const = default;
+};
+/// By the name of the field.
+using VectorIndexConfigs = std::map<std::string, VectorIndexConfig, std::less<>>;
+
+struct CollectionConfig {
+  std::vector<FieldSchema> fields;  ///< unique names over all kinds
+  std::uint32_t shard_number = 1;
+  OptimizerConfig optimizer;
+  std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
+  VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
+  /// The configuration as its creator wrote it: kept and echoed, never interpreted here.
+  std::string wire_json;
+
+  [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;
+  bool operator==(const CollectionConfig&) const = default;
+};
+
+/// Of any server: shards of a collection.
+inline constexpr std::uint32_t kMaxShardNumber = 1024;
+
+/// What a server says of the collections that are created on it. It holds for them from then on.
+struct CreationOptions {
+  OptimizerConfig optimizer;            ///< what the creator does not say
+  std::uint32_t max_shard_number = 64;  ///< 1 to kMaxShardNumber; more are refused
+};
+
+[[nodiscard]] std::string to_json(const CollectionConfig& config);
+[[nodiscard]] Result<CollectionConfig> parse_config(std::string_view json);
+
+}  // namespace quiver::engine

@@ -1,0 +1,172 @@
+#include "engine/query/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "engine/model/row.h"
+#include "engine/query/candidates.h"
+#include "engine/query/field_query.h"
+#include "index/exact/searcher.h"
+#include "index/stored_rows.h"
+#include "kernels/kernels.h"
+
+namespace quiver::engine {
+namespace {
+
+/// Document tokens that are scored between two looks at the clock, and query tokens that share a
+/// pass over them.
+constexpr std::size_t kBlockTokens = 256;
+constexpr std::size_t kTileTokens = 8;
+/// Products of two numbers from which waking other threads is worth it, a millisecond or so.
+constexpr std::uint64_t kParallelProducts = 1ULL << 24;
+
+/// Of values so large that sums of them are no number.
+constexpr float kNoScore = std::numeric_limits<float>::quiet_NaN();
+
+/// Document tokens as they are scored: as stored or, under Cosine, where bytes cannot be stored at
+/// length 1, as floats that are. One block at a time; what it returns lasts until the next.
+class ComparedTokens {
+ public:
+  ComparedTokens(const FieldSchema& schema, const MatrixView& tokens)
+      : tokens_(tokens),
+        scaled_(schema.metric == Metric::kCosine && schema.dtype == DType::kU8),
+        unit_(scaled_ ? kBlockTokens * tokens.dim : 0) {}
+
+  [[nodiscard]] std::size_t size() const { return tokens_.n_rows; }
+  [[nodiscard]] DType dtype() const { return scaled_ ? DType::kF32 : tokens_.dtype; }
+  [[nodiscard]] MatrixView block(std::size_t first) {
+    const std::size_t n = std::min(kBlockTokens, tokens_.n_rows - first);
+    if (!scaled_) {
+      return {tokens_.row(first), n, tokens_.dim, tokens_.dtype, tokens_.stride_bytes};
+    }
+    for (std::size_t i = 0; i < n; ++i) scale(tokens_.row(first + i), &unit_[i * tokens_.dim]);
+    return {reinterpret_cast<const std::byte*>(unit_.data()), n, tokens_.dim, DType::kF32,
+            tokens_.dim * sizeof(float)};
+  }
+
+ private:
+  void scale(const std::byte* token, float* out) const {
+    index::to_floats(token, tokens_.dtype, tokens_.dim, out);
+    index::to_unit_length(out, tokens_.dim);
+  }
+
+  const MatrixView tokens_;
+  const bool scaled_;
+  std::vector<float> unit_;
+};
+
+/// Lets the tokens of a block compete for the query tokens `first, first + 1, …`.
+void match_block(const index::Query& query, std::size_t first, const MatrixView& block,
+                 std::uint32_t first_document, std::span<TokenMatch> matches) {
+  const std::uint32_t dim = block.dim;
+  const auto& similarity = kernels().dense(similarity_of(query.schema().metric), block.dtype);
+  std::array<float, kTileTokens * kBlockTokens> scores;
+  similarity.tile({query.values().data() + first * dim, dim, matches.size()}, dim, block.data,
+                  block.stride_bytes, block.n_rows, {scores.data(), kBlockTokens});
+  for (std::size_t j = 0; j < matches.size(); ++j) {
+    const float* of_token = scores.data() + j * kBlockTokens;
+    for (std::size_t i = 0; i < block.n_rows; ++i) {
+      // The first of equal ones stays; NaN (overflow) never wins, as in the score.
+      if (!(of_token[i] > matches[j].score)) continue;
+      matches[j] = {first_document + static_cast<std::uint32_t>(i), of_token[i]};
+    }
+  }
+}
+
+Result<std::vector<TokenMatch>> matches_of(const index::Query& query, const MatrixView& tokens,
+                                           const Cancel& cancel) {
+  std::vector<TokenMatch> matches(query.n_tokens(), {0, -std::numeric_limits<float>::infinity()});
+  ComparedTokens documents(query.schema(), tokens);
+  for (std::size_t at = 0; at < documents.size(); at += kBlockTokens) {
+    const MatrixView block = documents.block(at);
+    for (std::size_t first = 0; first < matches.size(); first += kTileTokens) {
+      QV_TRY(cancel.check());
+      const std::size_t n = std::min(kTileTokens, matches.size() - first);
+      match_block(query, first, block, static_cast<std::uint32_t>(at),
+                  std::span(matches).subspan(first, n));
+    }
+  }
+  for (auto& match : matches) match.score = shown_score(query.schema().metric, match.score);
+  return matches;
+}
+
+/// Points of the request that can be explained.
+std::vector<Snapshot::Place> places_of(const SearchEnvironment& environment,
+                                       const std::vector<PointId>& ids, std::size_t field) {
+  std::vector<Snapshot::Place> places;
+  for (const auto& id : ids) {
+    const auto place = environment.snapshot.find(id);
+    if (!place || place->segment->data->fields[field].present[place->row] == 0) continue;
+    places.push_back(*place);
+  }
+  return places;
+}
+
+Result<Explanation> explain_place(const FieldQuery& query, const Snapshot::Place& place,
+                                  const Cancel& cancel) {
+  const auto& data = *place.segment->data;
+  const auto& column = data.fields[query.field];
+  const auto& prepared = query.prepared;
+  const float score = index::score_row(prepared, column, place.row).value_or(kNoScore);
+  QV_TRY(auto tokens, matches_of(prepared, column.multi().row(place.row), cancel));
+  return Explanation{data.ids[place.row], shown_score(prepared.schema().metric, score),
+                     std::move(tokens)};
+}
+
+std::uint64_t n_products(const FieldQuery& query, const std::vector<Snapshot::Place>& places) {
+  std::uint64_t n_tokens = 0;
+  for (const auto& place : places) {
+    n_tokens += place.segment->data->fields[query.field].multi().row(place.row).n_rows;
+  }
+  return n_tokens * query.prepared.values().size();
+}
+
+Result<> check_request(const SearchEnvironment& environment, const ExplainRequest& request) {
+  const auto* field = environment.config.find_field(request.using_field);
+  if (field == nullptr) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("Not existing vector name error: {}", request.using_field));
+  }
+  if (field->kind == FieldKind::kMulti) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("{} is {}, but only a multi-vector can be explained token by token",
+                          quoted_name(*field), with_article(field->kind)));
+}
+
+}  // namespace
+
+Result<std::vector<Explanation>> explain(const SearchEnvironment& environment,
+                                         const ExplainRequest& request) {
+  QV_TRY(check_request(environment, request));
+  QV_TRY(const auto query, field_query(environment, request.using_field, Nearest{request.query},
+                                       request.token_weights));
+  if (request.ids.size() * query.prepared.n_tokens() > kMaxTokenMatches) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} query tokens for each of {} ids, their product must be at most {}",
+                            query.prepared.n_tokens(), request.ids.size(), kMaxTokenMatches));
+  }
+  const auto places = places_of(environment, request.ids, query.field);
+  std::vector<Result<Explanation>> parts(places.size());
+  const auto explain_one = [&](std::size_t i) {
+    parts[i] = explain_place(query, places[i], environment.cancel);
+  };
+  if (environment.executor != nullptr && n_products(query, places) >= kParallelProducts) {
+    environment.executor->parallel_for(places.size(), explain_one);
+  } else {
+    for (std::size_t i = 0; i < places.size(); ++i) explain_one(i);
+  }
+  std::vector<Explanation> explanations;
+  explanations.reserve(parts.size());
+  for (auto& part : parts) {
+    QV_TRY(auto explanation, std::move(part));
+    explanations.push_back(std::move(explanation));
+  }
+  return explanations;
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,34 @@
+// A nearest query as the index of its field takes it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bitset.h"
+#include "base/result.h"
+#include "engine/model/query.h"
+#include "engine/query/search.h"
+#include "engine/segment/segment.h"
+#include "index/query.h"
+
+namespace quiver::engine {
+
+struct FieldQuery {
+  std::size_t field;  ///< number of the field in the configuration
+  index::Query prepared;
+};
+
+/// kInvalidArgument if there is no field of that name or the vector does not fit it; kNotFound if
+/// it is that of a point which is not there or has none. `token_weights`: of multi-vectors, looked
+/// at nowhere else.
+[[nodiscard]] Result<FieldQuery> field_query(const SearchEnvironment& environment,
+                                             const std::string& using_field, const Nearest& nearest,
+                                             const std::vector<float>& token_weights);
+
+/// The number of the field of that name; kInvalidArgument if there is none.
+[[nodiscard]] Result<std::size_t> field_number(const CollectionConfig& config,
+                                               const std::string& name);
+
+}  // namespace quiver::engine

@@ -1,0 +1,129 @@
+#include "engine/query/segment_search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "engine/indexing/index_params.h"
+#include "engine/query/field_query.h"
+#include "engine/segment/segment_rows.h"
+#include "index/index.h"
+
+namespace quiver::engine {
+namespace {
+
+/// Of each query, the score that a hit must reach, as some segment has found out.
+using Floors = std::vector<std::atomic<float>>;
+
+/// The rows that may be hits; nullopt: all.
+Result<std::optional<Bitset>> allowed_rows(const SearchEnvironment& environment,
+                                           const FieldSearch& search, const Segment& segment) {
+  const bool filtered = search.predicate != nullptr && !search.predicate->always_true();
+  const auto& column = segment.data->fields[search.field];
+  if (!filtered && segment.n_deleted == 0 && column.all_present()) {
+    return std::optional<Bitset>();
+  }
+  QV_TRY(auto allowed, matching_rows(segment, search.predicate, environment.cancel));
+  allowed = with_vector(segment, search.field, std::move(allowed));
+  return std::optional<Bitset>(std::move(allowed));
+}
+
+index::Prefer preference(const SearchEnvironment& environment, const FieldSearch& search) {
+  const auto kind = environment.config.fields[search.field].kind;
+  const bool without_codes = search.params.ignore_codes && kind != FieldKind::kSparse;
+  if (search.params.exact || without_codes) return index::Prefer::kExact;
+  return search.params.indexed_only ? index::Prefer::kIndexed : index::Prefer::kAny;
+}
+
+Result<> search_index(const SearchEnvironment& environment, const FieldSearch& search,
+                      const index::AnyParams& params, const index::Searcher& searcher,
+                      const index::FilterView& filter, std::vector<index::TopK>& heaps,
+                      index::WorkCounters& work) {
+  const index::SearchContext context{environment.cancel, environment.executor,
+                                     preference(environment, search)};
+  if (heaps.size() == 1) {
+    return searcher.search(*search.queries[0], params, filter, context, heaps[0], work);
+  }
+  std::vector<index::TopK*> outs;
+  for (auto& heap : heaps) outs.push_back(&heap);
+  return searcher.search_batch(search.queries, params, filter, context, outs, work);
+}
+
+/// Whether the user would rather miss its points than wait for a search without the index.
+bool is_left_out(const SearchEnvironment& environment, const FieldSearch& search,
+                 const SegmentData& data) {
+  return search.params.indexed_only && lacks_index(data, search.field, environment.indexes);
+}
+
+Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environment,
+                                               const FieldSearch& search,
+                                               const index::AnyParams& params,
+                                               const Segment& segment, Floors& floors,
+                                               index::WorkCounters& work) {
+  const auto& data = *segment.data;
+  if (data.fields[search.field].n_present == 0) return std::vector<Candidates>{};
+  if (is_left_out(environment, search, data)) return std::vector<Candidates>{};
+  QV_TRY(const auto allowed, allowed_rows(environment, search, segment));
+  const auto filter =
+      allowed ? index::FilterView::of(*allowed) : index::FilterView::all(data.n_rows);
+  std::vector<index::TopK> heaps;
+  heaps.reserve(search.queries.size());
+  for (std::size_t i = 0; i < search.queries.size(); ++i) {
+    const std::uint64_t limit = search.limits[i];
+    heaps.emplace_back(std::min<std::uint64_t>(limit, segment.n_live()),
+                       data.sealed ? std::span<const PointId>() : data.ids.span(),
+                       segment.n_live() >= limit ? &floors[i] : nullptr);
+  }
+  const auto& searcher = *data.searchers[search.field];
+  QV_TRY(search_index(environment, search, params, searcher, filter, heaps, work));
+  std::vector<Candidates> candidates(heaps.size());
+  for (std::size_t i = 0; i < heaps.size(); ++i) {
+    for (const auto& hit : heaps[i].take_sorted()) {
+      candidates[i].push_back({data.ids[hit.row], hit.score, &segment, hit.row, {}});
+    }
+  }
+  return candidates;
+}
+
+Result<std::vector<Candidates>> merged(const FieldSearch& search,
+                                       const std::vector<Result<std::vector<Candidates>>>& parts) {
+  std::vector<Candidates> best(search.queries.size());
+  for (const auto& part : parts) {
+    if (!part) return fail(part.error());
+    for (std::size_t i = 0; i < part->size(); ++i) {
+      best[i].insert(best[i].end(), (*part)[i].begin(), (*part)[i].end());
+    }
+  }
+  for (std::size_t i = 0; i < best.size(); ++i) keep_best(best[i], search.limits[i]);
+  return best;
+}
+
+}  // namespace
+
+Result<std::vector<Candidates>> search_segments(const SearchEnvironment& environment,
+                                                const FieldSearch& search) {
+  const auto& segments = environment.snapshot.segments();
+  const auto& schema = environment.config.fields[search.field];
+  QV_TRY(const auto params,
+         index_params(*environment.indexes.choose(schema), schema, search.params));
+  std::vector<Result<std::vector<Candidates>>> parts(segments.size());
+  std::vector<index::WorkCounters> work(segments.size());
+  Floors floors(search.queries.size());
+  for (auto& floor : floors) floor = -std::numeric_limits<float>::infinity();
+  const auto search_one = [&](std::size_t i) {
+    parts[i] = search_segment(environment, search, params, *segments[i], floors, work[i]);
+  };
+  if (environment.executor != nullptr && segments.size() > 1) {
+    environment.executor->parallel_for(segments.size(), search_one);
+  } else {
+    for (std::size_t i = 0; i < segments.size(); ++i) search_one(i);
+  }
+  if (environment.work != nullptr) {
+    for (const auto& part : work) *environment.work += part;
+  }
+  return merged(search, parts);
+}
+
+}  // namespace quiver::engine

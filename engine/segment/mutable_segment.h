@@ -1,0 +1,81 @@
+// The one segment of a shard that grows: append-only columns in memory.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/io/append_buffer.h"
+#include "engine/model/config.h"
+#include "engine/model/row.h"
+#include "engine/segment/segment.h"
+#include "index/sparse/lists/growing.h"
+#include "payload/column/column.h"
+
+namespace quiver::engine {
+
+/// Written by the shard's apply lane alone; what `snapshot` returns may be read by any thread.
+class MutableSegment {
+ public:
+  MutableSegment(std::uint64_t id, const std::vector<FieldSchema>& fields,
+                 const std::vector<payload::FieldIndex>& indexes);
+
+  [[nodiscard]] std::uint64_t id() const { return id_; }
+  [[nodiscard]] std::uint32_t n_rows() const { return static_cast<std::uint32_t>(ids_.size()); }
+  /// Of vectors and payload.
+  [[nodiscard]] std::uint64_t data_bytes() const { return data_bytes_; }
+  /// The oldest operation that wrote a row.
+  [[nodiscard]] Seq first_seq() const { return first_seq_; }
+
+  /// If it throws, columns have different lengths, and the segment is of no use any more.
+  void append(const Row& row);
+  /// Adds a payload column over the rows so far; replaces one of the same key.
+  void add_index(const payload::FieldIndex& index);
+  /// The payload columns are those of `indexes` from now on. If it throws some are missing, and the
+  /// next call adds them.
+  void set_indexes(const std::vector<payload::FieldIndex>& indexes);
+
+  [[nodiscard]] std::shared_ptr<const SegmentData> snapshot() const;
+
+ private:
+  /// One vector field. What a kind does not need stays empty.
+  struct FieldBuffer {
+    explicit FieldBuffer(FieldSchema field);
+    /// Returns the bytes added.
+    std::size_t append(const StoredVector& vector);
+    [[nodiscard]] index::FieldColumn view() const;
+    /// Over the rows so far: `column` is a `view` of them.
+    [[nodiscard]] std::shared_ptr<const index::Searcher> searcher(index::FieldColumn column) const;
+
+    FieldSchema schema;
+    std::uint32_t n_present = 0;
+    AppendBuffer<std::uint8_t> present;
+    AppendBuffer<std::byte> rows;
+    AppendBuffer<std::uint64_t> offsets;
+    AppendBuffer<std::uint32_t> indices;
+    AppendBuffer<float> values;
+    index::seismic::GrowingLists lists;  ///< sparse fields
+
+   private:
+    void append_tokens(const Tokens& tokens);
+  };
+
+  void insert_id(const PointId& id);
+
+  std::uint64_t id_;
+  std::uint64_t data_bytes_ = 0;
+  Seq first_seq_{std::numeric_limits<std::uint64_t>::max()};
+  AppendBuffer<PointId> ids_;
+  AppendBuffer<Seq> seqs_;
+  AppendBuffer<std::uint64_t> document_offsets_;
+  AppendBuffer<std::byte> documents_;
+  std::vector<FieldBuffer> fields_;
+  std::map<std::string, std::unique_ptr<payload::MutableColumn>, std::less<>> columns_;
+  std::shared_ptr<IdTable> id_table_;
+};
+
+}  // namespace quiver::engine

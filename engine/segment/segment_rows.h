@@ -1,0 +1,43 @@
+// A segment as payload predicates see it.
+#pragma once
+
+#include "engine/segment/segment.h"
+#include "payload/filter/predicate.h"
+
+namespace quiver::engine {
+
+class SegmentRows final : public payload::RowsView {
+ public:
+  explicit SegmentRows(const SegmentData& data) : data_(data) {}
+
+  [[nodiscard]] std::uint32_t n_rows() const override { return data_.n_rows; }
+  [[nodiscard]] std::span<const PointId> ids() const override { return data_.ids.span(); }
+  [[nodiscard]] bool sorted_ids() const override { return data_.sealed; }
+  [[nodiscard]] Result<std::string_view> document(std::uint32_t row) const override {
+    return data_.documents[row];
+  }
+  [[nodiscard]] const payload::ColumnView* column(std::string_view key) const override {
+    const auto found = data_.columns.find(key);
+    return found == data_.columns.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] const std::uint8_t* present(std::string_view field_name) const override {
+    for (const auto& field : data_.fields) {
+      if (field.schema.name == field_name) return field.present.data();
+    }
+    return nullptr;
+  }
+
+ private:
+  const SegmentData& data_;
+};
+
+/// The live rows of `segment` that match; all of them without a predicate.
+[[nodiscard]] inline Result<Bitset> matching_rows(const Segment& segment,
+                                                  const payload::Predicate* predicate,
+                                                  const Cancel& cancel) {
+  Bitset live = segment.live();
+  if (predicate == nullptr || predicate->always_true()) return live;
+  return predicate->evaluate(SegmentRows(*segment.data), live, cancel);
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,76 @@
+#include "engine/segment/snapshot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace quiver::engine {
+
+Snapshot::Snapshot(std::vector<std::shared_ptr<const SegmentSet>> shards)
+    : shards_(std::move(shards)) {
+  for (const auto& shard : shards_) {
+    for (const auto& segment : shard->segments) segments_.push_back(&segment);
+  }
+}
+
+std::optional<Snapshot::Place> Snapshot::find(const PointId& id) const {
+  for (const auto& shard : shards_) {
+    if (const auto place = shard->find(id)) {
+      return Place{&shard->segments[place->segment], place->row};
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t Snapshot::n_live() const {
+  std::uint64_t n = 0;
+  for (const auto& shard : shards_) n += shard->n_live();
+  return n;
+}
+
+Result<> Snapshot::check() const {
+  for (const auto& shard : shards_) QV_TRY(shard->check());
+  return {};
+}
+
+Result<std::vector<std::size_t>> selected_fields(const VectorSelector& selector,
+                                                 const std::vector<FieldSchema>& fields) {
+  std::vector<std::size_t> numbers;
+  if (selector.all) {
+    for (std::size_t i = 0; i < fields.size(); ++i) numbers.push_back(i);
+    return numbers;
+  }
+  for (const auto& name : selector.names) {
+    const auto found = std::find_if(fields.begin(), fields.end(),
+                                    [&](const FieldSchema& field) { return field.name == name; });
+    if (found == fields.end()) {
+      return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
+    }
+    numbers.push_back(static_cast<std::size_t>(found - fields.begin()));
+  }
+  return numbers;
+}
+
+Record make_record(const Segment& segment, std::uint32_t row, const payload::Selector& with_payload,
+                   const std::vector<std::size_t>* fields) {
+  const auto& data = *segment.data;
+  Record record;
+  record.id = data.ids[row];
+  record.version = data.seqs[row];
+  if (with_payload.kind() == payload::Selector::Kind::kAll) {
+    record.payload = std::string(data.documents[row]);
+  } else if (!with_payload.is_none()) {
+    record.payload = payload::select(data.documents[row], with_payload);
+  }
+  if (fields != nullptr) {
+    record.vectors.emplace();
+    for (const std::size_t field : *fields) {
+      if (data.fields[field].present[row] == 0) continue;
+      const auto& schema = data.fields[field].schema;
+      record.vectors->push_back({schema.name, to_value(schema, segment.vector(field, row))});
+    }
+  }
+  return record;
+}
+
+}  // namespace quiver::engine

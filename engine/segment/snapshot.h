@@ -1,0 +1,44 @@
+// One consistent view of all shards of a collection, and the answers read from it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/model/query.h"
+#include "engine/segment/segment.h"
+
+namespace quiver::engine {
+
+/// Immutable; the segments live as long as this.
+class Snapshot {
+ public:
+  explicit Snapshot(std::vector<std::shared_ptr<const SegmentSet>> shards);
+
+  /// Of all shards.
+  [[nodiscard]] const std::vector<const Segment*>& segments() const { return segments_; }
+
+  struct Place {
+    const Segment* segment = nullptr;
+    std::uint32_t row = 0;
+  };
+  [[nodiscard]] std::optional<Place> find(const PointId& id) const;
+  [[nodiscard]] std::uint64_t n_live() const;
+  /// kUnavailable if what was read of it until now may be wrong.
+  [[nodiscard]] Result<> check() const;
+
+ private:
+  std::vector<std::shared_ptr<const SegmentSet>> shards_;
+  std::vector<const Segment*> segments_;
+};
+
+/// Names of `selector` as field numbers. kInvalidArgument for a name that does not exist.
+[[nodiscard]] Result<std::vector<std::size_t>> selected_fields(
+    const VectorSelector& selector, const std::vector<FieldSchema>& fields);
+
+/// A row as an answer shows it.
+[[nodiscard]] Record make_record(const Segment& segment, std::uint32_t row,
+                                 const payload::Selector& with_payload,
+                                 const std::vector<std::size_t>* fields);
+
+}  // namespace quiver::engine

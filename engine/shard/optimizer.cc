@@ -1,0 +1,206 @@
+#include "engine/shard/optimizer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "base/observe/failure.h"
+
+namespace quiver::engine {
+namespace {
+
+constexpr std::size_t kTierFactor = 4;
+constexpr std::uint64_t kSmallestTierBytes = 1 << 20;
+/// Segments beyond this tier (64 MiB) are merged only when there are too many: what a bulk load
+/// wrote is not written again, and what is sealed at its usual size waits for more of its kind.
+constexpr int kLastEagerTier = 3;
+/// Segments merged at once at most: bounds the open inputs and the length of one job.
+constexpr std::size_t kMaxInputs = 16;
+/// Of a merge without writes: keeps it to minutes.
+constexpr std::uint64_t kMaxIdleBytes = 4ULL << 30;
+/// The largest input of a merge without writes is at most this many times the others together:
+/// bounds how often a row is written.
+constexpr std::uint64_t kMaxIdleShare = 8;
+
+int tier_of(std::uint64_t bytes) {
+  int tier = 0;
+  for (std::uint64_t limit = kSmallestTierBytes; bytes > limit; limit *= kTierFactor) ++tier;
+  return tier;
+}
+
+std::uint64_t live_bytes(const SegmentFacts& segment) {
+  if (segment.n_rows == 0) return 0;
+  return segment.bytes * segment.n_live() / segment.n_rows;
+}
+
+std::vector<SegmentFacts> free_sealed(const std::vector<SegmentFacts>& segments) {
+  std::vector<SegmentFacts> free;
+  for (const auto& segment : segments) {
+    if (segment.sealed && !segment.busy) free.push_back(segment);
+  }
+  std::stable_sort(free.begin(), free.end(), [](const SegmentFacts& a, const SegmentFacts& b) {
+    return live_bytes(a) < live_bytes(b);
+  });
+  return free;
+}
+
+bool wants_vacuum(const SegmentFacts& segment, const OptimizerConfig& config) {
+  if (segment.n_live() == 0) return true;
+  return segment.n_deleted >= std::max<std::uint64_t>(1, config.vacuum_min_rows) &&
+         segment.n_deleted >= config.deleted_threshold * segment.n_rows;
+}
+
+/// The first `n` of `candidates` that fit one segment together; nothing if fewer than two do.
+std::optional<RewritePlan> merge_first(const std::vector<SegmentFacts>& candidates, std::size_t n,
+                                       const OptimizerConfig& config) {
+  RewritePlan plan{"merge", {}};
+  std::uint64_t n_rows = 0;
+  for (const auto& segment : candidates) {
+    if (plan.segments.size() == std::min(n, kMaxInputs)) break;
+    n_rows += segment.n_live();
+    if (n_rows > config.max_segment_rows) break;
+    plan.segments.push_back(segment.id);
+  }
+  if (plan.segments.size() < 2) return std::nullopt;
+  return plan;
+}
+
+OptimizationState describe(const Job& job) {
+  OptimizationState state;
+  state.id = job.number;
+  state.name = job.name;
+  for (const auto& input : job.inputs)
+    state.segments.push_back({0, input.data->id, input.n_live()});
+  const double share = job.share_done.load(std::memory_order_relaxed);
+  state.total = job.n_rows;
+  state.done = static_cast<std::uint64_t>(share * static_cast<double>(job.n_rows));
+  state.started_at = job.started_at;
+  if (share > 0) state.eta_s = job.clock.seconds() * (1 - share) / share;
+  return state;
+}
+
+OptimizationState describe_finished(const Job& job, const Result<>& result) {
+  auto state = describe(job);
+  if (result) {
+    state.done = state.total;
+  } else {
+    state.error = result.error().message();
+  }
+  state.finished_at = job.started_at + job.clock.seconds();
+  state.eta_s.reset();
+  return state;
+}
+
+void add_to(OptimizationState state, std::uint32_t shard, std::vector<OptimizationState>& states) {
+  state.shard = shard;
+  for (auto& segment : state.segments) segment.shard = shard;
+  states.push_back(std::move(state));
+}
+
+void add_to(WorkSummary& summary, const Job& job, bool went_well) {
+  if (!went_well) {
+    ++summary.n_failed;
+    return;
+  }
+  const double seconds = job.clock.seconds();
+  summary.min_s = summary.n_done == 0 ? seconds : std::min(summary.min_s, seconds);
+  summary.max_s = std::max(summary.max_s, seconds);
+  summary.total_s += seconds;
+  summary.n_rows += job.n_rows;
+  summary.last_at = job.started_at + seconds;
+  ++summary.n_done;
+}
+
+}  // namespace
+
+double seconds_since_epoch() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::optional<RewritePlan> plan_seal(const std::vector<SegmentFacts>& segments) {
+  for (const auto& segment : segments) {
+    if (!segment.sealed && !segment.busy) return RewritePlan{"seal", {segment.id}};
+  }
+  return std::nullopt;
+}
+
+std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
+                                        const OptimizerConfig& config) {
+  const auto free = free_sealed(segments);
+  for (const auto& segment : free) {
+    if (wants_vacuum(segment, config)) return RewritePlan{"vacuum", {segment.id}};
+  }
+  std::map<int, std::vector<SegmentFacts>> tiers;
+  for (const auto& segment : free) tiers[tier_of(live_bytes(segment))].push_back(segment);
+  for (const auto& [tier, members] : tiers) {
+    if (members.size() < kTierFactor) continue;
+    if (tier > kLastEagerTier && free.size() <= config.max_segments) continue;
+    if (auto plan = merge_first(members, members.size(), config)) return plan;
+  }
+  if (free.size() > config.max_segments) {
+    return merge_first(free, free.size() - config.max_segments + 1, config);
+  }
+  return std::nullopt;
+}
+
+std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
+                                           const OptimizerConfig& config) {
+  auto free = free_sealed(segments);
+  std::erase_if(free, [](const SegmentFacts& segment) { return !segment.gains_merged; });
+  const std::size_t n_left = std::max<std::size_t>(1, config.idle_segments);
+  std::size_t n_best = 0;
+  std::uint64_t bytes_before = 0;
+  for (std::size_t n = 1; n + n_left <= free.size() + 1; ++n) {
+    const std::uint64_t bytes = live_bytes(free[n - 1]);
+    if (bytes_before + bytes > kMaxIdleBytes) break;
+    if (bytes <= kMaxIdleShare * bytes_before) n_best = n;
+    bytes_before += bytes;
+  }
+  return n_best < 2 ? std::nullopt : merge_first(free, n_best, config);
+}
+
+std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments) {
+  const SegmentFacts* first = nullptr;
+  const auto rank = [](const SegmentFacts& segment) {
+    return std::pair(segment.lacks_index, segment.bytes);
+  };
+  for (const auto& segment : segments) {
+    if (!segment.sealed || segment.busy) continue;
+    if (!segment.lacks_index && !segment.has_drifted) continue;
+    if (first == nullptr || rank(segment) > rank(*first)) first = &segment;
+  }
+  if (first == nullptr) return std::nullopt;
+  return first->id;
+}
+
+void JobHistory::add(std::shared_ptr<const Job> job) noexcept try {
+  MutexLock lock(mutex_);
+  running_.push_back(std::move(job));
+} catch (...) {
+  log_exception("reporting a job");
+}
+
+void JobHistory::finish(const Job& job, const Result<>& result) noexcept {
+  std::optional<OptimizationState> state;
+  run_logged("reporting a job", [&] { state = describe_finished(job, result); });
+  MutexLock lock(mutex_);
+  add_to(summary_, job, result.has_value());
+  std::erase_if(running_, [&](const auto& other) { return other.get() == &job; });
+  if (!state) return;
+  completed_.insert(completed_.begin(), *std::move(state));
+  if (completed_.size() > kKept) completed_.pop_back();
+}
+
+void JobHistory::report(std::uint32_t shard, OptimizationReport& report) const {
+  MutexLock lock(mutex_);
+  for (const auto& job : running_) add_to(describe(*job), shard, report.running);
+  for (const auto& state : completed_) add_to(state, shard, report.completed);
+}
+
+WorkSummary JobHistory::summary() const {
+  MutexLock lock(mutex_);
+  return summary_;
+}
+
+}  // namespace quiver::engine

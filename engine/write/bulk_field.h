@@ -1,0 +1,59 @@
+// One field of a bulk chunk, checked and in stored form; and what checking a chunk takes.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/io/shared_span.h"
+#include "base/result.h"
+#include "base/threads/executor.h"
+#include "engine/model/bulk.h"
+#include "index/column.h"
+
+namespace quiver::engine {
+
+/// Rows `[first, end)` of a chunk, converted by one task.
+struct BulkBlock {
+  static constexpr std::size_t kRows = 1024;
+
+  std::size_t number = 0;
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
+/// `fn(block)` for all rows, some blocks at a time; the error of the first block that has one.
+template <class F>
+Result<> for_each_block(std::size_t n_rows, Executor& executor, F fn) {
+  const std::size_t n_blocks = (n_rows + BulkBlock::kRows - 1) / BulkBlock::kRows;
+  std::vector<Result<>> results(n_blocks);
+  executor.parallel_for(
+      n_blocks,
+      [&](std::size_t i) {
+        const std::size_t first = i * BulkBlock::kRows;
+        results[i] = fn(BulkBlock{i, first, std::min(first + BulkBlock::kRows, n_rows)});
+      },
+      Priority::kLow);
+  for (auto& result : results) QV_TRY(std::move(result));
+  return {};
+}
+
+template <class T>
+[[nodiscard]] SharedSpan<T> borrow(std::span<const T> elements) {
+  return SharedSpan<T>(elements, nullptr);
+}
+
+/// Says which point an error is about.
+[[nodiscard]] tl::unexpected<Error> about(const PointId& id, const Error& error);
+[[nodiscard]] Result<> check_length(std::string_view what, std::size_t got, std::size_t wanted);
+
+/// `field` for the points `ids`, checked and converted; what can be used as it is stays borrowed.
+/// kInvalidArgument names the point.
+[[nodiscard]] Result<index::FieldColumn> make_column(std::span<const PointId> ids,
+                                                     const BulkField& field,
+                                                     const FieldSchema& schema, Executor& executor);
+/// A field that none of `n_rows` points has.
+[[nodiscard]] index::FieldColumn absent_column(const FieldSchema& schema, std::size_t n_rows);
+
+}  // namespace quiver::engine

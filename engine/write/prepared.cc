@@ -1,0 +1,160 @@
+#include "engine/write/prepared.h"
+
+#include <fmt/format.h>
+
+namespace quiver::engine {
+namespace {
+
+using Kind = PreparedChange::Kind;
+
+Result<std::size_t> number_of_field(const CollectionConfig& config, const std::string& name) {
+  for (std::size_t i = 0; i < config.fields.size(); ++i) {
+    if (config.fields[i].name == name) return i;
+  }
+  return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
+}
+
+Result<PredicatePtr> compile_optional(const std::optional<payload::Filter>& filter,
+                                      const CollectionConfig& config) {
+  if (!filter) return PredicatePtr();
+  return payload::compile(*filter, config.indexes);
+}
+
+Result<Row> prepare_row(const PointInput& point, const CollectionConfig& config) {
+  Row row;
+  row.id = point.id;
+  if (!point.payload.empty()) row.payload = point.payload;
+  row.vectors.resize(config.fields.size());
+  for (const auto& vector : point.vectors) {
+    QV_TRY(const std::size_t number, number_of_field(config, vector.name));
+    QV_TRY(row.vectors[number], to_stored(config.fields[number], vector.value));
+  }
+  return row;
+}
+
+Result<std::vector<Row>> prepare_rows(const std::vector<PointInput>& points,
+                                      const CollectionConfig& config) {
+  std::vector<Row> rows;
+  rows.reserve(points.size());
+  for (const auto& point : points) {
+    QV_TRY(auto row, prepare_row(point, config));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+struct Prepare {
+  const CollectionConfig& config;
+
+  Result<PreparedOperation> operator()(const Upsert& upsert) const {
+    QV_TRY(auto rows, prepare_rows(upsert.points, config));
+    QV_TRY(auto filter, compile_optional(upsert.update_filter, config));
+    return PreparedPoints{std::move(rows), upsert.mode, false, std::move(filter)};
+  }
+  Result<PreparedOperation> operator()(const UpdateVectors& update) const {
+    QV_TRY(auto rows, prepare_rows(update.points, config));
+    QV_TRY(auto filter, compile_optional(update.update_filter, config));
+    return PreparedPoints{std::move(rows), UpsertMode::kUpdateOnly, true, std::move(filter)};
+  }
+  Result<PreparedOperation> operator()(const DeletePoints& op) const {
+    return change(Kind::kDelete, op.points);
+  }
+  Result<PreparedOperation> operator()(const ClearPayload& op) const {
+    return change(Kind::kClearPayload, op.points);
+  }
+  Result<PreparedOperation> operator()(const SetPayload& op) const {
+    return payload_change(Kind::kSetPayload, op.payload, op.key, op.points);
+  }
+  Result<PreparedOperation> operator()(const OverwritePayload& op) const {
+    return payload_change(op.key ? Kind::kSetPayload : Kind::kOverwritePayload, op.payload, op.key,
+                          op.points);
+  }
+  Result<PreparedOperation> operator()(const DeletePayload& op) const {
+    QV_TRY(auto prepared, change(Kind::kDeleteKeys, op.points));
+    for (const auto& key : op.keys) {
+      QV_TRY(auto path, payload::Path::parse(key));
+      prepared.keys.push_back(std::move(path));
+    }
+    return prepared;
+  }
+  Result<PreparedOperation> operator()(const DeleteVectors& op) const {
+    QV_TRY(auto prepared, change(Kind::kDeleteVectors, op.points));
+    for (const auto& name : op.names) {
+      QV_TRY(const std::size_t number, number_of_field(config, name));
+      prepared.fields.push_back(number);
+    }
+    return prepared;
+  }
+
+ private:
+  Result<PreparedChange> change(Kind kind, const PointSelector& selector) const {
+    PreparedChange prepared;
+    prepared.kind = kind;
+    if (const auto* ids = std::get_if<std::vector<PointId>>(&selector)) {
+      prepared.points = *ids;
+    } else {
+      QV_TRY(prepared.points,
+             payload::compile(std::get<payload::Filter>(selector), config.indexes));
+    }
+    return prepared;
+  }
+  Result<PreparedOperation> payload_change(Kind kind, const std::string& text,
+                                           const std::optional<std::string>& key,
+                                           const PointSelector& selector) const {
+    QV_TRY(auto prepared, change(kind, selector));
+    prepared.payload = text;
+    if (key) {
+      QV_TRY(prepared.key, payload::Path::parse(*key));
+    }
+    return prepared;
+  }
+};
+
+std::uint64_t size_bytes(const Row& row) {
+  std::uint64_t bytes = sizeof(Row) + row.payload.size();
+  for (const auto& vector : row.vectors) {
+    bytes += sizeof(StoredVector);
+    if (const auto* tokens = std::get_if<Tokens>(&vector)) bytes += tokens->bytes.size();
+    if (const auto* sparse = std::get_if<SparseVector>(&vector))
+      bytes += sparse->indices.size() * 8;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<PreparedOperation> prepare(const Operation& operation, const CollectionConfig& config) {
+  return std::visit(Prepare{config}, operation);
+}
+
+PreparedOperation part_for_shard(const PreparedOperation& operation, std::uint32_t shard,
+                                 std::uint32_t n_shards) {
+  PreparedOperation part = operation;
+  const auto elsewhere = [&](const PointId& id) { return shard_of(id, n_shards) != shard; };
+  if (auto* points = std::get_if<PreparedPoints>(&part)) {
+    std::erase_if(points->rows, [&](const Row& row) { return elsewhere(row.id); });
+  } else if (auto* ids =
+                 std::get_if<std::vector<PointId>>(&std::get<PreparedChange>(part).points)) {
+    std::erase_if(*ids, elsewhere);
+  }
+  return part;
+}
+
+bool is_empty(const PreparedOperation& operation) {
+  if (const auto* points = std::get_if<PreparedPoints>(&operation)) return points->rows.empty();
+  const auto* ids = std::get_if<std::vector<PointId>>(&std::get<PreparedChange>(operation).points);
+  return ids != nullptr && ids->empty();
+}
+
+std::uint64_t size_bytes(const PreparedOperation& operation) {
+  if (const auto* points = std::get_if<PreparedPoints>(&operation)) {
+    std::uint64_t bytes = 0;
+    for (const auto& row : points->rows) bytes += size_bytes(row);
+    return bytes;
+  }
+  const auto& change = std::get<PreparedChange>(operation);
+  const auto* ids = std::get_if<std::vector<PointId>>(&change.points);
+  return sizeof(change) + change.payload.size() + (ids ? ids->size() * sizeof(PointId) : 0);
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,66 @@
+// Operations after checking: vectors in stored form, filters compiled, paths parsed. What is left
+// to do in the apply lane cannot fail for a reason the caller could have known.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/model/config.h"
+#include "engine/model/operation.h"
+#include "engine/model/row.h"
+#include "payload/filter/predicate.h"
+#include "payload/json/path.h"
+
+namespace quiver::engine {
+
+using PredicatePtr = std::shared_ptr<const payload::Predicate>;
+
+/// Rows to put. For `vectors_only`, absent vectors and the payload keep their stored values, and
+/// every point must exist.
+struct PreparedPoints {
+  std::vector<Row> rows;
+  UpsertMode mode = UpsertMode::kUpsert;
+  bool vectors_only = false;
+  PredicatePtr update_filter;  ///< nullptr: none
+};
+
+/// A change of the points that are named or that match.
+struct PreparedChange {
+  enum class Kind : std::uint8_t {
+    kDelete,
+    kSetPayload,
+    kOverwritePayload,
+    kDeleteKeys,
+    kClearPayload,
+    kDeleteVectors,
+  };
+  Kind kind = Kind::kDelete;
+  std::variant<std::vector<PointId>, PredicatePtr> points;
+  std::string payload;               ///< kSetPayload, kOverwritePayload
+  std::optional<payload::Path> key;  ///< kSetPayload, kOverwritePayload
+  std::vector<payload::Path> keys;   ///< kDeleteKeys
+  std::vector<std::size_t> fields;   ///< kDeleteVectors
+};
+
+using PreparedOperation = std::variant<PreparedPoints, PreparedChange>;
+
+[[nodiscard]] Result<PreparedOperation> prepare(const Operation& operation,
+                                                const CollectionConfig& config);
+
+/// The part of `operation` that concerns shard `shard` of `n_shards`.
+[[nodiscard]] PreparedOperation part_for_shard(const PreparedOperation& operation,
+                                               std::uint32_t shard, std::uint32_t n_shards);
+[[nodiscard]] bool is_empty(const PreparedOperation& operation);
+/// About how much memory it holds.
+[[nodiscard]] std::uint64_t size_bytes(const PreparedOperation& operation);
+
+[[nodiscard]] inline std::uint32_t shard_of(const PointId& id, std::uint32_t n_shards) {
+  return n_shards == 1 ? 0 : static_cast<std::uint32_t>(id.hash() % n_shards);
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,187 @@
+#include "engine/write/staging.h"
+
+#include <fmt/format.h>
+
+#include "engine/segment/segment_rows.h"
+#include "payload/json/document.h"
+#include "payload/json/edit.h"
+
+namespace quiver::engine {
+namespace {
+
+using Kind = PreparedChange::Kind;
+
+Seq take(Seq& next) {
+  const Seq seq = next;
+  next = Seq{to_number(next) + 1};
+  return seq;
+}
+
+tl::unexpected<Error> no_such_point(const PointId& id) {
+  return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
+}
+
+/// Naming a point that does not exist is an error, but for its deletion.
+bool must_exist(Kind kind) { return kind != Kind::kDelete; }
+
+Result<std::string> changed_payload(const PreparedChange& change, const std::string& payload) {
+  switch (change.kind) {
+    case Kind::kSetPayload:
+      return payload::set(payload, change.payload, change.key);
+    case Kind::kOverwritePayload:
+      return change.payload;
+    case Kind::kDeleteKeys:
+      return payload::remove_keys(payload, change.keys);
+    case Kind::kClearPayload:
+      return std::string("{}");
+    case Kind::kDelete:
+    case Kind::kDeleteVectors:
+      break;
+  }
+  return payload;
+}
+
+Result<Staging::RowPtr> changed_row(const PreparedChange& change, const Row& old, Seq seq) {
+  auto row = std::make_shared<Row>(old);
+  row->seq = seq;
+  QV_TRY(row->payload, changed_payload(change, old.payload));
+  for (const std::size_t field : change.fields) row->vectors[field] = {};
+  return Staging::RowPtr(std::move(row));
+}
+
+}  // namespace
+
+Result<> Staging::apply(const PreparedOperation& operation, Seq& next) {
+  if (const auto* change = std::get_if<PreparedChange>(&operation)) {
+    return change_points(*change, next);
+  }
+  const auto& points = std::get<PreparedPoints>(operation);
+  return points.vectors_only ? put_vectors(points, next) : put_points(points, next);
+}
+
+void Staging::absorb(Staging&& above) {
+  for (auto& change : above.changes_) put(change.id, std::move(change.row), change.seq);
+}
+
+Result<> Staging::put_points(const PreparedPoints& points, Seq& next) {
+  for (const auto& row : points.rows) {
+    if (points.mode != UpsertMode::kUpsert || points.update_filter != nullptr) {
+      const bool here = exists(row.id);
+      if (points.mode == UpsertMode::kInsertOnly && here) continue;
+      if (points.mode == UpsertMode::kUpdateOnly && !here) continue;
+      if (here && points.update_filter != nullptr) {
+        QV_TRY(const bool passing, passes(points.update_filter.get(), *current(row.id)));
+        if (!passing) continue;
+      }
+    }
+    auto numbered = std::make_shared<Row>(row);
+    numbered->seq = take(next);
+    const Seq seq = numbered->seq;
+    put(row.id, std::move(numbered), seq);
+  }
+  return {};
+}
+
+Result<> Staging::put_vectors(const PreparedPoints& points, Seq& next) {
+  for (const auto& update : points.rows) {
+    const RowPtr old = current(update.id);
+    if (old == nullptr) return no_such_point(update.id);
+    QV_TRY(const bool passing, passes(points.update_filter.get(), *old));
+    if (!passing) continue;
+    auto row = std::make_shared<Row>(*old);
+    row->seq = take(next);
+    for (std::size_t i = 0; i < update.vectors.size(); ++i) {
+      if (is_present(update.vectors[i])) row->vectors[i] = update.vectors[i];
+    }
+    const Seq seq = row->seq;
+    put(update.id, std::move(row), seq);
+  }
+  return {};
+}
+
+Result<> Staging::change_points(const PreparedChange& change, Seq& next) {
+  QV_TRY(const auto ids, select(change));
+  for (const auto& id : ids) {
+    if (change.kind == Kind::kDelete) {
+      if (exists(id)) put(id, nullptr, take(next));
+      continue;
+    }
+    const RowPtr old = current(id);
+    if (old == nullptr) {
+      if (must_exist(change.kind)) return no_such_point(id);
+      continue;
+    }
+    const Seq seq = take(next);
+    QV_TRY(auto row, changed_row(change, *old, seq));
+    put(id, std::move(row), seq);
+  }
+  return {};
+}
+
+Result<std::vector<PointId>> Staging::select(const PreparedChange& change) const {
+  if (const auto* ids = std::get_if<std::vector<PointId>>(&change.points)) return *ids;
+  return matching(*std::get<PredicatePtr>(change.points));
+}
+
+Result<std::vector<PointId>> Staging::matching(const payload::Predicate& predicate) const {
+  std::vector<PointId> ids;
+  for (const auto& segment : base_.segments) {
+    QV_TRY(const Bitset rows, matching_rows(segment, &predicate, Cancel()));
+    rows.for_each([&](std::size_t row) {
+      const PointId& id = segment.data->ids[row];
+      if (!staged(id)) ids.push_back(id);
+    });
+  }
+  std::unordered_map<PointId, bool> seen;
+  for (const Staging* layer = this; layer != nullptr; layer = layer->below_) {
+    for (const auto& change : layer->changes_) {
+      if (!seen.emplace(change.id, true).second || change.row == nullptr) continue;
+      QV_TRY(const bool passing, passes(&predicate, *change.row));
+      if (passing) ids.push_back(change.id);
+    }
+  }
+  std::sort(ids.begin(), ids.end());  // the same operation gives the same numbers on every replica
+  return ids;
+}
+
+std::optional<Staging::RowPtr> Staging::staged(const PointId& id) const {
+  for (const Staging* layer = this; layer != nullptr; layer = layer->below_) {
+    const auto found = layer->by_id_.find(id);
+    if (found != layer->by_id_.end()) return layer->changes_[found->second].row;
+  }
+  return std::nullopt;
+}
+
+bool Staging::exists(const PointId& id) const {
+  if (const auto row = staged(id)) return *row != nullptr;
+  return base_.find(id).has_value();
+}
+
+Staging::RowPtr Staging::current(const PointId& id) const {
+  if (auto row = staged(id)) return *row;
+  const auto place = base_.find(id);
+  if (!place) return nullptr;
+  return std::make_shared<const Row>(base_.segments[place->segment].row(place->row));
+}
+
+Result<bool> Staging::passes(const payload::Predicate* filter, const Row& row) const {
+  if (filter == nullptr) return true;
+  QV_TRY(const auto document, payload::parse_json(row.payload));
+  return filter->matches(document, row.id, [&](std::string_view name) {
+    for (std::size_t i = 0; i < config_.fields.size(); ++i) {
+      if (config_.fields[i].name == name) return is_present(row.vectors[i]);
+    }
+    return false;
+  });
+}
+
+void Staging::put(const PointId& id, RowPtr row, Seq seq) {
+  const auto [found, is_new] = by_id_.try_emplace(id, changes_.size());
+  if (is_new) {
+    changes_.push_back({id, seq, std::move(row)});
+  } else {
+    changes_[found->second] = {id, seq, std::move(row)};
+  }
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,63 @@
+// What operations make of a state, before any of it is durable or visible.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/segment/segment.h"
+#include "engine/write/prepared.h"
+
+namespace quiver::engine {
+
+/// The newest version of every point that was touched, over a base state. Layers stack: a request
+/// is staged over its group, so that a request that fails leaves nothing behind.
+class Staging {
+ public:
+  /// nullptr: the point is deleted.
+  using RowPtr = std::shared_ptr<const Row>;
+
+  /// All three are borrowed; `below` is nullptr for the lowest layer.
+  Staging(const SegmentSet& base, const CollectionConfig& config, const Staging* below)
+      : base_(base), config_(config), below_(below) {}
+
+  /// Applies the operation, numbering its changes from `next`, which it advances. kNotFound if a
+  /// point that must exist does not; this layer is then to be thrown away.
+  Result<> apply(const PreparedOperation& operation, Seq& next);
+  /// Takes over the changes of a layer that was staged over this one.
+  void absorb(Staging&& above);
+
+  struct Change {
+    PointId id;
+    Seq seq{};
+    RowPtr row;
+  };
+  /// One for each point touched, in the order of first touch.
+  [[nodiscard]] const std::vector<Change>& changes() const { return changes_; }
+  [[nodiscard]] bool empty() const { return changes_.empty(); }
+
+ private:
+  Result<> put_points(const PreparedPoints& points, Seq& next);
+  Result<> put_vectors(const PreparedPoints& points, Seq& next);
+  Result<> change_points(const PreparedChange& change, Seq& next);
+  Result<std::vector<PointId>> select(const PreparedChange& change) const;
+  Result<std::vector<PointId>> matching(const payload::Predicate& predicate) const;
+  /// Found in a layer: the row, or nullptr if it was deleted there. Else nullopt.
+  [[nodiscard]] std::optional<RowPtr> staged(const PointId& id) const;
+  [[nodiscard]] bool exists(const PointId& id) const;
+  /// nullptr if the point does not exist.
+  [[nodiscard]] RowPtr current(const PointId& id) const;
+  Result<bool> passes(const payload::Predicate* filter, const Row& row) const;
+  void put(const PointId& id, RowPtr row, Seq seq);
+
+  const SegmentSet& base_;
+  const CollectionConfig& config_;
+  const Staging* below_;
+  std::vector<Change> changes_;
+  std::unordered_map<PointId, std::size_t> by_id_;
+};
+
+}  // namespace quiver::engine

@@ -1,0 +1,337 @@
+#include "index/dense/graph/links.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "index/parallel.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index::graph {
+namespace {
+
+constexpr std::uint32_t kRowsOfATask = 64;
+/// Rows that link to a row and may be linked back from it: those whose nearest it is come first.
+/// Some rows are near to very many.
+constexpr std::size_t kMostIncoming = 256;
+/// Of a row's links, the share that may lead to rows that equal it.
+constexpr std::size_t kEqualShare = 4;
+/// Of many equal rows, those that are linked to others by a wider search, and how wide that is.
+constexpr std::ptrdiff_t kHelped = 16;
+constexpr std::size_t kWider = 16;
+/// Where the lists nearest to a row hold too few, more are searched: of as many times what is
+/// wanted.
+constexpr std::size_t kTimesLists = 4;
+
+/// Chooses links among rows; one thread.
+class Chooser {
+ public:
+  explicit Chooser(const ivf::RowSource& source)
+      : source_(source),
+        kernel_(kernels().dense(Similarity::kNegL2Squared, RowType::kF32)),
+        row_(source.dim()) {}
+
+  /// Puts `near` in order: distinct rows without `i`, among which links of `i` will be chosen.
+  void order(std::uint32_t i, std::span<const std::uint32_t> near);
+
+  /// True if all of them equal the row, which links to them would not lead away from. So that not
+  /// each of many equal rows has to be helped: only if few of them have lower numbers.
+  [[nodiscard]] bool leads_nowhere(std::uint32_t i) const {
+    const auto is_lower = [i](const Near& near) { return near.row < i; };
+    return !near_.empty() && n_equal() == near_.size() &&
+           std::count_if(near_.begin(), near_.end(), is_lower) < kHelped;
+  }
+
+  /// Fills `out`. Beyond a share, equal rows come last.
+  void choose(std::span<std::uint32_t> out) {
+    const std::size_t n_all_equal = n_equal();
+    const std::size_t n_first = std::min(n_all_equal, out.size() / kEqualShare);
+    std::size_t n = 0;
+    for (; n < n_first; ++n) out[n] = near_[n].row;
+    const auto others = std::span(near_).subspan(n_all_equal);
+    n = take_diverse(others, out, n);
+    for (const Near& other : others) {
+      if (n < out.size() && !other.is_taken) out[n++] = other.row;
+    }
+    for (std::size_t j = n_first; j < n_all_equal && n < out.size(); ++j) out[n++] = near_[j].row;
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(n), out.end(), kNoLink);
+  }
+
+ private:
+  struct Near {
+    float score = 0;  ///< minus the square of the distance
+    std::uint32_t row = 0;
+    std::uint32_t place = 0;  ///< in `vectors_`
+    bool is_taken = false;
+  };
+
+  [[nodiscard]] std::size_t n_equal() const {
+    const auto first =
+        std::find_if(near_.begin(), near_.end(), [](const Near& other) { return other.score < 0; });
+    return static_cast<std::size_t>(first - near_.begin());
+  }
+
+  void score(const float* row) {
+    const std::size_t dim = source_.dim();
+    kernel_.many(row, dim, reinterpret_cast<const std::byte*>(vectors_.data()), dim * sizeof(float),
+                 scores_.size(), scores_.data());
+  }
+
+  /// Those that are no nearer to one that was taken than to the row, after the first `n` of `out`.
+  std::size_t take_diverse(std::span<Near> nearest, std::span<std::uint32_t> out, std::size_t n) {
+    hidden_.assign(scores_.size(), 0);
+    for (Near& near : nearest) {
+      if (n == out.size()) break;
+      if (hidden_[near.place] != 0) continue;
+      near.is_taken = true;
+      out[n++] = near.row;
+      score(&vectors_[near.place * source_.dim()]);
+      for (const Near& other : nearest) {
+        if (scores_[other.place] > other.score) hidden_[other.place] = 1;
+      }
+    }
+    return n;
+  }
+
+  const ivf::RowSource& source_;
+  const DenseKernels& kernel_;
+  std::vector<float> row_;
+  std::vector<float> vectors_;
+  std::vector<float> scores_;
+  std::vector<Near> near_;
+  std::vector<std::uint8_t> hidden_;
+};
+
+void Chooser::order(std::uint32_t i, std::span<const std::uint32_t> near) {
+  const std::size_t dim = source_.dim();
+  source_.read(i, row_.data());
+  vectors_.resize(near.size() * dim);
+  scores_.resize(near.size());
+  for (std::size_t j = 0; j < near.size(); ++j) source_.read(near[j], &vectors_[j * dim]);
+  score(row_.data());
+  near_.clear();
+  for (std::uint32_t j = 0; j < near.size(); ++j) {
+    // Distances beyond floats are no numbers.
+    const float score =
+        std::isnan(scores_[j]) ? -std::numeric_limits<float>::infinity() : scores_[j];
+    near_.push_back({score, near[j], j});
+  }
+  std::sort(near_.begin(), near_.end(), [](const Near& a, const Near& b) {
+    return a.score != b.score ? a.score > b.score : a.row < b.row;
+  });
+}
+
+/// Rows that link to each row, those first for which it is the nearest.
+struct Incoming {
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint32_t> rows;
+
+  explicit Incoming(const Links& links) {
+    const std::size_t n = links.rows.size() / links.degree;
+    offsets.assign(n + 1, 0);
+    for (const std::uint32_t to : links.rows) {
+      if (to != kNoLink) ++offsets[to + 1];
+    }
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    rows.resize(offsets.back());
+    auto next = offsets;
+    for (std::uint32_t j = 0; j < links.degree; ++j) {
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const std::uint32_t to = links.of(i)[j];
+        if (to != kNoLink) rows[next[to]++] = i;
+      }
+    }
+  }
+  [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t i) const {
+    return std::span(rows).subspan(offsets[i], offsets[i + 1] - offsets[i]);
+  }
+};
+
+/// Lets some row link to each: a row that none links to takes the place of the last link of a near
+/// row that is not the only one to where it leads. Few of a row's links go that way.
+class LinkToAll {
+ public:
+  explicit LinkToAll(Links& links)
+      : links_(links),
+        n_incoming_(links.rows.size() / links.degree, 0),
+        n_given_(n_incoming_.size(), 0) {
+    for (const std::uint32_t to : links.rows) {
+      if (to != kNoLink) ++n_incoming_[to];
+    }
+  }
+
+  void run() {
+    for (std::uint32_t i = 0; i < n_incoming_.size(); ++i) {
+      for (std::uint32_t j = 0; n_incoming_[i] == 0 && j < links_.degree; ++j) {
+        if (links_.of(i)[j] == kNoLink) break;
+        link(links_.of(i)[j], i);
+      }
+    }
+  }
+
+ private:
+  void link(std::uint32_t from, std::uint32_t to) {
+    constexpr std::uint32_t kGivenShare = 4;
+    if (n_given_[from] == links_.degree / kGivenShare) return;
+    const auto out =
+        std::span(links_.rows).subspan(std::size_t{from} * links_.degree, links_.degree);
+    const auto last = std::find_if(out.rbegin(), out.rend(), [this](std::uint32_t row) {
+      return row == kNoLink || n_incoming_[row] > 1;
+    });
+    if (last == out.rend()) return;
+    if (*last != kNoLink) --n_incoming_[*last];
+    *last = to;
+    ++n_incoming_[to];
+    ++n_given_[from];
+  }
+
+  Links& links_;
+  std::vector<std::uint32_t> n_incoming_;
+  std::vector<std::uint32_t> n_given_;
+};
+
+class Builder {
+ public:
+  Builder(const ivf::RowSource& source, const ivf::CandidateSearch& lists, const LinkParams& params,
+          const BuildContext& context)
+      : source_(source),
+        lists_(lists),
+        params_(params),
+        context_(context),
+        numbers_(source.numbers()) {}
+
+  Result<Links> build() {
+    Links near;
+    QV_TRY(near, pass([&](std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) {
+             return choose_near(i, chooser, out);
+           }));
+    const Incoming incoming(near);
+    Links links;
+    QV_TRY(links,
+           pass([&](std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) -> Result<> {
+             choose_among_all(i, near, incoming, chooser, out);
+             return {};
+           }));
+    LinkToAll(links).run();
+    return links;
+  }
+
+ private:
+  /// Calls `fn(i, chooser, out)` for each row, on all threads.
+  template <class F>
+  Result<Links> pass(F&& fn) {
+    Links links{params_.degree, {}};
+    links.rows.resize(std::size_t{source_.n()} * params_.degree);
+    const std::size_t n_tasks = (source_.n() + kRowsOfATask - 1) / kRowsOfATask;
+    for_each(context_, n_tasks, [&](std::size_t task) {
+      Chooser chooser(source_);
+      const auto first = static_cast<std::uint32_t>(task * kRowsOfATask);
+      const std::uint32_t end = std::min(source_.n(), first + kRowsOfATask);
+      for (std::uint32_t i = first; i < end; ++i) {
+        const std::size_t at = std::size_t{i} * params_.degree;
+        auto done = context_.cancel.check();
+        if (done) done = fn(i, chooser, std::span(links.rows).subspan(at, params_.degree));
+        if (!done) return fail_with(std::move(done));
+      }
+      report(end - first);
+    });
+    MutexLock lock(mutex_);
+    if (!status_) return tl::unexpected(status_.error());
+    return links;
+  }
+
+  void fail_with(Result<> status) {
+    MutexLock lock(mutex_);
+    if (status_) status_ = std::move(status);
+  }
+
+  /// Of both passes, each of which is half of the work.
+  void report(std::uint32_t n) {
+    const std::uint64_t n_done = n_done_.fetch_add(n) + n;
+    if (context_.progress) context_.progress(n_done / 2);
+  }
+
+  Result<> choose_near(std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) {
+    QV_TRY(order_nearest(i, params_.candidates, chooser));
+    if (chooser.leads_nowhere(i)) QV_TRY(order_nearest(i, kWider * params_.candidates, chooser));
+    chooser.choose(out);
+    return {};
+  }
+
+  Result<> order_nearest(std::uint32_t i, std::size_t n, Chooser& chooser) {
+    thread_local std::vector<float> query;
+    thread_local std::vector<std::uint32_t> near;
+    query.resize(source_.column().dense().dim);
+    source_.read_stored(i, query.data());
+    const FilterView all = FilterView::all(source_.column().n_rows);
+    WorkCounters work;
+    const std::size_t k = std::min<std::size_t>(n, source_.n());
+    ivf::SearchParams effort;
+    effort.effort = params_.effort;
+    ivf::CandidateRequest request{.vector = query,
+                                  .k = k,
+                                  .params = lists_.settled(effort, k),
+                                  .filter = all,
+                                  .n_allowed = source_.n(),
+                                  .cancel = context_.cancel,
+                                  .work = work};
+    QV_TRY(auto found, lists_.find(request));
+    if (found.rows.size() < k) {
+      request.params.nprobe = n_lists_of(kTimesLists * k);
+      QV_TRY(found, lists_.find(request));
+    }
+    near.clear();
+    for (const std::uint32_t row : found.rows) {
+      const std::uint32_t number = numbers_[row];
+      if (number != i) near.push_back(number);
+    }
+    chooser.order(i, near);
+    return {};
+  }
+
+  /// That hold about so many rows.
+  [[nodiscard]] std::uint32_t n_lists_of(std::size_t n_rows) const {
+    constexpr std::size_t kLeast = 16;
+    const auto& lists = lists_.lists();
+    const std::size_t per_list = lists.rows().size() / std::max(1U, lists.n_lists()) + 1;
+    return static_cast<std::uint32_t>(std::max(kLeast, n_rows / per_list + 1));
+  }
+
+  void choose_among_all(std::uint32_t i, const Links& near, const Incoming& incoming,
+                        Chooser& chooser, std::span<std::uint32_t> out) const {
+    thread_local std::vector<std::uint32_t> all;
+    all.clear();
+    for (const std::uint32_t to : near.of(i)) {
+      if (to != kNoLink) all.push_back(to);
+    }
+    auto from = incoming.of(i);
+    from = from.first(std::min(from.size(), kMostIncoming));
+    all.insert(all.end(), from.begin(), from.end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    chooser.order(i, all);
+    chooser.choose(out);
+  }
+
+  const ivf::RowSource& source_;
+  const ivf::CandidateSearch& lists_;
+  const LinkParams& params_;
+  const BuildContext& context_;
+  std::vector<std::uint32_t> numbers_;
+  std::atomic<std::uint64_t> n_done_ = 0;
+  Mutex mutex_;
+  Result<> status_;
+};
+
+}  // namespace
+
+Result<Links> choose_links(const ivf::RowSource& source, const ivf::CandidateSearch& lists,
+                           const LinkParams& params, const BuildContext& context) {
+  return Builder(source, lists, params, context).build();
+}
+
+}  // namespace quiver::index::graph

@@ -1,0 +1,191 @@
+#include "index/dense/graph/walk.h"
+
+#include <algorithm>
+
+#include "base/prefetch.h"
+#include "index/dense/lists/byte_rows.h"
+#include "index/dense/lists/search/code_scan.h"
+#include "index/dense/lists/search/router.h"
+
+namespace quiver::index::graph {
+namespace {
+
+/// Bytes between two looks at the clock.
+constexpr double kBetweenPolls = 256 * 1024;
+/// The rows of the nearest list that a walk starts with.
+constexpr std::size_t kFirstRows = 16;
+
+}  // namespace
+
+struct Walk::Visit {
+  float score = 0;  ///< by second codes
+  std::uint32_t row = 0;
+
+  /// Nearest first.
+  friend bool operator<(const Visit& a, const Visit& b) {
+    return a.score != b.score ? a.score > b.score : a.row < b.row;
+  }
+};
+
+/// What one thread's walks write to; kept from one to the next.
+struct Walk::Scratch {
+  ivf::QueryLines lines;
+  ivf::RotatedQuery query;
+  ivf::ByteQuery byte_query;
+  ivf::ScanScratch scan;
+  ivf::ScanScratch centroids;
+  ivf::RouteScratch route;
+  Beam beam;
+  std::vector<std::uint64_t> seen;   ///< a bit for each of `nodes`
+  std::vector<std::uint32_t> nodes;  ///< that were offered to the beam
+  std::size_t n_visited = 0;
+  std::vector<Visit> visits;  ///< of rows that are allowed
+  std::vector<float> denied;  ///< scores of the others
+  std::vector<std::uint32_t> rows;
+
+  /// True the first time.
+  [[nodiscard]] bool see(std::uint32_t node) {
+    const std::uint64_t bit = std::uint64_t{1} << (node % 64);
+    if ((seen[node / 64] & bit) != 0) return false;
+    seen[node / 64] |= bit;
+    nodes.push_back(node);
+    return true;
+  }
+};
+
+Result<WalkHits> Walk::find(const WalkRequest& request) const {
+  thread_local Scratch scratch;
+  prepare(request, scratch);
+  begin(request, scratch);
+  QV_TRY(visit_all(request, scratch));
+  count(request, scratch);
+  choose(request, scratch);
+  return WalkHits{scratch.rows, end_of(request, scratch)};
+}
+
+void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
+  scratch.query = lists_.rotate(request.vector, scratch.lines);
+  scratch.byte_query.set(scratch.query.values);
+  const std::size_t n = graph_.facts().n;
+  for (const std::uint32_t node : scratch.nodes) scratch.seen[node / 64] = 0;
+  if (scratch.seen.size() * 64 < n) scratch.seen.resize(n / 64 + 1);
+  scratch.nodes.clear();
+  scratch.n_visited = 0;
+  scratch.visits.clear();
+  scratch.denied.clear();
+}
+
+/// The best rows of the nearest list, by their codes.
+void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
+  const auto& lists = lists_.lists();
+  scratch.beam.reset(std::min<std::size_t>(request.ef, graph_.facts().n));
+  const ivf::Router router(lists, lists_.similarity());
+  for (const auto& probe : router.nearest(scratch.query, 1, scratch.centroids, scratch.route)) {
+    ivf::CodeScan scan(kFirstRows, scratch.scan);
+    const CodeBlocks blocks = lists.blocks(probe.list);
+    scan.scan(scratch.query.tables, blocks, probe.base, nullptr, lists.first_position(probe.list));
+    const CodeHits& hits = scan.best();
+    for (std::size_t i = 0; i < hits.n; ++i) {
+      const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
+      if (node < graph_.facts().n && scratch.see(node)) scratch.beam.add(hits.scores[i], node);
+    }
+    ivf::count(blocks, request.work);
+  }
+}
+
+Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
+  const auto& second = *lists_.second();
+  const double ef = static_cast<double>(request.ef);
+  const auto between = static_cast<std::size_t>(kBetweenPolls / visit_bytes(ef)) + 1;
+  while (scratch.beam.peek() != nullptr) {
+    const std::uint32_t node = scratch.beam.take();
+    if (++scratch.n_visited % between == 0) QV_TRY(request.cancel.check());
+    Visit visit{0, graph_.row(node)};
+    second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
+    if (request.allowed == nullptr || request.allowed->test(visit.row)) {
+      scratch.visits.push_back(visit);
+    } else {
+      scratch.denied.push_back(visit.score);
+    }
+    score_links(node, visit.score, scratch);
+    if (const auto* next = scratch.beam.peek()) fetch(*next);
+  }
+  return {};
+}
+
+/// Adds the rows that `node` links to, whose own score is `score`.
+void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const {
+  float scores[kLargestDegree + CodeBlocks::kRows];
+  std::uint32_t places[kLargestDegree + CodeBlocks::kRows];
+  CodeHits hits{scores, places, kLargestDegree + CodeBlocks::kRows, 0};
+  kernels().codes.scan(scratch.query.tables, graph_.blocks(node), score, scratch.beam.least(),
+                       nullptr, 0, hits);
+  const std::uint32_t* links = graph_.links(node);
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    const std::uint32_t to = links[places[i]];
+    // Where there is no link nothing is found, unless the codes' file is damaged meanwhile.
+    if (to < graph_.facts().n && scratch.see(to)) scratch.beam.add(scores[i], to);
+  }
+}
+
+/// Towards L2: they are more lines than can be on their way to L1.
+void Walk::fetch(std::uint32_t node) const {
+  lists_.second()->prefetch(graph_.row(node));
+  prefetch_bytes<Nearness::kL2>(graph_.blocks(node).first, graph_.node_bytes());
+  prefetch_bytes<Nearness::kL2>(graph_.links(node), graph_.link_bytes());
+}
+
+/// The nearest rows that a walk visits are the nearest that there are, the farther ones chance
+/// finds of its way. The k-th that is allowed has to be in the nearer half.
+WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
+  if (scratch.n_visited < std::min<std::size_t>(request.ef, graph_.facts().n)) {
+    return WalkEnd::kStuck;
+  }
+  if (scratch.visits.size() < request.k) return WalkEnd::kTooShort;
+  const float kth = scratch.visits[request.k - 1].score;
+  const auto n_nearer = std::count_if(scratch.denied.begin(), scratch.denied.end(),
+                                      [kth](float score) { return score >= kth; });
+  const std::size_t place = request.k + static_cast<std::size_t>(n_nearer);
+  return n_nearer == 0 || place <= request.ef / 2 ? WalkEnd::kThere : WalkEnd::kTooShort;
+}
+
+/// Those among the visited ones that can be among the best k if second codes err as they do.
+void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
+  constexpr float kDeviations = 4;
+  auto& visits = scratch.visits;
+  const std::size_t k = request.k;
+  const std::size_t want = std::min(visits.size(), k + k / 4 + 4);
+  std::partial_sort(visits.begin(), visits.begin() + static_cast<std::ptrdiff_t>(want),
+                    visits.end());
+  const auto& second = *lists_.second();
+  scratch.rows.clear();
+  for (std::size_t i = 0; i < want; ++i) {
+    const auto [score, row] = visits[i];
+    const bool is_hopeless =
+        i >= k &&
+        score < visits[k - 1].score - kDeviations * second.deviation(scratch.byte_query, row);
+    if (!is_hopeless) scratch.rows.push_back(row);
+  }
+}
+
+void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
+  const std::size_t n = scratch.n_visited;
+  const std::size_t degree = graph_.facts().degree;
+  request.work.n_blocks += n * degree / CodeBlocks::kRows;
+  request.work.n_codes_scored += n * (degree + 1);
+  request.work.n_bytes +=
+      n * (graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes());
+}
+
+/// In bytes of codes scanned meanwhile: finding a node in memory takes as long as some, and of the
+/// nodes that wait, those behind a new one are moved.
+double Walk::visit_bytes(double ef) const {
+  constexpr double kSeekBytes = 4000;
+  constexpr double kMovedBytes = 10;
+  const std::size_t read = graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes();
+  return kSeekBytes + static_cast<double>(read) + kMovedBytes * ef;
+}
+
+double Walk::find_bytes(double ef) const { return ef * visit_bytes(ef); }
+
+}  // namespace quiver::index::graph

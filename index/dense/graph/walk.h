@@ -1,0 +1,71 @@
+// The way through a graph to the rows that are nearest to a query.
+//
+// Best-first search with a list of bounded length, as in HNSW (Malkov and Yashunin, 2018, algorithm
+// 2): the nearest row that is not visited yet is scored by its second codes, and all rows that it
+// links to at once by the codes beside its links. It starts among the rows of the nearest list.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bitset.h"
+#include "base/threads/cancel.h"
+#include "index/dense/graph/beam.h"
+#include "index/dense/graph/graph.h"
+#include "index/dense/lists/search/candidates.h"
+#include "index/index.h"
+
+namespace quiver::index::graph {
+
+enum class WalkEnd : std::uint8_t {
+  kThere,     ///< the best rows are among those that were found
+  kTooShort,  ///< too few of the near rows are allowed: a longer walk may find them
+  kStuck,     ///< no way led on
+};
+
+/// Distinct rows of the column in no order, valid until the same thread walks again.
+struct WalkHits {
+  std::span<const std::uint32_t> rows;
+  WalkEnd end = WalkEnd::kThere;
+};
+
+struct WalkRequest {
+  std::span<const float> vector;    ///< `[dim]`, of unit length under Cosine
+  std::size_t k = 0;                ///< rows that are wanted in the end
+  std::size_t ef = 0;               ///< rows that wait to be visited, at most; at least one
+  const Bitset* allowed = nullptr;  ///< rows that may be found; nullptr: all
+  const Cancel& cancel;
+  WorkCounters& work;
+};
+
+/// Refers to what it is made of; any number of threads.
+class Walk {
+ public:
+  /// `lists` have second codes.
+  Walk(const Graph& graph, const ivf::CandidateSearch& lists) : graph_(graph), lists_(lists) {}
+
+  [[nodiscard]] Result<WalkHits> find(const WalkRequest& request) const;
+
+  /// About the bytes that a walk of length `ef` reads and moves.
+  [[nodiscard]] double find_bytes(double ef) const;
+
+ private:
+  struct Scratch;
+  struct Visit;
+
+  void prepare(const WalkRequest& request, Scratch& scratch) const;
+  void begin(const WalkRequest& request, Scratch& scratch) const;
+  Result<> visit_all(const WalkRequest& request, Scratch& scratch) const;
+  void score_links(std::uint32_t node, float score, Scratch& scratch) const;
+  void fetch(std::uint32_t node) const;
+  [[nodiscard]] WalkEnd end_of(const WalkRequest& request, const Scratch& scratch) const;
+  [[nodiscard]] double visit_bytes(double ef) const;
+  void choose(const WalkRequest& request, Scratch& scratch) const;
+  void count(const WalkRequest& request, const Scratch& scratch) const;
+
+  const Graph& graph_;
+  const ivf::CandidateSearch& lists_;
+};
+
+}  // namespace quiver::index::graph

@@ -1,0 +1,135 @@
+#include "index/dense/lists/byte_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "index/dense/lists/coding.h"
+#include "index/dense/lists/sections.h"
+#include "index/parallel.h"
+
+namespace quiver::index::ivf {
+namespace {
+
+void read_halves(const std::byte* codes, std::uint32_t dim, std::uint8_t* out) {
+  constexpr std::size_t kBytes = ByteWriter::kGroupBytes;
+  const auto* in = reinterpret_cast<const std::uint8_t*>(codes);
+  for (std::uint32_t d = 0; d < dim; d += 2 * kBytes, in += kBytes, out += 2 * kBytes) {
+    std::uint8_t group[kBytes];  // as `out` might be `in` for all that the compiler knows
+    std::memcpy(group, in, kBytes);
+    std::uint8_t both[2 * kBytes];
+    for (std::size_t i = 0; i < kBytes; ++i) both[i] = group[i] & 15;
+    for (std::size_t i = 0; i < kBytes; ++i) {
+      both[kBytes + i] = static_cast<std::uint8_t>(group[i] >> 4);
+    }
+    std::memcpy(out, both, 2 * kBytes);
+  }
+}
+
+}  // namespace
+
+void ByteQuery::set(std::span<const float> query) {
+  values.resize(query.size());
+  const float largest = kernels().grid.largest(query.data(), query.size());
+  scale = largest / 127.0F;
+  const float per_unit = largest > 0 ? 127.0F / largest : 0.0F;
+  sum = static_cast<float>(
+      kernels().codes.to_bytes(query.data(), query.size(), per_unit, values.data()));
+  const double norm = kernels().convert.norm(query.data(), query.size());
+  squares = static_cast<float>(norm * norm);
+}
+
+Result<> ByteRows::write(const RowSource& source, std::uint32_t n_rows, std::uint32_t n_bits,
+                         const BuildContext& context, SectionWriter& writer) {
+  constexpr std::uint32_t kRowsAtATime = 4096;
+  constexpr std::uint32_t kRowsOfATask = 256;
+  std::vector<ByteFactors> factors;
+  writer.begin(kByteCodes);
+  std::uint32_t next = 0;  // of the source
+  for (std::uint32_t first = 0; first < n_rows; first += kRowsAtATime) {
+    QV_TRY(context.cancel.check());
+    const std::uint32_t end = std::min(n_rows, first + kRowsAtATime);
+    const std::uint32_t begin = next;
+    while (next < source.n() && source.row(next) < end) ++next;
+    ByteWriter rows(source.dim(), n_bits, end - first);
+    for_each(context, (next - begin + kRowsOfATask - 1) / kRowsOfATask, [&](std::size_t task) {
+      std::vector<float> row(source.dim());
+      const auto from = begin + static_cast<std::uint32_t>(task) * kRowsOfATask;
+      for (std::uint32_t i = from; i < std::min(next, from + kRowsOfATask); ++i) {
+        source.read(i, row.data());
+        rows.write(source.row(i) - first, row);
+      }
+    });
+    writer.add(std::as_bytes(rows.codes()));
+    factors.insert(factors.end(), rows.factors().begin(), rows.factors().end());
+    if (context.progress) context.progress(end);
+  }
+  writer.end();
+  writer.section(kByteFactors, std::span<const ByteFactors>(factors));
+  return {};
+}
+
+Result<ByteRows> ByteRows::open(const SectionReader& reader, Similarity similarity,
+                                std::uint32_t dim, std::uint32_t n_bits, std::uint32_t n_rows) {
+  ByteRows rows;
+  rows.similarity_ = similarity;
+  rows.dim_ = dim;
+  rows.n_bits_ = n_bits;
+  rows.stride_ = ByteWriter::stride(dim, n_bits);
+  QV_TRY(rows.codes_, reader.get<std::byte>(kByteCodes, 0, n_rows * rows.stride_));
+  QV_TRY(rows.factors_, reader.get<ByteFactors>(kByteFactors, 0, n_rows));
+  return rows;
+}
+
+void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows,
+                     float* out) const {
+  constexpr std::size_t kAtATime = 64;
+  std::int32_t products_of[kAtATime];
+  const float middle = ByteWriter::middle(n_bits_) * query.sum;
+  const bool is_distance = similarity_ == Similarity::kNegL2Squared;
+  for (std::size_t first = 0; first < rows.size(); first += kAtATime) {
+    const auto some = rows.subspan(first, std::min(kAtATime, rows.size() - first));
+    products(query, some, products_of);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const ByteFactors& row = factors_[some[i]];
+      const float product = (static_cast<float>(products_of[i]) - middle) * query.scale * row.scale;
+      const float score = is_distance ? 2 * product - row.square - query.squares : product;
+      // Where lengths are beyond floats nothing is known, and the exact score decides.
+      out[first + i] = std::isnan(score) ? std::numeric_limits<float>::max() : score;
+    }
+  }
+}
+
+void ByteRows::products(const ByteQuery& query, std::span<const std::uint32_t> rows,
+                        std::int32_t* out) const {
+  constexpr std::size_t kAhead = 8;
+  constexpr std::size_t kTogether = 4;
+  const auto& kernel = kernels().bytes.u8_dot_i8;
+  if (n_bits_ != ByteWriter::kHalves) {
+    kernel.gather(query.values.data(), dim_, codes_.data(), stride_, rows.data(), rows.size(), out);
+    return;
+  }
+  thread_local std::vector<std::uint8_t> values;
+  values.resize(kTogether * dim_);
+  for (const std::uint32_t row : rows.first(std::min(kAhead, rows.size()))) prefetch(row);
+  for (std::size_t first = 0; first < rows.size(); first += kTogether) {
+    const std::size_t n = std::min(kTogether, rows.size() - first);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (first + i + kAhead < rows.size()) prefetch(rows[first + i + kAhead]);
+      read_halves(codes_.data() + rows[first + i] * stride_, dim_, values.data() + i * dim_);
+    }
+    kernel.many(query.values.data(), dim_, reinterpret_cast<const std::byte*>(values.data()), dim_,
+                n, out + first);
+  }
+}
+
+float ByteRows::deviation(const ByteQuery& query, std::uint32_t row) const {
+  const ByteFactors& factors = factors_[row];
+  const float of_row = query.squares * factors.scale * factors.scale;
+  const float of_query = factors.square * query.scale * query.scale;
+  const float product = std::sqrt((of_row + of_query) / 12);
+  return similarity_ == Similarity::kNegL2Squared ? 2 * product : product;
+}
+
+}  // namespace quiver::index::ivf

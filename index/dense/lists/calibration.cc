@@ -1,0 +1,140 @@
+#include "index/dense/lists/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "index/exact/searcher.h"
+
+namespace quiver::index::ivf {
+namespace {
+
+constexpr std::uint32_t kSample = 200;
+constexpr std::size_t kNeighbours = 10;
+/// Depths are below the last of so many.
+constexpr std::size_t kLooked = 100;
+/// Real queries lie farther from the rows than rows from each other, so that they find fewer.
+constexpr double kShare = 0.99;
+/// Where there is nothing to learn from.
+constexpr float kDefault = 0.25F;
+
+struct Sample {
+  std::vector<std::uint32_t> rows;  ///< numbers of the source
+  std::vector<Query> queries;
+  std::vector<TopK> neighbours;
+};
+
+Sample sample_of(const RowSource& source) {
+  Sample sample;
+  const std::uint32_t n = std::min(kSample, source.n());
+  std::vector<float> values(source.column().dense().dim);
+  for (std::uint32_t j = 0; j < n; ++j) {
+    const auto i = static_cast<std::uint32_t>(std::uint64_t{source.n()} * j / n);
+    source.read_stored(i, values.data());
+    sample.rows.push_back(i);
+    sample.queries.push_back(Query::dense(source.column().schema, values));
+    sample.neighbours.emplace_back(kLooked + 1);  // and the row itself
+  }
+  return sample;
+}
+
+Result<> find_neighbours(const RowSource& source, Sample& sample, const BuildContext& context) {
+  const FieldColumn& column = source.column();
+  Bitset present(column.n_rows);
+  for (std::uint32_t i = 0; i < source.n(); ++i) present.set(source.row(i));
+  std::vector<const Query*> queries;
+  std::vector<TopK*> outs;
+  for (auto& query : sample.queries) queries.push_back(&query);
+  for (auto& out : sample.neighbours) outs.push_back(&out);
+  WorkCounters work;
+  const auto filter =
+      column.all_present() ? FilterView::all(column.n_rows) : FilterView::of(present);
+  return FlatSearcher(column).search_batch(queries, {}, filter, {context.cancel, nullptr}, outs,
+                                           work);
+}
+
+/// How far the key of each list is below that of the best one for a row, in `gap_unit`s. Returns
+/// how far `score`, of the row as a query, is above that of the best list.
+float measure_gaps(const RowSource& source, std::uint32_t row, float score, const ListView& lists,
+                   const PartitionFacts& facts, std::span<float> gaps) {
+  const std::uint32_t dim = source.dim();
+  const Similarity similarity = similarity_of(source.column().schema.metric);
+  std::vector<float> values(dim);
+  source.read(row, values.data());
+  const double length = kernels().convert.norm(values.data(), dim);
+  stretch(similarity, facts.length, values);
+  if (length > 0) {
+    score *= static_cast<float>(kernels().convert.norm(values.data(), dim) / length);
+  }
+  kernels()
+      .dense(similarity, RowType::kF32)
+      .many(values.data(), dim, reinterpret_cast<const std::byte*>(lists.centroids.data()),
+            dim * sizeof(float), gaps.size(), gaps.data());
+  for (std::size_t list = 0; list < gaps.size(); ++list) {
+    gaps[list] = list_key(similarity, gaps[list], lists.reaches[list]);
+  }
+  const float best = *std::max_element(gaps.begin(), gaps.end());
+  const float unit = gap_unit(similarity, best, facts);
+  for (float& gap : gaps) gap = unit > 0 ? (best - gap) / unit : 0;
+  return unit > 0 ? (score - best) / unit : 0;
+}
+
+/// The number that the share `share` of `numbers`, which are not empty, does not exceed.
+float quantile(std::vector<float>& numbers, double share) {
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(numbers.size() - 1));
+  std::nth_element(numbers.begin(), numbers.begin() + at, numbers.end());
+  return numbers[static_cast<std::size_t>(at)];
+}
+
+std::vector<std::uint32_t> sizes_of(const ListView& lists, std::size_t n_lists) {
+  std::vector<std::uint32_t> sizes(n_lists, 0);
+  for (const std::uint32_t list : lists.list_of) ++sizes[list];
+  for (const std::uint32_t list : lists.also_in) ++sizes[list];
+  return sizes;
+}
+
+/// The mean number of codes in lists within `gap`; `gaps`: `[n, n_lists]`.
+std::uint32_t codes_within(float gap, std::span<const float> gaps,
+                           std::span<const std::uint32_t> sizes) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < gaps.size(); ++i) sum += gaps[i] <= gap ? sizes[i % sizes.size()] : 0;
+  return static_cast<std::uint32_t>(sum / std::max<std::size_t>(1, gaps.size() / sizes.size()));
+}
+
+}  // namespace
+
+Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
+                                 const PartitionFacts& facts, const BuildContext& context) {
+  constexpr std::uint32_t kLeast = 1000;
+  const std::uint32_t dim = source.dim();
+  const std::size_t n_lists = lists.centroids.size() / dim;
+  if (source.n() < kLeast || n_lists < 2) return UsualSearch{kDefault, 0, std::nullopt};
+  Sample sample = sample_of(source);
+  QV_TRY(find_neighbours(source, sample, context));
+  const auto numbers = source.numbers();
+  std::vector<float> found;
+  std::vector<float> depths;
+  std::vector<float> all(sample.rows.size() * n_lists);
+  for (std::size_t j = 0; j < sample.rows.size(); ++j) {
+    const auto gaps = std::span(all).subspan(j * n_lists, n_lists);
+    const auto hits = sample.neighbours[j].take_sorted();
+    const float last = hits.empty() ? 0 : hits.back().score;
+    const float rise = measure_gaps(source, sample.rows[j], last, lists, facts, gaps);
+    const std::size_t n_near = std::min(hits.size(), kNeighbours + 1);
+    for (const Hit& hit : std::span(hits).first(n_near)) {
+      const std::uint32_t i = numbers[hit.row];
+      if (i == sample.rows[j]) continue;
+      float gap = gaps[lists.list_of[i]];
+      if (!lists.also_in.empty()) gap = std::min(gap, gaps[lists.also_in[i]]);
+      found.push_back(gap);
+      if (std::isfinite(gap + rise)) depths.push_back(gap + rise);
+    }
+  }
+  if (found.empty()) return UsualSearch{kDefault, 0, std::nullopt};
+  const float gap = std::clamp(quantile(found, kShare), 0.01F, 10.0F);
+  UsualSearch usual{gap, codes_within(gap, all, sizes_of(lists, n_lists)), std::nullopt};
+  if (!depths.empty()) usual.depths = {quantile(depths, 0.5), quantile(depths, kShare)};
+  return usual;
+}
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,89 @@
+#include "index/dense/lists/partition.h"
+
+#include <fmt/format.h>
+
+#include "base/views.h"
+#include "encoders/transforms/rotation.h"
+#include "index/dense/lists/sections.h"
+
+namespace quiver::index::ivf {
+namespace {
+
+Result<PartitionFacts> read_facts(const SectionReader& reader, const FieldSchema& schema) {
+  QV_TRY(const auto found, reader.get<PartitionFacts>(kFacts, 0, 1));
+  const PartitionFacts facts = found[0];
+  if (facts.dim != schema.dim) {
+    return reader.damaged(fmt::format("{} dimensions, expected {}", facts.dim, schema.dim));
+  }
+  if (facts.rotation_version != encoders::Rotation::kVersion) {
+    return reader.damaged(fmt::format("rotation version {}, expected {}", facts.rotation_version,
+                                      encoders::Rotation::kVersion));
+  }
+  if (facts.n_bits < 1 || facts.n_bits > 8 ||
+      facts.padded_dim != encoders::Rotation(facts.dim, 0).padded_dim()) {
+    return reader.damaged(
+        fmt::format("codes of {} bits, {} dimensions", facts.n_bits, facts.padded_dim));
+  }
+  return facts;
+}
+
+Result<> check_lists(const SectionReader& reader, std::span<const std::uint32_t> list_blocks,
+                     std::uint64_t n_blocks) {
+  if (list_blocks.front() != 0 || list_blocks.back() != n_blocks ||
+      !std::is_sorted(list_blocks.begin(), list_blocks.end())) {
+    return reader.damaged("lists do not ascend to the number of blocks");
+  }
+  return {};
+}
+
+Result<> check_rows(const SectionReader& reader, std::span<const std::uint32_t> rows,
+                    std::uint32_t n_rows) {
+  const auto greatest = std::max_element(rows.begin(), rows.end());
+  if (greatest == rows.end() || *greatest < n_rows) return {};
+  return reader.damaged(fmt::format("row {} of {}", *greatest, n_rows));
+}
+
+}  // namespace
+
+CodeBlocks Partition::blocks_of(std::size_t begin, std::size_t end) const {
+  CodeBlocks blocks{nullptr, facts_.padded_dim / 32, facts_.n_bits, length_between(begin, end)};
+  blocks.first = blocks_.data() + begin * blocks.block_bytes();
+  return blocks;
+}
+
+CodeBlocks Partition::routes() const {
+  return {routes_.data(), facts_.padded_dim / 32, 1,
+          (std::size_t{facts_.n_lists} + CodeBlocks::kRows - 1) / CodeBlocks::kRows};
+}
+
+Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema& schema,
+                                  std::uint32_t n_rows) {
+  Partition lists;
+  QV_TRY(lists.facts_, read_facts(reader, schema));
+  const auto& facts = lists.facts_;
+  const std::uint64_t n_lists = facts.n_lists;
+  const std::uint64_t n_blocks = facts.n_positions / CodeBlocks::kRows;
+  QV_TRY(lists.list_blocks_, reader.get<std::uint32_t>(kListBlocks, 0, n_lists + 1));
+  QV_TRY(check_lists(reader, lists.list_blocks_.span(), n_blocks));
+  QV_TRY(lists.rows_, reader.get<std::uint32_t>(kRows, 0, facts.n_positions));
+  QV_TRY(check_rows(reader, lists.rows_.span(), n_rows));
+  QV_TRY(lists.blocks_,
+         reader.get<std::byte>(kBlocks, 0, n_blocks * lists.blocks_of(0, 0).block_bytes()));
+  QV_TRY(lists.centroids_, reader.get<std::uint16_t>(kCentroids, 0, n_lists * facts.padded_dim));
+  QV_TRY(lists.routes_,
+         reader.get<std::byte>(kRoutes, 0, lists.routes().n * lists.routes().block_bytes()));
+  QV_TRY(lists.mean_, reader.get<float>(kMean, 0, facts.padded_dim));
+  if (similarity_of(schema.metric) == Similarity::kDot) {
+    QV_TRY(lists.reaches_, reader.get<float>(kReaches, 0, n_lists));
+  }
+  if (reader.has(kDepths)) {
+    QV_TRY(const auto depths, reader.get<Depths>(kDepths, 0, 1));
+    if (!std::isfinite(depths[0].middle) || !(depths[0].usual >= depths[0].middle)) {
+      return reader.damaged("depths of lists");
+    }
+    lists.depths_ = depths[0];
+  }
+  return lists;
+}
+
+}  // namespace quiver::index::ivf

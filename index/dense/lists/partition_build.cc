@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "index/dense/lists/calibration.h"
+#include "index/dense/lists/coding.h"
+#include "index/dense/lists/kmeans/clustering.h"
+#include "index/dense/lists/kmeans/rows.h"
+#include "index/dense/lists/partition.h"
+#include "index/dense/lists/row_source.h"
+#include "index/dense/lists/sections.h"
+#include "index/parallel.h"
+#include "index/progress.h"
+
+namespace quiver::index::ivf {
+namespace {
+
+/// Shares of the work when rows have lists, when they have second ones; the rest is coding.
+constexpr double kClustered = 0.6;
+constexpr double kSpilled = 0.85;
+
+/// How much more a second list should find what the first one misses than lie near the row: took a
+/// quarter to a third off the codes that a recall takes.
+constexpr float kSpillWeight = 1;
+
+/// The rows of each list, ascending: numbers of a RowSource. `second`: of each row too, unless it
+/// is empty.
+Members lists_of(std::span<const std::uint32_t> list_of, std::span<const std::uint32_t> second,
+                 std::uint32_t n_lists) {
+  if (second.empty()) return Members(list_of, n_lists);
+  std::vector<std::uint32_t> both;
+  both.reserve(2 * list_of.size());
+  for (std::size_t i = 0; i < list_of.size(); ++i) {
+    both.push_back(list_of[i]);
+    both.push_back(second[i]);
+  }
+  Members lists(both, n_lists);
+  for (std::uint32_t& row : lists.rows) row /= 2;
+  return lists;
+}
+
+/// Codes belong to centroids as they are stored, which is with 8 bits of precision.
+std::vector<std::uint16_t> round_centroids(std::vector<float>& centroids) {
+  const auto& convert = kernels().convert;
+  std::vector<std::uint16_t> rounded(centroids.size());
+  convert.f32_to_bf16(centroids.data(), centroids.size(), rounded.data());
+  convert.bf16_to_f32(rounded.data(), rounded.size(), centroids.data());
+  return rounded;
+}
+
+std::vector<float> mean_of(std::span<const float> centroids, std::uint32_t dim) {
+  std::vector<double> sums(dim, 0);
+  for (std::size_t i = 0; i < centroids.size(); ++i) sums[i % dim] += centroids[i];
+  const double n = static_cast<double>(std::max<std::size_t>(1, centroids.size() / dim));
+  std::vector<float> mean(dim);
+  for (std::uint32_t d = 0; d < dim; ++d) mean[d] = static_cast<float>(sums[d] / n);
+  return mean;
+}
+
+/// One build: from clusters to sections.
+class PartitionWriter {
+ public:
+  PartitionWriter(const RowSource& source, const BuildParams& params, const BuildContext& context,
+                  SectionWriter& writer)
+      : source_(source),
+        similarity_(similarity_of(source.column().schema.metric)),
+        params_(params),
+        context_(context),
+        writer_(writer) {}
+
+  /// Facts come last, as only coding tells the spread.
+  Result<> write(PartitionFacts facts, Clusters clusters, std::span<const std::uint32_t> second) {
+    const Members lists = lists_of(clusters.list_of, second, clusters.n());
+    auto& centroids = clusters.centroids;
+    const auto rounded = round_centroids(centroids);
+    const auto list_blocks = blocks_of(lists);
+    facts.n_lists = clusters.n();
+    facts.n_positions = list_blocks.back() * CodeBlocks::kRows;
+    writer_.section(kListBlocks, std::span<const std::uint32_t>(list_blocks));
+    write_rows(lists);
+    writer_.section(kCentroids, std::span<const std::uint16_t>(rounded));
+    QV_TRY(const auto squares, write_codes(lists, centroids));
+    facts.spread = spread_of(squares, lists);
+    facts.length = length_of(squares, lists, centroids);
+    const auto reaches = reaches_of(squares, lists);
+    write_routes(centroids, reaches);
+    const ListView view{centroids, clusters.list_of, second, reaches};
+    QV_TRY(const auto usual, usual_search(source_, view, facts, context_));
+    facts.usual_gap = usual.gap;
+    facts.usual_codes = usual.n_codes;
+    if (usual.depths) writer_.section(kDepths, std::span<const Depths>(&*usual.depths, 1));
+    writer_.section(kFacts, std::span<const PartitionFacts>(&facts, 1));
+    return {};
+  }
+
+ private:
+  static std::vector<std::uint32_t> blocks_of(const Members& lists) {
+    std::vector<std::uint32_t> list_blocks = {0};
+    for (std::size_t list = 0; list < lists.n_lists(); ++list) {
+      const std::size_t n = (lists.of(list).size() + CodeBlocks::kRows - 1) / CodeBlocks::kRows;
+      list_blocks.push_back(list_blocks.back() + static_cast<std::uint32_t>(n));
+    }
+    return list_blocks;
+  }
+
+  void write_rows(const Members& lists) {
+    std::vector<std::uint32_t> rows;
+    for (std::size_t list = 0; list < lists.n_lists(); ++list) {
+      for (const std::uint32_t i : lists.of(list)) rows.push_back(source_.row(i));
+      while (rows.size() % CodeBlocks::kRows != 0) rows.push_back(rows.back());
+    }
+    writer_.section(kRows, std::span<const std::uint32_t>(rows));
+  }
+
+  static float spread_of(std::span<const double> squares, const Members& lists) {
+    const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
+    return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.rows.size())));
+  }
+
+  [[nodiscard]] float length_of(std::span<const double> squares, const Members& lists,
+                                std::span<const float> centroids) const {
+    const std::uint32_t dim = source_.dim();
+    double sum = 0;
+    for (std::size_t list = 0; list < lists.n_lists(); ++list) {
+      const double norm = kernels().convert.norm(centroids.data() + list * dim, dim);
+      sum += static_cast<double>(lists.of(list).size()) * norm * norm + squares[list];
+    }
+    return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.rows.size())));
+  }
+
+  /// Half the mean square of the rows' distances from the centroid: what the centroid's score for a
+  /// row of theirs falls short of half that row's square by. None for distances.
+  [[nodiscard]] std::vector<float> reaches_of(std::span<const double> squares,
+                                              const Members& lists) const {
+    std::vector<float> reaches(lists.n_lists(), 0);
+    if (similarity_ == Similarity::kNegL2Squared) return reaches;
+    for (std::size_t list = 0; list < lists.n_lists(); ++list) {
+      const auto n = static_cast<double>(lists.of(list).size());
+      if (n > 0) reaches[list] = static_cast<float>(squares[list] / n / 2);
+    }
+    return reaches;
+  }
+
+  void write_routes(std::span<const float> centroids, std::span<const float> reaches) {
+    const std::uint32_t dim = source_.dim();
+    const auto mean = mean_of(centroids, dim);
+    BlockWriter blocks(similarity_, dim, 1, centroids.size() / dim);
+    for (std::size_t i = 0; i < centroids.size() / dim; ++i) {
+      blocks.write(i, centroids.subspan(i * dim, dim), mean, reaches[i]);
+    }
+    if (similarity_ == Similarity::kDot) writer_.section(kReaches, reaches);
+    writer_.section(kRoutes, blocks.bytes());
+    writer_.section(kMean, std::span<const float>(mean));
+  }
+
+  /// Some lists at a time, on all threads. Returns each list's sum of squared distances from its
+  /// centroid.
+  Result<std::vector<double>> write_codes(const Members& lists, std::span<const float> centroids) {
+    constexpr std::size_t kListsAtATime = 64;
+    const std::uint32_t dim = source_.dim();
+    std::vector<double> squares;
+    writer_.begin(kBlocks);
+    for (std::size_t begin = 0; begin < lists.n_lists(); begin += kListsAtATime) {
+      QV_TRY(context_.cancel.check());
+      const std::size_t n = std::min(kListsAtATime, lists.n_lists() - begin);
+      std::vector<BlockWriter> codes;
+      for (std::size_t i = 0; i < n; ++i) {
+        codes.emplace_back(similarity_, dim, params_.bits, lists.of(begin + i).size());
+      }
+      for_each(context_, n, [&](std::size_t i) {
+        encode(lists.of(begin + i), centroids.subspan((begin + i) * dim, dim), codes[i]);
+      });
+      for (const auto& list : codes) {
+        writer_.add(list.bytes());
+        squares.push_back(list.squares());
+      }
+      report(begin + n, lists.n_lists());
+    }
+    writer_.end();
+    return squares;
+  }
+
+  void report(std::size_t n_lists, std::size_t of_lists) const {
+    const double share =
+        kSpilled + (1 - kSpilled) * static_cast<double>(n_lists) / static_cast<double>(of_lists);
+    const double n_rows = source_.column().n_rows;
+    if (context_.progress) context_.progress(static_cast<std::uint64_t>(share * n_rows));
+  }
+
+  void encode(std::span<const std::uint32_t> rows, std::span<const float> centroid,
+              BlockWriter& codes) const {
+    std::vector<float> row(source_.dim());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      source_.read(rows[i], row.data());
+      codes.write(i, row, centroid);
+    }
+  }
+
+  const RowSource& source_;
+  Similarity similarity_;
+  const BuildParams& params_;
+  const BuildContext& context_;
+  SectionWriter& writer_;
+};
+
+std::uint32_t n_lists_for(std::uint32_t n_rows, const BuildParams& params) {
+  const auto by_root = static_cast<std::uint32_t>(4 * std::sqrt(static_cast<double>(n_rows)));
+  const std::uint32_t wanted = params.n_lists != 0 ? params.n_lists : by_root;
+  return std::clamp(wanted, 1U, std::max(1U, n_rows));
+}
+
+}  // namespace
+
+Result<bool> Partition::write(const RowSource& source, const BuildParams& params,
+                              std::span<const float> start, const BuildContext& context,
+                              SectionWriter& writer) {
+  const auto& rotation = source.rotation();
+  const std::uint32_t n_rows = source.column().n_rows;
+  const ClusterOptions options{
+      .n_clusters = n_lists_for(source.n(), params), .seed = context.seed, .start = start};
+  const auto read = [&source](std::uint32_t i, float* out) { source.read(i, out); };
+  QV_TRY(auto clusters, cluster(read, source.n(), source.dim(), options,
+                                part_of(context, n_rows, 0, kClustered, source.n())));
+  std::vector<std::uint32_t> second;
+  const bool is_spilled = params.spill && clusters.n() > 1;
+  if (is_spilled) {
+    QV_TRY(second, second_lists(read, source.n(), clusters, kSpillWeight,
+                                part_of(context, n_rows, kClustered, kSpilled, source.n())));
+  }
+  const PartitionFacts facts{.dim = rotation.dim(),
+                             .padded_dim = source.dim(),
+                             .n_bits = params.bits,
+                             .rotation_seed = rotation.seed(),
+                             .rotation_version = encoders::Rotation::kVersion,
+                             .is_spilled = is_spilled ? 1U : 0U,
+                             .refine_bits = params.refine_bits};
+  const bool is_carried_over = clusters.is_carried_over;
+  QV_TRY(
+      PartitionWriter(source, params, context, writer).write(facts, std::move(clusters), second));
+  return is_carried_over;
+}
+
+}  // namespace quiver::index::ivf

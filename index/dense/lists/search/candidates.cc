@@ -1,0 +1,268 @@
+#include "index/dense/lists/search/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "base/prefetch.h"
+#include "index/dense/lists/search/candidates_impl.h"
+
+namespace quiver::index::ivf {
+namespace {
+
+/// `effort` that leaves `gap` and `rerank` as they are.
+constexpr double kUsualEffort = 128;
+/// For each hit that is wanted, so many rows are looked at to tell how far to go (calibration.cc).
+constexpr std::size_t kRowsOfDepth = 10;
+/// The k-th best row is looked up again after one more list for each so many.
+constexpr std::size_t kListsPerLook = 8;
+/// Where neighbours of rows are, those of queries are not all; took 10 to 15 % off a search of
+/// arxiv-100k from a recall of .97 on.
+constexpr double kUsualStop = 1.4;
+/// What finding a row in memory takes, in bytes of codes.
+constexpr double kSeekBytes = 1000;
+
+}  // namespace
+
+CandidateSearch::CandidateSearch(Partition lists, std::optional<ByteRows> second,
+                                 Similarity similarity, std::uint32_t n_rows,
+                                 std::uint32_t n_present)
+    : lists_(std::move(lists)),
+      second_(std::move(second)),
+      rotation_(lists_.facts().dim, lists_.facts().rotation_seed),
+      similarity_(similarity),
+      n_rows_(n_rows),
+      n_present_(n_present) {}
+
+SearchParams CandidateSearch::settled(SearchParams params, std::size_t k) const {
+  const auto wanted = static_cast<double>(std::max<std::size_t>(k, 10));
+  const double effort = params.effort == 0 ? 1 : params.effort / kUsualEffort;
+  // The k-th neighbour lies farther off than the tenth.
+  if (params.gap == 0) params.gap = lists_.facts().usual_gap;
+  params.gap *= std::pow(effort, 0.4) * std::pow(wanted / 10, 0.1);
+  params.stop = (params.stop == 0 ? kUsualStop : params.stop) * std::pow(effort, 0.4);
+  if (params.rerank == 0) {
+    params.rerank = static_cast<std::uint32_t>(
+        std::min(1e6, (50 + 5 * static_cast<double>(k)) * std::sqrt(effort)));
+  }
+  params.rerank = static_cast<std::uint32_t>(std::min(1e6, params.rerank * params.oversampling));
+  // Of rows that are in two lists both codes may be found.
+  const std::size_t least = lists_.facts().is_spilled != 0 ? 2 * k : k;
+  params.rerank = static_cast<std::uint32_t>(std::max<std::size_t>(params.rerank, least));
+  return params;
+}
+
+double CandidateSearch::selectivity(std::size_t n_allowed) const {
+  return std::min(1.0, static_cast<double>(n_allowed) / std::max(1.0, 1.0 * n_present_));
+}
+
+/// On arxiv-100k a random filter of selectivity s took s^-0.57 times as many lists; beside those,
+/// the usual ones are scanned without the filter, and all centroids are put in order.
+double CandidateSearch::find_bytes(double selectivity, const SearchParams& params) const {
+  constexpr double kMoreLists = -0.57;
+  const auto usual = static_cast<double>(bytes_per_search());
+  const double rerank = params.rerank * kSeekBytes;
+  if (selectivity >= 1) return usual + rerank;
+  const double lists =
+      std::min(static_cast<double>(lists_.code_bytes()), usual * std::pow(selectivity, kMoreLists));
+  const double order = 2.0 * static_cast<double>(lists_.n_lists() * lists_.centroid_stride());
+  return usual + lists + order + rerank;
+}
+
+/// Of the sets that were measured, a search read the codes of about five hundred rows for each
+/// hundredfold of their number.
+std::uint64_t CandidateSearch::bytes_per_search() const {
+  if (lists_.n_lists() == 1) return lists_.code_bytes();
+  const double n_rows = std::max(1.0, static_cast<double>(n_present_));
+  const double share = std::min(1.0, 15 / std::sqrt(n_rows));
+  return static_cast<std::uint64_t>(static_cast<double>(lists_.code_bytes()) * share);
+}
+
+Result<Candidates> CandidateSearch::find(const CandidateRequest& request) const {
+  thread_local Scratch scratch;
+  const Search search{request, rotate(request.vector, scratch.lines),
+                      selectivity(request.n_allowed), request.work.n_bytes, scratch};
+  bool is_telling = true;
+  if (search.selectivity < 1) {
+    QV_TRY(is_telling, scan_filtered(search));
+  } else {
+    QV_TRY(scan_unfiltered(search));
+  }
+  if (second_ && is_telling) refine(search);
+  return Candidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()), is_telling};
+}
+
+RotatedQuery CandidateSearch::rotate(std::span<const float> vector, QueryLines& lines) const {
+  const std::uint32_t dim = lists_.facts().padded_dim;
+  lines.values.resize(dim / 16);
+  lines.tables.resize(dim / 16);
+  auto* values = reinterpret_cast<float*>(lines.values.data());
+  rotation_.apply(vector.data(), values);
+  stretch(similarity_, lists_.facts().length, {values, dim});
+  auto* tables = reinterpret_cast<std::uint8_t*>(lines.tables.data());
+  return {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
+}
+
+/// The lists that are scanned if every row is allowed.
+std::span<const Probe> CandidateSearch::route(const Search& search,
+                                              const SearchParams& params) const {
+  const Router router(lists_, similarity_);
+  const std::size_t n_lists = lists_.n_lists();
+  auto& scratch = search.scratch;
+  if (params.nprobe != 0) {
+    return router.nearest(search.query, std::min<std::size_t>(params.nprobe, n_lists),
+                          scratch.centroids, scratch.route);
+  }
+  return router.within(search.query, static_cast<float>(params.gap), n_lists, scratch.centroids,
+                       scratch.route);
+}
+
+Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
+  const auto& params = search.request.params;
+  CodeScan scan(params.rerank, search.scratch.scan);
+  const auto probes = route(search, params);
+  const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
+  QV_TRY(scan_lists(search, first, kWholeReach, scan));
+  const auto rest = probes.subspan(first.size());
+  if (!rest.empty()) {
+    QV_TRY(scan_lists(search, near(search, probes.front(), rest, scan), kWholeReach, scan));
+  }
+  collect_rows(scan.best(), search.scratch);
+  return {};
+}
+
+/// Those of `probes`, farther than `first`, that are no more below the rows that were found than
+/// lists with neighbours are.
+std::span<const Probe> CandidateSearch::near(const Search& search, const Probe& first,
+                                             std::span<const Probe> probes,
+                                             const CodeScan& scan) const {
+  const auto& params = search.request.params;
+  const auto& depths = lists_.depths();
+  if (!depths || params.nprobe != 0) return probes;
+  const std::size_t n_rows = std::min<std::size_t>(kRowsOfDepth * search.request.k, params.rerank);
+  const double depth = depths->middle + params.stop * (depths->usual - depths->middle);
+  const float unit = gap_unit(similarity_, first.key, lists_.facts());
+  const float least = scan.kth(n_rows) - static_cast<float>(depth) * unit;
+  const auto end = std::partition_point(
+      probes.begin(), probes.end(), [least](const Probe& probe) { return !(probe.key < least); });
+  return {probes.begin(), end};
+}
+
+/// Of the lists that are within `reach` of the k-th best row so far.
+float CandidateSearch::least_key(const Search& search, float reach, const CodeScan& scan) const {
+  return reach == kWholeReach ? -kWholeReach : scan.kth(search.request.k) - reach;
+}
+
+/// Scans lists in their order until the next one is more than `reach` below the k-th best row; true
+/// if there was such a one.
+Result<bool> CandidateSearch::scan_lists(const Search& search, std::span<const Probe> probes,
+                                         float reach, CodeScan& scan) const {
+  std::size_t next_look = reach == kWholeReach ? probes.size() : 0;
+  float least = least_key(search, reach, scan);
+  std::size_t i = 0;
+  for (; i < probes.size() && !(probes[i].key < least); ++i) {
+    if (i % kBetweenPolls == 0) QV_TRY(search.request.cancel.check());
+    const std::byte* next =
+        i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
+    scan_list(search, probes[i], next, scan);
+    count(lists_.blocks(probes[i].list), search.request.work);
+    if (i < next_look) continue;
+    least = least_key(search, reach, scan);
+    next_look = i + i / kListsPerLook + 1;
+  }
+  return i < probes.size();
+}
+
+void CandidateSearch::scan_list(const Search& search, const Probe& probe, const std::byte* next,
+                                CodeScan& scan) const {
+  CodeBlocks blocks = lists_.blocks(probe.list);
+  blocks.next = next;
+  const std::uint32_t first = lists_.first_position(probe.list);
+  const auto* bits = search.request.filter.bits();
+  const auto& tables = search.query.tables;
+  if (bits == nullptr) {
+    scan.scan(tables, blocks, probe.base, nullptr, first);
+  } else if (search.selectivity > kMost) {
+    scan.scan_and_drop(tables, blocks, probe.base, *bits, lists_.rows(), first);
+  } else {
+    auto& allowed = search.scratch.allowed;
+    allowed.resize(blocks.n);
+    kernels().codes.allowed(lists_.rows().data() + first, blocks.n, bits->words().data(),
+                            allowed.data());
+    scan.scan(tables, blocks, probe.base, allowed.data(), first);
+  }
+}
+
+/// A row that was found in two lists is taken once.
+void CandidateSearch::collect_rows(const CodeHits& hits, Scratch& scratch) const {
+  auto& rows = scratch.rows;
+  auto& seen = scratch.seen;
+  rows.clear();
+  scratch.scores.clear();
+  if (seen.size() * 64 < n_rows_) seen.resize(n_rows_ / 64 + 1);
+  for (std::size_t i = 0; i < hits.n; ++i) prefetch_line(&lists_.rows()[hits.positions[i]]);
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    const std::uint32_t row = lists_.rows()[hits.positions[i]];
+    const std::uint64_t bit = std::uint64_t{1} << (row % 64);
+    if ((seen[row / 64] & bit) != 0) continue;
+    seen[row / 64] |= bit;
+    rows.push_back(row);
+    scratch.scores.push_back(hits.scores[i]);
+    if (second_) second_->prefetch_factors(row);
+  }
+  for (const std::uint32_t row : rows) seen[row / 64] = 0;
+}
+
+/// Leaves in `scratch.rows` those that are among the best by their second codes, with some to spare
+/// for their errors.
+void CandidateSearch::refine(const Search& search) const {
+  auto& scratch = search.scratch;
+  const std::size_t k = search.request.k;
+  // Of half bytes more are looked at, as they tell less.
+  const std::size_t spare = second_->n_bits() == ByteWriter::kHalves ? k + 12 : k / 4 + 4;
+  const std::size_t want = k + spare;
+  auto& rows = scratch.rows;
+  if (rows.size() <= want) return;
+  scratch.byte_query.set(search.query.values);
+  second_->score(scratch.byte_query, rows, scratch.scores.data());
+  search.request.work.n_codes_scored += rows.size();
+  search.request.work.n_bytes += rows.size() * second_->row_bytes();
+  CodeHits hits{scratch.scores.data(), rows.data(), rows.size(), rows.size()};
+  kernels().codes.keep_best(hits, want);
+  drop_hopeless(search, hits);
+  rows.resize(hits.n);
+}
+
+/// Drops rows that could be among the best k only if their second codes erred more than they do.
+void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const {
+  constexpr float kDeviations = 4;
+  const std::size_t k = search.request.k;
+  if (hits.n <= k) return;
+  auto& ordered = search.scratch.ordered;
+  ordered.assign(hits.scores, hits.scores + hits.n);
+  const auto kth = ordered.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(ordered.begin(), kth, ordered.end(), std::greater<>());
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < hits.n; ++i) {
+    const float error =
+        kDeviations * second_->deviation(search.scratch.byte_query, hits.positions[i]);
+    const float score = hits.scores[i];
+    hits.positions[n] = hits.positions[i];
+    hits.scores[n] = score;
+    n += score >= *kth - error ? 1 : 0;
+  }
+  hits.n = n;
+}
+
+Description CandidateSearch::describe() const {
+  const PartitionFacts& facts = lists_.facts();
+  Description description;
+  description.facts = {{"lists", std::int64_t{facts.n_lists}},
+                       {"spilled", facts.is_spilled != 0},
+                       {"bits", std::int64_t{facts.n_bits}},
+                       {"refine_bits", std::int64_t{facts.refine_bits}},
+                       {"usual_codes", std::int64_t{facts.usual_codes}}};
+  return description;
+}
+
+}  // namespace quiver::index::ivf

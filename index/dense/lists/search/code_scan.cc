@@ -1,0 +1,123 @@
+#include "index/dense/lists/search/code_scan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace quiver::index::ivf {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Selecting among four times as many rows as are wanted keeps selections rare, and the memory in
+/// L1.
+std::size_t room_for(std::size_t want) { return 3 * want + 64; }
+
+}  // namespace
+
+CodeScan::CodeScan(std::size_t want, ScanScratch& scratch)
+    : want_(want), order_(&scratch.order), places_(&scratch.places) {
+  const std::size_t room = room_for(want);
+  if (scratch.scores.size() < room + CodeBlocks::kRows) {
+    scratch.scores.resize(room + CodeBlocks::kRows);
+    scratch.positions.resize(room + CodeBlocks::kRows);
+  }
+  hits_ = {scratch.scores.data(), scratch.positions.data(), room, 0};
+}
+
+void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
+                    const std::uint16_t* allowed, std::uint32_t first_position) {
+  const auto& kernel = kernels().codes;
+  while (true) {
+    const std::size_t n =
+        kernel.scan(query, blocks, base, threshold_, allowed, first_position, hits_);
+    if (n == blocks.n) return;
+    shrink();
+    blocks.first += n * blocks.block_bytes();
+    blocks.n -= n;
+    first_position += static_cast<std::uint32_t>(n * CodeBlocks::kRows);
+    if (allowed != nullptr) allowed += n;
+  }
+}
+
+void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,
+                             const Bitset& allowed, std::span<const std::uint32_t> rows,
+                             std::uint32_t first_position) {
+  const auto& kernel = kernels().codes;
+  while (true) {
+    const std::size_t n_before = hits_.n;
+    const std::size_t n =
+        kernel.scan(query, blocks, base, threshold_, nullptr, first_position, hits_);
+    drop(n_before, allowed, rows);
+    if (n == blocks.n) return;
+    if (hits_.n + CodeBlocks::kRows > hits_.room) shrink();
+    blocks.first += n * blocks.block_bytes();
+    blocks.n -= n;
+    first_position += static_cast<std::uint32_t>(n * CodeBlocks::kRows);
+  }
+}
+
+bool CodeScan::narrow(const Bitset& allowed, std::span<const std::uint32_t> rows,
+                      std::size_t want) {
+  drop(0, allowed, rows);
+  want_ = want;
+  return threshold_ == -std::numeric_limits<float>::infinity() || hits_.n >= want / 4 * 3;
+}
+
+/// Of the hits from `first` on, those that are not allowed.
+void CodeScan::drop(std::size_t first, const Bitset& allowed, std::span<const std::uint32_t> rows) {
+  std::size_t n = first;
+  for (std::size_t i = first; i < hits_.n; ++i) {
+    hits_.scores[n] = hits_.scores[i];
+    hits_.positions[n] = hits_.positions[i];
+    n += allowed.test(rows[hits_.positions[i]]) ? 1 : 0;
+  }
+  hits_.n = n;
+}
+
+float CodeScan::kth(std::size_t k) const {
+  if (hits_.n < k) return -std::numeric_limits<float>::infinity();
+  order_->assign(hits_.scores, hits_.scores + hits_.n);
+  const auto last = order_->begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(order_->begin(), last, order_->end(), std::greater<>());
+  return *last;
+}
+
+const CodeHits& CodeScan::best() {
+  if (hits_.n > want_) shrink();
+  if (hits_.n > want_) cut();
+  return hits_;
+}
+
+/// Rows that equal the threshold are found, too: whether they are kept is for their places to say.
+void CodeScan::shrink() {
+  const float least = kernels().codes.keep_best(hits_, want_);
+  threshold_ = std::max(threshold_, std::nextafter(least, -kInfinity));
+  // Many rows of one estimate could fill the room for good.
+  if (hits_.n + CodeBlocks::kRows > hits_.room) cut();
+}
+
+/// Keeps as many as are wanted; of rows of one estimate those whose places come first.
+void CodeScan::cut() {
+  const float last = kth(want_);
+  auto& places = *places_;
+  places.clear();
+  std::size_t n_above = 0;
+  for (std::size_t i = 0; i < hits_.n; ++i) {
+    if (hits_.scores[i] == last) places.push_back(hits_.positions[i]);
+    n_above += hits_.scores[i] > last ? 1 : 0;
+  }
+  const auto last_place = places.begin() + static_cast<std::ptrdiff_t>(want_ - n_above - 1);
+  std::nth_element(places.begin(), last_place, places.end());
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < hits_.n; ++i) {
+    const float score = hits_.scores[i];
+    const std::uint32_t position = hits_.positions[i];
+    hits_.scores[n] = score;
+    hits_.positions[n] = position;
+    n += score > last || (score == last && position <= *last_place) ? 1 : 0;
+  }
+  hits_.n = n;
+}
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,76 @@
+#include "index/dense/lists/search/files.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+
+#include "base/io/section_file.h"
+#include "index/dense/lists/start.h"
+#include "index/open_file.h"
+#include "index/progress.h"
+
+namespace quiver::index::ivf {
+namespace {
+
+constexpr std::string_view kFile = "lists.qvx";
+constexpr SectionFormat kFormat{"dense index", "QVIVF001", "QVIVFEND"};
+/// There if the index has second codes, which the first file tells.
+constexpr std::string_view kSecondFile = "rows.qvx";
+constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN"};
+/// The share of the work that second codes are.
+constexpr double kSecondDone = 0.05;
+
+std::vector<float> start_for(const Partition* older, const Directory* former, std::uint32_t n_rows,
+                             const encoders::Rotation& rotation) {
+  if (older != nullptr) return start_of(*older, rotation);
+  return former != nullptr ? read_start(*former, n_rows, rotation) : std::vector<float>();
+}
+
+}  // namespace
+
+Result<> check_refine_bits(std::uint32_t bits) {
+  if (bits == 0 || bits == 4 || bits == 8) return {};
+  return fail(Code::kInvalidArgument, fmt::format("refine_bits is {}, must be 8, 4 or 0", bits));
+}
+
+Result<> write_files(const FieldColumn& column, const BuildParams& params, const Partition* older,
+                     const BuildContext& context, Directory& out) {
+  const encoders::Rotation rotation(column.dense().dim, context.seed);
+  const RowSource source(column, rotation);
+  if (params.refine_bits != 0) {
+    QV_TRY(auto file, out.create_file(kSecondFile));
+    SectionWriter writer(kSecondFormat, std::move(file));
+    const auto second = part_of(context, column.n_rows, 0, kSecondDone);
+    QV_TRY(ByteRows::write(source, column.n_rows, params.refine_bits, second, writer));
+    QV_TRY(writer.finish(column.n_rows));
+  }
+  QV_TRY(auto file, out.create_file(kFile));
+  SectionWriter writer(kFormat, std::move(file));
+  const auto lists = part_of(context, column.n_rows, kSecondDone, 1);
+  const auto start = start_for(older, context.former, column.n_rows, rotation);
+  QV_TRY(const bool is_carried_over, Partition::write(source, params, start, lists, writer));
+  QV_TRY(writer.finish(column.n_rows));
+  return is_carried_over ? write_start(start, column.n_rows, out) : Result<>();
+}
+
+Result<OpenFiles> open_files(const Directory& directory, const ColumnFacts& column) {
+  std::uint64_t n_bytes = 0;
+  const Similarity similarity = similarity_of(column.schema.metric);
+  QV_TRY(const auto reader, open_file(directory, kFile, kFormat, column.n_rows, n_bytes));
+  QV_TRY(auto lists, Partition::open(reader, column.schema, column.n_rows));
+  std::optional<ByteRows> second;
+  if (const std::uint32_t bits = lists.facts().refine_bits; bits != 0) {
+    if (!check_refine_bits(bits)) {
+      return fail(Code::kDataLoss, fmt::format("a dense index has second codes of {} bits", bits));
+    }
+    QV_TRY(const auto rows,
+           open_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
+    QV_TRY(second, ByteRows::open(rows, similarity, lists.facts().padded_dim, bits, column.n_rows));
+  }
+  return OpenFiles{CandidateSearch(std::move(lists), std::move(second), similarity, column.n_rows,
+                                   column.n_present),
+                   n_bytes};
+}
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,128 @@
+#include "index/dense/lists/search/router.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace quiver::index::ivf {
+namespace {
+
+/// Centroids are looked at for each list that is wanted, as the order by codes is not quite theirs.
+constexpr std::size_t kLooksPerList = 3;
+constexpr std::size_t kMoreLooks = 16;
+/// How much farther down the order by codes is looked than the gap, in `gap_unit`s for 1 / root of
+/// the dimension: codes of one bit err by .75 of that, and by more where centroids lie farther
+/// apart than rows from them.
+constexpr float kErrorOfCodes = 1.5F;
+
+float greatest(std::span<const float> values) {
+  constexpr std::size_t kLanes = 16;  // as a running maximum waits for itself
+  float lanes[kLanes];
+  std::fill(lanes, lanes + kLanes, -std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      lanes[j] = values[i + j] > lanes[j] ? values[i + j] : lanes[j];
+    }
+  }
+  for (; i < values.size(); ++i) lanes[0] = std::max(lanes[0], values[i]);
+  return *std::max_element(lanes, lanes + kLanes);
+}
+
+/// The best `n`, in order.
+std::span<const Probe> best_of(std::vector<Probe>& probes, std::size_t n) {
+  if (n < probes.size()) {
+    std::nth_element(probes.begin(), probes.begin() + static_cast<std::ptrdiff_t>(n), probes.end());
+    probes.resize(n);
+  }
+  std::sort(probes.begin(), probes.end());
+  return probes;
+}
+
+}  // namespace
+
+std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
+                                       RouteScratch& scratch) const {
+  const std::size_t want = kLooksPerList * n + kMoreLooks;
+  if (want > lists_.n_lists() / 2) {
+    score_all(query, scratch);
+  } else {
+    CodeHits hits = estimate(query, scan);
+    kernels().codes.keep_best(hits, want);
+    for (std::size_t i = 0; i < hits.n; ++i) hits.positions[i] = list_at(hits.positions[i]);
+    score(query, {hits.positions, hits.n}, scratch);
+  }
+  return best_of(scratch.probes, n);
+}
+
+std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std::size_t most,
+                                      ScanScratch& scan, RouteScratch& scratch) const {
+  const auto bar = [&](float best, float gaps) {
+    return best - gaps * gap_unit(similarity_, best, lists_.facts());
+  };
+  if (lists_.n_lists() <= kMoreLooks) {
+    score_all(query, scratch);
+  } else {
+    const CodeHits hits = estimate(query, scan);
+    const float error = kErrorOfCodes / std::sqrt(static_cast<float>(lists_.facts().padded_dim));
+    const float least = bar(greatest({hits.scores, hits.n}), gap + error);
+    scratch.near.resize(hits.n);
+    const std::size_t n = kernels().topk.at_least(hits.scores, hits.n, least, scratch.near.data());
+    for (std::size_t i = 0; i < n; ++i) scratch.near[i] = list_at(hits.positions[scratch.near[i]]);
+    score(query, {scratch.near.data(), n}, scratch);
+  }
+  auto& probes = scratch.probes;
+  // Sums of huge values are no numbers, and none of them is the best.
+  if (probes.empty()) return probes;
+  const float least = bar(std::min_element(probes.begin(), probes.end())->key, gap);
+  std::erase_if(probes, [least](const Probe& probe) { return probe.key < least; });
+  return best_of(probes, most);
+}
+
+/// Places behind the last list are found only if the file is damaged meanwhile.
+std::uint32_t Router::list_at(std::uint32_t place) const {
+  return std::min(place, lists_.n_lists() - 1);
+}
+
+/// Every list with an estimate of its key.
+CodeHits Router::estimate(const RotatedQuery& query, ScanScratch& scan) const {
+  const float base = kernels()
+                         .dense(similarity_, RowType::kF32)
+                         .one(query.values.data(), lists_.facts().padded_dim,
+                              reinterpret_cast<const std::byte*>(lists_.mean().data()));
+  CodeScan centroids(lists_.n_lists(), scan);
+  centroids.scan(query.tables, lists_.routes(), base, nullptr, 0);
+  return centroids.best();
+}
+
+void Router::add(std::uint32_t list, float base, RouteScratch& scratch) const {
+  const float key = list_key(similarity_, base, lists_.reach(list));
+  scratch.probes.push_back({key, base, list});
+}
+
+void Router::score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
+                   RouteScratch& scratch) const {
+  scratch.scores.resize(lists.size());
+  kernels()
+      .dense(similarity_, RowType::kBf16)
+      .gather(query.values.data(), lists_.facts().padded_dim, lists_.centroids(),
+              lists_.centroid_stride(), lists.data(), lists.size(), scratch.scores.data());
+  scratch.probes.clear();
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    add(lists[i], scratch.scores[i], scratch);
+  }
+}
+
+void Router::score_all(const RotatedQuery& query, RouteScratch& scratch) const {
+  scratch.scores.resize(lists_.n_lists());
+  kernels()
+      .dense(similarity_, RowType::kBf16)
+      .many(query.values.data(), lists_.facts().padded_dim, lists_.centroids(),
+            lists_.centroid_stride(), lists_.n_lists(), scratch.scores.data());
+  scratch.probes.clear();
+  for (std::uint32_t list = 0; list < lists_.n_lists(); ++list) {
+    add(list, scratch.scores[list], scratch);
+  }
+}
+
+}  // namespace quiver::index::ivf

@@ -1,0 +1,131 @@
+// Exact scores of dense queries against dense rows, for one query or a tile of them, to the same
+// bits.
+//
+// Rows of u8 and a query of whole numbers in [0, 255] are scored in integers, without a rounding
+// but the last; any other query in f32. Which of the two is a property of the query alone.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/column.h"
+#include "index/exact/scan.h"
+#include "index/query.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index {
+
+/// The vectors of up to kTileQueries queries, side by side on boundaries of cache lines; one alone
+/// stays where it is.
+template <class Value>
+class TiledQueries {
+ public:
+  /// `vectors` outlive this, and are of one length.
+  explicit TiledQueries(std::span<const std::span<const Value>> vectors);
+  [[nodiscard]] const QueryTile<Value>& tile() const { return tile_; }
+
+ private:
+  struct alignas(64) Line {
+    std::array<Value, 64 / sizeof(Value)> values = {};
+  };
+  std::vector<Line> lines_;
+  QueryTile<Value> tile_;
+};
+
+/// Rows of a dense column and the kernels for them, in order and by number. `Score` is float or
+/// uint32.
+template <class Value, class Score>
+class DenseRows {
+ public:
+  DenseRows(const MatrixView& rows, const RowKernels<Value, Score>& kernels)
+      : rows_(rows), kernels_(kernels) {}
+
+  /// Of query j and the i-th row to `out[j * kBlockRows + i]`.
+  void score_run(const QueryTile<Value>& queries, std::uint32_t first, std::uint32_t n,
+                 Score* out) const {
+    if (queries.n == 1) {
+      kernels_.many(queries.first, rows_.dim, rows_.row(first), rows_.stride_bytes, n, out);
+    } else {
+      kernels_.tile(queries, rows_.dim, rows_.row(first), rows_.stride_bytes, n, {out, kBlockRows});
+    }
+  }
+  void score_rows(const QueryTile<Value>& queries, std::span<const std::uint32_t> rows,
+                  Score* out) const {
+    if (queries.n == 1) {
+      kernels_.gather(queries.first, rows_.dim, rows_.data, rows_.stride_bytes, rows.data(),
+                      rows.size(), out);
+    } else {
+      kernels_.tile_gather(queries, rows_.dim, rows_.data, rows_.stride_bytes, rows.data(),
+                           rows.size(), {out, kBlockRows});
+    }
+  }
+  [[nodiscard]] const MatrixView& view() const { return rows_; }
+
+ private:
+  MatrixView rows_;
+  const RowKernels<Value, Score>& kernels_;
+};
+
+/// Squared lengths of u8 rows, which cannot be stored at unit length: Cosine needs them.
+class RowLengths {
+ public:
+  RowLengths(const FieldSchema& schema, const DenseColumn& column);
+  /// False: not wanted, and the other functions do nothing.
+  [[nodiscard]] bool wanted() const { return !zero_.empty(); }
+  void of_run(std::uint32_t first, std::uint32_t n, std::uint32_t* squares) const;
+  void of_rows(std::span<const std::uint32_t> rows, std::uint32_t* squares) const;
+
+ private:
+  std::vector<std::uint8_t> zero_;  ///< the distance from zero is the length
+  DenseRows<std::uint8_t, std::uint32_t> rows_;
+};
+
+/// A TileScorer in f32. The queries outlive it.
+class DenseScorer {
+ public:
+  DenseScorer(std::span<const Query* const> queries, const DenseColumn& column);
+
+  [[nodiscard]] std::size_t n_queries() const { return queries_.tile().n; }
+  void score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const;
+  void score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const;
+  [[nodiscard]] std::size_t bytes_per_row() const { return rows_.view().stride_bytes; }
+  [[nodiscard]] std::size_t cost_per_row() const;
+
+ private:
+  void divide(std::span<const std::uint32_t> squares, BlockScores& out) const;
+
+  TiledQueries<float> queries_;
+  DenseRows<float, float> rows_;
+  RowLengths lengths_;
+};
+
+/// A TileScorer in integers, for queries that have `bytes()`. The queries outlive it.
+class ByteScorer {
+ public:
+  ByteScorer(std::span<const Query* const> queries, const DenseColumn& column);
+
+  [[nodiscard]] std::size_t n_queries() const { return queries_.tile().n; }
+  void score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const;
+  void score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const;
+  [[nodiscard]] std::size_t bytes_per_row() const { return rows_.view().stride_bytes; }
+  [[nodiscard]] std::size_t cost_per_row() const { return bytes_per_row() * (1 + n_queries() / 4); }
+
+ private:
+  using Sums = std::array<std::uint32_t, kTileQueries * kBlockRows>;
+  void finish(std::size_t n, const Sums& sums, const std::uint32_t* squares,
+              BlockScores& out) const;
+
+  TiledQueries<std::uint8_t> queries_;
+  std::array<std::uint32_t, kTileQueries> query_squares_ = {};  ///< under Cosine
+  bool is_distance_;
+  DenseRows<std::uint8_t, std::uint32_t> rows_;
+  RowLengths lengths_;
+};
+
+static_assert(TileScorer<DenseScorer> && TileScorer<ByteScorer>);
+
+}  // namespace quiver::index

@@ -1,0 +1,36 @@
+#include "index/exact/scan.h"
+
+namespace quiver::index {
+
+std::vector<Range> cut_into_pieces(std::uint32_t n_rows, std::size_t bytes_per_row) {
+  constexpr std::size_t kPieceBytes = 4 * 1024 * 1024;
+  const std::size_t rows = std::max<std::size_t>(kBlockRows, kPieceBytes / bytes_per_row);
+  const auto step =
+      static_cast<std::uint32_t>(std::min<std::size_t>(rows / kBlockRows * kBlockRows, 1U << 30));
+  std::vector<Range> pieces;
+  for (std::uint32_t first = 0; first < n_rows; first += step) {
+    pieces.push_back({first, std::min(n_rows, first + step)});
+    if (n_rows - first <= step) break;
+  }
+  return pieces;
+}
+
+PieceHits::PieceHits(std::span<TopK* const> outs, std::span<std::atomic<float>> own_floors) {
+  heaps_.reserve(outs.size());
+  for (std::size_t j = 0; j < outs.size(); ++j) {
+    std::atomic<float>* shared = outs[j]->shared_floor();
+    heaps_.emplace_back(outs[j]->k(), outs[j]->ids(), shared != nullptr ? shared : &own_floors[j]);
+    pointers_.push_back(&heaps_.back());
+  }
+}
+
+void Gathered::add(PieceHits& hits, const WorkCounters& work_done, Result<> result) {
+  MutexLock lock(mutex_);
+  for (std::size_t j = 0; j < outs_.size(); ++j) {
+    for (const Hit& hit : hits.heaps()[j].take_sorted()) outs_[j]->offer(hit.score, hit.row);
+  }
+  work_ += work_done;
+  if (!result && status_) status_ = std::move(result);
+}
+
+}  // namespace quiver::index

@@ -1,0 +1,86 @@
+// Exact scores of a sparse or a late-interaction query against runs and lists of rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "index/column.h"
+#include "index/exact/scan.h"
+#include "index/query.h"
+#include "kernels/kernels.h"
+
+namespace quiver::index {
+
+/// Scores rows into `out`; rows that cannot be a hit (sparse: nothing shared) get NaN.
+template <class S>
+concept Scorer = requires(const S& s, std::uint32_t first, std::span<const std::uint32_t> rows,
+                          std::span<float> out) {
+  s.score_run(first, out);  // rows first, first + 1, …, one for each element of `out`
+  s.score_rows(rows, out);  // the rows given, ascending
+  s.bytes_per_row();        // an average, for the work counters
+  s.cost_per_row();         // as of a TileScorer
+};
+
+class SparseScorer {
+ public:
+  SparseScorer(const Query& query, const SparseColumn& column);
+  void score_run(std::uint32_t first, std::span<float> out) const;
+  void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
+  [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
+  [[nodiscard]] std::size_t cost_per_row() const { return bytes_per_row_; }
+
+ private:
+  SparseQuery query_;
+  SparseRows rows_;
+  const SparseKernels& kernels_;
+  std::size_t bytes_per_row_;
+};
+
+class MultiScorer {
+ public:
+  MultiScorer(const Query& query, const MultiColumn& column);
+  void score_run(std::uint32_t first, std::span<float> out) const;
+  void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
+  [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
+  /// Sixteen query tokens take the time in which f32 tokens are read.
+  [[nodiscard]] std::size_t cost_per_row() const {
+    const std::size_t f32_bytes =
+        bytes_per_row_ * sizeof(float) / bytes_per_value(column_.tokens.dtype);
+    return f32_bytes * (query_.n_tokens() / 16 + 1);
+  }
+
+ private:
+  [[nodiscard]] float score(std::uint32_t row) const;
+  [[nodiscard]] float score_normalised(const MatrixView& tokens) const;
+
+  const Query& query_;
+  const MultiColumn& column_;
+  bool normalise_rows_;  ///< as for a dense field
+  float (*maxsim_)(const float*, std::size_t, std::uint32_t, const std::byte*, std::size_t,
+                   std::size_t);
+  std::size_t bytes_per_row_;
+};
+
+static_assert(Scorer<SparseScorer> && Scorer<MultiScorer>);
+
+/// A scorer as a tile of one query.
+template <Scorer S>
+class OneQuery {
+ public:
+  explicit OneQuery(S scorer) : scorer_(std::move(scorer)) {}
+  [[nodiscard]] std::size_t n_queries() const { return 1; }
+  void score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const {
+    scorer_.score_run(first, std::span(out).first(n));
+  }
+  void score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const {
+    scorer_.score_rows(rows, std::span(out).first(rows.size()));
+  }
+  [[nodiscard]] std::size_t bytes_per_row() const { return scorer_.bytes_per_row(); }
+  [[nodiscard]] std::size_t cost_per_row() const { return scorer_.cost_per_row(); }
+
+ private:
+  S scorer_;
+};
+
+}  // namespace quiver::index

@@ -1,0 +1,147 @@
+#include "index/exact/searcher.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "index/exact/dense.h"
+#include "index/exact/scan.h"
+#include "index/exact/scorer.h"
+
+namespace quiver::index {
+namespace {
+
+/// `visit` with the scorer for queries of a dense field, all with bytes or all without.
+template <class Visit>
+auto with_dense(std::span<const Query* const> queries, const DenseColumn& column, Visit visit) {
+  if (!queries.front()->bytes().empty()) return visit(ByteScorer(queries, column));
+  return visit(DenseScorer(queries, column));
+}
+
+template <class Visit>
+auto with_scorer(const Query& query, const FieldColumn& column, Visit visit) {
+  switch (column.schema.kind) {
+    case FieldKind::kSparse:
+      return visit(OneQuery(SparseScorer(query, column.sparse())));
+    case FieldKind::kMulti:
+      return visit(OneQuery(MultiScorer(query, column.multi())));
+    case FieldKind::kDense:
+      break;
+  }
+  const Query* const queries[] = {&query};
+  return with_dense(queries, column.dense(), visit);
+}
+
+/// Queries with and without bytes, which are not scored in one tile, and where their hits go.
+struct Batch {
+  std::vector<const Query*> queries;
+  std::vector<TopK*> outs;
+
+  void add(const Query* query, TopK* out) {
+    queries.push_back(query);
+    outs.push_back(out);
+  }
+};
+
+Result<> search_tiles(const Batch& batch, const DenseColumn& column, const FilterView& filter,
+                      const SearchContext& context, WorkCounters& work) {
+  const std::span queries(batch.queries);
+  const std::span outs(batch.outs);
+  for (std::size_t first = 0; first < queries.size(); first += kTileQueries) {
+    const std::size_t n = std::min(kTileQueries, queries.size() - first);
+    QV_TRY(with_dense(queries.subspan(first, n), column, [&](const auto& scorer) {
+      return scan_rows(scorer, filter, context, outs.subspan(first, n), work);
+    }));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> FlatSearcher::search(const Query& query, const AnyParams&, const FilterView& filter,
+                              const SearchContext& context, TopK& out, WorkCounters& work) const {
+  if (filter.n_rows() == 0 || out.k() == 0) return {};
+  TopK* const outs[] = {&out};
+  return with_scorer(query, column_, [&](const auto& scorer) {
+    return scan_rows(scorer, filter, context, outs, work);
+  });
+}
+
+Result<> FlatSearcher::search_batch(std::span<const Query* const> queries, const AnyParams& params,
+                                    const FilterView& filter, const SearchContext& context,
+                                    std::span<TopK* const> outs, WorkCounters& work) const {
+  if (column_.schema.kind != FieldKind::kDense) {
+    return Searcher::search_batch(queries, params, filter, context, outs, work);
+  }
+  if (filter.n_rows() == 0) return {};
+  Batch with_bytes;
+  Batch without;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (outs[i]->k() == 0) continue;
+    (queries[i]->bytes().empty() ? without : with_bytes).add(queries[i], outs[i]);
+  }
+  QV_TRY(search_tiles(with_bytes, column_.dense(), filter, context, work));
+  return search_tiles(without, column_.dense(), filter, context, work);
+}
+
+Result<> FlatSearcher::count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+                                   std::span<std::uint64_t> counts, const Cancel& cancel) const {
+  if (column_.schema.kind != FieldKind::kSparse) {
+    return Searcher::count_terms(terms, filter, counts, cancel);
+  }
+  return index::count_terms(column_.sparse(), filter, terms, counts, cancel);
+}
+
+std::uint64_t FlatSearcher::bytes_per_search() const {
+  switch (column_.schema.kind) {
+    case FieldKind::kDense:
+      return column_.dense().bytes.size();
+    case FieldKind::kSparse:
+      return column_.sparse().indices.size() * 8;
+    case FieldKind::kMulti:
+      // Every token meets every query token: arithmetic, not bandwidth, decides.
+      return column_.multi().tokens.bytes.size() * 8;
+  }
+  return 0;
+}
+
+Result<> offer_exactly(const Query& query, const FieldColumn& column,
+                       std::span<const std::uint32_t> rows, const Cancel& cancel, TopK& out) {
+  return with_scorer(query, column, [&](const auto& scorer) -> Result<> {
+    BlockScores scores;
+    const std::size_t block_rows = rows_of_block(scorer);
+    for (std::size_t first = 0; first < rows.size(); first += block_rows) {
+      if (cancel.poll()) return cancel.check();
+      const auto block = rows.subspan(first, std::min(block_rows, rows.size() - first));
+      scorer.score_rows(block, scores);
+      for (std::size_t i = 0; i < block.size(); ++i) out.offer(scores[i], block[i]);
+    }
+    return {};
+  });
+}
+
+std::optional<float> score_row(const Query& query, const FieldColumn& column, std::uint32_t row) {
+  if (column.present[row] == 0) return std::nullopt;
+  BlockScores scores;
+  with_scorer(query, column, [&](const auto& scorer) { scorer.score_run(row, 1, scores); });
+  if (std::isnan(scores[0])) return std::nullopt;
+  return scores[0];
+}
+
+Result<> count_terms(const SparseColumn& column, const FilterView& filter,
+                     std::span<const std::uint32_t> terms, std::span<std::uint64_t> counts,
+                     const Cancel& cancel) {
+  for (std::uint32_t row = 0; row < filter.n_rows(); ++row) {
+    if (row % 64 == 0 && cancel.poll()) return cancel.check();
+    if (!filter.allows(row)) continue;
+    const auto indices = column.row(row).indices;
+    auto from = indices.begin();
+    for (std::size_t t = 0; t < terms.size() && from != indices.end(); ++t) {
+      from = std::lower_bound(from, indices.end(), terms[t]);
+      if (from != indices.end() && *from == terms[t]) ++counts[t];
+    }
+  }
+  return {};
+}
+
+}  // namespace quiver::index

@@ -1,0 +1,75 @@
+// The tokens of a multi-vector column as f32.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "encoders/set_encoder.h"
+#include "index/column.h"
+
+namespace quiver::index::multi {
+
+/// Any number of threads. Refers to the column; memory: 8 bytes a row.
+class TokenSource {
+ public:
+  explicit TokenSource(const FieldColumn& column);
+
+  [[nodiscard]] std::uint32_t dim() const { return tokens_.dim; }
+  /// Of all rows together.
+  [[nodiscard]] std::uint64_t n_tokens() const { return offsets_.back(); }
+  [[nodiscard]] std::uint64_t n_tokens(std::uint32_t row) const {
+    return offsets_[row + 1] - offsets_[row];
+  }
+  /// Of rows that have any.
+  [[nodiscard]] double tokens_per_row() const;
+  /// `[n_rows + 1]`: row i has tokens `[offsets[i], offsets[i + 1])`.
+  [[nodiscard]] std::span<const std::uint64_t> offsets() const { return offsets_; }
+  /// Writes token `token` to `out`, `[dim()]`; of unit length, or zero, under Cosine.
+  void read(std::uint64_t token, float* out) const;
+
+ private:
+  const DenseColumn& tokens_;
+  /// A copy: builds look at them twice and more, and must see the same if the file is damaged
+  /// meanwhile (base/io/mapped_region.h).
+  std::vector<std::uint64_t> offsets_;
+  std::uint32_t n_present_;
+  bool normalise_;
+};
+
+/// Rows of a field as encoders want them; memory for their tokens as f32.
+class TokenSets {
+ public:
+  TokenSets(const TokenSource& tokens, std::span<const std::uint32_t> rows);
+  TokenSets(const TokenSets&) = delete;
+  TokenSets& operator=(const TokenSets&) = delete;
+  TokenSets(TokenSets&&) = default;  // vectors keep their memory when they are moved
+  TokenSets& operator=(TokenSets&&) = default;
+
+  /// In the order of the rows.
+  [[nodiscard]] std::span<const encoders::TokenSet> sets() const { return sets_; }
+
+ private:
+  std::vector<float> values_;
+  std::vector<encoders::TokenSet> sets_;
+};
+
+/// Tokens that are in memory as f32 at one time, for each thread: 8 MiB of 128 dimensions.
+inline constexpr std::uint64_t kTokensAtATime = 16'384;
+
+/// The first of `rows` that have no more than `max_tokens` together, at least one of them.
+[[nodiscard]] std::span<const std::uint32_t> first_rows(const TokenSource& tokens,
+                                                        std::span<const std::uint32_t> rows,
+                                                        std::uint64_t max_tokens);
+
+/// Calls `visit(some)` for all of `rows`, in order, as many at a time as have `kTokensAtATime`.
+template <class Visit>
+void for_some_rows(const TokenSource& tokens, std::span<const std::uint32_t> rows, Visit visit) {
+  while (!rows.empty()) {
+    const auto some = first_rows(tokens, rows, kTokensAtATime);
+    visit(some);
+    rows = rows.subspan(some.size());
+  }
+}
+
+}  // namespace quiver::index::multi

@@ -1,0 +1,70 @@
+// Blocks: the rows of an inverted list, grouped so that one summary speaks for a few similar rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/sparse/blocks/block_params.h"
+#include "index/sparse/blocks/pruning.h"
+#include "index/sparse/rows/coded_rows.h"
+
+namespace quiver::index::seismic {
+
+/// A list holds at most this many blocks, which are numbered in 16 bits.
+inline constexpr std::size_t kMaxBlocks = 65'535;
+
+/// Block b is `rows[first[b] .. first[b + 1])`.
+struct Grouping {
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint32_t> first;
+
+  [[nodiscard]] std::size_t n_blocks() const { return first.empty() ? 0 : first.size() - 1; }
+  [[nodiscard]] std::span<const std::uint32_t> block(std::size_t b) const {
+    return std::span(rows).subspan(first[b], first[b + 1] - first[b]);
+  }
+};
+
+/// Shallow k-means: some rows of the list are the centroids; each row goes to the centroid of the
+/// largest inner product with its strongest components; small clusters are dissolved. An inverted
+/// index over the centroids finds the products. Differences from the paper: products are of codes,
+/// and large clusters are split. Scratch memory of 8 bytes a term; one thread.
+class Blocker {
+ public:
+  Blocker(const CodedRows& rows, const BlockParams& params);
+
+  /// Blocks have ascending rows and are not empty. The same list and seed give the same blocks.
+  void group(std::span<const Posting> list, std::uint64_t seed, Grouping& out);
+
+ private:
+  struct Entry {
+    std::uint32_t centroid = 0;
+    std::uint32_t code = 0;
+  };
+
+  void group_fixed(std::span<const Posting> list, Grouping& out) const;
+  void choose_centroids(std::uint64_t seed);
+  void index_centroids();
+  void forget_centroids();
+  /// The best centroid that is not closed.
+  std::uint32_t nearest(std::uint32_t row);
+  void assign_all();
+  void dissolve_small();
+  void write_clusters(Grouping& out);
+  [[nodiscard]] std::size_t max_block_size() const;
+
+  const CodedRows& rows_;
+  const BlockParams& params_;
+  std::vector<std::uint32_t> begin_;  ///< by term, of its entries; valid where size_ is not 0
+  std::vector<std::uint32_t> size_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> members_;    ///< rows of the list, ascending
+  std::vector<std::uint32_t> clusters_;   ///< of each member
+  std::vector<std::uint32_t> centroids_;  ///< rows
+  std::vector<std::uint32_t> products_;   ///< by centroid
+  std::vector<std::uint32_t> sizes_;      ///< by centroid
+  std::vector<std::uint8_t> closed_;      ///< by centroid
+};
+
+}  // namespace quiver::index::seismic

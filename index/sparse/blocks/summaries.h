@@ -1,0 +1,182 @@
+// Summaries: for each block the largest value of each term over its rows, cut to the largest ones,
+// stored by term so that a query reads only what its terms say about all blocks of a list.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/prefetch.h"
+#include "base/views.h"
+#include "index/sparse/blocks/block_params.h"
+#include "index/sparse/blocks/blocking.h"
+#include "index/sparse/rows/coded_rows.h"
+
+namespace quiver::index::seismic {
+
+/// Where one term's summaries are found in a list.
+enum class TermDirectory : std::uint32_t {
+  kRanks = 0,   ///< lines of 448 terms: a rank and a bit a term
+  kSorted = 1,  ///< the terms that occur, u16 if there are fewer than 65,536 terms, else u32
+};
+
+/// One line of a directory of ranks: `rank` terms of lower lines occur.
+struct RankLine {
+  static constexpr std::uint32_t kTerms = 448;
+  std::uint64_t rank = 0;
+  std::uint64_t bits[7] = {};
+};
+static_assert(sizeof(RankLine) == 64);
+
+/// What is known of one list. Its blocks are `[first_block, first_block + n_blocks)` of all. Its
+/// summaries start at line `line` (64 bytes) of the summaries of all: the directory, padded to 64
+/// bytes; u32 `[n_terms + 1]` offsets of entries; for each term that occurs, in ascending order,
+/// the numbers of blocks (u16, ascending) and then as many codes (u8).
+struct ListHeader {
+  std::uint32_t first_block = 0;
+  std::uint32_t n_blocks = 0;
+  std::uint32_t line = 0;
+  std::uint32_t n_lines = 0;
+  std::uint32_t n_terms = 0;
+  std::uint32_t n_entries = 0;
+  std::uint32_t directory = 0;
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(ListHeader) == 32);
+
+/// The summaries of one list, in place.
+class SummaryView {
+ public:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  static constexpr std::size_t kEntryBytes = 3;
+
+  /// `base`: of the summaries of all lists. `n_terms`: of the index.
+  SummaryView(const std::byte* base, const ListHeader& header, std::uint32_t n_terms)
+      : directory_(base + std::size_t{header.line} * 64),
+        header_(&header),
+        wide_(n_terms > 0xFFFF),
+        offsets_(directory_ + directory_bytes(header, n_terms)),
+        runs_(offsets_ + (std::size_t{header.n_terms} + 1) * 4) {}
+
+  [[nodiscard]] static std::size_t directory_bytes(const ListHeader& header, std::uint32_t n_terms);
+  /// Of a list, all parts together, in lines.
+  [[nodiscard]] static std::size_t n_lines(const ListHeader& header, std::uint32_t n_terms);
+
+  /// What `rank` will read first.
+  void prefetch_rank(std::uint32_t term) const {
+    if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
+      prefetch_line(rank_line(term));
+    } else {
+      prefetch_middle();
+    }
+  }
+  /// The number of the term among those that occur; kNone if it does not.
+  [[nodiscard]] std::uint32_t rank(std::uint32_t term) const {
+    if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
+      return rank_in_lines(term);
+    }
+    return wide_ ? rank_in_wide(term) : rank_in_narrow(term);
+  }
+  void prefetch_run_place(std::uint32_t rank) const { prefetch_line(offsets_ + rank * 4UL); }
+
+  /// The entries of one term: `n` block numbers, then `n` codes.
+  struct Run {
+    const std::byte* blocks = nullptr;
+    std::uint32_t n = 0;
+
+    void prefetch() const { prefetch_bytes(blocks, std::size_t{n} * kEntryBytes); }
+    [[nodiscard]] std::uint16_t block(std::uint32_t i) const {
+      std::uint16_t number = 0;
+      std::memcpy(&number, blocks + std::size_t{i} * 2, 2);
+      return number;
+    }
+    [[nodiscard]] std::uint32_t code(std::uint32_t i) const {
+      return static_cast<std::uint32_t>(blocks[std::size_t{n} * 2 + i]);
+    }
+  };
+  [[nodiscard]] Run run(std::uint32_t rank) const {
+    const std::uint32_t first = offset(rank);
+    return {runs_ + std::size_t{first} * kEntryBytes, length_between(first, offset(rank + 1))};
+  }
+
+  /// Whether everything in it is in place: offsets, ranks, order of terms, numbers of blocks.
+  [[nodiscard]] bool valid(std::uint32_t n_terms) const;
+
+ private:
+  [[nodiscard]] const RankLine* rank_line(std::uint32_t term) const {
+    return reinterpret_cast<const RankLine*>(directory_) + term / RankLine::kTerms;
+  }
+  [[nodiscard]] std::uint32_t rank_in_lines(std::uint32_t term) const {
+    const RankLine& line = *rank_line(term);
+    const std::uint32_t at = term % RankLine::kTerms;
+    const std::uint64_t word = line.bits[at / 64];
+    if (((word >> (at % 64)) & 1) == 0) return kNone;
+    std::uint64_t rank = line.rank;
+    for (std::uint32_t w = 0; w < at / 64; ++w) {
+      rank += static_cast<std::uint64_t>(std::popcount(line.bits[w]));
+    }
+    const std::uint64_t below = word & ((std::uint64_t{1} << (at % 64)) - 1);
+    return static_cast<std::uint32_t>(rank + static_cast<std::uint64_t>(std::popcount(below)));
+  }
+  [[nodiscard]] std::uint32_t rank_in_wide(std::uint32_t term) const;
+  [[nodiscard]] std::uint32_t rank_in_narrow(std::uint32_t term) const;
+  void prefetch_middle() const;
+  [[nodiscard]] std::uint32_t offset(std::uint32_t rank) const {
+    std::uint32_t value = 0;
+    std::memcpy(&value, offsets_ + std::size_t{rank} * 4, 4);
+    return value;
+  }
+  [[nodiscard]] bool valid_directory(std::uint32_t n_terms) const;
+  template <class Term>
+  [[nodiscard]] bool valid_sorted(std::uint32_t n_terms) const;
+  [[nodiscard]] bool valid_ranks(std::uint32_t n_terms) const;
+
+  const std::byte* directory_;
+  const ListHeader* header_;
+  bool wide_;
+  const std::byte* offsets_;
+  const std::byte* runs_;
+};
+
+/// Builds the summaries of one list after another. Scratch memory of 5 bytes a term; one thread.
+class Summarizer {
+ public:
+  Summarizer(const CodedRows& rows, const BlockParams& params);
+
+  /// Fills what `header` says of summaries (but `line`) and returns their bytes, whole lines.
+  std::vector<std::byte> summarize(const Grouping& blocks, ListHeader& header);
+
+ private:
+  struct Entry {
+    std::uint32_t term = 0;
+    std::uint16_t block = 0;
+    std::uint8_t code = 0;
+  };
+
+  void add_block(std::span<const std::uint32_t> rows, std::uint16_t block);
+  /// The codes that stay: those above `code`, and `n_equal` that are equal to it.
+  struct Cut {
+    std::uint32_t code = 0;
+    std::size_t n_equal = 0;
+  };
+  [[nodiscard]] Cut cut_by_energy() const;
+  [[nodiscard]] Cut cut_by_count() const;
+  void sort_by_term();
+  void write_directory(const ListHeader& header, std::byte* out) const;
+  void write_runs(std::byte* offsets) const;
+
+  const CodedRows& rows_;
+  const BlockParams& params_;
+  std::vector<std::uint8_t> largest_;     ///< by term, over the rows of a block
+  std::vector<std::uint32_t> occurring_;  ///< terms of the block
+  std::size_t counts_[256] = {};          ///< of codes in the block
+  std::vector<std::uint32_t> n_of_term_;  ///< entries of the list
+  std::vector<std::uint32_t> terms_;      ///< of the list, ascending
+  std::vector<Entry> entries_;
+  std::vector<Entry> sorted_;
+};
+
+}  // namespace quiver::index::seismic

@@ -1,0 +1,95 @@
+// Inverted lists that carry values: what both the exact and the truncated scan read.
+//
+// Rows are grouped into ranges, so that the sums of a range stay in the first cache. A run holds
+// the rows of one term in one range, by falling impact: 16 levels of value, relative to the term's
+// largest, and within a level in row order. A reader adds one number to the sums of a whole level
+// and may stop at any of them.
+//
+// A value is never above the upper end of its level, so sums of upper ends bound scores from above.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/io/section_file.h"
+#include "base/io/shared_span.h"
+#include "base/result.h"
+#include "index/column.h"
+#include "index/index.h"
+#include "index/sparse/rows/terms.h"
+
+namespace quiver::index::seismic {
+
+inline constexpr std::uint32_t kRangeRows = 1U << 14;
+inline constexpr std::size_t kLevels = 16;
+
+/// Levels as shares of a term's largest value, in (0, 1], ascending.
+struct LevelTable {
+  std::array<float, kLevels> upper{};
+  std::array<float, kLevels> mean{};
+
+  /// The level of a share in [0, 1].
+  [[nodiscard]] std::size_t level_of(float share) const;
+};
+
+/// Postings of one term in one range. `n_from[l]`: how many have a level of at least l; they come
+/// first in `rows`, which are numbers within the range. So many numbers behind the last row may be
+/// read, too, whatever they are.
+struct Run {
+  static constexpr std::size_t kReadBehind = 3;
+  const std::uint16_t* n_from = nullptr;
+  [[nodiscard]] const std::uint16_t* rows() const { return n_from + kLevels; }
+};
+
+/// Immutable; shares its memory.
+class ImpactLists {
+ public:
+  /// Of rows `[first, first + n)`, in memory; `n` <= kRangeRows. Row 0 is `first`.
+  [[nodiscard]] static ImpactLists of_rows(const SparseColumn& column, std::uint32_t first,
+                                           std::uint32_t n, const TermMap& terms);
+  /// Writes the lists of a whole column, a few ranges at a time: memory beyond the result's table
+  /// of places is about 8 bytes a non-zero of as many ranges as there are threads.
+  [[nodiscard]] static Result<> write(const SparseColumn& column, std::uint32_t n_rows,
+                                      const TermMap& terms, const BuildContext& context,
+                                      SectionWriter& out);
+  [[nodiscard]] static Result<ImpactLists> open(const SectionReader& in, std::uint32_t n_rows,
+                                                std::uint32_t n_terms);
+
+  [[nodiscard]] std::uint32_t n_rows() const { return n_rows_; }
+  [[nodiscard]] std::uint32_t n_ranges() const { return n_ranges_; }
+  [[nodiscard]] std::uint32_t rows_in(std::uint32_t range) const;
+  [[nodiscard]] const LevelTable& levels() const { return levels_; }
+  /// The largest value of a term.
+  [[nodiscard]] float max_of(std::uint32_t term) const { return maxima_[term]; }
+  /// `[kLevels]`: postings of a term with a level of at least l, over all ranges.
+  [[nodiscard]] const std::uint32_t* totals_of(std::uint32_t term) const {
+    return totals_.data() + std::size_t{term} * kLevels;
+  }
+  [[nodiscard]] Run run(std::uint32_t term, std::uint32_t range) const {
+    return {runs_.data() + kUnit * std::size_t{places_[place_of(term, range)]}};
+  }
+  [[nodiscard]] std::uint64_t bytes() const;
+
+ private:
+  /// Runs start at multiples of this many numbers: half a cache line.
+  static constexpr std::size_t kUnit = kLevels;
+
+  [[nodiscard]] std::size_t place_of(std::uint32_t term, std::uint32_t range) const {
+    return std::size_t{term} * n_ranges_ + range;
+  }
+
+  std::uint32_t n_rows_ = 0;
+  std::uint32_t n_ranges_ = 0;
+  LevelTable levels_;
+  SharedSpan<float> maxima_;
+  SharedSpan<std::uint32_t> totals_;
+  SharedSpan<std::uint32_t> places_;  ///< in units; 0 is a run of nothing
+  SharedSpan<std::uint16_t> runs_;
+};
+
+/// Rows of the lists that hold `component`, with a value of either sign.
+[[nodiscard]] std::uint64_t n_rows_with(std::uint32_t component, const TermMap& terms,
+                                        const ImpactLists& lists);
+
+}  // namespace quiver::index::seismic

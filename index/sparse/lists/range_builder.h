@@ -1,0 +1,50 @@
+// Building the runs of one range of rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "index/column.h"
+#include "index/sparse/lists/impact_lists.h"
+#include "index/sparse/rows/terms.h"
+
+namespace quiver::index::seismic {
+
+/// The largest magnitude of each term in rows `[first, first + n)`.
+[[nodiscard]] std::vector<float> largest_values(const SparseColumn& column, std::uint32_t first,
+                                                std::uint32_t n, const TermMap& terms);
+
+/// Levels with the least squared error over a sample of those rows (Lloyd's algorithm on a
+/// histogram).
+[[nodiscard]] LevelTable fit_levels(const SparseColumn& column, std::uint32_t first,
+                                    std::uint32_t n, const TermMap& terms,
+                                    const std::vector<float>& maxima);
+
+/// The runs of one range, each padded to a multiple of kLevels numbers.
+struct RangeRuns {
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  std::vector<std::uint32_t> places;  ///< of each term, in units of kLevels numbers, or kNone
+  std::vector<std::uint16_t> runs;
+};
+
+/// Everything borrowed; any number of threads.
+class RangeBuilder {
+ public:
+  RangeBuilder(const SparseColumn& column, const TermMap& terms, const std::vector<float>& maxima,
+               const LevelTable& levels)
+      : column_(column), terms_(terms), maxima_(maxima), levels_(levels) {}
+
+  /// Of rows `[first, first + n)`, `n` <= kRangeRows.
+  [[nodiscard]] RangeRuns build(std::uint32_t first, std::uint32_t n) const;
+
+ private:
+  [[nodiscard]] std::vector<std::uint64_t> slots_of(std::uint32_t first, std::uint32_t n) const;
+
+  const SparseColumn& column_;
+  const TermMap& terms_;
+  const std::vector<float>& maxima_;
+  const LevelTable& levels_;
+};
+
+}  // namespace quiver::index::seismic

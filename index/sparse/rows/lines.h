@@ -1,0 +1,38 @@
+// Memory in whole cache lines, which records, heads and summaries start on.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/io/shared_span.h"
+
+namespace quiver::index::seismic {
+
+/// Zeros until they are written.
+class Lines {
+ public:
+  static constexpr std::size_t kBytes = 64;
+
+  /// Room for `n_bytes`.
+  explicit Lines(std::size_t n_bytes)
+      : lines_(std::make_shared<std::vector<Line>>((n_bytes + kBytes - 1) / kBytes)),
+        n_bytes_(n_bytes) {}
+
+  [[nodiscard]] std::byte* data() { return reinterpret_cast<std::byte*>(lines_->data()); }
+  /// The bytes, which keep their memory alive. Written no more.
+  [[nodiscard]] SharedBytes share() {
+    return {std::span<const std::byte>(data(), n_bytes_), lines_};
+  }
+
+ private:
+  struct alignas(kBytes) Line {
+    std::byte bytes[kBytes];
+  };
+
+  std::shared_ptr<std::vector<Line>> lines_;
+  std::size_t n_bytes_;
+};
+
+}  // namespace quiver::index::seismic

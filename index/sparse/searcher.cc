@@ -1,0 +1,312 @@
+#include "index/sparse/searcher.h"
+
+#include <algorithm>
+#include <any>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "base/prefetch.h"
+#include "index/sparse/lists/scan.h"
+
+namespace quiver::index::seismic {
+namespace {
+
+// Costs in ns on Zen 4, from bench ann on 100,000 SPLADE rows: they decide between ways that give
+// the same answers, or the recall that was asked for.
+constexpr double kRowCost = 130;  ///< exact score of a row, rows in order
+constexpr double kPostingCost = 0.45;
+constexpr double kRunCost = 25;
+constexpr double kBlocksCost = 200'000;  ///< of a search at default parameters
+/// From this share of all postings on, whole lists with bounds cost no more than a truncated scan.
+constexpr double kNearlyAll = 0.7;
+
+/// So many postings are always read: they cost less than the rest of a search, and a query of few
+/// terms has none to spare.
+constexpr double kCheapPostings = 20'000;
+
+const char* name_of(Codec codec) {
+  switch (codec) {
+    case Codec::kU8:
+      return "u8";
+    case Codec::kF16:
+      return "f16";
+    case Codec::kF32:
+      return "f32";
+    case Codec::kGaps:
+      return "gaps";
+  }
+  return "unknown";
+}
+
+/// Weights of a query's terms where records look for them. Of each number there is one a thread;
+/// zero between uses.
+class WeightTable {
+ public:
+  WeightTable(std::span<const QueryTerm> terms, std::uint32_t n_terms, std::size_t number = 0)
+      : terms_(terms), table_(table(number)) {
+    if (table_.size() < std::size_t{n_terms} + 1) table_.resize(std::size_t{n_terms} + 1);
+    for (const auto& term : terms_) table_[term.term] = term.weight;
+  }
+  ~WeightTable() {
+    for (const auto& term : terms_) table_[term.term] = 0;
+  }
+  WeightTable(const WeightTable&) = delete;
+  WeightTable& operator=(const WeightTable&) = delete;
+  [[nodiscard]] const float* data() const { return table_.data(); }
+
+ private:
+  static std::vector<float>& table(std::size_t number) {
+    thread_local std::array<std::vector<float>, kQueriesAtOnce> instances;
+    return instances[number];
+  }
+
+  std::span<const QueryTerm> terms_;
+  std::vector<float>& table_;
+};
+
+/// Rows that are scored exactly in the end: more than wanted, as codes err by half a step.
+std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
+
+}  // namespace
+
+/// One search, prepared. `filter`, `context` and `work` are those of all of a batch.
+struct SeismicSearcher::Request {
+  const Query& query;
+  SearchOptions params;
+  const FilterView& filter;
+  const SearchContext& context;
+  TopK& out;
+  WorkCounters& work;
+  std::vector<QueryTerm> terms;
+  std::size_t n_allowed = 0;
+};
+
+SeismicSearcher::Request SeismicSearcher::prepare(const Query& query, const AnyParams& params,
+                                                  const FilterView& filter,
+                                                  const SearchContext& context, TopK& out,
+                                                  WorkCounters& work) const {
+  const SparseQuery sparse = query.sparse();
+  const SparseView vector{{sparse.indices, sparse.n}, {sparse.values, sparse.n}};
+  const auto* given = std::any_cast<SearchOptions>(&params);
+  return {query,
+          given == nullptr ? SearchOptions{} : *given,
+          filter,
+          context,
+          out,
+          work,
+          parts_.terms.terms_of(vector),
+          filter.n_allowed()};
+}
+
+SeismicSearcher::Way SeismicSearcher::way_of(const Request& request) const {
+  if (request.out.k() == 0 || request.terms.empty() || request.n_allowed == 0) return Way::kNone;
+  std::uint64_t n_postings = 0;
+  for (const auto& term : request.terms) n_postings += parts_.lists.totals_of(term.term)[0];
+  const double n_runs = static_cast<double>(request.terms.size()) * parts_.lists.n_ranges();
+  const double scan_cost = kPostingCost * static_cast<double>(n_postings) + kRunCost * n_runs;
+  const double row_cost = kRowCost * static_cast<double>(request.n_allowed);
+  const bool exact = request.context.prefer == Prefer::kExact ||
+                     request.params.method == Method::kExact ||
+                     column_.n_rows < request.params.exact_below;
+  if (request.terms.size() > ScanPlan::kMaxTerms) return Way::kRows;
+  if (!exact && prefers_blocks(request, row_cost, scan_cost)) return Way::kBlocks;
+  if (row_cost < scan_cost) return Way::kRows;
+  return exact ? Way::kLists : Way::kTruncated;
+}
+
+Result<> SeismicSearcher::search(const Request& request, Way way) const {
+  switch (way) {
+    case Way::kNone:
+      return {};
+    case Way::kRows:
+      return flat_.search(request.query, {}, request.filter, request.context, request.out,
+                          request.work);
+    case Way::kLists:
+      return search_exactly(request);
+    case Way::kTruncated:
+      return search_truncated(request);
+    case Way::kBlocks:
+      break;
+  }
+  return search_blocks(std::span(&request, 1));
+}
+
+Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
+                                 const FilterView& filter, const SearchContext& context, TopK& out,
+                                 WorkCounters& work) const {
+  const Request request = prepare(query, params, filter, context, out, work);
+  return search(request, way_of(request));
+}
+
+/// Scans have nothing to share: each query reads lists of its own. Those over blocks take turns.
+Result<> SeismicSearcher::search_batch(std::span<const Query* const> queries,
+                                       const AnyParams& params, const FilterView& filter,
+                                       const SearchContext& context, std::span<TopK* const> outs,
+                                       WorkCounters& work) const {
+  std::vector<Request> waiting;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    Request request = prepare(*queries[i], params, filter, context, *outs[i], work);
+    const Way way = way_of(request);
+    if (way == Way::kBlocks) {
+      waiting.push_back(std::move(request));
+    } else {
+      QV_TRY(search(request, way));
+    }
+    if (waiting.size() == kQueriesAtOnce) {
+      QV_TRY(search_blocks(waiting));
+      waiting.clear();
+    }
+  }
+  return search_blocks(waiting);
+}
+
+/// Filters make good rows rarer, so that more of a good score comes from small impacts. With the
+/// root, recall under filters was never below that without (random and correlated ones).
+double SeismicSearcher::share_of(const Request& request) const {
+  return std::sqrt(static_cast<double>(column_.n_rows) / static_cast<double>(request.n_allowed));
+}
+
+Result<> SeismicSearcher::search_exactly(const Request& request) const {
+  const ScanPlan plan(parts_.lists, request.terms, ScanPlan::Value::kUpper);
+  return scan_exactly(parts_.lists, plan, request.query, column_.sparse(), request.filter, 0,
+                      request.context.cancel, request.out, request.work);
+}
+
+Result<> SeismicSearcher::search_truncated(const Request& request) const {
+  ScanPlan plan(parts_.lists, request.terms, ScanPlan::Value::kMean);
+  const double n_postings =
+      std::max(kCheapPostings, request.params.postings * share_of(request) *
+                                   static_cast<double>(plan.n_postings_untruncated()));
+  const std::size_t k = request.out.k();
+  const std::size_t n_candidates = std::max<std::size_t>(
+      k, request.params.candidates != 0 ? request.params.candidates : 4 * k + 10);
+  if (n_postings >= kNearlyAll * static_cast<double>(plan.n_postings_untruncated()) ||
+      n_candidates > request.n_allowed / 4) {
+    return search_exactly(request);
+  }
+  plan.truncate(static_cast<std::uint64_t>(n_postings));
+  std::vector<Candidate> candidates;
+  QV_TRY(best_sums(parts_.lists, plan, request.filter, 0, n_candidates, request.context.cancel,
+                   candidates, request.work));
+  // Rows that share only what was not read would be missing.
+  if (candidates.size() < k) return search_exactly(request);
+  const bool has_codes_for_scores = !request.params.rescore;
+  if (has_codes_for_scores || candidates.size() > n_exact_of(k)) score_records(request, candidates);
+  offer_best(request, candidates);
+  return {};
+}
+
+void SeismicSearcher::score_records(const Request& request,
+                                    std::vector<Candidate>& candidates) const {
+  constexpr std::size_t kAhead = 32;
+  const WeightTable weights(request.terms, parts_.terms.size());
+  const Records& records = parts_.records;
+  const auto& row_places = column_.sparse().offsets;
+  for (const auto& candidate : candidates) {
+    records.prefetch_place(candidate.row);
+    prefetch_line(row_places.data() + candidate.row);  // for those whose rows are read in the end
+  }
+  const std::size_t n = candidates.size();
+  for (std::size_t i = 0; i < std::min(kAhead, n); ++i) records.prefetch(candidates[i].row);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) records.prefetch(candidates[i + kAhead].row);
+    candidates[i].score = records.score(weights.data(), candidates[i].row);
+  }
+  request.work.n_codes_scored += n;
+  request.work.n_bytes += n * (records.bytes() / column_.n_rows);
+}
+
+void SeismicSearcher::offer_best(const Request& request, std::vector<Candidate>& candidates) const {
+  if (!request.params.rescore) {
+    for (const auto& candidate : candidates) request.out.offer(candidate.score, candidate.row);
+    return;
+  }
+  keep_best(candidates, n_exact_of(request.out.k()));
+  std::vector<std::uint32_t> rows;
+  rows.reserve(candidates.size());
+  for (const auto& candidate : candidates) rows.push_back(candidate.row);
+  score_exactly(request.query, column_.sparse(), rows, request.out, request.work);
+}
+
+/// Of the rows that lists lead to, few are allowed, so that more lists must be walked to meet as
+/// many.
+BlockSearchParams SeismicSearcher::widened(const Request& request) const {
+  BlockSearchParams params = request.params.blocks;
+  const double share = share_of(request);
+  params.query_cut = static_cast<std::uint32_t>(std::ceil(params.query_cut * share));
+  params.heap_factor *= static_cast<float>(std::pow(share, -0.05));
+  return params;
+}
+
+/// What a truncated scan costs grows with the rows, what blocks cost hardly does.
+bool SeismicSearcher::prefers_blocks(const Request& request, double row_cost,
+                                     double scan_cost) const {
+  if (!parts_.blocks || request.params.method == Method::kScan) return false;
+  const double share = share_of(request);
+  const double truncated = scan_cost * std::min(1.0, request.params.postings * share);
+  const double blocks = kBlocksCost * share;
+  if (request.params.method == Method::kBlocks) return row_cost >= scan_cost;
+  return blocks < std::min(row_cost, truncated);
+}
+
+Result<> SeismicSearcher::search_blocks(std::span<const Request> requests) const {
+  std::array<std::optional<WeightTable>, kQueriesAtOnce> weights;
+  std::array<std::vector<Candidate>, kQueriesAtOnce> candidates;
+  std::array<BlockQuery, kQueriesAtOnce> queries;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Request& request = requests[i];
+    weights[i].emplace(request.terms, parts_.terms.size(), i);
+    queries[i] = {request.terms, weights[i]->data(), widened(request), n_exact_of(request.out.k()),
+                  &candidates[i]};
+  }
+  if (requests.empty()) return {};
+  const Request& any = requests.front();
+  QV_TRY(parts_.blocks->search(std::span(queries).first(requests.size()), parts_.records,
+                               any.filter, any.context.cancel, any.work));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    // Blocks do not hold every posting: what they do not lead to would be missing.
+    if (candidates[i].size() < requests[i].out.k()) {
+      QV_TRY(search_exactly(requests[i]));
+    } else {
+      offer_best(requests[i], candidates[i]);
+    }
+  }
+  return {};
+}
+
+/// Queries of SPLADE-like models have 1/50 of the postings in their lists, of which a fifth is
+/// read, but each is added to a sum, at 4 GB/s.
+std::uint64_t SeismicSearcher::bytes_per_search() const { return parts_.lists.bytes() / 50; }
+
+/// Lists know how many rows hold a term; which of them are allowed only if all are.
+Result<> SeismicSearcher::count_terms(std::span<const std::uint32_t> terms,
+                                      const FilterView& filter, std::span<std::uint64_t> counts,
+                                      const Cancel& cancel) const {
+  const std::size_t n_denied = column_.n_rows - filter.n_allowed();
+  std::vector<std::uint64_t> denied(terms.size(), 0);
+  if (n_denied * 2 > column_.n_rows) return flat_.count_terms(terms, filter, counts, cancel);
+  if (n_denied > 0) {
+    Bitset others(column_.n_rows, true);
+    others.subtract(*filter.bits());
+    QV_TRY(flat_.count_terms(terms, FilterView::of(others), denied, cancel));
+  }
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    counts[i] += n_rows_with(terms[i], parts_.terms, parts_.lists) - denied[i];
+  }
+  return {};
+}
+
+Description SeismicSearcher::describe() const {
+  Description description;
+  description.facts = {{"terms", static_cast<std::int64_t>(parts_.terms.size())},
+                       {"codec", std::string(name_of(parts_.records.codec()))},
+                       {"has_blocks", parts_.blocks.has_value()}};
+  if (parts_.blocks) {
+    const auto n_blocks = static_cast<std::int64_t>(parts_.blocks->n_blocks());
+    description.facts.emplace_back("blocks", n_blocks);
+  }
+  return description;
+}
+
+}  // namespace quiver::index::seismic

@@ -1,0 +1,75 @@
+// Searching a sparse field through its lists.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "index/exact/searcher.h"
+#include "index/index.h"
+#include "index/sparse/blocks/blocks.h"
+#include "index/sparse/lists/impact_lists.h"
+#include "index/sparse/params.h"
+#include "index/sparse/rows/candidates.h"
+#include "index/sparse/rows/records.h"
+#include "index/sparse/rows/terms.h"
+
+namespace quiver::index::seismic {
+
+/// What a file holds, opened.
+struct Parts {
+  TermMap terms;
+  ImpactLists lists;
+  Records records;
+  std::optional<Blocks> blocks;
+  std::uint64_t mapped_bytes = 0;
+};
+
+class SeismicSearcher final : public Searcher {
+ public:
+  SeismicSearcher(FieldColumn column, Parts parts)
+      : column_(std::move(column)), flat_(column_), parts_(std::move(parts)) {}
+
+  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+                  const SearchContext& context, TopK& out, WorkCounters& work) const override;
+  Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
+                        const FilterView& filter, const SearchContext& context,
+                        std::span<TopK* const> outs, WorkCounters& work) const override;
+  Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+                       std::span<std::uint64_t> counts, const Cancel& cancel) const override;
+  [[nodiscard]] std::uint64_t bytes_per_search() const override;
+  [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
+  [[nodiscard]] Description describe() const override;
+
+ private:
+  struct Request;
+  /// How a request is answered: not at all, by its allowed rows, by whole lists, by those parts of
+  /// lists that add most, or by blocks.
+  enum class Way : std::uint8_t { kNone, kRows, kLists, kTruncated, kBlocks };
+
+  [[nodiscard]] Request prepare(const Query& query, const AnyParams& params,
+                                const FilterView& filter, const SearchContext& context, TopK& out,
+                                WorkCounters& work) const;
+  [[nodiscard]] Way way_of(const Request& request) const;
+  Result<> search(const Request& request, Way way) const;
+  Result<> search_exactly(const Request& request) const;
+  Result<> search_truncated(const Request& request) const;
+  /// Of `kQueriesAtOnce` at most.
+  Result<> search_blocks(std::span<const Request> requests) const;
+  [[nodiscard]] BlockSearchParams widened(const Request& request) const;
+  [[nodiscard]] bool prefers_blocks(const Request& request, double row_cost,
+                                    double scan_cost) const;
+  /// How many times as much of the lists must be read under the filter.
+  [[nodiscard]] double share_of(const Request& request) const;
+  /// Puts the scores of records in the place of sums.
+  void score_records(const Request& request, std::vector<Candidate>& candidates) const;
+  /// Offers the exact scores of the best, enough of them that an error of codes does not matter.
+  void offer_best(const Request& request, std::vector<Candidate>& candidates) const;
+
+  FieldColumn column_;
+  FlatSearcher flat_;
+  Parts parts_;
+};
+
+}  // namespace quiver::index::seismic

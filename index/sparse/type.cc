@@ -1,0 +1,126 @@
+#include "index/sparse/type.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "index/open_file.h"
+#include "index/progress.h"
+#include "index/sparse/params.h"
+#include "index/sparse/rows/sections.h"
+#include "index/sparse/searcher.h"
+
+namespace quiver::index {
+namespace {
+
+using seismic::Blocks;
+using seismic::Codec;
+using seismic::ImpactLists;
+using seismic::Method;
+using seismic::Parts;
+using seismic::Records;
+using seismic::SearchOptions;
+using seismic::SeismicSearcher;
+using seismic::TermMap;
+
+constexpr std::string_view kFile = "lists.qvx";
+constexpr SectionFormat kFormat{"sparse index", "QVSEISM1", "QVSEIEND"};
+
+bool supports(const FieldSchema& schema) { return schema.kind == FieldKind::kSparse; }
+
+Result<Codec> parse_codec(const std::string& name) {
+  if (name == "u8") return Codec::kU8;
+  if (name == "f16") return Codec::kF16;
+  if (name == "f32") return Codec::kF32;
+  if (name == "gaps") return Codec::kGaps;
+  return fail(Code::kInvalidArgument,
+              fmt::format("codec is \"{}\", must be u8, gaps, f16 or f32", name));
+}
+
+Result<AnyParams> parse_build(const KeyValues& values) {
+  QV_TRY(auto params, parse_params<seismic::BuildParams>(values));
+  QV_TRY(parse_codec(params.codec));
+  QV_TRY(seismic::check(params));
+  return AnyParams(params);
+}
+
+Result<Method> parse_method(const std::string& name) {
+  if (name == "auto") return Method::kAuto;
+  if (name == "scan") return Method::kScan;
+  if (name == "blocks") return Method::kBlocks;
+  if (name == "exact") return Method::kExact;
+  return fail(Code::kInvalidArgument,
+              fmt::format("method is \"{}\", must be auto, scan, blocks or exact", name));
+}
+
+/// 128 is about the defaults; 512 reads all lists.
+void spend(std::uint32_t effort, SearchOptions& options) {
+  options.postings = std::min(1.0, effort / 512.0);
+  options.blocks.query_cut = std::clamp(effort / 12, 2U, 64U);
+  options.blocks.heap_factor = std::clamp(1.1F - static_cast<float>(effort) / 640, 0.6F, 1.1F);
+}
+
+Result<AnyParams> parse_search(const KeyValues& values) {
+  QV_TRY(const auto params, parse_params<seismic::SearchParams>(values));
+  SearchOptions options;
+  QV_TRY(options.method, parse_method(params.method));
+  options.postings = params.postings;
+  options.candidates = params.candidates;
+  options.exact_below = params.exact_below;
+  options.rescore = params.rescore;
+  options.blocks = params;
+  if (params.effort != 0) spend(params.effort, options);
+  return AnyParams(options);
+}
+
+/// The share of a build with blocks that is over when the lists are written.
+constexpr double kListsShare = 0.1;
+
+Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
+               Directory& out) {
+  const auto* given = std::any_cast<seismic::BuildParams>(&any);
+  const auto params = given == nullptr ? seismic::BuildParams{} : *given;
+  QV_TRY(const Codec codec, parse_codec(params.codec));
+  QV_TRY(auto file, out.create_file(kFile));
+  SectionWriter writer(kFormat, std::move(file));
+  const SparseColumn& rows = column.sparse();
+  const TermMap terms = TermMap::of(rows, 0, column.n_rows);
+  writer.section(seismic::kTermKeys, terms.keys().span());
+  const bool with_blocks = column.n_rows >= params.blocks_from;
+  QV_TRY(ImpactLists::write(rows, column.n_rows, terms,
+                            part_of(context, column.n_rows, 0, with_blocks ? kListsShare : 1),
+                            writer));
+  const auto records = Records::build(rows, column.n_rows, terms, codec);
+  records.write(writer);
+  QV_TRY(context.cancel.check());
+  if (with_blocks) {
+    QV_TRY(const auto blocks, Blocks::build(rows, column.n_rows, terms, records, params,
+                                            part_of(context, column.n_rows, kListsShare, 1)));
+    blocks.write(writer);
+  }
+  return writer.finish(column.n_rows);
+}
+
+Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn column) {
+  Parts parts;
+  QV_TRY(const auto reader,
+         open_file(directory, kFile, kFormat, column.n_rows, parts.mapped_bytes));
+  QV_TRY(auto keys, reader.get<TermMap::Key>(seismic::kTermKeys));
+  if (!std::is_sorted(keys.begin(), keys.end(), std::less_equal<>())) {
+    return reader.damaged("terms do not ascend");
+  }
+  parts.terms = TermMap(std::move(keys));
+  QV_TRY(parts.lists, ImpactLists::open(reader, column.n_rows, parts.terms.size()));
+  QV_TRY(parts.records, Records::open(reader, column.n_rows, parts.terms.size()));
+  if (reader.has(seismic::kBlockFacts)) {
+    QV_TRY(parts.blocks, Blocks::open(reader, column.n_rows, parts.terms.size()));
+  }
+  return std::make_unique<SeismicSearcher>(std::move(column), std::move(parts));
+}
+
+}  // namespace
+
+constinit const IndexType kSeismic{"seismic", supports, parse_build, parse_search, build, open};
+
+}  // namespace quiver::index

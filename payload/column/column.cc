@@ -1,0 +1,81 @@
+#include "payload/column/column.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/views.h"
+
+namespace quiver::payload {
+namespace {
+
+template <class T>
+std::span<const T> row_of(const ColumnView& view, const SharedSpan<T>& values, std::uint32_t row) {
+  const std::uint64_t first = view.offsets[row];
+  return values.span().subspan(first, length_between(first, view.offsets[row + 1]));
+}
+
+}  // namespace
+
+std::uint32_t ColumnView::n_terms() const {
+  if (index->kind == IndexKind::kBool) return 2;
+  return term_offsets.empty() ? 0 : static_cast<std::uint32_t>(term_offsets.size() - 1);
+}
+
+std::string_view ColumnView::term(std::uint32_t id) const {
+  const std::uint64_t first = term_offsets[id];
+  return {term_bytes.data() + first, length_between(first, term_offsets[id + 1])};
+}
+
+std::uint32_t ColumnView::first_term_from(std::string_view text) const {
+  std::uint32_t low = 0;
+  std::uint32_t high = n_terms();
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (term(middle) < text) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+std::uint32_t ColumnView::find_term(std::string_view text) const {
+  if (sealed) {
+    const std::uint32_t id = first_term_from(text);
+    return id < n_terms() && term(id) == text ? id : kNoTerm;
+  }
+  const auto hashes = term_hashes.span();
+  const std::uint64_t hash = hash_text(text);
+  for (auto it = hashes.begin(); (it = std::find(it, hashes.end(), hash)) != hashes.end(); ++it) {
+    const auto id = static_cast<std::uint32_t>(it - hashes.begin());
+    if (term(id) == text) return id;
+  }
+  return kNoTerm;
+}
+
+std::span<const std::uint32_t> ColumnView::row_terms(std::uint32_t row) const {
+  return row_of(*this, terms, row);
+}
+std::span<const std::int64_t> ColumnView::row_integers(std::uint32_t row) const {
+  return row_of(*this, integers, row);
+}
+std::span<const double> ColumnView::row_doubles(std::uint32_t row) const {
+  return row_of(*this, doubles, row);
+}
+std::span<const GeoPoint> ColumnView::row_points(std::uint32_t row) const {
+  return row_of(*this, points, row);
+}
+
+std::span<const std::uint32_t> ColumnView::postings(std::uint32_t term_id) const {
+  const std::uint64_t first = posting_offsets[term_id];
+  return posting_rows.span().subspan(first, length_between(first, posting_offsets[term_id + 1]));
+}
+
+std::uint64_t ColumnView::count_rows_with_values(const Bitset& live) const {
+  std::uint64_t n = 0;
+  live.for_each([&](std::size_t row) { n += offsets[row + 1] > offsets[row] ? 1 : 0; });
+  return n;
+}
+
+}  // namespace quiver::payload

@@ -1,0 +1,160 @@
+// The typed values of one payload key, row by row: what a payload index is made of.
+//
+// A column holds, for each row of a segment, the elements under the key that have the column's
+// type, and a few facts about all elements, so that nearly every test is answered without the
+// document. There are two kinds with one reading side: a *mutable* column grows at the end and is
+// read through snapshots; a *sealed* one is a mapped file that also has postings or sorted values.
+//
+// How types are kept (terms are numbers of dictionary entries):
+//   keyword, uuid  every string, as a term; a uuid in its lower-case hyphenated form
+//   bool           terms 0 and 1, without a dictionary
+//   text           the tokens of every string, as terms in order, `kGap` between two strings
+//   integer        integers that fit i64
+//   datetime       strings that are a point in time, in microseconds
+//   float          every number, as the nearest double
+//   geo            objects with numeric `lon` and `lat`
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bitset.h"
+#include "base/io/file.h"
+#include "base/io/shared_span.h"
+#include "base/result.h"
+#include "payload/filter.h"
+#include "payload/json/document.h"
+#include "payload/json/path.h"
+#include "payload/schema.h"
+
+namespace quiver::payload {
+
+/// What is known of all elements of a row, whatever their type.
+struct RowFacts {
+  enum Flag : std::uint32_t {
+    kPresent = 1,     ///< the key leads somewhere
+    kNull = 2,        ///< to a null, or to an array with a null in it
+    kEmpty = 4,       ///< to nothing, or only to nulls and empty arrays
+    kElement = 8,     ///< some element is not null
+    kOther = 16,      ///< some element that is not null has another type than the column
+    kManyRoots = 32,  ///< the path leads to several values; `count` is that of the first
+    kInexact = 64,    ///< float: some integer is not the double that stands for it
+    kManyTexts = 128  ///< text: several strings, so `kGap` occurs
+  };
+  static constexpr std::uint32_t kIrregular = kOther | kManyRoots | kInexact;
+
+  std::uint32_t count = 0;  ///< values: 0 for null or none, the length of an array, else 1
+  std::uint32_t flags = kEmpty;
+
+  [[nodiscard]] bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
+  bool operator==(const RowFacts&) const = default;
+};
+
+/// An immutable column, or the first rows of a growing one. Cheap to copy; any thread may read.
+struct ColumnView {
+  static constexpr std::uint32_t kNoTerm = 0xFFFFFFFE;
+  static constexpr std::uint32_t kGap = 0xFFFFFFFF;
+
+  std::shared_ptr<const FieldIndex> index;  ///< never null in a view that was handed out
+  std::uint32_t n_rows = 0;
+  bool sealed = false;
+  std::shared_ptr<const MappedFile> file;  ///< that the spans below lie in; nullptr: in none
+
+  SharedSpan<RowFacts> facts;         ///< [n_rows]
+  SharedSpan<std::uint64_t> offsets;  ///< [n_rows + 1], row i has values [offsets[i], offsets[i+1])
+  SharedSpan<std::uint32_t> irregular;  ///< rows with a flag of kIrregular, ascending
+  // The values, in one of these, by kind.
+  SharedSpan<std::uint32_t> terms;    ///< keyword, uuid, bool, text
+  SharedSpan<std::int64_t> integers;  ///< integer, datetime
+  SharedSpan<double> doubles;         ///< float
+  SharedSpan<GeoPoint> points;        ///< geo
+
+  // Dictionary of keyword, uuid, text; sealed: in byte order, so terms compare as their texts.
+  SharedSpan<std::uint64_t> term_offsets;  ///< [n_terms + 1] into `term_bytes`
+  SharedSpan<char> term_bytes;
+  SharedSpan<std::uint64_t> term_hashes;  ///< [n_terms], mutable only
+
+  // Sealed only. Postings: the rows of a term, ascending, each once.
+  SharedSpan<std::uint64_t> posting_offsets;  ///< [n_terms + 1]; bool: [3]
+  SharedSpan<std::uint32_t> posting_rows;
+  // Sealed only: every value with its row, ascending by (value, row); geo: by latitude.
+  SharedSpan<std::int64_t> sorted_integers;
+  SharedSpan<double> sorted_doubles;
+  SharedSpan<std::uint32_t> sorted_rows;
+
+  /// 2 for bool.
+  [[nodiscard]] std::uint32_t n_terms() const;
+  [[nodiscard]] std::string_view term(std::uint32_t id) const;
+  /// kNoTerm if no row has it.
+  [[nodiscard]] std::uint32_t find_term(std::string_view text) const;
+  /// Sealed: of the first term that is not less than `text`, `n_terms()` if there is none.
+  [[nodiscard]] std::uint32_t first_term_from(std::string_view text) const;
+  [[nodiscard]] std::span<const std::uint32_t> row_terms(std::uint32_t row) const;
+  [[nodiscard]] std::span<const std::int64_t> row_integers(std::uint32_t row) const;
+  [[nodiscard]] std::span<const double> row_doubles(std::uint32_t row) const;
+  [[nodiscard]] std::span<const GeoPoint> row_points(std::uint32_t row) const;
+  /// Sealed only.
+  [[nodiscard]] std::span<const std::uint32_t> postings(std::uint32_t term_id) const;
+  /// Rows of `live` (of n_rows bits) that have a value of the column's type. O(n_rows).
+  [[nodiscard]] std::uint64_t count_rows_with_values(const Bitset& live) const;
+};
+
+/// A column that grows. One thread adds rows and takes views; a view may be read by any thread that
+/// got it from the writer by something that synchronises.
+class MutableColumn {
+ public:
+  /// kInvalidArgument if `index.key` is not a path.
+  [[nodiscard]] static Result<std::unique_ptr<MutableColumn>> create(const FieldIndex& index);
+  ~MutableColumn();
+  MutableColumn(const MutableColumn&) = delete;
+  MutableColumn& operator=(const MutableColumn&) = delete;
+
+  /// The next row. `document` is the whole payload.
+  void add_row(const Value& document);
+  [[nodiscard]] ColumnView view() const;
+  [[nodiscard]] const FieldIndex& index() const;
+  [[nodiscard]] std::uint32_t n_rows() const;
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  struct State;
+  explicit MutableColumn(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Row `row` of the `source`-th column.
+struct RowOrigin {
+  std::uint32_t source = 0;
+  std::uint32_t row = 0;
+};
+
+/// Writes the sealed column whose row i is `rows[i]` of `sources`, all of the same index. The file
+/// is synced (the directory is not). The bytes depend on the rows only, not on how sources are cut.
+[[nodiscard]] Result<> write_column(std::span<const ColumnView> sources,
+                                    std::span<const RowOrigin> rows, Directory& directory,
+                                    std::string_view file_name);
+/// All rows of one column in their order.
+[[nodiscard]] Result<> write_column(const ColumnView& source, Directory& directory,
+                                    std::string_view file_name);
+
+/// Writes the sealed column of rows given by their documents (canonical JSON; kDataLoss, naming the
+/// row, if one is not JSON). `check` is asked when all of them were read: whether they count.
+[[nodiscard]] Result<> build_sealed_column(
+    const FieldIndex& index, std::uint32_t n_rows,
+    const std::function<std::string_view(std::uint32_t)>& document_of_row, Directory& directory,
+    std::string_view file_name, const std::function<Result<>()>& check = nullptr);
+
+/// Checks the whole file and maps it. kDataLoss if it is damaged, cannot be read, or was written
+/// for another origin, kFailedPrecondition if it is the column of another index (key, kind or text
+/// options differ). Bytes:
+/// docs/formats/payload-column.md.
+[[nodiscard]] Result<ColumnView> open_column(const Directory& directory, std::string_view file_name,
+                                             const FieldIndex& index);
+
+}  // namespace quiver::payload

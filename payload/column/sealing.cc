@@ -1,0 +1,220 @@
+#include "payload/column/sealing.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/views.h"
+
+namespace quiver::payload {
+namespace {
+
+bool has_terms(IndexKind kind) {
+  return kind == IndexKind::kKeyword || kind == IndexKind::kUuid || kind == IndexKind::kText ||
+         kind == IndexKind::kBool;
+}
+
+/// Where each term of each source goes: `new_ids[source][term]`.
+using TermMap = std::vector<std::vector<std::uint32_t>>;
+
+class Sealer {
+ public:
+  Sealer(std::span<const ColumnView> sources, std::span<const RowOrigin> rows)
+      : sources_(sources), rows_(rows), kind_(sources.front().index->kind) {
+    out_.index = sources.front().index;
+    out_.n_rows = static_cast<std::uint32_t>(rows.size());
+    out_.sealed = true;
+  }
+
+  ColumnView run() {
+    copy_facts();
+    if (has_terms(kind_)) {
+      if (kind_ != IndexKind::kBool) merge_dictionaries();
+      copy_terms();
+      make_postings();
+    } else if (kind_ == IndexKind::kFloat) {
+      out_.doubles = copy_values(&ColumnView::doubles);
+      sort_values(out_.doubles, out_.sorted_doubles, [](double value) { return value; });
+    } else if (kind_ == IndexKind::kGeo) {
+      out_.points = copy_values(&ColumnView::points);
+      sort_values(out_.points, out_.sorted_doubles, [](const GeoPoint& p) { return p.lat; });
+    } else {
+      out_.integers = copy_values(&ColumnView::integers);
+      sort_values(out_.integers, out_.sorted_integers, [](std::int64_t value) { return value; });
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void copy_facts() {
+    std::vector<RowFacts> facts;
+    std::vector<std::uint64_t> offsets{0};
+    std::vector<std::uint32_t> irregular;
+    facts.reserve(rows_.size());
+    offsets.reserve(rows_.size() + 1);
+    for (const auto& [source, row] : rows_) {
+      const ColumnView& view = sources_[source];
+      if (view.facts[row].has(RowFacts::kIrregular)) {
+        irregular.push_back(static_cast<std::uint32_t>(facts.size()));
+      }
+      facts.push_back(view.facts[row]);
+      offsets.push_back(offsets.back() + length_between(view.offsets[row], view.offsets[row + 1]));
+    }
+    out_.facts = SharedSpan<RowFacts>::of(std::move(facts));
+    out_.offsets = SharedSpan<std::uint64_t>::of(std::move(offsets));
+    out_.irregular = SharedSpan<std::uint32_t>::of(std::move(irregular));
+  }
+
+  /// The part of `values` that belongs to a row. What is counted may be longer than what is copied
+  /// later, when the file of a source is damaged meanwhile (base/io/mapped_region.h), never
+  /// shorter.
+  template <class T>
+  static std::span<const T> values_of(const ColumnView& view, const SharedSpan<T>& values,
+                                      std::uint32_t row) {
+    const std::uint64_t first = view.offsets[row];
+    return values.span().subspan(first, length_between(first, view.offsets[row + 1]));
+  }
+
+  template <class T>
+  SharedSpan<T> copy_values(SharedSpan<T> ColumnView::*member) const {
+    std::vector<T> values;
+    values.reserve(out_.offsets[rows_.size()]);
+    for (const auto& [source, row] : rows_) {
+      const ColumnView& view = sources_[source];
+      const auto of_row = values_of(view, view.*member, row);
+      values.insert(values.end(), of_row.begin(), of_row.end());
+    }
+    values.resize(out_.offsets[rows_.size()]);
+    return SharedSpan<T>::of(std::move(values));
+  }
+
+  /// Terms that occur in `rows_`, per source.
+  [[nodiscard]] TermMap used_terms() const {
+    TermMap used(sources_.size());
+    for (std::size_t s = 0; s < sources_.size(); ++s) used[s].assign(sources_[s].n_terms(), 0);
+    for (const auto& [source, row] : rows_) {
+      for (const std::uint32_t id : sources_[source].row_terms(row)) {
+        if (id < used[source].size()) used[source][id] = 1;  // a gap is no term
+      }
+    }
+    return used;
+  }
+
+  /// Sorting goes out of bounds if texts change under it.
+  [[nodiscard]] std::vector<ColumnView> copy_dictionaries() const {
+    std::vector<ColumnView> copies;
+    for (const ColumnView& source : sources_) {
+      ColumnView copy;
+      copy.term_offsets = source.term_offsets;
+      copy.term_bytes = SharedSpan<char>::of(
+          std::vector<char>(source.term_bytes.begin(), source.term_bytes.end()));
+      copies.push_back(std::move(copy));
+    }
+    return copies;
+  }
+
+  void merge_dictionaries() {
+    new_ids_ = used_terms();
+    struct Entry {
+      std::string_view text;
+      std::uint32_t* new_id;
+    };
+    std::vector<Entry> entries;
+    const auto dictionaries = copy_dictionaries();
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+      for (std::uint32_t id = 0; id < new_ids_[s].size(); ++id) {
+        if (new_ids_[s][id] == 0) continue;
+        entries.push_back({dictionaries[s].term(id), &new_ids_[s][id]});
+      }
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.text < b.text; });
+    std::vector<std::uint64_t> offsets{0};
+    std::vector<char> bytes;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (i == 0 || entries[i].text != entries[i - 1].text) {
+        bytes.insert(bytes.end(), entries[i].text.begin(), entries[i].text.end());
+        offsets.push_back(bytes.size());
+      }
+      *entries[i].new_id = static_cast<std::uint32_t>(offsets.size() - 2);
+    }
+    out_.term_offsets = SharedSpan<std::uint64_t>::of(std::move(offsets));
+    out_.term_bytes = SharedSpan<char>::of(std::move(bytes));
+  }
+
+  void copy_terms() {
+    std::vector<std::uint32_t> terms;
+    terms.reserve(out_.offsets[rows_.size()]);
+    for (const auto& [source, row] : rows_) {
+      for (const std::uint32_t id : sources_[source].row_terms(row)) {
+        // A gap is no term.
+        const bool keeps_id = kind_ == IndexKind::kBool || id >= new_ids_[source].size();
+        terms.push_back(keeps_id ? id : new_ids_[source][id]);
+      }
+    }
+    terms.resize(out_.offsets[rows_.size()]);
+    out_.terms = SharedSpan<std::uint32_t>::of(std::move(terms));
+  }
+
+  /// Calls `visit(term, row)` for each term of each row, once per row.
+  template <class Visit>
+  void for_each_posting(std::uint32_t n_terms, Visit visit) const {
+    std::vector<std::uint32_t> last_row(n_terms, ColumnView::kGap);
+    for (std::uint32_t row = 0; row < out_.n_rows; ++row) {
+      for (const std::uint32_t id : out_.row_terms(row)) {
+        if (id >= n_terms || last_row[id] == row) continue;  // a gap is no term
+        last_row[id] = row;
+        visit(id, row);
+      }
+    }
+  }
+
+  void make_postings() {
+    const std::uint32_t n_terms = out_.n_terms();
+    std::vector<std::uint64_t> offsets(n_terms + std::size_t{1}, 0);
+    for_each_posting(n_terms, [&](std::uint32_t id, std::uint32_t) { ++offsets[id + 1]; });
+    for (std::uint32_t id = 0; id < n_terms; ++id) offsets[id + 1] += offsets[id];
+    std::vector<std::uint32_t> posting_rows(offsets.back());
+    auto next = offsets;
+    for_each_posting(n_terms,
+                     [&](std::uint32_t id, std::uint32_t row) { posting_rows[next[id]++] = row; });
+    out_.posting_offsets = SharedSpan<std::uint64_t>::of(std::move(offsets));
+    out_.posting_rows = SharedSpan<std::uint32_t>::of(std::move(posting_rows));
+  }
+
+  template <class T, class K, class KeyOf>
+  void sort_values(const SharedSpan<T>& values, SharedSpan<K>& keys_out, KeyOf key_of) {
+    std::vector<std::pair<K, std::uint32_t>> pairs;
+    pairs.reserve(values.size());
+    for (std::uint32_t row = 0; row < out_.n_rows; ++row) {
+      for (std::uint64_t i = out_.offsets[row]; i < out_.offsets[row + 1]; ++i) {
+        pairs.emplace_back(key_of(values[i]), row);
+      }
+    }
+    std::sort(pairs.begin(), pairs.end());
+    std::vector<K> keys;
+    std::vector<std::uint32_t> sorted_rows;
+    keys.reserve(pairs.size());
+    sorted_rows.reserve(pairs.size());
+    for (const auto& [key, row] : pairs) {
+      keys.push_back(key);
+      sorted_rows.push_back(row);
+    }
+    keys_out = SharedSpan<K>::of(std::move(keys));
+    out_.sorted_rows = SharedSpan<std::uint32_t>::of(std::move(sorted_rows));
+  }
+
+  std::span<const ColumnView> sources_;
+  std::span<const RowOrigin> rows_;
+  const IndexKind kind_;
+  TermMap new_ids_;
+  ColumnView out_;
+};
+
+}  // namespace
+
+ColumnView seal(std::span<const ColumnView> sources, std::span<const RowOrigin> rows) {
+  return Sealer(sources, rows).run();
+}
+
+}  // namespace quiver::payload

@@ -1,0 +1,310 @@
+#include "payload/filter/column_match.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "payload/filter/column_terms.h"
+
+namespace quiver::payload {
+namespace {
+
+/// The elements that a column keeps as values are of this JSON type.
+enum class JsonType { kString, kInteger, kNumber, kBool, kObject };
+
+JsonType kept_type(IndexKind kind) {
+  switch (kind) {
+    case IndexKind::kInteger:
+      return JsonType::kInteger;
+    case IndexKind::kFloat:
+      return JsonType::kNumber;
+    case IndexKind::kBool:
+      return JsonType::kBool;
+    case IndexKind::kGeo:
+      return JsonType::kObject;
+    default:
+      return JsonType::kString;
+  }
+}
+
+/// Whether an element of `type` may stand behind a value of the column.
+bool may_hold(IndexKind kind, ScalarType type) {
+  const JsonType kept = kept_type(kind);
+  if (type == ScalarType::kString) return kept == JsonType::kString;
+  if (type == ScalarType::kInteger) return kept == JsonType::kInteger || kept == JsonType::kNumber;
+  return type == ScalarType::kBool && kept == JsonType::kBool;
+}
+
+class Matcher {
+ public:
+  Matcher(const ColumnView& column, const Bitset& within)
+      : column_(column), kind_(column.index->kind), within_(within) {
+    out_.yes = Bitset(within.size());
+    out_.maybe = Bitset(within.size());
+  }
+  Verdict take() { return std::move(out_); }
+
+  void match(const ValueTest& test) {
+    if (test.mode == ValueTest::Mode::kNoneOf) {
+      match_none_of(test);
+    } else if (test.type == ScalarType::kNone) {
+      return;
+    } else if (!holds(kind_, test.type)) {
+      unsure(may_hold(kind_, test.type) ? RowFacts::kElement : RowFacts::kOther);
+    } else if (test.type == ScalarType::kInteger) {
+      match_integers(test.integers);
+    } else {
+      match_terms(wanted_terms(column_, test));
+    }
+  }
+
+  void match(const TextTest& test) {
+    if (test.words.empty()) return;
+    if (test.tokens && kind_ == IndexKind::kText) {
+      match_tokens(test);
+    } else if (!test.tokens && kind_ == IndexKind::kKeyword) {
+      match_terms(accepted_terms(column_, test));
+    } else {
+      unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
+    }
+  }
+
+  void match(const PrefixTest& test) {
+    if (kind_ == IndexKind::kKeyword) {
+      match_terms(prefixed_terms(column_, test.prefix));
+    } else {
+      unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
+    }
+  }
+
+  void match(const RangeTest& test) {
+    if (kind_ == IndexKind::kInteger) {
+      match_interval(column_.integers, column_.sorted_integers, test.integers);
+      unsure(RowFacts::kOther);
+    } else if (kind_ == IndexKind::kFloat) {
+      match_interval(column_.doubles, column_.sorted_doubles, test.doubles);
+      for_each_irregular(RowFacts::kInexact, [&](std::uint32_t row) {
+        out_.yes.reset(row);
+        out_.maybe.set(row);
+      });
+    } else {
+      unsure(RowFacts::kOther);
+    }
+  }
+
+  void match(const DatetimeTest& test) {
+    if (kind_ == IndexKind::kDatetime) {
+      match_interval(column_.integers, column_.sorted_integers, test.micros);
+    } else {
+      unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
+    }
+  }
+
+  void match(const GeoTest& test) {
+    if (kind_ != IndexKind::kGeo) return unsure(RowFacts::kOther);
+    const auto check = [&](std::uint32_t row) {
+      const auto points = column_.row_points(row);
+      if (std::any_of(points.begin(), points.end(),
+                      [&](const GeoPoint& point) { return test.accepts(point); })) {
+        out_.yes.set(row);
+      }
+    };
+    if (column_.sealed) {
+      const auto range = find_sorted<double>(column_.sorted_doubles.span(), test.latitudes.low,
+                                             test.latitudes.high);
+      if (range.size() <= n_within()) return for_each_sorted(range, check);
+    }
+    within_.for_each([&](std::size_t row) { check(static_cast<std::uint32_t>(row)); });
+  }
+
+  void match(const ValuesCount& test) {
+    const RowFacts* facts = column_.facts.data();
+    within_.for_each([&](std::size_t row) {
+      if (facts[row].has(RowFacts::kManyRoots)) {
+        out_.maybe.set(row);
+      } else if (in_range(test, facts[row].count)) {
+        out_.yes.set(row);
+      }
+    });
+  }
+  void match(const IsEmpty& test) { match_flag(RowFacts::kEmpty, test.value); }
+  void match(const IsNull& test) { match_flag(RowFacts::kNull, test.value); }
+
+ private:
+  std::size_t n_within() {
+    if (!n_within_) n_within_ = within_.count();
+    return *n_within_;
+  }
+  [[nodiscard]] bool wanted(std::uint32_t row) const {
+    return row < within_.size() && within_.test(row);
+  }
+
+  void match_flag(std::uint32_t flag, bool value) {
+    const RowFacts* facts = column_.facts.data();
+    within_.for_each([&](std::size_t row) {
+      if (facts[row].has(flag) == value) out_.yes.set(row);
+    });
+  }
+
+  template <class Visit>
+  void for_each_irregular(std::uint32_t flag, Visit visit) {
+    for (const std::uint32_t row : column_.irregular) {
+      if (wanted(row) && column_.facts[row].has(flag)) visit(row);
+    }
+  }
+  template <class Visit>
+  void for_each_sorted(SortedRange range, Visit visit) {
+    for (std::size_t i = range.first; i < range.last; ++i) {
+      const std::uint32_t row = column_.sorted_rows[i];
+      if (wanted(row)) visit(row);
+    }
+  }
+
+  /// Rows with this flag that are not known to pass may pass.
+  void unsure(std::uint32_t flag) {
+    const auto add = [&](std::uint32_t row) {
+      if (!out_.yes.test(row)) out_.maybe.set(row);
+    };
+    if (flag == RowFacts::kOther) return for_each_irregular(flag, add);
+    within_.for_each([&](std::size_t row) {
+      if (column_.facts[row].has(flag)) add(static_cast<std::uint32_t>(row));
+    });
+  }
+
+  /// Rows of `within` with a value that `accept` likes; one sequential pass.
+  template <class T, class Accept>
+  void scan(const SharedSpan<T>& values, Accept accept) {
+    const std::uint64_t* offsets = column_.offsets.data();
+    const T* data = values.data();
+    within_.for_each([&](std::size_t row) {
+      for (std::uint64_t i = offsets[row]; i < offsets[row + 1]; ++i) {
+        if (accept(data[i])) {
+          out_.yes.set(row);
+          return;
+        }
+      }
+    });
+  }
+
+  template <class T>
+  void match_interval(const SharedSpan<T>& values, const SharedSpan<T>& sorted,
+                      const Interval<T>& interval) {
+    if (interval.empty()) return;
+    if (column_.sealed) {
+      const auto range = find_sorted<T>(sorted.span(), interval.low, interval.high);
+      if (range.size() <= n_within()) {
+        return for_each_sorted(range, [&](std::uint32_t row) { out_.yes.set(row); });
+      }
+    }
+    scan(values, [&](T value) { return interval.contains(value); });
+  }
+
+  void match_integers(const std::vector<std::int64_t>& wanted_values) {
+    if (column_.sealed) {
+      for (const std::int64_t value : wanted_values) {
+        const auto range = find_sorted(column_.sorted_integers.span(), value, value);
+        for_each_sorted(range, [&](std::uint32_t row) { out_.yes.set(row); });
+      }
+      return;
+    }
+    if (wanted_values.size() == 1) {
+      const std::int64_t only = wanted_values.front();
+      return scan(column_.integers, [&](std::int64_t value) { return value == only; });
+    }
+    scan(column_.integers, [&](std::int64_t value) {
+      return std::binary_search(wanted_values.begin(), wanted_values.end(), value);
+    });
+  }
+
+  void match_terms(const std::vector<std::uint32_t>& ids) {
+    if (ids.empty()) return;
+    if (column_.sealed) {
+      std::size_t n_postings = 0;
+      for (const std::uint32_t id : ids) n_postings += column_.postings(id).size();
+      if (n_postings <= n_within()) return add_postings(ids);
+    }
+    if (ids.size() == 1) {
+      const std::uint32_t only = ids.front();
+      return scan(column_.terms, [&](std::uint32_t id) { return id == only; });
+    }
+    scan(column_.terms, TermSet(ids, column_.n_terms()));
+  }
+  void add_postings(const std::vector<std::uint32_t>& ids) {
+    for (const std::uint32_t id : ids) {
+      for (const std::uint32_t row : column_.postings(id)) {
+        if (wanted(row)) out_.yes.set(row);
+      }
+    }
+  }
+
+  /// Some element is neither null nor in the list.
+  void match_none_of(const ValueTest& test) {
+    if (test.type == ScalarType::kNone) {
+      match_flag(RowFacts::kElement, true);
+    } else if (!holds(kind_, test.type)) {
+      unsure(RowFacts::kElement);
+    } else {
+      if (test.type == ScalarType::kInteger) {
+        scan(column_.integers, [&](std::int64_t value) {
+          return !std::binary_search(test.integers.begin(), test.integers.end(), value);
+        });
+      } else {
+        const TermSet listed(wanted_terms(column_, test), column_.n_terms());
+        scan(column_.terms, [&](std::uint32_t id) { return !listed(id); });
+      }
+      for_each_irregular(RowFacts::kOther, [&](std::uint32_t row) { out_.yes.set(row); });
+    }
+  }
+
+  void match_tokens(const TextTest& test) {
+    const bool any = test.mode == TextTest::Mode::kAny;
+    std::vector<std::uint32_t> ids;
+    for (const auto& word : test.words) {
+      const std::uint32_t id = column_.find_term(word);
+      if (id != ColumnView::kNoTerm) {
+        ids.push_back(id);
+      } else if (!any) {
+        return;
+      }
+    }
+    if (any) return match_terms(ids);
+    if (column_.sealed) return match_token_postings(test, ids);
+    within_.for_each([&](std::size_t row) {
+      if (row_has_tokens(column_.row_terms(static_cast<std::uint32_t>(row)), test.mode, ids)) {
+        out_.yes.set(row);
+      }
+    });
+  }
+  void match_token_postings(const TextTest& test, const std::vector<std::uint32_t>& ids) {
+    Bitset all = within_;
+    for (const std::uint32_t id : ids) {
+      Bitset rows(within_.size());
+      for (const std::uint32_t row : column_.postings(id)) {
+        if (row < rows.size()) rows.set(row);
+      }
+      all &= rows;
+    }
+    all.for_each([&](std::size_t i) {
+      const auto row = static_cast<std::uint32_t>(i);
+      const bool sure =
+          test.mode == TextTest::Mode::kAll && !column_.facts[row].has(RowFacts::kManyTexts);
+      if (sure || row_has_tokens(column_.row_terms(row), test.mode, ids)) out_.yes.set(row);
+    });
+  }
+
+  const ColumnView& column_;
+  const IndexKind kind_;
+  const Bitset& within_;
+  std::optional<std::size_t> n_within_;
+  Verdict out_;
+};
+
+}  // namespace
+
+Verdict match_column(const ColumnView& column, const PreparedTest& test, const Bitset& within) {
+  Matcher matcher(column, within);
+  std::visit([&](const auto& t) { matcher.match(t); }, test);
+  return matcher.take();
+}
+
+}  // namespace quiver::payload

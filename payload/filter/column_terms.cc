@@ -1,0 +1,99 @@
+#include "payload/filter/column_terms.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/hash.h"
+
+namespace quiver::payload {
+namespace {
+
+/// Above this, one pass over all hashes of a growing dictionary serves all texts at once.
+constexpr std::size_t kFewTexts = 4;
+
+std::vector<std::uint32_t> find_in_one_pass(const ColumnView& column,
+                                            std::span<const std::string> texts) {
+  std::unordered_set<std::uint64_t> hashes;
+  for (const auto& text : texts) hashes.insert(hash_text(text));
+  std::vector<std::uint32_t> ids;
+  for (std::uint32_t id = 0; id < column.n_terms(); ++id) {
+    if (!hashes.contains(column.term_hashes[id])) continue;
+    if (std::binary_search(texts.begin(), texts.end(), column.term(id))) ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+bool holds(IndexKind kind, ScalarType type) {
+  switch (type) {
+    case ScalarType::kString:
+      return kind == IndexKind::kKeyword || kind == IndexKind::kUuid;
+    case ScalarType::kInteger:
+      return kind == IndexKind::kInteger;
+    case ScalarType::kBool:
+      return kind == IndexKind::kBool;
+    case ScalarType::kNone:
+      return true;
+  }
+  return false;
+}
+
+std::vector<std::uint32_t> find_terms(const ColumnView& column,
+                                      std::span<const std::string> texts) {
+  if (!column.sealed && texts.size() > kFewTexts) return find_in_one_pass(column, texts);
+  std::vector<std::uint32_t> ids;
+  for (const auto& text : texts) {
+    const std::uint32_t id = column.find_term(text);
+    if (id != ColumnView::kNoTerm) ids.push_back(id);
+  }
+  return ids;
+}
+
+std::vector<std::uint32_t> wanted_terms(const ColumnView& column, const ValueTest& test) {
+  if (test.type == ScalarType::kString) return find_terms(column, test.strings);
+  std::vector<std::uint32_t> ids;
+  if (test.wants_false) ids.push_back(0);
+  if (test.wants_true) ids.push_back(1);
+  return ids;
+}
+
+std::vector<std::uint32_t> accepted_terms(const ColumnView& column, const TextTest& test) {
+  std::vector<std::uint32_t> ids;
+  for (std::uint32_t id = 0; id < column.n_terms(); ++id) {
+    if (test.accepts(column.term(id))) ids.push_back(id);
+  }
+  return ids;
+}
+
+std::vector<std::uint32_t> prefixed_terms(const ColumnView& column, std::string_view prefix) {
+  std::vector<std::uint32_t> ids;
+  std::uint32_t id = column.sealed ? column.first_term_from(prefix) : 0;
+  for (; id < column.n_terms(); ++id) {
+    if (column.term(id).starts_with(prefix)) {
+      ids.push_back(id);
+    } else if (column.sealed) {
+      break;  // terms are ordered
+    }
+  }
+  return ids;
+}
+
+bool row_has_tokens(std::span<const std::uint32_t> tokens, TextTest::Mode mode,
+                    std::span<const std::uint32_t> ids) {
+  // A gap equals no id, so a phrase cannot cross it.
+  if (mode == TextTest::Mode::kPhrase) {
+    return std::search(tokens.begin(), tokens.end(), ids.begin(), ids.end()) != tokens.end();
+  }
+  for (auto first = tokens.begin();;) {
+    const auto last = std::find(first, tokens.end(), ColumnView::kGap);
+    if (std::all_of(ids.begin(), ids.end(),
+                    [&](std::uint32_t id) { return std::find(first, last, id) != last; })) {
+      return true;
+    }
+    if (last == tokens.end()) return false;
+    first = last + 1;
+  }
+}
+
+}  // namespace quiver::payload

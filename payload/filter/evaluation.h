@@ -1,0 +1,28 @@
+// The three ways to answer a filter tree: on one document, on the columns of many rows, by counts.
+#pragma once
+
+#include "base/threads/cancel.h"
+#include "payload/filter/column_match.h"
+#include "payload/filter/filter_tree.h"
+#include "payload/filter/predicate.h"
+
+namespace quiver::payload {
+
+/// What a tree is asked about. Inside `nested`, id and vectors are unknown: null.
+struct OnePoint {
+  const Value& document;
+  const PointId* id = nullptr;
+  const HasVectorFn* has_vector = nullptr;
+};
+[[nodiscard]] bool tree_matches(const FilterTree& tree, const OnePoint& point);
+
+/// Rows of `within` that surely match, and those for which only the document can tell.
+[[nodiscard]] Result<Verdict> match_columns(const FilterTree& tree, const RowsView& rows,
+                                            const Bitset& within, const Cancel& cancel);
+
+[[nodiscard]] Estimate estimate_tree(const FilterTree& tree, const RowsView& rows);
+
+/// The column of a declared index, or null if there is none of that very kind.
+[[nodiscard]] const ColumnView* find_column(const RowsView& rows, const FieldNode& field);
+
+}  // namespace quiver::payload

@@ -1,0 +1,110 @@
+#include "payload/filter/filter_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "payload/filter/predicate.h"
+
+namespace quiver::payload {
+namespace {
+
+class TreeBuilder {
+ public:
+  /// Indexes with keys that are no paths cannot be meant by any condition.
+  explicit TreeBuilder(std::span<const FieldIndex> indexes) {
+    for (const FieldIndex& index : indexes) {
+      if (auto path = Path::parse(index.key)) indexes_.emplace_back(std::move(*path), index);
+    }
+  }
+
+  /// `base` leads to the elements that the filter is about, if it is nested.
+  Result<std::shared_ptr<const FilterTree>> build(const Filter& filter,
+                                                  const std::optional<Path>& base, int depth) {
+    if (depth > kMaxFilterDepth) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("filter nests deeper than {} levels", kMaxFilterDepth));
+    }
+    auto tree = std::make_shared<FilterTree>();
+    QV_TRY(tree->must, build_all(filter.must, base, depth));
+    QV_TRY(tree->should, build_all(filter.should, base, depth));
+    QV_TRY(tree->must_not, build_all(filter.must_not, base, depth));
+    if (filter.min_should) {
+      QV_TRY(tree->min_should, build_all(filter.min_should->conditions, base, depth));
+      tree->min_count = filter.min_should->min_count;
+    }
+    return std::shared_ptr<const FilterTree>(std::move(tree));
+  }
+
+ private:
+  Result<std::vector<Node>> build_all(const std::vector<Condition>& conditions,
+                                      const std::optional<Path>& base, int depth) {
+    std::vector<Node> nodes;
+    nodes.reserve(conditions.size());
+    for (const Condition& condition : conditions) {
+      QV_TRY(auto node,
+             std::visit([&](const auto& c) { return build_node(c, base, depth); }, condition));
+      nodes.push_back(std::move(node));
+    }
+    return nodes;
+  }
+
+  Result<Node> build_node(const FieldCondition& condition, const std::optional<Path>& base, int) {
+    QV_TRY(Path path, Path::parse(condition.key));
+    const FieldIndex* index = find_index(base ? base->join(path) : path);
+    QV_TRY(PreparedTest test, prepare(condition.test, index));
+    auto declared = index == nullptr ? std::nullopt : std::optional(*index);
+    return Node(FieldNode{std::move(path), std::move(test), std::move(declared)});
+  }
+  static Result<Node> build_node(const HasId& condition, const std::optional<Path>&, int) {
+    auto ids = condition.ids;
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    return Node(HasIdNode{std::move(ids)});
+  }
+  static Result<Node> build_node(const HasVector& condition, const std::optional<Path>&, int) {
+    return Node(HasVectorNode{condition.name});
+  }
+  Result<Node> build_node(const Nested& condition, const std::optional<Path>& base, int depth) {
+    QV_TRY(const Path path, Path::parse(condition.key));
+    Path elements = path.each();
+    const Path from_root = base ? base->join(elements) : elements;
+    static const Filter kEmpty;
+    const Filter& inner = condition.filter ? *condition.filter : kEmpty;
+    QV_TRY(auto tree, build(inner, from_root, depth + 1));
+    NestedNode node{std::move(elements), tree, {}};
+    for (const Node& part : tree->must) add_necessary(part, node);
+    return Node(std::move(node));
+  }
+  Result<Node> build_node(const std::shared_ptr<const Filter>& condition,
+                          const std::optional<Path>& base, int depth) {
+    static const Filter kEmpty;
+    QV_TRY(auto tree, build(condition ? *condition : kEmpty, base, depth + 1));
+    return Node(std::move(tree));
+  }
+
+  static void add_necessary(const Node& part, NestedNode& node) {
+    const auto* field = std::get_if<FieldNode>(&part);
+    if (field == nullptr || !field->index || !is_existential(field->test)) return;
+    node.necessary.push_back({node.elements.join(field->path), field->test, field->index});
+  }
+
+  [[nodiscard]] const FieldIndex* find_index(const Path& path) const {
+    for (const auto& [index_path, index] : indexes_) {
+      if (index_path == path) return &index;
+    }
+    return nullptr;
+  }
+
+  std::vector<std::pair<Path, FieldIndex>> indexes_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const FilterTree>> build_tree(const Filter& filter,
+                                                     std::span<const FieldIndex> indexes) {
+  return TreeBuilder(indexes).build(filter, std::nullopt, 0);
+}
+
+}  // namespace quiver::payload

@@ -1,0 +1,84 @@
+#include "payload/filter/predicate.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "base/check.h"
+#include "payload/filter/evaluation.h"
+
+namespace quiver::payload {
+namespace {
+
+/// Documents parsed between two looks at the clock.
+constexpr std::uint32_t kDocumentsPerPoll = 16;
+
+class TreePredicate final : public Predicate {
+ public:
+  explicit TreePredicate(std::shared_ptr<const FilterTree> tree) : tree_(std::move(tree)) {}
+
+  [[nodiscard]] Result<Bitset> evaluate(const RowsView& rows, const Bitset& candidates,
+                                        const Cancel& cancel) const override {
+    QV_CHECK(candidates.size() == rows.n_rows());
+    QV_TRY(Verdict verdict, match_columns(*tree_, rows, candidates, cancel));
+    QV_TRY(resolve(rows, verdict, cancel));
+    return std::move(verdict.yes);
+  }
+
+  [[nodiscard]] bool matches(const Value& document, const PointId& id,
+                             const HasVectorFn& has_vector) const override {
+    return tree_matches(*tree_, {document, &id, &has_vector});
+  }
+
+  [[nodiscard]] Estimate estimate(const RowsView& rows) const override {
+    return estimate_tree(*tree_, rows);
+  }
+
+  [[nodiscard]] bool always_true() const override { return tree_->empty(); }
+
+ private:
+  /// Adds those rows of `maybe` to `yes` whose documents match.
+  Result<> resolve(const RowsView& rows, Verdict& verdict, const Cancel& cancel) const {
+    std::uint32_t row = 0;
+    const HasVectorFn has_vector = [&](std::string_view name) {
+      const std::uint8_t* present = rows.present(name);
+      return present != nullptr && present[row] != 0;
+    };
+    std::uint32_t n_done = 0;
+    const auto words = verdict.maybe.words();
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      for (std::uint64_t rest = words[w]; rest != 0; rest &= rest - 1) {
+        row =
+            static_cast<std::uint32_t>(w * 64) + static_cast<std::uint32_t>(std::countr_zero(rest));
+        if (n_done++ % kDocumentsPerPoll == 0) QV_TRY(cancel.check());
+        QV_TRY(const Value document, read_document(rows, row));
+        if (matches(document, rows.ids()[row], has_vector)) verdict.yes.set(row);
+      }
+    }
+    return {};
+  }
+
+  static Result<Value> read_document(const RowsView& rows, std::uint32_t row) {
+    QV_TRY(const std::string_view text, rows.document(row));
+    if (text.empty()) return Value(Object());
+    auto document = parse_json(text);
+    if (!document) {
+      return fail(Code::kDataLoss,
+                  fmt::format("payload of point {}: {}", rows.ids()[row].to_string(),
+                              document.error().message()));
+    }
+    return document;
+  }
+
+  const std::shared_ptr<const FilterTree> tree_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Predicate>> compile(const Filter& filter,
+                                                 std::span<const FieldIndex> indexes) {
+  QV_TRY(auto tree, build_tree(filter, indexes));
+  return std::shared_ptr<const Predicate>(std::make_shared<TreePredicate>(std::move(tree)));
+}
+
+}  // namespace quiver::payload

@@ -1,0 +1,158 @@
+// A filter tree over columns, in three-valued logic: each node says which rows surely match and
+// which may. Conditions of a conjunction see only the rows that the ones before them left.
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "payload/filter/evaluation.h"
+
+namespace quiver::payload {
+namespace {
+
+class ColumnEvaluator {
+ public:
+  ColumnEvaluator(const RowsView& rows, const Cancel& cancel) : rows_(rows), cancel_(cancel) {}
+
+  Result<Verdict> run(const FilterTree& tree, const Bitset& within) {
+    Bitset yes = within;
+    Bitset possible = within;
+    QV_TRY(all_of(tree.must, yes, possible));
+    if (!tree.should.empty()) QV_TRY(some_of(tree.should, yes, possible));
+    if (tree.min_count) QV_TRY(at_least(*tree.min_count, tree.min_should, yes, possible));
+    QV_TRY(none_of(tree.must_not, yes, possible));
+    possible.subtract(yes);
+    return Verdict{std::move(yes), std::move(possible)};
+  }
+
+ private:
+  Result<> all_of(const std::vector<Node>& nodes, Bitset& yes, Bitset& possible) {
+    for (const Node& node : nodes) {
+      if (possible.none()) break;
+      QV_TRY(Verdict verdict, run_node(node, possible));
+      yes &= verdict.yes;
+      possible = std::move(verdict.yes |= verdict.maybe);
+    }
+    return {};
+  }
+
+  Result<> some_of(const std::vector<Node>& nodes, Bitset& yes, Bitset& possible) {
+    Bitset some_yes(possible.size());
+    Bitset some_possible(possible.size());
+    Bitset open = possible;  // not sure yet
+    for (const Node& node : nodes) {
+      if (open.none()) break;
+      QV_TRY(const Verdict verdict, run_node(node, open));
+      some_yes |= verdict.yes;
+      some_possible |= verdict.yes;
+      some_possible |= verdict.maybe;
+      open.subtract(verdict.yes);
+    }
+    yes &= some_yes;
+    possible &= some_possible;
+    return {};
+  }
+
+  Result<> none_of(const std::vector<Node>& nodes, Bitset& yes, Bitset& possible) {
+    for (const Node& node : nodes) {
+      if (possible.none()) break;
+      QV_TRY(const Verdict verdict, run_node(node, possible));
+      possible.subtract(verdict.yes);
+      yes.subtract(verdict.yes);
+      yes.subtract(verdict.maybe);
+    }
+    return {};
+  }
+
+  Result<> at_least(std::uint64_t min_count, const std::vector<Node>& nodes, Bitset& yes,
+                    Bitset& possible) {
+    std::vector<std::uint32_t> n_yes(possible.size(), 0);
+    std::vector<std::uint32_t> n_possible(possible.size(), 0);
+    for (const Node& node : nodes) {
+      QV_TRY(const Verdict verdict, run_node(node, possible));
+      verdict.yes.for_each([&](std::size_t row) { ++n_yes[row], ++n_possible[row]; });
+      verdict.maybe.for_each([&](std::size_t row) { ++n_possible[row]; });
+    }
+    const Bitset before = possible;
+    before.for_each([&](std::size_t row) {
+      if (n_yes[row] < min_count) yes.reset(row);
+      if (n_possible[row] < min_count) possible.reset(row);
+    });
+    return {};
+  }
+
+  Result<Verdict> run_node(const Node& node, const Bitset& within) {
+    QV_TRY(cancel_.check());
+    return std::visit([&](const auto& n) { return match(n, within); }, node);
+  }
+
+  Result<Verdict> match(const FieldNode& field, const Bitset& within) {
+    const ColumnView* column = find_column(rows_, field);
+    if (column == nullptr) return Verdict{Bitset(within.size()), within};
+    return match_column(*column, field.test, within);
+  }
+
+  Result<Verdict> match(const HasIdNode& node, const Bitset& within) {
+    Verdict verdict{Bitset(within.size()), Bitset(within.size())};
+    const auto ids = rows_.ids();
+    if (rows_.sorted_ids()) {
+      for (const PointId& id : node.ids) {
+        const auto it = std::lower_bound(ids.begin(), ids.end(), id);
+        if (it == ids.end() || *it != id) continue;
+        const auto row = static_cast<std::size_t>(it - ids.begin());
+        if (within.test(row)) verdict.yes.set(row);
+      }
+      return verdict;
+    }
+    const std::unordered_set<PointId> wanted(node.ids.begin(), node.ids.end());
+    within.for_each([&](std::size_t row) {
+      if (wanted.contains(ids[row])) verdict.yes.set(row);
+    });
+    return verdict;
+  }
+
+  Result<Verdict> match(const HasVectorNode& node, const Bitset& within) {
+    Verdict verdict{Bitset(within.size()), Bitset(within.size())};
+    const std::uint8_t* present = rows_.present(node.name);
+    if (present == nullptr) return verdict;
+    within.for_each([&](std::size_t row) {
+      if (present[row] != 0) verdict.yes.set(row);
+    });
+    return verdict;
+  }
+
+  /// Which element it is that passes, only the document tells; columns can rule rows out.
+  Result<Verdict> match(const NestedNode& node, const Bitset& within) {
+    Bitset possible = within;
+    for (const FieldNode& field : node.necessary) {
+      QV_TRY(Verdict verdict, match(field, possible));
+      possible = std::move(verdict.yes |= verdict.maybe);
+    }
+    return Verdict{Bitset(within.size()), std::move(possible)};
+  }
+
+  Result<Verdict> match(const std::shared_ptr<const FilterTree>& tree, const Bitset& within) {
+    return run(*tree, within);
+  }
+
+  const RowsView& rows_;
+  const Cancel& cancel_;
+};
+
+}  // namespace
+
+const ColumnView* find_column(const RowsView& rows, const FieldNode& field) {
+  if (!field.index) return nullptr;
+  const ColumnView* column = rows.column(field.index->key);
+  if (column == nullptr || column->n_rows < rows.n_rows()) return nullptr;
+  if (column->index->kind != field.index->kind) return nullptr;
+  const bool same_tokens =
+      field.index->kind != IndexKind::kText || column->index->text == field.index->text;
+  return same_tokens ? column : nullptr;
+}
+
+Result<Verdict> match_columns(const FilterTree& tree, const RowsView& rows, const Bitset& within,
+                              const Cancel& cancel) {
+  return ColumnEvaluator(rows, cancel).run(tree, within);
+}
+
+}  // namespace quiver::payload

@@ -1,0 +1,93 @@
+// A payload path: `a.b`, `a[0]`, `a[].b` (every element), `"a.b".c` (a key with odd characters).
+//
+// A path leads to any number of values. A key steps into objects only and an index into arrays
+// only; arrays are not entered unless the path says `[]`. What tests look at are the *elements* of
+// these values: an array stands for its elements (one level), anything else for itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "payload/json/document.h"
+
+namespace quiver::payload {
+
+struct PathStep {
+  enum class Kind : std::uint8_t { kKey, kIndex, kEach };
+  Kind kind = Kind::kKey;
+  std::string key;          ///< kKey
+  std::uint64_t index = 0;  ///< kIndex
+  bool operator==(const PathStep&) const = default;
+};
+
+class Path {
+ public:
+  /// kInvalidArgument, naming `text`, if it is not a path. Unquoted keys consist of letters,
+  /// digits,
+  /// `_`, `-` and any non-ASCII character; the first step is a key.
+  [[nodiscard]] static Result<Path> parse(std::string_view text);
+  /// `steps` is not empty and starts with a key.
+  explicit Path(std::vector<PathStep> steps) : steps_(std::move(steps)) {}
+
+  [[nodiscard]] std::span<const PathStep> steps() const { return steps_; }
+  /// The one spelling of this path: equal paths have equal texts.
+  [[nodiscard]] std::string to_string() const;
+  /// `a` → `a[]`; unchanged if it ends so already.
+  [[nodiscard]] Path each() const;
+  /// This path, then `tail`: `a[]` and `b.c` give `a[].b.c`.
+  [[nodiscard]] Path join(const Path& tail) const;
+
+  bool operator==(const Path&) const = default;
+
+ private:
+  std::vector<PathStep> steps_;
+};
+
+namespace detail {
+template <class Visit>
+void visit_values(const Value& value, std::span<const PathStep> steps, Visit& visit) {
+  if (steps.empty()) {
+    visit(value);
+    return;
+  }
+  const PathStep& step = steps.front();
+  if (step.kind == PathStep::Kind::kKey) {
+    if (const Value* member = value.find(step.key)) visit_values(*member, steps.subspan(1), visit);
+    return;
+  }
+  const Array* array = value.as_array();
+  if (array == nullptr) return;
+  if (step.kind == PathStep::Kind::kEach) {
+    for (const Value& element : *array) visit_values(element, steps.subspan(1), visit);
+  } else if (step.index < array->size()) {
+    visit_values((*array)[step.index], steps.subspan(1), visit);
+  }
+}
+}  // namespace detail
+
+/// Calls `visit(const Value&)` for every value that `path` leads to, arrays as they are.
+template <class Visit>
+void for_each_value(const Value& document, const Path& path, Visit&& visit) {
+  detail::visit_values(document, path.steps(), visit);
+}
+
+/// Calls `visit(const Value&)` for every element of those values: what matches, ranges and geo
+/// tests look at.
+template <class Visit>
+void for_each_element(const Value& document, const Path& path, Visit&& visit) {
+  for_each_value(document, path, [&](const Value& value) {
+    const Array* array = value.as_array();
+    if (array == nullptr) {
+      visit(value);
+    } else {
+      for (const Value& element : *array) visit(element);
+    }
+  });
+}
+
+}  // namespace quiver::payload

@@ -1,0 +1,95 @@
+// JSON bodies to requests of the engine. Every function parses `body` whole; errors are ready to be
+// answered: 400 for what is malformed or of the wrong type, 422 for values out of their range.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/database.h"
+#include "engine/model/config.h"
+#include "engine/model/operation.h"
+#include "engine/model/query.h"
+#include "service/json/error.h"
+
+namespace quiver::service::json {
+
+// Reads.
+[[nodiscard]] Decoded<engine::Query> decode_query(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_query_batch(std::string& body);
+/// The older form: `vector` instead of `query`.
+[[nodiscard]] Decoded<engine::Query> decode_search(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_search_batch(std::string& body);
+[[nodiscard]] Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body);
+[[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
+/// Of 1 to 1000 ids.
+[[nodiscard]] Decoded<engine::ExplainRequest> decode_explain(std::string& body);
+/// The filter of a count.
+[[nodiscard]] Decoded<std::optional<payload::Filter>> decode_count(std::string& body);
+
+// Changes of points.
+[[nodiscard]] Decoded<engine::Operation> decode_upsert(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_delete_points(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_set_payload(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_overwrite_payload(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_delete_payload(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_clear_payload(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_update_vectors(std::string& body);
+[[nodiscard]] Decoded<engine::Operation> decode_delete_vectors(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Operation>> decode_operations(std::string& body);
+
+/// A payload by itself: canonical JSON.
+[[nodiscard]] Decoded<std::string> decode_payload(std::string& text);
+
+/// A point on a line of its own: as in an upsert, but each part may be missing, and there are no
+/// other members.
+struct PointLine {
+  std::optional<PointId> id;
+  std::vector<engine::NamedVector> vectors;
+  std::string payload;  ///< canonical JSON object; empty means {}
+};
+[[nodiscard]] Decoded<PointLine> decode_point_line(std::string& line);
+
+/// The answer to a scroll, as a client reads it.
+[[nodiscard]] Decoded<engine::ScrollPage> decode_scroll_page(std::string& body);
+
+// Collections.
+[[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(
+    std::string& body, const engine::CreationOptions& options);
+/// A change of a configuration, checked already as far as it can be without one.
+class CollectionPatch {
+ public:
+  [[nodiscard]] static Decoded<CollectionPatch> decode(std::string& body);
+  /// kInvalidArgument if it names a field that `config` lacks.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  std::string json_;  ///< known members only
+};
+/// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
+/// value}}}`, null for what is to be as usual again.
+class IndexBuildPatch {
+ public:
+  [[nodiscard]] static Decoded<IndexBuildPatch> decode(std::string& body);
+  /// kInvalidArgument if it names a field that `config` lacks, or what its index cannot be built
+  /// with.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  std::map<std::string, std::map<std::string, std::optional<ParamValue>>> fields_;
+};
+[[nodiscard]] Decoded<payload::FieldIndex> decode_index(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::AliasAction>> decode_alias_actions(std::string& body);
+
+/// An id in a path: a number, else a UUID. 400 "Can not recognize \"x\" as point id".
+[[nodiscard]] Decoded<PointId> parse_path_id(std::string_view text);
+/// 422 for names that are longer than any collection's.
+[[nodiscard]] Decoded<> check_name_length(std::string_view name);
+/// 422 unless `name` may be a collection's.
+[[nodiscard]] Decoded<> check_collection_name(std::string_view name);
+/// False for names that no collection can have.
+[[nodiscard]] bool is_collection_name(std::string_view name);
+
+}  // namespace quiver::service::json

@@ -1,0 +1,376 @@
+// Filters. Strict where everything else is lenient: a condition that was misspelt and ignored would
+// silently return, or delete, the wrong points.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "payload/scalar/datetime.h"
+#include "service/json/decode/decode_parts.h"
+
+namespace quiver::service::json {
+namespace {
+
+using payload::Condition;
+using payload::FieldCondition;
+using payload::FieldTest;
+using payload::Filter;
+using payload::GeoPoint;
+using payload::MatchScalar;
+using payload::Number;
+
+constexpr std::string_view kDatetimeHelp = "a number or a datetime (RFC 3339)";
+
+Decoded<Number> decode_number(Element element, const Path& path) {
+  switch (element.type()) {
+    case simdjson::dom::element_type::INT64:
+      return Number(as_int64(element));
+    case simdjson::dom::element_type::UINT64:
+      return Number(as_uint64(element));
+    case simdjson::dom::element_type::DOUBLE:
+      return Number(as_double(element));
+    default:
+      return wrong_type(element, path, "a number");
+  }
+}
+
+Decoded<MatchScalar> decode_scalar(Element element, const Path& path) {
+  switch (element.type()) {
+    case simdjson::dom::element_type::STRING:
+      return MatchScalar(std::string(as_string(element)));
+    case simdjson::dom::element_type::INT64:
+      return MatchScalar(as_int64(element));
+    case simdjson::dom::element_type::BOOL:
+      return MatchScalar(as_bool(element));
+    default:
+      return wrong_type(element, path, "a string, a 64-bit integer or a boolean");
+  }
+}
+
+Decoded<std::vector<MatchScalar>> decode_scalars(Element element, const Path& path) {
+  QV_TRY(const Array array, get_array(element, path));
+  std::vector<MatchScalar> values;
+  values.reserve(array.size());
+  for (const Element item : array) {
+    const Path here = path.item(values.size());
+    QV_TRY(auto value, decode_scalar(item, here));
+    if (std::holds_alternative<bool>(value) ||
+        (!values.empty() && values.front().index() != value.index())) {
+      return wrong_type(item, here, "only strings or only integers");
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+/// Calls `make` with the text of the member.
+template <class Test>
+Decoded<FieldTest> decode_text(Element element, const Path& path) {
+  QV_TRY(const auto text, get_string(element, path));
+  return FieldTest(Test{std::string(text)});
+}
+
+Decoded<FieldTest> decode_match(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path,
+                       {"value", "any", "except", "text", "text_any", "phrase", "prefix"}));
+  if (const auto value = find(object, "value")) {
+    QV_TRY(auto scalar, decode_scalar(*value, path.member("value")));
+    return FieldTest(payload::MatchValue{std::move(scalar)});
+  }
+  if (const auto any = find(object, "any")) {
+    QV_TRY(auto values, decode_scalars(*any, path.member("any")));
+    return FieldTest(payload::MatchAny{std::move(values)});
+  }
+  if (const auto except = find(object, "except")) {
+    QV_TRY(auto values, decode_scalars(*except, path.member("except")));
+    return FieldTest(payload::MatchExcept{std::move(values)});
+  }
+  if (const auto text = find(object, "text")) {
+    return decode_text<payload::MatchText>(*text, path.member("text"));
+  }
+  if (const auto text = find(object, "text_any")) {
+    return decode_text<payload::MatchTextAny>(*text, path.member("text_any"));
+  }
+  if (const auto text = find(object, "phrase")) {
+    return decode_text<payload::MatchPhrase>(*text, path.member("phrase"));
+  }
+  if (const auto prefix = find(object, "prefix")) {
+    return decode_text<payload::MatchPrefix>(*prefix, path.member("prefix"));
+  }
+  return format_error(
+      path, "expected one of `value`, `any`, `except`, `text`, `text_any`, `phrase`, `prefix`");
+}
+
+/// Fills the four bounds of a range from the members of the same names.
+template <class Range, class Decode>
+Decoded<Range> decode_bounds(Object object, const Path& path, Decode decode) {
+  Range range;
+  const auto bound = [&](std::string_view name, auto& out) -> Decoded<> {
+    if (const auto element = find(object, name)) {
+      QV_TRY(out, decode(*element, path.member(name)));
+    }
+    return {};
+  };
+  QV_TRY(bound("gt", range.gt));
+  QV_TRY(bound("gte", range.gte));
+  QV_TRY(bound("lt", range.lt));
+  QV_TRY(bound("lte", range.lte));
+  return range;
+}
+
+Decoded<std::int64_t> decode_time(Element element, const Path& path) {
+  std::string_view text;
+  if (element.get(text) == simdjson::SUCCESS) {
+    if (const auto time = payload::parse_datetime(text)) return *time;
+  }
+  return wrong_type(element, path, kDatetimeHelp);
+}
+
+Decoded<FieldTest> decode_range(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path, {"gt", "gte", "lt", "lte"}));
+  bool has_text = false;
+  for (const auto [name, value] : object) has_text = has_text || value.is_string();
+  if (has_text) {
+    QV_TRY(auto range, decode_bounds<payload::DatetimeRange>(object, path, decode_time));
+    return FieldTest(range);
+  }
+  QV_TRY(auto range, decode_bounds<payload::Range>(object, path, decode_number));
+  return FieldTest(std::move(range));
+}
+
+Decoded<FieldTest> decode_values_count(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path, {"gt", "gte", "lt", "lte"}));
+  QV_TRY(auto range, decode_bounds<payload::ValuesCount>(object, path, get_u64));
+  return FieldTest(range);
+}
+
+Decoded<GeoPoint> decode_geo_point(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(const Element lon, require(object, "lon", path));
+  QV_TRY(const Element lat, require(object, "lat", path));
+  GeoPoint point;
+  QV_TRY(point.lon, get_f64(lon, path.member("lon")));
+  QV_TRY(point.lat, get_f64(lat, path.member("lat")));
+  if (std::abs(point.lon) > 180) return wrong_type(lon, path.member("lon"), "-180 to 180");
+  if (std::abs(point.lat) > 90) return wrong_type(lat, path.member("lat"), "-90 to 90");
+  return point;
+}
+
+Decoded<GeoPoint> decode_corner(Object object, std::string_view name, const Path& path) {
+  QV_TRY(const Element corner, require(object, name, path));
+  return decode_geo_point(corner, path.member(name));
+}
+
+Decoded<FieldTest> decode_geo_box(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  payload::GeoBoundingBox box;
+  QV_TRY(box.top_left, decode_corner(object, "top_left", path));
+  QV_TRY(box.bottom_right, decode_corner(object, "bottom_right", path));
+  return FieldTest(box);
+}
+
+Decoded<FieldTest> decode_geo_radius(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  payload::GeoRadius circle;
+  QV_TRY(circle.center, decode_corner(object, "center", path));
+  QV_TRY(const Element radius, require(object, "radius", path));
+  QV_TRY(circle.radius_m, get_f64(radius, path.member("radius")));
+  return FieldTest(circle);
+}
+
+Decoded<std::vector<GeoPoint>> decode_ring(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(const Element points, require(object, "points", path));
+  QV_TRY(const Array array, get_array(points, path.member("points")));
+  std::vector<GeoPoint> ring;
+  for (const Element item : array) {
+    QV_TRY(const auto point, decode_geo_point(item, path.member("points").item(ring.size())));
+    ring.push_back(point);
+  }
+  if (ring.size() < 4) {
+    return format_error(
+        path, fmt::format("polygon invalid, the size must be at least 4, got {}", ring.size()));
+  }
+  if (!(ring.front() == ring.back())) {
+    return format_error(path,
+                        "polygon invalid, the first and the last points should be the same to form "
+                        "a closed line");
+  }
+  return ring;
+}
+
+Decoded<FieldTest> decode_geo_polygon(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  payload::GeoPolygon polygon;
+  QV_TRY(const Element exterior, require(object, "exterior", path));
+  QV_TRY(polygon.exterior, decode_ring(exterior, path.member("exterior")));
+  if (const auto interiors = find(object, "interiors")) {
+    const Path here = path.member("interiors");
+    QV_TRY(const Array array, get_array(*interiors, here));
+    for (const Element item : array) {
+      QV_TRY(auto ring, decode_ring(item, here.item(polygon.interiors.size())));
+      polygon.interiors.push_back(std::move(ring));
+    }
+  }
+  return FieldTest(std::move(polygon));
+}
+
+template <class Test>
+Decoded<FieldTest> decode_flag(Element element, const Path& path) {
+  QV_TRY(const bool value, get_bool(element, path));
+  return FieldTest(Test{value});
+}
+
+using TestDecoder = Decoded<FieldTest> (*)(Element, const Path&);
+struct NamedTest {
+  std::string_view name;
+  TestDecoder decode;
+};
+constexpr NamedTest kTests[] = {
+    {"match", decode_match},
+    {"range", decode_range},
+    {"geo_bounding_box", decode_geo_box},
+    {"geo_radius", decode_geo_radius},
+    {"geo_polygon", decode_geo_polygon},
+    {"values_count", decode_values_count},
+    {"is_empty", decode_flag<payload::IsEmpty>},
+    {"is_null", decode_flag<payload::IsNull>},
+};
+
+/// {"key": …, <test>}. Of several tests one must hold, as the server whose API this is has it.
+Decoded<Condition> decode_field(Object object, const Path& path) {
+  QV_TRY(check_members(object, path,
+                       {"key", "match", "range", "geo_bounding_box", "geo_radius", "geo_polygon",
+                        "values_count", "is_empty", "is_null"}));
+  QV_TRY(const Element key_element, require(object, "key", path));
+  QV_TRY(const auto key, get_string(key_element, path.member("key")));
+  if (auto parsed = payload::Path::parse(key); !parsed) {
+    return format_error(path.member("key"), parsed.error().message());
+  }
+  std::vector<Condition> conditions;
+  for (const auto& [name, decode] : kTests) {
+    const auto element = find(object, name);
+    if (!element) continue;
+    QV_TRY(auto test, decode(*element, path.member(name)));
+    conditions.push_back(FieldCondition{std::string(key), std::move(test)});
+  }
+  if (conditions.empty()) {
+    return validation_error(
+        path, fmt::format("At least one field condition must be specified: the one on `{}` has no "
+                          "test, expected one of `match`, `range`, `geo_bounding_box`, "
+                          "`geo_radius`, `geo_polygon`, `values_count`, `is_empty`, `is_null`",
+                          key));
+  }
+  if (conditions.size() == 1) return std::move(conditions.front());
+  Filter any;
+  any.should = std::move(conditions);
+  return Condition(std::make_shared<const Filter>(std::move(any)));
+}
+
+/// {"is_empty": {"key": …}}.
+template <class Test>
+Decoded<Condition> decode_wrapped_key(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path, {"key"}));
+  QV_TRY(const Element key_element, require(object, "key", path));
+  QV_TRY(const auto key, get_string(key_element, path.member("key")));
+  return Condition(FieldCondition{std::string(key), FieldTest(Test{true})});
+}
+
+Decoded<Condition> decode_has_id(Element element, const Path& path) {
+  QV_TRY(auto ids, decode_ids(element, path));
+  return Condition(payload::HasId{std::move(ids)});
+}
+
+Decoded<Condition> decode_has_vector(Element element, const Path& path) {
+  QV_TRY(const auto name, get_string(element, path));
+  return Condition(payload::HasVector{std::string(name)});
+}
+
+Decoded<Condition> decode_nested(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path, {"key", "filter"}));
+  QV_TRY(const Element key_element, require(object, "key", path));
+  QV_TRY(const auto key, get_string(key_element, path.member("key")));
+  QV_TRY(const Element filter_element, require(object, "filter", path));
+  QV_TRY(auto filter, decode_filter(filter_element, path.member("filter")));
+  return Condition(
+      payload::Nested{std::string(key), std::make_shared<const Filter>(std::move(filter))});
+}
+
+struct NamedCondition {
+  std::string_view name;
+  Decoded<Condition> (*decode)(Element, const Path&);
+};
+/// Conditions that are an object with this one member.
+constexpr NamedCondition kConditions[] = {
+    {"is_empty", decode_wrapped_key<payload::IsEmpty>},
+    {"is_null", decode_wrapped_key<payload::IsNull>},
+    {"has_id", decode_has_id},
+    {"has_vector", decode_has_vector},
+    {"nested", decode_nested},
+};
+
+Decoded<Condition> decode_condition(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  if (find(object, "key")) return decode_field(object, path);
+  for (const auto& [name, decode] : kConditions) {
+    const auto value = find(object, name);
+    if (!value) continue;
+    QV_TRY(check_members(object, path, {name}));
+    return decode(*value, path.member(name));
+  }
+  QV_TRY(auto filter, decode_filter(element, path));
+  return Condition(std::make_shared<const Filter>(std::move(filter)));
+}
+
+/// One condition, or a list of them.
+Decoded<std::vector<Condition>> decode_conditions(Element element, const Path& path) {
+  std::vector<Condition> conditions;
+  if (!element.is_array()) {
+    QV_TRY(auto condition, decode_condition(element, path));
+    conditions.push_back(std::move(condition));
+    return conditions;
+  }
+  for (const Element item : as_array(element)) {
+    QV_TRY(auto condition, decode_condition(item, path.item(conditions.size())));
+    conditions.push_back(std::move(condition));
+  }
+  return conditions;
+}
+
+Decoded<payload::MinShould> decode_min_should(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path, {"conditions", "min_count"}));
+  payload::MinShould min_should;
+  QV_TRY(const Element conditions, require(object, "conditions", path));
+  QV_TRY(min_should.conditions, decode_conditions(conditions, path.member("conditions")));
+  QV_TRY(const Element min_count, require(object, "min_count", path));
+  QV_TRY(min_should.min_count, get_u64(min_count, path.member("min_count")));
+  return min_should;
+}
+
+}  // namespace
+
+Decoded<Filter> decode_filter(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path, {"should", "min_should", "must", "must_not"}));
+  Filter filter;
+  if (const auto must = find(object, "must")) {
+    QV_TRY(filter.must, decode_conditions(*must, path.member("must")));
+  }
+  if (const auto should = find(object, "should")) {
+    QV_TRY(filter.should, decode_conditions(*should, path.member("should")));
+  }
+  if (const auto must_not = find(object, "must_not")) {
+    QV_TRY(filter.must_not, decode_conditions(*must_not, path.member("must_not")));
+  }
+  if (const auto min_should = find(object, "min_should")) {
+    QV_TRY(filter.min_should, decode_min_should(*min_should, path.member("min_should")));
+  }
+  return filter;
+}
+
+}  // namespace quiver::service::json

@@ -1,0 +1,57 @@
+// Parts that several bodies share. Heavy (simdjson): for the .cc files of this folder only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/operation.h"
+#include "engine/model/query.h"
+#include "service/json/element.h"
+
+namespace quiver::service::json {
+
+[[nodiscard]] Decoded<PointId> decode_id(Element element, const Path& path);
+[[nodiscard]] Decoded<std::vector<PointId>> decode_ids(Element element, const Path& path);
+
+/// An array of numbers, an array of such arrays, or {indices, values}.
+[[nodiscard]] Decoded<engine::VectorValue> decode_vector(Element element, const Path& path);
+/// As `decode_vector`, for one that is to be kept: 422 if it is empty.
+[[nodiscard]] Decoded<engine::VectorValue> decode_stored_vector(Element element, const Path& path);
+/// A number or a text is the id of a point, anything else a vector.
+[[nodiscard]] Decoded<engine::QueryVector> decode_query_vector(Element element, const Path& path);
+/// Of a point: one vector, or an object of them by name.
+[[nodiscard]] Decoded<std::vector<engine::NamedVector>> decode_vectors(Element element,
+                                                                       const Path& path);
+[[nodiscard]] bool is_sparse(Object object);
+/// 400: vectors are not made from text or images here.
+[[nodiscard]] tl::unexpected<ApiError> no_inference(const Path& path);
+
+[[nodiscard]] Decoded<payload::Filter> decode_filter(Element element, const Path& path);
+/// nullopt if there is none.
+[[nodiscard]] Decoded<std::optional<payload::Filter>> decode_optional_filter(Object object,
+                                                                             std::string_view name,
+                                                                             const Path& path);
+
+[[nodiscard]] Decoded<payload::Selector> decode_with_payload(Object object, const Path& path,
+                                                             payload::Selector otherwise);
+/// `with_vector`, also spelled `with_vectors`.
+[[nodiscard]] Decoded<engine::VectorSelector> decode_with_vector(Object object, const Path& path);
+[[nodiscard]] Decoded<engine::OrderBy> decode_order_by(Element element, const Path& path);
+[[nodiscard]] Decoded<std::vector<std::string>> decode_strings(Element element, const Path& path);
+
+/// `params` of a query.
+[[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);
+
+/// The value of an index's parameter; nullopt: null.
+[[nodiscard]] Decoded<std::optional<ParamValue>> decode_param(Element element, const Path& path);
+
+/// The member as a number, or `otherwise`; 422 if it is less than `min`.
+[[nodiscard]] Decoded<std::uint64_t> decode_at_least(Object object, std::string_view name,
+                                                     const Path& path, std::uint64_t min,
+                                                     std::uint64_t otherwise);
+/// 422 "value <v> invalid, must be …".
+[[nodiscard]] tl::unexpected<ApiError> out_of_range(const Path& path, std::string_view value,
+                                                    std::string_view wanted);
+
+}  // namespace quiver::service::json

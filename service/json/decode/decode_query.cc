@@ -1,0 +1,433 @@
+// Queries in both spellings, retrieve, scroll and count.
+#include <fmt/format.h>
+
+#include "service/json/decode/decode.h"
+#include "service/json/decode/decode_parts.h"
+#include "service/json/decode/query_vector.h"
+
+namespace quiver::service::json {
+namespace {
+
+using engine::Query;
+using engine::QueryKind;
+
+constexpr std::string_view kUnsupported[] = {"recommend", "discover", "context", "formula",
+                                             "relevance_feedback"};
+
+/// Of `params.multi`; not of the index, as they mean the same without one.
+constexpr std::string_view kTokenWeights = "token_weights";
+
+Decoded<std::vector<float>> decode_weights(Element element, const Path& path) {
+  QV_TRY(const Array array, get_array(element, path));
+  std::vector<float> weights;
+  for (const Element item : array) {
+    QV_TRY(const float weight, get_f32(item, path.item(weights.size())));
+    weights.push_back(weight);
+  }
+  return weights;
+}
+
+/// `params.<index name>`: the parameters of one index type, checked by the index itself; without
+/// the one named `but`.
+Decoded<> decode_index_params(Object object, const Path& path, std::string_view but,
+                              KeyValues& out) {
+  for (const auto [name, value] : object) {
+    if (name == but) continue;
+    QV_TRY(auto given, decode_param(value, path.member(name)));
+    if (given) out[std::string(name)] = *std::move(given);
+  }
+  return {};
+}
+
+/// Ours: what they hold is checked by the index, so that a slip is not taken for its absence.
+bool is_index_param(std::string_view name) {
+  return name == "ivf" || name == "dense" || name == "sparse" || name == "multi";
+}
+
+bool is_common_param(std::string_view name) {
+  return name == "quantization" || name == "acorn" || name == "idf";
+}
+
+/// What stock clients send for quantized collections. `rescore` is checked and changes nothing, as
+/// returned scores are exact whatever it says.
+Decoded<> decode_quantization(Element element, const Path& path, engine::SearchParams& params) {
+  QV_TRY(const Object object, get_object(element, path));
+  if (const auto ignore = find(object, "ignore")) {
+    QV_TRY(params.ignore_codes, get_bool(*ignore, path.member("ignore")));
+  }
+  if (const auto rescore = find(object, "rescore")) {
+    QV_TRY(get_bool(*rescore, path.member("rescore")));
+  }
+  if (const auto oversampling = find(object, "oversampling")) {
+    const Path here = path.member("oversampling");
+    QV_TRY(params.oversampling, get_f64(*oversampling, here));
+    if (*params.oversampling < 1)
+      return out_of_range(here, to_json(*oversampling), "1.0 or larger");
+  }
+  return {};
+}
+
+/// What idf counts are taken over: the whole collection, which a client may say.
+Decoded<> check_idf(Element element, const Path& path) {
+  if (element.is_string()) {
+    if (as_string(element) == "global") return {};
+    return format_error(path,
+                        fmt::format("unknown variant `{}`, expected `global`", as_string(element)));
+  }
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(require(object, "corpus", path));
+  return wrong_input(fmt::format(
+      "{}: a `corpus` is not supported, idf is taken over the whole collection", path.to_string()));
+}
+
+Decoded<engine::LookupFrom> decode_lookup(Element element, const Path& path) {
+  engine::LookupFrom lookup;
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(const Element collection, require(object, "collection", path));
+  QV_TRY(lookup.collection, get_string(collection, path.member("collection")));
+  if (const auto vector = find(object, "vector")) {
+    QV_TRY(lookup.vector, get_string(*vector, path.member("vector")));
+  }
+  return lookup;
+}
+
+Decoded<QueryKind> decode_nearest(Element element, const Path& path) {
+  QV_TRY(auto vector, decode_query_vector(element, path));
+  return QueryKind(engine::Nearest{std::move(vector)});
+}
+
+Decoded<engine::Mmr> decode_mmr(Element element, const Path& path) {
+  engine::Mmr mmr;
+  QV_TRY(const Object object, get_object(element, path));
+  if (const auto diversity = find(object, "diversity")) {
+    const Path here = path.member("diversity");
+    QV_TRY(mmr.diversity, get_f32(*diversity, here));
+    if (!(mmr.diversity >= 0 && mmr.diversity <= 1)) {
+      return out_of_range(here, to_json(*diversity), "from 0.0 to 1.0");
+    }
+  }
+  if (const auto limit = find(object, "candidates_limit")) {
+    const Path here = path.member("candidates_limit");
+    QV_TRY(mmr.candidates_limit, get_u64(*limit, here));
+    if (*mmr.candidates_limit > engine::Mmr::kMostCandidates) {
+      return out_of_range(here, to_json(*limit),
+                          fmt::format("{} or smaller", engine::Mmr::kMostCandidates));
+    }
+  }
+  return mmr;
+}
+
+Decoded<QueryKind> decode_nearest_object(Object object, Element vector, const Path& path) {
+  QV_TRY(auto kind, decode_nearest(vector, path.member("nearest")));
+  if (const auto mmr = find(object, "mmr")) {
+    QV_TRY(std::get<engine::Nearest>(kind).mmr, decode_mmr(*mmr, path.member("mmr")));
+  }
+  return kind;
+}
+
+Decoded<QueryKind> decode_fusion(Element element, const Path& path) {
+  QV_TRY(const auto name, get_string(element, path));
+  if (name == "rrf") return QueryKind(engine::Rrf{});
+  if (name == "dbsf") return QueryKind(engine::Dbsf{});
+  return format_error(path, fmt::format("unknown variant `{}`, expected `rrf` or `dbsf`", name));
+}
+
+Decoded<QueryKind> decode_rrf(Element element, const Path& path) {
+  engine::Rrf rrf;
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(rrf.k, decode_at_least(object, "k", path, 1, rrf.k));
+  if (const auto weights = find(object, "weights")) {
+    QV_TRY(rrf.weights, decode_weights(*weights, path.member("weights")));
+  }
+  return QueryKind(std::move(rrf));
+}
+
+Decoded<QueryKind> decode_sample(Element element, const Path& path) {
+  QV_TRY(const auto name, get_string(element, path));
+  if (name == "random") return QueryKind(engine::Sample{});
+  return format_error(path, fmt::format("unknown variant `{}`, expected `random`", name));
+}
+
+/// What an object under `query` asks for, told by its one member.
+Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
+  const Object object = as_object(element);
+  if (const auto nearest = find(object, "nearest")) {
+    return decode_nearest_object(object, *nearest, path);
+  }
+  if (const auto fusion = find(object, "fusion")) {
+    return decode_fusion(*fusion, path.member("fusion"));
+  }
+  if (const auto rrf = find(object, "rrf")) return decode_rrf(*rrf, path.member("rrf"));
+  if (const auto order_by = find(object, "order_by")) {
+    QV_TRY(auto order, decode_order_by(*order_by, path.member("order_by")));
+    return QueryKind(std::move(order));
+  }
+  if (const auto sample = find(object, "sample")) {
+    return decode_sample(*sample, path.member("sample"));
+  }
+  for (const auto name : kUnsupported) {
+    if (find(object, name)) {
+      return wrong_input(fmt::format("`{}` queries are not supported", name));
+    }
+  }
+  if (find(object, {"text", "image", "object"})) return no_inference(path);
+  if (is_sparse(object)) return decode_nearest(element, path);
+  return format_error(path, "the object is no known kind of query");
+}
+
+Decoded<QueryKind> decode_kind(Element element, const Path& path) {
+  if (!element.is_object()) return decode_nearest(element, path);
+  return decode_query_object(element, path);
+}
+
+bool has_some(Element prefetch) { return !prefetch.is_array() || as_array(prefetch).size() != 0; }
+
+tl::unexpected<ApiError> prefetches_without_query() {
+  return bad_request(
+      "A query is needed to merge the prefetches. Can't have prefetches without defining a query.");
+}
+
+/// What no collection could answer.
+Decoded<> check_combination(const Query& query, bool has_using) {
+  const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
+  if (!has_query && query.score_threshold) {
+    return bad_request(
+        "A query is needed to use the score_threshold. Can't have score_threshold without defining "
+        "a query.");
+  }
+  if (query.score_threshold && std::holds_alternative<engine::OrderBy>(query.kind)) {
+    return bad_request("Can't use score_threshold with an order_by query.");
+  }
+  if (!engine::is_fusion(query.kind)) return {};
+  if (has_using) return bad_request("Fusion queries cannot be combined with the 'using' field.");
+  if (query.prefetch.empty()) return bad_request("cannot apply Fusion without prefetches");
+  const auto* rrf = std::get_if<engine::Rrf>(&query.kind);
+  if (rrf != nullptr && !rrf->weights.empty() && rrf->weights.size() != query.prefetch.size()) {
+    return bad_request(fmt::format("RRF weights must be one per prefetch: got {} for {} prefetches",
+                                   rrf->weights.size(), query.prefetch.size()));
+  }
+  return {};
+}
+
+Decoded<Query> decode_prefetch(Element element, const Path& path);
+
+Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path) {
+  std::vector<Query> prefetches;
+  if (!element.is_array()) {
+    QV_TRY(auto prefetch, decode_prefetch(element, path));
+    prefetches.push_back(std::move(prefetch));
+    return prefetches;
+  }
+  for (const Element item : as_array(element)) {
+    QV_TRY(auto prefetch, decode_prefetch(item, path.item(prefetches.size())));
+    prefetches.push_back(std::move(prefetch));
+  }
+  return prefetches;
+}
+
+/// The members that queries, prefetches and searches share.
+Decoded<> decode_common(Object object, const Path& path, Query& query) {
+  QV_TRY(query.filter, decode_optional_filter(object, "filter", path));
+  if (const auto params = find(object, "params")) {
+    QV_TRY(query.params, decode_search_params(*params, path.member("params")));
+  }
+  if (const auto threshold = find(object, "score_threshold")) {
+    QV_TRY(query.score_threshold, get_f32(*threshold, path.member("score_threshold")));
+  }
+  QV_TRY(query.limit, decode_at_least(object, "limit", path, 1, query.limit));
+  return {};
+}
+
+Decoded<> decode_answer(Object object, const Path& path, Query& query) {
+  QV_TRY(query.offset, decode_at_least(object, "offset", path, 0, 0));
+  QV_TRY(query.with_payload, decode_with_payload(object, path, payload::Selector::none()));
+  QV_TRY(query.with_vector, decode_with_vector(object, path));
+  return {};
+}
+
+Decoded<Query> decode_query_core(Object object, const Path& path) {
+  Query query;
+  QV_TRY(decode_common(object, path, query));
+  const auto using_field = find(object, "using");
+  if (using_field) {
+    QV_TRY(query.using_field, get_string(*using_field, path.member("using")));
+  }
+  if (const auto lookup = find(object, "lookup_from")) {
+    QV_TRY(query.lookup_from, decode_lookup(*lookup, path.member("lookup_from")));
+  }
+  const auto kind = find(object, "query");
+  if (const auto prefetch = find(object, "prefetch")) {
+    if (!kind && has_some(*prefetch)) return prefetches_without_query();
+    QV_TRY(query.prefetch, decode_prefetches(*prefetch, path.member("prefetch")));
+  }
+  if (kind) {
+    QV_TRY(query.kind, decode_kind(*kind, path.member("query")));
+  }
+  QV_TRY(check_combination(query, using_field.has_value()));
+  return query;
+}
+
+Decoded<Query> decode_prefetch(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  return decode_query_core(object, path);
+}
+
+Decoded<Query> decode_query_element(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  const Path internal = path.member("internal");
+  QV_TRY(auto query, decode_query_core(object, internal));
+  QV_TRY(decode_answer(object, internal, query));
+  return query;
+}
+
+/// [..], {"name", "vector"}: the unnamed field, or a named one.
+Decoded<> decode_search_vector(Element element, const Path& path, Query& query) {
+  if (!element.is_object()) {
+    QV_TRY(auto vector, decode_vector(element, path));
+    query.kind = engine::Nearest{std::move(vector)};
+    return {};
+  }
+  const Object object = as_object(element);
+  QV_TRY(const Element name, require(object, "name", path));
+  QV_TRY(query.using_field, get_string(name, path.member("name")));
+  QV_TRY(const Element value, require(object, "vector", path));
+  QV_TRY(auto vector, decode_vector(value, path.member("vector")));
+  query.kind = engine::Nearest{std::move(vector)};
+  return {};
+}
+
+Decoded<Query> decode_search_element(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  Query query;
+  QV_TRY(const Element vector, require(object, "vector", path));
+  QV_TRY(decode_search_vector(vector, path.member("vector"), query));
+  if (!find(object, {"limit", "top"})) return missing_field(path, "limit");
+  QV_TRY(query.limit, decode_at_least(object, "top", path, 1, query.limit));
+  QV_TRY(decode_common(object, path, query));
+  QV_TRY(decode_answer(object, path, query));
+  return query;
+}
+
+using ElementDecoder = Decoded<Query> (*)(Element, const Path&);
+
+Decoded<std::vector<Query>> decode_searches(std::string& body, ElementDecoder decode) {
+  QV_TRY(const Object object, parse_object_body(body));
+  const Path root;
+  const Path searches = root.member("searches");
+  QV_TRY(const Element element, require(object, "searches", root));
+  QV_TRY(const Array array, get_array(element, searches));
+  std::vector<Query> queries;
+  queries.reserve(array.size());
+  for (const Element item : array) {
+    auto query = decode(item, searches.item(queries.size()));
+    if (!query) return fail(in_search(queries.size(), std::move(query).error()));
+    queries.push_back(*std::move(query));
+  }
+  return queries;
+}
+
+/// As `decode` does, with the query vector read past the tree if it is a plain one.
+Decoded<Query> decode_one(std::string& body, ElementDecoder decode, std::string_view member,
+                          std::string_view inner_member) {
+  auto vector = take_query_vector(body, member, inner_member);
+  QV_TRY(const Element element, parse_body(body));
+  QV_TRY(auto query, decode(element, Path()));
+  if (!vector) return query;
+  auto* nearest = std::get_if<engine::Nearest>(&query.kind);
+  if (nearest == nullptr) nearest = &query.kind.emplace<engine::Nearest>();
+  nearest->vector = *std::move(vector);
+  return query;
+}
+
+}  // namespace
+
+Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path) {
+  engine::SearchParams params;
+  QV_TRY(const Object object, get_object(element, path));
+  if (const auto exact = find(object, "exact")) {
+    QV_TRY(params.exact, get_bool(*exact, path.member("exact")));
+  }
+  if (const auto indexed_only = find(object, "indexed_only")) {
+    QV_TRY(params.indexed_only, get_bool(*indexed_only, path.member("indexed_only")));
+  }
+  if (find(object, "hnsw_ef")) {
+    QV_TRY(params.hnsw_ef, decode_at_least(object, "hnsw_ef", path, 1, 1));
+  }
+  if (const auto quantization = find(object, "quantization")) {
+    QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
+  }
+  if (const auto idf = find(object, "idf")) QV_TRY(check_idf(*idf, path.member("idf")));
+  for (const auto [name, value] : object) {
+    const Path here = path.member(name);
+    if (is_index_param(name) && !value.is_null()) QV_TRY(get_object(value, here));
+    if (!value.is_object() || is_common_param(name)) continue;
+    const std::string_view but = name == "multi" ? kTokenWeights : "";
+    if (const auto weights = find(as_object(value), but)) {
+      QV_TRY(params.token_weights, decode_weights(*weights, here.member(but)));
+      if (params.token_weights.empty()) {
+        return out_of_range(here.member(but), "[]", "a number for each token of the query");
+      }
+    }
+    QV_TRY(decode_index_params(as_object(value), here, but, params.index[std::string(name)]));
+  }
+  return params;
+}
+
+Decoded<Query> decode_query(std::string& body) {
+  return decode_one(body, decode_query_element, "query", "nearest");
+}
+
+Decoded<std::vector<Query>> decode_query_batch(std::string& body) {
+  return decode_searches(body, decode_query_element);
+}
+
+Decoded<Query> decode_search(std::string& body) {
+  return decode_one(body, decode_search_element, "vector", "vector");
+}
+
+Decoded<std::vector<Query>> decode_search_batch(std::string& body) {
+  return decode_searches(body, decode_search_element);
+}
+
+Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body) {
+  const Path root;
+  engine::RetrieveRequest request;
+  QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(const Element ids, require(object, "ids", root));
+  QV_TRY(request.ids, decode_ids(ids, root.member("ids")));
+  QV_TRY(request.with_payload, decode_with_payload(object, root, payload::Selector::all()));
+  QV_TRY(request.with_vector, decode_with_vector(object, root));
+  return request;
+}
+
+Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
+  const Path root;
+  engine::ScrollRequest request;
+  QV_TRY(const Object object, parse_object_body(body));
+  if (const auto offset = find(object, "offset")) {
+    QV_TRY(request.offset, decode_id(*offset, root.member("offset")));
+  }
+  QV_TRY(request.limit, decode_at_least(object, "limit", root, 1, request.limit));
+  QV_TRY(request.filter, decode_optional_filter(object, "filter", root));
+  QV_TRY(request.with_payload, decode_with_payload(object, root, payload::Selector::all()));
+  QV_TRY(request.with_vector, decode_with_vector(object, root));
+  if (const auto order_by = find(object, "order_by")) {
+    QV_TRY(request.order_by, decode_order_by(*order_by, root.member("order_by")));
+    if (request.offset) {
+      return bad_request(
+          "Cannot use an `offset` when using `order_by`. The alternative for paging "
+          "is to use `order_by.start_from` and a filter to exclude the IDs that "
+          "you've already seen for the `order_by.start_from` value");
+    }
+  }
+  return request;
+}
+
+Decoded<std::optional<payload::Filter>> decode_count(std::string& body) {
+  const Path root;
+  QV_TRY(const Object object, parse_object_body(body));
+  if (const auto exact = find(object, "exact")) QV_TRY(get_bool(*exact, root.member("exact")));
+  return decode_optional_filter(object, "filter", root);
+}
+
+}  // namespace quiver::service::json

@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "service/json/decode/decode_parts.h"
+
+namespace quiver::service::json {
+namespace {
+
+using engine::DenseVector;
+using engine::MultiVector;
+using engine::NamedVector;
+using engine::SparseVector;
+using engine::VectorValue;
+
+/// Appends the numbers of `array`. The hot loop of every upsert.
+Decoded<> append_floats(Array array, const Path& path, std::vector<float>& out) {
+  // What already holds rows of a matrix grows by itself: room for each row alone would move all the
+  // others every time.
+  if (out.empty()) out.reserve(array.size());
+  std::size_t i = 0;
+  for (const Element item : array) {
+    double value = 0;
+    if (item.get(value) != simdjson::SUCCESS) [[unlikely]] {
+      return wrong_type(item, path.item(i), "a 32-bit float");
+    }
+    const auto narrow = static_cast<float>(value);
+    if (!std::isfinite(narrow)) [[unlikely]] {
+      return wrong_type(item, path.item(i), "a finite 32-bit float");
+    }
+    out.push_back(narrow);
+    ++i;
+  }
+  return {};
+}
+
+bool is_matrix(Array array) {
+  const auto first = array.begin();
+  return first != array.end() && (*first).is_array();
+}
+
+/// The rows one after another; their number is checked, and that they are of one length.
+Decoded<VectorValue> decode_matrix(Array array, const Path& path) {
+  const Path data = path.member("data");
+  MultiVector multi;
+  for (const Element row : array) {
+    QV_TRY(const Array values, get_array(row, path.item(multi.n_tokens)));
+    const auto dim = static_cast<std::uint32_t>(values.size());
+    if (dim == 0) return validation_error(data, "all vectors must be non-empty");
+    if (multi.n_tokens++ == 0) multi.dim = dim;
+    if (dim != multi.dim) {
+      return validation_error(
+          data, fmt::format("all vectors must have the same dimension, found vector with "
+                            "dimension {}",
+                            dim));
+    }
+    QV_TRY(append_floats(values, path.item(multi.n_tokens - 1), multi.values));
+  }
+  return VectorValue(std::move(multi));
+}
+
+void sort_by_index(SparseVector& sparse) {
+  if (std::is_sorted(sparse.indices.begin(), sparse.indices.end())) return;
+  std::vector<std::size_t> order(sparse.indices.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return sparse.indices[a] < sparse.indices[b]; });
+  SparseVector sorted;
+  for (const std::size_t i : order) {
+    sorted.indices.push_back(sparse.indices[i]);
+    sorted.values.push_back(sparse.values[i]);
+  }
+  sparse = std::move(sorted);
+}
+
+Decoded<VectorValue> decode_sparse(Object object, const Path& path) {
+  SparseVector sparse;
+  const Path at_indices = path.member("indices");
+  QV_TRY(const Element indices, require(object, "indices", path));
+  QV_TRY(const Array index_array, get_array(indices, at_indices));
+  sparse.indices.reserve(index_array.size());
+  for (const Element item : index_array) {
+    QV_TRY(const auto index, get_u32(item, at_indices.item(sparse.indices.size())));
+    sparse.indices.push_back(index);
+  }
+  const Path at_values = path.member("values");
+  QV_TRY(const Element values, require(object, "values", path));
+  QV_TRY(const Array value_array, get_array(values, at_values));
+  QV_TRY(append_floats(value_array, at_values, sparse.values));
+  if (sparse.values.size() != sparse.indices.size()) {
+    return validation_error(at_values, "Validation error: must be the same length as indices [{}]");
+  }
+  sort_by_index(sparse);
+  if (std::adjacent_find(sparse.indices.begin(), sparse.indices.end()) != sparse.indices.end()) {
+    return validation_error(at_indices, "Validation error: must be unique [{}]");
+  }
+  return VectorValue(std::move(sparse));
+}
+
+Decoded<VectorValue> decode_array(Array array, const Path& path) {
+  if (is_matrix(array)) return decode_matrix(array, path);
+  DenseVector dense;
+  QV_TRY(append_floats(array, path, dense));
+  return VectorValue(std::move(dense));
+}
+
+/// {"text": …, "model": …} and the like: what a server with models would turn into a vector.
+bool is_inference(Object object) {
+  const auto model = find(object, "model");
+  return model && model->is_string();
+}
+
+}  // namespace
+
+tl::unexpected<ApiError> no_inference(const Path& path) {
+  return wrong_input(
+      fmt::format("{}: inference is not available, send vectors instead of text, images or objects",
+                  path.to_string()));
+}
+
+bool is_sparse(Object object) { return find(object, "indices") && find(object, "values"); }
+
+Decoded<VectorValue> decode_vector(Element element, const Path& path) {
+  if (element.is_array()) return decode_array(as_array(element), path);
+  if (!element.is_object()) {
+    return wrong_type(element, path, "an array of numbers, an array of such arrays, or an object");
+  }
+  const Object object = as_object(element);
+  if (is_inference(object)) return no_inference(path);
+  return decode_sparse(object, path);
+}
+
+Decoded<VectorValue> decode_stored_vector(Element element, const Path& path) {
+  if (element.is_array() && as_array(element).size() == 0) {
+    return validation_error(path.member("vector"), "dense vector must not be empty");
+  }
+  return decode_vector(element, path);
+}
+
+Decoded<std::vector<NamedVector>> decode_vectors(Element element, const Path& path) {
+  std::vector<NamedVector> vectors;
+  if (!element.is_object()) {
+    QV_TRY(auto value, decode_stored_vector(element, path));
+    vectors.push_back(NamedVector{"", std::move(value)});
+    return vectors;
+  }
+  const Object object = as_object(element);
+  if (is_inference(object)) return no_inference(path);
+  const Path any_name = path.member("?");
+  for (const auto [name, value] : object) {
+    QV_TRY(auto vector, decode_stored_vector(value, any_name));
+    vectors.push_back(NamedVector{std::string(name), std::move(vector)});
+  }
+  return vectors;
+}
+
+}  // namespace quiver::service::json

@@ -1,0 +1,54 @@
+// Answers of the engine as JSON.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/collection.h"
+#include "engine/model/query.h"
+#include "service/json/writer.h"
+
+namespace quiver::service::json {
+
+void write_id(Writer& out, const PointId& id);
+/// {id, version, score, payload?, vector?, order_value?}
+void write_scored_points(Writer& out, std::span<const engine::Record> records);
+/// {id, payload?, vector?, order_value?}
+void write_record(Writer& out, const engine::Record& record);
+void write_records(Writer& out, std::span<const engine::Record> records);
+/// [{id, score, tokens: [{query, document, score}]}]
+void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
+void write_update_result(Writer& out, const engine::UpdateResult& result);
+/// `configs`: of the fields that are not indexed as usual; what was set by name is shown.
+void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos,
+                           const engine::VectorIndexConfigs& configs);
+/// Which lists are written beside what is running.
+struct OptimizationParts {
+  bool queued = false, completed = false, idle_segments = false;
+  std::uint64_t completed_limit = 16;
+};
+void write_optimizations(Writer& out, const engine::OptimizationReport& report,
+                         const OptimizationParts& parts);
+/// RFC 3339, UTC, milliseconds.
+[[nodiscard]] std::string timestamp(double seconds);
+[[nodiscard]] std::string_view health_name(engine::Health health);
+[[nodiscard]] std::string_view kind_name(payload::IndexKind kind);
+/// "ok", or the error as an object.
+void write_optimizer_status(Writer& out, const std::string& error);
+
+/// How names that users chose are written: as they are, or as numbers that do not tell them.
+enum class Names : std::uint8_t { kShown, kHashed };
+[[nodiscard]] std::string shown_name(std::string_view name, Names names);
+
+// Configurations as given, with the defaults of what was not. These never fail: a stored
+// configuration that cannot be read shows as an empty one.
+void write_collection_params(Writer& out, const engine::CollectionConfig& config, Names names);
+/// kHashed: without what may hold names where they are not looked for.
+void write_collection_config(Writer& out, const engine::CollectionConfig& config, Names names);
+void write_hnsw_config(Writer& out, const engine::CollectionConfig& config);
+void write_collection_info(Writer& out, const engine::CollectionInfo& info);
+
+}  // namespace quiver::service::json

@@ -1,0 +1,266 @@
+// Collection info: the creator's configuration, completed by defaults.
+#include <fmt/format.h>
+
+#include <cassert>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "service/json/collection_parts.h"
+#include "service/json/element.h"
+#include "service/json/encode/encode.h"
+
+namespace quiver::service::json {
+namespace {
+
+using engine::CollectionInfo;
+
+struct Default {
+  std::string_view name;
+  std::string_view json;
+};
+constexpr Default kHnsw[] = {{"m", "16"},
+                             {"ef_construct", "100"},
+                             {"full_scan_threshold", "10000"},
+                             {"max_indexing_threads", "0"},
+                             {"on_disk", "false"}};
+constexpr Default kOptimizer[] = {
+    {"deleted_threshold", "0.2"},    {"vacuum_min_vector_number", "1000"},
+    {"default_segment_number", "0"}, {"max_segment_size", "null"},
+    {"memmap_threshold", "null"},    {"indexing_threshold", "10000"},
+    {"flush_interval_sec", "5"},     {"max_optimization_threads", "null"}};
+constexpr Default kWal[] = {
+    {"wal_capacity_mb", "32"}, {"wal_segments_ahead", "0"}, {"wal_retain_closed", "1"}};
+
+void write_element(Writer& out, Element element) { out.raw(to_json(element)); }
+
+void write_member(Writer& out, Object object, std::string_view name, std::string_view otherwise) {
+  out.key(name);
+  if (const auto value = find(object, name)) {
+    write_element(out, *value);
+  } else {
+    out.raw(otherwise);
+  }
+}
+
+void write_if_given(Writer& out, Object object, std::string_view name) {
+  const auto value = find(object, name);
+  if (!value) return;
+  out.key(name);
+  write_element(out, *value);
+}
+
+bool is_default(std::span<const Default> defaults, std::string_view name) {
+  for (const auto& entry : defaults) {
+    if (entry.name == name) return true;
+  }
+  return false;
+}
+
+/// The given object over the defaults; members without a default only if given.
+void write_completed(Writer& out, std::optional<Element> given, std::span<const Default> defaults) {
+  Object object;
+  const bool has = given && given->get(object) == simdjson::SUCCESS;
+  out.begin_object();
+  for (const auto& [name, json] : defaults) {
+    const auto value = has ? find(object, name) : std::nullopt;
+    out.key(name);
+    if (value) {
+      write_element(out, *value);
+    } else {
+      out.raw(json);
+    }
+  }
+  if (has) {
+    for (const auto [name, value] : object) {
+      if (is_default(defaults, name)) continue;
+      out.escaped_key(name);
+      write_element(out, value);
+    }
+  }
+  out.end_object();
+}
+
+/// The configuration as the collection's creator wrote it; empty if it cannot be read.
+class Wire {
+ public:
+  explicit Wire(const engine::CollectionConfig& config) {
+    if (parser_.parse(config.wire_json).get(object_) == simdjson::SUCCESS) return;
+    [[maybe_unused]] const auto error = parser_.parse(kEmpty).get(object_);
+    assert(error == simdjson::SUCCESS);
+  }
+  [[nodiscard]] Object object() const { return object_; }
+
+ private:
+  inline static const std::string kEmpty = "{}";
+
+  simdjson::dom::parser parser_;
+  Object object_;
+};
+
+/// Parameters of fields by name, or, of the unnamed one, by themselves.
+void write_fields(Writer& out, Element fields, Names names) {
+  if (names == Names::kShown || !fields.is_object() || is_unnamed(as_object(fields))) {
+    return write_element(out, fields);
+  }
+  out.begin_object();
+  for (const auto [name, value] : as_object(fields)) {
+    out.escaped_key(shown_name(name, names));
+    write_element(out, value);
+  }
+  out.end_object();
+}
+
+void write_params(Writer& out, Object wire, const engine::CollectionConfig& config, Names names) {
+  out.begin_object();
+  out.key("vectors");
+  if (const auto vectors = find(wire, "vectors")) {
+    write_fields(out, *vectors, names);
+  } else {
+    out.raw("{}");
+  }
+  out.member("shard_number", std::uint64_t{config.shard_number});
+  write_if_given(out, wire, "sharding_method");
+  write_member(out, wire, "replication_factor", "1");
+  write_member(out, wire, "write_consistency_factor", "1");
+  write_if_given(out, wire, "read_fan_out_factor");
+  write_if_given(out, wire, "read_fan_out_delay_ms");
+  write_member(out, wire, "on_disk_payload", "true");
+  write_if_given(out, wire, "payload");
+  write_if_given(out, wire, "id_tracker");
+  if (const auto sparse = find(wire, "sparse_vectors")) {
+    out.key("sparse_vectors");
+    write_fields(out, *sparse, names);
+  }
+  out.end_object();
+}
+
+void write_config(Writer& out, Object wire, const engine::CollectionConfig& config, Names names) {
+  out.begin_object();
+  out.key("params");
+  write_params(out, wire, config, names);
+  out.key("hnsw_config");
+  write_completed(out, find(wire, "hnsw_config"), kHnsw);
+  out.key("optimizer_config");
+  write_completed(out, find(wire, "optimizers_config"), kOptimizer);
+  out.key("wal_config");
+  write_completed(out, find(wire, "wal_config"), kWal);
+  write_member(out, wire, "quantization_config", "null");
+  if (names == Names::kShown) {
+    write_if_given(out, wire, "strict_mode_config");
+    write_if_given(out, wire, "metadata");
+  }
+  out.end_object();
+}
+
+void write_indexes(Writer& out, std::span<const engine::IndexInfo> indexes) {
+  out.begin_object();
+  for (const auto& [index, n_points] : indexes) {
+    out.escaped_key(index.key);
+    out.begin_object();
+    out.member("data_type", kind_name(index.kind));
+    if (index.wire_json.starts_with('{')) {
+      out.key("params");
+      out.raw(index.wire_json);
+    }
+    out.member("points", n_points);
+    out.end_object();
+  }
+  out.end_object();
+}
+
+void write_warnings(Writer& out, const CollectionInfo& info) {
+  std::vector<std::string> texts;
+  if (info.n_damaged_segments != 0) {
+    texts.push_back(fmt::format(
+        "{} segments were found damaged; their rows are taken from the store and sealed again",
+        info.n_damaged_segments));
+  }
+  if (info.n_damaged_indexes != 0) {
+    texts.push_back(fmt::format(
+        "the vector indexes of {} segments were found damaged; they are built again, and until "
+        "then these segments are searched exactly",
+        info.n_damaged_indexes));
+  }
+  if (texts.empty()) return;
+  out.key("warnings");
+  out.begin_array();
+  for (const auto& text : texts) {
+    out.begin_object();
+    out.member("message", std::string_view(text));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+}  // namespace
+
+std::string_view kind_name(payload::IndexKind kind) {
+  constexpr std::string_view kNames[] = {"keyword", "integer",  "float", "bool",
+                                         "geo",     "datetime", "uuid",  "text"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view health_name(engine::Health health) {
+  switch (health) {
+    case engine::Health::kGreen:
+      return "green";
+    case engine::Health::kYellow:
+      return "yellow";
+    case engine::Health::kGrey:
+      return "grey";
+    case engine::Health::kRed:
+      break;
+  }
+  return "red";
+}
+
+void write_optimizer_status(Writer& out, const std::string& error) {
+  if (error.empty()) return out.string("ok");
+  out.begin_object();
+  out.member("error", std::string_view(error));
+  out.end_object();
+}
+
+std::string shown_name(std::string_view name, Names names) {
+  if (names == Names::kShown) return std::string(name);
+  return std::to_string(hash_text(name));
+}
+
+void write_collection_params(Writer& out, const engine::CollectionConfig& config, Names names) {
+  const Wire wire(config);
+  write_params(out, wire.object(), config, names);
+}
+
+void write_collection_config(Writer& out, const engine::CollectionConfig& config, Names names) {
+  const Wire wire(config);
+  write_config(out, wire.object(), config, names);
+}
+
+void write_hnsw_config(Writer& out, const engine::CollectionConfig& config) {
+  const Wire wire(config);
+  write_completed(out, find(wire.object(), "hnsw_config"), kHnsw);
+}
+
+void write_collection_info(Writer& out, const CollectionInfo& info) {
+  out.begin_object();
+  out.member("status", health_name(info.health));
+  out.key("optimizer_status");
+  write_optimizer_status(out, info.optimizer_error);
+  write_warnings(out, info);
+  out.member("indexed_vectors_count", info.n_indexed_vectors);
+  out.member("points_count", info.n_points);
+  out.member("segments_count", info.n_segments);
+  out.key("config");
+  write_collection_config(out, info.config, Names::kShown);
+  out.key("payload_schema");
+  write_indexes(out, info.indexes);
+  out.key("update_queue");
+  out.begin_object();
+  out.member("length", info.n_queued_updates);
+  out.end_object();
+  out.end_object();
+}
+
+}  // namespace quiver::service::json

@@ -1,0 +1,38 @@
+// Damage in the manifest and the logs of a store that RocksDB would open without a word: it takes
+// whatever cannot be read for the end, and drops what follows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "storage/logs/synced_mark.h"
+
+namespace rocksdb {
+class Env;
+}
+
+namespace quiver::storage {
+
+/// Compares the sizes of the manifest and the log with what is known to be synced. A few system
+/// calls.
+[[nodiscard]] Result<> check_sizes(rocksdb::Env& env, const std::string& store,
+                                   const SyncedState& synced);
+
+/// Reads the manifest. kDataLoss if it is damaged, shorter or older than it was.
+[[nodiscard]] Result<> check_manifest(rocksdb::Env& env, const std::string& store,
+                                      const std::optional<SyncedState>& synced);
+
+/// Names of the logs in the store's directory, oldest first.
+[[nodiscard]] Result<std::vector<std::string>> log_files(rocksdb::Env& env,
+                                                         const std::string& store);
+
+[[nodiscard]] bool has_log(rocksdb::Env& env, const std::string& store, std::uint64_t number);
+
+/// Reads the manifest and all logs of a store that is not open. Passes a torn tail, which a crash
+/// leaves of a write that nobody was told of. kDataLoss names the file, the place and what is lost.
+[[nodiscard]] Result<> check_logs(rocksdb::Env& env, const std::string& store,
+                                  const std::optional<SyncedState>& synced);
+
+}  // namespace quiver::storage

@@ -1,0 +1,37 @@
+#include "storage/logs/rocksdb_status.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace quiver::storage {
+
+namespace {
+
+/// RocksDB marks ENOSPC, not EDQUOT, and repeats neither mark in what it reports later.
+bool is_disk_full(const rocksdb::Status& status, std::string_view text) {
+  return status.IsNoSpace() || text.find("No space left on device") != text.npos ||
+         text.find("Disk quota exceeded") != text.npos;
+}
+
+Code code_of(const rocksdb::Status& status) {
+  if (status.IsCorruption()) return Code::kDataLoss;
+  if (status.IsIOError() || status.IsBusy() || status.IsTryAgain() || status.IsTimedOut() ||
+      status.IsShutdownInProgress() || status.IsIncomplete()) {
+    return Code::kUnavailable;
+  }
+  return Code::kInternal;
+}
+
+}  // namespace
+
+Error to_error(const rocksdb::Status& status, std::string_view operation, std::string_view path) {
+  const std::string text = status.ToString();
+  if (is_disk_full(status, text)) {
+    return Error(Code::kResourceExhausted,
+                 fmt::format("no space left on device: cannot {} `{}`: {}", operation, path, text));
+  }
+  return Error(code_of(status), fmt::format("cannot {} `{}`: {}", operation, path, text));
+}
+
+}  // namespace quiver::storage

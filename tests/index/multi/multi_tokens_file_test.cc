@@ -1,0 +1,146 @@
+// Files of token codes: the same bytes for any number of threads, damage, other rows; and carving.
+#include "base/threads/executor.h"
+#include "index/multi/tokens/carver.h"
+#include "index/multi/tokens/sections.h"
+#include "tests/index/multi/multi_support.h"
+
+namespace quiver::index::testing {
+namespace {
+
+using multi::Carver;
+using multi::TokenCodes;
+
+TEST(TokenFile, TheSameBytesForAnyNumberOfThreads) {
+  Random random(kMultiSeed);
+  Words words(32, random);
+  std::vector<std::size_t> sizes = some_sizes(300, 40, random);
+  sizes[100] = 5000;
+  sizes[200] = 0;
+  const FieldColumn column = words.column(multi_schema(32), sizes);
+  for (const std::uint32_t bits : {8U, 4U, 2U}) {
+    const auto alone = CodesFile(column, bits).bytes();
+    for (const unsigned n_threads : {1U, 2U, 5U}) {
+      Executor executor(n_threads, "test");
+      EXPECT_TRUE(alone == CodesFile(column, bits, &executor).bytes()) << n_threads << " threads";
+    }
+    EXPECT_FALSE(alone == CodesFile(column, bits, nullptr, kMultiSeed + 1).bytes());
+  }
+}
+
+TEST(TokenFile, OpenedAgainScoresTheSame) {
+  Random random(kMultiSeed);
+  Words words(100, random);
+  const CodesFile file(words.column(multi_schema(100), some_sizes(50, 20, random)), 4);
+  const PlainVector query = words.tokens(12);
+  const auto first = scores_of(file.open(), query);
+  const auto second = scores_of(file.open(), query);
+  EXPECT_EQ(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)), 0);
+}
+
+TEST(TokenFile, EveryDocumentStartsALine) {
+  Random random(kMultiSeed);
+  Words words(20, random);
+  const CodesFile file(words.column(multi_schema(20), {1, 7, 0, 3}), 2);
+  const auto reader = file.read();
+  ASSERT_TRUE(reader);
+  const auto places = reader->get<multi::TokenPlace>(multi::kTokenPlaces);
+  ASSERT_TRUE(places);
+  const std::uint64_t offsets[] = {0, 64, 192, 192};  // 16 bytes a token
+  for (std::size_t row = 0; row < 4; ++row) EXPECT_EQ((*places)[row].offset, offsets[row]);
+  EXPECT_EQ(reader->get<std::byte>(multi::kTokenCodes)->size(), 256U);
+}
+
+TEST(TokenFile, ADamagedByteIsFound) {
+  Random random(kMultiSeed);
+  Words words(12, random);
+  const CodesFile file(words.column(multi_schema(12), {2, 3}), 4);
+  const auto good = file.bytes();
+  for (std::size_t at = 0; at < good.size(); at += 7) {
+    auto bad = good;
+    bad[at] ^= std::byte{16};
+    ASSERT_TRUE(file.directory->remove_file("tokens"));
+    ASSERT_TRUE(file.directory->write_file("tokens", bad));
+    const auto reader = file.read();
+    const auto error = reader ? TokenCodes::open(*reader, file.column).error() : reader.error();
+    EXPECT_EQ(error.code(), Code::kDataLoss) << "byte " << at;
+  }
+}
+
+TEST(TokenFile, OfOtherRowsIsRefused) {
+  Random random(kMultiSeed);
+  Words words(12, random);
+  const CodesFile file(words.column(multi_schema(12), {2, 3, 4}), 8);
+  const auto reader = file.read();
+  ASSERT_TRUE(reader);
+  for (const auto& sizes : std::vector<std::vector<std::size_t>>{{2, 3}, {2, 4, 3}, {2, 3, 5}}) {
+    const auto codes = TokenCodes::open(*reader, words.column(multi_schema(12), sizes));
+    ASSERT_FALSE(codes);
+    EXPECT_EQ(codes.error().code(), Code::kDataLoss);
+  }
+  const auto codes =
+      TokenCodes::open(*reader, Words(13, random).column(multi_schema(13), {2, 3, 4}));
+  ASSERT_FALSE(codes);
+  EXPECT_EQ(codes.error().code(), Code::kDataLoss);
+}
+
+std::vector<double> sum_of_tokens(std::span<const float> tokens, std::size_t dim) {
+  std::vector<double> sum(dim);
+  for (std::size_t i = 0; i < tokens.size(); ++i) sum[i % dim] += tokens[i];
+  return sum;
+}
+
+TEST(Carver, KeepsTheSum) {
+  Random random(kMultiSeed);
+  Words words(48, random, 5);
+  Carver carver;
+  for (const std::size_t n : {1, 2, 15, 100, 30}) {
+    const auto tokens = words.tokens(n).values;
+    std::size_t fewest = n;
+    for (const float threshold : {0.99F, 0.8F, 0.5F, 0.0F, -0.5F}) {
+      const auto carved = carver.carve(tokens, 48, threshold);
+      const auto got = sum_of_tokens(carved, 48);
+      const auto want = sum_of_tokens(tokens, 48);
+      for (std::size_t d = 0; d < 48; ++d) EXPECT_NEAR(got[d], want[d], 1e-4);
+      EXPECT_GE(carved.size() / 48, 1U);
+      EXPECT_LE(carved.size() / 48, fewest);
+    }
+    EXPECT_EQ(carver.carve(tokens, 48, 1).data(), tokens.data());
+    EXPECT_EQ(carver.carve(tokens, 48, 1.5F).size(), tokens.size());
+    EXPECT_EQ(carver.carve(tokens, 48, -1).size(), 48U);
+    EXPECT_EQ(carver.carve(tokens, 48, -3).size(), 48U);
+  }
+  EXPECT_TRUE(carver.carve({}, 48, 0.5F).empty());
+}
+
+/// By the definition: the lowest token that is left takes all that are close to it.
+TEST(Carver, TakesWhatIsClose) {
+  const std::vector<float> tokens = {1, 0, 0, 2, 5, 0.1F, 0, 0, 0.1F, 3, -1, 0};
+  Carver carver;
+  const auto carved = carver.carve(tokens, 2, 0.7F);
+  // (0, 0) is as close as can be to whatever comes first.
+  const std::vector<float> want = {6, 0.1F, 0.1F, 5, -1, 0};
+  ASSERT_EQ(carved.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_FLOAT_EQ(carved[i], want[i]);
+}
+
+TEST(Carver, MakesScoresSmallerAtMost) {
+  Random random(kMultiSeed);
+  Words words(64, random, 30);
+  const FieldColumn column = words.column(multi_schema(64), some_sizes(80, 40, random));
+  const TokenCodes codes = CodesFile(column, 8).open();
+  for (int q = 0; q < 5; ++q) {
+    const PlainVector query = words.tokens(32);
+    const auto whole = scores_of(codes, query, 1);
+    const auto exact = exact_scores(column, query);
+    for (const float threshold : {0.9F, 0.7F, 0.3F, -1.0F}) {
+      const auto carved = scores_of(codes, query, threshold);
+      for (std::uint32_t row = 0; row < column.n_rows; ++row) {
+        EXPECT_LE(carved[row], exact[row] + 32 * 0.0057);
+        EXPECT_LE(carved[row], whole[row] + 32 * 0.0057);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quiver::index::testing

@@ -1,0 +1,84 @@
+// A directory that fails on demand and can lose everything that was not synced. For tests.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "base/io/file.h"
+
+namespace quiver {
+
+/// What can be made to fail.
+enum class FileOperation : std::uint8_t {
+  kAny,     ///< of those that change something
+  kCreate,  ///< of files and of subdirectories
+  kAppend,
+  kSync,  ///< of a file
+  kDirectorySync,
+  kRename,  ///< of files and of subdirectories
+  kRemove,  ///< of files and of subdirectories
+  kOpen,    ///< of a file, for reading
+  kRead,    ///< by a call; what is read through a mapping does not fail by injection
+};
+
+/// Calls number `nth` (from 1, counted from `inject`) to `nth + n_times - 1` of `operation` fail
+/// with `error_number`. A failing append still writes the first half of its bytes.
+struct FaultRule {
+  static constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
+  FileOperation operation = FileOperation::kAny;
+  std::uint64_t nth = 1;
+  std::uint64_t n_times = 1;
+  int error_number = 5;  ///< EIO; 28 is ENOSPC
+};
+
+struct FaultState;
+struct FaultNode;
+
+/// Passes everything to `inner` and remembers what of it is durable. What is in `inner` already, or
+/// is put there behind its back, counts as durable. Subdirectories share the faults of their
+/// parent. Thread-safe.
+class FaultyDirectory final : public Directory {
+ public:
+  explicit FaultyDirectory(std::unique_ptr<Directory> inner);
+  ~FaultyDirectory() override;
+
+  void inject(FaultRule rule);
+  void clear_faults();
+  /// Calls so far, failed ones too: lets a test fail each of them in turn.
+  [[nodiscard]] std::uint64_t n_operations(FileOperation operation) const;
+
+  /// From now on everything that would change the directory fails with kUnavailable.
+  void cut_power();
+  /// Loses what was not durable: bytes after the last sync of their file, and names created,
+  /// renamed or removed since the last sync of their directory. Restores power and clears faults.
+  /// Files still open for writing fail from then on. Called on the root.
+  Result<> drop_unsynced();
+
+  [[nodiscard]] const std::string& path() const override;
+  Result<std::vector<std::byte>> read_file(std::string_view name) const override;
+  Result<std::uint64_t> file_size(std::string_view name) const override;
+  Result<> remove_file(std::string_view name) override;
+  Result<> rename_file(std::string_view from, std::string_view to) override;
+  [[nodiscard]] bool exists(std::string_view name) const override;
+  Result<std::vector<DirectoryEntry>> list() const override;
+  Result<> remove_subdirectory(std::string_view name) override;
+  Result<> rename_subdirectory(std::string_view from, std::string_view to) override;
+  Result<> sync() override;
+
+ protected:
+  Result<std::unique_ptr<WritableFile>> do_create_file(std::string_view name) override;
+  Result<std::unique_ptr<ReadableFile>> do_open_file(std::string_view name) const override;
+  Result<std::unique_ptr<Directory>> do_subdirectory(std::string_view name) override;
+  Result<std::unique_ptr<Directory>> do_open_subdirectory(std::string_view name) const override;
+
+ private:
+  FaultyDirectory(std::unique_ptr<Directory> inner, std::shared_ptr<FaultState> state,
+                  std::shared_ptr<FaultNode> node);
+
+  std::unique_ptr<Directory> inner_;
+  std::shared_ptr<FaultState> state_;
+  std::shared_ptr<FaultNode> node_;
+};
+
+}  // namespace quiver
