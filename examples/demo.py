@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A tour over real data: loads `arxiv-3k` into a running server and asks it dense, sparse, multi-vector and hybrid queries.
+"""A tour of real data: loads `arxiv-3k` into a running server and runs dense, sparse, multi-vector and hybrid queries.
 
     .venv/bin/python examples/demo.py [--url http://127.0.0.1:6333]
 """
@@ -24,7 +24,7 @@ class Demo:
         self.api, self.sample = Api(url, api_key), Sample()
 
     def ask(self, body, limit=5):
-        """Hits and milliseconds, as this client sees them."""
+        """Returns the hits, and the milliseconds as this client measures them."""
         start = time.perf_counter()
         hits = self.api("POST", f"/collections/{COLLECTION}/points/query", body | {"limit": limit, "with_payload": True})
         return hits["points"], (time.perf_counter() - start) * 1e3
@@ -50,7 +50,7 @@ class Demo:
         self.show("Hybrid: dense and sparse candidates, ordered by MaxSim", sample.reranked_query(k), k)
 
     def measured(self, make_query, depth):
-        """(ids, ms) of every query of the sample."""
+        """Returns (ids, ms) for every query of the sample."""
         results = []
         for k in range(len(self.sample.queries)):
             hits, ms = self.ask(make_query(k), depth)
@@ -60,7 +60,7 @@ class Demo:
     def row(self, label, results, recalls=None, known_item=True):
         documents = [query["doc"] for query in self.sample.queries]
         ranks = [1 / (1 + ids.index(doc)) if doc in ids else 0.0 for (ids, _), doc in zip(results, documents)]
-        mrr = f"{np.mean(ranks):.3f}" if known_item else "-"  # a filter may exclude the very document
+        mrr = f"{np.mean(ranks):.3f}" if known_item else "-"  # a filter may exclude the query's document
         p50, p95 = np.percentile([ms for _, ms in results], [50, 95])
         exact = f"{np.mean(recalls):.4f}" if recalls is not None else "-"
         print(f"  {label:44}{exact:>11}{mrr:>9}{p50:9.2f}{p95:9.2f}")
@@ -80,7 +80,7 @@ class Demo:
             results = self.measured(lambda k: make_query(k) | extra, depth)
             best = sample.truth(truth)[1][:, :depth]
             recalls = [recall(ids, best[k], sample.exact_scores(kind, k)[ids]) for k, (ids, _) in enumerate(results)]
-            if "params" in extra:  # others may go through an index
+            if "params" in extra:  # other queries may use an index
                 worst = min([worst] + recalls)
             self.row(label, results, recalls, known_item="filter" not in extra)
         self.row("hybrid, reciprocal rank fusion", self.measured(sample.hybrid_query, depth))

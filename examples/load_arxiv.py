@@ -3,9 +3,10 @@
 
     .venv/bin/python examples/load_arxiv.py --data DIR/arxiv-100k --url http://127.0.0.1:6333 --check
 
-The folder holds `docs.jsonl.zst`, `dense.npy[.zst]`, `sparse.{indptr,indices,values}.npy[.zst]`, the same of the queries
-(`queries.dense.npy`, `queries.sparse.*`) and exact truth (`gt.{dense,sparse}.{ids,scores}.npy`). Row `i` becomes point
-`i`. `--check` compares with that truth and, under filters, with NumPy; the exit status is 1 if recall is below 1.
+The folder holds `docs.jsonl.zst`, `dense.npy[.zst]`, `sparse.{indptr,indices,values}.npy[.zst]`, the same for the
+queries (`queries.dense.npy`, `queries.sparse.*`) and exact ground truth (`gt.{dense,sparse}.{ids,scores}.npy`). Row `i`
+becomes point `i`. `--check` compares with that truth and, under filters, with NumPy. The exit status is 1 if recall is
+below 1.
 """
 import argparse
 import io
@@ -56,7 +57,7 @@ class Data:
         return {"arxiv_id": doc["id"]} | {key: doc[key] for key in PAYLOAD}
 
     def body(self, first, last):
-        """The upsert of rows `first` to `last`, as bytes."""
+        """Returns the upsert of rows `first` to `last` as bytes."""
         dense = self.dense[first:last].astype(np.float32)
         points = [{"id": i, "vector": {"dense": dense[i - first], "sparse": sparse_row(self.sparse, i)},
                    "payload": self.payload(i)} for i in range(first, last)]
@@ -74,7 +75,7 @@ def load(a, data):
     n, start = len(data.lines), time.perf_counter()
     connections = [Api(a.url, a.api_key) for _ in range(a.connections)]
 
-    def send(number):  # every connection takes each n-th batch; encoding overlaps with the server's work
+    def send(number):  # each connection sends every n-th batch, so encoding overlaps with the server's work
         for first in range(number * a.batch, n, a.connections * a.batch):
             body = data.body(first, min(first + a.batch, n))
             connections[number]("PUT", f"/collections/{a.collection}/points?wait=true", body)
@@ -131,7 +132,7 @@ class Check:
         queries = range(min(self.a.queries, len(data.query_dense)))
         dense_query = lambda q: {"query": data.query_dense[q], "using": "dense"}
         sparse_query = lambda q: {"query": sparse_row(data.query_sparse, q), "using": "sparse"}
-        if n == len(data.dense):  # the shipped truth is about all documents
+        if n == len(data.dense):  # the shipped truth covers all documents
             for kind, query, score in (("dense", dense_query, self.dense_score), ("sparse", sparse_query, self.sparse_score)):
                 truth = data.array(f"gt.{kind}.scores")
                 self.run(f"{kind}, shipped truth", queries, query, lambda _, q: truth[q, :k], score, k)
@@ -153,11 +154,11 @@ def parse_arguments():
     p.add_argument("--api-key")
     p.add_argument("--collection", default="arxiv")
     p.add_argument("--shards", type=int, default=1)
-    p.add_argument("--docs", type=int, help="only the first so many documents")
+    p.add_argument("--docs", type=int, help="load only this many documents")
     p.add_argument("--batch", type=int, default=500)
     p.add_argument("--connections", type=int, default=2)
-    p.add_argument("--no-load", action="store_true", help="the collection is there already")
-    p.add_argument("--check", action="store_true", help="exact recall against the shipped truth and NumPy")
+    p.add_argument("--no-load", action="store_true", help="use the existing collection")
+    p.add_argument("--check", action="store_true", help="check exact recall against the shipped truth and NumPy")
     p.add_argument("--queries", type=int, default=2000)
     p.add_argument("--filtered-queries", type=int, default=200)
     p.add_argument("-k", type=int, default=100)

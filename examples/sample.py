@@ -1,4 +1,4 @@
-"""Reads `arxiv-3k` (see its README.md) and speaks the HTTP API: plain http.client, JSON by orjson."""
+"""Reads `arxiv-3k` (see its README.md) and calls the HTTP API with plain http.client; JSON by orjson."""
 import http.client
 import json
 import time
@@ -21,7 +21,7 @@ INDEXES = {"cats": "keyword", "created": "datetime", "num_authors": "integer"}
 
 
 class Sample:
-    """The arrays as stored; `point(i)` and `*_query(k)` as the API takes them, with NumPy arrays for lists."""
+    """The stored arrays. `point(i)` and `*_query(k)` return API objects, with NumPy arrays in place of lists."""
 
     def __init__(self, folder=FOLDER):
         self.folder = Path(folder)
@@ -60,7 +60,7 @@ class Sample:
         return {"id": i, "vector": vector, "payload": self.docs[i]}
 
     def exact_scores(self, kind, k):
-        """Scores of all documents for query `k`, f32; -inf for what that kind of search cannot find."""
+        """Scores of all documents for query `k`, f32; -inf for documents that this kind of search cannot find."""
         if kind == "dense":
             return self.dense @ self.query_dense[k]
         if kind == "sparse":
@@ -107,7 +107,7 @@ def token_rows(tokens, i):
 
 
 def to_bytes(value):
-    """JSON. orjson writes NumPy's f32 with the fewest digits, which the server reads back to the same bits."""
+    """Encodes JSON. orjson writes f32 with the fewest digits, which the server reads back to the same bits."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
@@ -120,7 +120,7 @@ class Api:
         self.headers = {"Content-Type": "application/json"} | ({"api-key": api_key} if api_key else {})
 
     def __call__(self, method, path, body=None):
-        """The `result` of the answer. `body`: bytes as they are, anything else as JSON."""
+        """Returns the `result` of the answer. `body`: bytes are sent unchanged, anything else as JSON."""
         data = body if body is None or isinstance(body, bytes) else to_bytes(body)
         self.connection.request(method, path, body=data, headers=self.headers)
         response = self.connection.getresponse()
@@ -131,7 +131,7 @@ class Api:
 
 
 def load(api, sample, collection, batch=50):
-    """A fresh collection with everything in it; returns points per second."""
+    """Creates the collection anew, loads the whole sample and returns points per second."""
     api("DELETE", f"/collections/{collection}")
     api("PUT", f"/collections/{collection}", COLLECTION)
     for field, schema in INDEXES.items():
@@ -144,13 +144,13 @@ def load(api, sample, collection, batch=50):
 
 
 def recall(found_ids, exact_scores, scores_of_found):
-    """Share of the k best that were found: hits whose exact score reaches the k-th best (ties count), of k.
+    """Recall: hits whose exact score reaches the k-th best score (ties count), divided by k.
 
     `exact_scores`: the k best, best first; `scores_of_found`: the exact scores of `found_ids`."""
     exact = np.asarray(exact_scores)[np.isfinite(exact_scores)]
     if len(exact) == 0:
         return 1.0
-    # Relative, but for scores near zero, where the terms are large and only their sum is small: all vectors here that
-    # have negative values are of length 1, and so are the terms of their products.
+    # The tolerance is relative, except near zero, where large terms add up to a small score. All vectors here with
+    # negative values have length 1, so 1 bounds those terms.
     floor = exact[-1] - 1e-6 * max(1.0, abs(exact[-1]))
     return min(1.0, sum(s >= floor for s in scores_of_found[:len(found_ids)]) / len(exact))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that no `{` (and so no lambda) stands between a `co_await` and the end of its expression.
+"""Checks that no `{`, and so no lambda, stands between a `co_await` and the end of its expression.
 
-g++ 12 destroys such temporaries twice: braced aggregates and lambdas that own what they capture. Name
-it first, then move it.
+g++ 12 destroys such temporaries twice: braced aggregates, and lambdas that own their captures. Name
+the value or lambda first, then move it.
 
 usage: check_coawait.py [FILE|FOLDER]...      prints file:line messages; exit status 1 if there are any
 """
@@ -13,7 +13,7 @@ import re
 import sys
 
 SUFFIXES = {".h", ".cc"}
-# In this order: what begins first wins, and a raw string is not a string.
+# The order matters: the alternative that begins first wins, and a raw string must precede a string.
 NOT_CODE = re.compile(
     r'//[^\n]*'
     r'|/\*.*?\*/'
@@ -24,12 +24,12 @@ NOT_CODE = re.compile(
 
 
 def code_only(text):
-    """`text` with comments and literals blanked; offsets and lines stay."""
+    """Returns `text` with comments and literals blanked; offsets and lines are unchanged."""
     return NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
 
 def awaited(code, start):
-    """The expression from `start` to its `;` or to the `)` that encloses it."""
+    """Returns the expression from `start` to its `;`, or to the `)` that closes around it."""
     depth = 0
     for end in range(start, len(code)):
         character = code[end]
@@ -50,7 +50,7 @@ def check_text(text, name):
 
 
 def source_files(path, suffixes=frozenset(SUFFIXES)):
-    """`path` itself, or the sources below it outside build folders and hidden ones."""
+    """Yields `path` itself if it is a file, and the sources below it, without build and hidden folders."""
     if path.is_file():
         yield path
     for folder, below, names in os.walk(path):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that rooms include only what ARCHITECTURE.md allows them.
+"""Checks that rooms include only what ARCHITECTURE.md allows.
 
-The allowed arrows stand in one place: the table under `## Rooms` in ARCHITECTURE.md, with the columns
-room, question, may include. A cell of the last column lists rooms and outside libraries, separated by
-commas; `everything` lifts the check for a room. Folders below a room may have a row of their own
-(`kernels/cuda`), which then holds for them instead; `base` allows what stands in the room's own folder,
-`base/*` its sub-rooms too.
+The allowed includes are listed in one place: the table under `## Rooms` in ARCHITECTURE.md, with the
+columns room, question, may include. A cell of the last column lists rooms and outside libraries,
+separated by commas; `everything` turns the check off for a room. A folder below a room may have its own
+row (`kernels/cuda`), which then replaces the room's. `base` allows the files directly in that folder,
+`base/*` also those of its sub-rooms.
 
 usage: check_layers.py [ROOT]      prints file:line messages; exit status 1 if there are any
 """
@@ -14,8 +14,8 @@ import pathlib
 import re
 import sys
 
-# Headers that mark an outside library. What is not here (the standard library, POSIX, and fmt and
-# tl::expected, which belong to everyone's vocabulary) may be included anywhere.
+# Headers that mark an outside library. Headers that match none (the standard library, POSIX, fmt,
+# tl::expected) may be included anywhere.
 LIBRARIES = {
     "boost": r"boost/",
     "cli11": r"CLI/",
@@ -44,24 +44,24 @@ ALIASES = {
 }
 FREE = {"std", "fmt", "tl::expected", "-", ""}
 EVERYTHING = {"everything", "anything"}
-# Top-level folders that may hold sources without being a room.
+# Top-level folders that may hold sources and are not rooms.
 NO_ROOMS = {"tests", "bench", "tools", "examples", "build", "cmake"}
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 class TableError(Exception):
-    """The table itself is missing or wrong."""
+    """The table is missing or wrong."""
 
 
 def plain(cell):
-    """A name without Markdown around it: [`base/`](base) -> base."""
+    """Strips Markdown from a name: [`base/`](base) -> base."""
     cell = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", cell)
     return re.sub(r"(?<!/)\*", "", cell.replace("`", "")).strip().rstrip("/").lower()
 
 
 def table_rows(text):
-    """Yields the cells of each row below `## Rooms`, without its head."""
+    """Yields the cells of each row of the table below `## Rooms`, without its heading."""
     section = re.search(r"^## Rooms[ \t]*$(.*?)(?=^## |\Z)", text, re.M | re.S)
     if not section:
         raise TableError("no section `## Rooms`")
@@ -76,7 +76,7 @@ def table_rows(text):
 
 
 def expand(name, rooms):
-    """`base/*` -> base and every room below it; another name is itself."""
+    """Expands `base/*` to base and every room below it; returns any other name alone."""
     if not name.endswith("/*"):
         return [name]
     top = name[:-2]
@@ -84,7 +84,7 @@ def expand(name, rooms):
 
 
 def read_rooms(text):
-    """room -> names that it may include; None for everything."""
+    """Maps each room to the names that it may include; None means everything."""
     cells = {plain(row[0]): row[-1] for row in table_rows(text)}
     rooms = {}
     for room, cell in cells.items():
@@ -103,7 +103,7 @@ def read_rooms(text):
 
 
 def check_acyclic(rooms):
-    """Arrows go down: no room reaches itself."""
+    """Raises TableError if a room can reach itself."""
     finished = set()
 
     def visit(room, path):
@@ -112,7 +112,7 @@ def check_acyclic(rooms):
         if room in finished:
             return
         for name in sorted(rooms[room] or ()):
-            # A row for a folder of a room is a part of that room, not above or below it.
+            # A sub-room is part of its room, neither above nor below it.
             if name in rooms and not room.startswith(name + "/"):
                 visit(name, [*path, room])
         finished.add(room)
@@ -122,7 +122,7 @@ def check_acyclic(rooms):
 
 
 def room_of(path, rooms):
-    """The most special row for `path` ("kernels/cuda/dot.h"), or None."""
+    """Returns the most specific row for `path` ("kernels/cuda/dot.h"), or None."""
     parts = path.split("/")[:-1]
     while parts:
         if "/".join(parts) in rooms:
@@ -139,7 +139,7 @@ def library_of(header):
 
 
 def check_include(room, header, is_quoted, rooms, root):
-    """What is wrong with one include of `room`, or None."""
+    """Returns the error of one include in `room`, or None."""
     allowed = rooms[room]
     target = room_of(header, rooms)
     if is_quoted and target is None and not library_of(header):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that memory is fetched ahead by `prefetch_line` (base/prefetch.h) alone.
+"""Checks that code prefetches only through `prefetch_line` (base/prefetch.h).
 
-g++ 12 takes a function of nothing but `__builtin_prefetch` for one without effect and leaves out its calls.
+g++ 12 drops calls of functions that contain nothing but `__builtin_prefetch`, as if they had no effect.
 
 usage: check_prefetch.py [FOLDER]      prints file:line messages; exit status 1 if there are any
 """

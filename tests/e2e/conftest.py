@@ -12,7 +12,7 @@ _names = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server for the tests of one module; they keep apart by collection names."""
+    """One server for all tests of a module. Each test uses its own collection names."""
     server = Server(tmp_path_factory.mktemp("server") / "data").start()
     yield server
     if server.alive():
@@ -23,7 +23,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def new_server(tmp_path):
-    """Makes servers with a directory of their own: `new_server(env=..., args=...)`."""
+    """Makes servers, each with its own data directory: `new_server(env=..., args=...)`."""
     servers = []
 
     def make(**kwargs):

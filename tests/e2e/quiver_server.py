@@ -18,7 +18,7 @@ from patience import patience
 from qdrant_client import QdrantClient
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# Settings with which little data makes many segments: sealing, merging and vacuum meet everything else.
+# Settings with which little data makes many segments, so that sealing, merging and vacuuming run during the tests.
 SMALL_SEGMENTS = {"QUIVER__OPTIMIZER__SEAL_ROWS": "40", "QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05",
                   "QUIVER__OPTIMIZER__MAX_SEGMENTS": "3", "QUIVER__OPTIMIZER__VACUUM_MIN_ROWS": "10"}
 START_TIMEOUT_S = patience(60)
@@ -78,7 +78,7 @@ class Server:
         self.log = self.data_dir.with_name(self.data_dir.name + ".log")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")} | (env or {})
         self.args = [str(a) for a in args]
-        self.max_open_files = max_open_files  # hard limit; None: that of this process
+        self.max_open_files = max_open_files  # hard limit; None: this process's limit
         self.process = None
         self._local = threading.local()
 
@@ -107,7 +107,7 @@ class Server:
         raise AssertionError(f"not ready after {START_TIMEOUT_S} s:\n{self.log_tail()}")
 
     def stop(self):
-        """SIGTERM; the exit status must be 0."""
+        """Sends SIGTERM and checks that the exit status is 0."""
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(STOP_TIMEOUT_S)
         assert status == 0, f"exit status {status} after SIGTERM:\n{self.log_tail()}"
@@ -117,7 +117,7 @@ class Server:
         self.process.wait(STOP_TIMEOUT_S)
 
     def close(self):
-        """End of a test: whatever state the process is in, it is gone afterwards."""
+        """Ends the process, whatever its state. For the end of a test."""
         if self.process is not None and self.process.poll() is None:
             self.kill9()
 
@@ -125,11 +125,11 @@ class Server:
         return self.process is not None and self.process.poll() is None
 
     def connect(self):
-        """A connection of the caller's own, to send what it likes."""
+        """A raw socket, to send any bytes."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=ANSWER_TIMEOUT_S)
 
     def metric(self, name, **labels):
-        """The sum over those samples of `name` that have `labels`; 0 if there is none."""
+        """The sum of the samples of `name` that have `labels`; 0 if there are none."""
         total = 0.0
         for line in self.get("/metrics").text.splitlines():
             if re.match(re.escape(name) + r"[ {]", line) and all(f'{k}="{v}"' in line for k, v in labels.items()):
@@ -137,14 +137,14 @@ class Server:
         return total
 
     def files(self, pattern):
-        """Paths below the data directory, while the server makes and removes some."""
+        """Paths below the data directory that match `pattern`. The server may create and remove files meanwhile."""
         return glob.glob(pattern, root_dir=self.data_dir, recursive=True)
 
     def log_tail(self, lines=40):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def _connection(self):
-        """This thread's connection; a fresh one after a pause, since servers close idle connections."""
+        """This thread's connection; reopened after a pause, because servers close idle connections."""
         local, now = self._local, time.monotonic()
         if getattr(local, "connection", None) is None:
             local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_TIMEOUT_S)
@@ -165,8 +165,8 @@ class Server:
             return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
         except (OSError, http.client.HTTPException) as e:
             connection.close()
-            # A server may close an idle connection at any time, so a dropped reused one is tried once afresh,
-            # but only where repeating the request changes nothing.
+            # A server may close an idle connection at any time, so a request on a reused one is retried once,
+            # but only if repeating it changes nothing.
             if reused and method == "GET" and not isinstance(e, TimeoutError):
                 return self.request(method, path, body, headers)
             raise

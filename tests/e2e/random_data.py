@@ -1,6 +1,6 @@
 """Seeded random points, payloads and filters on which local mode and the server must agree.
 
-What local mode gets wrong (LOCAL_MODE_DEFECTS in test_oracle.py) is left out here and tested by hand there.
+Cases that local mode gets wrong (LOCAL_MODE_DEFECTS in test_oracle.py) are left out here and tested by hand there.
 """
 import random
 import uuid
@@ -46,7 +46,7 @@ class RandomData:
         return models.SparseVector(indices=indices, values=values)
 
     def named_vectors(self, whole):
-        """One vector for every field, or for some of them. `tokens` is always there, see LOCAL_MODE_DEFECTS."""
+        """One vector for every field, or for some. `tokens` is always present, see LOCAL_MODE_DEFECTS."""
         vectors = {"tokens": self.matrix(TOKEN_DIM), "image": self.floats(DENSE_DIM), "text": self.floats(TEXT_DIM),
                    "words": self.sparse()}
         if not whole:

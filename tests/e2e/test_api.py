@@ -57,12 +57,12 @@ def test_root(server):
 
 
 def test_the_other_identity(new_server):
-    """Clients compare versions when they connect, and warn. Those of three minor versions do not."""
+    """Clients compare versions when they connect. Clients of three minor versions must not warn."""
     server = new_server(args=["--set", "compat.identity=qdrant"]).start()
     body = server.get("/").json
     assert body["title"] == "qdrant - vector search engine" and re.fullmatch("[0-9a-f]{40}", body["commit"])
     assert [is_compatible(f"1.{minor}.0", body["version"]) for minor in range(17, 22)] == [False, True, True, True, False]
-    with warnings.catch_warnings(record=True) as told:  # what a client's constructor does in a thread of its own
+    with warnings.catch_warnings(record=True) as told:  # a client's constructor checks this in another thread
         warnings.simplefilter("always")
         QdrantRemote._check_compatibility(f"http://127.0.0.1:{server.port}", {}, None, int(patience(5)))
     assert not told
@@ -220,7 +220,7 @@ CONFIGS = [
 
 @pytest.mark.parametrize("config", range(len(CONFIGS)))
 def test_config_is_echoed_as_given(server, name, config):
-    """No key more, no key less: clients compare, and refuse unknown keys."""
+    """Exactly the given keys: clients compare, and refuse unknown keys."""
     config = CONFIGS[config]
     create(server, name, config)
     params = server.get(f"/collections/{name}").result["config"]["params"]
@@ -333,10 +333,10 @@ def test_aliases(server, name):
     assert error(server.put(f"/collections/{alias}2", UNNAMED), 400,
                  f"Wrong input: Can't create collection with name {alias}2. Alias with the same name already exists")
     assert actions(make(other, name)).status in (400, 409)
-    # What is deleted is a collection by its own name, never what an alias stands for.
+    # DELETE takes a collection's own name, never an alias.
     assert server.delete(f"/collections/{alias}2").result is False
     assert server.get(f"/collections/{alias}2").result["points_count"] == 0
-    # A collection takes its aliases along.
+    # Deleting a collection deletes its aliases.
     assert server.delete(f"/collections/{other}").result is True
     assert f"{alias}2" not in json.dumps(server.get("/aliases").result)
 
@@ -468,7 +468,7 @@ def test_update_filter_and_mode(server, name):
     changed = [{"id": k, "vector": [9, 9], "payload": {"k": k, "new": True}} for k in range(6)]
     upsert(server, name, changed, update_filter={"must": {"key": "k", "range": {"gte": 2}}})
     new = lambda: [p["id"] for p in points_of(server, name, list(range(8))) if "new" in p["payload"]]
-    assert new() == [2, 3, 4, 5]  # points that did not exist are inserted all the same
+    assert new() == [2, 3, 4, 5]  # missing points are inserted anyway
     upsert(server, name, [{"id": k, "vector": [0, 0], "payload": {"new": 2}} for k in (0, 6)], update_mode="insert_only")
     assert new() == [2, 3, 4, 5, 6]
     upsert(server, name, [{"id": k, "vector": [0, 0], "payload": {"new": 3}} for k in (1, 7)], update_mode="update_only")
@@ -576,7 +576,7 @@ def test_query_forms(server, name):
     ids = lambda **body: [h["id"] for h in server.post(path, body).result["points"]]
     assert ids(query=[0, 1], using="image", limit=2) == [5, 4]
     assert ids(query={"nearest": [0, 1]}, using="image", limit=2) == [5, 4]
-    assert ids(query=3, using="text", limit=2) == [2, 4]  # an id: its vector, itself left out, ties by id
+    assert ids(query=3, using="text", limit=2) == [2, 4]  # by id: uses its vector, leaves the point out, orders ties by id
     assert ids(query={"nearest": 5}, using="text", limit=1) == [4]
     assert ids(query={"indices": [9], "values": [1.0]}, using="words", limit=2, offset=1) == [4, 3]
     assert ids(query={"indices": [100], "values": [1.0]}, using="words") == []
@@ -657,7 +657,7 @@ def test_options_without_effect_are_kept_or_refused(server, name):
 
 
 def test_endpoints_that_are_not_built(server, name):
-    """By the stock client's own calls where it has them; whatever the method, it is no wrong one."""
+    """Uses the stock client's calls where they exist. Any method answers 501, never 405."""
     create(server, name)
     client = server.client()
     for call in [lambda: client.create_snapshot(name), lambda: client.list_full_snapshots(),
@@ -714,7 +714,7 @@ def test_text_of_a_timeout(server, name):
 
 
 def test_referenced_points_are_no_hits(server, name):
-    """Points that any part of a query names in place of a vector: in no part is one a hit."""
+    """A point that any part of a query names as its vector is a hit in no part."""
     create(server, name, {"vectors": {"a": {"size": 2, "distance": "Dot"}, "b": {"size": 2, "distance": "Dot"}}})
     upsert(server, name, [{"id": i, "vector": {"a": [1, i], "b": [i, 1]}} for i in range(1, 7)])
     server.post("/collections/aliases", {"actions": [{"create_alias": {"collection_name": name, "alias_name": f"{name}-x"}}]})
@@ -749,7 +749,7 @@ def test_one_vector_is_one_token(server, name):
 
 
 def test_rrf_and_dbsf_scores(server, name):
-    """Numbers worked out by hand."""
+    """Compares with scores computed by hand."""
     create(server, name)
     upsert(server, name, [{"id": k, "vector": [k, -k]} for k in range(1, 4)])
     path = f"/collections/{name}/points/query"
@@ -760,7 +760,7 @@ def test_rrf_and_dbsf_scores(server, name):
     assert scores({"rrf": {"k": 60}}) == pytest.approx({3: 1 / 60, 2: 1 / 61 + 1 / 61, 1: 1 / 62 + 1 / 60})
     assert scores({"rrf": {"weights": [2.0, 1.0]}}) == pytest.approx(
         {3: 1 / (1 / 2 + 1), 2: 1 / (2 / 2 + 1) + 1 / 3, 1: 1 / (3 / 2 + 1) + 1 / 2})
-    # Mean 2, deviation 1: 3 is at 4/6, 2 at 3/6, 1 at 2/6. Mean -1.5, deviation sqrt(1/2) the other way.
+    # First list: mean 2, deviation 1, so 3 maps to 4/6, 2 to 3/6, 1 to 2/6. Second list: mean -1.5, deviation sqrt(1/2).
     step = 0.5 / (6 * 0.5**0.5)
     assert scores({"fusion": "dbsf"}) == pytest.approx({3: 4 / 6, 2: 0.5 + 0.5 - step, 1: 2 / 6 + 0.5 + step})
 
@@ -812,7 +812,7 @@ def test_optimizations_and_green(server, name):
 
 
 def test_optimizations_as_the_client_reads_them(new_server):
-    """Work that is done, and segments with nothing to do, by the stock client's own models."""
+    """Finished work and idle segments, parsed by the stock client's models."""
     server = new_server(env={"QUIVER__OPTIMIZER__SEAL_ROWS": "100"}).start()
     create(server, "c")
     for first in range(0, 1000, 100):
@@ -830,7 +830,7 @@ def test_optimizations_as_the_client_reads_them(new_server):
 
 
 def test_an_acknowledged_payload_index_survives_kill(new_server):
-    """Without `wait` it need not answer yet, but it is kept."""
+    """Without `wait`, the index need not be usable yet, but it must survive."""
     server = new_server().start()
     create(server, "c")
     upsert(server, "c", [{"id": k, "vector": [k, 1], "payload": {"n": k}} for k in range(1, 6)])
@@ -914,7 +914,7 @@ def test_a_damaged_collection_is_told_at_start_and_the_others_serve(new_server):
         create(server, name, UNNAMED)
         upsert(server, name, [{"id": 1, "vector": [1, 2]}])
     server.stop()
-    manifests = list(max((server.data_dir / "collections").iterdir()).rglob("MANIFEST-*"))  # of the later one
+    manifests = list(max((server.data_dir / "collections").iterdir()).rglob("MANIFEST-*"))  # of the collection made last
     assert manifests
     for manifest in manifests:
         manifest.write_bytes(b"no manifest")
@@ -931,7 +931,7 @@ def test_a_damaged_collection_is_told_at_start_and_the_others_serve(new_server):
 
 
 def test_pipelining_and_keep_alive(server):
-    """Several requests in one packet are answered in order on the one connection."""
+    """Several requests in one packet are answered in order on the same connection."""
     import socket
     request = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), timeout=patience(10)) as s:
@@ -945,7 +945,7 @@ def test_pipelining_and_keep_alive(server):
 
 
 def test_a_changed_modifier_counts_for_stored_points(server, name):
-    """The scores of a collection changed to idf are those of one created with it."""
+    """A collection changed to idf gives the same scores as one created with it."""
     points = [{"id": k, "vector": {"s": {"indices": [1, k + 2], "values": [1, 1]}}} for k in range(1, 6)]
     query = {"query": {"indices": [1, 4], "values": [1, 1]}, "using": "s", "limit": 10}
     for collection, modifier in ((name, {}), (f"{name}-idf", {"modifier": "idf"})):

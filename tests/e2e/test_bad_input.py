@@ -1,6 +1,6 @@
-"""Bad input: the exact status, a text that names what was found and wanted, and nothing half applied.
+"""Bad input: the exact status, a text that names what was found and wanted, and no partial change.
 
-Texts that clients match are compared whole; of the others, the prefix and what must be named.
+Texts that clients match are compared whole. For other texts, the prefix and the parts that must occur are compared.
 """
 import http.client
 import json
@@ -19,7 +19,7 @@ VALIDATION = "Validation error in JSON body: ["
 
 @pytest.fixture(scope="module")
 def state(server):
-    """A collection with every kind of field, and what it holds."""
+    """A collection with every kind of field, and its contents."""
     server.put("/collections/victim", {
         "vectors": {"image": {"size": 4, "distance": "Cosine"},
                     "tokens": {"size": 2, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}},
@@ -34,7 +34,7 @@ def state(server):
 
 
 def snapshot(server):
-    """Everything a client can see of the collections and of the list of them."""
+    """Everything a client can see: the list of collections and their contents."""
     seen = {"collections": sorted(c["name"] for c in server.get("/collections").result["collections"]),
             "aliases": server.get("/aliases").result}
     for name in ("victim", "plain"):
@@ -60,7 +60,7 @@ def check(server, state, answer, status, text, whole=False):
 
 
 def upsert(*points, collection="victim"):
-    """A request whose last point is bad and whose first is good: all or nothing."""
+    """An upsert with a good first and a bad last point: it must change nothing."""
     good = {"id": 1, "vector": {} if collection == "victim" else [9, 9, 9, 9], "payload": {"touched": True}}
     return "PUT", f"/collections/{collection}/points?wait=true", {"points": [good, *points]}
 
@@ -380,7 +380,7 @@ def test_forbidden_alias_names(server, state):
 
 
 def test_body_too_large(server, state):
-    """Refused from its announced length, before it is sent; the server goes on."""
+    """A body is refused by its announced length, before it is sent. The server keeps working."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=patience(10)) as s:
         s.sendall(b"PUT /collections/victim/points HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                   b"Content-Length: 104857600\r\n\r\n")
@@ -400,7 +400,7 @@ def test_body_too_large_without_length(server, state):
             for _ in range(64):
                 s.sendall(chunk)
         except OSError:
-            pass  # it may close while we still send
+            pass  # the server may close while we still send
         try:
             response = http.client.HTTPResponse(s)
             response.begin()
@@ -447,7 +447,7 @@ JSON = st.recursive(
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(["query", "query/batch", "scroll", "count", "search", "search/batch", ""]), body=JSON)
 def test_any_json_is_answered(server, state, path, body):
-    """Whatever a read is given: an answer that is no 5xx, from the same process."""
+    """A read with any JSON is answered without a 5xx, and the process survives."""
     answer = server.post(f"/collections/victim/points/{path}".rstrip("/"), body)
     assert answer.status < 500, f"{answer.status} {answer.text[:300]}"
     assert "status" in answer.json

@@ -1,7 +1,7 @@
-"""Every configuration key does something that can be seen from outside: CHECKS has an entry for each.
+"""Every configuration key has an effect that is visible from outside: CHECKS has an entry for each.
 
-A check looks at a server with the key's default and at one where it is changed. What `--print-config` says does
-not count. Servers are shared where keys leave each other alone.
+A check compares a server with the key's default and one with another value. The output of `--print-config` does
+not count. Keys that do not affect each other share a server.
 """
 import contextlib
 import json
@@ -21,7 +21,7 @@ from quiver_server import Server, binary, free_port
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
 
-# Settings of shared servers, beside which everything is as usual.
+# Settings of the shared servers; all others have their defaults.
 GROUPS = {
     "usual": {},
     "changed": {
@@ -40,12 +40,12 @@ GROUPS = {
     "hurried": {"service.query_timeout_s": 0.001},
     "keys": {"service.api_key": "writer", "service.read_only_api_key": "reader"},
 }
-# Nothing is sealed but by its number of rows.
+# Segments are sealed only by their number of rows.
 BY_ROWS = {"optimizer.idle_seal_s": 1e6, "optimizer.seal_rows": 300}
 
 
 class Servers:
-    """Servers by group, started when they are first asked for, and those that a check makes for itself."""
+    """Shared servers by group, started at first use, and servers that a check makes for itself."""
 
     def __init__(self, root):
         self.root = root
@@ -81,7 +81,7 @@ def comes_true(condition, idle_s=10):
 
 
 def threads(server, name):
-    """Ids of the threads that are called so."""
+    """Ids of the threads with this name."""
     tasks = Path(f"/proc/{server.process.pid}/task")
     return [task.name for task in tasks.iterdir() if (task / "comm").read_text().startswith(name)]
 
@@ -92,7 +92,7 @@ def cpu_s(server, name):
 
 
 def ask(connection, request):
-    """What comes back until the server ends the connection."""
+    """All bytes until the server ends the connection."""
     received = b""
     with contextlib.suppress(ConnectionError):
         connection.sendall(request)
@@ -108,19 +108,19 @@ def upsert(server, name, first, last, size=2, text=""):
 
 
 def segments(server):
-    """The sealed segments on disk, of whatever collection."""
+    """The sealed segments on disk, of all collections."""
     return server.files("collections/*/shard-0/segments/*")
 
 
 def rows_of_segments(server, name):
-    """Rows of the sealed segments, once nothing is optimised any more."""
+    """Row counts of the sealed segments, once no optimization runs."""
     path = f"/collections/{name}/optimizations?with=idle_segments,completed,queued"
     assert comes_true(lambda: server.get(f"/collections/{name}").result["status"] == "green")
     return sorted(segment["points_count"] for segment in server.get(path).result["idle_segments"])
 
 
 def work(server, name):
-    """Names of the work that the optimizer has done."""
+    """Names of the optimizer's finished work."""
     return {done["optimizer"] for done in server.get(f"/collections/{name}/optimizations?with=completed").result["completed"]}
 
 
@@ -128,7 +128,7 @@ def work(server, name):
 
 
 def check_place(servers):
-    """storage.data_dir, service.host, service.http_port: the flags of other tests set them, too."""
+    """storage.data_dir, service.host, service.http_port: flags of other tests set them too."""
     directory, port = servers.root / "elsewhere", free_port()
     settings = {"storage.data_dir": directory, "service.host": "127.0.0.2", "service.http_port": port}
     command = [str(binary()), "serve"] + [f"--set={key}={value}" for key, value in settings.items()]
@@ -177,7 +177,7 @@ def check_write_buffer(servers):
 
 
 def check_max_queued(servers):
-    """Of many updates at once, some find the queue full."""
+    """When many updates arrive at once, some find the queue full."""
     def statuses(size):
         server = servers.new({"storage.max_queued_mb": size})
         server.put("/collections/c", VECTORS)
@@ -203,7 +203,7 @@ def check_max_queued(servers):
 
 
 def check_max_open_collections(servers):
-    """Metrics tell of those that are open."""
+    """Metrics show the open collections."""
     for group, prefix, n_open in ("usual", "", 3), ("changed", "mine_", 1):
         server = servers[group]
         for i in range(3):
@@ -308,7 +308,7 @@ def check_query_timeout(servers):
 
 
 def check_shutdown_grace(servers):
-    """An answer that its client does not read is waited for, or not."""
+    """The server waits, or does not wait, for a client that does not read its answer."""
     def stop_beside_a_slow_reader(grace_s):
         server = servers.new({"service.shutdown_grace_s": grace_s})
         server.put("/collections/c", VECTORS)
@@ -329,7 +329,7 @@ def check_shutdown_grace(servers):
 
 
 def check_inline_body(servers):
-    """A large body takes the time of the thread that read it, or of another."""
+    """A large body is decoded on the thread that read it, or on another."""
     body = json.dumps({"points": list(range(10, 300_000))}).encode()
     share = {}
     for limit_kb in (64, 1 << 20):
@@ -366,7 +366,7 @@ def check_background_threads(servers):
 
 
 def optimized(servers, settings, fill):
-    """A server with a collection that `fill` was called with."""
+    """A server with one collection, filled by `fill`."""
     server = servers.new(settings)
     server.put("/collections/c", VECTORS)
     fill(server)
@@ -415,7 +415,7 @@ def check_max_segments(servers):
 
 
 def fill_four(server):
-    """So many segments of a size are merged."""
+    """Makes four segments of equal size, which merge."""
     for first in range(0, 1200, 300):
         upsert(server, "c", first, first + 300)
 
@@ -434,7 +434,7 @@ def check_max_threads(servers):
 
 
 def fill_and_delete(server):
-    """A third of a sealed segment is deleted; the seal of the next one shows that the optimizer has seen it."""
+    """Deletes a third of a sealed segment. The seal of the next segment shows that the optimizer has seen the deletes."""
     upsert(server, "c", 0, 300)
     assert comes_true(lambda: work(server, "c") == {"seal"})
     server.post("/collections/c/points/delete?wait=true", {"points": list(range(100))})
@@ -457,7 +457,7 @@ def check_vacuum_min_rows(servers):
     check_vacuum(servers, "optimizer.vacuum_min_rows", 10, 1000)
 
 
-# The log, and what the server says of itself.
+# The log and the server's identity.
 
 
 def log_of_stop(servers, settings):

@@ -1,4 +1,4 @@
-"""What the server makes of a data directory that somebody changed: nothing is removed unasked, and it says what it found."""
+"""Data directories that somebody changed by hand: the server removes nothing unasked and reports what it found."""
 import contextlib
 import json
 import shutil

@@ -1,6 +1,6 @@
 """`quiver import` and `quiver export`: round trips, bad rows, interruptions of every kind.
 
-Every test compares all points of the collection with what the sources say.
+Every test compares all points of the collection with the sources.
 """
 import http.server
 import json
@@ -34,7 +34,7 @@ def quiver(*args, cwd, status=0):
 
 
 def shortest(values):
-    """As the server prints f32: with the fewest digits that tell it from its neighbours."""
+    """Text of an f32 as the server prints it: the fewest digits that identify it."""
     return [float(str(v)) for v in np.asarray(values, np.float32)]
 
 
@@ -51,7 +51,7 @@ def stored(server, collection):
 
 
 class Target:
-    """Where to import: a running server, or the data directory of one that is started to look at the outcome."""
+    """Destination of an import: a running server, or a data directory that a server opens afterwards."""
 
     def __init__(self, kind, server):
         self.kind, self.server = kind, server
@@ -136,7 +136,7 @@ class SentBody:
 
 
 class FakeServer:
-    """Has a collection of these `vectors`; `answer` gives the status of an upsert, None to break the connection."""
+    """Serves one collection with these `vectors`. `answer` gives the status of an upsert; None breaks the connection."""
 
     def __init__(self, vectors, answer=lambda request: 200):
         fake = self
@@ -179,7 +179,7 @@ class FakeServer:
         self.server.server_close()
 
 
-# Everything at once.
+# All flags at once.
 
 def test_all_kinds(target, tmp_path):
     sources = Sources(tmp_path, 500)
@@ -210,7 +210,7 @@ def test_ids_and_payload_keys(target, tmp_path):
 
 
 def test_rows_that_share_ids(target, tmp_path):
-    """How many points they made is told."""
+    """The import reports how many points they made."""
     sources = Sources(tmp_path, 3000)
     np.save(tmp_path / "ids.npy", np.arange(3000) % 700)
     text = quiver("import", *sources.flags, *target.flags, "--collection", "c", "--ids", "ids.npy", cwd=tmp_path)
@@ -221,7 +221,7 @@ def test_rows_that_share_ids(target, tmp_path):
 
 
 def dense_file(path, matrix):
-    """Writes f32 or u8 rows in the format that the name says."""
+    """Writes f32 or u8 rows in the format of the file's ending."""
     n, dim = matrix.shape
     raw = matrix.tobytes()
     if path.suffix == ".npy":
@@ -247,11 +247,11 @@ def test_dense_formats(server, name, tmp_path, file):
     assert server.get(f"/collections/{name}").result["config"]["params"]["vectors"] == size
 
 
-# Tokens go as a binary matrix.
+# Tokens are sent as a binary matrix.
 
 @pytest.mark.parametrize("dtype", ["f4", "f2", "u1", "i1"])
 def test_tokens_of_every_type(server, name, tmp_path, dtype):
-    """Two fields of them, each of which some points lack; names that a URL cannot hold as they are."""
+    """Two multi-vector fields that some points lack, with names that must be escaped in a URL."""
     rng = np.random.default_rng(SEED)
     rows = {}
     for field in ["a b&c=é", "t"]:
@@ -285,7 +285,7 @@ def test_tokens_of_every_type(server, name, tmp_path, dtype):
 
 
 def test_tokens_that_the_server_refuses(target, tmp_path):
-    """Beyond f16: the rows are named, and nothing of them is in the collection."""
+    """Values beyond f16: the error names the rows, and none of them is in the collection."""
     sources = Sources(tmp_path, 100)
     bad = [i for i in range(100) if sources.token_ptr[i + 1] > sources.token_ptr[i]][3:50:20]
     for i in bad:
@@ -301,7 +301,7 @@ def test_tokens_that_the_server_refuses(target, tmp_path):
     assert f"payload.jsonl line {bad[0] + 1}" in text and f"goes on at row {bad[0]} " in text
     text = quiver("import", *flags, "--skip-bad", cwd=tmp_path)
     assert f"left out {len(bad)} bad rows" in text
-    for i in bad:  # does not fit into f16, and is not looked at
+    for i in bad:  # does not fit into f16; not compared below
         sources.tokens[sources.token_ptr[i], 2] = 0
     sources.tokens = sources.tokens.astype(np.float16).astype(np.float32)
     good = set(range(100)) - set(bad)
@@ -311,7 +311,7 @@ def test_tokens_that_the_server_refuses(target, tmp_path):
 
 
 def test_tokens_do_not_go_as_json(tmp_path):
-    """A body holds about two bytes a value of f16."""
+    """A body holds about two bytes per f16 value."""
     n, n_tokens = 200, 20
     np.save(tmp_path / "t.indptr.npy", np.arange(n + 1) * n_tokens)
     np.save(tmp_path / "t.values.npy", np.random.default_rng(SEED).standard_normal((n * n_tokens, 32)).astype(np.float16))
@@ -330,7 +330,7 @@ ANY = {"vectors": {"f32": {"size": 5, "distance": "Manhattan"}, "f16": {"size": 
 
 
 def any_points(n):
-    """Numbers and UUIDs, every vector missing somewhere."""
+    """Points with numbers and UUIDs as ids; each vector is missing in some."""
     rng = np.random.default_rng(SEED)
     for i in range(n):
         vector = {"f32": rng.standard_normal(5).tolist(), "f16": rng.standard_normal(3).tolist(),
@@ -390,7 +390,7 @@ def test_exported_arrays(new_server, tmp_path):
 
 
 def test_round_trip_of_unit_vectors(server, name, tmp_path):
-    """Cosine scales again what it scaled before: the last bit may change."""
+    """Cosine scales unit vectors again, so the last bit may change."""
     server.put(f"/collections/{name}", {"vectors": {"size": DIM, "distance": "Cosine"}}).result
     rows = np.random.default_rng(SEED).standard_normal((100, DIM)).tolist()
     server.put(f"/collections/{name}/points?wait=true", {"batch": {"ids": list(range(100)), "vectors": rows}}).result
@@ -433,7 +433,7 @@ def test_bad_rows_are_skipped(target, tmp_path):
 
 
 def stop_at_row_40(folder, target):
-    """The sources, the command, and the payload file as it should have been."""
+    """Returns the sources, the command, and the correct payload file."""
     sources = Sources(folder, 100)
     good = (folder / "payload.jsonl").read_text()
     lines = good.splitlines(keepends=True)
@@ -445,7 +445,7 @@ def stop_at_row_40(folder, target):
 
 
 def test_a_text_that_was_mended(target, tmp_path):
-    """Goes on where the bad row was."""
+    """The import resumes at the row that was bad."""
     sources, command, good = stop_at_row_40(tmp_path, target)
     (tmp_path / "payload.jsonl").write_text(good)
     text = quiver(*command, cwd=tmp_path)
@@ -455,7 +455,7 @@ def test_a_text_that_was_mended(target, tmp_path):
 
 @pytest.mark.parametrize("what", ["before", "shorter", "other"])
 def test_sources_that_were_changed(target, tmp_path, what):
-    """Before the row where the import stopped, or not in a text: what has changed is told in words."""
+    """A change before the stopping row, or in a source that is not text: the error names what changed."""
     sources, command, good = stop_at_row_40(tmp_path, target)
     changed = "dense.npy" if what == "other" else "payload.jsonl"
     if what == "other":
@@ -469,7 +469,7 @@ def test_sources_that_were_changed(target, tmp_path, what):
 
 
 def test_a_text_is_not_mended_behind_rows_that_may_be_there(tmp_path):
-    """Row 1 was sent, and the connection broke; then the server refused row 0."""
+    """Row 1 was sent and the connection broke; then the server refused row 0."""
     row_1_was_sent = threading.Event()
 
     def answer(request):
@@ -545,7 +545,7 @@ def test_refused(server, tmp_path, name, flags, wanted, status):
 
 
 def test_flags_that_a_directory_contradicts(tmp_path):
-    """And those that it agrees with."""
+    """Also flags that agree with the directory."""
     sources = Sources(tmp_path, 20)
     command = ["import", *sources.flags, "--data-dir", "data", "--collection", "c"]
     quiver(*command, cwd=tmp_path)
@@ -573,7 +573,7 @@ def test_a_file_without_rows(server, name, tmp_path):
 
 
 def test_small_batches_are_no_small_chunks(tmp_path):
-    """Each chunk is a segment, whose making costs more than a thousand rows."""
+    """A chunk makes a segment, which costs more than a thousand rows do."""
     np.save(tmp_path / "x.npy", np.ones((20_000, DIM), np.float32))
     command = ["import", "--vectors", "x.npy", "--data-dir", "data", "--collection", "c", "--create"]
     assert "imported 20,000 points" in quiver(*command, "--batch", 20, cwd=tmp_path)
@@ -585,7 +585,7 @@ def n_segments(directory):
 
 
 def long_after_short(folder, what):
-    """Rows from which a guess by the first of them is far too low, 40 MB in all; the flags."""
+    """Returns 40 MB of rows whose size is underestimated by the first rows, and the flags."""
     n_short, n_long = 5000, 4000
     if what == "tokens":
         lengths = np.repeat([1, 300], [n_short, n_long])
@@ -599,7 +599,7 @@ def long_after_short(folder, what):
 
 @pytest.mark.parametrize("what", ["payload", "tokens"])
 def test_chunks_end_where_rows_become_long(tmp_path, what):
-    """At 16 MiB here, as with small batches anywhere."""
+    """The chunk ends at 16 MiB here, as always with small batches."""
     flags, n = long_after_short(tmp_path, what)
     command = ["import", *flags, "--data-dir", "data", "--collection", "c", "--batch", 1]
     assert f"imported {n:,} points" in quiver(*command, cwd=tmp_path)
@@ -607,7 +607,7 @@ def test_chunks_end_where_rows_become_long(tmp_path, what):
 
 
 def test_names_without_the_ending(target, tmp_path):
-    """Where only the other file is there, it is taken."""
+    """If only the other file exists, it is used."""
     sources = Sources(tmp_path, 30)
     for file in ["dense.npy", "payload.jsonl"]:
         (tmp_path / (file + ".zst")).write_bytes(zstandard.compress((tmp_path / file).read_bytes()))
@@ -617,7 +617,7 @@ def test_names_without_the_ending(target, tmp_path):
 
 
 def test_sparse_rows_in_any_order(target, tmp_path):
-    """A row that has an index twice is a bad one."""
+    """A row with the same index twice is bad."""
     indices, values = [7, 1, 4, 2, 9, 2, 5, 3], [0.5 * i for i in range(8)]
     for part, array in [("indptr", np.array([0, 3, 6, 8])), ("indices", np.array(indices)), ("values", np.float32(values))]:
         np.save(tmp_path / f"words.{part}.npy", array)
@@ -634,7 +634,7 @@ def test_sparse_rows_in_any_order(target, tmp_path):
 
 @pytest.mark.parametrize("is_binary", [True, False])
 def test_lines_that_are_no_text(target, tmp_path, is_binary):
-    """Or end in the midst of one: the line is named, not only that there are too few."""
+    """Also sources that end within a line: the error names the line, not only the missing rows."""
     sources = Sources(tmp_path, 50)
     whole = (tmp_path / "payload.jsonl").read_bytes()
     cut = whole[:whole.index(b"\n", 2000) + 10]
@@ -648,14 +648,14 @@ def test_lines_that_are_no_text(target, tmp_path, is_binary):
     assert f"payload.jsonl line {n + 1}: " in text and "payload.jsonl ends after" in text
 
 
-# Going on.
+# Resuming.
 
 def test_finished_and_restart(target, tmp_path):
     sources = Sources(tmp_path, 50)
     command = ["import", *sources.flags, *target.flags, "--collection", "c"]
     if target.kind == "server":
         assert "imported 50 points" in quiver(*command, cwd=tmp_path)
-        assert not list(tmp_path.glob("*.import"))  # a file that nobody named is not left behind
+        assert not list(tmp_path.glob("*.import"))  # the default state file is removed at the end
         command += ["--state", "s.import"]
     quiver(*command, cwd=tmp_path)
     assert "finished already: 50 points" in quiver(*command, cwd=tmp_path)
@@ -665,19 +665,19 @@ def test_finished_and_restart(target, tmp_path):
 
 
 def sources_to_interrupt(folder, n, target):
-    """A directory takes no chunks below 16 MiB: here they are of some 800 rows."""
+    """With a directory, chunks are at least 16 MiB, here about 800 rows."""
     return Sources(folder, n, padding="" if target.kind == "server" else "x" * 20_000)
 
 
 def start_import(sources, target, *more, collection="c"):
-    """With small requests or chunks, so that it takes a while."""
+    """Uses small requests or chunks, so that the import takes a while."""
     command = [binary(), "import", *sources.flags, *target.flags, "--collection", collection, "--batch", 3, *more]
     return subprocess.Popen([str(c) for c in command], cwd=sources.folder, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
 
 
 def seconds_to_import(sources, target, *more):
-    """Of an import that nothing interrupts, so that others are interrupted in their midst on any machine."""
+    """Duration of an uninterrupted import. It tells other tests when to interrupt theirs, on any machine."""
     begin = time.monotonic()
     process = start_import(sources, target, *more, collection="uninterrupted")
     text = process.communicate(timeout=patience(120))[0]
@@ -696,7 +696,7 @@ def test_sigint(target, tmp_path):
         text = process.communicate(timeout=patience(60))[0]
         if process.returncode == 130:
             break
-        # Beside other work one import takes a multiple of another: this one was through, or had not begun.
+        # On a busy machine durations vary several-fold: this import had finished, or not begun.
         assert process.returncode in (0, -signal.SIGINT), text
         wait *= 0.5 if process.returncode == 0 else 1.5
     assert process.returncode == 130, text
@@ -707,7 +707,7 @@ def test_sigint(target, tmp_path):
 
 @pytest.mark.parametrize("ids", ["rows", "repeated"])
 def test_kill9_and_resume(target, tmp_path, ids):
-    """Killed at random moments until it is through. With repeated ids, the last row of an id counts."""
+    """The import is killed at random moments until it finishes. With repeated ids, the last row of an id counts."""
     sources = sources_to_interrupt(tmp_path, 4000, target)
     id_of, more = (lambda i: i), []
     if ids == "repeated":
@@ -720,7 +720,7 @@ def test_kill9_and_resume(target, tmp_path, ids):
     whole = seconds_to_import(sources, target, *more)
     while True:
         process = start_import(sources, target, *more)
-        share = moments.uniform(0.1, 0.6) if n_killed else 0.1  # the first one surely before the end
+        share = moments.uniform(0.1, 0.6) if n_killed else 0.1  # the first kill surely comes before the end
         try:
             text = process.communicate(timeout=share * whole if n_killed < 12 else patience(60))[0]
             assert process.returncode == 0, text
@@ -735,7 +735,7 @@ def test_kill9_and_resume(target, tmp_path, ids):
 
 
 def wait_for_points(server, collection):
-    """Until the first of an import are there: before, it does not try again."""
+    """Waits until the first points of an import exist; before that, the import does not retry."""
     deadline = time.monotonic() + patience(60)
     while time.monotonic() < deadline:
         answer = server.post(f"/collections/{collection}/points/count", {})
@@ -767,7 +767,7 @@ def test_directory_in_use(new_server, tmp_path):
 
 
 def test_bars_of_a_server(server, name, tmp_path):
-    """A server that nobody listens on, and one that wants a key."""
+    """A port without a server, and a server that requires a key."""
     sources = Sources(tmp_path, 10)
     text = quiver("import", *sources.flags, "--url", "http://127.0.0.1:1", "--collection", name, cwd=tmp_path, status=1)
     assert "cannot connect to 127.0.0.1:1" in text

@@ -1,9 +1,9 @@
 """kill -9 under write load over the network.
 
-Several threads write, each to ids of its own, so that each knows what its points must look like. At a random moment the
-process is killed and started again on the same directory. Then: every acknowledged change is there, nothing that was
-acknowledged as deleted comes back, a request that was not answered happened whole or not at all, and queries answer
-with the same bits as a fresh collection of the same points, and again after a clean restart.
+Several threads write, each to its own ids, so each knows the right state of its points. At a random moment the process
+is killed and started again on the same directory. Then every acknowledged change must be there and no acknowledged
+deletion undone. A request that was not answered happened whole or not at all. Queries answer with the same bits as a
+fresh collection of the same points, and again after a clean restart.
 """
 import http.client
 import json
@@ -20,16 +20,16 @@ from quiver_server import SMALL_SEGMENTS
 SEED = int(os.environ.get("QUIVER_KILL_SEED", "20260101"))
 ROUNDS = int(os.environ.get("QUIVER_KILL_ROUNDS", "5"))
 THREADS, IDS_PER_THREAD, BATCH, DIM = 4, 400, 25, 16
-# Small segments have indexes too, so that the kill meets builds.
+# Small segments have indexes too, so that kills hit builds.
 COLLECTION = {"vectors": {"dense": {"size": DIM, "distance": "Dot"}}, "sparse_vectors": {"sparse": {}},
               "optimizers_config": {"indexing_threshold": 1}}
-# What an index leaves out depends on which rows are in which segment.
+# The rows that an index misses depend on the segments, so comparisons are exact.
 EXACT = {"exact": True}
 GONE = None
 
 
 def point(id, version):
-    """The point that `id` is after its `version`-th write: everything follows from the two."""
+    """The point `id` after its `version`-th write; a function of these two."""
     number = uuid.UUID(id).int % 2**64 if isinstance(id, str) else id
     random = np.random.default_rng([number, isinstance(id, str), version])
     indices = np.sort(random.choice(50, 5, replace=False)).tolist()
@@ -39,13 +39,13 @@ def point(id, version):
 
 
 def shortest(values):
-    """As the server prints f32: with the fewest digits that tell it from its neighbours."""
+    """Text of an f32 as the server prints it: the fewest digits that identify it."""
     return [float(str(v)) for v in values.astype(np.float32)]
 
 
 class Writer(threading.Thread):
-    """Writes until the connection breaks. `state`: id -> version or GONE, as acknowledged; `pending`: the request that
-    was in the air, as (id, new state) for all of its ids."""
+    """Writes until the connection breaks. `state`: id -> version or GONE, as acknowledged; `pending`: the request
+    in flight, as (id, new state) for all of its ids."""
 
     def __init__(self, server, number, state, seed):
         super().__init__()
@@ -85,7 +85,7 @@ class Writer(threading.Thread):
 
 
 def owned_ids(number):
-    """Numbers and UUIDs, none in two threads."""
+    """Numbers and UUIDs; no id belongs to two threads."""
     ids = []
     for k in range(IDS_PER_THREAD):
         n = k * THREADS + number
@@ -110,7 +110,7 @@ def is_version(found, id, version):
 
 
 def check_and_settle(found, writer):
-    """Compares the points of one writer with what it was told, and settles what was in the air."""
+    """Compares the points of one writer with the acknowledged state, and decides what happened to the request in flight."""
     pending = dict(writer.pending)
     for id, version in writer.state.items():
         if id not in pending:
@@ -143,7 +143,7 @@ def questions():
 
 
 def answers(server, collection="load", versions=True):
-    """The answers as JSON text, all bits of all scores."""
+    """The answers as JSON text, with all bits of all scores."""
     results = [server.post(f"/collections/{collection}/points/{path}", body).result for path, body in questions()]
     if not versions:
         for result in results:
@@ -153,7 +153,7 @@ def answers(server, collection="load", versions=True):
 
 
 def check_approximate(server, found):
-    """Through the indexes: whole answers of points that are there, with their exact scores."""
+    """Searches the indexes: answers are full, their points exist, and the scores are exact."""
     random = np.random.default_rng(SEED)
     for _ in range(20):
         vector = shortest(random.standard_normal(DIM))
@@ -165,7 +165,7 @@ def check_approximate(server, found):
 
 
 def fresh_copy(server, found, round):
-    """The same points in a new collection, written in another order and in one go."""
+    """A new collection with the same points, written in another order and at once."""
     name = f"copy{round}"
     server.put(f"/collections/{name}", COLLECTION).result
     points = list(found.values())
@@ -195,7 +195,7 @@ def one_round(server, round, states):
 
 
 def test_kill9_under_load(new_server):
-    # The kill meets sealing and merging too.
+    # Kills hit sealing and merging too.
     server = new_server(env=SMALL_SEGMENTS | {"QUIVER__OPTIMIZER__SEAL_ROWS": "300"}).start()
     server.put("/collections/load", COLLECTION).result
     server.put("/collections/load/index?wait=true", {"field_name": "group", "field_schema": "integer"}).result

@@ -24,7 +24,7 @@ def create(server, name, **vectors):
 
 
 def ragged(ids, documents, payloads=None, dtype="<f4"):
-    """A body as docs/late-interaction.md has it."""
+    """A ragged body, see docs/late-interaction.md."""
     matrix = np.concatenate(documents).astype(dtype)
     offsets = np.cumsum([0] + [len(d) for d in documents], dtype="<u8")
     uuids = isinstance(ids[0], uuid.UUID)
@@ -87,11 +87,11 @@ def test_ragged_vectors_leave_the_rest(server, name):
 
 
 def test_ragged_points_of_several_fields(server, name):
-    """Tokens of two fields as matrices, the rest of the points as JSON: one upsert."""
+    """One upsert with the tokens of two fields as matrices and the rest of the points as JSON."""
     create(server, name, images=MULTI)
     rng = np.random.default_rng(4)
     tokens, images = documents_of(rng, 3), documents_of(rng, 3)
-    images[1] = np.zeros((0, DIM), np.float32)  # goes without
+    images[1] = np.zeros((0, DIM), np.float32)  # lacks this vector
     points = [{"id": 1, "vector": {"dense": [1, 2, 3, 4]}, "payload": {"n": 1}},
               {"id": str(uuid.UUID(int=5)), "vector": {}}, {"id": 3, "vector": {"words": {"indices": [7], "values": [0.5]}}}]
     body = b""
@@ -140,7 +140,7 @@ def test_ragged_refusals(server, name):
 
 
 def test_damaged_ragged_bodies(server, name):
-    """Whatever arrives: an error of the client's or an update, and the server goes on."""
+    """Any damaged body is a client error or a valid update, and the server keeps working."""
     create(server, name)
     body = ragged([1, 2, 3], documents_of(np.random.default_rng(2), 3), [{"a": 1}, {}, {"b": "c"}])
     for n in range(0, len(body), 7):
@@ -155,7 +155,7 @@ def test_damaged_ragged_bodies(server, name):
 
 
 def test_many_tokens_in_one_point(server, name):
-    """The only limit is the size of a request, and its error says which setting it is."""
+    """The only limit is the request size; its error names the setting."""
     create(server, name)
     tokens = np.random.default_rng(4).integers(0, 9, (70_000, DIM)).astype(np.float32)
     assert upload(server, name, ragged([1], [tokens])).result["status"] == "completed"
@@ -217,7 +217,7 @@ def hybrid(name, query, limit):
 
 
 def test_candidates_of_dense_and_sparse_in_the_order_of_max_sim(server, name):
-    """Each candidate once, however many prefetches found it, with its exact score."""
+    """Each candidate appears once with its exact score, however many prefetches found it."""
     create(server, name)
     rng = np.random.default_rng(8)
     documents = documents_of(rng, 60)
@@ -243,7 +243,7 @@ def segment_indexes(server, name, field):
 
 
 def test_what_an_index_found_out_is_shown(new_server):
-    """The probe's table: by the server, and by `quiver inspect` of the directory."""
+    """The server and `quiver inspect` both show the probe's table."""
     server = new_server().start()
     tokens = MULTI | {"size": 16, "hnsw_config": {"full_scan_threshold": 10}}
     server.put("/collections/books", {"vectors": {"tokens": tokens}})
@@ -291,7 +291,7 @@ def wait_for_index(server, name, field, wanted):
 
 
 def test_indexes_are_built_as_asked_for(new_server):
-    """By name, for every kind of field; kept over a restart, taken back by null, refused with a reason."""
+    """Build parameters by name for every kind of field: kept over a restart, reset by null, refused with a reason."""
     server = new_server().start()
     at_once = {"hnsw_config": {"full_scan_threshold": 10}}
     server.put("/collections/papers", {"vectors": {"tokens": MULTI | at_once, "dense": {"size": 8, "distance": "Dot"} | at_once,

@@ -1,4 +1,4 @@
-"""Too many clients, too many shards, clients that never finish: the rest goes on."""
+"""Too many clients, too many shards, clients that never finish: the server keeps serving the others."""
 import contextlib
 import re
 import time
@@ -18,7 +18,7 @@ def comes_true(condition, idle_s=10):
 
 
 def read_all(connection):
-    """What the server sends until it ends the connection."""
+    """All bytes until the server ends the connection."""
     received = b""
     with contextlib.suppress(ConnectionError):
         while part := connection.recv(1 << 16):
@@ -46,7 +46,7 @@ def test_idle_clients_leave_storage_its_files(new_server, name):
         assert comes_true(lambda: server.files("collections/**/*.sst"))
         info = server.get(f"/collections/{name}").result
         assert (info["points_count"], info["optimizer_status"]) == (4000, "ok")
-        time.sleep(1)  # a line every 50 ms would be seen
+        time.sleep(1)  # a log line every 50 ms would be noticed
     lines = server.log.read_text().splitlines()
     assert len(lines) < 20, lines[:40]
     assert len([line for line in lines if "turned away" in line]) == 1
@@ -74,7 +74,7 @@ def test_a_stop_does_not_wait_for_what_has_not_arrived(new_server, name):
 
 
 def memory_mb(server):
-    """Memory of its own, without files that are mapped."""
+    """Private memory of the process, without mapped files."""
     status = open(f"/proc/{server.process.pid}/status").read()
     return int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) / 1024
 
@@ -92,7 +92,7 @@ def test_shards_are_bounded_and_give_their_memory_back(new_server, name):
     assert server.delete(f"/collections/{name}").result is True
     assert grown > 5
     assert memory_mb(server) - before < grown / 3
-    # What was there before the limit is there after it.
+    # Collections from before the limit still work.
     assert server.put(f"/collections/{name}", VECTORS | {"shard_number": 2}).result is True
     server.stop()
     server.args = ["--set", "storage.max_shard_number=1"]

@@ -15,8 +15,8 @@ from qdrant_client import QdrantClient, models
 from quiver_server import SMALL_SEGMENTS, Server
 from random_data import DENSE_DIM, INDEXES, ORDER_INDEXES, TEXT_DIM, TOKEN_DIM, RandomData
 
-# Where local mode answers other than the API that it imitates. Random data stays away from these; the cases in
-# FILTER_CASES and the tests named here say what is right.
+# Cases where local mode differs from the API that it imitates. Random data avoids them; FILTER_CASES and the tests
+# named here state the right answers.
 LOCAL_MODE_DEFECTS = {
     "bool is int": "Python's True == 1: match 1 finds true, match true finds 1, and ranges take booleans as numbers",
     "1 is 1.0": "match with the integer 1 finds the payload 1.0",
@@ -65,7 +65,7 @@ def plain(value):
 
 
 def same_json(a, b):
-    """Equal with types: 1 is not 1.0 and not true."""
+    """Equality that compares types: 1 is neither 1.0 nor true."""
     return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
 
@@ -98,7 +98,7 @@ def assert_same_points(ours, theirs):
 
 
 def assert_same_hits(ours, whole, limit, offset=0):
-    """`ours` is the wanted stretch of `whole`, the oracle's answer without limit and offset."""
+    """`ours` must be the requested part of `whole`, the oracle's answer without limit and offset."""
     wanted = whole[offset:offset + limit]
     by_id = {hit.id: hit for hit in whole}
     assert len(by_id) == len(whole)
@@ -161,7 +161,7 @@ class Pair:
 
 
 def filter_count(points, filter, pair):
-    """How many points a filtered scroll of the server finds: count and scroll must agree."""
+    """Number of points in a filtered scroll of the server; count and scroll must agree."""
     found, _ = pair.ours.scroll(pair.name, scroll_filter=filter, limit=len(points) + 1, with_payload=False)
     return len(found)
 
@@ -213,7 +213,7 @@ def test_unnamed_dense(server, name, distance, seed):
         limit, offset = data.random.randint(1, 40), data.random.choice([0, 0, 3, 500])
         pair.query(query=query, query_filter=filter, limit=limit, offset=offset, with_vectors=k % 3 == 0)
         whole = pair.theirs.query_points(name, query=query, query_filter=filter, limit=1000).points
-        if len(whole) > 4:  # a threshold between two scores: strict or not makes no difference
+        if len(whole) > 4:  # a threshold between two scores, so strictness does not matter
             cut = data.random.randrange(1, len(whole) - 1)
             threshold = (whole[cut - 1].score + whole[cut].score) / 2
             assert len(pair.query(query=query, query_filter=filter, score_threshold=threshold, limit=1000)) == cut
@@ -318,7 +318,7 @@ def test_rescoring(named):
 
 
 def test_maximal_marginal_relevance(named):
-    """The same choice, step by step, among the same candidates."""
+    """MMR makes the same choices, step by step, among the same candidates."""
     data = named.data
     for k in range(12):
         field, vector = [("image", data.floats(DENSE_DIM)), ("text", data.floats(TEXT_DIM)),
@@ -363,7 +363,7 @@ def test_batch_is_the_same_as_one_by_one(named):
 @pytest.mark.parametrize("key", list(ORDER_INDEXES))
 def test_order_by(named, key):
     if "-no" in named.name:
-        named.index({key: ORDER_INDEXES[key]})  # ordering wants an index
+        named.index({key: ORDER_INDEXES[key]})  # order_by needs an index
     data = named.data
     for k in range(6):
         filter = data.filter(named.ids, FIELDS, depth=0) if k % 2 else None
@@ -380,7 +380,7 @@ def test_order_by(named, key):
 
 
 class Changes:
-    """Random changes, applied to both sides. Stays with ids that exist where local mode wants that."""
+    """Random changes, applied to both sides. Uses existing ids where local mode requires them."""
 
     def __init__(self, pair):
         self.pair, self.data, self.random = pair, pair.data, pair.data.random
@@ -511,7 +511,7 @@ def test_upload_helpers(server, name):
     pair.query(query=data.floats(DENSE_DIM), limit=400)
 
 
-# One row a case: payloads (point k is the k-th), condition, ids that match, defect of local mode or what else it shows.
+# One row per case: payloads (the k-th is point k), condition, matching ids, and a defect of local mode or a remark.
 FILTER_CASES = [
     ([{"v": True}, {"v": 1}, {"v": 1.0}, {"v": "1"}], {"key": "v", "match": {"value": 1}}, [1], "bool is int, 1 is 1.0"),
     ([{"v": True}, {"v": 1}, {"v": False}, {"v": 0}], {"key": "v", "match": {"value": True}}, [0], "bool is int"),
@@ -594,7 +594,7 @@ def test_score_threshold_is_strict(server, name):
 
 
 def test_points_without_a_vector(server, name):
-    """Fields that a point lacks: it is not found there, and is told so by has_vector."""
+    """A point is not found by a field that it lacks, and has_vector does not match it."""
     multi = {"size": 2, "distance": "Dot", "multivector_config": {"comparator": "max_sim"}}
     server.put(f"/collections/{name}", {"vectors": {"d": {"size": 2, "distance": "Dot"}, "m": multi},
                                         "sparse_vectors": {"s": {}}}).result

@@ -1,4 +1,4 @@
-"""The sample that ships with the project: exact search finds exactly the shipped ground truth, the default nearly."""
+"""The shipped sample: exact search finds exactly the shipped ground truth; default search finds nearly all of it."""
 import subprocess
 import sys
 import time
@@ -35,7 +35,7 @@ def exact_scores(data, kind):
 
 
 def check(hits, ids, scores, exact):
-    """Exact recall 1.0, and the scores at every rank. `exact`: scores of all documents for this query."""
+    """Checks recall 1.0 and the score at every rank. `exact`: scores of all documents for this query."""
     wanted = ids >= 0
     assert len(hits) == wanted.sum()
     assert arxiv.recall([h["id"] for h in hits], scores[wanted], [exact[h["id"]] for h in hits]) == 1.0
@@ -62,7 +62,7 @@ def test_filtered(data, ask, name):
 
 
 def test_filtered_against_numpy(data, ask):
-    """Year and author count, for all three kinds of vectors."""
+    """Filters by year and author count, for all three kinds of vectors."""
     passes = np.array([d["created"] >= "2010" and 2 <= d["num_authors"] <= 5 for d in data.docs])
     condition = {"must": [{"key": "created", "range": {"gte": "2010-01-01"}},
                           {"key": "num_authors", "range": {"gte": 2, "lte": 5}}]}
@@ -77,7 +77,7 @@ def test_filtered_against_numpy(data, ask):
 
 
 def wait_for_indexes(ask_server, timeout_s=patience(60)):
-    """Returns when no row is left to be sealed or indexed."""
+    """Waits until every row is sealed and indexed."""
     deadline = time.monotonic() + timeout_s
     while True:
         info = ask_server("GET", "/collections/arxiv")
@@ -89,7 +89,7 @@ def wait_for_indexes(ask_server, timeout_s=patience(60)):
 
 @pytest.mark.parametrize("condition", [None, {"must": [{"key": "num_authors", "range": {"gte": 2, "lte": 5}}]}])
 def test_truncated_sparse_scans_find_nearly_all(server, data, ask, condition):
-    """Approximate on purpose: the sample is so small that it is searched exactly by default."""
+    """Asks for truncated scans; by default the sample is so small that it is searched exactly."""
     wait_for_indexes(arxiv.Api(f"http://127.0.0.1:{server.port}"))
     exact = exact_scores(data, "sparse")
     if condition:
@@ -106,14 +106,14 @@ def test_truncated_sparse_scans_find_nearly_all(server, data, ask, condition):
 
 
 def n_lists(server):
-    """Lists of indexes that searches have opened."""
+    """Number of posting lists that searches have opened."""
     name = 'collection_search_lists_total{id="arxiv"}'
     return next(float(line.split()[-1]) for line in server.get("/metrics").text.splitlines() if line.startswith(name))
 
 
 @pytest.mark.parametrize("name", [None, "astro", "recent_few_authors", "learning_or_vision_not_single"])
 def test_dense_indexes_find_nearly_all_by_default(server, data, ask, name):
-    """The stock client, nothing set anywhere."""
+    """Uses the stock client with no settings."""
     wait_for_indexes(arxiv.Api(f"http://127.0.0.1:{server.port}"))
     client = server.client()
     condition = models.Filter.model_validate(data.filters[name]) if name else None
@@ -131,7 +131,7 @@ def test_dense_indexes_find_nearly_all_by_default(server, data, ask, name):
 
 
 def test_search_parameters_of_stock_clients(server, data, ask):
-    """`exact` and `quantization.ignore` read no list, `hnsw_ef` and `oversampling` more or fewer."""
+    """`exact` and `quantization.ignore` read no list; `hnsw_ef` and `oversampling` change how many are read."""
     wait_for_indexes(arxiv.Api(f"http://127.0.0.1:{server.port}"))
     client, exact = server.client(), exact_scores(data, "dense")
     wanted = data.truth("dense")[1]
@@ -163,7 +163,7 @@ def test_unknown_index_parameters_are_named(server, data, ask, kind, group, wron
 
 
 def test_what_clients_configure_leads_to_other_indexes(server, data, ask):
-    """Quantization and HNSW settings, changed one after another: echoed, built, and found with meanwhile."""
+    """Changes quantization and HNSW settings one by one: each is echoed and built, and searches work meanwhile."""
     api = arxiv.Api(f"http://127.0.0.1:{server.port}")
     wait_for_indexes(api)
     client, exact = server.client(), exact_scores(data, "dense")
@@ -211,7 +211,7 @@ def test_payload_comes_back(data, ask):
 
 
 def test_hybrid_finds_the_titled_document(data, ask):
-    """Not exactness but sense: fusion is better than a wrong one could be."""
+    """Checks plausibility, not exactness: a wrong fusion could not be this good."""
     found = [data.queries[q]["doc"] in [h["id"] for h in ask(data.hybrid_query(q) | {"limit": 10})]
              for q in range(len(data.queries))]
     assert np.mean(found) > 0.97
@@ -221,7 +221,7 @@ def test_hybrid_finds_the_titled_document(data, ask):
 
 
 def test_demo(server):
-    """What `make demo` shows; it fails where an exact search misses anything."""
+    """Runs the tour of `make demo`, which fails if an exact search misses anything."""
     demo = Path(arxiv.__file__).with_name("demo.py")
     command = [sys.executable, "-B", demo, "--url", f"http://127.0.0.1:{server.port}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience(300))

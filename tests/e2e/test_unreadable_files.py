@@ -1,4 +1,4 @@
-"""Files of segments that are cut short under a running server: it lives, no answer is wrong, all come back."""
+"""Segment files that are truncated under a running server: it survives, no answer is wrong, and all rows come back."""
 import os
 import random
 import time
@@ -38,7 +38,7 @@ def wait_for_rest(server):
 
 
 def files(server):
-    """Of the segments; a running server may take some away meanwhile."""
+    """Files of the segments. A running server may remove some meanwhile."""
     found = []
     for directory, _, names in os.walk(server.data_dir / "collections/00000001/shard-0/segments"):
         found += [os.path.join(directory, name) for name in names]
@@ -60,7 +60,7 @@ def questions():
 
 
 def ask(server, kind, body):
-    """The answer without what may differ; None if it was refused."""
+    """The answer without the fields that may differ; None if it was refused."""
     path = "query" if kind.startswith("query") else kind
     answer = server.post(f"/collections/c/points/{path}", {k: v for k, v in body.items() if v is not None})
     if answer.status != 200:
@@ -69,7 +69,7 @@ def ask(server, kind, body):
         return None
     if kind != "query-indexed":
         return answer.result
-    # An index that is not built yet is searched exactly: which are found may differ, their number not.
+    # A segment without its index is searched exactly: the hits may differ, their number may not.
     return len(answer.result["points"])
 
 
@@ -104,7 +104,7 @@ def test_a_file_that_is_cut_short_damages_its_segment_only(new_server, share):
             time.sleep(0.05)
         assert server.alive()
         wait_for_rest(server)
-    # Updates go on, and after a restart all is as it should be.
+    # Updates still work, and after a restart everything is correct.
     server.post("/collections/c/points/delete?wait=true", {"points": [5]}).result
     server.stop()
     server.start()
