@@ -1,4 +1,4 @@
-// A plain bitmap over row numbers: the result of a filter, the mask of a search.
+// A bitmap over row numbers: the result of a filter or the mask of a search.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,7 @@ class Bitset {
     clear_tail();
   }
 
-  /// New bits are 0.
+  /// Bits past the old size become 0.
   void resize(std::size_t size) {
     size_ = size;
     words_.resize((size + 63) / 64, 0);
@@ -49,7 +49,7 @@ class Bitset {
     return true;
   }
 
-  /// Both operands have the same size.
+  /// `other` has the same size.
   Bitset& operator&=(const Bitset& other) {
     for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
     return *this;
@@ -58,7 +58,7 @@ class Bitset {
     for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
     return *this;
   }
-  /// Keeps what `other` does not have.
+  /// Clears the bits that are set in `other`, which has the same size.
   Bitset& subtract(const Bitset& other) {
     for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= ~other.words_[w];
     return *this;

@@ -1,4 +1,4 @@
-// QV_CHECK: a bug found at run time, also in release builds. Prints what failed and aborts.
+// QV_CHECK asserts in release builds too: it prints the failed expression and aborts.
 #pragma once
 
 namespace quiver {

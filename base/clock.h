@@ -1,4 +1,4 @@
-// Time: how long something took, and what time it is.
+// Elapsed time and wall-clock time.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace quiver {
 
-/// Runs from its construction.
+/// Measures the time since its construction.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {
@@ -17,7 +17,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Milliseconds since 1970, UTC. Not for measuring; not inside an operation that is replayed.
+/// Milliseconds since 1970, UTC. Use Stopwatch for durations. Do not call it inside an operation
+/// that is replayed.
 [[nodiscard]] inline std::int64_t unix_time_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())

@@ -1,4 +1,4 @@
-// Checksums of bytes on disk, and hashes for tables: XXH3, 64 bits.
+// Checksums of bytes on disk and hashes for tables: 64-bit XXH3.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace quiver {
 
-/// Stable over machines and versions, so it may be stored.
+/// The value is the same on every machine and in every version, so it may be stored.
 [[nodiscard]] std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 [[nodiscard]] std::uint64_t hash_text(std::string_view text, std::uint64_t seed = 0);
 
@@ -18,7 +18,7 @@ namespace quiver {
   return hash_bytes(bytes);
 }
 
-/// `checksum` of bytes that come in pieces.
+/// `checksum` of bytes that arrive in pieces.
 class Checksum {
  public:
   Checksum();
@@ -27,7 +27,7 @@ class Checksum {
   Checksum& operator=(Checksum&&) noexcept;
 
   void update(std::span<const std::byte> bytes);
-  /// Of everything so far; more may follow.
+  /// Digest of all bytes so far; more may follow.
   [[nodiscard]] std::uint64_t digest() const;
 
  private:

@@ -1,4 +1,4 @@
-// The three kinds of identity. They do not convert into one another.
+// The three kinds of ids. They do not convert into one another.
 #pragma once
 
 #include <compare>
@@ -28,7 +28,7 @@ enum class Seq : std::uint64_t {};
 class PointId {
  public:
   enum class Kind : std::uint64_t { kNumber = 0, kUuid = 1 };
-  /// Bytes of `to_key`.
+  /// Length of `to_key`.
   static constexpr std::size_t kKeyBytes = 17;
 
   constexpr PointId() = default;
@@ -38,21 +38,22 @@ class PointId {
   [[nodiscard]] static constexpr PointId uuid(std::uint64_t high, std::uint64_t low) {
     return PointId(Kind::kUuid, high, low);
   }
-  /// Simple, hyphenated, urn and braced spellings, any case; nullopt if `text` is none of them.
+  /// Accepts simple, hyphenated, URN and braced spellings in any case; nullopt for anything else.
   [[nodiscard]] static std::optional<PointId> parse_uuid(std::string_view text);
-  /// A decimal number or, if it is none that fits 64 bits, a UUID; nullopt if it is neither.
+  /// Parses a decimal number or, if it does not fit 64 bits or is no number, a UUID; nullopt if
+  /// neither.
   [[nodiscard]] static std::optional<PointId> parse(std::string_view text);
 
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
   [[nodiscard]] constexpr std::uint64_t high() const { return high_; }
   [[nodiscard]] constexpr std::uint64_t low() const { return low_; }
 
-  /// 17 bytes whose lexical order is the id order: kind, then 128 bits big-endian.
+  /// 17 bytes whose byte order is the id order: kind, then 128 bits big-endian.
   [[nodiscard]] std::string to_key() const;
   [[nodiscard]] static std::optional<PointId> from_key(std::string_view key);
   /// "42" or "5c56c793-69f3-4fbf-87e6-c4bf54c28c26".
   [[nodiscard]] std::string to_string() const;
-  /// Stable over machines and versions: chooses the shard.
+  /// Chooses the shard, so it is the same on every machine and in every version.
   [[nodiscard]] std::uint64_t hash() const;
 
   friend constexpr auto operator<=>(const PointId&, const PointId&) = default;

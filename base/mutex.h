@@ -30,7 +30,7 @@ class QV_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds `mutex` for a scope. Never across I/O, a callback or a `co_await`.
+/// Holds `mutex` for a scope. Never hold it across I/O, a callback or a `co_await`.
 class QV_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) QV_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -42,7 +42,7 @@ class QV_SCOPED_CAPABILITY MutexLock {
   Mutex& mutex_;
 };
 
-/// Condition variable over `Mutex`; the caller holds the mutex and loops on its condition.
+/// Condition variable over `Mutex`. The caller holds the mutex and loops on its condition.
 class CondVar {
  public:
   void wait(Mutex& mutex) QV_REQUIRES(mutex) { condition_.wait(mutex); }

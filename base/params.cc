@@ -11,7 +11,7 @@
 namespace quiver {
 namespace {
 
-/// Integers without an exponent, so that a limit reads as it was declared.
+/// Prints integers without an exponent, so that a limit reads as it was declared.
 std::string format_number(double value) {
   if (value == std::trunc(value) && std::abs(value) < 9e15) return fmt::format("{:.0f}", value);
   return fmt::format("{}", value);
@@ -76,7 +76,7 @@ Result<std::int64_t> read_integer(std::string_view name, const ParamValue& value
   if (!number) return wrong_kind(name, "an integer", value);
   QV_TRY(check_range(name, value, *number, range));
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  constexpr double kLimit = 9223372036854775808.0;  // 2^63, the first that does not fit
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63, the first value that does not fit
   if (*number != std::trunc(*number) || *number < -kLimit || *number >= kLimit) {
     return wrong_kind(name, "an integer", value);
   }

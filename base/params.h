@@ -8,7 +8,7 @@
 //   };
 //   QV_TRY(auto params, parse_params<HnswBuildParams>(key_values));
 //
-// Parameters of a derived struct may begin or end with those of its base: `Base::fields(v)`.
+// A derived struct may begin or end with the parameters of its base: `Base::fields(v)`.
 #pragma once
 
 #include <concepts>
@@ -28,10 +28,10 @@
 namespace quiver {
 
 using ParamValue = std::variant<bool, std::int64_t, double, std::string>;
-/// Names to numbers, bools or strings: what a user gave, before anyone knows what it means.
+/// Names with numbers, bools or strings: the user's input, not yet checked.
 using KeyValues = std::map<std::string, ParamValue, std::less<>>;
 
-/// Both ends belong to it. Without meaning for bools and strings.
+/// Both ends are included. Ignored for bools and strings.
 struct ParamRange {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -63,14 +63,14 @@ struct ParamInfo {
   ParamRange range;
 };
 
-/// `true`, `16`, `0.5`, `"text"`.
+/// Spells a value: `true`, `16`, `0.5`, `"text"`.
 [[nodiscard]] std::string to_string(const ParamValue& value);
-/// `ef=200 m=16`.
+/// Spells pairs: `ef=200 m=16`.
 [[nodiscard]] std::string to_string(const KeyValues& values);
 
 namespace detail {
 
-/// The types of range that fit `T` itself, so that a value never wraps.
+/// `range` narrowed to the values of `T`, so that no value wraps.
 template <class T>
 constexpr ParamRange clamp_range(ParamRange range) {
   if constexpr (std::integral<T> && !std::same_as<T, bool>) {
@@ -85,9 +85,9 @@ Result<bool> read_bool(std::string_view name, const ParamValue& value);
 Result<std::int64_t> read_integer(std::string_view name, const ParamValue& value, ParamRange range);
 Result<double> read_number(std::string_view name, const ParamValue& value, ParamRange range);
 Result<std::string> read_string(std::string_view name, const ParamValue& value);
-/// The double that is written like `value`: 0.1, not 0.10000000149.
+/// The shortest double that prints like `value`: 0.1, not 0.10000000149.
 double as_written(float value);
-/// The first key of `values` that is not in `known` is an error that lists the known ones.
+/// kInvalidArgument, listing the known keys, for the first key of `values` that is not in `known`.
 Result<> check_known(const KeyValues& values, const std::vector<std::string_view>& known);
 
 template <ParamType T>
@@ -127,8 +127,8 @@ constexpr std::string_view type_name() {
 
 }  // namespace detail
 
-/// `defaults` with the given values in place. kInvalidArgument for an unknown name (the text lists
-/// the known ones), a value of the wrong kind, or one out of range.
+/// `defaults` with the given values set. kInvalidArgument for an unknown name (the text lists the
+/// known ones), a value of the wrong type, or one out of range.
 template <class Params>
 [[nodiscard]] Result<Params> parse_params(const KeyValues& values, Params defaults = {}) {
   std::vector<std::string_view> known;
@@ -149,7 +149,7 @@ template <class Params>
   return defaults;
 }
 
-/// All of them, also those that are at their defaults.
+/// All parameters, including those at their defaults.
 template <class Params>
 [[nodiscard]] KeyValues to_key_values(const Params& params) {
   KeyValues values;
@@ -159,14 +159,14 @@ template <class Params>
   return values;
 }
 
-/// kInvalidArgument if a member is out of its range: for params that were not parsed.
+/// kInvalidArgument if a member is out of its range. For parameters that were not parsed.
 template <class Params>
 [[nodiscard]] Result<> validate_params(const Params& params) {
   QV_TRY(parse_params<Params>(to_key_values(params)));
   return {};
 }
 
-/// In the order of declaration.
+/// One row per parameter, in the order of declaration.
 template <class Params>
 [[nodiscard]] std::vector<ParamInfo> describe_params() {
   std::vector<ParamInfo> infos;

@@ -1,25 +1,25 @@
-// Fetching memory into the caches before it is read.
+// Prefetches memory into the caches before it is read.
 #pragma once
 
 #include <cstddef>
 
 namespace quiver {
 
-/// How near to the core: kL1 for what is read at once, kL2 for what would drive out more of it.
+/// Target cache: kL1 for data read at once, kL2 for data that would evict too much of L1.
 enum class Nearness { kL1, kL2 };
 
-/// Starts to fetch the cache line of `at`, which may be any address.
+/// Prefetches the cache line of `at`, which may be any address.
 ///
-/// g++ 12 takes a function that does nothing but prefetch for one without effect, and leaves out
-/// its calls where it is not inlined (the scan of sparse lists had not one prefetch left). The
-/// empty statement, which makes no instruction, keeps them.
+/// g++ 12 treats a function that only prefetches as free of effects and removes calls that it does
+/// not inline (the scan of sparse lists lost all its prefetches). The empty asm statement emits no
+/// instruction and keeps the calls.
 template <Nearness nearness = Nearness::kL1>
 inline void prefetch_line(const void* at) {
   __builtin_prefetch(at, 0, nearness == Nearness::kL1 ? 3 : 2);
   asm volatile("");
 }
 
-/// The lines of `n_bytes` bytes: a line for each 64 from `from` on.
+/// Prefetches one line per 64 bytes, from `from` to `from + n_bytes`.
 template <Nearness nearness = Nearness::kL1>
 inline void prefetch_bytes(const void* from, std::size_t n_bytes) {
   constexpr std::size_t kLineBytes = 64;

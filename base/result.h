@@ -1,4 +1,5 @@
-// Success or (code, message). Codes carry gRPC's numbers, so a transport maps them by cast.
+// Success, or an error with a code and a message. Codes have gRPC's numbers, so a transport maps
+// them by a cast.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,25 @@ namespace quiver {
 enum class Code : std::int32_t {
   kCancelled = 1,
   kUnknown = 2,
-  kInvalidArgument = 3,  ///< the request is wrong whatever the state is
+  kInvalidArgument = 3,  ///< the request is wrong in any state
   kDeadlineExceeded = 4,
   kNotFound = 5,
   kAlreadyExists = 6,
   kPermissionDenied = 7,
   kResourceExhausted = 8,   ///< a queue or the disk is full; the text says which
-  kFailedPrecondition = 9,  ///< the request does not fit the present state or itself
+  kFailedPrecondition = 9,  ///< the request does not fit the present state
   kAborted = 10,
   kOutOfRange = 11,
   kUnimplemented = 12,
   kInternal = 13,
-  kUnavailable = 14,  ///< may work later: overload, closing, not open yet
+  kUnavailable = 14,  ///< may succeed later: overload, closing, not yet open
   kDataLoss = 15,     ///< bytes on disk are damaged
   kUnauthenticated = 16,
 };
 
 [[nodiscard]] std::string_view to_string(Code code);
 
-/// A failure: one shared pointer, so copying is cheap and success costs nothing. Immutable.
+/// A failure. It is one shared pointer, so copies are cheap and success costs nothing. Immutable.
 class Error {
  public:
   Error(Code code, std::string message)
@@ -50,7 +51,8 @@ class Error {
   std::shared_ptr<const Detail> detail_;
 };
 
-/// What a fallible function returns. Deriving (not aliasing) makes an ignored result warn.
+/// The value or the error of a fallible function. It derives from tl::expected, because an alias
+/// would not warn about an ignored result.
 template <class T = void>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
@@ -81,7 +83,8 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
     return ::quiver::fail(std::move(name).error()); \
   declaration = *std::move(name)
 
-/// QV_TRY(expression) or QV_TRY(auto value, expression): returns the error to the caller.
+/// QV_TRY(expression) or QV_TRY(auto value, expression): on failure returns the error to the
+/// caller.
 #define QV_TRY_SELECT(_1, _2, _3, _4, _5, _6, name, ...) name
 #define QV_TRY_ASSIGN(declaration, ...) \
   QV_TRY_ASSIGN_INNER(QV_CONCAT(qv_try_, __COUNTER__), declaration, __VA_ARGS__)

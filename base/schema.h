@@ -1,4 +1,4 @@
-// What one vector field of a collection is.
+// The schema of one vector field of a collection.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace quiver {
 
 enum class FieldKind : std::uint8_t { kDense = 0, kSparse = 1, kMulti = 2 };
-/// Type of the stored values. Sparse values are kept as f32 whatever is asked for.
+/// Type of the stored values. Sparse values are always stored as f32.
 enum class DType : std::uint8_t { kF32 = 0, kF16 = 1, kU8 = 2 };
-/// kEuclid and kManhattan are distances: smaller is better where a user sees them.
+/// kEuclid and kManhattan are distances: users see smaller as better.
 enum class Metric : std::uint8_t { kDot = 0, kCosine = 1, kEuclid = 2, kManhattan = 3 };
 enum class SparseModifier : std::uint8_t { kNone = 0, kIdf = 1 };
 
@@ -29,7 +29,8 @@ struct FieldSchema {
   return dtype == DType::kF32 ? 4 : dtype == DType::kF16 ? 2 : 1;
 }
 
-/// Distances are negated inside, so that everywhere below the wire a larger score is better.
+/// True for kEuclid and kManhattan. Below the wire their scores are negated, so that a larger score
+/// is always better.
 [[nodiscard]] constexpr bool is_distance(Metric metric) {
   return metric == Metric::kEuclid || metric == Metric::kManhattan;
 }

@@ -1,4 +1,4 @@
-// Borrowed vectors. A view lives no longer than what it was made from.
+// Borrowed vectors. A view must not outlive the memory it was made from.
 #pragma once
 
 #include <concepts>
@@ -10,8 +10,8 @@
 
 namespace quiver {
 
-/// `[n_rows, dim]` values of `dtype`, row i at `data + i * stride_bytes`.
-/// Rows that we store start on 64-byte boundaries and are zero-padded to a multiple of 64 bytes.
+/// `[n_rows, dim]` values of `dtype`, with row i at `data + i * stride_bytes`. Rows that we store
+/// start on 64-byte boundaries and are zero-padded to a multiple of 64 bytes.
 struct MatrixView {
   const std::byte* data = nullptr;
   std::size_t n_rows = 0;
@@ -25,20 +25,19 @@ struct MatrixView {
   }
 };
 
-/// Bytes of a stored row of `dim` values, padded to 64.
+/// Bytes of a stored row of `dim` values, padded to a multiple of 64.
 [[nodiscard]] constexpr std::size_t padded_row_bytes(std::uint32_t dim, DType dtype) {
   return (static_cast<std::size_t>(dim) * bytes_per_value(dtype) + 63) / 64 * 64;
 }
 
-/// The length of `[begin, end)`, 0 if that ends before it begins: offsets in a mapped file may
-/// become zeros between two looks at them (base/io/mapped_region.h), and a reader must stay in
-/// bounds.
+/// Length of `[begin, end)`; 0 if `end < begin`. Offsets in a mapped file may become zeros between
+/// two reads (base/io/mapped_region.h), and a reader must stay in bounds.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T length_between(T begin, T end) {
   return begin < end ? static_cast<T>(end - begin) : T{0};
 }
 
-/// Indices strictly ascending, `values` of the same length.
+/// `indices` ascend strictly; `values` has the same length.
 struct SparseView {
   std::span<const std::uint32_t> indices;
   std::span<const float> values;

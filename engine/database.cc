@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/observe/failure.h"
-#include "base/observe/heap.h"
 #include "base/observe/log.h"
+#include "base/observe/memory.h"
 #include "base/threads/published.h"
 #include "engine/collection_impl.h"
 #include "storage/catalog/catalog.h"

@@ -1,13 +1,12 @@
-// A growing array that one thread appends to while others read what they were handed.
+// A growing array: one thread appends while others read the views they were given.
 //
 // Invariants, which make this free of data races without a lock:
-//  1. Elements below the size of any view ever taken are never written again.
+//  1. Elements below the size of any view are never written again.
 //  2. The writer touches only elements at and beyond its current size, in the current block.
-//  3. When the block is full, a larger one is filled with a copy and becomes current; the old one
-//  is
-//     never written again and lives as long as a view of it does.
-//  4. `view()` is called by the writer, and reaches a reader through something that synchronises
-//     (`Published`, a mutex, a queue): all writes to the elements happened before.
+//  3. When the block is full, a larger one is filled with a copy and becomes current. The old block
+//     is never written again and lives as long as a view of it.
+//  4. Only the writer calls `view()`. The view reaches a reader through something that synchronises
+//     (`Published`, a mutex, a queue), so all writes to its elements happened before.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +22,8 @@
 
 namespace quiver {
 
-/// Every block starts on a 64-byte boundary. Every member is for the one writer; what `view()`
-/// returned may be read by any thread.
+/// Every block starts on a 64-byte boundary. Only the writer may call members; any thread may read
+/// a view.
 template <class T>
 class AppendBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -46,7 +45,7 @@ class AppendBuffer {
     size_ += elements.size();
   }
   /// Appends `n` elements of all-zero bytes. The caller may fill them through the returned pointer
-  /// until the next call of any member; nullptr is possible only for n = 0.
+  /// until the next call of any member. The pointer may be null for n = 0.
   T* append_zeros(std::size_t n) {
     grow_for(n);
     T* first = block_.get() + size_;
@@ -54,7 +53,7 @@ class AppendBuffer {
     size_ += n;
     return first;
   }
-  /// Makes room for `capacity` elements in total.
+  /// Reserves memory for `capacity` elements in total.
   void reserve(std::size_t capacity) {
     if (capacity > capacity_) reallocate(capacity);
   }
@@ -65,16 +64,16 @@ class AppendBuffer {
   [[nodiscard]] SharedSpan<T> view() const {
     return SharedSpan<T>(span(), std::shared_ptr<const void>(block_));
   }
-  /// Bytes of the current block; older blocks held by views are not counted.
+  /// Bytes of the current block, without older blocks that views keep alive.
   [[nodiscard]] std::size_t memory_bytes() const { return capacity_ * sizeof(T); }
 
  private:
-  static constexpr std::size_t kFirstBytes = 1024;
+  static constexpr std::size_t kMinBlockBytes = 1024;
 
   void grow_for(std::size_t n) {
     if (n <= capacity_ - size_) return;
-    const std::size_t first = std::max<std::size_t>(1, kFirstBytes / sizeof(T));
-    reallocate(std::max({size_ + n, capacity_ * 2, first}));
+    const std::size_t least = std::max<std::size_t>(1, kMinBlockBytes / sizeof(T));
+    reallocate(std::max({size_ + n, capacity_ * 2, least}));
   }
   void reallocate(std::size_t capacity) {
     QV_CHECK(capacity <= static_cast<std::size_t>(-1) / 2 / sizeof(T));

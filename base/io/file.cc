@@ -29,7 +29,7 @@ Code code_of(int error_number) {
   }
 }
 
-/// The disk, or the file system that finds itself or a checksum damaged.
+/// True if the disk failed, or the file system found itself or a checksum damaged.
 bool is_damage(int error_number) {
   return error_number == EIO || error_number == EUCLEAN || error_number == EBADMSG;
 }
@@ -47,7 +47,7 @@ Result<> write_pieces(WritableFile& file, std::span<const Bytes> pieces) {
   return file.close();
 }
 
-/// 0 for what is not there (any more).
+/// Bytes allocated to `path` itself; 0 if it does not exist.
 Result<std::uint64_t> own_blocks(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) == 0) return static_cast<std::uint64_t>(info.st_blocks) * 512;
@@ -80,10 +80,10 @@ Result<> check_file_name(std::string_view name) {
   const bool plain = !name.empty() && name != "." && name != ".." &&
                      name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
   if (plain) return {};
-  return fail(Code::kInvalidArgument,
-              fmt::format("`{}` is not a file name: wanted one without `/`, not empty, not `.` or "
-                          "`..`",
-                          name));
+  return fail(
+      Code::kInvalidArgument,
+      fmt::format("`{}` is not a file name: it must not be empty, `.` or `..`, nor contain `/`",
+                  name));
 }
 
 std::string describe_origin(const FileOrigin& found, const FileOrigin& wanted) {
@@ -91,7 +91,7 @@ std::string describe_origin(const FileOrigin& found, const FileOrigin& wanted) {
     return fmt::format("it was written by another owner: {:016x}, expected {:016x}", found.owner,
                        wanted.owner);
   }
-  return fmt::format("it was written under another path: of hash {:016x}, expected {:016x}",
+  return fmt::format("it was written under another path: hash {:016x}, expected {:016x}",
                      found.path, wanted.path);
 }
 
@@ -162,7 +162,7 @@ Result<> Directory::write_file(std::string_view name, std::span<const Bytes> pie
   auto written = write_pieces(*file, pieces);
   if (written) return {};
   file.reset();
-  (void)remove_file(name);  // the first failure is the one to tell about
+  (void)remove_file(name);  // the first error is reported
   return written;
 }
 

@@ -1,7 +1,7 @@
-// The one seam to the file system: write-once files, atomic replacement, and the two syncs (of a
-// file's bytes, of a directory's names) that durability needs.
+// The only access to the file system: write-once files, atomic replacement, and the two kinds of
+// sync that durability needs (a file's bytes, a directory's names).
 //
-// A new file is durable once it was synced *and* its directory was synced after it was created.
+// A new file is durable once the file is synced *and* its directory is synced after the creation.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,11 @@ using Bytes = std::span<const std::byte>;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A whole file, readable as memory. Immutable; any number of threads.
+/// A whole file, readable as memory. Immutable; any number of threads may read.
 ///
-/// One exception: where the disk cannot give a page any more, or the file was cut short meanwhile,
-/// some or all of `bytes` is zeros from then on, so that whoever reads goes on. What was read until
-/// `is_damaged` was asked may be wrong. So it is asked after reading, and nothing that was made of
-/// the bytes counts if it says yes.
+/// There is one exception. If the disk cannot give a page, or the file was cut short, some or all
+/// of `bytes` reads as zeros from then on, and the reader goes on. Bytes read before `is_damaged`
+/// was asked may be wrong. So ask it after reading, and discard every result if it says true.
 class MappedFile {
  public:
   virtual ~MappedFile() = default;
@@ -41,14 +40,14 @@ class MappedFile {
 
   /// Starts on a 64-byte boundary. Valid while this object lives, even if the file is removed.
   [[nodiscard]] Bytes bytes() const { return bytes_; }
-  /// A few loads. Sees all that this thread met before.
+  /// Costs a few loads. Covers everything that this thread read before the call.
   [[nodiscard]] virtual bool is_damaged() const { return false; }
-  /// Hints to the page cache; without effect where there is none.
+  /// Hints to the page cache; no effect on a directory in memory.
   virtual void advise_sequential() const {}
   virtual void advise_random() const {}
   virtual void advise_willneed() const {}
-  /// Of files that are read all over, again and again: fewer misses of the page tables, where the
-  /// system keeps files in huge pages.
+  /// For files that are read in full repeatedly: asks for huge pages, which cost fewer TLB misses,
+  /// where the system supports them for files.
   virtual void advise_huge_pages() const {}
 
  protected:
@@ -58,12 +57,12 @@ class MappedFile {
   Bytes bytes_;
 };
 
-/// Files that were mapped for one purpose, and whether they can be relied on. One thread adds; when
-/// it is done any number may check.
+/// Files that were mapped for one purpose, and whether they are still intact. One thread adds;
+/// afterwards any number of threads may check.
 class MappedFiles {
  public:
   void add(std::string path, std::shared_ptr<const MappedFile> file);
-  /// kUnavailable, naming one that is damaged. A few loads for each.
+  /// kUnavailable, naming a damaged file. Costs a few loads for each file.
   [[nodiscard]] Result<> check() const;
 
  private:
@@ -80,32 +79,31 @@ class MappedFiles {
   return SharedBytes(bytes, std::move(file));
 }
 
-/// Whose file it is, and which: formats keep it in the header, and a file that came here from
-/// another place, however well it fits, is told from the one that was written here.
+/// Identifies a file by its owner and its path. Formats store it in their header, so that a valid
+/// file copied from another place is refused.
 struct FileOrigin {
   std::uint64_t owner = 0;
-  std::uint64_t path = 0;  ///< `hash_text` of the path below what the owner has
+  std::uint64_t path = 0;  ///< `hash_text` of the path, relative to the owner's directory
   bool operator==(const FileOrigin&) const = default;
 };
 
-/// What is wrong with a file that says `found` where `wanted` should be.
+/// Says how `found` differs from `wanted`.
 [[nodiscard]] std::string describe_origin(const FileOrigin& found, const FileOrigin& wanted);
 
-/// An open file, read by calls: what the disk cannot give is an error here, and no signal. One
-/// thread.
+/// An open file, read by calls: a disk failure is an error, not a signal. One thread.
 class ReadableFile {
  public:
   virtual ~ReadableFile() = default;
 
-  /// When it was opened.
+  /// Size when the file was opened.
   [[nodiscard]] virtual std::uint64_t size() const = 0;
-  /// Fills `out` with the bytes from `offset` on. kDataLoss if the file ends before, or the disk
-  /// cannot read them.
+  /// Fills `out` with the bytes from `offset` on. kDataLoss if the file ends before that, or the
+  /// disk cannot read it.
   virtual Result<> read(std::uint64_t offset, std::span<std::byte> out) = 0;
-  /// The file that is read here, whatever happened to its name meanwhile.
+  /// Maps this file, even if its name was changed or removed since it was opened.
   Result<std::shared_ptr<const MappedFile>> map();
 
-  /// Whom it should belong to; nullopt: nobody said.
+  /// Expected origin; nullopt if the directory has no owner.
   [[nodiscard]] const std::optional<FileOrigin>& origin() const { return origin_; }
 
  protected:
@@ -118,19 +116,19 @@ class ReadableFile {
   std::shared_ptr<MappedFiles> watch_;
 };
 
-/// A new file that is written front to back by one thread. Destroying it without `close` leaves
-/// what was written, without a promise.
+/// A new file, written front to back by one thread. Destroying it without `close` may leave any
+/// part of the bytes.
 class WritableFile {
  public:
   virtual ~WritableFile() = default;
 
-  /// Whom it belongs to; nullopt: nobody said.
+  /// Origin to store in the file; nullopt if the directory has no owner.
   [[nodiscard]] const std::optional<FileOrigin>& origin() const { return origin_; }
 
   virtual Result<> append(Bytes bytes) = 0;
   /// Returns when the bytes so far are on stable storage.
   virtual Result<> sync() = 0;
-  /// Does not sync. Further calls are errors.
+  /// Closes without a sync. Further calls are errors.
   virtual Result<> close() = 0;
 
  private:
@@ -146,11 +144,12 @@ struct DirectoryEntry {
   bool operator==(const DirectoryEntry&) const = default;
 };
 
-/// One directory. Names are plain: not empty, no '/', not "." or ".." (kInvalidArgument otherwise).
-/// Errors: kNotFound, kAlreadyExists, kResourceExhausted ("no space left on device"), kDataLoss
-/// where the disk cannot read what it holds, kInternal for the rest; the text has path, operation
-/// and reason. Thread-safe as far as calls on different names go. A handle does not follow a rename
-/// of its directory: open it again.
+/// One directory. Names are plain: not empty, no '/', not "." or ".." (else kInvalidArgument).
+/// Errors: kNotFound, kAlreadyExists, kResourceExhausted ("no space left on device"), kDataLoss if
+/// the disk cannot read its contents, kInternal for the rest. The text has path, operation and
+/// reason.
+/// Thread-safe for calls on different names. A handle does not follow a rename of its directory:
+/// open it again.
 class Directory {
  public:
   virtual ~Directory() = default;
@@ -159,49 +158,50 @@ class Directory {
 
   [[nodiscard]] virtual const std::string& path() const = 0;
 
-  /// A new, empty file; kAlreadyExists if the name is taken.
+  /// Creates an empty file; kAlreadyExists if the name is taken.
   Result<std::unique_ptr<WritableFile>> create_file(std::string_view name);
   Result<std::unique_ptr<ReadableFile>> open_file(std::string_view name) const;
   Result<std::shared_ptr<const MappedFile>> open_mapped(std::string_view name) const;
   virtual Result<std::vector<std::byte>> read_file(std::string_view name) const = 0;
   virtual Result<std::uint64_t> file_size(std::string_view name) const = 0;
   virtual Result<> remove_file(std::string_view name) = 0;
-  /// Replaces the file `to`, if there is one, in one step.
+  /// Renames in one step and replaces an existing file `to`.
   virtual Result<> rename_file(std::string_view from, std::string_view to) = 0;
 
-  /// False also if the name cannot be looked at. Files and subdirectories alike.
+  /// True for files and subdirectories. False also if the name cannot be looked up.
   [[nodiscard]] virtual bool exists(std::string_view name) const = 0;
   /// Sorted by name.
   virtual Result<std::vector<DirectoryEntry>> list() const = 0;
 
-  /// Opens the subdirectory, creating it if need be (durable after `sync`).
+  /// Opens the subdirectory and creates it if needed (durable after `sync`).
   Result<std::unique_ptr<Directory>> subdirectory(std::string_view name);
   /// Opens an existing subdirectory.
   Result<std::unique_ptr<Directory>> open_subdirectory(std::string_view name) const;
-  /// With everything below it.
+  /// Removes it with everything below it.
   virtual Result<> remove_subdirectory(std::string_view name) = 0;
-  /// kAlreadyExists if there is a `to`.
+  /// kAlreadyExists if `to` exists.
   virtual Result<> rename_subdirectory(std::string_view from, std::string_view to) = 0;
 
-  /// Makes this directory's names durable: files created, renamed, removed so far.
+  /// Makes the names in this directory durable: files created, renamed and removed so far.
   virtual Result<> sync() = 0;
 
-  /// What is below here belongs to `owner`; from here on paths are counted. Handles of
-  /// subdirectories that are opened later know it, too. Before others use this handle.
+  /// Everything below this directory belongs to `owner`, and origins hold paths relative to it.
+  /// Subdirectories opened later inherit both. Call it before others use this handle.
   void set_owner(std::uint64_t owner);
-  /// nullopt without an owner. A draft `<name>.tmp`, file or directory, has the origin of what it
-  /// becomes.
+  /// nullopt without an owner. A draft `<name>.tmp`, file or directory, has the origin of its final
+  /// name.
   [[nodiscard]] std::optional<FileOrigin> origin_of(std::string_view name) const;
-  /// Files that are mapped through this handle are added to `files` from now on. Before others use
-  /// it.
+  /// Adds files that are mapped through this handle to `files` from now on. Call it before others
+  /// use this handle.
   void watch(std::shared_ptr<MappedFiles> files) { watch_ = std::move(files); }
 
-  /// Creates `name`, writes the pieces one after another and syncs the file (not the directory).
-  /// On failure nothing of it stays.
+  /// Creates `name`, writes the pieces in order and syncs the file (not the directory). On failure
+  /// the file is removed.
   Result<> write_file(std::string_view name, std::span<const Bytes> pieces);
   Result<> write_file(std::string_view name, Bytes bytes);
-  /// Durable on return, file and name: readers, and a restart after a power cut at any moment, see
-  /// either the old bytes or the new ones. Uses `<name>.tmp`. One caller per name at a time.
+  /// Replaces the file atomically and durably. Readers, and a restart after a power cut at any
+  /// moment, see either the old bytes or the new ones. Uses `<name>.tmp`. One caller per name at a
+  /// time.
   Result<> replace_file(std::string_view name, Bytes bytes);
 
  protected:
@@ -223,23 +223,22 @@ class Directory {
   std::shared_ptr<MappedFiles> watch_;
 };
 
-/// The directory at `path`, created with its parents (durably) if need be.
+/// The directory at `path`. Creates it and its parents durably if needed.
 [[nodiscard]] Result<std::unique_ptr<Directory>> open_real_directory(const std::string& path);
 
 /// An empty directory in memory. Handles of the same subdirectory share its contents.
 [[nodiscard]] std::unique_ptr<Directory> make_memory_directory();
 
 /// Bytes that the file system has allocated to `path` and everything below it (`st_blocks`). Files
-/// that vanish meanwhile count as nothing.
+/// that vanish during the call count as 0.
 [[nodiscard]] Result<std::uint64_t> allocated_bytes(const std::string& path);
 
-/// The error for `errno` value `error_number`, met while doing `operation` on `path`.
+/// The error for the errno value `error_number` after `operation` on `path` failed.
 [[nodiscard]] Error file_error(int error_number, std::string_view operation, std::string_view path);
-/// The same for what reads: kDataLoss if the disk, or the file system on it, does not give what it
-/// should hold. What passes (descriptors, memory) or is for the operator to mend (permissions) is
-/// not.
+/// As `file_error` for reading operations: kDataLoss if the disk or its file system cannot return
+/// what it stored. Temporary failures (descriptors, memory) and permissions are no data loss.
 [[nodiscard]] Error read_error(int error_number, std::string_view operation, std::string_view path);
-/// kDataLoss: of a file that should have `wanted` bytes at least.
+/// kDataLoss for a file that should have at least `wanted` bytes.
 [[nodiscard]] Error file_ends_early(std::string_view path, std::uint64_t wanted,
                                     std::uint64_t found);
 /// kInvalidArgument unless `name` is plain.

@@ -1,4 +1,4 @@
-// One holder of a file at a time, whatever process, container or machine it is in.
+// A lock file with one holder at a time, in any process, container or machine.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@
 
 namespace quiver {
 
-/// Holds a file locked (`flock`) for as long as it lives; the kernel releases it when the process
-/// ends, however it ends. The lock is the file's: it stays when a directory above it is renamed.
+/// Holds a `flock` on a file while it lives. The kernel releases it when the process ends, however
+/// it ends. The lock belongs to the file, so it survives a rename of a parent directory.
 class FileLock {
  public:
-  /// Creates `path` if need be; nullopt if another holder has it. The directory of `path` exists.
+  /// Creates `path` if needed; nullopt if another holder has the lock. The parent directory must
+  /// exist.
   [[nodiscard]] static Result<std::optional<FileLock>> try_lock(const std::string& path);
   ~FileLock();
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -22,7 +23,7 @@ class FileLock {
     return *this;
   }
 
-  /// Of the open file, to read and write it.
+  /// Descriptor of the locked file, for reading and writing it.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:

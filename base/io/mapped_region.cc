@@ -1,7 +1,7 @@
-// A list of slots that only grows; slots of regions that are gone are used again. The handler walks
-// the list without a lock. A slot may be given to another region meanwhile, so it is read as under
-// a sequence lock: `version` is odd while its bounds change. The region of the fault itself is
-// stable, as the thread that reads from it keeps it mapped.
+// The registry is a list of slots that only grows; slots of unmapped regions are reused. The signal
+// handler walks the list without a lock. A slot may be reused at any time, so it is read as under a
+// sequence lock: `version` is odd while its bounds change. The region that faulted is stable,
+// because the faulting thread keeps it mapped.
 
 #include "base/io/mapped_region.h"
 
@@ -21,9 +21,9 @@ namespace quiver {
 struct RegionSlot {
   std::atomic<std::uint32_t> version = 0;
   std::atomic<std::uintptr_t> begin = 0;
-  std::atomic<std::uintptr_t> end = 0;  ///< of whole pages
+  std::atomic<std::uintptr_t> end = 0;  ///< end of the last whole page
   std::atomic<bool> is_damaged = false;
-  RegionSlot* next = nullptr;       ///< of all; never changes once the slot is in the list
+  RegionSlot* next = nullptr;       ///< next slot in the list; never changes once the slot is in it
   RegionSlot* next_free = nullptr;  ///< guarded by the registry's mutex
 };
 
@@ -37,7 +37,7 @@ struct Registry {
   RegionSlot* free QV_GUARDED_BY(mutex) = nullptr;
 };
 
-/// Never destroyed: files may be closed after the end of `main`.
+/// Never destroyed, because files may be closed after the end of `main`.
 Registry& registry() {
   static auto& instance = *new Registry;
   return instance;
@@ -50,7 +50,7 @@ void set_bounds(RegionSlot& slot, std::uintptr_t begin, std::uintptr_t end) {
   slot.version.fetch_add(1, std::memory_order_release);
 }
 
-// In the handler: no memory is taken and no lock.
+// In the signal handler: allocates nothing and takes no lock.
 
 bool holds(const RegionSlot& slot, std::uintptr_t address) {
   const std::uint32_t before = slot.version.load(std::memory_order_acquire);
@@ -68,8 +68,8 @@ RegionSlot* find(std::uintptr_t address) {
   return nullptr;
 }
 
-/// Marked before the first zero can be read. All of the region, so that what comes after a zero is
-/// never again what the file holds, and a thousand bad pages are one fault.
+/// Replaces the whole region by zeros, after marking it as damaged. So every byte read after a zero
+/// is zero too, and a thousand bad pages cause one fault.
 bool put_zeros(RegionSlot& slot) {
   slot.is_damaged.store(true);
   const std::uintptr_t begin = slot.begin.load();
@@ -81,17 +81,18 @@ bool put_zeros(RegionSlot& slot) {
 
 void on_bus_error(int /*signal*/, siginfo_t* info, void* /*context*/) {
   const int error_number = errno;
-  const bool is_fault = info->si_code > 0;  // and nobody's kill(2)
+  const bool is_fault = info->si_code > 0;  // true for a real fault, false for kill(2)
   RegionSlot* slot = is_fault ? find(reinterpret_cast<std::uintptr_t>(info->si_addr)) : nullptr;
   if (slot == nullptr || !put_zeros(*slot)) {
-    // As before: a fault is met again by the same instruction, a signal that was sent is sent.
+    // Restores the former handler: a fault occurs again at the same instruction, and a sent signal
+    // is sent again.
     ::sigaction(SIGBUS, &former, nullptr);
     if (!is_fault) ::raise(SIGBUS);
   }
   errno = error_number;
 }
 
-// Elsewhere:
+// Outside the handler:
 
 void install_handler() {
   static std::once_flag once;
@@ -104,7 +105,7 @@ void install_handler() {
   });
 }
 
-/// Not in use, and in the list.
+/// Returns a slot that is in the list and not in use.
 RegionSlot* take_slot() {
   Registry& all = registry();
   MutexLock lock(all.mutex);
@@ -154,7 +155,7 @@ MappedRegion::~MappedRegion() {
   if (slot_ == nullptr) return;
   const std::uintptr_t begin = slot_->begin.load();
   const std::uintptr_t end = slot_->end.load();
-  set_bounds(*slot_, 0, 0);  // before another mapping can lie there
+  set_bounds(*slot_, 0, 0);  // before another mapping can get these addresses
   // NOLINTNEXTLINE(performance-no-int-to-ptr): as above.
   ::munmap(reinterpret_cast<void*>(begin), end - begin);
   slot_->is_damaged.store(false);
@@ -162,10 +163,10 @@ MappedRegion::~MappedRegion() {
 }
 
 bool MappedRegion::is_damaged() const {
-  // Loads from the region come before this one.
+  // Orders the loads from the region before this load.
   std::atomic_thread_fence(std::memory_order_acquire);
   if (slot_ == nullptr) return false;
-  const bool is_cut = *guard_ != guarded_;  // or a fault, which marks the slot
+  const bool is_cut = *guard_ != guarded_;  // a fault is noted in the slot instead
   return is_cut || slot_->is_damaged.load();
 }
 

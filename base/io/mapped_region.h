@@ -1,16 +1,16 @@
-// Memory that files are mapped to, and a disk that cannot give a page of it.
+// Memory-mapped files on a disk that may fail to read a page.
 //
-// Reading such a page raises SIGBUS, which ends the process: all collections would be down because
-// of one sector. So the process remembers its mapped regions. The handler of the signal finds the
-// region, marks it as damaged, and puts zeros in place of all of it; the thread goes on. Whoever
-// read from a region asks afterwards whether it is damaged (`MappedFile::is_damaged`).
+// Reading such a page raises SIGBUS, which would end the process and with it all collections. So
+// the process remembers its mapped regions. The signal handler finds the region, marks it as
+// damaged and replaces all of it by zeros; the thread goes on. Readers ask afterwards whether the
+// region is damaged (`MappedFile::is_damaged`).
 //
-// Where a file is cut short, the rest of its last page reads as zeros without a signal. So a region
-// also remembers a byte near its end that is not zero, and is damaged if that changes.
+// If a file is cut short, the rest of its last page reads as zeros without a signal. So a region
+// also remembers a non-zero byte near its end, and counts as damaged if that byte changes.
 //
-// What readers may rely on: each byte is what the file held up to some moment, and zero from then
-// on. After a signal that moment is the same for all of the region. So a number that was checked is
-// itself or, as a rule, zero, and never greater.
+// Guarantee for readers: each byte is the file's byte up to some moment, and zero from then on.
+// After a signal that moment is the same for the whole region. So a number that was range-checked
+// keeps its value or loses some of its bytes to zero; it never grows.
 #pragma once
 
 #include <cstddef>
@@ -19,26 +19,26 @@ namespace quiver {
 
 struct RegionSlot;
 
-/// Owns `size` bytes that were mapped at `address`; unmaps them at the end. The first one installs
-/// the handler. A SIGBUS anywhere else does what it did before.
+/// Owns `size` bytes mapped at `address` and unmaps them at the end. The first region installs the
+/// handler. A SIGBUS at any other address is handled as before.
 class MappedRegion {
  public:
-  /// `size` may be 0. If it throws, nothing was taken.
+  /// `size` may be 0. If the constructor throws, it has not taken the mapping.
   MappedRegion(void* address, std::size_t size);
   ~MappedRegion();
   MappedRegion(const MappedRegion&) = delete;
   MappedRegion& operator=(const MappedRegion&) = delete;
 
-  /// Sees all that this thread met before. A few loads.
+  /// Costs a few loads. Covers everything that this thread read before the call.
   [[nodiscard]] bool is_damaged() const;
 
  private:
   void choose_guard(const std::byte* bytes, std::size_t size);
 
   RegionSlot* slot_ = nullptr;
-  /// In the last page: none behind it but zeros, which may be missing as well.
+  /// Last non-zero byte of the last page; if the page is all zeros, its first byte.
   const volatile std::byte* guard_ = nullptr;
-  std::byte guarded_{};  ///< what it was
+  std::byte guarded_{};  ///< its value when the file was mapped
 };
 
 }  // namespace quiver

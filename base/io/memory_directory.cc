@@ -1,4 +1,4 @@
-// Directories in memory: the same behaviour without a disk. One mutex guards a whole tree.
+// Directories in memory, with the behaviour of those on disk. One mutex guards a whole tree.
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@ namespace {
 /// A file or a directory. A handle keeps its node alive, as an open descriptor does.
 struct Node {
   EntryKind kind = EntryKind::kFile;
-  AppendBuffer<std::byte> content;                                     ///< of a file
-  std::map<std::string, std::shared_ptr<Node>, std::less<>> children;  ///< of a directory
+  AppendBuffer<std::byte> content;                                     ///< files only
+  std::map<std::string, std::shared_ptr<Node>, std::less<>> children;  ///< directories only
 };
 
 struct Tree {
@@ -190,7 +190,7 @@ class MemoryDirectory final : public Directory {
   Result<> sync() override { return {}; }
 
  private:
-  // With the tree's mutex held:
+  // The tree's mutex is held:
 
   [[nodiscard]] std::shared_ptr<Node> find(std::string_view name) const {
     const auto found = node_->children.find(name);
@@ -206,7 +206,7 @@ class MemoryDirectory final : public Directory {
     return fail(file_error(kind == EntryKind::kFile ? EISDIR : ENOTDIR, operation, path_of(name)));
   }
 
-  // Without it:
+  // The tree's mutex is not held:
 
   [[nodiscard]] Result<SharedBytes> content_of(std::string_view name,
                                                std::string_view operation) const {

@@ -27,7 +27,7 @@ struct CloseDirectory {
   void operator()(DIR* stream) const { (void)::closedir(stream); }
 };
 
-/// An open file descriptor, closed at the end.
+/// Owns an open file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -37,7 +37,7 @@ class Descriptor {
 
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-  /// 0 or what close(2) says. Never retried: the descriptor is gone even after EINTR.
+  /// Returns 0 or the errno of close(2). Never retried: the descriptor is gone even after EINTR.
   int close() { return fd_ < 0 ? 0 : ::close(std::exchange(fd_, -1)); }
 
  private:
@@ -71,7 +71,8 @@ class RealMappedFile final : public MappedFile {
  private:
   [[nodiscard]] void* address() const { return const_cast<std::byte*>(bytes_.data()); }
   void advise(int advice) const {
-    if (!bytes_.empty()) (void)::madvise(address(), bytes_.size(), advice);  // a hint: may fail
+    if (!bytes_.empty())
+      (void)::madvise(address(), bytes_.size(), advice);  // a hint, so errors are ignored
   }
 
   MappedRegion region_;
@@ -142,11 +143,12 @@ class RealWritableFile final : public WritableFile {
   }
 
  private:
-  /// Lets the disk work while a large file is still being made, so that `sync` finds little left.
+  /// Starts writing to disk while a large file is still being made, so that `sync` finds little
+  /// left.
   void write_behind() {
     constexpr off_t kBytes = 8 << 20;
     if (n_written_ - n_started_ < kBytes) return;
-    // A hint: what goes wrong is told by `sync`.
+    // A hint: `sync` reports errors.
     (void)::sync_file_range(file_.get(), n_started_, n_written_ - n_started_,
                             SYNC_FILE_RANGE_WRITE);
     n_started_ = n_written_;
@@ -159,7 +161,7 @@ class RealWritableFile final : public WritableFile {
   Descriptor file_;
   std::string path_;
   off_t n_written_ = 0;
-  off_t n_started_ = 0;  ///< up to here the disk was asked to write
+  off_t n_started_ = 0;  ///< bytes that the disk was asked to write
 };
 
 struct OpenFile {
@@ -206,7 +208,7 @@ class RealDirectory final : public Directory {
       const ssize_t n = ::read(open.fd, bytes.data() + n_read, bytes.size() - n_read);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return fail(read_error(errno, "read", path));
-      if (n == 0) break;  // shortened meanwhile
+      if (n == 0) break;  // the file was shortened
       n_read += static_cast<std::size_t>(n);
     }
     bytes.resize(n_read);
@@ -243,7 +245,7 @@ class RealDirectory final : public Directory {
   }
 
   Result<std::vector<DirectoryEntry>> list() const override {
-    // libstdc++'s directory_iterator ends the process when there is no memory.
+    // libstdc++'s directory_iterator ends the process when memory runs out.
     const std::unique_ptr<DIR, CloseDirectory> stream(::opendir(path_.c_str()));
     if (stream == nullptr) return fail(read_error(errno, "list", path_));
     std::vector<DirectoryEntry> entries;

@@ -9,13 +9,13 @@ namespace quiver {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kBufferBytes = 1 << 20;  ///< of a writer
-/// Of a reader: what was read is still in L2 when it is hashed.
-constexpr std::size_t kReadBytes = 256 << 10;
+constexpr std::size_t kWriteBufferBytes = 1 << 20;  ///< write buffer
+/// Read buffer: small enough that the bytes are still in L2 when they are hashed.
+constexpr std::size_t kReadBufferBytes = 256 << 10;
 constexpr std::uint32_t kWithoutOrigin = 1;
 constexpr std::uint32_t kWithOrigin = 2;
 
-/// The beginning of a header; the rest is zeros. Version 1 has zeros for the origin.
+/// The first bytes of a header; the rest is zeros. Version 1 has zeros for the origin.
 struct Head {
   std::array<char, 8> magic{};
   std::uint32_t version = kWithoutOrigin;
@@ -48,7 +48,7 @@ T read_as(Bytes bytes) {
 
 SectionWriter::SectionWriter(const SectionFormat& format, std::unique_ptr<WritableFile> file)
     : format_(format), file_(std::move(file)) {
-  buffer_.reserve(kBufferBytes);
+  buffer_.reserve(kWriteBufferBytes);
   Head head;
   std::memcpy(head.magic.data(), format.magic.data(), head.magic.size());
   if (const auto& origin = file_->origin()) {
@@ -87,8 +87,8 @@ Result<> SectionWriter::finish(std::uint32_t n_rows) {
 
 void SectionWriter::write(Bytes bytes) {
   position_ += bytes.size();
-  if (buffer_.size() + bytes.size() > kBufferBytes) flush();
-  if (bytes.size() >= kBufferBytes) {
+  if (buffer_.size() + bytes.size() > kWriteBufferBytes) flush();
+  if (bytes.size() >= kWriteBufferBytes) {
     checksum_.update(bytes);
     if (status_) status_ = file_->append(bytes);
   } else {
@@ -103,7 +103,7 @@ void SectionWriter::flush() {
   n_hashed_ = 0;
 }
 
-/// Hashing what has gathered costs far less than hashing element by element.
+/// Hashes the whole buffer at once, which costs far less than hashing element by element.
 void SectionWriter::hash_buffer() {
   checksum_.update(Bytes(buffer_).subspan(n_hashed_));
   n_hashed_ = buffer_.size();
@@ -118,9 +118,9 @@ void SectionWriter::pad() {
 class SectionReader::Pass {
  public:
   explicit Pass(ReadableFile& file)
-      : file_(file), buffer_(std::min<std::uint64_t>(kReadBytes, file.size())) {}
+      : file_(file), buffer_(std::min<std::uint64_t>(kReadBufferBytes, file.size())) {}
 
-  /// Valid until the next call. `n`: a buffer's worth at most.
+  /// Valid until the next call. `n` is at most the size of the buffer.
   Result<Bytes> read(std::uint64_t offset, std::size_t n) {
     const std::span<std::byte> out = std::span(buffer_).first(n);
     QV_TRY(file_.read(offset, out));
@@ -136,7 +136,7 @@ class SectionReader::Pass {
     }
     return sum.digest();
   }
-  /// What lies between sections belongs to none of them, and is less than one alignment of zeros.
+  /// True if [from, to) is padding between sections: shorter than one alignment, and all zeros.
   Result<bool> is_padding(std::uint64_t from, std::uint64_t to) {
     if (to < from || to - from >= kAlignment) return false;
     QV_TRY(const Bytes bytes, read(from, static_cast<std::size_t>(to - from)));

@@ -1,8 +1,8 @@
 // Files of sections: written front to back, read in place, every byte checked.
 //
-// A header of 64 bytes (8 of magic, u32 version, whose file it is), sections on 64-byte boundaries
-// with zeros between them, the section table, a trailer. A section has a kind and a field, which
-// the format gives a meaning. All numbers are little-endian. docs/formats/segment.md.
+// Layout: a header of 64 bytes (8 bytes of magic, u32 version, origin), sections on 64-byte
+// boundaries with zeros between them, the section table, a trailer. Each section has a kind and a
+// field, whose meaning the format defines. All numbers are little-endian. docs/formats/segment.md.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@
 
 namespace quiver {
 
-/// What tells the files of one format from others.
+/// Distinguishes the files of one format from others.
 struct SectionFormat {
-  std::string_view name;       ///< in errors: "segment file"
+  std::string_view name;       ///< for error messages: "segment file"
   std::string_view magic;      ///< 8 characters
   std::string_view end_magic;  ///< 8 characters
 };
@@ -45,17 +45,17 @@ template <class T>
   return std::as_bytes(std::span(&value, 1));
 }
 
-/// Appends sections to a file through a buffer. The first error sticks and is told by `finish`. One
-/// thread.
+/// Appends sections to a file through a buffer. After the first error nothing more is written, and
+/// `finish` returns that error. One thread.
 class SectionWriter {
  public:
-  /// Version 2 if `file` has an origin, else 1.
+  /// Writes version 2 if `file` has an origin, else version 1.
   SectionWriter(const SectionFormat& format, std::unique_ptr<WritableFile> file);
 
   void begin(std::uint32_t kind, std::size_t field = 0);
   void add(Bytes bytes) { write(bytes); }
   void end();
-  /// A whole section.
+  /// Writes a whole section.
   template <class T>
   void section(std::uint32_t kind, std::span<const T> elements, std::size_t field = 0) {
     begin(kind, field);
@@ -64,7 +64,7 @@ class SectionWriter {
   }
   [[nodiscard]] bool failed() const { return !status_; }
 
-  /// Writes table and trailer, syncs and closes the file. `n_rows`: kept in the trailer.
+  /// Writes table and trailer, syncs and closes the file. `n_rows` is stored in the trailer.
   [[nodiscard]] Result<> finish(std::uint32_t n_rows);
 
  private:
@@ -76,19 +76,19 @@ class SectionWriter {
   SectionFormat format_;
   std::unique_ptr<WritableFile> file_;
   std::vector<std::byte> buffer_;
-  std::size_t n_hashed_ = 0;  ///< bytes of the buffer that the checksum has seen
+  std::size_t n_hashed_ = 0;  ///< bytes of the buffer that are in the checksum
   std::uint64_t position_ = 0;
   std::vector<SectionEntry> table_;
   Checksum checksum_;
   Result<> status_;
 };
 
-/// The sections of a mapped file, all of them checked. Spans keep the file alive.
+/// The sections of a mapped file, all checked. Spans keep the file alive.
 class SectionReader {
  public:
-  /// Checks the whole file by reading it, so that a bad disk is an error, and maps it then.
-  /// kDataLoss if any byte is not as written or cannot be read, or if the file was written for
-  /// another origin. Version 1, which has none, is taken as it is.
+  /// Checks the whole file by reading it, so that a bad disk is an error, and then maps it.
+  /// kDataLoss if any byte differs from what was written or cannot be read, or if the file has
+  /// another origin. Version 1 has no origin and is accepted without one.
   [[nodiscard]] static Result<SectionReader> open(const SectionFormat& format,
                                                   const Directory& directory,
                                                   std::string_view name);
@@ -98,7 +98,8 @@ class SectionReader {
   [[nodiscard]] std::uint32_t n_rows() const { return n_rows_; }
   [[nodiscard]] bool has(std::uint32_t kind, std::size_t field = 0) const;
 
-  /// A section of exactly `n` elements; any number if `n` is nullopt. kDataLoss if there is none.
+  /// A section of exactly `n` elements, or of any number if `n` is nullopt; kDataLoss if it is
+  /// missing.
   template <class T>
   [[nodiscard]] Result<SharedSpan<T>> get(std::uint32_t kind, std::size_t field = 0,
                                           std::optional<std::uint64_t> n = std::nullopt) const {
@@ -107,7 +108,7 @@ class SectionReader {
     if (n && span.size() != *n) return wrong_size(kind, field, span.size(), *n);
     return span;
   }
-  /// Offsets that begin at 0, ascend and end at `total`; else kDataLoss.
+  /// kDataLoss unless `offsets` begins at 0, ascends and ends at `total`.
   [[nodiscard]] Result<> check_offsets(std::span<const std::uint64_t> offsets,
                                        std::uint64_t total) const;
   /// kDataLoss with the file's name.

@@ -1,4 +1,4 @@
-// A span together with whatever keeps its memory alive: a mapped file, a buffer, a row.
+// A span together with the owner of its memory: a mapped file, a buffer or a row.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace quiver {
 
-/// Read-only elements plus a share in their owner. Copies are cheap and valid independently of
-/// one another. The elements never change while any share exists.
+/// Read-only elements plus a share in their owner. Copies are cheap and independent of one another.
+/// The elements never change while any share exists.
 template <class T>
 class SharedSpan {
  public:
   SharedSpan() = default;
   SharedSpan(std::span<const T> elements, std::shared_ptr<const void> owner)
       : elements_(elements), owner_(std::move(owner)) {}
-  /// Takes over `elements`; no copy.
+  /// Takes ownership of `elements` without a copy.
   [[nodiscard]] static SharedSpan of(std::vector<T> elements) {
     auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
     return SharedSpan(std::span<const T>(*owner), owner);
@@ -35,7 +35,7 @@ class SharedSpan {
   [[nodiscard]] const T& operator[](std::size_t i) const { return elements_[i]; }
   [[nodiscard]] const T* begin() const { return elements_.data(); }
   [[nodiscard]] const T* end() const { return elements_.data() + elements_.size(); }
-  /// Elements `[offset, offset + n)`, with the same owner; the range lies inside this span.
+  /// Elements `[offset, offset + n)` with the same owner. The range must lie inside this span.
   [[nodiscard]] SharedSpan subspan(std::size_t offset, std::size_t n) const {
     return SharedSpan(elements_.subspan(offset, n), owner_);
   }
@@ -53,7 +53,7 @@ Result<> check_span_shape(const void* data, std::size_t n_bytes, std::size_t ele
                           std::size_t alignment);
 }  // namespace detail
 
-/// The same memory as elements of `T`; kDataLoss if its size or alignment does not allow it.
+/// Reinterprets the memory as elements of `T`; kDataLoss if its size or alignment does not fit.
 template <class T>
 [[nodiscard]] Result<SharedSpan<T>> cast_span(const SharedBytes& bytes) {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -14,9 +14,9 @@ namespace quiver {
 namespace {
 
 constexpr const char* kEnd =
-    "; the process ends here, since it could not go on from a state left half way; the next start "
-    "recovers what was acknowledged";
-/// Made before anything can run out.
+    "; the process ends here, because its state is incomplete; the next start recovers "
+    "acknowledged updates";
+/// Allocated at start, before memory can run out.
 const Error kOutOfMemory(Code::kResourceExhausted, "out of memory");
 
 Error error_of(const std::exception& exception) noexcept {
@@ -27,7 +27,7 @@ Error error_of(const std::exception& exception) noexcept {
   }
 }
 
-/// Calls `fn` with the text of the exception that is being handled.
+/// Calls `fn` with the text of the exception being handled.
 template <class F>
 void with_text_of_exception(F fn) {
   try {
@@ -37,11 +37,11 @@ void with_text_of_exception(F fn) {
   } catch (const std::exception& exception) {
     fn(exception.what());
   } catch (...) {
-    fn("an exception that is no std::exception");
+    fn("an exception other than std::exception");
   }
 }
 
-/// A line that was made without memory, cut if it is long.
+/// A line formatted without allocating; a long one is cut.
 struct Line {
   std::array<char, 512> text{};
   std::size_t n = 0;
@@ -74,7 +74,7 @@ Error error_of_exception() noexcept {
     return error_of(exception);
   } catch (...) {
     try {
-      return {Code::kInternal, "an exception that is no std::exception"};
+      return {Code::kInternal, "an exception other than std::exception"};
     } catch (...) {
       return kOutOfMemory;
     }
@@ -82,7 +82,7 @@ Error error_of_exception() noexcept {
 }
 
 void log_exception(std::string_view where) noexcept {
-  static LogLimit limit;  // what a timer runs throws again at the next tick
+  static LogLimit limit;  // a timer may throw the same exception at every tick
   with_text_of_exception([&](const char* what) {
     const auto n_left_out = limit.pass(make_line(where, what, "").view());
     if (!n_left_out) return;
@@ -96,7 +96,7 @@ void log_exception(std::string_view where) noexcept {
 
 void end_process_on_uncaught() noexcept {
   std::set_terminate([] {
-    if (std::current_exception() != nullptr) end_process("an exception that nobody caught");
+    if (std::current_exception() != nullptr) end_process("an uncaught exception");
     log_line("std::terminate was called", "perhaps out of memory", kEnd);
     std::abort();
   });

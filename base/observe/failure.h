@@ -1,4 +1,4 @@
-// What becomes of an exception where none may pass: an error, or the end of the process.
+// Turns an exception into an error or into the end of the process, where none may pass.
 #pragma once
 
 #include <concepts>
@@ -10,20 +10,20 @@
 
 namespace quiver {
 
-/// kResourceExhausted "out of memory"; takes none.
+/// kResourceExhausted "out of memory". Allocates nothing.
 [[nodiscard]] Error out_of_memory() noexcept;
-/// The exception that is being handled: `out_of_memory` for std::bad_alloc, else kInternal with its
-/// text. For catch blocks.
+/// Converts the exception being handled: `out_of_memory` for std::bad_alloc, else kInternal with
+/// its text. For catch blocks.
 [[nodiscard]] Error error_of_exception() noexcept;
-/// Writes the exception that is being handled to the log. For catch blocks.
+/// Logs the exception being handled. For catch blocks.
 void log_exception(std::string_view where) noexcept;
-/// Aborts after a line in the log that says so, and takes no memory. For catch blocks.
+/// Logs a line and aborts, without allocating. For catch blocks.
 [[noreturn]] void end_process(std::string_view where) noexcept;
 
-/// An exception that nobody catches ends the process with a line in the log. Once, at the start.
+/// Makes an uncaught exception log a line before the process ends. Call once, at start.
 void end_process_on_uncaught() noexcept;
 
-/// What `fn` returns, a Result; an exception that leaves it is its error.
+/// Returns the Result of `fn`; an exception from `fn` becomes its error.
 template <std::invocable F>
 [[nodiscard]] std::invoke_result_t<F> guarded(F&& fn) noexcept {
   try {
@@ -33,7 +33,7 @@ template <std::invocable F>
   }
 }
 
-/// Runs `fn`; an exception that leaves it is logged.
+/// Runs `fn` and logs an exception from it.
 template <std::invocable F>
 void run_logged(std::string_view where, F&& fn) noexcept {
   try {
@@ -43,8 +43,8 @@ void run_logged(std::string_view where, F&& fn) noexcept {
   }
 }
 
-/// What `fn` returns. For what would leave a state that cannot be gone on from if it was left half
-/// way: an exception ends the process, and the next start recovers.
+/// Returns the result of `fn`, which must not stop half-way: an exception ends the process, and the
+/// next start recovers.
 template <std::invocable F>
 std::invoke_result_t<F> run_whole(std::string_view where, F&& fn) noexcept {
   try {

@@ -33,11 +33,11 @@ void set_pattern(spdlog::logger& logger, LogFormat format) {
       format == LogFormat::kJson ? kJsonPattern : kTextPattern, spdlog::pattern_time_type::utc));
 }
 
-/// Never destroyed: threads may log until the very end.
+/// Never destroyed, because threads may log until the very end.
 spdlog::logger& logger() {
   static auto* const instance = [] {
     auto* made = new spdlog::logger("quiver", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_level(spdlog::level::trace);  // `log_enabled` decides
+    made->set_level(spdlog::level::trace);  // `log_enabled` filters by level
     set_pattern(*made, LogFormat::kText);
     return made;
   }();
@@ -77,7 +77,7 @@ std::string escape(std::string_view message, LogFormat format) {
   return out;
 }
 
-/// `message` with control characters and quotes replaced, so that it fits both formats as it is.
+/// `message` with control characters and quotes replaced, so that it fits both formats unchanged.
 std::array<char, 768> plain(std::string_view message) {
   std::array<char, 768> text{};
   const std::size_t n = std::min(message.size(), text.size() - 1);

@@ -19,20 +19,20 @@ struct LogOptions {
   LogFormat format = LogFormat::kText;
 };
 
-/// Called at start, before other threads log. Without it: info and above, as text.
+/// Call at start, before other threads log. The default is level info, as text.
 void set_up_log(const LogOptions& options);
-/// "debug", "info", "warning", "error" or "off".
+/// Accepts "debug", "info", "warning", "error" and "off".
 [[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
-/// "text" or "json".
+/// Accepts "text" and "json".
 [[nodiscard]] Result<LogFormat> parse_log_format(std::string_view text);
 
-/// Thread-safe. Control characters of `message` are written as escapes: one event, one line.
+/// Thread-safe. Control characters of `message` are escaped, so that one event is one line.
 void log(LogLevel level, std::string_view message);
 [[nodiscard]] bool log_enabled(LogLevel level);
-/// As `log`, of an error, when there may be no memory. Longer messages are cut.
+/// Logs an error without allocating, for use when memory has run out. Long messages are cut.
 void log_without_memory(std::string_view message) noexcept;
 
-/// log_info("opened `{}` in {:.3f} s", name, seconds): formats only what will be written.
+/// log_info("opened `{}` in {:.3f} s", name, seconds): formats only if the level is enabled.
 template <class... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
   if (!log_enabled(LogLevel::kDebug)) return;

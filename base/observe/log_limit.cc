@@ -8,7 +8,7 @@
 
 namespace quiver {
 
-/// Its own, or else the one that was silent the longest.
+/// The slot of `hash`, or else the slot that was silent longest.
 LogLimit::Slot& LogLimit::slot_of(std::size_t hash) {
   const auto own = std::find_if(slots_.begin(), slots_.end(),
                                 [&](const Slot& slot) { return slot.used && slot.hash == hash; });

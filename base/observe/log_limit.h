@@ -1,4 +1,4 @@
-// Lines about what fails again and again, as often as somebody wants to read them.
+// Limits log lines about failures that repeat.
 #pragma once
 
 #include <array>
@@ -14,22 +14,22 @@
 
 namespace quiver {
 
-/// The first line about something is written at once, later ones once in an interval, with how many
-/// were left out. Of as many things at a time as a process fails at. Takes no memory. Thread-safe.
+/// Writes the first line about a subject at once, then at most one per interval, with the number of
+/// lines left out. Remembers a fixed number of subjects and allocates nothing. Thread-safe.
 class LogLimit {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit LogLimit(Clock::duration interval = std::chrono::minutes(1)) : interval_(interval) {}
 
-  /// Lines about `what` that were left out since one was written; nothing if one more is to be.
+  /// Number of lines about `what` left out since the last one; nullopt if this one is left out too.
   [[nodiscard]] std::optional<std::uint64_t> pass(std::string_view what) noexcept;
-  /// As `quiver::log`, if `pass` lets a line about `what` through.
+  /// Logs `message` if `pass` allows a line about `what`.
   void log(LogLevel level, std::string_view what, std::string_view message);
 
  private:
   struct Slot {
-    std::size_t hash = 0;  ///< of what it is about
+    std::size_t hash = 0;  ///< hash of the subject
     bool used = false;
     Clock::time_point written_at;
     std::uint64_t n_left_out = 0;
@@ -43,7 +43,7 @@ class LogLimit {
   std::array<Slot, kSlots> slots_ QV_GUARDED_BY(mutex_);
 };
 
-/// For the end of a line: " (5 more like it were left out)", or nothing.
+/// Suffix for a log line: " (5 more like it were left out)", or empty for 0.
 [[nodiscard]] std::string left_out_text(std::uint64_t n);
 
 }  // namespace quiver

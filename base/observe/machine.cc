@@ -1,6 +1,5 @@
 #include "base/observe/machine.h"
 
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +11,6 @@
 
 namespace quiver {
 namespace {
-
-std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 /// The value of a line `name=value` of os-release(5), without quotes.
 std::string value_of(std::string_view line, std::string_view name) {
@@ -34,7 +31,7 @@ void read_distribution(MachineFacts& facts) {
   }
 }
 
-/// Of the control group (version 2); the largest number if it has none.
+/// Limit of the control group (version 2), in bytes; the maximum of u64 if there is none.
 std::uint64_t memory_limit() {
   std::ifstream file("/sys/fs/cgroup/memory.max");
   std::uint64_t bytes = 0;
@@ -43,7 +40,7 @@ std::uint64_t memory_limit() {
 
 std::uint64_t ram_bytes() {
   const auto n_pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  return std::min(n_pages * page_bytes(), memory_limit());
+  return std::min(n_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), memory_limit());
 }
 
 void add_if(std::string& flags, bool has_it, std::string_view name) {
@@ -67,13 +64,6 @@ std::string cpu_flags() {
   return flags;
 }
 
-std::uint64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t n_virtual = 0;
-  std::uint64_t n_resident = 0;
-  return file >> n_virtual >> n_resident ? n_resident * page_bytes() : 0;
-}
-
 }  // namespace
 
 MachineFacts read_machine() {
@@ -84,16 +74,6 @@ MachineFacts read_machine() {
   facts.n_cores = std::thread::hardware_concurrency();
   facts.ram_bytes = ram_bytes();
   facts.cpu_flags = cpu_flags();
-  return facts;
-}
-
-MemoryFacts read_memory() {
-  const auto heap = ::mallinfo2();
-  MemoryFacts facts;
-  facts.allocated_bytes = heap.uordblks + heap.hblkhd;
-  facts.active_bytes = heap.arena + heap.hblkhd;
-  facts.retained_bytes = heap.fordblks;
-  facts.resident_bytes = resident_bytes();
   return facts;
 }
 

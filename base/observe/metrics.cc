@@ -29,7 +29,7 @@ std::string format_value(double value) {
   return fmt::format("{}", value);
 }
 
-/// Backslash and newline, and in label values the quote, are escaped.
+/// Escapes backslash and newline, and with `quotes` also the quote (for label values).
 std::string escape(std::string_view text, bool quotes) {
   std::string out;
   for (const char c : text) {
@@ -97,7 +97,7 @@ void MetricsText::histogram(std::string_view name, std::string_view help, const 
                             const Histogram& histogram) {
   std::string& lines = family(name, help, MetricType::kHistogram).lines;
   const auto& bounds = histogram.bounds();
-  std::uint64_t below = 0;  // the format wants cumulative counts
+  std::uint64_t below = 0;  // Prometheus wants cumulative counts
   for (std::size_t i = 0; i <= bounds.size(); ++i) {
     below += histogram.bucket(i);
     const double bound = i < bounds.size() ? bounds[i] : HUGE_VAL;

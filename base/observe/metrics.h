@@ -1,7 +1,8 @@
-// Numbers about the process, in the text format that Prometheus reads (version 0.0.4).
+// Metrics of the process in the text format of Prometheus (version 0.0.4).
 //
-// Two ways to give one: a Counter, Gauge or Histogram that is updated as things happen, or a
-// collector that is asked when somebody looks (for what comes and goes, as collections do).
+// There are two ways to provide one: a Counter, Gauge or Histogram that is updated as things
+// happen, or a collector that runs when the metrics are read (for things that come and go, such as
+// collections).
 #pragma once
 
 #include <atomic>
@@ -18,12 +19,12 @@
 
 namespace quiver {
 
-/// Names and values; names match [a-zA-Z_][a-zA-Z0-9_]*, values are any UTF-8.
+/// Pairs of name and value. Names match [a-zA-Z_][a-zA-Z0-9_]*; values are any UTF-8.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 enum class MetricType : std::uint8_t { kCounter, kGauge, kHistogram };
 
-/// Only grows. Thread-safe, as the other two are.
+/// A number that only grows. Thread-safe, as Gauge and Histogram are.
 class Counter {
  public:
   void add(std::uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }
@@ -43,7 +44,7 @@ class Gauge {
   std::atomic<double> value_ = 0;
 };
 
-/// Counts of values by size, with fixed upper bounds and one bucket above the last.
+/// Counts values by size: fixed upper bounds, and one bucket above the last.
 class Histogram {
  public:
   /// `bounds` strictly ascending.
@@ -51,7 +52,8 @@ class Histogram {
   void observe(double value);
 
   [[nodiscard]] const std::vector<double>& bounds() const { return bounds_; }
-  /// Number of values v with bounds[i - 1] < v <= bounds[i]; i = bounds().size() is the rest.
+  /// Number of values v with bounds[i - 1] < v <= bounds[i]; the last bucket, i = bounds().size(),
+  /// has no upper bound.
   [[nodiscard]] std::uint64_t bucket(std::size_t i) const {
     return buckets_[i].load(std::memory_order_relaxed);
   }
@@ -63,10 +65,10 @@ class Histogram {
   std::atomic<double> sum_ = 0;
 };
 
-/// Seconds from 0.1 ms to 10 s: for the duration of requests.
+/// Bounds for request durations: 0.1 ms to 10 s, in seconds.
 [[nodiscard]] std::vector<double> duration_bounds();
 
-/// Samples on their way to text, grouped by metric. One thread.
+/// Collects samples, grouped by metric, and prints them. One thread.
 class MetricsText {
  public:
   /// The first call for a name decides its help and type.
@@ -74,7 +76,7 @@ class MetricsText {
               double value);
   void histogram(std::string_view name, std::string_view help, const Labels& labels,
                  const Histogram& histogram);
-  /// Metrics in the order of their names.
+  /// All metrics as text, ordered by name.
   [[nodiscard]] std::string finish() const;
 
  private:
@@ -88,9 +90,9 @@ class MetricsText {
   std::map<std::string, Family, std::less<>> families_;
 };
 
-/// The metrics of a process. What `counter`, `gauge` and `histogram` return lives as long as the
-/// registry; asking again with the same name and labels returns the same one. Keep the reference:
-/// looking it up takes a lock. Thread-safe.
+/// The metrics of a process. The references returned by `counter`, `gauge` and `histogram` are
+/// valid as long as the registry; the same name and labels give the same object. Keep the
+/// reference, because each lookup takes a lock. Thread-safe.
 class MetricsRegistry {
  public:
   using Collector = std::function<void(MetricsText&)>;
@@ -116,8 +118,8 @@ class MetricsRegistry {
   std::vector<Collector> collectors_ QV_GUARDED_BY(mutex_);
 };
 
-/// CPU seconds (user + system), resident and virtual memory, open files and their limit, threads,
-/// start time; under the names that Prometheus clients use.
+/// Adds CPU seconds (user + system), resident and virtual memory, open files and their limit,
+/// threads and start time, under the names that Prometheus clients use.
 void collect_process_metrics(MetricsText& text);
 
 }  // namespace quiver

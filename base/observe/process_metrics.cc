@@ -1,4 +1,4 @@
-// What Linux says about this process: getrusage(2), proc(5).
+// Metrics that Linux keeps for this process: getrusage(2), proc(5).
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -25,10 +25,10 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// The fields of /proc/self/stat that matter here, as proc(5) numbers them from 1.
+/// The fields of /proc/self/stat used here, with their numbers in proc(5), which count from 1.
 struct ProcStat {
   double n_threads = 0;       ///< field 20
-  double start_seconds = 0;   ///< field 22, after boot
+  double start_seconds = 0;   ///< since boot
   double virtual_bytes = 0;   ///< field 23
   double resident_bytes = 0;  ///< field 24
 };
@@ -69,7 +69,7 @@ double n_open_files() {
   const std::filesystem::directory_iterator entries("/proc/self/fd", error);
   if (error) return 0;
   return static_cast<double>(std::distance(begin(entries), end(entries))) -
-         1;  // the listing itself
+         1;  // excludes the descriptor of this listing
 }
 
 double max_open_files() {

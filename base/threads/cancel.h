@@ -1,4 +1,4 @@
-// When to give up: a point in time, or because somebody says so.
+// Deadlines and cancellation.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Deadline {
   constexpr Deadline() = default;
   [[nodiscard]] static constexpr Deadline none() { return Deadline(); }
   [[nodiscard]] static constexpr Deadline at(Clock::time_point when) { return Deadline(when); }
-  /// `timeout` from now; one too long for the clock is none.
+  /// `timeout` from now. A timeout beyond the range of the clock gives no deadline.
   [[nodiscard]] static Deadline after(std::chrono::nanoseconds timeout) {
     const auto now = Clock::now();
     if (timeout > Clock::time_point::max() - now) return none();
@@ -28,7 +28,7 @@ class Deadline {
   [[nodiscard]] constexpr bool is_none() const { return when_ == Clock::time_point::max(); }
   [[nodiscard]] constexpr Clock::time_point when() const { return when_; }
   [[nodiscard]] bool has_passed() const { return !is_none() && Clock::now() >= when_; }
-  /// Time left, never negative; nullopt if there is no deadline.
+  /// Time left, never negative; nullopt without a deadline.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> remaining() const {
     if (is_none()) return std::nullopt;
     return std::max(std::chrono::nanoseconds(0),
@@ -40,7 +40,7 @@ class Deadline {
   Clock::time_point when_ = Clock::time_point::max();
 };
 
-/// One per request, shared by everything that works for it. Any thread may call anything.
+/// One per request, shared by all its work. Thread-safe.
 class Cancel {
  public:
   Cancel() = default;
@@ -48,11 +48,11 @@ class Cancel {
   Cancel(const Cancel&) = delete;
   Cancel& operator=(const Cancel&) = delete;
 
-  /// The answer is not wanted any more (the client went away).
+  /// Call it when the answer is no longer wanted (the client went away).
   void cancel() const { set(State::kCancelled); }
 
-  /// True if it is time to stop. One relaxed load; with a deadline also one look at the clock
-  /// (about 25 ns). Poll per block of work, at least every 50 us.
+  /// True if the work should stop. Costs one relaxed load, and with a deadline one look at the
+  /// clock (about 25 ns). Poll once per block of work, at least every 50 us.
   [[nodiscard]] bool poll() const {
     if (state_.load(std::memory_order_relaxed) != State::kRunning) [[unlikely]]
       return true;
@@ -61,7 +61,7 @@ class Cancel {
     set(State::kExpired);
     return true;
   }
-  /// As `poll`, with the reason: kCancelled or kDeadlineExceeded.
+  /// As `poll`, but returns the reason: kCancelled or kDeadlineExceeded.
   [[nodiscard]] Result<> check() const {
     if (!poll()) [[likely]]
       return {};
@@ -72,7 +72,7 @@ class Cancel {
  private:
   enum class State : unsigned char { kRunning, kCancelled, kExpired };
 
-  /// The first reason stays.
+  /// The first reason is kept.
   void set(State state) const {
     State expected = State::kRunning;
     state_.compare_exchange_strong(expected, state, std::memory_order_relaxed);

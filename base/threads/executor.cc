@@ -16,11 +16,11 @@
 namespace quiver {
 namespace {
 
-/// The executor whose thread this is.
+/// The executor that owns the current thread.
 thread_local const Executor* current_executor = nullptr;
 
-/// One `parallel_for`. Helpers share it, since they may come to run after the caller has returned;
-/// then `next >= n`, and they touch neither `fn` nor anything else of the caller's.
+/// The state of one `parallel_for`. Helpers share it, because they may start after the caller has
+/// returned. Then `next >= n`, and they touch neither `fn` nor anything else of the caller.
 struct Loop {
   std::size_t n;
   void* fn;
@@ -89,7 +89,8 @@ void Executor::run_loop(std::size_t n, void* fn, void (*call)(void*, std::size_t
       if (!post(priority, [loop] { loop->work(); })) break;
     }
   } catch (const std::bad_alloc&) {
-    // Fewer helpers. Those that there are use what is the caller's, so it must not leave yet.
+    // Goes on with fewer helpers. Those already posted use the caller's state, so it must wait for
+    // them.
   }
   loop->work();
   if (const auto exception = loop->wait()) std::rethrow_exception(exception);
@@ -118,7 +119,7 @@ void Executor::work(std::size_t thread_number) {
   Priority priority{};
   while (Task task = next_task(priority)) {
     run_logged("a task of an executor threw", task);
-    task = Task();  // frees what it held before it counts as done
+    task = Task();  // frees its captures before it counts as done
     task_done(priority);
   }
 }
@@ -126,7 +127,7 @@ void Executor::work(std::size_t thread_number) {
 Task Executor::next_task(Priority& priority) {
   MutexLock lock(mutex_);
   while (high_.empty() && !(can_run_low() && !low_.empty())) {
-    if (stopping_ && n_running_ == 0) {  // then nothing is queued, and nobody is left to queue
+    if (stopping_ && n_running_ == 0) {  // then nothing is queued, and no task is left to post one
       closed_ = true;
       wake_.notify_all();
       return {};

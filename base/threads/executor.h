@@ -1,10 +1,10 @@
-// The only threads that compute: a fixed number of them, fed from two queues.
+// The only threads that compute: a fixed number, fed from two queues.
 //
-// Guarded by `mutex_`: both queues, the counts of running tasks, and the two stages of stopping.
-// High-priority tasks always go first. Low-priority ones (builds, merges) hold at most
-// `max(1, n_threads - 1)` threads, so that with two threads or more a long build never delays a
-// query by more than the other queries do. There is no promise that low ones progress while high
-// ones keep every thread busy: work that must progress gets an executor of its own.
+// `mutex_` guards both queues, the counts of running tasks and the two stages of stopping.
+// High-priority tasks always go first. Low-priority tasks (builds, merges) hold at most `max(1,
+// n_threads - 1)` threads. So with two or more threads a long build delays a query no more than
+// other queries do. Low-priority tasks may starve while high-priority ones keep every thread busy:
+// work that must progress needs its own executor.
 #pragma once
 
 #include <concepts>
@@ -23,29 +23,28 @@ namespace quiver {
 
 enum class Priority : std::uint8_t { kHigh, kLow };
 
-/// Thread-safe, except that `stop` and the destructor are called once, by a thread that is not one
-/// of its own.
+/// Thread-safe, except that `stop` and the destructor are called once, from a thread that is not
+/// its own.
 class Executor {
  public:
-  /// `n_threads` of 0 means one per hardware thread. `name` shows in `top -H` (first 11
-  /// characters). `nice` is raised for all threads: per task it cannot be, since lowering it again
-  /// takes a privilege.
+  /// `n_threads` = 0 means one per hardware thread. `name` shows in `top -H` (first 11 characters).
+  /// `nice` applies to all threads; it cannot change per task, because lowering it again needs a
+  /// privilege.
   Executor(std::size_t n_threads, std::string name, int nice = 0);
-  /// As `stop`.
+  /// Calls `stop`.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Runs `task` some time later, on some thread. False, with `task` not run, only after `stop`.
-  /// An exception that leaves `task` is logged and goes no further. Takes no memory: only making a
-  /// task may fail.
+  /// Queues `task` to run on some thread. Returns false without running it only after `stop`. An
+  /// exception from `task` is logged. Allocates nothing; only making a task may fail.
   bool post(Priority priority, Task task) noexcept QV_EXCLUDES(mutex_);
 
   /// Calls `fn(i)` once for each i in [0, n), on this thread and on free ones, and returns when all
-  /// are done. The caller works too and waits only for calls that have begun: it finishes when all
-  /// threads are busy, when called from a task, and after `stop`. `fn` should report failure by
-  /// other means; if it throws, the remaining calls are still made and the first exception is
-  /// rethrown here.
+  /// calls are done. The caller works too and waits only for calls that have begun. So it finishes
+  /// even if all threads are busy, if it is called from a task, or after `stop`. `fn` should report
+  /// errors through its own state; if it throws, the remaining calls are still made and the first
+  /// exception is rethrown here.
   template <class F>
   requires std::invocable<F&, std::size_t>
   void parallel_for(std::size_t n, F&& fn, Priority priority = Priority::kHigh) {
@@ -56,17 +55,17 @@ class Executor {
         priority);
   }
 
-  /// Runs what is queued and what that queues in turn, then ends the threads.
+  /// Runs all queued tasks and the tasks that they queue, then ends the threads.
   void stop() QV_EXCLUDES(mutex_);
 
   [[nodiscard]] std::size_t n_threads() const { return n_threads_; }
-  /// Tasks that wait, not counting those that run.
+  /// Number of waiting tasks, without the running ones.
   [[nodiscard]] std::size_t n_queued(Priority priority) const QV_EXCLUDES(mutex_);
 
  private:
   void run_loop(std::size_t n, void* fn, void (*call)(void*, std::size_t), Priority priority);
   void work(std::size_t thread_number) QV_EXCLUDES(mutex_);
-  /// Waits for a task that may run now; an empty one means that it is time to end.
+  /// Waits for a task that may run now. An empty task means that the thread should end.
   Task next_task(Priority& priority) QV_EXCLUDES(mutex_);
   void task_done(Priority priority) QV_EXCLUDES(mutex_);
   [[nodiscard]] bool can_run_low() const QV_REQUIRES(mutex_);
@@ -82,8 +81,8 @@ class Executor {
   TaskQueue low_ QV_GUARDED_BY(mutex_);
   std::size_t n_running_ QV_GUARDED_BY(mutex_) = 0;
   std::size_t n_running_low_ QV_GUARDED_BY(mutex_) = 0;
-  bool stopping_ QV_GUARDED_BY(mutex_) = false;  ///< ends when idle; still takes tasks
-  bool closed_ QV_GUARDED_BY(mutex_) = false;    ///< takes no more tasks
+  bool stopping_ QV_GUARDED_BY(mutex_) = false;  ///< ends when idle; still accepts tasks
+  bool closed_ QV_GUARDED_BY(mutex_) = false;    ///< accepts no more tasks
 
   std::vector<std::thread> threads_;
 };

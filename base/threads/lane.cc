@@ -8,17 +8,17 @@
 namespace quiver {
 namespace {
 
-/// Tasks run in a row before the thread is offered to others.
+/// Tasks that run in a row before the thread is offered to others.
 constexpr int kTasksPerTurn = 16;
 
 }  // namespace
 
-/// `is_active`: a turn is queued on the executor or runs. At most one is, and it alone takes tasks
-/// out; so no two tasks run at once, and the mutex hands each the effects of the one before.
+/// `is_active` means that a turn is queued on the executor or running. There is at most one, and
+/// only it takes tasks out. So no two tasks run at once, and the mutex gives each task the effects
+/// of the one before.
 ///
-/// A turn is the state itself, borrowed by a task of the executor: to queue one takes no memory, so
-/// a lane cannot stop for want of it. The next one is queued when the executor has let go of the
-/// last.
+/// The State itself is the turn, borrowed by a task of the executor. So queueing a turn allocates
+/// nothing and cannot fail. The next turn is queued when the executor has released the last one.
 struct SerialLane::State final : Task::Callable {
   State(Executor& e, Priority p) : executor(e), priority(p) {}
 
@@ -27,12 +27,12 @@ struct SerialLane::State final : Task::Callable {
   Mutex mutex;
   CondVar idle;
   TaskQueue waiting QV_GUARDED_BY(mutex);
-  std::shared_ptr<State> self QV_GUARDED_BY(mutex);  ///< while active: turns outlive the lane
+  std::shared_ptr<State> self QV_GUARDED_BY(mutex);  ///< set while active, so that turns live
   bool is_active QV_GUARDED_BY(mutex) = false;
   bool is_running QV_GUARDED_BY(mutex) = false;
-  bool has_run = false;  ///< the turn that is being released; of whoever has it
+  bool has_run = false;  ///< a turn ran and is being released; used only by the thread of that turn
 
-  /// False after the executor was stopped; the lane is idle then.
+  /// False after the executor was stopped; the lane is then idle.
   bool schedule() noexcept { return executor.post(priority, Task::borrow(*this)); }
 
   void call() override {
@@ -50,16 +50,16 @@ struct SerialLane::State final : Task::Callable {
     if (!go_idle(std::exchange(has_run, false))) schedule();
   }
 
-  /// Empty if nothing waits.
+  /// Returns an empty task if nothing waits.
   Task take() {
     MutexLock lock(mutex);
     is_running = !waiting.empty();
     return is_running ? waiting.pop() : Task();
   }
 
-  /// Not if something waits, unless it is never to run.
+  /// False if a task waits, unless it will never run.
   bool go_idle(bool executor_runs) noexcept {
-    const std::shared_ptr<State> kept = keep();  // of what is used until the end
+    const std::shared_ptr<State> kept = keep();  // keeps this object alive until the end
     TaskQueue dropped = executor_runs ? TaskQueue() : take_all();
     MutexLock lock(mutex);
     if (!waiting.empty()) return false;

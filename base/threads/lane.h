@@ -1,4 +1,4 @@
-// Tasks that run one after another, in the order posted, on an executor's threads.
+// Runs tasks one after another, in the order posted, on an executor's threads.
 #pragma once
 
 #include <chrono>
@@ -10,26 +10,26 @@
 
 namespace quiver {
 
-/// Never two tasks at once; each sees the effects of those before it. Thread-safe, except that
-/// `drain` and the destructor must not be called from one of its own tasks.
+/// Never runs two tasks at once; each sees the effects of those before it. Thread-safe, except that
+/// a task must not call `drain` or the destructor of its own lane.
 class SerialLane {
  public:
   /// `executor` outlives the lane.
   SerialLane(Executor& executor, Priority priority);
-  /// As `drain`. Nobody posts any more.
+  /// Calls `drain`. No thread may post any more.
   ~SerialLane();
   SerialLane(const SerialLane&) = delete;
   SerialLane& operator=(const SerialLane&) = delete;
 
-  /// False, with `task` not run, only after the executor was stopped. Tasks may post tasks.
-  /// An exception that leaves `task` is logged; the next task runs all the same. Takes no memory:
-  /// only making a task may fail.
+  /// Returns false without running `task` only after the executor was stopped. Tasks may post
+  /// tasks. An exception from `task` is logged, and the next task runs. Allocates nothing; only
+  /// making a task may fail.
   bool post(Task task) noexcept;
-  /// Returns when nothing waits and nothing runs.
+  /// Returns when no task waits or runs.
   void drain();
-  /// As `drain`; false if that was not so within `patience`.
+  /// As `drain`, but returns false if tasks are left after `patience`.
   [[nodiscard]] bool drain_for(std::chrono::milliseconds patience);
-  /// Tasks that wait or run.
+  /// Number of waiting and running tasks.
   [[nodiscard]] std::size_t size() const;
 
  private:

@@ -1,4 +1,4 @@
-// The current snapshot of something: one writer replaces it, readers keep what they took.
+// The current snapshot of a value: one writer replaces it, readers keep the one they loaded.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace quiver {
 
-/// Not std::atomic<std::shared_ptr>: libstdc++ 12's own implementation is a data race under
-/// ThreadSanitizer, and one uncontended lock per query costs nothing.
+/// Uses a mutex, because ThreadSanitizer reports a data race inside libstdc++ 12's
+/// std::atomic<std::shared_ptr>. One uncontended lock per query is not measurable.
 template <class T>
 class Published {
  public:

@@ -1,5 +1,4 @@
-// A `void()` to be run once or more, owned and movable but not copyable (unlike std::function), and
-// a queue of such.
+// A `void()` callable, owned, movable and not copyable (unlike std::function), and a queue of them.
 #pragma once
 
 #include <concepts>
@@ -12,7 +11,7 @@ namespace quiver {
 
 class Task {
  public:
-  /// What a task runs, and its link in the one queue that it may be in.
+  /// The callable of a task, and its link in the one queue that may hold it.
   class Callable {
    public:
     Callable() = default;
@@ -20,7 +19,7 @@ class Task {
     Callable& operator=(const Callable&) = delete;
     virtual ~Callable() = default;
     virtual void call() = 0;
-    /// The task is gone; it may or may not have run.
+    /// Called when the task is destroyed, whether it ran or not.
     virtual void release() noexcept = 0;
 
    private:
@@ -33,7 +32,8 @@ class Task {
   requires(!std::same_as<std::remove_cvref_t<F>, Task> && std::invocable<std::decay_t<F>&>)
       Task(F&& function)  // NOLINT(google-explicit-constructor): lambdas are passed as tasks
       : callable_(new Holder<std::decay_t<F>>(std::forward<F>(function))) {}
-  /// Runs `callable`, which is not owned: a task that takes no memory. One at a time of each.
+  /// A task that runs `callable` without owning it, and so allocates nothing. One task per callable
+  /// at a time.
   [[nodiscard]] static Task borrow(Callable& callable) noexcept {
     Task task;
     task.callable_.reset(&callable);
@@ -60,7 +60,7 @@ class Task {
   std::unique_ptr<Callable, Release> callable_;
 };
 
-/// First in, first out. Takes no memory: a task that there is can always be queued.
+/// First in, first out. Allocates nothing: queueing an existing task cannot fail.
 class TaskQueue {
  public:
   TaskQueue() = default;
@@ -75,7 +75,7 @@ class TaskQueue {
     while (!empty()) pop();
   }
 
-  /// `task` is not an empty one.
+  /// `task` must not be empty.
   void push(Task task) noexcept {
     Task::Callable* const added = task.callable_.release();
     added->next_ = nullptr;
@@ -83,7 +83,7 @@ class TaskQueue {
     last_ = added;
     ++size_;
   }
-  /// The queue is not empty.
+  /// The queue must not be empty.
   Task pop() noexcept {
     Task task = Task::borrow(*first_);
     first_ = first_->next_;
@@ -95,7 +95,7 @@ class TaskQueue {
 
  private:
   Task::Callable* first_ = nullptr;
-  Task::Callable* last_ = nullptr;  ///< if there is a first
+  Task::Callable* last_ = nullptr;  ///< valid if the queue is not empty
   std::size_t size_ = 0;
 };
 

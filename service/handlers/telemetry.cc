@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/observe/machine.h"
+#include "base/observe/memory.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
 #include "service/json/encode/encode_telemetry.h"

@@ -9,7 +9,7 @@ namespace quiver {
 namespace {
 
 TEST(Hash, IsXxh3) {
-  // From the XXH3_64bits test vectors: the empty input, seed 0.
+  // From the XXH3_64bits test vectors: empty input, seed 0.
   EXPECT_EQ(hash_text(""), 0x2d06800538d394c2ULL);
   EXPECT_NE(hash_text("a"), hash_text("b"));
   EXPECT_NE(hash_text("a", 1), hash_text("a", 2));

@@ -72,7 +72,7 @@ TEST(PointId, KeysOrderAsIds) {
 }
 
 TEST(PointId, HashIsStored) {
-  // Shards are chosen by it: these values must never change.
+  // Hashes choose the shard, so these values must never change.
   EXPECT_EQ(PointId::number(0).hash(), 0x48218226ff3cd4bfULL);
   EXPECT_EQ(PointId::number(7).hash(), 0x915f11bbbfb2963dULL);
   EXPECT_EQ(PointId::uuid(0x5c56c79369f34fbfULL, 0x87e6c4bf54c28c26ULL).hash(),

@@ -25,7 +25,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-/// What every kind of directory does alike. The parameter names the kind.
+/// Behaviour that all kinds of directories share. The parameter names the kind.
 class DirectoryTest : public testing::TestWithParam<std::string> {
  protected:
   DirectoryTest() {

@@ -1,4 +1,4 @@
-// Files that are cut short, or that the disk cannot give, while they are mapped.
+// Mapped files that are cut short or that the disk cannot read.
 #include "base/io/mapped_region.h"
 
 #include <fcntl.h>
@@ -57,7 +57,7 @@ TEST_F(MappedRegionTest, AFileThatIsCutShortReadsAsZeros) {
   cut("f", 4 * kPage);
   EXPECT_EQ(file->bytes()[7 * kPage], std::byte{0});
   EXPECT_TRUE(file->is_damaged());
-  // From then on all of it, so that nobody sees the old after the new.
+  // The whole region is zeros afterwards, so that nobody reads old bytes after new ones.
   EXPECT_EQ(n_ones(*file), 0U);
   EXPECT_FALSE(other->is_damaged());
   EXPECT_EQ(n_ones(*other), 3 * kPage);
@@ -71,7 +71,7 @@ TEST_F(MappedRegionTest, DamageGoesWithTheMapping) {
     EXPECT_TRUE(file->is_damaged());
     file.reset();
     fs::remove(path_ / "f");
-    const auto whole = map_ones("g", 2 * kPage);  // perhaps in the same place
+    const auto whole = map_ones("g", 2 * kPage);  // perhaps at the same address
     EXPECT_FALSE(whole->is_damaged());
     EXPECT_EQ(n_ones(*whole), 2 * kPage);
     fs::remove(path_ / "g");
@@ -86,7 +86,7 @@ TEST_F(MappedRegionTest, ManyThreadsMeetTheSameFault) {
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&] {
         while (!file->is_damaged()) {
-          // Whoever sees a zero is told so by the flag.
+          // A reader that sees a zero must see the flag.
           if (n_ones(*file) != 64 * kPage && !file->is_damaged()) ++n_wrong;
         }
       });
@@ -121,7 +121,7 @@ TEST_F(MappedRegionTest, FilesComeAndGoMeanwhile) {
   for (auto& thread : threads) thread.join();
 }
 
-/// The rest of the last page reads as zeros then, without a signal.
+/// The rest of the last page then reads as zeros, without a signal.
 TEST_F(MappedRegionTest, AFileThatIsCutWithinItsLastPageIsDamaged) {
   for (const std::size_t left : {2 * kPage + 99, 2 * kPage + 1, 2 * kPage, kPage + 7}) {
     SCOPED_TRACE(left);
@@ -133,7 +133,7 @@ TEST_F(MappedRegionTest, AFileThatIsCutWithinItsLastPageIsDamaged) {
   }
 }
 
-/// Where the end is zeros that are cut off, nothing reads otherwise than before.
+/// If only zeros are cut off, every byte reads as before.
 TEST_F(MappedRegionTest, ZerosAtTheEndAreNoneTheWorseForBeingCutOff) {
   std::vector<std::byte> bytes(kPage + 200, kOne);
   std::fill(bytes.begin() + kPage + 50, bytes.end(), std::byte{});
@@ -144,7 +144,7 @@ TEST_F(MappedRegionTest, ZerosAtTheEndAreNoneTheWorseForBeingCutOff) {
   EXPECT_EQ(n_ones(*file), kPage + 50);
   cut("f", kPage + 49);
   EXPECT_TRUE(file->is_damaged());
-  // Nor if the whole last page is zeros, unless the page goes.
+  // The same holds if the whole last page is zeros, unless the page itself is gone.
   ASSERT_TRUE(directory_->write_file("g", std::vector<std::byte>(2 * kPage)));
   const auto zeros = *directory_->open_mapped("g");
   cut("g", kPage + 1);
@@ -153,7 +153,7 @@ TEST_F(MappedRegionTest, ZerosAtTheEndAreNoneTheWorseForBeingCutOff) {
   EXPECT_TRUE(zeros->is_damaged());
 }
 
-/// Reads behind the end of a file that nobody registered.
+/// Reads after the end of a file that is not registered.
 void read_unregistered(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const auto* bytes =
@@ -164,7 +164,7 @@ void read_unregistered(const std::string& path) {
 using MappedRegionDeathTest = MappedRegionTest;
 
 TEST_F(MappedRegionDeathTest, OtherBusErrorsEndTheProcess) {
-  const auto file = map_ones("f", kPage);  // the handler is there
+  const auto file = map_ones("f", kPage);  // installs the handler
   EXPECT_EQ(n_ones(*file), kPage);
   EXPECT_DEATH(read_unregistered((path_ / "f").string()), "");
   EXPECT_DEATH(::raise(SIGBUS), "");

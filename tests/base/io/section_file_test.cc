@@ -1,4 +1,4 @@
-// Files of sections: what is checked when they are opened, and whose they are.
+// Files of sections: the checks at opening, and their origin.
 #include "base/io/section_file.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(SectionFile, EveryFlippedBitIsDamage) {
     if (has_owner) directory->set_owner(kOwner);
     write(*directory, "f", 3);
     const auto good = *directory->read_file("f");
-    // The number of rows is for the format to check.
+    // The format, not SectionReader, checks the number of rows.
     const std::size_t n_rows_at = good.size() - 20;
     for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
       if (bit / 8 >= n_rows_at && bit / 8 < n_rows_at + 4) continue;
@@ -108,8 +108,8 @@ TEST(SectionFile, FilesSayWhoseTheyAre) {
   write(*inside, "a");
   EXPECT_EQ(version_of(*inside, "a"), 2U);
   EXPECT_EQ(open_error(*inside, "a"), "");
-  EXPECT_EQ(open_error(*inside, "old"), "");  // says nothing, as those of version 1
-  EXPECT_EQ(open_error(*outside, "a"), "");   // nobody asks
+  EXPECT_EQ(open_error(*inside, "old"), "");  // version 1 has no origin
+  EXPECT_EQ(open_error(*outside, "a"), "");   // no origin is expected
 
   ASSERT_TRUE(inside->write_file("b", *inside->read_file("a")));
   EXPECT_NE(open_error(*inside, "b").find("data_loss"), std::string::npos);
@@ -135,7 +135,8 @@ TEST(SectionFile, DraftsHaveTheOriginOfWhatTheyBecome) {
   EXPECT_EQ(open_error(**directory->open_subdirectory("index"), "f"), "");
 }
 
-/// What was written once is read, and written, for ever: docs/formats/segment.md.
+/// Files of released versions must be read and written with the same bytes for ever:
+/// docs/formats/segment.md.
 TEST(SectionFile, GoldenFiles) {
   const auto real = *open_real_directory("tests/base/golden");
   for (const std::uint32_t version : {1U, 2U}) {

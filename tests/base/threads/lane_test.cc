@@ -13,7 +13,7 @@ namespace {
 TEST(SerialLane, KeepsTheOrder) {
   Executor executor(4, "test");
   SerialLane lane(executor, Priority::kHigh);
-  std::vector<int> order;  // no lock: the lane is one
+  std::vector<int> order;  // no lock: the lane serialises
   for (int i = 0; i < 5000; ++i) ASSERT_TRUE(lane.post([&, i] { order.push_back(i); }));
   lane.drain();
   ASSERT_EQ(order.size(), 5000U);

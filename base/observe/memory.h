@@ -1,0 +1,21 @@
+// Memory of this process: how much it holds, and giving back what it does not use.
+#pragma once
+
+#include <cstdint>
+
+namespace quiver {
+
+/// Memory held by the C library's allocator, and resident memory of the process.
+struct MemoryFacts {
+  std::uint64_t allocated_bytes = 0;  ///< in use
+  std::uint64_t active_bytes = 0;     ///< taken from the system, in use or not
+  std::uint64_t retained_bytes = 0;   ///< taken from the system, free, not returned
+  std::uint64_t resident_bytes = 0;   ///< whole process, including mapped files
+};
+[[nodiscard]] MemoryFacts read_memory();
+
+/// Returns free memory to the system. The allocator would keep most of it otherwise. Takes
+/// milliseconds: call it after a large object was freed. Thread-safe.
+void return_free_memory() noexcept;
+
+}  // namespace quiver
