@@ -503,7 +503,7 @@ bool CollectionImpl::is_small(const Query& query) const {
 }
 
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {
-  QV_TRY(payload::Path::parse(index.key));
+  QV_TRY(payload::JsonPath::parse(index.key));
   const auto replace = [&](CollectionConfig& config) -> Result<> {
     std::erase_if(config.indexes, [&](const auto& other) { return other.key == index.key; });
     config.indexes.push_back(index);

@@ -1,4 +1,4 @@
-// The filter language as a tree: what a request says, before it meets any data.
+// The filter language as a tree: a request's filter before it is compiled.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,33 @@ using MatchScalar = std::variant<std::string, std::int64_t, bool>;
 struct MatchValue {
   MatchScalar value;
 };
-/// Some element equals some of these; empty matches nothing. All of one type.
+/// True if an element equals one of `values`. An empty list matches nothing. All values have one
+/// type.
 struct MatchAny {
   std::vector<MatchScalar> values;
 };
-/// Some element equals none of these; empty matches every present value.
+/// True if an element equals none of `values`. An empty list matches every non-null value.
 struct MatchExcept {
   std::vector<MatchScalar> values;
 };
-/// All tokens occur (text index), or `text` is a substring (no text index).
+/// True if all tokens occur (text index), or `text` is a substring (no text index).
 struct MatchText {
   std::string text;
 };
 struct MatchTextAny {
   std::string text;
 };
-/// Tokens occur in this order, adjacent.
+/// True if the tokens occur in this order, adjacent.
 struct MatchPhrase {
   std::string text;
 };
 
-/// Some string element begins with it, as it is written: no tokens, no case folding.
+/// True if a string element begins with it, byte by byte: no tokens, no case folding.
 struct MatchPrefix {
   std::string prefix;
 };
 
-/// A number of a request: integers keep their exact value.
+/// A number of a request. Integers keep their exact value.
 using Number = std::variant<std::int64_t, std::uint64_t, double>;
 
 struct Range {
@@ -63,50 +64,51 @@ struct GeoPoint {
 struct GeoBoundingBox {
   GeoPoint top_left, bottom_right;
 };
-/// `radius_m` in metres, great-circle distance.
+/// Points within `radius_m` metres of `center`, great-circle distance.
 struct GeoRadius {
   GeoPoint center;
   double radius_m = 0;
 };
-/// Rings are closed (first point == last point).
+/// Rings are closed: the first point equals the last.
 struct GeoPolygon {
   std::vector<GeoPoint> exterior;
   std::vector<std::vector<GeoPoint>> interiors;
 };
 
-/// Of an array its size, of null or a missing key 0, of anything else 1.
+/// Bounds on the number of values: the size of an array, 0 for null or a missing key, else 1.
 struct ValuesCount {
   std::optional<std::uint64_t> gt, gte, lt, lte;
 };
-/// Missing, null or `[]` (== true); `{"is_empty": false}` asks for the opposite.
+/// True for missing, null or `[]`; with `value = false` true for the opposite.
 struct IsEmpty {
   bool value = true;
 };
-/// An explicit null, also inside an array.
+/// True for an explicit null, also inside an array.
 struct IsNull {
   bool value = true;
 };
 
-using FieldTest = std::variant<MatchValue, MatchAny, MatchExcept, MatchText, MatchTextAny,
-                               MatchPhrase, MatchPrefix, Range, DatetimeRange, GeoBoundingBox,
-                               GeoRadius, GeoPolygon, ValuesCount, IsEmpty, IsNull>;
+/// What the values under one key must satisfy.
+using ValueCondition = std::variant<MatchValue, MatchAny, MatchExcept, MatchText, MatchTextAny,
+                                    MatchPhrase, MatchPrefix, Range, DatetimeRange, GeoBoundingBox,
+                                    GeoRadius, GeoPolygon, ValuesCount, IsEmpty, IsNull>;
 
-/// A test of the values under one payload key.
+/// A condition on the values under one payload key.
 struct FieldCondition {
-  std::string key;  ///< as written; parsed (and refused if malformed) by `compile`
-  FieldTest test;
+  std::string key;  ///< as in the request; `compile` parses it
+  ValueCondition condition;
 };
 struct HasId {
   std::vector<PointId> ids;
 };
-/// The point has a vector in this field ("" is the unnamed one).
+/// True if the point has a vector in this field ("" is the unnamed one).
 struct HasVector {
   std::string name;
 };
 
 struct Filter;
 
-/// Some element of the array of objects under `key` satisfies the whole filter.
+/// True if an element of the array of objects under `key` satisfies the whole filter.
 struct Nested {
   std::string key;
   std::shared_ptr<const Filter> filter;
@@ -120,8 +122,8 @@ struct MinShould {
   std::uint64_t min_count = 1;
 };
 
-/// All of `must`, at least one of `should` (if any are given), none of `must_not`, and at least
-/// `min_count` of `min_should`. An empty filter matches every point.
+/// True if all of `must`, at least one of `should` (unless it is empty), none of `must_not` and at
+/// least `min_count` of `min_should` are true. An empty filter matches every point.
 struct Filter {
   std::vector<Condition> must;
   std::vector<Condition> should;

@@ -1,4 +1,5 @@
-// What a payload index is: the type of the values under one key and how they are prepared.
+// The definition of a payload index: the type of the values under one key and how they are
+// prepared.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@ enum class IndexKind : std::uint8_t {
 
 enum class Tokenizer : std::uint8_t { kWord = 0, kWhitespace = 1, kPrefix = 2, kMultilingual = 3 };
 
-/// Only kText reads these.
+/// Options of kText indexes.
 struct TextOptions {
   Tokenizer tokenizer = Tokenizer::kWord;
   bool lowercase = true;
   bool phrase_matching = false;
-  std::uint32_t min_token_len = 0;  ///< in code points; 0 is no bound
+  std::uint32_t min_token_len = 0;  ///< in code points; 0 means no bound
   std::uint32_t max_token_len = 0;
 
   bool operator==(const TextOptions&) const = default;
@@ -35,9 +36,9 @@ struct FieldIndex {
   std::string key;  ///< payload path as given by the user
   IndexKind kind = IndexKind::kKeyword;
   TextOptions text;
-  /// kInteger: may be used for ranges (and `order_by`); "lookup only" indexes say false.
+  /// kInteger: allows ranges and `order_by`; false for "lookup only" indexes.
   bool range = true;
-  /// The schema as the user gave it, to be echoed (`data_type` and `params` of the wire).
+  /// The schema as the user gave it, echoed in answers (`data_type` and `params` of the wire).
   std::string wire_json;
 
   bool operator==(const FieldIndex&) const = default;

@@ -209,7 +209,7 @@ Result<payload::FieldIndex> read_index(const Value& value) {
   reader.read("range", index.range);
   reader.read("wire", index.wire_json);
   QV_TRY(reader.status());
-  QV_TRY(payload::Path::parse(index.key));
+  QV_TRY(payload::JsonPath::parse(index.key));
   return index;
 }
 

@@ -72,7 +72,7 @@ struct Prepare {
   Result<PreparedOperation> operator()(const DeletePayload& op) const {
     QV_TRY(auto prepared, change(Kind::kDeleteKeys, op.points));
     for (const auto& key : op.keys) {
-      QV_TRY(auto path, payload::Path::parse(key));
+      QV_TRY(auto path, payload::JsonPath::parse(key));
       prepared.keys.push_back(std::move(path));
     }
     return prepared;
@@ -104,7 +104,7 @@ struct Prepare {
     QV_TRY(auto prepared, change(kind, selector));
     prepared.payload = text;
     if (key) {
-      QV_TRY(prepared.key, payload::Path::parse(*key));
+      QV_TRY(prepared.key, payload::JsonPath::parse(*key));
     }
     return prepared;
   }

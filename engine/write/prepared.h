@@ -41,10 +41,10 @@ struct PreparedChange {
   };
   Kind kind = Kind::kDelete;
   std::variant<std::vector<PointId>, PredicatePtr> points;
-  std::string payload;               ///< kSetPayload, kOverwritePayload
-  std::optional<payload::Path> key;  ///< kSetPayload, kOverwritePayload
-  std::vector<payload::Path> keys;   ///< kDeleteKeys
-  std::vector<std::size_t> fields;   ///< kDeleteVectors
+  std::string payload;                   ///< kSetPayload, kOverwritePayload
+  std::optional<payload::JsonPath> key;  ///< kSetPayload, kOverwritePayload
+  std::vector<payload::JsonPath> keys;   ///< kDeleteKeys
+  std::vector<std::size_t> fields;       ///< kDeleteVectors
 };
 
 using PreparedOperation = std::variant<PreparedPoints, PreparedChange>;

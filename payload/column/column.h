@@ -1,11 +1,11 @@
-// The typed values of one payload key, row by row: what a payload index is made of.
+// The typed values of one payload key, row by row: the data of a payload index.
 //
-// A column holds, for each row of a segment, the elements under the key that have the column's
-// type, and a few facts about all elements, so that nearly every test is answered without the
-// document. There are two kinds with one reading side: a *mutable* column grows at the end and is
-// read through snapshots; a *sealed* one is a mapped file that also has postings or sorted values.
+// For each row of a segment, a column holds the elements under its key that have its type, and a
+// few facts about all elements. So nearly every condition is answered without the document. Both
+// kinds of columns are read in one way: a *mutable* column grows at the end and is read through
+// snapshots; a *sealed* column is a mapped file that also has postings or sorted values.
 //
-// How types are kept (terms are numbers of dictionary entries):
+// How each type is stored (a term is the number of a dictionary entry):
 //   keyword, uuid  every string, as a term; a uuid in its lower-case hyphenated form
 //   bool           terms 0 and 1, without a dictionary
 //   text           the tokens of every string, as terms in order, `kGap` between two strings
@@ -35,16 +35,16 @@
 
 namespace quiver::payload {
 
-/// What is known of all elements of a row, whatever their type.
+/// Facts about all elements of a row, of any type.
 struct RowFacts {
   enum Flag : std::uint32_t {
-    kPresent = 1,     ///< the key leads somewhere
-    kNull = 2,        ///< to a null, or to an array with a null in it
-    kEmpty = 4,       ///< to nothing, or only to nulls and empty arrays
-    kElement = 8,     ///< some element is not null
-    kOther = 16,      ///< some element that is not null has another type than the column
+    kPresent = 1,     ///< the key leads to at least one value
+    kNull = 2,        ///< a value is null or an array with a null in it
+    kEmpty = 4,       ///< the key leads to nothing, or only to nulls and empty arrays
+    kElement = 8,     ///< at least one element is not null
+    kOther = 16,      ///< at least one non-null element has another type than the column
     kManyRoots = 32,  ///< the path leads to several values; `count` is that of the first
-    kInexact = 64,    ///< float: some integer is not the double that stands for it
+    kInexact = 64,    ///< float: at least one integer is not equal to its stored double
     kManyTexts = 128  ///< text: several strings, so `kGap` occurs
   };
   static constexpr std::uint32_t kIrregular = kOther | kManyRoots | kInexact;
@@ -61,26 +61,26 @@ struct ColumnView {
   static constexpr std::uint32_t kNoTerm = 0xFFFFFFFE;
   static constexpr std::uint32_t kGap = 0xFFFFFFFF;
 
-  std::shared_ptr<const FieldIndex> index;  ///< never null in a view that was handed out
+  std::shared_ptr<const FieldIndex> index;  ///< never null in a view returned by a function
   std::uint32_t n_rows = 0;
   bool sealed = false;
-  std::shared_ptr<const MappedFile> file;  ///< that the spans below lie in; nullptr: in none
+  std::shared_ptr<const MappedFile> file;  ///< holds the spans below; nullptr if in memory
 
   SharedSpan<RowFacts> facts;         ///< [n_rows]
   SharedSpan<std::uint64_t> offsets;  ///< [n_rows + 1], row i has values [offsets[i], offsets[i+1])
   SharedSpan<std::uint32_t> irregular;  ///< rows with a flag of kIrregular, ascending
-  // The values, in one of these, by kind.
+  // The values are in one of these four, depending on the kind.
   SharedSpan<std::uint32_t> terms;    ///< keyword, uuid, bool, text
   SharedSpan<std::int64_t> integers;  ///< integer, datetime
   SharedSpan<double> doubles;         ///< float
   SharedSpan<GeoPoint> points;        ///< geo
 
-  // Dictionary of keyword, uuid, text; sealed: in byte order, so terms compare as their texts.
+  // Dictionary of keyword, uuid and text. Sealed: in byte order, so terms compare as their texts.
   SharedSpan<std::uint64_t> term_offsets;  ///< [n_terms + 1] into `term_bytes`
   SharedSpan<char> term_bytes;
   SharedSpan<std::uint64_t> term_hashes;  ///< [n_terms], mutable only
 
-  // Sealed only. Postings: the rows of a term, ascending, each once.
+  // Sealed only. Postings: the distinct rows of each term, ascending.
   SharedSpan<std::uint64_t> posting_offsets;  ///< [n_terms + 1]; bool: [3]
   SharedSpan<std::uint32_t> posting_rows;
   // Sealed only: every value with its row, ascending by (value, row); geo: by latitude.
@@ -88,12 +88,12 @@ struct ColumnView {
   SharedSpan<double> sorted_doubles;
   SharedSpan<std::uint32_t> sorted_rows;
 
-  /// 2 for bool.
+  /// Number of terms in the dictionary; 2 for bool.
   [[nodiscard]] std::uint32_t n_terms() const;
   [[nodiscard]] std::string_view term(std::uint32_t id) const;
-  /// kNoTerm if no row has it.
+  /// The term of `text`; kNoTerm if no row has it.
   [[nodiscard]] std::uint32_t find_term(std::string_view text) const;
-  /// Sealed: of the first term that is not less than `text`, `n_terms()` if there is none.
+  /// Sealed only: the first term not less than `text`; `n_terms()` if there is none.
   [[nodiscard]] std::uint32_t first_term_from(std::string_view text) const;
   [[nodiscard]] std::span<const std::uint32_t> row_terms(std::uint32_t row) const;
   [[nodiscard]] std::span<const std::int64_t> row_integers(std::uint32_t row) const;
@@ -101,21 +101,21 @@ struct ColumnView {
   [[nodiscard]] std::span<const GeoPoint> row_points(std::uint32_t row) const;
   /// Sealed only.
   [[nodiscard]] std::span<const std::uint32_t> postings(std::uint32_t term_id) const;
-  /// Rows of `live` (of n_rows bits) that have a value of the column's type. O(n_rows).
+  /// Number of rows of `live` (n_rows bits) that have a value of the column's type. O(n_rows).
   [[nodiscard]] std::uint64_t count_rows_with_values(const Bitset& live) const;
 };
 
-/// A column that grows. One thread adds rows and takes views; a view may be read by any thread that
-/// got it from the writer by something that synchronises.
+/// A column that grows. One thread adds rows and takes views. Any thread may read a view that it
+/// received through something that synchronises.
 class MutableColumn {
  public:
-  /// kInvalidArgument if `index.key` is not a path.
+  /// kInvalidArgument if `index.key` is not a valid path.
   [[nodiscard]] static Result<std::unique_ptr<MutableColumn>> create(const FieldIndex& index);
   ~MutableColumn();
   MutableColumn(const MutableColumn&) = delete;
   MutableColumn& operator=(const MutableColumn&) = delete;
 
-  /// The next row. `document` is the whole payload.
+  /// Adds the next row. `document` is the whole payload.
   void add_row(const Value& document);
   [[nodiscard]] ColumnView view() const;
   [[nodiscard]] const FieldIndex& index() const;
@@ -128,32 +128,32 @@ class MutableColumn {
   std::unique_ptr<State> state_;
 };
 
-/// Row `row` of the `source`-th column.
+/// Identifies row `row` of column `source`.
 struct RowOrigin {
   std::uint32_t source = 0;
   std::uint32_t row = 0;
 };
 
-/// Writes the sealed column whose row i is `rows[i]` of `sources`, all of the same index. The file
-/// is synced (the directory is not). The bytes depend on the rows only, not on how sources are cut.
+/// Writes the sealed column whose row i is `rows[i]` of `sources`, all of the same index. Syncs the
+/// file, not the directory. The bytes depend on the rows only, not on their division into sources.
 [[nodiscard]] Result<> write_column(std::span<const ColumnView> sources,
                                     std::span<const RowOrigin> rows, Directory& directory,
                                     std::string_view file_name);
-/// All rows of one column in their order.
+/// Writes all rows of one column in order.
 [[nodiscard]] Result<> write_column(const ColumnView& source, Directory& directory,
                                     std::string_view file_name);
 
-/// Writes the sealed column of rows given by their documents (canonical JSON; kDataLoss, naming the
-/// row, if one is not JSON). `check` is asked when all of them were read: whether they count.
+/// Writes the sealed column of rows given as documents (canonical JSON; kDataLoss, naming the row,
+/// if one is not JSON). Calls `check` after reading all documents; its error is returned and
+/// nothing is written.
 [[nodiscard]] Result<> build_sealed_column(
     const FieldIndex& index, std::uint32_t n_rows,
     const std::function<std::string_view(std::uint32_t)>& document_of_row, Directory& directory,
     std::string_view file_name, const std::function<Result<>()>& check = nullptr);
 
-/// Checks the whole file and maps it. kDataLoss if it is damaged, cannot be read, or was written
-/// for another origin, kFailedPrecondition if it is the column of another index (key, kind or text
-/// options differ). Bytes:
-/// docs/formats/payload-column.md.
+/// Checks the whole file and maps it. kDataLoss if it is damaged, cannot be read, or has another
+/// origin. kFailedPrecondition if it is the column of another index (key, kind or text options
+/// differ). Bytes: docs/formats/payload-column.md.
 [[nodiscard]] Result<ColumnView> open_column(const Directory& directory, std::string_view file_name,
                                              const FieldIndex& index);
 

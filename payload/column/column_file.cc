@@ -24,7 +24,8 @@ using format::SectionId;
 
 static_assert(std::endian::native == std::endian::little, "files are written as memory lies");
 
-/// Calls `visit(id, span)` for every section but the index record; the one list of what is stored.
+/// Calls `visit(id, span)` for every section except the index record. The only list of stored
+/// sections.
 template <class View, class Visit>
 void for_each_section(View& view, Visit&& visit) {
   visit(SectionId::kFacts, view.facts);
@@ -57,9 +58,9 @@ constexpr std::uint64_t align(std::uint64_t offset) {
 }
 
 /// Lays out header, section table and sections, and writes them.
-class Writer {
+class ColumnFileWriter {
  public:
-  explicit Writer(const ColumnView& view) : index_(index_record(*view.index)) {
+  explicit ColumnFileWriter(const ColumnView& view) : index_(index_record(*view.index)) {
     header_.kind = static_cast<std::uint32_t>(view.index->kind);
     header_.n_rows = view.n_rows;
     add(SectionId::kIndex, 1, as_byte_span(index_));
@@ -120,12 +121,13 @@ tl::unexpected<Error> damaged(std::string_view name, fmt::format_string<Args...>
                                            fmt::format(text, std::forward<Args>(args)...)));
 }
 
-constexpr std::size_t kBufferBytes = 256 << 10;  ///< still in L2 when it is hashed
+constexpr std::size_t kBufferBytes =
+    256 << 10;  ///< small enough that the bytes are still in L2 when they are hashed
 
-/// Reads a file whose bytes are not trusted before every check has passed.
-class Opener {
+/// Reads a file and trusts none of its bytes before every check has passed.
+class ColumnFileOpener {
  public:
-  Opener(std::unique_ptr<ReadableFile> file, std::string_view name)
+  ColumnFileOpener(std::unique_ptr<ReadableFile> file, std::string_view name)
       : file_(std::move(file)), name_(name) {}
 
   Result<ColumnView> open(const FieldIndex& index) {
@@ -167,7 +169,7 @@ class Opener {
     return check_origin();
   }
 
-  /// By reading, so that a bad disk is an error.
+  /// Reads the whole file, so that a bad disk is an error.
   Result<std::uint64_t> checksum() {
     Header blank = header_;
     blank.checksum = 0;
@@ -184,7 +186,7 @@ class Opener {
     return sum.digest();
   }
 
-  /// Version 1 has none.
+  /// Version 1 has no origin.
   Result<> check_origin() const {
     const auto& wanted = file_->origin();
     if (!wanted || header_.version == format::kVersion) return {};
@@ -253,7 +255,7 @@ class Opener {
                        [&](std::uint32_t number) { return number < bound; });
   }
 
-  /// Everything that indexes something stays inside it, so that no reader has to check.
+  /// Checks that all offsets and terms are in range, so that readers need not.
   Result<> check_shape(const ColumnView& view) const {
     const std::uint64_t n_rows = view.n_rows;
     const std::uint64_t n_values =
@@ -303,7 +305,7 @@ Result<> write_column(std::span<const ColumnView> sources, std::span<const RowOr
                       Directory& directory, std::string_view file_name) {
   QV_CHECK(!sources.empty());
   const ColumnView sealed = seal(sources, rows);
-  return Writer(sealed).write(directory, file_name);
+  return ColumnFileWriter(sealed).write(directory, file_name);
 }
 
 Result<> write_column(const ColumnView& source, Directory& directory, std::string_view file_name) {
@@ -338,7 +340,7 @@ Result<> build_sealed_column(const FieldIndex& index, std::uint32_t n_rows,
 Result<ColumnView> open_column(const Directory& directory, std::string_view file_name,
                                const FieldIndex& index) {
   QV_TRY(auto file, directory.open_file(file_name));
-  return Opener(std::move(file), file_name).open(index);
+  return ColumnFileOpener(std::move(file), file_name).open(index);
 }
 
 }  // namespace quiver::payload

@@ -1,4 +1,4 @@
-// Bytes of a sealed column file; docs/formats/payload-column.md says the same in words.
+// Bytes of a sealed column file, as specified in docs/formats/payload-column.md.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct Header {
   std::uint32_t n_rows = 0;
   std::uint32_t n_sections = 0;
   std::uint64_t file_bytes = 0;
-  std::uint64_t checksum = 0;  ///< of the whole file with this field 0
-  std::uint64_t owner = 0;     ///< of version 2: whose file it is, base/io/file.h
-  std::uint64_t path = 0;      ///< of version 2
+  std::uint64_t checksum = 0;  ///< covers the whole file with this field set to 0
+  std::uint64_t owner = 0;     ///< version 2 only: FileOrigin::owner, base/io/file.h
+  std::uint64_t path = 0;      ///< version 2 only: FileOrigin::path
   std::uint64_t reserved = 0;
 };
 static_assert(sizeof(Header) == 64);
@@ -52,7 +52,7 @@ struct Section {
 };
 static_assert(sizeof(Section) == 24);
 
-/// Section kIndex: this, then the bytes of the key.
+/// Section kIndex: this record, then the bytes of the key.
 struct IndexRecord {
   std::uint32_t tokenizer = 0;
   std::uint32_t lowercase = 0;

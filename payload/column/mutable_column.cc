@@ -1,5 +1,5 @@
-// The column that grows: every part of it is an AppendBuffer, so that a view is a handful of
-// pointers into memory that is not written again.
+// The growing column. Each part is an AppendBuffer, so a view is a few pointers into memory that is
+// never written again.
 #include <optional>
 #include <vector>
 
@@ -15,7 +15,7 @@
 namespace quiver::payload {
 namespace {
 
-/// Texts numbered in the order of their first appearance. The hash table is the writer's alone.
+/// Numbers texts in the order of their first appearance. Only the writer uses the hash table.
 class Dictionary {
  public:
   Dictionary() { offsets_.append(0); }
@@ -83,12 +83,12 @@ std::string canonical_uuid(const std::string& text) {
 }  // namespace
 
 struct MutableColumn::State {
-  State(std::shared_ptr<const FieldIndex> field_index, Path key)
+  State(std::shared_ptr<const FieldIndex> field_index, JsonPath key)
       : index(std::move(field_index)), path(std::move(key)) {
     offsets.append(0);
   }
 
-  /// The row's values are appended as they are met; `facts` gathers what is said of all.
+  /// Appends the values under one root and updates the facts of the row.
   void visit_root(const Value& root, RowFacts& row, std::uint32_t n_before) {
     if (n_before == 0) row.count = count_of(root);
     row.flags |= RowFacts::kPresent;
@@ -112,7 +112,7 @@ struct MutableColumn::State {
     if (!add_value(element, row)) row.flags |= RowFacts::kOther;
   }
 
-  /// False if `element` is not of the column's type.
+  /// Returns false if `element` is not of the column's type.
   bool add_value(const Value& element, RowFacts& row) {
     switch (index->kind) {
       case IndexKind::kKeyword:
@@ -184,7 +184,7 @@ struct MutableColumn::State {
   }
 
   const std::shared_ptr<const FieldIndex> index;
-  const Path path;
+  const JsonPath path;
   AppendBuffer<RowFacts> facts;
   AppendBuffer<std::uint64_t> offsets;
   AppendBuffer<std::uint32_t> irregular;
@@ -193,11 +193,11 @@ struct MutableColumn::State {
   AppendBuffer<double> doubles;
   AppendBuffer<GeoPoint> points;
   Dictionary dictionary;
-  std::uint32_t n_texts = 0;  ///< strings met so far in the row at hand
+  std::uint32_t n_texts = 0;  ///< strings so far in the current row
 };
 
 Result<std::unique_ptr<MutableColumn>> MutableColumn::create(const FieldIndex& index) {
-  QV_TRY(Path path, Path::parse(index.key));
+  QV_TRY(JsonPath path, JsonPath::parse(index.key));
   auto state = std::make_unique<State>(std::make_shared<const FieldIndex>(index), std::move(path));
   return std::unique_ptr<MutableColumn>(new MutableColumn(std::move(state)));
 }

@@ -29,7 +29,8 @@ class SortedWalk {
     return column_.sorted_doubles.empty() ? OrderKey(column_.sorted_integers[i])
                                           : OrderKey(column_.sorted_doubles[i]);
   }
-  /// The first position whose key satisfies `test`, which none before it does and all after it do.
+  /// The first position whose key satisfies `test`. The keys must be partitioned: first all that
+  /// fail it, then all that satisfy it.
   template <class Test>
   [[nodiscard]] std::size_t first_where(Test test) const {
     std::size_t low = 0;
@@ -44,7 +45,7 @@ class SortedWalk {
     }
     return low;
   }
-  /// The end of the run of equal keys that starts at `i`.
+  /// End of the run of equal keys that starts at `i`.
   [[nodiscard]] std::size_t run_end(std::size_t i) const {
     const OrderKey first = key(i);
     while (i < size() && compare_keys(key(i), first) == 0) ++i;
@@ -55,7 +56,8 @@ class SortedWalk {
     while (end > 0 && compare_keys(key(end - 1), last) == 0) --end;
     return end;
   }
-  /// Rows of the run, each once; all of them, so that equal keys can be ordered by id.
+  /// Appends the distinct rows of a run. It takes all of them, so that equal keys can be ordered by
+  /// id.
   void take_run(std::size_t first, std::size_t last, std::vector<OrderedRow>& out) const {
     for (std::size_t i = first; i < last; ++i) {
       const std::uint32_t row = column_.sorted_rows[i];

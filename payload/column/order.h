@@ -1,7 +1,7 @@
 // Ordering points by the values of a payload index.
 //
-// A point stands once for each distinct value that it has under the key; a point without one is not
-// listed. Equal values are ordered by PointId, ascending in both directions.
+// A point is listed once for each distinct value under the key, and not at all without one. Equal
+// values are ordered by PointId, ascending in both directions.
 #pragma once
 
 #include <compare>
@@ -23,18 +23,19 @@ namespace quiver::payload {
 
 enum class Direction : std::uint8_t { kAscending, kDescending };
 
-/// i64 for integer and datetime (microseconds), double for float. Keys of one index have one type.
+/// i64 for integer and datetime (microseconds), double for float. All keys of one index have one
+/// type.
 using OrderKey = std::variant<std::int64_t, double>;
 
-/// Exact also between the two types.
+/// Compares without rounding, also between the two types.
 [[nodiscard]] std::strong_ordering compare_keys(const OrderKey& a, const OrderKey& b);
-/// True if `a` comes before `b`.
+/// True if `a` comes before `b` in this direction.
 [[nodiscard]] bool comes_before(const OrderKey& a, const OrderKey& b, Direction direction);
 
-/// Whether the index has an order: integer with ranges, float, datetime.
+/// True for indexes with an order: integer with ranges, float, datetime.
 [[nodiscard]] bool is_orderable(const FieldIndex& index);
 
-/// The distinct keys of a row, ascending, appended to `out`.
+/// Appends the distinct keys of a row to `out`, ascending.
 void append_order_keys(const ColumnView& column, std::uint32_t row, std::vector<OrderKey>& out);
 
 struct OrderedRow {
@@ -42,8 +43,8 @@ struct OrderedRow {
   std::uint32_t row = 0;
 };
 
-/// The first `limit` of (key, id) among `candidates`, in order, not before `start_from` (a number,
-/// or microseconds for a datetime). On a sealed column it stops after what it needs.
+/// The first `limit` pairs (key, id) among `candidates`, in order, not before `start_from` (a
+/// number, or microseconds for a datetime). A sealed column is read only as far as needed.
 [[nodiscard]] std::vector<OrderedRow> first_in_order(const ColumnView& column,
                                                      std::span<const PointId> ids,
                                                      const Bitset& candidates, Direction direction,

@@ -14,7 +14,7 @@ bool has_terms(IndexKind kind) {
          kind == IndexKind::kBool;
 }
 
-/// Where each term of each source goes: `new_ids[source][term]`.
+/// New number of each term of each source: `new_ids[source][term]`.
 using TermMap = std::vector<std::vector<std::uint32_t>>;
 
 class Sealer {
@@ -65,9 +65,8 @@ class Sealer {
     out_.irregular = SharedSpan<std::uint32_t>::of(std::move(irregular));
   }
 
-  /// The part of `values` that belongs to a row. What is counted may be longer than what is copied
-  /// later, when the file of a source is damaged meanwhile (base/io/mapped_region.h), never
-  /// shorter.
+  /// The part of `values` that belongs to a row. If the file of a source becomes damaged between
+  /// two calls, the second result may be shorter, never longer (base/io/mapped_region.h).
   template <class T>
   static std::span<const T> values_of(const ColumnView& view, const SharedSpan<T>& values,
                                       std::uint32_t row) {
@@ -100,7 +99,7 @@ class Sealer {
     return used;
   }
 
-  /// Sorting goes out of bounds if texts change under it.
+  /// Copies the dictionaries, because sorting would go out of bounds if texts changed meanwhile.
   [[nodiscard]] std::vector<ColumnView> copy_dictionaries() const {
     std::vector<ColumnView> copies;
     for (const ColumnView& source : sources_) {
@@ -156,7 +155,7 @@ class Sealer {
     out_.terms = SharedSpan<std::uint32_t>::of(std::move(terms));
   }
 
-  /// Calls `visit(term, row)` for each term of each row, once per row.
+  /// Calls `visit(term, row)` once for each distinct term of each row.
   template <class Visit>
   void for_each_posting(std::uint32_t n_terms, Visit visit) const {
     std::vector<std::uint32_t> last_row(n_terms, ColumnView::kGap);

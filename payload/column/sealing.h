@@ -1,4 +1,4 @@
-// Putting the rows of columns together into one sealed column, in memory.
+// Merges rows of several columns into one sealed column, in memory.
 #pragma once
 
 #include <span>

@@ -9,7 +9,7 @@
 namespace quiver::payload {
 namespace {
 
-/// The elements that a column keeps as values are of this JSON type.
+/// JSON types of the elements that a column stores as values.
 enum class JsonType { kString, kInteger, kNumber, kBool, kObject };
 
 JsonType kept_type(IndexKind kind) {
@@ -27,7 +27,7 @@ JsonType kept_type(IndexKind kind) {
   }
 }
 
-/// Whether an element of `type` may stand behind a value of the column.
+/// True if an element of `type` may be stored as a value of the column.
 bool may_hold(IndexKind kind, ScalarType type) {
   const JsonType kept = kept_type(kind);
   if (type == ScalarType::kString) return kept == JsonType::kString;
@@ -44,45 +44,45 @@ class Matcher {
   }
   Verdict take() { return std::move(out_); }
 
-  void match(const ValueTest& test) {
-    if (test.mode == ValueTest::Mode::kNoneOf) {
-      match_none_of(test);
-    } else if (test.type == ScalarType::kNone) {
+  void match(const MembershipCondition& condition) {
+    if (condition.mode == MembershipCondition::Mode::kNoneOf) {
+      match_none_of(condition);
+    } else if (condition.type == ScalarType::kNone) {
       return;
-    } else if (!holds(kind_, test.type)) {
-      unsure(may_hold(kind_, test.type) ? RowFacts::kElement : RowFacts::kOther);
-    } else if (test.type == ScalarType::kInteger) {
-      match_integers(test.integers);
+    } else if (!holds(kind_, condition.type)) {
+      unsure(may_hold(kind_, condition.type) ? RowFacts::kElement : RowFacts::kOther);
+    } else if (condition.type == ScalarType::kInteger) {
+      match_integers(condition.integers);
     } else {
-      match_terms(wanted_terms(column_, test));
+      match_terms(wanted_terms(column_, condition));
     }
   }
 
-  void match(const TextTest& test) {
-    if (test.words.empty()) return;
-    if (test.tokens && kind_ == IndexKind::kText) {
-      match_tokens(test);
-    } else if (!test.tokens && kind_ == IndexKind::kKeyword) {
-      match_terms(accepted_terms(column_, test));
+  void match(const TextCondition& condition) {
+    if (condition.words.empty()) return;
+    if (condition.tokens && kind_ == IndexKind::kText) {
+      match_tokens(condition);
+    } else if (!condition.tokens && kind_ == IndexKind::kKeyword) {
+      match_terms(accepted_terms(column_, condition));
     } else {
       unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
     }
   }
 
-  void match(const PrefixTest& test) {
+  void match(const PrefixCondition& condition) {
     if (kind_ == IndexKind::kKeyword) {
-      match_terms(prefixed_terms(column_, test.prefix));
+      match_terms(prefixed_terms(column_, condition.prefix));
     } else {
       unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
     }
   }
 
-  void match(const RangeTest& test) {
+  void match(const RangeCondition& condition) {
     if (kind_ == IndexKind::kInteger) {
-      match_interval(column_.integers, column_.sorted_integers, test.integers);
+      match_interval(column_.integers, column_.sorted_integers, condition.integers);
       unsure(RowFacts::kOther);
     } else if (kind_ == IndexKind::kFloat) {
-      match_interval(column_.doubles, column_.sorted_doubles, test.doubles);
+      match_interval(column_.doubles, column_.sorted_doubles, condition.doubles);
       for_each_irregular(RowFacts::kInexact, [&](std::uint32_t row) {
         out_.yes.reset(row);
         out_.maybe.set(row);
@@ -92,43 +92,43 @@ class Matcher {
     }
   }
 
-  void match(const DatetimeTest& test) {
+  void match(const DatetimeCondition& condition) {
     if (kind_ == IndexKind::kDatetime) {
-      match_interval(column_.integers, column_.sorted_integers, test.micros);
+      match_interval(column_.integers, column_.sorted_integers, condition.micros);
     } else {
       unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
     }
   }
 
-  void match(const GeoTest& test) {
+  void match(const GeoCondition& condition) {
     if (kind_ != IndexKind::kGeo) return unsure(RowFacts::kOther);
     const auto check = [&](std::uint32_t row) {
       const auto points = column_.row_points(row);
       if (std::any_of(points.begin(), points.end(),
-                      [&](const GeoPoint& point) { return test.accepts(point); })) {
+                      [&](const GeoPoint& point) { return condition.accepts(point); })) {
         out_.yes.set(row);
       }
     };
     if (column_.sealed) {
-      const auto range = find_sorted<double>(column_.sorted_doubles.span(), test.latitudes.low,
-                                             test.latitudes.high);
+      const auto range = find_sorted<double>(column_.sorted_doubles.span(), condition.latitudes.low,
+                                             condition.latitudes.high);
       if (range.size() <= n_within()) return for_each_sorted(range, check);
     }
     within_.for_each([&](std::size_t row) { check(static_cast<std::uint32_t>(row)); });
   }
 
-  void match(const ValuesCount& test) {
+  void match(const ValuesCount& condition) {
     const RowFacts* facts = column_.facts.data();
     within_.for_each([&](std::size_t row) {
       if (facts[row].has(RowFacts::kManyRoots)) {
         out_.maybe.set(row);
-      } else if (in_range(test, facts[row].count)) {
+      } else if (in_range(condition, facts[row].count)) {
         out_.yes.set(row);
       }
     });
   }
-  void match(const IsEmpty& test) { match_flag(RowFacts::kEmpty, test.value); }
-  void match(const IsNull& test) { match_flag(RowFacts::kNull, test.value); }
+  void match(const IsEmpty& condition) { match_flag(RowFacts::kEmpty, condition.value); }
+  void match(const IsNull& condition) { match_flag(RowFacts::kNull, condition.value); }
 
  private:
   std::size_t n_within() {
@@ -160,7 +160,7 @@ class Matcher {
     }
   }
 
-  /// Rows with this flag that are not known to pass may pass.
+  /// Rows with this flag that are not known to match may match.
   void unsure(std::uint32_t flag) {
     const auto add = [&](std::uint32_t row) {
       if (!out_.yes.test(row)) out_.maybe.set(row);
@@ -171,7 +171,7 @@ class Matcher {
     });
   }
 
-  /// Rows of `within` with a value that `accept` likes; one sequential pass.
+  /// Rows of `within` with a value that `accept` accepts. One sequential pass.
   template <class T, class Accept>
   void scan(const SharedSpan<T>& values, Accept accept) {
     const std::uint64_t* offsets = column_.offsets.data();
@@ -237,29 +237,29 @@ class Matcher {
     }
   }
 
-  /// Some element is neither null nor in the list.
-  void match_none_of(const ValueTest& test) {
-    if (test.type == ScalarType::kNone) {
+  /// Rows with an element that is neither null nor in the list.
+  void match_none_of(const MembershipCondition& condition) {
+    if (condition.type == ScalarType::kNone) {
       match_flag(RowFacts::kElement, true);
-    } else if (!holds(kind_, test.type)) {
+    } else if (!holds(kind_, condition.type)) {
       unsure(RowFacts::kElement);
     } else {
-      if (test.type == ScalarType::kInteger) {
+      if (condition.type == ScalarType::kInteger) {
         scan(column_.integers, [&](std::int64_t value) {
-          return !std::binary_search(test.integers.begin(), test.integers.end(), value);
+          return !std::binary_search(condition.integers.begin(), condition.integers.end(), value);
         });
       } else {
-        const TermSet listed(wanted_terms(column_, test), column_.n_terms());
+        const TermSet listed(wanted_terms(column_, condition), column_.n_terms());
         scan(column_.terms, [&](std::uint32_t id) { return !listed(id); });
       }
       for_each_irregular(RowFacts::kOther, [&](std::uint32_t row) { out_.yes.set(row); });
     }
   }
 
-  void match_tokens(const TextTest& test) {
-    const bool any = test.mode == TextTest::Mode::kAny;
+  void match_tokens(const TextCondition& condition) {
+    const bool any = condition.mode == TextCondition::Mode::kAny;
     std::vector<std::uint32_t> ids;
-    for (const auto& word : test.words) {
+    for (const auto& word : condition.words) {
       const std::uint32_t id = column_.find_term(word);
       if (id != ColumnView::kNoTerm) {
         ids.push_back(id);
@@ -268,14 +268,14 @@ class Matcher {
       }
     }
     if (any) return match_terms(ids);
-    if (column_.sealed) return match_token_postings(test, ids);
+    if (column_.sealed) return match_token_postings(condition, ids);
     within_.for_each([&](std::size_t row) {
-      if (row_has_tokens(column_.row_terms(static_cast<std::uint32_t>(row)), test.mode, ids)) {
+      if (row_has_tokens(column_.row_terms(static_cast<std::uint32_t>(row)), condition.mode, ids)) {
         out_.yes.set(row);
       }
     });
   }
-  void match_token_postings(const TextTest& test, const std::vector<std::uint32_t>& ids) {
+  void match_token_postings(const TextCondition& condition, const std::vector<std::uint32_t>& ids) {
     Bitset all = within_;
     for (const std::uint32_t id : ids) {
       Bitset rows(within_.size());
@@ -286,9 +286,9 @@ class Matcher {
     }
     all.for_each([&](std::size_t i) {
       const auto row = static_cast<std::uint32_t>(i);
-      const bool sure =
-          test.mode == TextTest::Mode::kAll && !column_.facts[row].has(RowFacts::kManyTexts);
-      if (sure || row_has_tokens(column_.row_terms(row), test.mode, ids)) out_.yes.set(row);
+      const bool sure = condition.mode == TextCondition::Mode::kAll &&
+                        !column_.facts[row].has(RowFacts::kManyTexts);
+      if (sure || row_has_tokens(column_.row_terms(row), condition.mode, ids)) out_.yes.set(row);
     });
   }
 
@@ -301,9 +301,10 @@ class Matcher {
 
 }  // namespace
 
-Verdict match_column(const ColumnView& column, const PreparedTest& test, const Bitset& within) {
+Verdict match_column(const ColumnView& column, const PreparedCondition& condition,
+                     const Bitset& within) {
   Matcher matcher(column, within);
-  std::visit([&](const auto& t) { matcher.match(t); }, test);
+  std::visit([&](const auto& t) { matcher.match(t); }, condition);
   return matcher.take();
 }
 

@@ -1,26 +1,26 @@
-// Answering one test from a column alone, as far as the column knows.
+// Evaluates one condition on a column alone, as far as the column allows.
 #pragma once
 
 #include "base/bitset.h"
 #include "payload/column/column.h"
-#include "payload/filter/field_test.h"
+#include "payload/filter/condition.h"
 #include "payload/filter/predicate.h"
 
 namespace quiver::payload {
 
-/// Rows that surely pass and rows for which only the document can tell. Disjoint.
+/// Rows that surely match, and rows that only their document can decide. Disjoint.
 struct Verdict {
   Bitset yes;
   Bitset maybe;
 };
 
-/// Of the rows of `within`, which has at most `column.n_rows` bits. `test` was prepared for the
-/// index that `column` belongs to.
-[[nodiscard]] Verdict match_column(const ColumnView& column, const PreparedTest& test,
+/// Evaluates `condition` on the rows of `within`, which has at most `column.n_rows` bits.
+/// `condition` must be prepared for the index of `column`.
+[[nodiscard]] Verdict match_column(const ColumnView& column, const PreparedCondition& condition,
                                    const Bitset& within);
 
-/// How many of `n_rows` rows pass, without looking at rows.
-[[nodiscard]] Estimate estimate_column(const ColumnView& column, const PreparedTest& test,
+/// Estimates how many of `n_rows` rows match, without reading rows.
+[[nodiscard]] Estimate estimate_column(const ColumnView& column, const PreparedCondition& condition,
                                        std::uint64_t n_rows);
 
 }  // namespace quiver::payload

@@ -8,8 +8,9 @@
 namespace quiver::payload {
 namespace {
 
-/// Above this, one pass over all hashes of a growing dictionary serves all texts at once.
-constexpr std::size_t kFewTexts = 4;
+/// Up to this many texts are looked up one by one in a growing dictionary; more are found in one
+/// pass over all hashes.
+constexpr std::size_t kMaxTextsOneByOne = 4;
 
 std::vector<std::uint32_t> find_in_one_pass(const ColumnView& column,
                                             std::span<const std::string> texts) {
@@ -41,7 +42,7 @@ bool holds(IndexKind kind, ScalarType type) {
 
 std::vector<std::uint32_t> find_terms(const ColumnView& column,
                                       std::span<const std::string> texts) {
-  if (!column.sealed && texts.size() > kFewTexts) return find_in_one_pass(column, texts);
+  if (!column.sealed && texts.size() > kMaxTextsOneByOne) return find_in_one_pass(column, texts);
   std::vector<std::uint32_t> ids;
   for (const auto& text : texts) {
     const std::uint32_t id = column.find_term(text);
@@ -50,18 +51,20 @@ std::vector<std::uint32_t> find_terms(const ColumnView& column,
   return ids;
 }
 
-std::vector<std::uint32_t> wanted_terms(const ColumnView& column, const ValueTest& test) {
-  if (test.type == ScalarType::kString) return find_terms(column, test.strings);
+std::vector<std::uint32_t> wanted_terms(const ColumnView& column,
+                                        const MembershipCondition& condition) {
+  if (condition.type == ScalarType::kString) return find_terms(column, condition.strings);
   std::vector<std::uint32_t> ids;
-  if (test.wants_false) ids.push_back(0);
-  if (test.wants_true) ids.push_back(1);
+  if (condition.wants_false) ids.push_back(0);
+  if (condition.wants_true) ids.push_back(1);
   return ids;
 }
 
-std::vector<std::uint32_t> accepted_terms(const ColumnView& column, const TextTest& test) {
+std::vector<std::uint32_t> accepted_terms(const ColumnView& column,
+                                          const TextCondition& condition) {
   std::vector<std::uint32_t> ids;
   for (std::uint32_t id = 0; id < column.n_terms(); ++id) {
-    if (test.accepts(column.term(id))) ids.push_back(id);
+    if (condition.accepts(column.term(id))) ids.push_back(id);
   }
   return ids;
 }
@@ -79,10 +82,10 @@ std::vector<std::uint32_t> prefixed_terms(const ColumnView& column, std::string_
   return ids;
 }
 
-bool row_has_tokens(std::span<const std::uint32_t> tokens, TextTest::Mode mode,
+bool row_has_tokens(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
                     std::span<const std::uint32_t> ids) {
-  // A gap equals no id, so a phrase cannot cross it.
-  if (mode == TextTest::Mode::kPhrase) {
+  // A gap equals no term, so a phrase cannot cross it.
+  if (mode == TextCondition::Mode::kPhrase) {
     return std::search(tokens.begin(), tokens.end(), ids.begin(), ids.end()) != tokens.end();
   }
   for (auto first = tokens.begin();;) {

@@ -1,4 +1,4 @@
-// Where in a column the values lie that a test is about.
+// Finds the terms and values of a column that a condition refers to.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "payload/column/column.h"
-#include "payload/filter/field_test.h"
+#include "payload/filter/condition.h"
 
 namespace quiver::payload {
 
-/// Whether the column's values are all the elements of `type`, each as itself.
+/// True if the column stores every element of `type`, unchanged.
 [[nodiscard]] bool holds(IndexKind kind, ScalarType type);
 
 /// A range of the sorted values: [first, last) of `sorted_rows`.
@@ -31,25 +31,25 @@ SortedRange find_sorted(std::span<const T> sorted, T low, T high) {
           static_cast<std::size_t>(last - sorted.begin())};
 }
 
-/// The ids of those `texts` (ascending) that the dictionary has.
+/// Terms of those `texts` (ascending) that are in the dictionary.
 [[nodiscard]] std::vector<std::uint32_t> find_terms(const ColumnView& column,
                                                     std::span<const std::string> texts);
-/// The ids of the strings or bools that `test` lists.
+/// Terms of the strings or bools that `condition` lists.
 [[nodiscard]] std::vector<std::uint32_t> wanted_terms(const ColumnView& column,
-                                                      const ValueTest& test);
-/// The ids of the terms whose text `test` accepts. O(n_terms).
+                                                      const MembershipCondition& condition);
+/// Terms whose text `condition` accepts. O(n_terms).
 [[nodiscard]] std::vector<std::uint32_t> accepted_terms(const ColumnView& column,
-                                                        const TextTest& test);
-/// The ids of the terms that begin with `prefix`, ascending. O(n_terms) in a column that grows.
+                                                        const TextCondition& condition);
+/// Terms that begin with `prefix`, ascending. O(n_terms) in a growing column.
 [[nodiscard]] std::vector<std::uint32_t> prefixed_terms(const ColumnView& column,
                                                         std::string_view prefix);
 
-/// Whether one of the strings of a row, given as tokens with gaps, has all `ids` (kAll) or has them
-/// in sequence (kPhrase).
-[[nodiscard]] bool row_has_tokens(std::span<const std::uint32_t> tokens, TextTest::Mode mode,
+/// True if one string of a row, given as tokens with gaps, has all `ids` (kAll) or has them in
+/// sequence (kPhrase).
+[[nodiscard]] bool row_has_tokens(std::span<const std::uint32_t> tokens, TextCondition::Mode mode,
                                   std::span<const std::uint32_t> ids);
 
-/// Membership of ids below `n_terms`; others (gaps) are no members.
+/// A set of terms below `n_terms`; larger values (gaps) are never members.
 class TermSet {
  public:
   TermSet(std::span<const std::uint32_t> ids, std::uint32_t n_terms) : member_(n_terms, 0) {

@@ -1,4 +1,5 @@
-// The three ways to answer a filter tree: on one document, on the columns of many rows, by counts.
+// The three ways to evaluate a filter tree: on one document, on the columns of many rows, by
+// counts.
 #pragma once
 
 #include "base/threads/cancel.h"
@@ -8,7 +9,7 @@
 
 namespace quiver::payload {
 
-/// What a tree is asked about. Inside `nested`, id and vectors are unknown: null.
+/// The point that a tree is evaluated on. Inside `nested`, id and vectors are unknown (null).
 struct OnePoint {
   const Value& document;
   const PointId* id = nullptr;
@@ -16,13 +17,13 @@ struct OnePoint {
 };
 [[nodiscard]] bool tree_matches(const FilterTree& tree, const OnePoint& point);
 
-/// Rows of `within` that surely match, and those for which only the document can tell.
+/// Rows of `within` that surely match, and rows that only their document can decide.
 [[nodiscard]] Result<Verdict> match_columns(const FilterTree& tree, const RowsView& rows,
                                             const Bitset& within, const Cancel& cancel);
 
 [[nodiscard]] Estimate estimate_tree(const FilterTree& tree, const RowsView& rows);
 
-/// The column of a declared index, or null if there is none of that very kind.
+/// The column of the condition's index; null if the rows have no column of that kind.
 [[nodiscard]] const ColumnView* find_column(const RowsView& rows, const FieldNode& field);
 
 }  // namespace quiver::payload

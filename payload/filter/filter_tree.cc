@@ -12,16 +12,16 @@ namespace {
 
 class TreeBuilder {
  public:
-  /// Indexes with keys that are no paths cannot be meant by any condition.
+  /// Skips indexes whose key is not a valid path; no condition can use them.
   explicit TreeBuilder(std::span<const FieldIndex> indexes) {
     for (const FieldIndex& index : indexes) {
-      if (auto path = Path::parse(index.key)) indexes_.emplace_back(std::move(*path), index);
+      if (auto path = JsonPath::parse(index.key)) indexes_.emplace_back(std::move(*path), index);
     }
   }
 
-  /// `base` leads to the elements that the filter is about, if it is nested.
+  /// Builds the tree of `filter`. For a nested filter, `base` is the path of its elements.
   Result<std::shared_ptr<const FilterTree>> build(const Filter& filter,
-                                                  const std::optional<Path>& base, int depth) {
+                                                  const std::optional<JsonPath>& base, int depth) {
     if (depth > kMaxFilterDepth) {
       return fail(Code::kInvalidArgument,
                   fmt::format("filter nests deeper than {} levels", kMaxFilterDepth));
@@ -39,7 +39,7 @@ class TreeBuilder {
 
  private:
   Result<std::vector<Node>> build_all(const std::vector<Condition>& conditions,
-                                      const std::optional<Path>& base, int depth) {
+                                      const std::optional<JsonPath>& base, int depth) {
     std::vector<Node> nodes;
     nodes.reserve(conditions.size());
     for (const Condition& condition : conditions) {
@@ -50,26 +50,27 @@ class TreeBuilder {
     return nodes;
   }
 
-  Result<Node> build_node(const FieldCondition& condition, const std::optional<Path>& base, int) {
-    QV_TRY(Path path, Path::parse(condition.key));
+  Result<Node> build_node(const FieldCondition& condition, const std::optional<JsonPath>& base,
+                          int) {
+    QV_TRY(JsonPath path, JsonPath::parse(condition.key));
     const FieldIndex* index = find_index(base ? base->join(path) : path);
-    QV_TRY(PreparedTest test, prepare(condition.test, index));
+    QV_TRY(PreparedCondition prepared, prepare(condition.condition, index));
     auto declared = index == nullptr ? std::nullopt : std::optional(*index);
-    return Node(FieldNode{std::move(path), std::move(test), std::move(declared)});
+    return Node(FieldNode{std::move(path), std::move(prepared), std::move(declared)});
   }
-  static Result<Node> build_node(const HasId& condition, const std::optional<Path>&, int) {
+  static Result<Node> build_node(const HasId& condition, const std::optional<JsonPath>&, int) {
     auto ids = condition.ids;
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     return Node(HasIdNode{std::move(ids)});
   }
-  static Result<Node> build_node(const HasVector& condition, const std::optional<Path>&, int) {
+  static Result<Node> build_node(const HasVector& condition, const std::optional<JsonPath>&, int) {
     return Node(HasVectorNode{condition.name});
   }
-  Result<Node> build_node(const Nested& condition, const std::optional<Path>& base, int depth) {
-    QV_TRY(const Path path, Path::parse(condition.key));
-    Path elements = path.each();
-    const Path from_root = base ? base->join(elements) : elements;
+  Result<Node> build_node(const Nested& condition, const std::optional<JsonPath>& base, int depth) {
+    QV_TRY(const JsonPath path, JsonPath::parse(condition.key));
+    JsonPath elements = path.each();
+    const JsonPath from_root = base ? base->join(elements) : elements;
     static const Filter kEmpty;
     const Filter& inner = condition.filter ? *condition.filter : kEmpty;
     QV_TRY(auto tree, build(inner, from_root, depth + 1));
@@ -78,7 +79,7 @@ class TreeBuilder {
     return Node(std::move(node));
   }
   Result<Node> build_node(const std::shared_ptr<const Filter>& condition,
-                          const std::optional<Path>& base, int depth) {
+                          const std::optional<JsonPath>& base, int depth) {
     static const Filter kEmpty;
     QV_TRY(auto tree, build(condition ? *condition : kEmpty, base, depth + 1));
     return Node(std::move(tree));
@@ -86,18 +87,18 @@ class TreeBuilder {
 
   static void add_necessary(const Node& part, NestedNode& node) {
     const auto* field = std::get_if<FieldNode>(&part);
-    if (field == nullptr || !field->index || !is_existential(field->test)) return;
-    node.necessary.push_back({node.elements.join(field->path), field->test, field->index});
+    if (field == nullptr || !field->index || !is_existential(field->condition)) return;
+    node.necessary.push_back({node.elements.join(field->path), field->condition, field->index});
   }
 
-  [[nodiscard]] const FieldIndex* find_index(const Path& path) const {
+  [[nodiscard]] const FieldIndex* find_index(const JsonPath& path) const {
     for (const auto& [index_path, index] : indexes_) {
       if (index_path == path) return &index;
     }
     return nullptr;
   }
 
-  std::vector<std::pair<Path, FieldIndex>> indexes_;
+  std::vector<std::pair<JsonPath, FieldIndex>> indexes_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A filter whose paths are parsed, tests prepared and indexes looked up.
+// A filter with parsed paths, prepared conditions and resolved indexes.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "payload/filter.h"
-#include "payload/filter/field_test.h"
+#include "payload/filter/condition.h"
 #include "payload/json/path.h"
 #include "payload/schema.h"
 
 namespace quiver::payload {
 
 struct FieldNode {
-  Path path;
-  PreparedTest test;
-  std::optional<FieldIndex> index;  ///< declared for this path
+  JsonPath path;
+  PreparedCondition condition;
+  std::optional<FieldIndex> index;  ///< declared for this path; nullopt if there is none
 };
 struct HasIdNode {
   std::vector<PointId> ids;  ///< ascending, distinct
@@ -32,10 +32,10 @@ struct HasVectorNode {
 struct FilterTree;
 
 struct NestedNode {
-  Path elements;  ///< ends in `[]`
+  JsonPath elements;  ///< ends in `[]`
   std::shared_ptr<const FilterTree> filter;
-  /// What the document must pass as a whole if one of its elements passes `filter`: tests of
-  /// `elements` + inner path that have an index.
+  /// Conditions that the whole document satisfies if one of its elements satisfies `filter`: those
+  /// on `elements` + inner path that have an index.
   std::vector<FieldNode> necessary;
 };
 
@@ -47,14 +47,14 @@ struct FilterTree {
   std::vector<Node> should;
   std::vector<Node> must_not;
   std::vector<Node> min_should;
-  std::optional<std::uint64_t> min_count;  ///< of `min_should`
+  std::optional<std::uint64_t> min_count;  ///< for `min_should`
 
   [[nodiscard]] bool empty() const {
     return must.empty() && should.empty() && must_not.empty() && !min_count;
   }
 };
 
-/// Errors as `compile` in predicate.h.
+/// Errors are those of `compile` in predicate.h.
 [[nodiscard]] Result<std::shared_ptr<const FilterTree>> build_tree(
     const Filter& filter, std::span<const FieldIndex> indexes);
 

@@ -10,7 +10,7 @@
 namespace quiver::payload {
 namespace {
 
-/// Documents parsed between two looks at the clock.
+/// Documents parsed between two polls of `cancel`.
 constexpr std::uint32_t kDocumentsPerPoll = 16;
 
 class TreePredicate final : public Predicate {
@@ -37,7 +37,7 @@ class TreePredicate final : public Predicate {
   [[nodiscard]] bool always_true() const override { return tree_->empty(); }
 
  private:
-  /// Adds those rows of `maybe` to `yes` whose documents match.
+  /// Adds rows of `maybe` whose documents match to `yes`.
   Result<> resolve(const RowsView& rows, Verdict& verdict, const Cancel& cancel) const {
     std::uint32_t row = 0;
     const HasVectorFn has_vector = [&](std::string_view name) {

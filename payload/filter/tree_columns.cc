@@ -1,5 +1,6 @@
-// A filter tree over columns, in three-valued logic: each node says which rows surely match and
-// which may. Conditions of a conjunction see only the rows that the ones before them left.
+// Evaluates a filter tree on columns in three-valued logic: each node gives the rows that surely
+// match and those that may. A condition of a conjunction sees only the rows left by the conditions
+// before it.
 #include <algorithm>
 #include <unordered_set>
 #include <vector>
@@ -38,7 +39,7 @@ class ColumnEvaluator {
   Result<> some_of(const std::vector<Node>& nodes, Bitset& yes, Bitset& possible) {
     Bitset some_yes(possible.size());
     Bitset some_possible(possible.size());
-    Bitset open = possible;  // not sure yet
+    Bitset open = possible;  // not decided yet
     for (const Node& node : nodes) {
       if (open.none()) break;
       QV_TRY(const Verdict verdict, run_node(node, open));
@@ -88,7 +89,7 @@ class ColumnEvaluator {
   Result<Verdict> match(const FieldNode& field, const Bitset& within) {
     const ColumnView* column = find_column(rows_, field);
     if (column == nullptr) return Verdict{Bitset(within.size()), within};
-    return match_column(*column, field.test, within);
+    return match_column(*column, field.condition, within);
   }
 
   Result<Verdict> match(const HasIdNode& node, const Bitset& within) {
@@ -120,7 +121,7 @@ class ColumnEvaluator {
     return verdict;
   }
 
-  /// Which element it is that passes, only the document tells; columns can rule rows out.
+  /// Columns can rule rows out, but only the document tells which element matches.
   Result<Verdict> match(const NestedNode& node, const Bitset& within) {
     Bitset possible = within;
     for (const FieldNode& field : node.necessary) {

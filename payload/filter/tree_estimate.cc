@@ -1,5 +1,5 @@
-// Cardinalities of a filter tree: bounds are combined exactly, expectations as if conditions were
-// independent of one another.
+// Estimates the number of rows that match a filter tree. Bounds combine exactly; expected values
+// combine as if conditions were independent.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -37,7 +37,7 @@ class Estimator {
   }
 
   [[nodiscard]] Estimate all_of(const std::vector<Estimate>& parts) const {
-    std::uint64_t lost = 0;  // rows that fail some part, at most
+    std::uint64_t lost = 0;  // upper bound of the rows that fail some part
     std::uint64_t max = n_;
     double expected = 1;
     for (const Estimate& part : parts) {
@@ -61,7 +61,7 @@ class Estimator {
     return with_share(min, 1 - none, sum);
   }
 
-  /// A row that satisfies `min_count` conditions is counted by as many of them.
+  /// A row that satisfies `min_count` conditions is counted by that many of them.
   [[nodiscard]] Estimate at_least(std::uint64_t min_count, const std::vector<Node>& nodes) const {
     if (min_count == 0) return {n_, n_, n_};
     if (min_count > nodes.size()) return {};
@@ -82,7 +82,7 @@ class Estimator {
   [[nodiscard]] Estimate estimate(const FieldNode& field) const {
     const ColumnView* column = find_column(rows_, field);
     if (column == nullptr) return {0, n_ / 2, n_};
-    return estimate_column(*column, field.test, n_);
+    return estimate_column(*column, field.condition, n_);
   }
   [[nodiscard]] Estimate estimate(const HasIdNode& node) const {
     const std::uint64_t most = std::min<std::uint64_t>(n_, node.ids.size());

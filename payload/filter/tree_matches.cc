@@ -8,7 +8,7 @@ namespace {
 bool node_matches(const Node& node, const OnePoint& point);
 
 bool matches(const FieldNode& field, const OnePoint& point) {
-  return passes(field.test, field.path, point.document);
+  return passes(field.condition, field.path, point.document);
 }
 bool matches(const HasIdNode& node, const OnePoint& point) {
   return point.id != nullptr && std::binary_search(node.ids.begin(), node.ids.end(), *point.id);

@@ -12,18 +12,20 @@
 #include <new>
 #include <unordered_map>
 
+#include "payload/json/escape.h"
+
 namespace quiver::payload {
 namespace {
 
-/// Above this, keys are found through a hash table while an object is built.
-constexpr std::size_t kManyMembers = 16;
-/// A thread's parser and text buffer are given back after a larger document.
+/// An object with more members is built with a hash table of its keys.
+constexpr std::size_t kMaxScannedMembers = 16;
+/// After a larger document a thread frees its parser and text buffer.
 constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 20;
 
-/// Builds an object whose repeated keys take the last value.
+/// Builds an object in which the last value of a repeated key wins.
 class ObjectBuilder {
  public:
-  explicit ObjectBuilder(std::size_t n_members) : many_(n_members > kManyMembers) {
+  explicit ObjectBuilder(std::size_t n_members) : many_(n_members > kMaxScannedMembers) {
     members_.reserve(n_members);
   }
   void add(std::string_view key, Value value) {
@@ -67,7 +69,7 @@ Value from_object(const simdjson::dom::object& object) {
   return Value(builder.take());
 }
 
-/// The types were looked at before, so no accessor fails.
+/// The types were checked before, so no accessor fails.
 Value from_dom(const simdjson::dom::element& element) {
   using Type = simdjson::dom::element_type;
   switch (element.type()) {
@@ -97,7 +99,7 @@ struct ParserState {
   std::string text;
 };
 
-/// simdjson reads up to 64 bytes past the end, so the text is copied to where that is allowed.
+/// Copies the text into a padded buffer, because simdjson reads up to 64 bytes past its end.
 Result<Value> parse_with(ParserState& state, std::string_view text) {
   state.text.assign(text);
   state.text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
@@ -121,48 +123,6 @@ Result<Value> parse_with(ParserState& state, std::string_view text) {
   return from_dom(root);
 }
 
-void write_escaped(char c, std::string& out) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(c));
-  }
-}
-
-void write_string(std::string_view text, std::string& out) {
-  out += '"';
-  std::size_t done = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text, done, i - done);
-    write_escaped(c, out);
-    done = i + 1;
-  }
-  out.append(text, done);
-  out += '"';
-}
-
 template <class T>
 void write_integer(T value, std::string& out) {
   char buffer[24];
@@ -170,7 +130,7 @@ void write_integer(T value, std::string& out) {
   out.append(buffer, end);
 }
 
-/// JSON has no infinities; they cannot come from JSON either.
+/// Writes null for infinities and NaN, which JSON lacks (and which no JSON text can produce).
 void write_double(double value, std::string& out) {
   if (!std::isfinite(value)) {
     out += "null";
@@ -196,7 +156,7 @@ void write_object(const Object& object, std::string& out) {
   out += '{';
   for (std::size_t i = 0; i < object.size(); ++i) {
     if (i != 0) out += ',';
-    write_string(object[i].key, out);
+    append_string(out, object[i].key);
     out += ':';
     write_json(object[i].value, out);
   }
@@ -245,7 +205,7 @@ bool operator==(const Value& a, const Value& b) { return a.data_ == b.data_; }
 
 Result<Value> parse_json(std::string_view text) {
   thread_local std::unique_ptr<ParserState> state;
-  // After an exception the parser may be half made: the next call makes another.
+  // An exception may leave the parser half-made, so the next call makes another.
   auto mine = state ? std::move(state) : std::make_unique<ParserState>();
   auto value = parse_with(*mine, text);
   if (text.size() <= kMaxKeptBytes) state = std::move(mine);
@@ -262,7 +222,7 @@ void write_json(const Value& value, std::string& out) {
   } else if (const auto* number = value.as_double()) {
     write_double(*number, out);
   } else if (const auto* text = value.as_string()) {
-    write_string(*text, out);
+    append_string(out, *text);
   } else if (const auto* array = value.as_array()) {
     write_array(*array, out);
   } else if (const auto* object = value.as_object()) {

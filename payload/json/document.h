@@ -1,8 +1,9 @@
 // A JSON value in memory, and the one text form in which payloads are stored.
 //
-// The stored form ("canonical") is compact JSON: no spaces, keys in the order given (of a repeated
-// key the last value counts), integers and doubles kept apart (`1` and `1.0`), doubles in their
-// shortest form that reads back to the same bits. It is spliced into answers without parsing.
+// The stored form ("canonical") is compact JSON without spaces. Keys keep the given order (the last
+// value of a repeated key counts). Integers and doubles are kept apart (`1` and `1.0`). Doubles
+// have the shortest form that reads back to the same bits. Answers include this text without
+// parsing it.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +22,18 @@ namespace quiver::payload {
 class Value;
 struct Member;
 using Array = std::vector<Value>;
-/// In the order of the text; keys are distinct.
+/// Members in the order of the text; keys are distinct.
 using Object = std::vector<Member>;
 
 class Value {
  public:
-  /// Deeper arrays and objects are refused by `parse_json`.
+  /// `parse_json` refuses deeper arrays and objects.
   static constexpr std::size_t kMaxDepth = 128;
 
   Value() = default;
   explicit Value(bool value);
   explicit Value(std::int64_t value);
-  /// Kept as a signed integer if it fits one, so that equal numbers are equal values.
+  /// Stored as a signed integer if it fits one, so that equal numbers are equal values.
   explicit Value(std::uint64_t value);
   explicit Value(double value);
   explicit Value(std::string value);
@@ -42,12 +43,12 @@ class Value {
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
   [[nodiscard]] bool is_number() const { return as_i64() || as_u64() || as_double(); }
 
-  /// Null unless the value is of that very type: a double is never an integer.
+  /// Each returns null unless the value has exactly that type: a double is never an integer.
   [[nodiscard]] const bool* as_bool() const { return std::get_if<bool>(&data_); }
   [[nodiscard]] const std::int64_t* as_i64() const { return std::get_if<std::int64_t>(&data_); }
-  /// Only integers above the range of i64.
+  /// Set only for integers above the range of i64.
   [[nodiscard]] const std::uint64_t* as_u64() const { return std::get_if<std::uint64_t>(&data_); }
-  /// An integer that is not negative, whichever of the two holds it.
+  /// A non-negative integer, of either integer type.
   [[nodiscard]] std::optional<std::uint64_t> as_unsigned() const;
   [[nodiscard]] const double* as_double() const { return std::get_if<double>(&data_); }
   [[nodiscard]] const std::string* as_string() const { return std::get_if<std::string>(&data_); }
@@ -56,9 +57,9 @@ class Value {
   [[nodiscard]] Array* as_array() { return std::get_if<Array>(&data_); }
   [[nodiscard]] Object* as_object() { return std::get_if<Object>(&data_); }
 
-  /// The member of an object, or null if there is none or this is no object.
+  /// The member of an object; null if it is missing or this is no object.
   [[nodiscard]] const Value* find(std::string_view key) const;
-  /// `as_unsigned` of the member, if there is one.
+  /// `as_unsigned` of the member; nullopt if it is missing.
   [[nodiscard]] std::optional<std::uint64_t> find_unsigned(std::string_view key) const;
 
   friend bool operator==(const Value& a, const Value& b);
@@ -83,7 +84,7 @@ struct Member {
 void write_json(const Value& value, std::string& out);
 [[nodiscard]] std::string to_json(const Value& value);
 
-/// Parses and prints. Errors as `parse_json`.
+/// Parses `text` and prints it in canonical form. Errors as for `parse_json`.
 [[nodiscard]] Result<std::string> canonical_json(std::string_view text);
 
 }  // namespace quiver::payload

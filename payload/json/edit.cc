@@ -110,13 +110,14 @@ std::size_t depth(const Value& value) {
   return below + 1;
 }
 
-/// Whether one path is the beginning of the other.
+/// True if one path is a prefix of the other.
 bool agree(Steps a, Steps b) {
   const std::size_t n = std::min(a.size(), b.size());
   return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n), b.begin());
 }
 
-/// Copies what a selector keeps. `place_` is the path of the value at hand, array steps as `[]`.
+/// Copies the selected part of a value. `place_` is the path of the current value, with array steps
+/// as `[]`.
 class Picker {
  public:
   explicit Picker(const Selector& selector) : selector_(selector) {}
@@ -150,9 +151,9 @@ class Picker {
     const auto paths = selector_.paths();
     if (selector_.kind() == Selector::Kind::kInclude) {
       return std::any_of(paths.begin(), paths.end(),
-                         [&](const Path& path) { return agree(path.steps(), place_); });
+                         [&](const JsonPath& path) { return agree(path.steps(), place_); });
     }
-    return std::none_of(paths.begin(), paths.end(), [&](const Path& path) {
+    return std::none_of(paths.begin(), paths.end(), [&](const JsonPath& path) {
       return path.steps().size() <= place_.size() && agree(path.steps(), place_);
     });
   }
@@ -164,7 +165,7 @@ class Picker {
 }  // namespace
 
 Result<std::string> set(std::string_view document, std::string_view patch,
-                        const std::optional<Path>& key) {
+                        const std::optional<JsonPath>& key) {
   QV_TRY(Value target, parse_object(document, "payload"));
   QV_TRY(const Value source, parse_object(patch, "payload to set"));
   set_below(target, key ? key->steps() : Steps(), *source.as_object());
@@ -180,9 +181,9 @@ Result<std::string> overwrite(std::string_view replacement) {
   return to_json(value);
 }
 
-Result<std::string> remove_keys(std::string_view document, std::span<const Path> paths) {
+Result<std::string> remove_keys(std::string_view document, std::span<const JsonPath> paths) {
   QV_TRY(Value target, parse_object(document, "payload"));
-  for (const Path& path : paths) remove_below(target, path.steps());
+  for (const JsonPath& path : paths) remove_below(target, path.steps());
   return to_json(target);
 }
 

@@ -1,4 +1,4 @@
-// Changes of a payload, and the parts of it that an answer shows. All on canonical JSON text.
+// Changes of a payload, and selection of its parts for an answer. All on canonical JSON text.
 #pragma once
 
 #include <cstdint>
@@ -13,51 +13,52 @@
 
 namespace quiver::payload {
 
-/// `document` with the members of `patch` put in; a member that is null removes the key. Without
-/// `key` at the top level; with it, into each object that `key` leads to. On the way there, what is
-/// missing or of another type becomes an object (for a key) or an empty array (for `[]`, `[i]`);
-/// elements that an array lacks are not added. Both texts are JSON objects (kInvalidArgument).
+/// Merges the members of `patch` into `document`; a member that is null removes the key. Without
+/// `key` it merges at the top level, else into each object that `key` leads to. On that path, a
+/// missing value or one of the wrong type becomes an object (for a key) or an empty array (for
+/// `[]`, `[i]`); missing array elements are not added. Both texts must be JSON objects
+/// (kInvalidArgument).
 [[nodiscard]] Result<std::string> set(std::string_view document, std::string_view patch,
-                                      const std::optional<Path>& key = std::nullopt);
+                                      const std::optional<JsonPath>& key = std::nullopt);
 
-/// The new document as canonical text; it must be an object (kInvalidArgument).
+/// Returns the replacement as canonical text; it must be an object (kInvalidArgument).
 [[nodiscard]] Result<std::string> overwrite(std::string_view replacement);
 
-/// `document` without what the paths lead to. A path that ends in `[]` empties the array; one that
+/// `document` without the values at the paths. A path that ends in `[]` empties the array; one that
 /// ends in `[i]` removes nothing.
 [[nodiscard]] Result<std::string> remove_keys(std::string_view document,
-                                              std::span<const Path> paths);
+                                              std::span<const JsonPath> paths);
 
-/// Which parts of a payload to show.
+/// Selects the parts of a payload to show.
 class Selector {
  public:
   enum class Kind : std::uint8_t { kNone, kAll, kInclude, kExclude };
 
   [[nodiscard]] static Selector none() { return Selector(Kind::kNone, {}); }
   [[nodiscard]] static Selector all() { return Selector(Kind::kAll, {}); }
-  /// What lies on, at or below one of `paths`; arrays must be entered with `[]`.
-  [[nodiscard]] static Selector include(std::vector<Path> paths) {
+  /// Selects everything on, at or below one of `paths`. Paths must enter arrays with `[]`.
+  [[nodiscard]] static Selector include(std::vector<JsonPath> paths) {
     return Selector(Kind::kInclude, std::move(paths));
   }
-  /// All but what lies at or below one of `paths`.
-  [[nodiscard]] static Selector exclude(std::vector<Path> paths) {
+  /// Selects everything except what is at or below one of `paths`.
+  [[nodiscard]] static Selector exclude(std::vector<JsonPath> paths) {
     return Selector(Kind::kExclude, std::move(paths));
   }
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] bool is_none() const { return kind_ == Kind::kNone; }
-  [[nodiscard]] std::span<const Path> paths() const { return paths_; }
+  [[nodiscard]] std::span<const JsonPath> paths() const { return paths_; }
   bool operator==(const Selector&) const = default;
 
  private:
-  Selector(Kind kind, std::vector<Path> paths) : kind_(kind), paths_(std::move(paths)) {}
+  Selector(Kind kind, std::vector<JsonPath> paths) : kind_(kind), paths_(std::move(paths)) {}
 
   Kind kind_;
-  std::vector<Path> paths_;
+  std::vector<JsonPath> paths_;
 };
 
-/// The selected part of `document`, a stored (canonical) payload; an empty one is `{}`. `none`
-/// gives `{}`: whether to show a payload at all is the caller's business.
+/// The selected part of `document`, a stored (canonical) payload; an empty one is `{}`. With `none`
+/// the result is `{}`.
 [[nodiscard]] std::string select(std::string_view document, const Selector& selector);
 
 }  // namespace quiver::payload

@@ -18,7 +18,7 @@ bool needs_quotes(std::string_view key) {
   return key.empty() || !std::all_of(key.begin(), key.end(), is_key_character);
 }
 
-/// Reads steps off the front of a text; every reader says whether it succeeded.
+/// Reads steps off the front of a text. Each function returns whether it succeeded.
 class PathReader {
  public:
   explicit PathReader(std::string_view text) : rest_(text) {}
@@ -87,30 +87,30 @@ void write_step(const PathStep& step, bool first, std::string& out) {
 
 }  // namespace
 
-Result<Path> Path::parse(std::string_view text) {
+Result<JsonPath> JsonPath::parse(std::string_view text) {
   std::vector<PathStep> steps;
   if (!PathReader(text).read_all(steps)) {
     return fail(Code::kInvalidArgument, fmt::format("Invalid json path: '{}'", text));
   }
-  return Path(std::move(steps));
+  return JsonPath(std::move(steps));
 }
 
-std::string Path::to_string() const {
+std::string JsonPath::to_string() const {
   std::string out;
   for (std::size_t i = 0; i < steps_.size(); ++i) write_step(steps_[i], i == 0, out);
   return out;
 }
 
-Path Path::each() const {
+JsonPath JsonPath::each() const {
   auto steps = steps_;
   if (steps.back().kind != PathStep::Kind::kEach) steps.push_back({PathStep::Kind::kEach, {}, 0});
-  return Path(std::move(steps));
+  return JsonPath(std::move(steps));
 }
 
-Path Path::join(const Path& tail) const {
+JsonPath JsonPath::join(const JsonPath& tail) const {
   auto steps = steps_;
   steps.insert(steps.end(), tail.steps_.begin(), tail.steps_.end());
-  return Path(std::move(steps));
+  return JsonPath(std::move(steps));
 }
 
 }  // namespace quiver::payload

@@ -1,8 +1,8 @@
-// A payload path: `a.b`, `a[0]`, `a[].b` (every element), `"a.b".c` (a key with odd characters).
+// A payload path: `a.b`, `a[0]`, `a[].b` (every element), `"a.b".c` (a quoted key).
 //
 // A path leads to any number of values. A key steps into objects only and an index into arrays
-// only; arrays are not entered unless the path says `[]`. What tests look at are the *elements* of
-// these values: an array stands for its elements (one level), anything else for itself.
+// only; arrays are entered only by `[]` or an index. Conditions look at the *elements* of these
+// values: an array stands for its elements (one level), any other value for itself.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +25,23 @@ struct PathStep {
   bool operator==(const PathStep&) const = default;
 };
 
-class Path {
+class JsonPath {
  public:
   /// kInvalidArgument, naming `text`, if it is not a path. Unquoted keys consist of letters,
-  /// digits,
-  /// `_`, `-` and any non-ASCII character; the first step is a key.
-  [[nodiscard]] static Result<Path> parse(std::string_view text);
-  /// `steps` is not empty and starts with a key.
-  explicit Path(std::vector<PathStep> steps) : steps_(std::move(steps)) {}
+  /// digits, `_`, `-` and any non-ASCII character. The first step is a key.
+  [[nodiscard]] static Result<JsonPath> parse(std::string_view text);
+  /// `steps` must not be empty and must start with a key.
+  explicit JsonPath(std::vector<PathStep> steps) : steps_(std::move(steps)) {}
 
   [[nodiscard]] std::span<const PathStep> steps() const { return steps_; }
-  /// The one spelling of this path: equal paths have equal texts.
+  /// The canonical spelling: equal paths have equal texts.
   [[nodiscard]] std::string to_string() const;
-  /// `a` → `a[]`; unchanged if it ends so already.
-  [[nodiscard]] Path each() const;
-  /// This path, then `tail`: `a[]` and `b.c` give `a[].b.c`.
-  [[nodiscard]] Path join(const Path& tail) const;
+  /// Appends `[]`: `a` → `a[]`. Unchanged if the path already ends with it.
+  [[nodiscard]] JsonPath each() const;
+  /// This path followed by `tail`: `a[]` and `b.c` give `a[].b.c`.
+  [[nodiscard]] JsonPath join(const JsonPath& tail) const;
 
-  bool operator==(const Path&) const = default;
+  bool operator==(const JsonPath&) const = default;
 
  private:
   std::vector<PathStep> steps_;
@@ -70,16 +69,16 @@ void visit_values(const Value& value, std::span<const PathStep> steps, Visit& vi
 }
 }  // namespace detail
 
-/// Calls `visit(const Value&)` for every value that `path` leads to, arrays as they are.
+/// Calls `visit(const Value&)` for every value that `path` leads to; arrays are passed whole.
 template <class Visit>
-void for_each_value(const Value& document, const Path& path, Visit&& visit) {
+void for_each_value(const Value& document, const JsonPath& path, Visit&& visit) {
   detail::visit_values(document, path.steps(), visit);
 }
 
-/// Calls `visit(const Value&)` for every element of those values: what matches, ranges and geo
-/// tests look at.
+/// Calls `visit(const Value&)` for every element of those values. Match, range and geo conditions
+/// use it.
 template <class Visit>
-void for_each_element(const Value& document, const Path& path, Visit&& visit) {
+void for_each_element(const Value& document, const JsonPath& path, Visit&& visit) {
   for_each_value(document, path, [&](const Value& value) {
     const Array* array = value.as_array();
     if (array == nullptr) {

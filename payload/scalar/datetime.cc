@@ -11,10 +11,10 @@ constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Reads pieces off the front of a text; nullopt or false leaves the rest undefined.
-class Reader {
+/// Reads pieces off the front of a text. After nullopt or false the rest is undefined.
+class DatetimeReader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  explicit DatetimeReader(std::string_view text) : rest_(text) {}
 
   [[nodiscard]] bool done() const { return rest_.empty(); }
   bool skip(char c) {
@@ -37,7 +37,7 @@ class Reader {
     rest_.remove_prefix(n);
     return value;
   }
-  /// At least one digit, as millionths.
+  /// Reads at least one digit and returns millionths.
   std::optional<std::int64_t> fraction() {
     if (rest_.empty() || !is_digit(rest_.front())) return std::nullopt;
     std::int64_t value = 0;
@@ -58,7 +58,7 @@ class Reader {
 };
 
 /// Days since 1970-01-01.
-std::optional<std::int64_t> read_date(Reader& in) {
+std::optional<std::int64_t> read_date(DatetimeReader& in) {
   const auto year = in.digits(4);
   if (!year || !in.skip('-')) return std::nullopt;
   const auto month = in.digits(2);
@@ -72,8 +72,9 @@ std::optional<std::int64_t> read_date(Reader& in) {
   return std::chrono::sys_days(date).time_since_epoch().count();
 }
 
-/// Microseconds since midnight. A leap second (60) is the first of the next minute.
-std::optional<std::int64_t> read_time(Reader& in) {
+/// Returns microseconds since midnight. Second 60 (a leap second) counts as the first of the next
+/// minute.
+std::optional<std::int64_t> read_time(DatetimeReader& in) {
   const auto hour = in.digits(2);
   if (!hour || *hour > 23 || !in.skip(':')) return std::nullopt;
   const auto minute = in.digits(2);
@@ -91,8 +92,8 @@ std::optional<std::int64_t> read_time(Reader& in) {
   return (seconds + *second) * kMicrosPerSecond + micros;
 }
 
-/// Seconds east of Greenwich; nothing is 0.
-std::optional<std::int64_t> read_offset(Reader& in) {
+/// Returns seconds east of Greenwich; 0 if there is no offset.
+std::optional<std::int64_t> read_offset(DatetimeReader& in) {
   if (in.done() || in.skip_any("Zz")) return 0;
   const bool west = in.skip('-');
   if (!west && !in.skip('+')) return std::nullopt;
@@ -112,7 +113,7 @@ std::optional<std::int64_t> read_offset(Reader& in) {
 }  // namespace
 
 std::optional<std::int64_t> parse_datetime(std::string_view text) {
-  Reader in(text);
+  DatetimeReader in(text);
   const auto days = read_date(in);
   if (!days) return std::nullopt;
   const std::int64_t midnight = *days * 86400 * kMicrosPerSecond;

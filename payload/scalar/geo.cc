@@ -80,7 +80,7 @@ bool contains(const GeoPolygon& polygon, const GeoPoint& point) {
 }
 
 LatitudeRange latitudes(const GeoRadius& circle) {
-  // A little wider than exact, for what rounding does to the distance.
+  // Slightly wider than exact, to cover rounding of the distance.
   const double reach = circle.radius_m / kEarthRadiusM / kRadiansPerDegree * (1 + 1e-9) + 1e-9;
   return {circle.center.lat - reach, circle.center.lat + reach};
 }

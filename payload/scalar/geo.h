@@ -1,4 +1,4 @@
-// Geometry on the globe, for filters. Points on a border are outside throughout.
+// Geometry on the globe, for filters. Points on a border count as outside.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@ namespace quiver::payload {
 /// Mean radius of the earth in metres (IUGG).
 inline constexpr double kEarthRadiusM = 6371008.8;
 
-/// -180..180 and -90..90.
+/// True for longitudes -180..180 and latitudes -90..90.
 [[nodiscard]] bool is_on_globe(const GeoPoint& point);
-/// An object with numeric `lon` and `lat` that is on the globe.
+/// Converts an object with numeric `lon` and `lat` on the globe; else nullopt.
 [[nodiscard]] std::optional<GeoPoint> as_geo_point(const Value& value);
 
 /// Great-circle distance in metres (haversine).
@@ -22,10 +22,10 @@ inline constexpr double kEarthRadiusM = 6371008.8;
 [[nodiscard]] bool contains(const GeoRadius& circle, const GeoPoint& point);
 /// A box whose left edge lies east of its right one crosses the 180th meridian.
 [[nodiscard]] bool contains(const GeoBoundingBox& box, const GeoPoint& point);
-/// In the plane of longitude and latitude; a border of a hole belongs to the hole.
+/// Works in the plane of longitude and latitude. The border of a hole belongs to the hole.
 [[nodiscard]] bool contains(const GeoPolygon& polygon, const GeoPoint& point);
 
-/// Latitudes in degrees; a superset of those of points inside.
+/// Latitudes in degrees. Contains the latitude of every point inside the shape.
 struct LatitudeRange {
   double low = -90;
   double high = 90;

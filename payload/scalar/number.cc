@@ -22,7 +22,7 @@ std::partial_ordering compare_two(std::uint64_t a, std::int64_t b) {
   return flip(compare_two(b, a));
 }
 
-/// Integer parts are compared as integers; the fraction decides only if they are equal.
+/// Compares integer parts as integers; the fraction decides only if they are equal.
 std::partial_ordering with_fraction(std::partial_ordering whole, double fraction) {
   return whole == 0 ? 0.0 <=> fraction : whole;
 }
@@ -51,7 +51,7 @@ bool within(const Bounds& bounds, const T& value, Compare order) {
          (!bounds.lte || order(value, *bounds.lte) <= 0);
 }
 
-/// The least value of T that is >= (or > if `strict`) the bound; nullopt if T has none.
+/// The least T that is >= the bound (> if `strict`); nullopt if there is none.
 std::optional<std::int64_t> first_integer(const Number& bound, bool strict) {
   if (compare(bound, Number(kMinI64)) < 0) return kMinI64;
   if (compare(bound, Number(kMaxI64)) > 0 || std::isnan(nearest_double(bound).value)) {
@@ -89,7 +89,7 @@ std::optional<double> first_double(const Number& bound, bool strict) {
   return candidate;
 }
 
-/// The last value of T that is <= (or < if `strict`) the bound.
+/// The greatest T that is <= the bound (< if `strict`); nullopt if there is none.
 std::optional<std::int64_t> last_integer(const Number& bound, bool strict) {
   const auto after = first_integer(bound, !strict);  // first value that is too high
   if (std::isnan(nearest_double(bound).value)) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<double> last_double(const Number& bound, bool strict) {
   return std::nextafter(*after, -kInfinity);
 }
 
-/// Narrows `interval` by each bound that is given; what no T satisfies empties it.
+/// Narrows `interval` by each given bound; a bound that no T satisfies empties it.
 template <class T, class First, class Last>
 Interval<T> narrow(Interval<T> interval, const Range& range, First first, Last last) {
   const Interval<T> none{T{1}, T{0}};

@@ -1,4 +1,4 @@
-// Numbers compared as numbers, whatever their types: no rounding.
+// Compares numbers of different types without rounding.
 #pragma once
 
 #include <compare>
@@ -17,14 +17,14 @@ namespace quiver::payload {
 
 /// nullopt if `value` is not a number.
 [[nodiscard]] std::optional<Number> as_number(const Value& value);
-/// The nearest double; `exact` tells whether it is the same number.
+/// The nearest double, and whether it equals the number.
 struct NearestDouble {
   double value = 0;
   bool exact = true;
 };
 [[nodiscard]] NearestDouble nearest_double(const Number& number);
 
-/// The numbers of a range as a closed interval of i64, or of double; empty if `low > high`.
+/// The numbers in a range as a closed interval of i64 or double; empty if `low > high`.
 template <class T>
 struct Interval {
   T low, high;

@@ -1,4 +1,4 @@
-// Splitting text into the tokens that text indexes and their queries compare.
+// Splits text into tokens for text indexes and their queries.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace quiver::payload {
 
-/// The tokens of `text` in order, repetitions included. `kWord` splits at every code point that is
-/// neither a letter, a number nor a combining mark; `kWhitespace` at white space; `kPrefix` and
-/// `kMultilingual` act as `kWord`. Lower-cased code point by code point if the options say so.
-/// Tokens shorter or longer than the bounds are left out. Bytes that are not UTF-8 separate.
+/// The tokens of `text` in order, including repetitions. `kWord` splits at every code point that is
+/// neither a letter, a number nor a combining mark; `kWhitespace` splits at white space; `kPrefix`
+/// and `kMultilingual` act as `kWord`. The options may ask for lower case (code point by code
+/// point) and bound the token length. Bytes that are not UTF-8 separate tokens.
 [[nodiscard]] std::vector<std::string> tokenize(std::string_view text, const TextOptions& options);
 
 }  // namespace quiver::payload

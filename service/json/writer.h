@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "payload/json/escape.h"
+
 namespace quiver::service::json {
 
 /// Appends to a string that it does not own. The caller opens and closes what it writes; nothing
@@ -71,8 +73,7 @@ class Writer {
   bool needs_comma_ = false;
 };
 
-/// Appends `text` in quotes, with what JSON wants escaped.
-void append_string(std::string& out, std::string_view text);
+using payload::append_string;
 void append_f64(std::string& out, double value);
 
 }  // namespace quiver::service::json

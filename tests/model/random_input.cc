@@ -26,7 +26,7 @@ std::vector<float> random_floats(std::size_t n, DType dtype, Random& random) {
   return values;
 }
 
-/// Canonical text. Keys now and then of another type, null, an array, or missing.
+/// Canonical text. A key sometimes has another type, null or an array, or is missing.
 std::string random_payload(Random& random) {
   std::string text;
   const auto put = [&](const char* key, const std::string& value) {
@@ -44,7 +44,7 @@ std::string random_payload(Random& random) {
   return text.empty() ? "{}" : text + "}";
 }
 
-payload::FieldTest random_test(Random& random, std::string& key) {
+payload::ValueCondition random_condition(Random& random, std::string& key) {
   switch (random() % 9) {
     case 0:
       key = "n";
@@ -92,7 +92,7 @@ payload::Condition random_condition(Random& random, int depth) {
   }
   if (one_in(8, random)) return payload::HasVector{one_in(2, random) ? "" : "words"};
   payload::FieldCondition condition;
-  condition.test = random_test(random, condition.key);
+  condition.condition = random_condition(random, condition.key);
   return condition;
 }
 
@@ -117,7 +117,7 @@ engine::PointSelector random_selector(Random& random) {
   return ids;
 }
 
-/// Deletes of everything that matches would leave little to look at.
+/// Selects few points, because deleting everything that matches would leave little to compare.
 engine::PointSelector few_points(Random& random) {
   if (!one_in(6, random)) {
     std::vector<PointId> ids;
@@ -212,7 +212,7 @@ KeyValues random_sparse_build(Random& random) {
   return build;
 }
 
-/// Ways that are taken by themselves in large segments only.
+/// Parameters that force paths which are otherwise taken in large segments only.
 KeyValues random_sparse_search(Random& random) {
   KeyValues search;
   search["exact_below"] = std::int64_t{0};

@@ -128,7 +128,7 @@ std::vector<MatchScalar> RandomPayload::scalars() {
   return out;
 }
 
-FieldTest RandomPayload::test() {
+ValueCondition RandomPayload::condition() {
   const auto maybe = [&](auto value) { return chance(0.5) ? std::optional(value) : std::nullopt; };
   switch (below(15)) {
     case 0:
@@ -177,7 +177,7 @@ FieldTest RandomPayload::test() {
 
 Condition RandomPayload::condition(int depth) {
   const int kind = below(depth > 0 ? 12 : 9);
-  if (kind < 7) return FieldCondition{key(), test()};
+  if (kind < 7) return FieldCondition{key(), condition()};
   if (kind == 7) {
     HasId ids;
     for (int i = below(40); i > 0; --i) {

@@ -1,4 +1,4 @@
-// Random documents and filters over few keys and values, so that they meet often.
+// Random documents and filters over few keys and values, so that they often match.
 #pragma once
 
 #include <random>
@@ -18,9 +18,9 @@ class RandomPayload {
   /// An object with some of the keys a, b, c, nested objects under o and arrays of objects under r.
   [[nodiscard]] Value document();
   [[nodiscard]] Filter filter(int depth = 2);
-  [[nodiscard]] FieldTest test();
+  [[nodiscard]] ValueCondition condition();
   [[nodiscard]] std::string key();
-  /// Any index on any of the keys that `key` gives.
+  /// Any index on one of the keys that `key` returns.
   [[nodiscard]] FieldIndex index();
 
   [[nodiscard]] int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }

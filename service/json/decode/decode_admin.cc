@@ -204,7 +204,7 @@ Decoded<FieldIndex> decode_index(std::string& body) {
   FieldIndex index;
   QV_TRY(const Object object, parse_object_body(body));
   QV_TRY(index.key, decode_member_string(object, "field_name", root));
-  if (auto parsed = payload::Path::parse(index.key); !parsed) {
+  if (auto parsed = payload::JsonPath::parse(index.key); !parsed) {
     return format_error(root.member("field_name"), parsed.error().message());
   }
   const auto schema = find(object, {"field_schema", "field_type"});

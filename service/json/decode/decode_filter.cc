@@ -12,11 +12,11 @@ namespace {
 
 using payload::Condition;
 using payload::FieldCondition;
-using payload::FieldTest;
 using payload::Filter;
 using payload::GeoPoint;
 using payload::MatchScalar;
 using payload::Number;
+using payload::ValueCondition;
 
 constexpr std::string_view kDatetimeHelp = "a number or a datetime (RFC 3339)";
 
@@ -64,26 +64,26 @@ Decoded<std::vector<MatchScalar>> decode_scalars(Element element, const Path& pa
 
 /// Calls `make` with the text of the member.
 template <class Test>
-Decoded<FieldTest> decode_text(Element element, const Path& path) {
+Decoded<ValueCondition> decode_text(Element element, const Path& path) {
   QV_TRY(const auto text, get_string(element, path));
-  return FieldTest(Test{std::string(text)});
+  return ValueCondition(Test{std::string(text)});
 }
 
-Decoded<FieldTest> decode_match(Element element, const Path& path) {
+Decoded<ValueCondition> decode_match(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(check_members(object, path,
                        {"value", "any", "except", "text", "text_any", "phrase", "prefix"}));
   if (const auto value = find(object, "value")) {
     QV_TRY(auto scalar, decode_scalar(*value, path.member("value")));
-    return FieldTest(payload::MatchValue{std::move(scalar)});
+    return ValueCondition(payload::MatchValue{std::move(scalar)});
   }
   if (const auto any = find(object, "any")) {
     QV_TRY(auto values, decode_scalars(*any, path.member("any")));
-    return FieldTest(payload::MatchAny{std::move(values)});
+    return ValueCondition(payload::MatchAny{std::move(values)});
   }
   if (const auto except = find(object, "except")) {
     QV_TRY(auto values, decode_scalars(*except, path.member("except")));
-    return FieldTest(payload::MatchExcept{std::move(values)});
+    return ValueCondition(payload::MatchExcept{std::move(values)});
   }
   if (const auto text = find(object, "text")) {
     return decode_text<payload::MatchText>(*text, path.member("text"));
@@ -126,24 +126,24 @@ Decoded<std::int64_t> decode_time(Element element, const Path& path) {
   return wrong_type(element, path, kDatetimeHelp);
 }
 
-Decoded<FieldTest> decode_range(Element element, const Path& path) {
+Decoded<ValueCondition> decode_range(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(check_members(object, path, {"gt", "gte", "lt", "lte"}));
   bool has_text = false;
   for (const auto [name, value] : object) has_text = has_text || value.is_string();
   if (has_text) {
     QV_TRY(auto range, decode_bounds<payload::DatetimeRange>(object, path, decode_time));
-    return FieldTest(range);
+    return ValueCondition(range);
   }
   QV_TRY(auto range, decode_bounds<payload::Range>(object, path, decode_number));
-  return FieldTest(std::move(range));
+  return ValueCondition(std::move(range));
 }
 
-Decoded<FieldTest> decode_values_count(Element element, const Path& path) {
+Decoded<ValueCondition> decode_values_count(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(check_members(object, path, {"gt", "gte", "lt", "lte"}));
   QV_TRY(auto range, decode_bounds<payload::ValuesCount>(object, path, get_u64));
-  return FieldTest(range);
+  return ValueCondition(range);
 }
 
 Decoded<GeoPoint> decode_geo_point(Element element, const Path& path) {
@@ -163,21 +163,21 @@ Decoded<GeoPoint> decode_corner(Object object, std::string_view name, const Path
   return decode_geo_point(corner, path.member(name));
 }
 
-Decoded<FieldTest> decode_geo_box(Element element, const Path& path) {
+Decoded<ValueCondition> decode_geo_box(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   payload::GeoBoundingBox box;
   QV_TRY(box.top_left, decode_corner(object, "top_left", path));
   QV_TRY(box.bottom_right, decode_corner(object, "bottom_right", path));
-  return FieldTest(box);
+  return ValueCondition(box);
 }
 
-Decoded<FieldTest> decode_geo_radius(Element element, const Path& path) {
+Decoded<ValueCondition> decode_geo_radius(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   payload::GeoRadius circle;
   QV_TRY(circle.center, decode_corner(object, "center", path));
   QV_TRY(const Element radius, require(object, "radius", path));
   QV_TRY(circle.radius_m, get_f64(radius, path.member("radius")));
-  return FieldTest(circle);
+  return ValueCondition(circle);
 }
 
 Decoded<std::vector<GeoPoint>> decode_ring(Element element, const Path& path) {
@@ -201,7 +201,7 @@ Decoded<std::vector<GeoPoint>> decode_ring(Element element, const Path& path) {
   return ring;
 }
 
-Decoded<FieldTest> decode_geo_polygon(Element element, const Path& path) {
+Decoded<ValueCondition> decode_geo_polygon(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   payload::GeoPolygon polygon;
   QV_TRY(const Element exterior, require(object, "exterior", path));
@@ -214,16 +214,16 @@ Decoded<FieldTest> decode_geo_polygon(Element element, const Path& path) {
       polygon.interiors.push_back(std::move(ring));
     }
   }
-  return FieldTest(std::move(polygon));
+  return ValueCondition(std::move(polygon));
 }
 
 template <class Test>
-Decoded<FieldTest> decode_flag(Element element, const Path& path) {
+Decoded<ValueCondition> decode_flag(Element element, const Path& path) {
   QV_TRY(const bool value, get_bool(element, path));
-  return FieldTest(Test{value});
+  return ValueCondition(Test{value});
 }
 
-using TestDecoder = Decoded<FieldTest> (*)(Element, const Path&);
+using TestDecoder = Decoded<ValueCondition> (*)(Element, const Path&);
 struct NamedTest {
   std::string_view name;
   TestDecoder decode;
@@ -246,7 +246,7 @@ Decoded<Condition> decode_field(Object object, const Path& path) {
                         "values_count", "is_empty", "is_null"}));
   QV_TRY(const Element key_element, require(object, "key", path));
   QV_TRY(const auto key, get_string(key_element, path.member("key")));
-  if (auto parsed = payload::Path::parse(key); !parsed) {
+  if (auto parsed = payload::JsonPath::parse(key); !parsed) {
     return format_error(path.member("key"), parsed.error().message());
   }
   std::vector<Condition> conditions;
@@ -276,7 +276,7 @@ Decoded<Condition> decode_wrapped_key(Element element, const Path& path) {
   QV_TRY(check_members(object, path, {"key"}));
   QV_TRY(const Element key_element, require(object, "key", path));
   QV_TRY(const auto key, get_string(key_element, path.member("key")));
-  return Condition(FieldCondition{std::string(key), FieldTest(Test{true})});
+  return Condition(FieldCondition{std::string(key), ValueCondition(Test{true})});
 }
 
 Decoded<Condition> decode_has_id(Element element, const Path& path) {

@@ -11,12 +11,12 @@ using payload::Selector;
 
 constexpr std::string_view kIdHelp = "valid values are either an unsigned integer or a UUID";
 
-Decoded<std::vector<payload::Path>> decode_paths(Element element, const Path& path) {
+Decoded<std::vector<payload::JsonPath>> decode_paths(Element element, const Path& path) {
   QV_TRY(const auto texts, decode_strings(element, path));
-  std::vector<payload::Path> paths;
+  std::vector<payload::JsonPath> paths;
   paths.reserve(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    auto parsed = payload::Path::parse(texts[i]);
+    auto parsed = payload::JsonPath::parse(texts[i]);
     if (!parsed) return format_error(path.item(i), parsed.error().message());
     paths.push_back(*std::move(parsed));
   }

@@ -179,7 +179,7 @@ Decoded<Operation> change_payload(Element element, const Path& path) {
   QV_TRY(change.payload, decode_payload(payload, path.member("payload")));
   if (const auto key = find(object, "key")) {
     QV_TRY(change.key, get_string(*key, path.member("key")));
-    if (auto parsed = payload::Path::parse(*change.key); !parsed) {
+    if (auto parsed = payload::JsonPath::parse(*change.key); !parsed) {
       return format_error(path.member("key"), parsed.error().message());
     }
   }
@@ -193,7 +193,7 @@ Decoded<Operation> delete_payload(Element element, const Path& path) {
   QV_TRY(const Element keys, require(object, "keys", path));
   QV_TRY(change.keys, decode_strings(keys, path.member("keys")));
   for (std::size_t i = 0; i < change.keys.size(); ++i) {
-    if (auto parsed = payload::Path::parse(change.keys[i]); !parsed) {
+    if (auto parsed = payload::JsonPath::parse(change.keys[i]); !parsed) {
       return format_error(path.member("keys").item(i), parsed.error().message());
     }
   }

@@ -43,10 +43,10 @@ PreparedOperation random_operation(const std::vector<FieldSchema>& fields, Rando
   }
   change.payload = R"({"n":)" + std::to_string(random() % 10) + "}";
   if (change.kind == PreparedChange::Kind::kSetPayload && random() % 3 == 0) {
-    change.key = payload::Path::parse("deep.er").value();
+    change.key = payload::JsonPath::parse("deep.er").value();
   }
   if (change.kind == PreparedChange::Kind::kDeleteKeys) {
-    change.keys.push_back(payload::Path::parse(random() % 2 == 0 ? "n" : "s").value());
+    change.keys.push_back(payload::JsonPath::parse(random() % 2 == 0 ? "n" : "s").value());
   }
   if (change.kind == PreparedChange::Kind::kDeleteVectors) {
     change.fields.push_back(random() % fields.size());

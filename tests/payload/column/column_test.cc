@@ -31,7 +31,7 @@ ColumnView column_of(const FieldIndex& index, const std::vector<std::string>& do
   return column->view();
 }
 
-/// What a row holds, independent of how terms are numbered.
+/// The contents of a row, independent of the numbering of terms.
 std::string describe(const ColumnView& column, std::uint32_t row) {
   std::string out =
       std::to_string(column.facts[row].count) + "/" + std::to_string(column.facts[row].flags) + ":";
@@ -214,7 +214,8 @@ TEST(Column, AnotherIndexIsRefused) {
   EXPECT_FALSE(MutableColumn::create(make_index("a..b", IndexKind::kBool)));
 }
 
-/// What was written once is read, and written, for ever: docs/formats/payload-column.md.
+/// Files of released versions must be read and written with the same bytes for ever:
+/// docs/formats/payload-column.md.
 TEST(Column, GoldenFiles) {
   const auto real = *open_real_directory("tests/payload/golden");
   const auto index = make_index("k", IndexKind::kKeyword);
@@ -263,7 +264,7 @@ TEST(Column, AFileOfAnotherPlaceIsRefused) {
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().message().find("another path"), std::string::npos);
 
-  const auto old = make_memory_directory();  // of version 1: says nothing
+  const auto old = make_memory_directory();  // version 1 has no origin
   ASSERT_TRUE(write_column(column_of(index, {R"({"k":"old"})"}), *old, "c"));
   ASSERT_TRUE(mine->replace_file("c", *old->read_file("c")));
   EXPECT_TRUE(open_column(*mine, "c", index));

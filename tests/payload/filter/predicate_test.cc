@@ -15,7 +15,7 @@
 namespace quiver::payload {
 namespace {
 
-/// Rows in memory; `documents_read` counts what evaluation had to parse.
+/// Rows in memory. `documents_read` counts the documents that evaluation parsed.
 class TestRows : public RowsView {
  public:
   void add(std::uint64_t id, const Value& document, bool has_v) {
@@ -126,7 +126,7 @@ Bitset slow_matches(const Predicate& predicate, const Data& data, const Bitset& 
   return out;
 }
 
-/// Row numbers that match.
+/// Numbers of the rows that match.
 std::vector<int> matching(const Filter& filter, const std::vector<std::string>& documents,
                           const std::vector<FieldIndex>& indexes = {}) {
   const auto predicate = *compile(filter, indexes);
@@ -139,9 +139,9 @@ std::vector<int> matching(const Filter& filter, const std::vector<std::string>& 
   return out;
 }
 
-Filter must(const std::string& key, FieldTest test) {
+Filter must(const std::string& key, ValueCondition condition) {
   Filter filter;
-  filter.must.push_back(FieldCondition{key, std::move(test)});
+  filter.must.push_back(FieldCondition{key, std::move(condition)});
   return filter;
 }
 
@@ -188,10 +188,11 @@ TEST(Predicate, EvaluateEqualsMatchesWhateverColumnsThereAre) {
   EXPECT_GT(n_matching, 10000U);
 }
 
-TEST(Predicate, EveryKindOfColumnAnswersEveryTest) {
+TEST(Predicate, EveryKindOfColumnAnswersEveryCondition) {
   RandomPayload random(71);
   Data data = make_data(random, 400, true);
-  std::map<std::size_t, std::size_t> n_decided;  // by test: rows that matched without documents
+  std::map<std::size_t, std::size_t>
+      n_decided;  // by condition: rows that matched without documents
   for (int kind = 0; kind < 8; ++kind) {
     for (const char* key : {"a", "a[]", "r[].a", "o"}) {
       FieldIndex index = random.index();
@@ -200,8 +201,8 @@ TEST(Predicate, EveryKindOfColumnAnswersEveryTest) {
       const std::vector<FieldIndex> indexes{index};
       const Columns columns(indexes, data.documents);
       for (int round = 0; round < 150; ++round) {
-        const FieldTest test = random.test();
-        const auto predicate = *compile(must(key, test), indexes);
+        const ValueCondition condition = random.condition();
+        const auto predicate = *compile(must(key, condition), indexes);
         Bitset candidates(400);
         for (std::size_t row = 0; row < 400; ++row) {
           if (random.chance(round % 2 == 0 ? 0.9 : 0.05)) candidates.set(row);
@@ -211,15 +212,15 @@ TEST(Predicate, EveryKindOfColumnAnswersEveryTest) {
           columns.put_into(data.rows, mixture);
           data.rows.documents_read = 0;
           ASSERT_TRUE(*predicate->evaluate(data.rows, candidates, Cancel()) == wanted)
-              << "kind " << kind << " key " << key << " test " << test.index() << " mixture "
-              << mixture;
-          if (data.rows.documents_read == 0) n_decided[test.index()] += wanted.count();
+              << "kind " << kind << " key " << key << " condition " << condition.index()
+              << " mixture " << mixture;
+          if (data.rows.documents_read == 0) n_decided[condition.index()] += wanted.count();
         }
       }
     }
   }
-  for (std::size_t test = 0; test < std::variant_size_v<FieldTest>; ++test) {
-    EXPECT_GT(n_decided[test], 0U) << "test " << test << " was never answered by a column alone";
+  for (std::size_t i = 0; i < std::variant_size_v<ValueCondition>; ++i) {
+    EXPECT_GT(n_decided[i], 0U) << "condition " << i << " was never answered by a column alone";
   }
 }
 
@@ -353,7 +354,7 @@ TEST(Predicate, CancelledAndDamagedAreErrors) {
   EXPECT_NE(damaged.error().message().find("point 1"), std::string::npos);
 }
 
-TEST(Predicate, IndexedTestsReadNoDocuments) {
+TEST(Predicate, IndexedConditionsReadNoDocuments) {
   TestRows rows;
   std::vector<Value> documents;
   for (std::uint64_t row = 0; row < 100000; ++row) {

@@ -10,18 +10,18 @@ namespace quiver::payload {
 namespace {
 
 std::string set_at(std::string_view document, std::string_view patch, std::string_view key) {
-  return *set(document, patch, *Path::parse(key));
+  return *set(document, patch, *JsonPath::parse(key));
 }
 
 std::string removed(std::string_view document, std::vector<std::string> keys) {
-  std::vector<Path> paths;
-  for (const auto& key : keys) paths.push_back(*Path::parse(key));
+  std::vector<JsonPath> paths;
+  for (const auto& key : keys) paths.push_back(*JsonPath::parse(key));
   return *remove_keys(document, paths);
 }
 
-std::vector<Path> paths(const std::vector<std::string>& texts) {
-  std::vector<Path> out;
-  for (const auto& text : texts) out.push_back(*Path::parse(text));
+std::vector<JsonPath> paths(const std::vector<std::string>& texts) {
+  std::vector<JsonPath> out;
+  for (const auto& text : texts) out.push_back(*JsonPath::parse(text));
   return out;
 }
 
@@ -69,7 +69,7 @@ TEST(Edit, OnlyObjectsAreDocuments) {
 TEST(Edit, SetDoesNotBuildWhatCannotBeReadBack) {
   std::string key = "a";
   for (int i = 0; i < 200; ++i) key += ".a";
-  const auto result = set("{}", "{}", *Path::parse(key));
+  const auto result = set("{}", "{}", *JsonPath::parse(key));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), Code::kInvalidArgument);
 }
@@ -89,10 +89,10 @@ TEST(Edit, RandomEditsAgreeWithPlainReasoning) {
       if (value.is_null()) continue;
       ASSERT_TRUE(*merged.find(key) == value);
     }
-    const Path path = *Path::parse(random.key());
+    const JsonPath path = *JsonPath::parse(random.key());
     const std::string once = *set(to_json(document), to_json(patch), path);
     ASSERT_EQ(*set(once, to_json(patch), path), once) << "setting twice is setting once";
-    const std::vector<Path> gone{path};
+    const std::vector<JsonPath> gone{path};
     const std::string less = *remove_keys(to_json(document), gone);
     ASSERT_EQ(*remove_keys(less, gone), less) << "so is removing";
     int n_left = 0;
@@ -134,7 +134,7 @@ TEST(Select, ExcludeDropsWhatLiesBelowAPath) {
   EXPECT_EQ(exclude({}), document);
 }
 
-/// Every scalar with its path, arrays as `[]`.
+/// Every scalar with its path, with array steps as `[]`.
 void leaves(const Value& value, std::string place, std::vector<std::string>& out) {
   if (const Object* object = value.as_object()) {
     for (const auto& [key, member] : *object) leaves(member, place + "." + key, out);
@@ -155,7 +155,7 @@ TEST(Select, ExcludedAndIncludedLeavesMakeTheWhole) {
     leaves(document, "", all);
     leaves(*parse_json(select(to_json(document), Selector::include(chosen))), "", in);
     leaves(*parse_json(select(to_json(document), Selector::exclude(chosen))), "", out);
-    // A scalar where the path wants to go deeper is shown by both.
+    // Both selectors show a scalar at which the path would go deeper.
     for (const auto& leaf : in) {
       if (std::find(out.begin(), out.end(), leaf) == out.end()) out.push_back(leaf);
     }

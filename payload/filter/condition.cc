@@ -1,4 +1,4 @@
-#include "payload/filter/field_test.h"
+#include "payload/filter/condition.h"
 
 #include <fmt/format.h>
 
@@ -35,32 +35,33 @@ ScalarType type_of(const MatchScalar& scalar) {
   return std::holds_alternative<bool>(scalar) ? ScalarType::kBool : ScalarType::kInteger;
 }
 
-void add_scalar(ValueTest& test, const MatchScalar& scalar) {
+void add_scalar(MembershipCondition& condition, const MatchScalar& scalar) {
   if (const auto* text = std::get_if<std::string>(&scalar)) {
-    test.strings.push_back(canonical(*text, test.uuids));
+    condition.strings.push_back(canonical(*text, condition.uuids));
   } else if (const auto* flag = std::get_if<bool>(&scalar)) {
-    (*flag ? test.wants_true : test.wants_false) = true;
+    (*flag ? condition.wants_true : condition.wants_false) = true;
   } else {
-    test.integers.push_back(std::get<std::int64_t>(scalar));
+    condition.integers.push_back(std::get<std::int64_t>(scalar));
   }
 }
 
-Result<PreparedTest> prepare_values(ValueTest::Mode mode, const std::vector<MatchScalar>& scalars,
-                                    const FieldIndex* index) {
-  ValueTest test;
-  test.mode = mode;
-  test.uuids = index != nullptr && index->kind == IndexKind::kUuid;
+Result<PreparedCondition> prepare_values(MembershipCondition::Mode mode,
+                                         const std::vector<MatchScalar>& scalars,
+                                         const FieldIndex* index) {
+  MembershipCondition condition;
+  condition.mode = mode;
+  condition.uuids = index != nullptr && index->kind == IndexKind::kUuid;
   for (const auto& scalar : scalars) {
-    if (test.type != ScalarType::kNone && test.type != type_of(scalar)) {
+    if (condition.type != ScalarType::kNone && condition.type != type_of(scalar)) {
       return fail(Code::kInvalidArgument,
                   "a match list mixes types; all values must be strings or all integers");
     }
-    test.type = type_of(scalar);
-    add_scalar(test, scalar);
+    condition.type = type_of(scalar);
+    add_scalar(condition, scalar);
   }
-  sort_unique(test.strings);
-  sort_unique(test.integers);
-  return PreparedTest(std::move(test));
+  sort_unique(condition.strings);
+  sort_unique(condition.integers);
+  return PreparedCondition(std::move(condition));
 }
 
 std::vector<std::string> split_at_spaces(std::string_view text) {
@@ -70,19 +71,20 @@ std::vector<std::string> split_at_spaces(std::string_view text) {
   return tokenize(text, options);
 }
 
-PreparedTest prepare_text(TextTest::Mode mode, const std::string& text, const FieldIndex* index) {
-  TextTest test;
-  test.mode = mode;
-  test.tokens = index != nullptr && index->kind == IndexKind::kText;
-  if (test.tokens) {
-    test.options = index->text;
-    test.words = tokenize(text, index->text);
-    if (mode != TextTest::Mode::kPhrase) sort_unique(test.words);
+PreparedCondition prepare_text(TextCondition::Mode mode, const std::string& text,
+                               const FieldIndex* index) {
+  TextCondition condition;
+  condition.mode = mode;
+  condition.tokens = index != nullptr && index->kind == IndexKind::kText;
+  if (condition.tokens) {
+    condition.options = index->text;
+    condition.words = tokenize(text, index->text);
+    if (mode != TextCondition::Mode::kPhrase) sort_unique(condition.words);
   } else {
-    test.words =
-        mode == TextTest::Mode::kAny ? split_at_spaces(text) : std::vector<std::string>{text};
+    condition.words =
+        mode == TextCondition::Mode::kAny ? split_at_spaces(text) : std::vector<std::string>{text};
   }
-  return test;
+  return condition;
 }
 
 Result<> check_point(const GeoPoint& point) {
@@ -117,9 +119,9 @@ Result<> check_shape(const GeoPolygon& polygon) {
 }
 
 template <class Shape>
-Result<PreparedTest> prepare_geo(const Shape& shape) {
+Result<PreparedCondition> prepare_geo(const Shape& shape) {
   QV_TRY(check_shape(shape));
-  return PreparedTest(GeoTest{shape, latitudes(shape)});
+  return PreparedCondition(GeoCondition{shape, latitudes(shape)});
 }
 
 bool contains_phrase(const std::vector<std::string>& tokens,
@@ -127,67 +129,68 @@ bool contains_phrase(const std::vector<std::string>& tokens,
   return std::search(tokens.begin(), tokens.end(), phrase.begin(), phrase.end()) != tokens.end();
 }
 
-bool element_passes(const ValueTest& test, const Value& element) {
-  if (test.mode == ValueTest::Mode::kAnyOf) return test.has(element);
-  return !element.is_null() && !test.has(element);
+bool element_passes(const MembershipCondition& condition, const Value& element) {
+  if (condition.mode == MembershipCondition::Mode::kAnyOf) return condition.has(element);
+  return !element.is_null() && !condition.has(element);
 }
-bool element_passes(const TextTest& test, const Value& element) {
+bool element_passes(const TextCondition& condition, const Value& element) {
   const std::string* text = element.as_string();
-  return text != nullptr && test.accepts(*text);
+  return text != nullptr && condition.accepts(*text);
 }
-bool element_passes(const PrefixTest& test, const Value& element) {
+bool element_passes(const PrefixCondition& condition, const Value& element) {
   const std::string* text = element.as_string();
-  return text != nullptr && text->starts_with(test.prefix);
+  return text != nullptr && text->starts_with(condition.prefix);
 }
-bool element_passes(const RangeTest& test, const Value& element) {
+bool element_passes(const RangeCondition& condition, const Value& element) {
   const auto number = as_number(element);
-  return number && in_range(test.range, *number);
+  return number && in_range(condition.range, *number);
 }
-bool element_passes(const DatetimeTest& test, const Value& element) {
+bool element_passes(const DatetimeCondition& condition, const Value& element) {
   const std::string* text = element.as_string();
   const auto micros = text == nullptr ? std::nullopt : parse_datetime(*text);
-  return micros && test.micros.contains(*micros);
+  return micros && condition.micros.contains(*micros);
 }
-bool element_passes(const GeoTest& test, const Value& element) {
+bool element_passes(const GeoCondition& condition, const Value& element) {
   const auto point = as_geo_point(element);
-  return point && test.accepts(*point);
+  return point && condition.accepts(*point);
 }
 
-template <class Test>
-bool document_passes(const Test& test, const Path& path, const Value& document) {
+template <class Prepared>
+bool document_passes(const Prepared& condition, const JsonPath& path, const Value& document) {
   bool found = false;
-  for_each_element(document, path,
-                   [&](const Value& element) { found = found || element_passes(test, element); });
+  for_each_element(document, path, [&](const Value& element) {
+    found = found || element_passes(condition, element);
+  });
   return found;
 }
-bool document_passes(const ValuesCount& test, const Path& path, const Value& document) {
+bool document_passes(const ValuesCount& condition, const JsonPath& path, const Value& document) {
   bool found = false;
   bool is_missing = true;
   for_each_value(document, path, [&](const Value& value) {
     const Array* array = value.as_array();
     const std::uint64_t count = value.is_null() ? 0 : array == nullptr ? 1 : array->size();
-    found = found || in_range(test, count);
+    found = found || in_range(condition, count);
     is_missing = false;
   });
-  return is_missing ? in_range(test, 0) : found;
+  return is_missing ? in_range(condition, 0) : found;
 }
-bool document_passes(const IsEmpty& test, const Path& path, const Value& document) {
+bool document_passes(const IsEmpty& condition, const JsonPath& path, const Value& document) {
   bool empty = true;
   for_each_value(document, path, [&](const Value& value) {
     const Array* array = value.as_array();
     empty = empty && (value.is_null() || (array != nullptr && array->empty()));
   });
-  return empty == test.value;
+  return empty == condition.value;
 }
-bool document_passes(const IsNull& test, const Path& path, const Value& document) {
+bool document_passes(const IsNull& condition, const JsonPath& path, const Value& document) {
   bool null = false;
   for_each_element(document, path, [&](const Value& element) { null = null || element.is_null(); });
-  return null == test.value;
+  return null == condition.value;
 }
 
 }  // namespace
 
-bool ValueTest::has(const Value& element) const {
+bool MembershipCondition::has(const Value& element) const {
   if (const auto* text = element.as_string()) {
     if (strings.empty()) return false;
     return uuids ? std::binary_search(strings.begin(), strings.end(), canonical(*text, true))
@@ -200,7 +203,7 @@ bool ValueTest::has(const Value& element) const {
   return flag != nullptr && (*flag ? wants_true : wants_false);
 }
 
-bool TextTest::accepts(std::string_view text) const {
+bool TextCondition::accepts(std::string_view text) const {
   if (words.empty()) return false;
   if (!tokens) {
     return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
@@ -216,14 +219,14 @@ bool TextTest::accepts(std::string_view text) const {
                             : std::any_of(words.begin(), words.end(), occurs);
 }
 
-bool GeoTest::accepts(const GeoPoint& point) const {
+bool GeoCondition::accepts(const GeoPoint& point) const {
   return point.lat >= latitudes.low && point.lat <= latitudes.high &&
          std::visit([&](const auto& area) { return contains(area, point); }, shape);
 }
 
-Result<PreparedTest> prepare(const FieldTest& field_test, const FieldIndex* index) {
-  using Mode = ValueTest::Mode;
-  using Out = Result<PreparedTest>;
+Result<PreparedCondition> prepare(const ValueCondition& condition, const FieldIndex* index) {
+  using Mode = MembershipCondition::Mode;
+  using Out = Result<PreparedCondition>;
   return std::visit(
       Overloaded{
           [&](const MatchValue& t) -> Out {
@@ -234,34 +237,36 @@ Result<PreparedTest> prepare(const FieldTest& field_test, const FieldIndex* inde
             return prepare_values(Mode::kNoneOf, t.values, index);
           },
           [&](const MatchText& t) -> Out {
-            return prepare_text(TextTest::Mode::kAll, t.text, index);
+            return prepare_text(TextCondition::Mode::kAll, t.text, index);
           },
           [&](const MatchTextAny& t) -> Out {
-            return prepare_text(TextTest::Mode::kAny, t.text, index);
+            return prepare_text(TextCondition::Mode::kAny, t.text, index);
           },
           [&](const MatchPhrase& t) -> Out {
-            return prepare_text(TextTest::Mode::kPhrase, t.text, index);
+            return prepare_text(TextCondition::Mode::kPhrase, t.text, index);
           },
-          [&](const MatchPrefix& t) -> Out { return PreparedTest(PrefixTest{t.prefix}); },
+          [&](const MatchPrefix& t) -> Out { return PreparedCondition(PrefixCondition{t.prefix}); },
           [&](const Range& t) -> Out {
-            return PreparedTest(RangeTest{t, integers_in(t), doubles_in(t)});
+            return PreparedCondition(RangeCondition{t, integers_in(t), doubles_in(t)});
           },
-          [&](const DatetimeRange& t) -> Out { return PreparedTest(DatetimeTest{integers_in(t)}); },
+          [&](const DatetimeRange& t) -> Out {
+            return PreparedCondition(DatetimeCondition{integers_in(t)});
+          },
           [&](const GeoBoundingBox& t) -> Out { return prepare_geo(t); },
           [&](const GeoRadius& t) -> Out { return prepare_geo(t); },
           [&](const GeoPolygon& t) -> Out { return prepare_geo(t); },
-          [&](const auto& t) -> Out { return PreparedTest(t); },
+          [&](const auto& t) -> Out { return PreparedCondition(t); },
       },
-      field_test);
+      condition);
 }
 
-bool is_existential(const PreparedTest& test) {
-  return !std::holds_alternative<ValuesCount>(test) && !std::holds_alternative<IsEmpty>(test) &&
-         !std::holds_alternative<IsNull>(test);
+bool is_existential(const PreparedCondition& condition) {
+  return !std::holds_alternative<ValuesCount>(condition) &&
+         !std::holds_alternative<IsEmpty>(condition) && !std::holds_alternative<IsNull>(condition);
 }
 
-bool passes(const PreparedTest& test, const Path& path, const Value& document) {
-  return std::visit([&](const auto& t) { return document_passes(t, path, document); }, test);
+bool passes(const PreparedCondition& condition, const JsonPath& path, const Value& document) {
+  return std::visit([&](const auto& t) { return document_passes(t, path, document); }, condition);
 }
 
 }  // namespace quiver::payload
