@@ -204,11 +204,7 @@ class DatabaseImpl final : public Database {
     return checked(catalog_->apply_aliases(changes));
   }
 
-  std::vector<Alias> aliases() const override {
-    std::vector<Alias> aliases;
-    for (const auto& alias : catalog_->aliases()) aliases.push_back({alias.name, alias.collection});
-    return aliases;
-  }
+  std::vector<Alias> aliases() const override { return catalog_->aliases(); }
 
   Result<> resolve_lookups(const std::string& name, Query& query) override {
     for (auto& prefetch : query.prefetch) QV_TRY(resolve_lookups(name, prefetch));

@@ -17,6 +17,7 @@
 #include "engine/collection.h"
 #include "engine/indexing/indexes.h"
 #include "engine/model/repair_report.h"
+#include "storage/catalog/alias.h"
 #include "storage/rows/runtime.h"
 
 namespace quiver::engine {
@@ -49,10 +50,7 @@ struct StoreMemory {
   std::uint64_t write_buffer_bytes = 0;  ///< rows not yet in table files
 };
 
-struct Alias {
-  std::string alias;
-  std::string collection;
-};
+using storage::Alias;
 struct CreateAlias {
   std::string collection, alias;
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <unordered_map>
 #include <unordered_set>
@@ -68,15 +67,11 @@ struct Facts {
 Facts read_facts(const storage::ShardStore* store) {
   Facts facts;
   if (store == nullptr) return facts;
-  constexpr std::string_view kDeletedPrefix = "deleted/";
   const auto scanned = store->scan_meta("", [&](std::string_view key, std::string_view value) {
     if (key == kManifestKey) {
       if (auto manifest = decode_manifest(value)) facts.manifest = *std::move(manifest);
-    } else if (key.starts_with(kDeletedPrefix)) {
-      std::uint64_t segment = 0;
-      const auto number = key.substr(kDeletedPrefix.size());
-      std::from_chars(number.data(), number.data() + number.size(), segment);
-      facts.deleted[segment] = value;
+    } else if (const auto segment = segment_of_deleted_key(key)) {
+      facts.deleted[*segment] = value;
     } else if (key != kBulkIntentKey) {
       facts.others.emplace_back(key, value);
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstring>
 #include <span>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kManifestVersion = 1;
 constexpr std::uint64_t kVersionWithDamage = 2;
+constexpr std::string_view kDeletedPrefix = "deleted/";
 constexpr char kPut = 1;
 constexpr char kDelete = 2;
 
@@ -64,7 +66,19 @@ Result<Manifest> decode_manifest(std::string_view text) {
   return manifest;
 }
 
-std::string deleted_key(std::uint64_t segment) { return fmt::format("deleted/{}", segment); }
+std::string deleted_key(std::uint64_t segment) {
+  return fmt::format("{}{}", kDeletedPrefix, segment);
+}
+
+std::optional<std::uint64_t> segment_of_deleted_key(std::string_view key) {
+  if (!key.starts_with(kDeletedPrefix)) return std::nullopt;
+  key.remove_prefix(kDeletedPrefix.size());
+  std::uint64_t segment = 0;
+  const char* end = key.data() + key.size();
+  const auto [stop, error] = std::from_chars(key.data(), end, segment);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return segment;
+}
 
 std::string encode_bitset(const Bitset& bits) {
   const std::uint64_t size = bits.size();

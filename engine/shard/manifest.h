@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct Manifest {
 
 /// The key of a segment's deleted rows, and their bytes: u64 size, then 64-bit words.
 [[nodiscard]] std::string deleted_key(std::uint64_t segment);
+/// The segment of a key that `deleted_key` made; nullopt for other keys.
+[[nodiscard]] std::optional<std::uint64_t> segment_of_deleted_key(std::string_view key);
 [[nodiscard]] std::string encode_bitset(const Bitset& bits);
 [[nodiscard]] Result<Bitset> decode_bitset(std::string_view bytes, std::size_t expected_size);
 

@@ -26,7 +26,7 @@ Result<> check_free(const Catalog::State& state, std::string_view name) {
   return {};
 }
 
-/// A name that `create` gives to directories.
+/// True if `name` has the form of the directory names that `create` assigns.
 bool is_directory_number(std::string_view name) {
   return name.size() >= 8 && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -110,8 +110,8 @@ Result<> Catalog::find_strangers() {
   return {};
 }
 
-/// The next number that nothing below `collections/` has: a copy that somebody put there must not
-/// be taken for the new collection.
+/// Returns the next number that no entry below `collections/` has. A directory that somebody put
+/// there must not become part of the new collection.
 Result<std::string> Catalog::free_directory(State& next) const {
   QV_TRY(const auto found, list_collections());
   while (true) {
@@ -189,13 +189,13 @@ Result<> Catalog::commit(State next) {
   auto written = directory_.replace_file(kFileName, file);
   {
     MutexLock lock(state_mutex_);
-    // A failed change may be on disk all the same: its directory id is spent.
+    // A failed change may still be on disk, so its directory id is not used again.
     state_.next_directory = next.next_directory;
     if (written) state_ = std::move(next);
   }
   if (!written && may_be_on_disk(file)) {
     certain_ = false;
-    (void)rewrite();  // the first failure is the one to tell about
+    (void)rewrite();  // the first error is reported
   }
   return written;
 }

@@ -22,7 +22,7 @@ constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kPayloadBytesAt = 16;
 constexpr std::size_t kChecksumAt = 24;
 
-/// Of everything but the checksum itself.
+/// Checksum of all bytes except the checksum field itself.
 std::uint64_t catalog_checksum(Bytes file) {
   Checksum sum;
   sum.update(file.first(kChecksumAt));
@@ -30,7 +30,7 @@ std::uint64_t catalog_checksum(Bytes file) {
   return sum.digest();
 }
 
-class Writer {
+class CatalogWriter {
  public:
   template <class Number>
   void number(Number value) {
@@ -52,10 +52,10 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads front to back; after a read beyond the end everything is empty and `ok` false.
-class Reader {
+/// Reads front to back. After a read beyond the end every result is empty and `ok` is false.
+class CatalogReader {
  public:
-  explicit Reader(Bytes bytes) : bytes_(bytes) {}
+  explicit CatalogReader(Bytes bytes) : bytes_(bytes) {}
   template <class Number>
   Number number() {
     Number value{};
@@ -86,12 +86,12 @@ tl::unexpected<Error> damaged(const std::string& path, std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("the catalog `{}` is damaged: {}", path, what));
 }
 
-/// The version.
+/// Checks the header and returns the version.
 Result<std::uint32_t> check_header(Bytes file, const std::string& path) {
   if (file.size() < kHeaderBytes) {
     return damaged(path, fmt::format("{} bytes, wanted at least {}", file.size(), kHeaderBytes));
   }
-  Reader header(file.subspan(kMagic.size()));
+  CatalogReader header(file.subspan(kMagic.size()));
   const auto version = header.number<std::uint32_t>();
   const auto flags = header.number<std::uint32_t>();
   const auto payload_bytes = header.number<std::uint64_t>();
@@ -111,7 +111,7 @@ Result<std::uint32_t> check_header(Bytes file, const std::string& path) {
   return version;
 }
 
-void read_collections(Reader& reader, std::uint32_t version, Catalog::State& to) {
+void read_collections(CatalogReader& reader, std::uint32_t version, Catalog::State& to) {
   for (auto n = reader.number<std::uint32_t>(); n > 0 && reader.ok(); --n) {
     CatalogEntry entry;
     entry.name = reader.text();
@@ -122,14 +122,14 @@ void read_collections(Reader& reader, std::uint32_t version, Catalog::State& to)
   }
 }
 
-void read_aliases(Reader& reader, Catalog::State& to) {
+void read_aliases(CatalogReader& reader, Catalog::State& to) {
   for (auto n = reader.number<std::uint32_t>(); n > 0 && reader.ok(); --n) {
     std::string alias = reader.text();
     to.aliases.emplace(std::move(alias), reader.text());
   }
 }
 
-void read_garbage(Reader& reader, Catalog::State& to) {
+void read_garbage(CatalogReader& reader, Catalog::State& to) {
   for (auto n = reader.number<std::uint32_t>(); n > 0 && reader.ok(); --n) {
     to.garbage.insert(reader.text());
   }
@@ -138,7 +138,7 @@ void read_garbage(Reader& reader, Catalog::State& to) {
 }  // namespace
 
 std::vector<std::byte> encode_catalog(const Catalog::State& state) {
-  Writer out;
+  CatalogWriter out;
   out.raw(kMagic);
   out.number(kVersion);
   out.number(std::uint32_t{0});
@@ -169,7 +169,7 @@ std::vector<std::byte> encode_catalog(const Catalog::State& state) {
 Result<Catalog::State> decode_catalog(Bytes bytes, const std::string& path) {
   QV_TRY(const std::uint32_t version, check_header(bytes, path));
   Catalog::State state;
-  Reader reader(bytes.subspan(kHeaderBytes));
+  CatalogReader reader(bytes.subspan(kHeaderBytes));
   state.next_directory = reader.number<std::uint64_t>();
   read_collections(reader, version, state);
   read_aliases(reader, state);

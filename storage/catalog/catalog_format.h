@@ -1,4 +1,4 @@
-// The bytes of the catalog file: docs/formats/catalog.md.
+// Encodes and decodes the catalog file: docs/formats/catalog.md.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace quiver::storage {
 
 [[nodiscard]] std::vector<std::byte> encode_catalog(const Catalog::State& state);
-/// kDataLoss names `path` and what is wrong; kUnimplemented for a version of the future.
+/// kDataLoss names `path` and the damage; kUnimplemented for an unknown newer version.
 [[nodiscard]] Result<Catalog::State> decode_catalog(Bytes bytes, const std::string& path);
 
 }  // namespace quiver::storage

@@ -15,7 +15,7 @@ namespace quiver::storage {
 
 namespace {
 
-/// What the holder wrote, if it looks like a process id.
+/// The holder's process id from the file; empty if the contents are no process id.
 std::string read_holder(const std::string& path) {
   std::string found;
   std::getline(std::ifstream(path), found);
@@ -46,7 +46,7 @@ Result<std::unique_ptr<LockFile>> LockFile::acquire(const std::string& path) {
   QV_TRY(auto lock, FileLock::try_lock(path));
   if (!lock) return fail(in_use(path));
   if (auto written = write_holder(lock->descriptor(), path); !written) {
-    // Who holds the lock is for messages only; a full disk can be read.
+    // The holder's id is for messages only, and a full disk can still be read.
     if (written.error().code() != Code::kResourceExhausted) return fail(written.error());
     log_warning("{}", written.error().message());
   }

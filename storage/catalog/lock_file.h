@@ -1,4 +1,4 @@
-// One process per data directory.
+// Allows one process per data directory.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace quiver::storage {
 
-/// A locked file that names its holder. Content that a process leaves in it is harmless: the lock
-/// ends with the process.
+/// A locked file that names its holder. Old contents are harmless, because the lock ends with the
+/// process.
 class LockFile {
  public:
-  /// Creates `path` if need be, locks it and writes this process's id into it. kUnavailable
-  /// "data directory X is in use by process PID" if another holder has it.
+  /// Creates `path` if needed, locks it and writes this process's id into it. kUnavailable "data
+  /// directory X is in use by process PID" if another process holds the lock.
   static Result<std::unique_ptr<LockFile>> acquire(const std::string& path);
-  /// kUnavailable if `path` is not the locked file any more: the directory was removed or replaced.
+  /// kUnavailable if `path` is no longer the locked file: the directory was removed or replaced.
   [[nodiscard]] Result<> check_place() const;
   LockFile(const LockFile&) = delete;
   LockFile& operator=(const LockFile&) = delete;

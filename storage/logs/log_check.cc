@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 constexpr std::string_view kLogSuffix = ".log";
-/// Before the changes of a batch: number of the first one u64, how many u32.
+/// Bytes before the changes of a batch: sequence number of the first change (u64), number of
+/// changes (u32).
 constexpr std::size_t kBatchHeadBytes = 12;
 
 tl::unexpected<Error> damaged_store(const std::string& path, std::string_view what) {
@@ -33,7 +34,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return number;
 }
 
-/// For a message: what a damaged file holds may be anything.
+/// Makes the contents of a damaged file safe to print.
 std::string printable(std::string_view text) {
   std::string shown(text.substr(0, 40));
   std::replace_if(
@@ -43,7 +44,7 @@ std::string printable(std::string_view text) {
 
 std::string log_name(std::uint64_t number) { return fmt::format("{:06}{}", number, kLogSuffix); }
 
-/// The number of the manifest that `CURRENT` names; nullopt if there is none yet.
+/// The number of the manifest that `CURRENT` names; nullopt if there is no `CURRENT`.
 Result<std::optional<std::uint64_t>> current_manifest(rocksdb::Env& env, const std::string& store) {
   if (!env.FileExists(store + "/CURRENT").ok()) return std::optional<std::uint64_t>();
   std::string text;
@@ -59,7 +60,7 @@ Result<std::optional<std::uint64_t>> current_manifest(rocksdb::Env& env, const s
   return number;
 }
 
-/// Ascending.
+/// Numbers of the store's logs, ascending.
 Result<std::vector<std::uint64_t>> log_numbers(rocksdb::Env& env, const std::string& store) {
   std::vector<std::string> files;
   QV_TRY(to_result(env.GetChildren(store, &files), "list", store));
@@ -84,20 +85,20 @@ Result<> check_scan(const std::string& store, std::string_view file, const LogSc
   if (!scan.damaged_at || scan.n_behind == 0) return {};
   return damaged_store(store,
                        fmt::format("{} cannot be read at byte {}, and {} records follow, so that "
-                                   "it is no torn end",
+                                   "this is no torn end",
                                    file, *scan.damaged_at, scan.n_behind));
 }
 
 Result<> check_manifest_number(const std::string& store, std::uint64_t current,
                                const SyncedState& synced) {
   if (current >= synced.manifest) return {};
-  return damaged_store(store,
-                       fmt::format("CURRENT names the manifest {}, older than {}, which was in "
-                                   "force",
-                                   current, synced.manifest));
+  return damaged_store(
+      store, fmt::format("CURRENT names the manifest {}, older than the manifest {} that was "
+                         "synced",
+                         current, synced.manifest));
 }
 
-/// Follows the numbers of changes over the logs of a store.
+/// Checks that sequence numbers continue from log to log.
 class LogChain {
  public:
   LogChain(rocksdb::Env& env, const std::string& store) : env_(env), store_(store) {}
@@ -123,7 +124,7 @@ class LogChain {
   }
 
  private:
-  /// Returns the number of the batch's first change.
+  /// Records a batch and returns the sequence number of its first change.
   std::uint64_t note(std::string_view batch) {
     std::uint64_t sequence = 0;
     std::uint32_t n_changes = 0;
@@ -133,7 +134,8 @@ class LogChain {
     return sequence;
   }
 
-  /// After a torn end a log goes on where the sound part ended: what was torn had no number yet.
+  /// kDataLoss if changes are missing after a log with a torn end. The next log must continue where
+  /// the sound part ended, because torn changes had no sequence number yet.
   Result<> check_gap(const std::string& file, const std::optional<std::uint64_t>& first) const {
     if (torn_.empty() || !first || end_ == 0 || *first <= end_) return {};
     return damaged_store(store_,
@@ -144,9 +146,9 @@ class LogChain {
 
   rocksdb::Env& env_;
   const std::string& store_;
-  std::string torn_;        ///< the last log that cannot be read to its end
-  std::uint64_t next_ = 0;  ///< number of the change after the last one read; 0: none was read
-  std::uint64_t end_ = 0;   ///< `next_` before the present log
+  std::string torn_;        ///< last log that cannot be read to its end
+  std::uint64_t next_ = 0;  ///< sequence number after the last change read; 0 before any
+  std::uint64_t end_ = 0;   ///< `next_` before the current log
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Damage in the manifest and the logs of a store that RocksDB would open without a word: it takes
-// whatever cannot be read for the end, and drops what follows.
+// Finds damage in the manifest and the logs of a store. RocksDB would open such a store silently:
+// it takes unreadable bytes for the end and drops everything after them.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ class Env;
 
 namespace quiver::storage {
 
-/// Compares the sizes of the manifest and the log with what is known to be synced. A few system
-/// calls.
+/// Compares the sizes of the manifest and the log with the sizes known to be synced. Costs a few
+/// system calls.
 [[nodiscard]] Result<> check_sizes(rocksdb::Env& env, const std::string& store,
                                    const SyncedState& synced);
 
-/// Reads the manifest. kDataLoss if it is damaged, shorter or older than it was.
+/// Reads the manifest. kDataLoss if it is damaged, or shorter or older than it was.
 [[nodiscard]] Result<> check_manifest(rocksdb::Env& env, const std::string& store,
                                       const std::optional<SyncedState>& synced);
 
@@ -30,8 +30,9 @@ namespace quiver::storage {
 
 [[nodiscard]] bool has_log(rocksdb::Env& env, const std::string& store, std::uint64_t number);
 
-/// Reads the manifest and all logs of a store that is not open. Passes a torn tail, which a crash
-/// leaves of a write that nobody was told of. kDataLoss names the file, the place and what is lost.
+/// Reads the manifest and all logs of a store that is not open. A torn tail is accepted: a crash
+/// leaves it of a write that was never acknowledged. kDataLoss names the file, the place and what
+/// is lost.
 [[nodiscard]] Result<> check_logs(rocksdb::Env& env, const std::string& store,
                                   const std::optional<SyncedState>& synced);
 

@@ -27,10 +27,10 @@ struct Fragment {
   std::string_view bytes;
 };
 
-/// RocksDB keeps checksums rotated by 15 bits and shifted by a constant.
+/// Undoes RocksDB's masking of a checksum: a rotation by 15 bits and an added constant.
 std::uint32_t unmasked(std::uint32_t stored) { return std::rotl(stored - 0xA282EAD8U, 15); }
 
-/// The fragment at the start of `block`, the rest of one; nullopt if there is none that is sound.
+/// The fragment at the start of `block`, a suffix of a block; nullopt if there is no sound one.
 std::optional<Fragment> fragment_at(std::string_view block) {
   if (block.size() < kHeadBytes) return std::nullopt;
   std::uint32_t checksum = 0;
@@ -48,7 +48,7 @@ class Scanner {
  public:
   explicit Scanner(const LogVisitor& visit) : visit_(visit) {}
 
-  /// Blocks in order; only the last may be shorter.
+  /// Adds the next block. Only the last one may be shorter than the others.
   void add_block(std::string_view block) {
     std::size_t at = 0;
     while (at + kHeadBytes <= block.size()) {
@@ -58,7 +58,7 @@ class Scanner {
         add(*fragment, begin, block_at_ + at);
       } else {
         note_damage(block_at_ + at);
-        ++at;  // a length may be what is wrong: records are looked for at every byte
+        ++at;  // a wrong length is possible, so every byte is tried
       }
     }
     const bool is_padding = block.size() == kBlockBytes;
@@ -72,7 +72,7 @@ class Scanner {
   }
 
  private:
-  /// The record that is being read, if any, is lost with it.
+  /// Records damage. A record that has begun is lost with it.
   void note_damage(std::uint64_t at) {
     if (!scan_.damaged_at) scan_.damaged_at = is_open_ ? record_at_ : at;
     is_open_ = false;
@@ -82,7 +82,7 @@ class Scanner {
     const bool begins = fragment.part == Part::kWhole || fragment.part == Part::kFirst;
     if (begins == is_open_) {
       note_damage(begin);
-      if (!begins) return;  // the rest of a record that is lost
+      if (!begins) return;  // the rest of a lost record
     }
     if (begins) {
       if (scan_.damaged_at) ++scan_.n_behind;

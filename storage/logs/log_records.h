@@ -1,8 +1,9 @@
-// Reads a file in RocksDB's log format (its logs and manifests) without RocksDB, which takes damage
-// in the middle of a log for the end of it.
+// Reads a file in RocksDB's log format (its logs and manifests). RocksDB's own reader takes damage
+// in the middle of a log for its end.
 //
 // Blocks of 32 KiB hold fragments: masked CRC-32C u32, length u16, type u8 (1 whole record, 2
-// first, 3 middle, 4 last), bytes. A block's last bytes, too few for a head, are padding.
+// first, 3 middle, 4 last), bytes. The end of a block that is too short for a fragment's head is
+// padding.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +21,20 @@ class Env;
 namespace quiver::storage {
 
 struct LogScan {
-  /// Where the sound beginning of the file ends: only whole records before, one after the other.
+  /// End of the sound beginning of the file, which holds only whole records.
   std::uint64_t sound_bytes = 0;
-  /// First byte of what is neither record nor padding; nullopt: nothing is wrong. A record whose
-  /// end is missing counts, too.
+  /// First byte that is neither record nor padding; nullopt if there is none. A record whose end is
+  /// missing counts as damage.
   std::optional<std::uint64_t> damaged_at;
-  /// Records that begin behind the damage. Each was written after what is damaged was synced.
+  /// Records that begin after the damage. Each was written after the damaged bytes were synced.
   std::uint64_t n_behind = 0;
 };
 
-/// Called for each whole record; `behind_damage` for those behind `damaged_at`. The view is valid
-/// during the call.
+/// Called for each whole record. `behind_damage` is true for records after `damaged_at`. The view
+/// is valid during the call.
 using LogVisitor = std::function<void(std::string_view record, bool behind_damage)>;
 
-/// Reads all of `path`, about 5 GB/s from the page cache. kNotFound if there is no such file.
+/// Reads all of `path`, about 5 GB/s from the page cache. kNotFound if the file does not exist.
 [[nodiscard]] Result<LogScan> scan_log(rocksdb::Env& env, const std::string& path,
                                        const LogVisitor& visit);
 

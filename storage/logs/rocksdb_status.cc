@@ -8,7 +8,7 @@ namespace quiver::storage {
 
 namespace {
 
-/// RocksDB marks ENOSPC, not EDQUOT, and repeats neither mark in what it reports later.
+/// RocksDB marks ENOSPC, but not EDQUOT, and drops the mark in later reports.
 bool is_disk_full(const rocksdb::Status& status, std::string_view text) {
   return status.IsNoSpace() || text.find("No space left on device") != text.npos ||
          text.find("Disk quota exceeded") != text.npos;

@@ -1,4 +1,4 @@
-// RocksDB's status as an error of ours.
+// Converts RocksDB's status to an Error.
 #pragma once
 
 #include <rocksdb/status.h>

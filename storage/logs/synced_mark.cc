@@ -15,7 +15,7 @@
 namespace quiver::storage {
 namespace {
 
-/// Two of them, written in turn: one is whole whatever happens to the other.
+/// The file has two slots, written in turn, so that a torn write leaves one whole.
 struct Slot {
   std::array<char, 8> magic{'Q', 'V', 'S', 'Y', 'N', 'C', 'E', 'D'};
   std::uint64_t n_writes = 0;
@@ -30,7 +30,7 @@ std::uint64_t checksum_of(const Slot& slot) {
   return checksum(std::as_bytes(std::span(&slot, 1)).first(offsetof(Slot, checksum)));
 }
 
-/// The newer of the sound slots; nullopt if there is none.
+/// The newer sound slot; nullopt if neither is sound.
 std::optional<Slot> newest(std::string_view bytes) {
   std::optional<Slot> found;
   for (std::size_t i = 0; i < kSlots && (i + 1) * sizeof(Slot) <= bytes.size(); ++i) {
@@ -46,7 +46,7 @@ std::optional<Slot> read_newest(rocksdb::Env& env, const std::string& path) {
   std::string bytes;
   if (!rocksdb::ReadFileToString(&env, path, &bytes).ok()) return std::nullopt;
   auto slot = newest(bytes);
-  if (!slot) log_warning("`{}` cannot be read; shortened logs of this store are not noticed", path);
+  if (!slot) log_warning("cannot read `{}`: shortened logs of this store will go unnoticed", path);
   return slot;
 }
 
@@ -68,7 +68,7 @@ SyncedMark::SyncedMark(rocksdb::Env& env, const std::string& store) : path_(path
       n_writes_ = slot->n_writes;
     }
   } else {
-    // Whole slots from the start: rewriting them wants no room on the disk.
+    // Writes whole slots at once, so that rewriting them needs no more disk space.
     Slot empty;
     empty.checksum = checksum_of(empty);
     const std::string bytes(reinterpret_cast<const char*>(&empty), sizeof(empty));
@@ -76,7 +76,7 @@ SyncedMark::SyncedMark(rocksdb::Env& env, const std::string& store) : path_(path
   }
   const auto opened = env.NewRandomRWFile(path_, &file_, rocksdb::EnvOptions());
   if (!opened.ok()) {
-    log_warning("`{}` cannot be written: {}; shortened logs of this store are not noticed", path_,
+    log_warning("cannot write `{}`: {}; shortened logs of this store will go unnoticed", path_,
                 opened.ToString());
   }
 }
@@ -93,7 +93,7 @@ void SyncedMark::note_log(std::uint64_t sequence, std::uint64_t log, std::uint64
 
 void SyncedMark::note_manifest(std::uint64_t manifest, std::uint64_t manifest_bytes) {
   MutexLock lock(mutex_);
-  // Threads may come in another order than they asked.
+  // Notes may arrive out of order, from several threads.
   const bool is_older = manifest < state_.manifest ||
                         (manifest == state_.manifest && manifest_bytes <= state_.manifest_bytes);
   if (is_older) return;
@@ -116,7 +116,7 @@ void SyncedMark::write() {
   const rocksdb::Slice bytes(reinterpret_cast<const char*>(&slot), sizeof(slot));
   const auto written = file_->Write(n_writes_ % kSlots * sizeof(slot), bytes);
   if (written.ok()) return;
-  log_warning("`{}` cannot be written: {}; shortened logs of this store are not noticed", path_,
+  log_warning("cannot write `{}`: {}; shortened logs of this store will go unnoticed", path_,
               written.ToString());
   file_.reset();
 }

@@ -1,5 +1,5 @@
-// What of a store has reached stable storage, in a file of its own beside RocksDB's: without it a
-// log or a manifest that was cut short between two records looks complete.
+// Remembers how far a store has reached stable storage, in its own file beside RocksDB's. Without
+// it, a log or manifest that was cut short between two records would look complete.
 // docs/formats/shard-store.md
 #pragma once
 
@@ -19,25 +19,25 @@ class RandomRWFile;
 namespace quiver::storage {
 
 struct SyncedState {
-  std::uint64_t sequence = 0;        ///< RocksDB's number of the last change
-  std::uint64_t log = 0;             ///< number of the log that it stands in
-  std::uint64_t log_bytes = 0;       ///< of that log, at least
+  std::uint64_t sequence = 0;        ///< RocksDB's sequence number of the last change
+  std::uint64_t log = 0;             ///< number of the log with that change
+  std::uint64_t log_bytes = 0;       ///< lower bound of that log's size
   std::uint64_t manifest = 0;        ///< number of the manifest
-  std::uint64_t manifest_bytes = 0;  ///< of it, at least
+  std::uint64_t manifest_bytes = 0;  ///< lower bound of its size
   bool operator==(const SyncedState&) const = default;
 };
 
-/// Written after each sync, without a sync of its own: it survives the end of the process, and a
-/// power cut leaves an older state, never one that says too much. Any number of threads.
+/// Written after each sync, without being synced itself. It survives the end of the process. A
+/// power cut may leave an older state, which is still true. Thread-safe.
 class SyncedMark {
  public:
-  /// The file's name in the store's directory.
+  /// Name of the file in the store's directory.
   static constexpr const char* kFile = "SYNCED";
 
-  /// nullopt if there is none (stores of older versions), or none that can be read.
+  /// nullopt if the file is missing (stores of older versions) or unreadable.
   static std::optional<SyncedState> read(rocksdb::Env& env, const std::string& store);
-  /// Creates the file if need be. Without one (a full disk) the mark keeps nothing, and says so
-  /// once.
+  /// Creates the file if needed. If that fails (a full disk), the mark records nothing and logs one
+  /// warning.
   SyncedMark(rocksdb::Env& env, const std::string& store);
   ~SyncedMark();
   SyncedMark(const SyncedMark&) = delete;
@@ -46,7 +46,7 @@ class SyncedMark {
   void note_log(std::uint64_t sequence, std::uint64_t log, std::uint64_t log_bytes)
       QV_EXCLUDES(mutex_);
   void note_manifest(std::uint64_t manifest, std::uint64_t manifest_bytes) QV_EXCLUDES(mutex_);
-  /// To stable storage.
+  /// Syncs the file to stable storage.
   void sync() QV_EXCLUDES(mutex_);
 
  private:

@@ -15,8 +15,8 @@
 #include "storage/logs/log_records.h"
 #include "storage/logs/rocksdb_status.h"
 #include "storage/repair/store_check.h"
-#include "storage/rows/database.h"
 #include "storage/rows/keys.h"
+#include "storage/rows/row_store.h"
 
 namespace quiver::storage {
 namespace {
@@ -24,13 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 using Table = RowBatch::Table;
 
-/// RocksDB numbers tables as they were made: `default`, then ours.
+/// Maps RocksDB's number of a column family, in the order of creation: `default`, then our tables.
 std::optional<Table> table_of(std::uint32_t family) {
-  if (family < 1 || family > Database::kTableNames.size()) return std::nullopt;
+  if (family < 1 || family > RowStore::kTableNames.size()) return std::nullopt;
   return static_cast<Table>(family - 1);
 }
 
-/// A batch of a log as one of ours.
+/// Converts a batch of a log to a RowBatch.
 class BatchReader final : public rocksdb::WriteBatch::Handler {
  public:
   rocksdb::Status PutCF(std::uint32_t family, const rocksdb::Slice& key,
@@ -42,7 +42,7 @@ class BatchReader final : public rocksdb::WriteBatch::Handler {
     if (const auto table = table_of(family)) batch.erase(*table, to_view(key));
     return rocksdb::Status::OK();
   }
-  /// Only operations that segments reflect are removed so.
+  /// Ignores range deletions, which only remove operations that segments contain.
   rocksdb::Status DeleteRangeCF(std::uint32_t /*family*/, const rocksdb::Slice& /*begin*/,
                                 const rocksdb::Slice& /*end*/) override {
     return rocksdb::Status::OK();
@@ -54,12 +54,13 @@ class BatchReader final : public rocksdb::WriteBatch::Handler {
 void read_batch(std::string_view record, const Salvage::BatchVisitor& visit) {
   const rocksdb::WriteBatch writes{std::string(record)};
   BatchReader reader;
-  // What was read before an error counts: the record's checksum matched.
+  // Changes read before an error count, because the record's checksum matched.
   writes.Iterate(&reader).PermitUncheckedError();
   visit(reader.batch);
 }
 
-/// Links all files of a store but those that name others into `to`. The names of its tables.
+/// Links all files of a store into `to`, except those that name other files. Adds the names of its
+/// tables to `tables`.
 bool link_files(const std::string& from, const std::string& to, std::vector<std::string>& tables) {
   std::error_code error;
   fs::remove_all(to, error);
@@ -74,7 +75,7 @@ bool link_files(const std::string& from, const std::string& to, std::vector<std:
   return !error;
 }
 
-/// Manifests of a store, the newest first, and how many bytes of each are sound.
+/// The manifests of a store, newest first, each with the size of its sound beginning.
 std::vector<std::pair<std::string, std::uint64_t>> sound_beginnings(rocksdb::Env& env,
                                                                     const std::string& store) {
   std::vector<std::pair<std::string, std::uint64_t>> found;
@@ -99,7 +100,7 @@ bool use_manifest(const std::string& from, const std::string& to, const std::str
   return !error;
 }
 
-/// True if the manifest that the store was opened with has forgotten no table.
+/// True if the store's manifest names all `tables`.
 bool names_all(const ShardStore& store, const std::vector<std::string>& tables) {
   const auto named = store.files();
   return named && std::all_of(tables.begin(), tables.end(), [&](const std::string& table) {
@@ -117,7 +118,7 @@ Salvage::Salvage(std::string path, std::shared_ptr<Runtime> runtime, Effort effo
   if (files_) files_ = check_manifest(env, path_, synced);
   if (files_) {
     logs_ = check_logs(env, path_, synced);
-    if (logs_) logs_ = Database::check_end(path_, runtime_->shared(), synced);
+    if (logs_) logs_ = RowStore::check_end(path_, runtime_->shared(), synced);
     knows_all_files_ = true;
     open(path_);
   }
@@ -140,8 +141,8 @@ void Salvage::open(const std::string& path) {
   knows_all_files_ = false;
 }
 
-/// RocksDB makes a manifest of the tables that it finds. Rows whose values lie in blobs are not
-/// readable then: it does not look for those.
+/// Lets RocksDB make a manifest from the tables that it finds. It does not look for blobs, so rows
+/// with values in blobs are then unreadable.
 void Salvage::open_with_made_manifest() {
   std::vector<std::string> tables;
   if (!link_files(path_, links_, tables) || tables.empty()) return;
@@ -155,7 +156,7 @@ void Salvage::open_with_made_manifest() {
   store_.reset();
   const auto& shared = runtime_->shared();
   const auto repaired =
-      rocksdb::RepairDB(links_, shared.database_options, Database::families(shared));
+      rocksdb::RepairDB(links_, shared.database_options, RowStore::families(shared));
   if (!repaired.ok())
     log_warning("cannot make a manifest for `{}`: {}", path_, repaired.ToString());
   open(links_);
@@ -183,12 +184,12 @@ void Salvage::scan_rows(const std::vector<PointId>& known, const RowVisitor& vis
       return true;
     });
     if (scanned) return;
-    // The row behind the last one cannot be read, nor perhaps some that follow it.
+    // The row after the last one is unreadable, and perhaps some rows after it.
     const auto at_least = last ? last : from;
     auto next = at_least ? std::upper_bound(known.begin(), known.end(), *at_least) : known.begin();
     if (next == known.end()) return;
     from = *next;
-    // A scan reads all versions of a row, a look-up the newest alone.
+    // A scan reads all versions of a row, a look-up only the newest.
     if (const auto row = store_->row(*from); row && *row) visit(*from, **row);
   }
 }

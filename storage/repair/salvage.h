@@ -1,4 +1,4 @@
-// What can still be read of a store that is damaged. Nothing on the disk is changed.
+// Reads what is still readable in a damaged store. The store's files are not changed.
 #pragma once
 
 #include <cstdint>
@@ -17,38 +17,39 @@
 
 namespace quiver::storage {
 
-/// A store that no one has open, in whatever state it is.
+/// A store that is not open, in any state of damage.
 class Salvage {
  public:
   enum class Effort : std::uint8_t {
-    kLook,  ///< as it is
-    kSave,  ///< if its manifest is damaged, through a directory of links beside it for which one is
-            ///< made; that is removed at the end
+    kLook,  ///< open it as it is
+    /// If the manifest is damaged: open hard links of its files, with a new manifest, in a
+    /// temporary directory beside the store.
+    kSave,
   };
   Salvage(std::string path, std::shared_ptr<Runtime> runtime, Effort effort);
   ~Salvage();
   Salvage(const Salvage&) = delete;
   Salvage& operator=(const Salvage&) = delete;
 
-  /// Empty if all is well: what is wrong with manifest, logs and files, read as a whole. Reads
-  /// every byte of tables, blobs and logs.
+  /// Everything wrong with manifest, logs and files; empty if all is well. Reads every byte of
+  /// tables, blobs and logs.
   [[nodiscard]] std::vector<std::string> problems() const;
 
-  /// The store as of the first damage in its logs; nullptr if RocksDB cannot open it at all.
+  /// The store up to the first damage in its logs; nullptr if RocksDB cannot open it at all.
   [[nodiscard]] const ShardStore* store() const { return store_.get(); }
-  /// True if changes may be missing from its end, or from its middle.
+  /// True if changes may be missing at its end or in its middle.
   [[nodiscard]] bool has_damaged_logs() const { return !logs_; }
-  /// True if a row that the store does not have is known to be deleted: no file of it is forgotten.
+  /// True if no file is missing, so that a row absent from the store is known to be deleted.
   [[nodiscard]] bool knows_all_files() const { return knows_all_files_; }
 
   using RowVisitor = std::function<void(const PointId&, std::string_view)>;
-  /// All rows that can be read, ascending. Behind one that cannot be read it goes on with the next
-  /// of `known` (ascending ids).
+  /// Visits all readable rows, ascending by id. After an unreadable row it continues with the next
+  /// id of `known` (ascending).
   void scan_rows(const std::vector<PointId>& known, const RowVisitor& visit) const;
 
   using BatchVisitor = std::function<void(const RowBatch&)>;
-  /// Batches of the logs that `store` does not hold, since they stand behind damage, in order; all
-  /// of them if there is no `store`.
+  /// Visits the batches of the logs that `store` does not hold because they come after damage, in
+  /// order; all batches if there is no `store`.
   Result<> late_batches(const BatchVisitor& visit) const;
 
  private:
@@ -56,9 +57,9 @@ class Salvage {
   void open_with_made_manifest();
 
   const std::string path_;
-  const std::string links_;  ///< where the directory of links is, if there is one
+  const std::string links_;  ///< directory of links, if one is made
   const std::shared_ptr<Runtime> runtime_;
-  Result<> files_;  ///< of the manifest, or why RocksDB cannot open the store
+  Result<> files_;  ///< damage of the manifest, or why RocksDB cannot open the store
   Result<> logs_;
   bool knows_all_files_ = false;
   std::unique_ptr<ShardStore> store_;

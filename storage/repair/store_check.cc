@@ -8,13 +8,13 @@
 
 #include "storage/logs/log_check.h"
 #include "storage/logs/rocksdb_status.h"
-#include "storage/rows/database.h"
+#include "storage/rows/row_store.h"
 #include "storage/rows/runtime_shared.h"
 
 namespace quiver::storage {
 namespace {
 
-/// Files with rows: a log is empty until the first of them.
+/// True if there are files with rows. A log is empty until its first row.
 bool holds_rows(const std::string& path, rocksdb::Env& env) {
   std::vector<std::string> files;
   if (!env.GetChildren(path, &files).ok()) return false;
@@ -25,12 +25,12 @@ bool holds_rows(const std::string& path, rocksdb::Env& env) {
   });
 }
 
-/// RocksDB makes the tables one after the other, so a crash at the creation of a store leaves only
-/// the first ones beside `default`, and no rows. Opening it makes the rest. A manifest that was cut
-/// short reads like that too, but then there are rows.
+/// RocksDB creates the tables one after another. So a crash during creation leaves only the first
+/// of them beside `default`, and no rows; opening the store creates the rest. A manifest that was
+/// cut short looks the same, but then there are rows.
 Result<> check_tables(const std::string& path, const std::vector<std::string>& found,
                       rocksdb::Env& env) {
-  const auto& wanted = Database::kTableNames;
+  const auto& wanted = RowStore::kTableNames;
   if (found.size() <= wanted.size() && holds_rows(path, env)) {
     return fail(Code::kDataLoss,
                 fmt::format("the manifest of `{}` names the tables {} only, but there are rows",
@@ -78,7 +78,7 @@ Result<> check_store_logs(const std::string& path, const Runtime& runtime) {
   if (!env.FileExists(path + "/CURRENT").ok()) return {};
   const auto synced = SyncedMark::read(env, path);
   QV_TRY(check_logs(env, path, synced));
-  return Database::check_end(path, runtime.shared(), synced);
+  return RowStore::check_end(path, runtime.shared(), synced);
 }
 
 }  // namespace quiver::storage

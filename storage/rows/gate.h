@@ -1,4 +1,4 @@
-// Lets many callers in, and now and then one in alone.
+// Admits many callers at once, or one caller alone.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,11 @@
 
 namespace quiver::storage {
 
-/// Unlike a shared mutex it holds no lock while a caller is inside, and whoever wants to be alone
-/// gives up after a while, so a caller that waits for itself is refused, not stuck.
+/// Unlike a shared mutex, it holds no lock while a caller is inside. A caller that wants to be
+/// alone gives up after a while. So a caller that waits for itself is refused instead of stuck.
 class Gate {
  public:
-  /// False if the gate is closed for good. Waits while someone is alone, or about to be.
+  /// Waits while someone is alone or waits to be. False if the gate is closed for good.
   bool enter() QV_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     while (reserved_ && !closed_) changed_.wait(mutex_);
@@ -24,7 +24,8 @@ class Gate {
     if (--n_inside_ == 0) changed_.notify_all();
   }
 
-  /// Returns true when nobody else is inside, and keeps others out until `release`.
+  /// Returns true when nobody else is inside, and keeps others out until `release`. False after
+  /// `patience`.
   bool reserve(std::chrono::milliseconds patience) QV_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     if (closed_ || reserved_) return false;
@@ -44,7 +45,7 @@ class Gate {
     end_reservation();
   }
 
-  /// Returns when nobody is inside and nobody will be. False if it was closed before.
+  /// Closes the gate and returns when nobody is inside. False if it was already closed.
   bool close() QV_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     if (closed_) return false;

@@ -1,4 +1,4 @@
-// Keys of the tables `points` and `ops` as bytes whose lexical order is the order of the ids.
+// Keys of the tables `points` and `ops`: bytes whose order is the order of the ids.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline void store_big_endian(char* to, std::uint64_t value) {
   std::memcpy(to, &swapped, sizeof(swapped));
 }
 
-/// As `PointId::to_key`, without an allocation.
+/// Equal to `PointId::to_key`, without an allocation.
 class PointKey {
  public:
   explicit PointKey(const PointId& id) {

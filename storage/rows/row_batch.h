@@ -10,27 +10,27 @@
 
 namespace quiver::storage {
 
-/// An ordered list of changes; a later change of a key wins. Copies what it is given. One thread.
+/// An ordered list of changes; the last change of a key wins. Copies its arguments. One thread.
 class RowBatch {
  public:
   void put_row(const PointId& id, std::string_view row);
   void delete_row(const PointId& id);
   void put_op(Seq seq, std::string_view op);
-  /// Removes every operation before `below`; `below` itself stays.
+  /// Removes every operation with a number less than `below`.
   void trim_ops(Seq below);
   void put_meta(std::string_view key, std::string_view value);
   void delete_meta(std::string_view key);
 
-  /// Keys and values so far, with a few bytes for each change.
+  /// Keys and values so far, plus a few bytes per change.
   [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
   [[nodiscard]] std::size_t size() const { return n_changes_; }
   [[nodiscard]] bool empty() const { return n_changes_ == 0; }
-  /// Keeps the memory for the next batch.
+  /// Removes all changes and keeps the memory.
   void clear();
 
   enum class Table : std::uint8_t { kPoints, kOps, kMeta };
   enum class Kind : std::uint8_t { kPut, kDelete, kDeleteBelow };
-  /// With keys as stored: for the store itself.
+  /// Takes keys in stored form; for this room only.
   void put(Table table, std::string_view key, std::string_view value) {
     add(Kind::kPut, table, key, value);
   }
@@ -39,10 +39,10 @@ class RowBatch {
   struct Change {
     Kind kind;
     Table table;
-    std::string_view key;    ///< kDeleteBelow: the first key that stays
+    std::string_view key;    ///< kDeleteBelow: the first key that is kept
     std::string_view value;  ///< empty unless kPut
   };
-  /// In order; the views are valid during the call.
+  /// Calls `visit` for each change in order. The views are valid during the call.
   template <class Visit>
   void for_each(Visit&& visit) const {
     std::size_t at = 0;

@@ -6,14 +6,14 @@
 #include <filesystem>
 
 #include "storage/logs/rocksdb_status.h"
-#include "storage/rows/database.h"
 #include "storage/rows/keys.h"
+#include "storage/rows/row_store.h"
 
 namespace quiver::storage {
 
 namespace {
 
-/// As the store's own table of points, but large values are not worth the attempt to compress them.
+/// Options of table `points`, without the attempt to compress large values.
 rocksdb::Options options_for(const Runtime& runtime, std::size_t row_bytes) {
   const auto& shared = runtime.shared();
   rocksdb::Options options(shared.database_options, shared.points_options);

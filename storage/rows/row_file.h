@@ -1,5 +1,5 @@
-// Rows on their way into a shard store past its log and its memory: a sorted file beside the
-// store's own, which `ShardStore::ingest` makes part of it.
+// A sorted file of rows beside a shard store, written without its log and memory.
+// `ShardStore::ingest` makes it part of the store.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace quiver::storage {
 
-/// What the names of such files end with.
+/// Suffix of the names of row files.
 inline constexpr std::string_view kRowFileSuffix = ".rows";
 
-/// Written front to back by one thread. Memory: about 2 MiB. What is not finished stays behind as a
-/// file that means nothing.
+/// Written front to back by one thread. Uses about 2 MiB of memory. An unfinished file stays on
+/// disk and is never used.
 class RowFileWriter {
  public:
-  /// `path` lies in the store's directory; nothing is created before the first row.
+  /// `path` is in the store's directory. Nothing is created before the first row.
   RowFileWriter(std::string path, std::shared_ptr<const Runtime> runtime);
   ~RowFileWriter();
   RowFileWriter(const RowFileWriter&) = delete;
   RowFileWriter& operator=(const RowFileWriter&) = delete;
 
-  /// Ids strictly ascending.
+  /// Ids must ascend strictly.
   Result<> add(const PointId& id, std::string_view row);
-  /// Returns when the file and its name are on stable storage. Once, after at least one row.
+  /// Returns when the file and its name are on stable storage. Call once, after at least one row.
   Result<> finish();
 
  private:

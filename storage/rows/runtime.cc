@@ -21,7 +21,7 @@ namespace quiver::storage {
 
 namespace {
 
-/// RocksDB's warnings go to the process's log; no database keeps a log file of its own.
+/// Forwards RocksDB's warnings to the process's log. The databases have no log files of their own.
 class ForwardingLogger final : public rocksdb::Logger {
  public:
   ForwardingLogger() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
@@ -30,7 +30,7 @@ class ForwardingLogger final : public rocksdb::Logger {
     if (level < rocksdb::InfoLogLevel::WARN_LEVEL) return;
     std::array<char, 1024> text{};
     std::vsnprintf(text.data(), text.size(), format, arguments);
-    // Said at every opening of a store that has ingested files: those of a writer have no such id.
+    // RocksDB warns at each opening about ingested files, because their writer sets no unique id.
     if (std::string_view(text.data()).find("without unique ID") != std::string_view::npos) return;
     const bool is_error = level >= rocksdb::InfoLogLevel::ERROR_LEVEL;
     repeated_.log(is_error ? LogLevel::kError : LogLevel::kWarning, format,
@@ -41,7 +41,7 @@ class ForwardingLogger final : public rocksdb::Logger {
   void Logv(const char* /*format*/, va_list /*arguments*/) override {}
 
  private:
-  /// By format: writes to a full disk fail alike, one after another.
+  /// Keyed by format, because writes to a full disk fail alike one after another.
   LogLimit repeated_{std::chrono::seconds(10)};
 };
 
@@ -85,12 +85,12 @@ rocksdb::DBOptions database_options(const RuntimeOptions& options, const Runtime
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   db.paranoid_checks = true;
   db.bytes_per_sync = std::uint64_t{1} << 20;
-  // Preallocation would cost an idle shard a write buffer's worth of disk.
+  // Preallocation would give each idle shard a file of a write buffer's size.
   db.allow_fallocate = false;
-  // Timers per database, for statistics that nobody reads.
+  // Turns off timers per database for statistics that nobody reads.
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
-  // The store repairs itself at the next write, in one place (shard_store.cc).
+  // The store repairs itself at the next write (shard_store_impl.cc).
   db.max_bgerror_resume_count = 0;
   return db;
 }
@@ -111,7 +111,7 @@ rocksdb::ColumnFamilyOptions family_options(rocksdb::BlockBasedTableOptions tabl
   rocksdb::ColumnFamilyOptions family;
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   family.write_buffer_size = write_buffer_bytes;
-  // An idle family costs one small block, not an eighth of its write buffer.
+  // An idle column family then uses one small block, not an eighth of its write buffer.
   family.arena_block_size = 64 << 10;
   family.max_write_buffer_number = 3;
   family.target_file_size_base = std::uint64_t{16} << 20;

@@ -1,4 +1,5 @@
-// What all shards of a process share: cache, memory for unwritten rows, background threads.
+// Resources that all shards of a process share: cache, memory for unwritten rows, background
+// threads.
 #pragma once
 
 #include <cstddef>
@@ -13,37 +14,39 @@ class FileSystem;
 
 namespace quiver::storage {
 
-/// Puts a file system of the caller's own under every store of a runtime: for fault tests.
+/// Puts another file system under every store of a runtime. For fault tests.
 class FileSystemSeam {
  public:
   virtual ~FileSystemSeam() = default;
-  /// Called once; `base` is the real file system.
+  /// Called once. `base` is the real file system.
   virtual std::shared_ptr<rocksdb::FileSystem> wrap(std::shared_ptr<rocksdb::FileSystem> base) = 0;
 };
 
 struct RuntimeOptions {
-  /// Shared cache of blocks and large row values, 1 MiB or more. More: fewer disk reads.
+  /// Size of the shared cache of blocks and large row values, at least 1 MiB. More means fewer disk
+  /// reads.
   std::size_t block_cache_bytes = std::size_t{128} << 20;
-  /// All memtables of all shards together, 1 MiB or more. Beyond it the largest is written out.
+  /// Maximum size of all memtables of all shards, at least 1 MiB. Beyond it the largest one is
+  /// flushed.
   std::size_t write_buffer_bytes = std::size_t{256} << 20;
-  /// Most a single shard keeps in memory before it writes a file, 64 KiB or more.
+  /// Maximum memory of one shard before it writes a file, at least 64 KiB.
   std::size_t shard_write_buffer_bytes = std::size_t{32} << 20;
-  /// Log bytes of one shard that a restart has to replay at most, about.
+  /// Approximate maximum of log bytes that a restart replays per shard.
   std::size_t max_wal_bytes = std::size_t{96} << 20;
   /// Threads that write and compact files, for all shards together, 1 to 64.
   int background_threads = 2;
-  /// File handles that one shard keeps open, 32 or more.
+  /// Open files per shard, at least 32.
   int max_open_files = 128;
-  /// Row values from this size on are stored in blob files, apart from the keys.
+  /// Row values of at least this size are stored in blob files, apart from the keys.
   std::size_t min_blob_bytes = 1024;
-  /// False makes `write` return before its bytes are on stable storage: for bulk imports that can
-  /// be repeated, and for tests.
+  /// False makes `write` return before its bytes are on stable storage. For repeatable bulk imports
+  /// and tests.
   bool sync = true;
   /// Null in production.
   std::shared_ptr<FileSystemSeam> file_system;
 };
 
-/// Immutable once made; any number of threads and stores. Stores keep their runtime alive.
+/// Immutable and thread-safe. Stores keep their runtime alive.
 class Runtime {
  public:
   /// kInvalidArgument names the option that is out of range.
@@ -53,11 +56,11 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
 
   [[nodiscard]] const RuntimeOptions& options() const { return options_; }
-  /// Bytes held by the shared cache, and by the memtables of all open stores.
+  /// Bytes used by the shared cache, and by the memtables of all open stores.
   [[nodiscard]] std::uint64_t cache_bytes() const;
   [[nodiscard]] std::uint64_t memtable_bytes() const;
 
-  /// The RocksDB objects; complete only inside this room.
+  /// The RocksDB objects. Complete only inside this room.
   struct Shared;
   [[nodiscard]] const Shared& shared() const { return *shared_; }
 

@@ -1,4 +1,4 @@
-// The RocksDB objects behind a `Runtime`, for this room's own files.
+// The RocksDB objects of a `Runtime`, for files of this room.
 #pragma once
 
 #include <rocksdb/cache.h>
@@ -21,7 +21,7 @@ struct Runtime::Shared {
 
   rocksdb::DBOptions database_options;
   rocksdb::ColumnFamilyOptions points_options;
-  rocksdb::ColumnFamilyOptions small_options;  // ops and meta
+  rocksdb::ColumnFamilyOptions small_options;  // for ops and meta
 };
 
 }  // namespace quiver::storage

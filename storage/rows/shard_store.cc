@@ -10,8 +10,8 @@
 
 #include "base/io/file.h"
 #include "storage/logs/rocksdb_status.h"
-#include "storage/rows/database.h"
 #include "storage/rows/keys.h"
+#include "storage/rows/row_store.h"
 #include "storage/rows/shard_store_impl.h"
 
 namespace quiver::storage {
@@ -20,7 +20,7 @@ namespace {
 
 using Table = RowBatch::Table;
 
-/// Rows fetched, and kept in memory, at a time by `rows`.
+/// Rows that `rows` reads and holds in memory at a time.
 constexpr std::size_t kRowsPerRead = 128;
 
 Result<PointId> parse_point_key(std::string_view key, const std::string& path) {
@@ -37,16 +37,17 @@ Result<Seq> parse_op_key(std::string_view key, const std::string& path) {
                           key.size(), sizeof(Seq)));
 }
 
-/// Fetches and visits `ids`, at most kRowsPerRead; `first` is the position of the first of them.
-Result<> visit_rows(const Database& database, const std::string& path, std::span<const PointId> ids,
+/// Reads and visits `ids`, at most kRowsPerRead. `first` is the position of ids[0] in the whole
+/// list.
+Result<> visit_rows(const RowStore& store, const std::string& path, std::span<const PointId> ids,
                     std::size_t first, const ShardStore::RowVisitor& visit) {
   std::vector<PointKey> keys(ids.begin(), ids.end());
   std::array<rocksdb::Slice, kRowsPerRead> slices;
   std::array<rocksdb::PinnableSlice, kRowsPerRead> values;
   std::array<rocksdb::Status, kRowsPerRead> statuses;
   for (std::size_t i = 0; i < ids.size(); ++i) slices[i] = to_slice(keys[i].view());
-  database.db().MultiGet({}, database.handle(Table::kPoints), ids.size(), slices.data(),
-                         values.data(), statuses.data());
+  store.db().MultiGet({}, store.handle(Table::kPoints), ids.size(), slices.data(), values.data(),
+                      statuses.data());
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (statuses[i].IsNotFound()) {
       visit(first + i, std::nullopt);
@@ -191,7 +192,7 @@ Result<> ShardStore::verify() const {
     QV_TRY(auto inside, impl_->enter());
     QV_TRY(to_result(inside->db().VerifyChecksum(), "verify", path_));
   }
-  // Blobs are compared as they are read.
+  // Reading a blob verifies its checksum.
   return scan_rows(std::nullopt, [](const PointId&, std::string_view) { return true; });
 }
 

@@ -14,11 +14,11 @@ namespace quiver::storage {
 namespace {
 
 /// How long a repair waits for readers to leave before it refuses the write.
-constexpr std::chrono::milliseconds kPatience{1000};
-/// Free bytes a repair wants beside what is in memory: manifest, log, options.
-constexpr std::uint64_t kSpareBytes = std::uint64_t{4} << 20;
+constexpr std::chrono::milliseconds kMaxReaderWait{1000};
+/// Free bytes that a repair needs in addition to what is in memory: manifest, log, options.
+constexpr std::uint64_t kReopenBytes = std::uint64_t{4} << 20;
 
-/// A damaged file is not mended by opening it again, a wrong call not by anything.
+/// Reopening helps after I/O errors and a full disk, not against damaged files or wrong calls.
 bool is_repairable(const Error& error) {
   return error.code() == Code::kResourceExhausted || error.code() == Code::kUnavailable;
 }
@@ -33,12 +33,12 @@ std::uint64_t count_row_deletions(const RowBatch& batch) {
 
 }  // namespace
 
-/// RocksDB wants to write when it opens. On a full disk it is opened for reading, and the next
-/// write tries again.
+/// RocksDB writes when it opens. On a full disk the store is opened for reading, and the next write
+/// tries again.
 Result<> ShardStore::Impl::open() {
-  auto opened = Database::open(path_, runtime_->shared());
+  auto opened = RowStore::open(path_, runtime_->shared());
   if (opened || opened.error().code() != Code::kResourceExhausted) {
-    QV_TRY(database_, std::move(opened));
+    QV_TRY(row_store_, std::move(opened));
     return {};
   }
   log_error("{}; it is opened for reading until there is room", opened.error().message());
@@ -46,7 +46,7 @@ Result<> ShardStore::Impl::open() {
 }
 
 Result<> ShardStore::Impl::open_read_only() {
-  QV_TRY(database_, Database::open_read_only(path_, runtime_->shared()));
+  QV_TRY(row_store_, RowStore::open_read_only(path_, runtime_->shared()));
   needs_repair_ = true;
   return {};
 }
@@ -54,19 +54,19 @@ Result<> ShardStore::Impl::open_read_only() {
 void ShardStore::Impl::close() {
   MutexLock lock(write_mutex_);
   cancel_work_ = true;
-  if (gate_.close()) database_.reset();
+  if (gate_.close()) row_store_.reset();
 }
 
 Result<ShardStore::Impl::Inside> ShardStore::Impl::enter() {
   if (!gate_.enter()) {
     return fail(Code::kUnavailable, fmt::format("the store `{}` is closed", path_));
   }
-  if (database_ == nullptr) {
+  if (row_store_ == nullptr) {
     gate_.leave();
     return fail(Code::kUnavailable,
                 fmt::format("the store `{}` could not be opened again after an I/O error", path_));
   }
-  return Inside(gate_, *database_);
+  return Inside(gate_, *row_store_);
 }
 
 Result<> ShardStore::Impl::write(const RowBatch& batch) noexcept {
@@ -81,7 +81,7 @@ Result<> ShardStore::Impl::write_or_repair(const RowBatch& batch) {
   Result<> result = try_write(batch);
   if (result || !is_repairable(result.error())) return result;
   failures_.log(LogLevel::kError, "write", result.error().message());
-  // A failure of the past, met only now, or one that has passed already, costs no error.
+  // An earlier failure that is noticed only now, or one that has passed, costs the caller no error.
   if (!repair()) return result;
   return try_write(batch);
 }
@@ -121,7 +121,7 @@ Result<> ShardStore::Impl::repair() {
   QV_TRY(prepare_undo());
   QV_TRY(check_disk());
   cancel_work_ = true;
-  const bool alone = gate_.reserve(kPatience);
+  const bool alone = gate_.reserve(kMaxReaderWait);
   cancel_work_ = false;
   if (!alone) {
     return fail(Code::kUnavailable,
@@ -142,7 +142,7 @@ Result<> ShardStore::Impl::prepare_undo() {
 }
 
 Result<> ShardStore::Impl::check_disk() {
-  std::uint64_t wanted = kSpareBytes + (undo_ ? 2 * undo_->size_bytes() : 0);
+  std::uint64_t wanted = kReopenBytes + (undo_ ? 2 * undo_->size_bytes() : 0);
   if (auto inside = enter()) wanted += (*inside)->sum_of("rocksdb.cur-size-all-mem-tables");
   std::uint64_t available = 0;
   const auto& files = runtime_->shared().env->GetFileSystem();
@@ -164,7 +164,7 @@ Result<> ShardStore::Impl::write_probe_file() {
 }
 
 Result<> ShardStore::Impl::reopen() {
-  database_.reset();
+  row_store_.reset();
   needs_repair_ = false;
   auto opened = open();
   if (opened && !needs_repair_) opened = write_back();
@@ -176,10 +176,10 @@ Result<> ShardStore::Impl::reopen() {
   return opened;
 }
 
-/// What the failed batch would have replaced.
+/// Restores what the failed batch would have replaced.
 Result<> ShardStore::Impl::write_back() {
   if (undo_ && !undo_->empty()) {
-    QV_TRY(to_result(database_->write(*undo_, true), "write to", path_));
+    QV_TRY(to_result(row_store_->write(*undo_, true), "write to", path_));
   }
   undo_.reset();
   return {};
@@ -202,16 +202,16 @@ StoreStats ShardStore::Impl::stats() {
   stats.healthy = false;
   auto inside = enter();
   if (!inside) return stats;
-  const Database& database = **inside;
+  const RowStore& store = **inside;
   std::uint64_t rows = 0;
-  database.db().GetIntProperty(database.handle(RowBatch::Table::kPoints),
-                               "rocksdb.estimate-num-keys", &rows);
+  store.db().GetIntProperty(store.handle(RowBatch::Table::kPoints), "rocksdb.estimate-num-keys",
+                            &rows);
   stats.rows_estimate = rows;
-  stats.memtable_bytes = database.sum_of("rocksdb.cur-size-all-mem-tables");
-  stats.pending_compaction_bytes = database.sum_of("rocksdb.estimate-pending-compaction-bytes");
-  stats.blob_bytes = database.sum_of("rocksdb.total-blob-file-size");
-  stats.blob_garbage_bytes = database.sum_of("rocksdb.live-blob-file-garbage-size");
-  stats.healthy = !needs_repair_ && database.sum_of("rocksdb.background-errors") == 0;
+  stats.memtable_bytes = store.sum_of("rocksdb.cur-size-all-mem-tables");
+  stats.pending_compaction_bytes = store.sum_of("rocksdb.estimate-pending-compaction-bytes");
+  stats.blob_bytes = store.sum_of("rocksdb.total-blob-file-size");
+  stats.blob_garbage_bytes = store.sum_of("rocksdb.live-blob-file-garbage-size");
+  stats.healthy = !needs_repair_ && store.sum_of("rocksdb.background-errors") == 0;
   return stats;
 }
 

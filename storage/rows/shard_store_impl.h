@@ -1,21 +1,20 @@
-// The state behind a `ShardStore`: the opened database, who is using it, and how it is repaired.
+// The state behind a `ShardStore`: the RowStore, its users, and its repair.
 //
 // Invariants
-// - `database_` is replaced only by a repair, which holds `write_mutex_` and has the gate for
-//   itself, and by `close`. Everybody else uses it through `enter`.
-// - After a write failed (`failed_`, then `undo_`) nothing is written to that RocksDB instance any
-//   more: its log may end in a torn or unwanted record. The repair opens the database anew, which
-//   moves the log's contents into files, and then writes back what the failed batch would have
-//   replaced, in case the batch was found in the log.
-// - An ingestion that failed has changed nothing; it too is followed by a repair, since RocksDB may
-//   refuse writes from then on.
-// - RocksDB is not written to throw: an exception in the middle of a write, a flush or a repair
-//   would leave its state, and what is on disk, unknown. It ends the process, and the log brings
-//   back what was acknowledged.
+// - `row_store_` is replaced only by a repair, which holds `write_mutex_` and is alone inside the
+//   gate, and by `close`. Everybody else uses it through `enter`.
+// - After a failed write (`failed_`, then `undo_`) nothing more is written to that RowStore: its
+//   log may end in a torn or unwanted record. The repair opens a new one, which moves the log's
+//   contents into files. Then it writes back what the failed batch would have replaced, in case the
+//   log held that batch.
+// - A failed ingestion has changed nothing. A repair follows it too, because RocksDB may refuse
+//   writes from then on.
+// - RocksDB is not exception-safe: an exception during a write, a flush or a repair would leave its
+//   memory and the disk in an unknown state. So it ends the process, and the log recovers
+//   acknowledged writes.
 // - A store that a full disk kept from being opened is open for reading only, and is repaired in
-// the
-//   same way.
-// - `write_mutex_` is held across I/O: it is what makes writes one after another.
+//   the same way.
+// - `write_mutex_` is held across I/O, because it serialises writes.
 #pragma once
 
 #include <atomic>
@@ -27,32 +26,32 @@
 #include "base/mutex.h"
 #include "base/observe/log_limit.h"
 #include "base/result.h"
-#include "storage/rows/database.h"
 #include "storage/rows/gate.h"
+#include "storage/rows/row_store.h"
 #include "storage/rows/shard_store.h"
 
 namespace quiver::storage {
 
 class ShardStore::Impl {
  public:
-  /// Use of the database: it stays open as long as this lives.
+  /// Permission to use the RowStore, which stays open while this lives.
   class Inside {
    public:
-    Inside(Gate& gate, Database& database) : gate_(&gate), database_(&database) {}
+    Inside(Gate& gate, RowStore& row_store) : gate_(&gate), row_store_(&row_store) {}
     ~Inside() {
       if (gate_ != nullptr) gate_->leave();
     }
     Inside(Inside&& other) noexcept
-        : gate_(std::exchange(other.gate_, nullptr)), database_(other.database_) {}
+        : gate_(std::exchange(other.gate_, nullptr)), row_store_(other.row_store_) {}
     Inside& operator=(Inside&&) = delete;
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
-    Database* operator->() const { return database_; }
-    Database& operator*() const { return *database_; }
+    RowStore* operator->() const { return row_store_; }
+    RowStore& operator*() const { return *row_store_; }
 
    private:
     Gate* gate_;
-    Database* database_;
+    RowStore* row_store_;
   };
 
   Impl(std::string path, std::shared_ptr<Runtime> runtime)
@@ -61,7 +60,7 @@ class ShardStore::Impl {
   Result<> open();
   Result<> open_read_only();
   void close() QV_EXCLUDES(write_mutex_);
-  /// kUnavailable after `close`, or if a repair could not open the database again.
+  /// kUnavailable after `close`, or if a repair could not reopen the store.
   Result<Inside> enter();
 
   Result<> write(const RowBatch& batch) noexcept QV_EXCLUDES(write_mutex_);
@@ -78,7 +77,7 @@ class ShardStore::Impl {
   Result<> try_write(const RowBatch& batch) QV_REQUIRES(write_mutex_);
   Result<> repair() QV_REQUIRES(write_mutex_);
   Result<> prepare_undo() QV_REQUIRES(write_mutex_);
-  /// The disk takes new bytes, enough of them to open the database again.
+  /// Checks that the disk accepts enough new bytes to reopen the store.
   Result<> check_disk() QV_REQUIRES(write_mutex_);
   Result<> write_probe_file();
   Result<> reopen() QV_REQUIRES(write_mutex_);
@@ -87,7 +86,7 @@ class ShardStore::Impl {
   const std::string path_;
   const std::shared_ptr<Runtime> runtime_;
   Gate gate_;
-  std::unique_ptr<Database> database_;  // see the invariants
+  std::unique_ptr<RowStore> row_store_;  // see the invariants
   std::atomic<bool> cancel_work_{false};
   std::atomic<bool> needs_repair_{false};
   std::atomic<std::uint64_t> rows_deleted_{0};

@@ -68,6 +68,10 @@ TEST(DeletedRows, RoundTrip) {
 TEST(DeletedRows, KeysDiffer) {
   EXPECT_NE(deleted_key(1), deleted_key(11));
   EXPECT_NE(deleted_key(1), std::string(kManifestKey));
+  EXPECT_EQ(segment_of_deleted_key(deleted_key(11)), 11U);
+  for (const auto* key : {"deleted/", "deleted/x", "deleted/1x", "manifest", ""}) {
+    EXPECT_EQ(segment_of_deleted_key(key), std::nullopt) << key;
+  }
 }
 
 TEST(Operation, RoundTrip) {

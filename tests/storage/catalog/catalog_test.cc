@@ -24,7 +24,7 @@ std::unique_ptr<Catalog> open(Directory& directory) {
   return catalog ? *std::move(catalog) : nullptr;
 }
 
-/// Everything a reader of the catalog can see, as text.
+/// Everything that a reader of the catalog can see, as text.
 std::string spell(const Catalog& catalog) {
   std::string text;
   for (const auto& entry : catalog.entries()) {
@@ -181,7 +181,8 @@ TEST(Catalog, ReadsVersionOne) {
   EXPECT_EQ(catalog->create("c", "")->directory, "00000004");
 }
 
-/// What version 2 wrote is read, and written, for ever: another version has another golden file.
+/// Files of version 2 must be read and written with the same bytes for ever; another version needs
+/// another golden file.
 TEST(Catalog, WritesTheGoldenBytes) {
   const auto directory = make_memory_directory();
   const auto catalog = open(*directory);
@@ -311,7 +312,7 @@ TEST(Catalog, TakesNoChangeUntilTheDiskIsCertain) {
   }
 }
 
-/// A full disk changes nothing: the state stays certain.
+/// A full disk changes nothing, so the state stays certain.
 TEST(Catalog, AFailureBeforeTheFileIsInPlaceLeavesNoDoubt) {
   FaultyDirectory directory(make_memory_directory());
   start(directory);

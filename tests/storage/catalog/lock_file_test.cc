@@ -69,7 +69,7 @@ TEST_F(LockFileTest, MissingDirectoryIsAnErrorWithThePath) {
   EXPECT_THAT(lock.error().message(), HasSubstr((directory_ / "no" / "lock").string()));
 }
 
-/// The child holds the lock; killed without a chance to clean up, it holds it no longer.
+/// A child that holds the lock is killed without cleaning up; then the lock is free.
 TEST_F(LockFileTest, HeldByAnotherProcessUntilItIsKilled) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);

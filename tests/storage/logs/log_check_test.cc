@@ -1,4 +1,4 @@
-// Logs and manifests that are damaged or cut short: an acknowledged batch is never dropped
+// Logs and manifests that are damaged or cut short. An acknowledged batch is never dropped
 // silently, and a torn end, which a crash leaves, is no damage.
 #include "storage/logs/log_check.h"
 
@@ -44,7 +44,7 @@ class LogCheckTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(directory_); }
 
   [[nodiscard]] std::string path() const { return (directory_ / "rows").string(); }
-  /// Batches of one row each; where each ends in the log.
+  /// Writes batches of one row each and returns where each ends in the log.
   std::vector<std::uint64_t> write_rows(std::uint64_t n, std::size_t row_bytes) {
     std::vector<std::uint64_t> ends;
     auto store = ShardStore::open(path(), runtime_);
@@ -100,29 +100,7 @@ class LogCheckTest : public ::testing::Test {
   const std::shared_ptr<Runtime> runtime_ = *Runtime::create({});
 };
 
-TEST_F(LogCheckTest, ScanFindsEveryRecord) {
-  write_rows(20, 10'000);
-  const auto size = fs::file_size(log());
-  std::uint64_t n = 0;
-  const auto scan = scan_log(*rocksdb::Env::Default(), log(), [&](std::string_view, bool behind) {
-    EXPECT_FALSE(behind);
-    ++n;
-  });
-  ASSERT_TRUE(scan) << scan.error().to_string();
-  EXPECT_EQ(n, 20U);
-  EXPECT_EQ(scan->sound_bytes, size);
-  EXPECT_EQ(scan->damaged_at, std::nullopt);
-}
-
-TEST_F(LogCheckTest, ManifestsAreRead) {
-  write_rows(3, 100);
-  const auto scan = scan_log(*rocksdb::Env::Default(), manifest(), nullptr);
-  ASSERT_TRUE(scan) << scan.error().to_string();
-  EXPECT_EQ(scan->damaged_at, std::nullopt);
-  EXPECT_EQ(scan->sound_bytes, fs::file_size(manifest()));
-}
-
-/// Whatever bit of whatever batch but the last, with small batches and with ones over many blocks.
+/// Flips any bit of any batch but the last, with small batches and with ones over many blocks.
 TEST_F(LogCheckTest, AFlippedBitIsDamageWithOrWithoutTheMark) {
   std::mt19937_64 random(7);
   for (const std::size_t row_bytes : {20, 3000, 70'000}) {
@@ -152,7 +130,7 @@ TEST_F(LogCheckTest, ZeroedBytesAreDamage) {
   for (int round = 0; round < 40; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     std::string zeroed = sound;
-    // Whole blocks, too, whose loss RocksDB does not notice.
+    // Also whole blocks, whose loss RocksDB does not notice.
     const std::size_t begin = round % 2 == 0 ? 32768 * (random() % 4) : random() % ends[30];
     const std::size_t end = std::min<std::size_t>(ends[58], begin + 512 + random() % 40'000);
     std::fill(zeroed.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -163,7 +141,7 @@ TEST_F(LogCheckTest, ZeroedBytesAreDamage) {
   }
 }
 
-/// The last batch, whole or in part, at every length.
+/// Cuts the log within the last batch, at every length.
 TEST_F(LogCheckTest, ATornEndIsNoDamageUnlessItWasSynced) {
   const auto ends = write_rows(3, 1000);
   const std::string sound = read_file(log());
@@ -197,7 +175,7 @@ TEST_F(LogCheckTest, AMissingLogIsNoticed) {
   EXPECT_EQ(checked.error().code(), Code::kDataLoss);
 }
 
-/// What was flushed needs no log any more.
+/// Flushed changes no longer need the log.
 TEST_F(LogCheckTest, ALogThatWasFlushedMayBeGone) {
   {
     auto store = ShardStore::open(path(), runtime_).value();
@@ -212,7 +190,8 @@ TEST_F(LogCheckTest, ALogThatWasFlushedMayBeGone) {
   EXPECT_EQ(n_rows(), 1U);
 }
 
-/// Cut between two records it looks complete: what was flushed last would be deleted as unknown.
+/// Cut between two records, a manifest looks complete, and RocksDB would delete the last flushed
+/// table.
 TEST_F(LogCheckTest, AShortenedManifestIsDamage) {
   {
     auto store = ShardStore::open(path(), runtime_).value();

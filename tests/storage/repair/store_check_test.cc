@@ -42,7 +42,7 @@ class StoreCheckTest : public ::testing::Test {
     EXPECT_THAT(checked.error().message(), HasSubstr(text));
   }
 
-  /// A database with these tables beside RocksDB's own, made one after the other as it does.
+  /// A database with these tables beside RocksDB's own, created one after another as RocksDB does.
   void make_database(const std::vector<std::string>& tables) const {
     fs::remove_all(path());
     rocksdb::Options options;
@@ -64,7 +64,7 @@ class StoreCheckTest : public ::testing::Test {
 TEST_F(StoreCheckTest, SoundAndMissingStoresPass) {
   EXPECT_TRUE(check_store(path(), *runtime_));
   EXPECT_TRUE(check_store(path() + "-missing", *runtime_));
-  // It did not open or create anything.
+  // The check opens and creates nothing.
   EXPECT_FALSE(fs::exists(path() + "-missing"));
   EXPECT_TRUE(ShardStore::open(path(), runtime_));
 }

@@ -53,7 +53,7 @@ class RowFileTest : public ::testing::Test {
     EXPECT_EQ(got.size(), wanted.size());
     EXPECT_TRUE(got == wanted);
   }
-  /// Some large enough for blob files.
+  /// Rows of which some are large enough for blob files.
   static Rows random_rows(std::uint64_t first, std::size_t n, std::mt19937_64& random) {
     Rows rows;
     for (std::uint64_t i = first; i < first + n; ++i) {
@@ -103,7 +103,7 @@ TEST_F(RowFileTest, IngestedRowsReplaceOlderOnesAndAreReplaced) {
   EXPECT_TRUE(store_->stats().healthy);
 }
 
-/// What was ingested and then overwritten gives its space back like any other row.
+/// The space of ingested and then overwritten rows is reclaimed like that of other rows.
 TEST_F(RowFileTest, SpaceOfIngestedRowsIsReclaimed) {
   std::mt19937_64 random(2);
   const Rows rows = random_rows(0, 4000, random);

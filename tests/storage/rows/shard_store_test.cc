@@ -272,7 +272,7 @@ TEST_F(ShardStoreTest, ReadersAndWritersTogether) {
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&] {
       while (!done) {
-        // Every batch writes the same value to both: a reader sees one state.
+        // Every batch writes the same value to both keys, so a reader must see one state.
         std::vector<std::string> seen;
         EXPECT_TRUE(store_->scan_rows(std::nullopt, [&](const PointId&, std::string_view row) {
           seen.emplace_back(row);
@@ -346,7 +346,7 @@ class DamagedShardStore : public ShardStoreTest {
       file << "damaged damaged damaged";
     }
   }
-  /// Opening or reading everything finds the damage.
+  /// Opening the store or reading all of it must find the damage.
   void expect_data_loss() {
     auto opened = ShardStore::open(path(), runtime_);
     Result<> result;

@@ -1,4 +1,4 @@
-#include "storage/rows/database.h"
+#include "storage/rows/row_store.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +48,7 @@ void put_back(Table table, std::string_view key, const std::optional<std::string
   }
 }
 
-/// The manifest's name and the bytes of it that are synced.
+/// Records the current manifest's number and synced size.
 void note_manifest(rocksdb::DB& db, SyncedMark& mark) {
   std::vector<std::string> files;
   std::uint64_t bytes = 0;
@@ -62,7 +62,8 @@ void note_manifest(rocksdb::DB& db, SyncedMark& mark) {
   }
 }
 
-/// Of files that are flushed, compacted and ingested, each of which the manifest names by then.
+/// Updates the mark after files are flushed, compacted or ingested. The manifest names them by
+/// then.
 class ManifestListener final : public rocksdb::EventListener {
  public:
   explicit ManifestListener(std::shared_ptr<SyncedMark> mark) : mark_(std::move(mark)) {}
@@ -96,7 +97,7 @@ bool holds_data(std::string_view file) {
 
 }  // namespace
 
-std::vector<rocksdb::ColumnFamilyDescriptor> Database::families(const Runtime::Shared& shared) {
+std::vector<rocksdb::ColumnFamilyDescriptor> RowStore::families(const Runtime::Shared& shared) {
   return {{rocksdb::kDefaultColumnFamilyName, shared.small_options},
           {kTableNames[0], shared.points_options},
           {kTableNames[1], shared.small_options},
@@ -113,20 +114,20 @@ Result<bool> has_manifest(const std::string& path, rocksdb::Env& env) {
               fmt::format("cannot open `{}`: it holds `{}` but no file CURRENT", path, *data));
 }
 
-Result<> Database::check_end(const std::string& path, const Runtime::Shared& shared,
+Result<> RowStore::check_end(const std::string& path, const Runtime::Shared& shared,
                              const std::optional<SyncedState>& synced) {
   if (!synced || synced->sequence == 0 || has_log(*shared.env, path, synced->log)) return {};
-  QV_TRY(const auto database, open_read_only(path, shared));
-  return check_sequence(path, database->db_->GetLatestSequenceNumber(), synced);
+  QV_TRY(const auto store, open_read_only(path, shared));
+  return check_sequence(path, store->db_->GetLatestSequenceNumber(), synced);
 }
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path,
+Result<std::unique_ptr<RowStore>> RowStore::open(const std::string& path,
                                                  const Runtime::Shared& shared) {
   QV_TRY(const bool exists, has_manifest(path, *shared.env));
   const auto synced = SyncedMark::read(*shared.env, path);
   QV_TRY(check_logs(*shared.env, path, synced));
   if (exists) QV_TRY(check_end(path, shared, synced));
-  auto opened = std::unique_ptr<Database>(new Database(path));
+  auto opened = std::unique_ptr<RowStore>(new RowStore(path));
   opened->mark_ = std::make_shared<SyncedMark>(*shared.env, path);
   auto options = shared.database_options;
   options.listeners.push_back(std::make_shared<ManifestListener>(opened->mark_));
@@ -141,40 +142,40 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path,
   return opened;
 }
 
-Result<std::unique_ptr<Database>> Database::open_read_only(const std::string& path,
+Result<std::unique_ptr<RowStore>> RowStore::open_read_only(const std::string& path,
                                                            const Runtime::Shared& shared) {
-  auto opened = std::unique_ptr<Database>(new Database(path));
+  auto opened = std::unique_ptr<RowStore>(new RowStore(path));
   Handles handles;
   rocksdb::DB* db = nullptr;
   auto options = shared.database_options;
-  options.paranoid_checks = false;  // a table that is missing or damaged fails when it is read
+  options.paranoid_checks = false;  // reading a missing or damaged table fails later
   const auto status = rocksdb::DB::OpenForReadOnly(options, path, families(shared), &handles, &db);
   QV_TRY(to_result(status, "open", path));
   opened->adopt(db, handles);
   return opened;
 }
 
-void Database::adopt(rocksdb::DB* db, const Handles& handles) {
+void RowStore::adopt(rocksdb::DB* db, const Handles& handles) {
   db_.reset(db);
   db->DestroyColumnFamilyHandle(handles[0]);
   for (std::size_t i = 0; i < kTables; ++i) handles_[i] = handles[i + 1];
 }
 
-Database::~Database() {
-  if (db_ == nullptr) return;  // it could not be opened
+RowStore::~RowStore() {
+  if (db_ == nullptr) return;  // opening failed
   for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
   const auto status = db_->Close();
   if (!status.ok()) log_warning("closing `{}`: {}", path_, status.ToString());
   if (mark_ != nullptr) mark_->sync();
 }
 
-void Database::note_synced() {
+void RowStore::note_synced() {
   std::unique_ptr<rocksdb::LogFile> log;
   if (!db_->GetCurrentWalFile(&log).ok()) return;
   mark_->note_log(db_->GetLatestSequenceNumber(), log->LogNumber(), log->SizeFileBytes());
 }
 
-rocksdb::Status Database::write(const RowBatch& batch, bool sync) {
+rocksdb::Status RowStore::write(const RowBatch& batch, bool sync) {
   rocksdb::WriteBatch writes(batch.size_bytes() + 64);
   rocksdb::Status status;
   batch.for_each([&](const RowBatch::Change& change) {
@@ -188,17 +189,17 @@ rocksdb::Status Database::write(const RowBatch& batch, bool sync) {
   return status;
 }
 
-rocksdb::Status Database::ingest(const std::vector<std::string>& paths) {
+rocksdb::Status RowStore::ingest(const std::vector<std::string>& paths) {
   rocksdb::IngestExternalFileOptions options;
   options.move_files = true;
-  options.write_global_seqno = false;  // the manifest has it; the file stays as it was checked
+  options.write_global_seqno = false;  // the manifest has it; the file stays unchanged
   KeptFiles kept;
   auto status = db_->IngestExternalFile(handle(Table::kPoints), paths, options);
   if (status.ok()) kept.remove(*db_->GetEnv()->GetFileSystem());
   return status;
 }
 
-Result<std::optional<std::string>> Database::get(Table table, std::string_view key) const {
+Result<std::optional<std::string>> RowStore::get(Table table, std::string_view key) const {
   std::string value;
   const auto status = db_->Get({}, handle(table), to_slice(key), &value);
   if (status.IsNotFound()) return std::optional<std::string>();
@@ -206,16 +207,16 @@ Result<std::optional<std::string>> Database::get(Table table, std::string_view k
   return std::optional<std::string>(std::move(value));
 }
 
-std::unique_ptr<rocksdb::Iterator> Database::iterate(Table table) const {
+std::unique_ptr<rocksdb::Iterator> RowStore::iterate(Table table) const {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
-  // Iterators of RocksDB 7.8 free those of range deletions twice if a table cannot be read. Only
-  // operations that segments reflect are deleted so; nobody reads them.
+  // Iterators of RocksDB 7.8 free their range deletions twice if a table is unreadable. Range
+  // deletions only remove operations that segments contain, and nobody reads those.
   options.ignore_range_deletions = mark_ == nullptr;
   return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, handle(table)));
 }
 
-Result<RowBatch> Database::inverse_of(const RowBatch& batch) const {
+Result<RowBatch> RowStore::inverse_of(const RowBatch& batch) const {
   RowBatch inverse;
   Result<> result;
   batch.for_each([&](const RowBatch::Change& change) {
@@ -235,7 +236,7 @@ Result<RowBatch> Database::inverse_of(const RowBatch& batch) const {
   return inverse;
 }
 
-Result<> Database::add_ops_below(std::string_view end, RowBatch& to) const {
+Result<> RowStore::add_ops_below(std::string_view end, RowBatch& to) const {
   auto ops = iterate(Table::kOps);
   for (ops->SeekToFirst(); ops->Valid() && to_view(ops->key()) < end; ops->Next()) {
     to.put(Table::kOps, to_view(ops->key()), to_view(ops->value()));
@@ -243,13 +244,13 @@ Result<> Database::add_ops_below(std::string_view end, RowBatch& to) const {
   return to_result(ops->status(), "read", path_);
 }
 
-rocksdb::Status Database::flush() {
+rocksdb::Status RowStore::flush() {
   rocksdb::FlushOptions options;
   options.wait = true;
   return db_->Flush(options, {handles_.begin(), handles_.end()});
 }
 
-rocksdb::Status Database::compact(std::atomic<bool>& cancelled) {
+rocksdb::Status RowStore::compact(std::atomic<bool>& cancelled) {
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   options.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;
@@ -262,7 +263,7 @@ rocksdb::Status Database::compact(std::atomic<bool>& cancelled) {
   return rocksdb::Status::OK();
 }
 
-std::uint64_t Database::sum_of(const std::string& property) const {
+std::uint64_t RowStore::sum_of(const std::string& property) const {
   std::uint64_t sum = 0;
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     std::uint64_t value = 0;

@@ -1,4 +1,8 @@
-// One opened RocksDB database with its three tables.
+// RowStore: one opened RocksDB with three tables.
+//
+// RowStore writes batches, reads keys and ingests files, and returns RocksDB's statuses. ShardStore
+// (shard_store.h) is what a shard keeps: it owns a RowStore, speaks of rows, operations and facts,
+// lets readers in while it writes, and replaces the RowStore after a failed write.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -25,45 +29,47 @@ namespace quiver::storage {
   return {slice.data(), slice.size()};
 }
 
-/// True if there is the file that names the manifest. kDataLoss if it is gone and data is there:
-/// RocksDB would start an empty database.
+/// True if the store has the file that names the manifest. kDataLoss if that file is missing while
+/// data is there: RocksDB would start an empty database.
 [[nodiscard]] Result<bool> has_manifest(const std::string& path, rocksdb::Env& env);
 
-/// Thread-safe but for destruction, which nothing else may overlap.
-class Database {
+/// Thread-safe, except that nothing may overlap with destruction.
+class RowStore {
  public:
-  /// Of `RowBatch::Table`, in its order.
+  /// Names of the tables, in the order of `RowBatch::Table`.
   static constexpr std::array<const char*, 3> kTableNames = {"points", "ops", "meta"};
   static std::vector<rocksdb::ColumnFamilyDescriptor> families(const Runtime::Shared& shared);
 
   /// kDataLoss, with nothing changed, if logs or manifest are damaged beyond a torn end.
-  static Result<std::unique_ptr<Database>> open(const std::string& path,
+  static Result<std::unique_ptr<RowStore>> open(const std::string& path,
                                                 const Runtime::Shared& shared);
-  /// As it is, with what its logs hold up to the first damage, and without a change on the disk.
-  /// `write`, `ingest`, `flush` and `compact` fail.
-  static Result<std::unique_ptr<Database>> open_read_only(const std::string& path,
+  /// Opens the store with the contents of its logs up to the first damage. Changes nothing on the
+  /// disk. `write`, `ingest`, `flush` and `compact` fail.
+  static Result<std::unique_ptr<RowStore>> open_read_only(const std::string& path,
                                                           const Runtime::Shared& shared);
-  /// Of a store that is not open: kDataLoss if the log that the last synced change stands in is
-  /// gone and no table has that change. Opens it for reading if the log is gone, as after a flush.
+  /// Checks a store that is not open. kDataLoss if the log with the last synced change is missing
+  /// and no table has that change. Opens the store for reading if that log is missing, as it is
+  /// after a flush.
   static Result<> check_end(const std::string& path, const Runtime::Shared& shared,
                             const std::optional<SyncedState>& synced);
-  ~Database();
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
+  ~RowStore();
+  RowStore(const RowStore&) = delete;
+  RowStore& operator=(const RowStore&) = delete;
 
   rocksdb::Status write(const RowBatch& batch, bool sync);
-  /// Of files of `points`, whose ranges of keys do not overlap. Moves them.
+  /// Adds files of table `points` whose key ranges do not overlap. Moves the files.
   rocksdb::Status ingest(const std::vector<std::string>& paths);
   [[nodiscard]] Result<std::optional<std::string>> get(RowBatch::Table table,
                                                        std::string_view key) const;
   [[nodiscard]] std::unique_ptr<rocksdb::Iterator> iterate(RowBatch::Table table) const;
-  /// What undoes `batch`, which is not applied: the present value of every key that it touches.
+  /// The batch that undoes `batch`, which must not be applied yet: the current value of each key
+  /// that it changes.
   [[nodiscard]] Result<RowBatch> inverse_of(const RowBatch& batch) const;
 
   rocksdb::Status flush();
-  /// Rewrites all tables without what is dead, until `*cancelled`.
+  /// Rewrites all tables without dead entries, until `*cancelled`.
   rocksdb::Status compact(std::atomic<bool>& cancelled);
-  /// Sum over the tables of one of RocksDB's numbers.
+  /// Sum of a numeric RocksDB property over the tables.
   [[nodiscard]] std::uint64_t sum_of(const std::string& property) const;
 
   [[nodiscard]] rocksdb::DB& db() const { return *db_; }
@@ -73,16 +79,16 @@ class Database {
 
  private:
   static constexpr std::size_t kTables = kTableNames.size();
-  explicit Database(std::string path) : path_(std::move(path)) {}
+  explicit RowStore(std::string path) : path_(std::move(path)) {}
   [[nodiscard]] Result<> add_ops_below(std::string_view end, RowBatch& to) const;
-  /// What is on stable storage now that a write was synced.
+  /// Records the last sequence number and the log's size after a synced write.
   void note_synced();
 
   using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
   void adopt(rocksdb::DB* db, const Handles& handles);
 
   std::string path_;
-  std::shared_ptr<SyncedMark> mark_;  // nullptr: opened for reading only
+  std::shared_ptr<SyncedMark> mark_;  // nullptr if opened for reading only
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kTables> handles_{};  // owned; freed before db_
 };
