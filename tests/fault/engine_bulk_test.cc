@@ -1,5 +1,5 @@
-// Bulk loading when the power goes at any change of the disk, and on a full or failing disk: a
-// chunk is there in all shards with its cursor, or in none without.
+// Bulk loading with a power cut at any change of the disk, and on a full or failing disk. A chunk
+// and its cursor are in all shards or in none.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ using model::OwnedChunk;
 using model::Random;
 using model::Runner;
 
-/// The series has bulk chunks at 2 and 7, ordinary requests between them.
+/// The series has bulk chunks at 2 and 7, and ordinary requests between them.
 constexpr std::uint32_t kSecondChunk = 7;
 static_assert(kSecondChunk % 5 == 2);
 
@@ -29,8 +29,8 @@ class EngineBulk : public EngineFault {
     return config;
   }
 
-  /// Sends the series; the power goes at the `at`-th change after the second chunk was sent. False
-  /// if that chunk was acknowledged before.
+  /// Sends the series and cuts the power at the `at`-th change after the second chunk was sent.
+  /// False if that chunk was acknowledged before the cut.
   bool cut_while_loading(Runner& runner, std::uint64_t seed, std::uint64_t at, Loss loss,
                          model::Sent& sent) {
     std::shared_ptr<PowerCutDisk> left;
@@ -58,7 +58,7 @@ class EngineBulk : public EngineFault {
     return true;
   }
 
-  /// Of every `step` changes one.
+  /// Cuts at one of every `step` changes.
   void cut_at_changes(std::uint64_t seed, std::uint32_t n_shards, Loss loss, std::uint64_t step) {
     bool in_chunk = true;
     for (std::uint64_t at = 1; in_chunk && !HasFailure(); at += step) {
@@ -79,7 +79,7 @@ class EngineBulk : public EngineFault {
       load_more(runner, seed + at);
     }
   }
-  /// It goes on working: another chunk over the same ids, and all is as it was after reopening.
+  /// Checks that the collection still works: loads another chunk over the same ids and reopens.
   void load_more(Runner& runner, std::uint64_t seed) {
     Random random(seed);
     load(runner, random, "more");
@@ -100,7 +100,7 @@ class EngineBulk : public EngineFault {
     ASSERT_TRUE(loaded) << loaded.error().to_string();
     ASSERT_TRUE(runner.model().apply({engine::Upsert{points, {}, {}}}));
   }
-  /// A load that met a fault: what the cursor says of it is true.
+  /// Checks after a fault that the cursor tells the truth about the chunk.
   static void settle(Runner& runner, const std::vector<engine::PointInput>& points,
                      const std::string& cursor) {
     const auto found = runner.collection().bulk_cursor();
@@ -115,7 +115,7 @@ TEST_F(EngineBulk, PowerCutAtEveryChange) { cut_at_changes(1, 2, Loss::kAllUnsyn
 
 TEST_F(EngineBulk, PowerCutLeavesSomeUnsynced) { cut_at_changes(2, 1, Loss::kSomeUnsynced, 3); }
 
-/// The power goes again at every change of the opening that finishes a load.
+/// The power is cut again at every change made by the opening that finishes a load.
 TEST_F(EngineBulk, RecoveryMayBeInterrupted) {
   constexpr std::uint64_t kSeed = 3;
   std::uint64_t n_interrupted = 0;
@@ -136,7 +136,7 @@ TEST_F(EngineBulk, RecoveryMayBeInterrupted) {
       {
         auto database = engine::Database::open(options());
         ASSERT_TRUE(database) << database.error().to_string();
-        (void)(*database)->collection(model::kCollection);  // fails if the power is gone
+        (void)(*database)->collection(model::kCollection);  // fails if the power is cut
         (void)(*database)->close();
       }
       disk_->on_change(nullptr);
@@ -156,7 +156,7 @@ TEST_F(EngineBulk, RecoveryMayBeInterrupted) {
   EXPECT_GT(n_interrupted, 10U);
 }
 
-/// The disk of the stores is full at some byte of the load, then has room again.
+/// The disk of the stores becomes full at some byte of the load, then has room again.
 TEST_F(EngineBulk, StoreFull) {
   Random random(4);
   Runner runner(options(), config(4, 2));
@@ -186,7 +186,7 @@ TEST_F(EngineBulk, StoreFull) {
   runner.check_rest();
 }
 
-/// At every fifth change of a load the disk of the stores begins to fail, and soon works again.
+/// At every fifth change of a load the disk of the stores fails, and works again soon.
 TEST_F(EngineBulk, StoreFails) {
   Random random(5);
   Runner runner(options(), config(5, 2));
@@ -221,7 +221,7 @@ TEST_F(EngineBulk, StoreFails) {
   runner.check_everything();
 }
 
-/// Each operation on the files of segments fails in turn: nothing of the chunk is there.
+/// Each operation on the files of segments fails in turn; then nothing of the chunk may remain.
 TEST_F(EngineBulk, SegmentsFail) {
   Random random(6);
   Runner runner(options(), config(6, 2));

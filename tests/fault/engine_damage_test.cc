@@ -1,4 +1,4 @@
-// Damaged, cut or missing files of segments and payload columns: the same answers from rows.
+// Damaged, cut or missing files of segments and payload columns: answers from rows stay the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ class EngineDamage : public EngineFault {
     for (int step = 0; step < 80 && !HasFailure(); ++step) runner.random_step(random);
     if (!HasFailure()) runner.check_rest();
   }
-  /// Damages what `damage` will, and opens twice: the second time before all is sealed again.
+  /// Calls `damage`, then opens twice: the second time before everything is sealed again.
   void expect_same_answers(Runner& runner, const std::function<void()>& damage) {
     const auto before = runner.probe(1);
     runner.close();
@@ -86,8 +86,8 @@ class EngineDamage : public EngineFault {
   }
 };
 
-/// Whatever bit of an index is turned: it is said, the answers are those of the rows, and the same
-/// bytes are written again. (What lists started from is read by such a build alone.)
+/// Any flipped bit of an index is reported, the answers come from the rows, and the same bytes are
+/// written again. (Only such a build reads the starting centroids of lists.)
 TEST_F(EngineDamage, IndexesAreBuiltAgain) {
   constexpr std::uint64_t kSeed = 9;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
@@ -128,7 +128,7 @@ TEST_F(EngineDamage, IndexesAreBuiltAgain) {
   }
 }
 
-/// A build that meets a failing disk costs nothing but the index, and is made up for.
+/// A build that fails on a faulty disk costs only the index, and is repeated.
 TEST_F(EngineDamage, FailedBuildsAreMadeUpFor) {
   constexpr std::uint64_t kSeed = 10;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
@@ -221,7 +221,7 @@ TEST_F(EngineDamage, AnswersComeFromRows) {
   }
 }
 
-/// A disk that cannot read a file is as good as a damaged file: the rows are rebuilt.
+/// A file that the disk cannot read is treated like a damaged file: the rows are rebuilt.
 TEST_F(EngineDamage, UnreadableFilesAreRebuilt) {
   constexpr std::uint64_t kSeed = 12;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
@@ -257,7 +257,7 @@ TEST_F(EngineDamage, UnreadableFilesAreRebuilt) {
   }
 }
 
-/// What passes, or is for the operator to mend, is no damage: nothing is thrown away for it.
+/// A temporary fault, or one for the operator to fix, is no damage: no file is thrown away.
 TEST_F(EngineDamage, TooManyOpenFilesAreNoDamage) {
   constexpr std::uint64_t kSeed = 13;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
@@ -288,8 +288,8 @@ TEST_F(EngineDamage, TooManyOpenFilesAreNoDamage) {
   runner.check_everything();
 }
 
-/// Files that are whole but were written for another place: of another shard under the same path,
-/// or of another segment of the same shard. They are told from the own ones, whatever they hold.
+/// Intact files written for another place are refused: from another shard under the same path, or
+/// from another segment of the same shard.
 TEST_F(EngineDamage, FilesOfOtherPlacesAreRefused) {
   constexpr std::uint64_t kSeed = 14;
   SCOPED_TRACE("seed " + std::to_string(kSeed));

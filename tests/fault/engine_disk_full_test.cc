@@ -1,5 +1,5 @@
-// A full or failing disk: writes are refused whole with a clear text, reads go on, and all is well
-// again without a restart.
+// A full or failing disk: writes are refused as a whole with a clear text, reads continue, and
+// writes work again without a restart.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -50,8 +50,8 @@ TEST_F(EngineDiskFull, StoreFull) {
       EXPECT_EQ(runner.probe(7), before) << "reads go on, and nothing of it is there";
     }
     disk_->set_capacity(std::nullopt);
-    // Numbers given to refused writes are not used again, so versions are not the model's any more:
-    // from here on points are compared without them.
+    // Sequence numbers of refused writes are not reused, so versions differ from the model's.
+    // Points are compared without versions from here on.
     const auto result = model::update(runner.collection(), big_upsert(6000), engine::Ack::kVisible);
     ASSERT_TRUE(result) << result.error().to_string();
     ASSERT_TRUE(model::update(runner.collection(),
@@ -64,7 +64,7 @@ TEST_F(EngineDiskFull, StoreFull) {
   }
 }
 
-/// Reads are served after a restart, writes are refused, and the store takes them again by itself.
+/// After a restart reads are served and writes refused, until the store recovers by itself.
 TEST_F(EngineDiskFull, OpenedWhileFull) {
   Random random(4);
   Runner runner(options(), config(random));
@@ -112,7 +112,7 @@ TEST_F(EngineDiskFull, NoRoomForSegments) {
   live_a_while(runner, random, 60);
   for (const int error : {ENOSPC, EIO}) {
     segments_->inject({FileOperation::kAppend, 1, FaultRule::kForever, error});
-    // No payload indexes meanwhile: to make one, files are needed.
+    // No payload indexes meanwhile, because creating one needs files.
     for (std::uint32_t i = 0; i < 200 && !HasFailure(); ++i) {
       auto request = model::numbered_request(runner.model().config(), 3, i);
       const bool accepted = runner.model().apply(request);
@@ -123,7 +123,7 @@ TEST_F(EngineDiskFull, NoRoomForSegments) {
     runner.check_everything();
     const auto info = runner.collection().info();
     EXPECT_NE(info.health, engine::Health::kGreen);
-    EXPECT_NE(info.optimizer_error, "") << "says what is wrong";
+    EXPECT_NE(info.optimizer_error, "") << "names the fault";
     segments_->clear_faults();
     runner.check_rest();
     runner.check_everything();

@@ -1,5 +1,5 @@
-// A collection on a machine whose disk can lose power, fill up and fail: the shard's store on a
-// PowerCutDisk, its segments in a FaultyDirectory.
+// A collection on a machine whose disk can lose power, fill up and fail: the shard's store is on a
+// PowerCutDisk, its segments are in a FaultyDirectory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class EngineFault : public ::testing::Test {
   [[nodiscard]] engine::DatabaseOptions options() const {
     auto options = model::small_options((root_ / "data").string());
     options.store_file_system = disk_;
-    // Durable when it is there, as a real one.
+    // A new directory is durable, as a real one is.
     options.open_directory =
         [segments = segments_](const std::string& path) -> Result<std::unique_ptr<Directory>> {
       QV_TRY(auto opened, segments->subdirectory(std::filesystem::path(path).filename().string()));

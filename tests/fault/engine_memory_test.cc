@@ -1,7 +1,7 @@
-// Memory runs out while a collection lives. A child process sends a series of requests while some
-// of its allocations fail, and says which were answered with success. Afterwards it must take
-// writes, and it must end, by itself or by a clear line; and nothing of what was acknowledged may
-// be gone, before or after an opening.
+// Memory runs out while a collection is in use. A child process sends a series of requests while
+// some of its allocations fail, and reports which requests succeeded. Afterwards it must accept
+// writes, and it must end by itself or with a clear log line. No acknowledged update may be lost,
+// before or after a restart.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -30,13 +30,14 @@ using engine::Ack;
 using testing_support::FailingAllocations;
 
 constexpr std::uint32_t kRequests = 150;
-/// For safety: a child that has not ended by then never will.
+/// Safety limit: a child that has not ended by then is stuck.
 constexpr unsigned kChildSeconds = 120;
 constexpr int kLost = 3;
 constexpr int kRefused = 4;
 constexpr int kNotOpened = 5;
 
-/// What a user sees of a point but for its version: numbers of refused writes are not used again.
+/// The visible part of a point without its version, because numbers of refused writes are not
+/// reused.
 struct SeenPoint {
   std::string payload;
   std::map<std::string, engine::VectorValue> vectors;
@@ -83,13 +84,13 @@ engine::CollectionConfig lively_config() {
   return config;
 }
 
-/// One trial: what fails, and while the child does what.
+/// One trial: the allocations that fail, and the phase in which they fail.
 struct Trial {
   FailingAllocations failing;
-  bool while_closing = false;  ///< and not only until the last request
+  bool while_closing = false;  ///< also while closing, not only until the last request
 };
 
-/// What a step of the series is.
+/// True if step `number` of the series is a bulk chunk.
 bool is_chunk(std::uint32_t number) { return number % 20 == 13; }
 bool is_index(std::uint32_t number) { return number % 10 == 4; }
 bool is_query(std::uint32_t number) { return number % 10 == 7; }
@@ -103,7 +104,7 @@ Request request_of(const engine::CollectionConfig& config, std::uint64_t seed,
   return {engine::Upsert{random_points(config, n, random), {}, {}}};
 }
 
-/// True if it was done.
+/// Returns true if the chunk was loaded.
 bool send_chunk(engine::Collection& collection, const Request& request, std::uint32_t number) {
   const auto& points = std::get<engine::Upsert>(request[0]).points;
   const std::string cursor = std::to_string(number);
@@ -131,7 +132,7 @@ bool send_step(engine::Collection& collection, std::uint64_t seed, std::uint32_t
     const Cancel cancel;
     try {
       (void)collection.query(random_query(*config, random), cancel);
-    } catch (const std::bad_alloc&) {  // of the threads that helped; told to the client
+    } catch (const std::bad_alloc&) {  // from threads that helped; the client gets an error
     }
     return true;
   }
@@ -242,11 +243,11 @@ class EngineMemory : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
-  /// Runs a child from its first to its last breath. True if it lived to the end.
+  /// Runs a child from start to end. True if it survived until the end.
   bool outlives(std::uint64_t seed, const Trial& trial) {
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_);
-    Runner(small_options((root_ / "data").string()), lively_config());  // makes the collection
+    Runner(small_options((root_ / "data").string()), lively_config());  // creates the collection
     const int status = run_child(seed, trial);
     const std::string said = read_text((root_ / "said").string());
     if (WIFEXITED(status)) {
@@ -278,7 +279,8 @@ class EngineMemory : public ::testing::Test {
     return status;
   }
 
-  /// All that was acknowledged, and of the request on the way all or nothing.
+  /// Checks every acknowledged request, and that the request in flight was applied whole or not at
+  /// all.
   void check_after_end(std::uint64_t seed) {
     const std::string answers = read_text((root_ / "answers").string());
     auto database = engine::Database::open(small_options((root_ / "data").string()));
@@ -300,7 +302,7 @@ class EngineMemory : public ::testing::Test {
 
 TEST_F(EngineMemory, NothingFails) { EXPECT_TRUE(outlives(1, {{"nobody", 0, 1, 0}})); }
 
-/// One large allocation, such as a column's when it grows.
+/// One large allocation, such as a growing column's.
 TEST_F(EngineMemory, OneInTheApplyLane) {
   int n_lived = 0;
   for (std::uint64_t i = 0; i < 20; ++i) {
@@ -311,7 +313,7 @@ TEST_F(EngineMemory, OneInTheApplyLane) {
   EXPECT_GT(n_lived, 0) << "what is met before anything is written is an error";
 }
 
-/// Builds fail, and nothing else.
+/// Only builds fail.
 TEST_F(EngineMemory, OneInTheBackground) {
   for (std::uint64_t i = 0; i < 12; ++i) {
     SCOPED_TRACE("allocation " + std::to_string(1 + 311 * i));

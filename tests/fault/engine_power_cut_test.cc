@@ -1,5 +1,5 @@
-// The power goes at some change of the disk, and with it everything that was not synced: what was
-// acknowledged is there, nothing is there in part, and the collection goes on working.
+// The power is cut at some change of the disk, and everything that was not synced is lost.
+// Acknowledged updates survive, none is there in part, and the collection goes on working.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,25 +17,27 @@ constexpr std::uint32_t kMaxRequests = 400;
 
 class EnginePowerCut : public EngineFault {
  protected:
-  /// The disk as the power cut leaves it, and how far the series had come.
+  /// The disk after the power cut, and the progress of the series.
   struct Cut {
     std::shared_ptr<PowerCutDisk> disk;
     model::Sent sent;
   };
 
-  /// Sends requests one by one until the power goes at the `at`-th change of the store's disk.
+  /// Sends requests one by one until the power is cut at the `at`-th change of the store's disk.
   Cut run_until_cut(Runner& runner, std::uint64_t seed, std::uint64_t at, Loss loss) {
     Cut cut;
     std::atomic<std::uint32_t> n_sent = 0;
     std::atomic<std::uint32_t> n_acknowledged = 0;
     std::atomic<std::uint64_t> n_changes = 0;
-    std::atomic<bool> armed = false;  // the hook is set while nothing is open, the counting later
+    std::atomic<bool> armed =
+        false;  // the hook is set while nothing is open; counting starts later
     std::atomic<bool> cutting = false;
     std::atomic<bool> done = false;
     const auto cut_now = [&] {
       cutting = true;
       const std::uint32_t at_least = n_acknowledged;
-      // Segments first: what is durable there may only be older than what the store says of it.
+      // Cuts the segments first: their durable state may only be older than the store's record of
+      // it.
       segments_->cut_power();
       cut.disk = disk_->after_power_cut(loss, seed);
       for (std::uint32_t i = 0; i < at_least; ++i) cut.sent.acknowledged.push_back(i);
@@ -50,9 +52,10 @@ class EnginePowerCut : public EngineFault {
     while (!done && n_sent < kMaxRequests) {
       const std::uint32_t number = n_sent++;
       const auto sent = model::send(runner.collection(), runner.model().config(), seed, number);
-      // What the power cut made fail is the last: the store's disk may go a moment later.
+      // The first request that fails after the cut is the last; the store's disk may lose power
+      // slightly later.
       if (!sent && cutting) break;
-      // Other refused requests change nothing; this counts as done all the same.
+      // Other refused requests change nothing, so they count as done.
       ++n_acknowledged;
     }
     while (cutting && !done) std::this_thread::yield();
@@ -62,7 +65,7 @@ class EnginePowerCut : public EngineFault {
     return cut;
   }
 
-  /// Opens the collection as it is; what the disk holds if the power goes meanwhile.
+  /// Opens the collection and returns the disk after a power cut during the opening.
   std::shared_ptr<PowerCutDisk> cut_while_opening(std::uint64_t at) {
     std::shared_ptr<PowerCutDisk> left;
     std::atomic<std::uint64_t> n_changes = 0;
@@ -76,7 +79,7 @@ class EnginePowerCut : public EngineFault {
     {
       auto database = engine::Database::open(options());
       EXPECT_TRUE(database) << database.error().to_string();
-      (void)(*database)->collection(model::kCollection);  // fails if the power is gone
+      (void)(*database)->collection(model::kCollection);  // fails if the power is cut
       (void)(*database)->close();
     }
     disk_->on_change(nullptr);
@@ -119,7 +122,7 @@ TEST_F(EnginePowerCut, AcknowledgedRequestsSurvive) {
   }
 }
 
-/// The power goes again while the collection is being opened after a cut.
+/// The power is cut again while the collection is opened after a cut.
 TEST_F(EnginePowerCut, RecoveryMayBeInterrupted) {
   for (std::uint64_t at = 1; at <= 12; ++at) {
     SCOPED_TRACE("power cut before change " + std::to_string(at) + " of the opening");

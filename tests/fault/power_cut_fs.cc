@@ -33,7 +33,7 @@ struct Inode {
 using InodePtr = std::shared_ptr<Inode>;
 using Names = std::map<std::string, InodePtr>;
 
-/// A change of names that happens as one: null removes.
+/// A change of names that happens as one; a null inode removes a name.
 struct NameChange {
   std::string directory;
   std::vector<std::pair<std::string, InodePtr>> names;
@@ -205,8 +205,7 @@ class RandomAccess final : public rocksdb::FSRandomAccessFile {
   InodePtr inode_;
 };
 
-/// Rewritten in place, and on the disk at once: of what was written without a sync, this is the
-/// most that can be left.
+/// Rewrites a file in place, at once durable: the most that unsynced writes can leave.
 class RandomWrite final : public rocksdb::FSRandomRWFile {
  public:
   RandomWrite(std::shared_ptr<DiskState> disk, InodePtr inode)
@@ -259,7 +258,7 @@ struct Lock final : rocksdb::FileLock {
   std::string path;
 };
 
-/// Every call that RocksDB makes on files is answered here; the rest goes to the real one.
+/// Answers every call of RocksDB on files; other calls go to the real file system.
 class MemoryFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   MemoryFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base,
@@ -444,9 +443,9 @@ class MemoryFileSystem final : public rocksdb::FileSystemWrapper {
   std::shared_ptr<DiskState> disk_;
 };
 
-/// What stays of a file: the synced bytes, and under kSomeUnsynced some of the others. Of a log the
-/// last of these may read as zeros (its size reached the disk, its data did not); RocksDB 7.8 takes
-/// that in logs only, and the usual file systems write data before size.
+/// The part of a file that survives: the synced bytes, and under kSomeUnsynced some of the others.
+/// The last bytes of a log may read as zeros (its size reached the disk, its data did not). RocksDB
+/// 7.8 accepts that in logs only, and common file systems write data before size.
 InodePtr survivor(const std::string& name, const Inode& inode, Loss loss, std::mt19937_64& random) {
   auto left = std::make_shared<Inode>();
   std::size_t size = inode.synced;

@@ -10,17 +10,16 @@
 
 namespace quiver::fault {
 
-/// What a power cut takes.
+/// What a power cut loses.
 enum class Loss : std::uint8_t {
   kAllUnsynced,   ///< every byte and every name that was not synced
-  kSomeUnsynced,  ///< of the unsynced bytes a suffix (partly zeros instead), of the names the
-                  ///< latest
+  kSomeUnsynced,  ///< a suffix of the unsynced bytes (or zeros instead) and the latest names
 };
 
 struct DiskState;
 
-/// Plug it into `RuntimeOptions::file_system`. Thread-safe. Directories themselves are durable;
-/// names in them only after their directory was synced.
+/// Use it as `RuntimeOptions::file_system`. Thread-safe. Directories are durable at once; names in
+/// them only after their directory was synced.
 class PowerCutDisk final : public storage::FileSystemSeam {
  public:
   PowerCutDisk();
@@ -28,14 +27,14 @@ class PowerCutDisk final : public storage::FileSystemSeam {
 
   std::shared_ptr<rocksdb::FileSystem> wrap(std::shared_ptr<rocksdb::FileSystem> base) override;
 
-  /// The disk as a machine finds it that lost power now; this one goes on unharmed.
+  /// A copy of the disk after a power cut at this moment. This disk goes on unharmed.
   [[nodiscard]] std::shared_ptr<PowerCutDisk> after_power_cut(Loss loss, std::uint64_t seed) const;
 
-  /// `hook(n)` runs before the n-th change of the disk (append, sync, create, rename, ...), on the
-  /// thread that makes it. Set while no store is open.
+  /// Calls `hook(n)` before the n-th change of the disk (append, sync, create, rename, ...), on the
+  /// thread that makes it. Set it while no store is open.
   void on_change(std::function<void(std::uint64_t)> hook);
 
-  /// All files together hold at most so many bytes; more is "no space left on device".
+  /// Limits the bytes of all files together; writing more gives "no space left on device".
   void set_capacity(std::optional<std::uint64_t> bytes);
   [[nodiscard]] std::uint64_t used_bytes() const;
   /// The next `n` syncs of files fail with an I/O error.

@@ -1,4 +1,5 @@
-// A full or failing disk: writes are refused whole, reads go on, and the store recovers in place.
+// A full or failing disk: writes are refused as a whole, reads continue, and the store recovers in
+// place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +42,7 @@ class StorageDiskError : public ::testing::Test {
     return ShardStore::open((directory_ / "shard").string(), runtime).value();
   }
 
-  /// Writes the next batch of the series; remembers it if it was acknowledged.
+  /// Writes the next batch of the series and applies it to the model if it is acknowledged.
   Result<> write_next() {
     RowBatch batch;
     StoreModel next = model_;
@@ -96,7 +97,7 @@ TEST_F(StorageDiskError, FullDiskRefusesWritesServesReadsAndRecovers) {
 }
 
 TEST_F(StorageDiskError, FullDiskDuringFlushRecovers) {
-  // All stays in the buffer: what a flush in the background leaves free, ours would use.
+  // Keeps everything in the buffer, because a background flush would change the free space.
   store_ = nullptr;
   store_ = open(disk_, 16 << 20);
   write_many(40);
@@ -124,7 +125,7 @@ TEST_F(StorageDiskError, AnEmptyBatchRepairs) {
   expect_contents(*store_);
 }
 
-/// The log may hold the failed batch whole, since only its sync failed: it must not come back.
+/// Only the sync failed, so the log may hold the whole batch. It must not come back.
 TEST_F(StorageDiskError, ABatchWhoseSyncFailedDoesNotComeBack) {
   write_many(25);
   for (int round = 0; round < 5; ++round) {
@@ -143,9 +144,9 @@ TEST_F(StorageDiskError, ABatchWhoseSyncFailedDoesNotComeBack) {
   }
 }
 
-/// The failure may meet the log, where the write mends it unseen, or a compaction in the
-/// background, where writes are refused until that is mended. Either way nothing is lost and no
-/// restart needed.
+/// The failure may hit the log, where the write repairs it unnoticed, or a background compaction,
+/// after which writes are refused until the repair. In both cases nothing is lost and no restart is
+/// needed.
 TEST_F(StorageDiskError, AFailureThatPassesIsMended) {
   const auto write_in_the_end = [&] {
     const auto limit = patience_end(std::chrono::seconds(10));

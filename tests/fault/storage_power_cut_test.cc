@@ -1,5 +1,5 @@
-// What `ShardStore::write` acknowledged survives the loss of everything that was not synced; what
-// it did not acknowledge is there whole or not at all.
+// Batches that `ShardStore::write` acknowledged survive the loss of everything that was not synced.
+// Other batches are there whole or not at all.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,13 +22,13 @@ using storage::ShardStore;
 struct Cut {
   std::shared_ptr<PowerCutDisk> disk;
   std::uint64_t at_change;
-  std::uint64_t acknowledged;  ///< batches, just before the cut
-  std::uint64_t started;       ///< batches, just after the cut
+  std::uint64_t acknowledged;  ///< batches before the cut
+  std::uint64_t started;       ///< batches after the cut
 };
 
 std::shared_ptr<storage::Runtime> small_runtime(std::shared_ptr<PowerCutDisk> disk) {
   RuntimeOptions options;
-  options.shard_write_buffer_bytes = 64 << 10;  // flushes and compactions happen
+  options.shard_write_buffer_bytes = 64 << 10;  // small, so that flushes and compactions happen
   options.file_system = std::move(disk);
   return storage::Runtime::create(options).value();
 }
@@ -116,7 +116,7 @@ TEST_F(StoragePowerCut, AcknowledgedBatchesSurviveAtEveryCut) {
   }
 }
 
-/// The test has teeth: without syncing, acknowledged batches do get lost.
+/// Shows that the test can fail: without syncs, acknowledged batches are lost.
 TEST_F(StoragePowerCut, WithoutSyncAcknowledgedBatchesAreLost) {
   auto disk = std::make_shared<PowerCutDisk>();
   RuntimeOptions options;

@@ -1,4 +1,4 @@
-// What a shard store must hold after the first n of a fixed series of batches.
+// The contents of a shard store after the first n of a fixed series of batches.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline PointId some_id(std::mt19937_64& random) {
   return n % 3 == 0 ? PointId::uuid(n, n * 7) : PointId::number(n);
 }
 
-/// Batch number `n` (from 1) of series `seed`, appended to `batch` and applied to `model`.
+/// Appends batch `n` (from 1) of series `seed` to `batch` and applies it to `model`.
 inline void add_batch(std::uint64_t seed, std::uint64_t n, storage::RowBatch& batch,
                       StoreModel& model) {
   std::mt19937_64 random(seed * 1'000'003 + n);
@@ -75,7 +75,7 @@ inline Result<StoreModel> read_all(const storage::ShardStore& store) {
   return found;
 }
 
-/// How many batches the store says it holds.
+/// Number of batches that the store contains, as it says itself.
 inline std::uint64_t n_batches(const StoreModel& model) {
   const auto last = model.meta.find("last");
   return last == model.meta.end() ? 0 : std::stoull(last->second);

@@ -6,7 +6,7 @@ OwnedChunk::OwnedChunk(const engine::CollectionConfig& config,
                        std::vector<engine::PointInput> points, std::optional<std::string> cursor)
     : points_(std::move(points)), cursor_(std::move(cursor)) {
   for (const auto& schema : config.fields) {
-    // Offsets that do not begin at 0, as in a slice of something larger.
+    // The offsets do not begin at 0, as in a slice of a larger array.
     Field field{schema, {}, {}, {}, {}};
     if (schema.kind == FieldKind::kSparse) field.indices.assign(3, 7);
     if (schema.kind == FieldKind::kSparse) field.values.assign(3, 1.0F);

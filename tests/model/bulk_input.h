@@ -18,11 +18,11 @@ class OwnedChunk {
   OwnedChunk(const engine::CollectionConfig& config, std::vector<engine::PointInput> points,
              std::optional<std::string> cursor = std::nullopt);
 
-  /// Valid while this lives.
+  /// Valid while this object lives.
   [[nodiscard]] engine::BulkChunk view() const;
 
  private:
-  /// The vectors of one field; what a kind does not need stays empty.
+  /// The vectors of one field. Members that its kind does not use stay empty.
   struct Field {
     FieldSchema schema;
     std::vector<std::uint8_t> present;

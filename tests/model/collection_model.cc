@@ -11,7 +11,7 @@ namespace {
 
 using engine::testing::Model;
 
-/// A column of one row, so that a score depends on nothing else.
+/// A column of one row, so that the score depends on nothing else.
 index::FieldColumn column_of(const FieldSchema& field, const engine::StoredVector& vector) {
   index::FieldColumn column;
   column.schema = field;

@@ -1,4 +1,4 @@
-// A collection as a map for each shard, and what it must answer.
+// A collection as one map per shard, and its expected answers.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ class CollectionModel {
     return shards_[i].model();
   }
 
-  /// The shards that a request has something to do for.
+  /// Shards with operations of the request.
   [[nodiscard]] std::vector<bool> touched(const Request& request) const;
-  /// Applies the request to one shard, whole or not at all; false if that shard refuses it.
+  /// Applies the request to one shard, whole or not at all. False if that shard refuses it.
   bool apply_to_shard(const Request& request, std::uint32_t shard);
-  /// To all of them; false if some shard refuses its part.
+  /// Applies the request to all shards. False if some shard refuses its part.
   bool apply(const Request& request);
 
   /// Every point, ascending by id.
@@ -42,7 +42,7 @@ class CollectionModel {
     PointId id;
     float score = 0;
   };
-  /// nullopt: an error, since the point or its vector does not exist.
+  /// nullopt stands for an error: the point or its vector does not exist.
   [[nodiscard]] std::optional<std::vector<Hit>> nearest(const engine::Query& query) const;
 
  private:

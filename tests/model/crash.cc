@@ -1,4 +1,4 @@
-// kill -9 at a random moment, and what must be there afterwards.
+// kill -9 at a random moment, and the checks afterwards.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -24,14 +24,14 @@ using engine::testing::Model;
 constexpr std::uint32_t kMaxRequests = 100'000;
 constexpr int kMaxInFlight = 4;
 
-/// What the child says through its pipe: request number `request` was sent, or acknowledged.
+/// A message of the child through its pipe: request number `request` was sent or acknowledged.
 struct Note {
   std::uint32_t request = 0;
   std::uint32_t acknowledged = 0;
 };
 
 void tell(Note note) {
-  // Fewer bytes than PIPE_BUF: written whole, also by several threads.
+  // Fewer bytes than PIPE_BUF are written atomically, also by several threads.
   if (write(STDOUT_FILENO, &note, sizeof(note)) != sizeof(note)) _exit(3);
 }
 
@@ -58,7 +58,7 @@ Child start_child(const std::string& directory, std::uint64_t seed) {
   return child;
 }
 
-/// Kills the child after so many acknowledgements and `delay_us`, and reads all that it said.
+/// Kills the child `delay_us` after so many acknowledgements, and reads all its messages.
 Sent listen_and_kill(const Child& child, std::uint64_t n_acknowledged, std::uint64_t delay_us) {
   Sent notes;
   bool killed = false;
@@ -82,8 +82,8 @@ Sent listen_and_kill(const Child& child, std::uint64_t n_acknowledged, std::uint
   return notes;
 }
 
-/// What a shard holds, but for the versions: enough to tell states apart, and the versions are
-/// compared afterwards.
+/// The contents of a shard without versions: enough to identify the state. Versions are compared
+/// afterwards.
 std::vector<std::string> contents(const Model& points) {
   std::vector<std::string> contents;
   for (const auto& [id, row] : points) {
@@ -112,7 +112,7 @@ std::string cursor_of(std::uint64_t seed, std::uint32_t number) {
   return std::to_string(seed) + '/' + std::to_string(number);
 }
 
-/// The cursor names the last bulk chunk that is there, and that is there in every shard.
+/// Checks that the cursor names the last bulk chunk, and that this chunk is in every shard.
 void expect_cursor(Runner& runner, std::uint64_t seed, const Sent& sent,
                    const std::vector<std::uint32_t>& n_found) {
   const auto cursor = runner.collection().bulk_cursor();
@@ -209,7 +209,7 @@ void run_crash_child(const std::string& directory, std::uint64_t seed) {
     if (is_bulk(number)) {
       {
         MutexLock lock(mutex);
-        while (n_in_flight > 1) fewer.wait(mutex);  // all before it
+        while (n_in_flight > 1) fewer.wait(mutex);  // waits for all requests before it
         --n_in_flight;
       }
       if (!send(**collection, config, seed, number)) _exit(6);

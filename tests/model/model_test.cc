@@ -20,7 +20,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// Above the scrolling and the comparisons, a directory of its own.
+/// A seed and a directory of its own.
 class Scenario {
  public:
   Scenario(std::uint64_t seed, double seconds)

@@ -20,7 +20,7 @@ using engine::Record;
 
 engine::VectorSelector all_vectors() { return {true, {}}; }
 
-/// Every bit that a user can see of an answer.
+/// Every visible bit of an answer.
 std::string text_of(const Record& record) {
   std::string text = record.id.to_string() + " v" + std::to_string(to_number(record.version));
   std::uint32_t bits = 0;
@@ -40,8 +40,8 @@ const FieldSchema& field_of(const engine::CollectionConfig& config, const engine
   return *config.find_field(query.using_field);
 }
 
-/// True if an index may leave out some of the best. Sparse ones of such size are exact unless they
-/// are told not to be, and have no codes to ignore.
+/// True if an index may miss some of the best. Sparse indexes of this size are exact unless
+/// parameters say otherwise, and have no codes to ignore.
 bool is_approximate(const engine::CollectionConfig& config, const engine::Query& query) {
   const FieldSchema& field = field_of(config, query);
   if (query.params.exact) return false;
@@ -155,7 +155,7 @@ void Runner::request_step(Random& random) {
   }
 }
 
-/// Several requests queued at once are committed as one batch, refused ones among them.
+/// Queues several requests at once, which are committed as one batch; some are refused.
 void Runner::burst_step(Random& random) {
   std::vector<std::future<Result<std::vector<engine::UpdateResult>>>> answers;
   std::vector<bool> accepted;
@@ -175,7 +175,8 @@ void Runner::burst_step(Random& random) {
   }
 }
 
-/// Acknowledged before it is visible; what is visible after it proves that it was not forgotten.
+/// Requests acknowledged before they are visible. When a later request is visible, they must be
+/// too.
 void Runner::durable_step(Random& random) {
   Request request = random_request(model_.config(), random);
   const bool accepted = model_.apply(request);
@@ -254,7 +255,7 @@ void Runner::invalid_bulk_step(Random& random) {
   EXPECT_EQ(collection_->bulk_cursor().value(), cursor_);
 }
 
-/// Until its segments are indexed so, the field is searched as before or exactly.
+/// Until its segments have the new index, the field is searched as before or exactly.
 void Runner::index_config_step(Random& random) {
   const auto changed =
       database_->update_config(kCollection, [&](engine::CollectionConfig& config) -> Result<> {
@@ -311,7 +312,7 @@ void Runner::query_batch_step(Random& random) {
     if (random() % 2 == 0) query.filter.reset();  // so that some share a pass
   }
   for (const auto& query : queries) {
-    if (!model_.nearest(query)) return;  // query_step's business
+    if (!model_.nearest(query)) return;  // checked by query_step
   }
   const Cancel cancel;
   const auto answers = collection_->query_batch(queries, cancel);
@@ -341,7 +342,7 @@ void Runner::scroll_step(Random& random) {
   EXPECT_EQ(*n, wanted.size());
 }
 
-/// `n` is one small integer or missing, or has come by an edit; points without one are not listed.
+/// `n` is one small integer, or missing, or changed by an edit. Points without it are not listed.
 void Runner::order_step(Random& random) {
   const auto& indexes = model_.config().indexes;
   const bool indexed = std::any_of(indexes.begin(), indexes.end(),
@@ -351,7 +352,7 @@ void Runner::order_step(Random& random) {
   request.limit = 1 + random() % 300;
   const Cancel cancel;
   auto page = collection_->scroll(request, cancel);
-  // Whoever did not wait for an index that was created hears that it is being built.
+  // A client that did not wait for a new index is told that it is being built.
   const auto limit = patience_end(std::chrono::seconds(60));
   while (!page && page.error().code() == Code::kUnavailable &&
          std::chrono::steady_clock::now() < limit) {
@@ -438,7 +439,7 @@ std::vector<std::string> Runner::probe(std::uint64_t seed) const {
   const Cancel cancel;
   for (int i = 0; i < 30; ++i) {
     auto query = random_query(model_.config(), random);
-    // Which rows are in segments that have an index may change meanwhile.
+    // Rows may move into indexed segments meanwhile.
     if (is_approximate(model_.config(), query)) query.params.exact = true;
     answers.push_back(text_of(collection_->query(query, cancel)));
   }
@@ -472,7 +473,7 @@ void Runner::stop_reader() {
   if (reader_.joinable()) reader_.join();
 }
 
-/// Beside a writer nothing is known of the answers but that they are whole.
+/// While a writer runs, only the integrity of answers can be checked.
 void Runner::read_until_stopped(std::uint64_t seed) const {
   Random random(seed);
   const Cancel cancel;

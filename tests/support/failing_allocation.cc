@@ -81,7 +81,7 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return quiver::testing_support::allocate(size, static_cast<std::size_t>(alignment));
 }
-/// Sanitizers have one of their own, which `delete` below would not fit.
+/// Sanitizers have their own operator, which would not match `delete` below.
 void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept try {
   return operator new(size);
 } catch (const std::bad_alloc&) {

@@ -1,6 +1,5 @@
-// Guarded by `FaultState::mutex`: the rules and counters, and every FaultNode. It is held across
-// the call to the inner directory, so that the model and what it models never differ; only tests
-// wait.
+// `FaultState::mutex` guards the rules and counters, and every FaultNode. It is held across the
+// call to the inner directory, so that model and directory never differ; only tests wait.
 
 #include "tests/support/faulty_directory.h"
 
@@ -20,18 +19,18 @@ namespace quiver {
 
 using NodeMap = std::map<std::string, std::shared_ptr<FaultNode>, std::less<>>;
 
-/// What is known of a file or directory that was touched through this seam. Names of the inner
-/// directory that have no node are durable as they are.
+/// Model of a file or directory that was used through this class. Names of the inner directory
+/// without a node are durable as they are.
 struct FaultNode {
   explicit FaultNode(EntryKind k) : kind(k) {}
 
   EntryKind kind;
-  // Of a file: all its bytes, of which the first `n_synced` are durable; unknown (and durable)
-  // while `has_content` is false.
+  // File: all its bytes, of which the first `n_synced` are durable. While `has_content` is false,
+  // the content is unknown and durable.
   bool has_content = false;
   std::vector<std::byte> content;
   std::size_t n_synced = 0;
-  // Of a directory: names as programs see them, and as they were at the last sync.
+  // Directory: names as programs see them, and as they were at the last sync.
   NodeMap live;
   NodeMap durable;
 };
@@ -48,15 +47,15 @@ struct FaultState {
   bool is_power_cut QV_GUARDED_BY(mutex) = false;
   std::uint64_t n_cuts QV_GUARDED_BY(mutex) = 0;
 
-  /// Counts the call; the error if it is to fail.
+  /// Counts a changing call; returns the error if it must fail.
   Result<> enter(FileOperation operation, std::string_view what, const std::string& path)
       QV_REQUIRES(mutex);
-  /// The same of what changes nothing.
+  /// Counts a reading call; returns the error if it must fail.
   Result<> enter_reading(FileOperation operation, std::string_view what, const std::string& path)
       QV_REQUIRES(mutex);
 
  private:
-  /// Of the rule that applies; 0: none.
+  /// The error number of the rule that applies; 0 if none does.
   int next_error(FileOperation operation) QV_REQUIRES(mutex);
 };
 
@@ -94,7 +93,7 @@ int FaultState::next_error(FileOperation operation) {
 
 namespace {
 
-/// The node of `name`, made (as durable) if there was none; nullptr if `inner` has no such name.
+/// The node of `name`, created (as durable) if needed; nullptr if `inner` has no such name.
 std::shared_ptr<FaultNode> node_of(const Directory& inner, FaultNode& directory,
                                    std::string_view name) {
   const auto found = directory.live.find(name);
@@ -107,7 +106,7 @@ std::shared_ptr<FaultNode> node_of(const Directory& inner, FaultNode& directory,
   return node;
 }
 
-/// Reads what has no content yet, so that it can be put back after `name` is gone from `inner`.
+/// Reads unknown content, so that it can be restored after `name` is gone from `inner`.
 Result<> capture(const Directory& inner, FaultNode& directory, std::string_view name) {
   const auto node = node_of(inner, directory, name);
   if (!node) return {};
@@ -133,8 +132,8 @@ Result<> rename_entry(Directory& inner, const std::string& from, const std::stri
                                   : inner.rename_subdirectory(from, to);
 }
 
-/// Removes what no durable name stands for and moves what was renamed out of the way.
-/// Returns where the moved ones are.
+/// Removes names that are not durable and moves renamed files out of the way. Returns where the
+/// moved ones are.
 Result<std::map<const FaultNode*, std::string>> clear_names(Directory& inner,
                                                             const FaultNode& directory) {
   std::set<const FaultNode*> durable;
@@ -153,7 +152,7 @@ Result<std::map<const FaultNode*, std::string>> clear_names(Directory& inner,
   return moved;
 }
 
-/// Makes `inner` what is durable of `directory`.
+/// Makes `inner` equal to the durable state of `directory`.
 Result<> restore(Directory& inner, FaultNode& directory);
 
 Result<> restore_file(Directory& inner, const std::string& name, FaultNode& file) {
@@ -167,7 +166,7 @@ Result<> restore_file(Directory& inner, const std::string& name, FaultNode& file
 
 Result<> restore_entry(Directory& inner, const std::string& name, FaultNode& node) {
   if (node.kind == EntryKind::kFile) return restore_file(inner, name, node);
-  if (!inner.exists(name)) node.live.clear();  // nothing of it is left
+  if (!inner.exists(name)) node.live.clear();  // nothing of it remains
   QV_TRY(const auto below, inner.subdirectory(name));
   return restore(*below, node);
 }
@@ -249,7 +248,7 @@ class FaultyWritableFile final : public WritableFile {
   std::shared_ptr<FaultState> state_;
   std::shared_ptr<FaultNode> node_;
   std::string path_;
-  std::uint64_t n_cuts_;  ///< when it was created
+  std::uint64_t n_cuts_;  ///< number of power cuts when it was created
 };
 
 std::string path_of(const Directory& directory, std::string_view name) {

@@ -9,21 +9,21 @@
 
 namespace quiver {
 
-/// What can be made to fail.
+/// Operations that can fail.
 enum class FileOperation : std::uint8_t {
-  kAny,     ///< of those that change something
-  kCreate,  ///< of files and of subdirectories
+  kAny,     ///< any operation that changes something
+  kCreate,  ///< files and subdirectories
   kAppend,
-  kSync,  ///< of a file
+  kSync,  ///< a file
   kDirectorySync,
-  kRename,  ///< of files and of subdirectories
-  kRemove,  ///< of files and of subdirectories
-  kOpen,    ///< of a file, for reading
-  kRead,    ///< by a call; what is read through a mapping does not fail by injection
+  kRename,  ///< files and subdirectories
+  kRemove,  ///< files and subdirectories
+  kOpen,    ///< a file, for reading
+  kRead,    ///< by a call; reads through a mapping never fail by injection
 };
 
-/// Calls number `nth` (from 1, counted from `inject`) to `nth + n_times - 1` of `operation` fail
-/// with `error_number`. A failing append still writes the first half of its bytes.
+/// Calls `nth` (from 1, counted from `inject`) to `nth + n_times - 1` of `operation` fail with
+/// `error_number`. A failing append still writes the first half of its bytes.
 struct FaultRule {
   static constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
   FileOperation operation = FileOperation::kAny;
@@ -35,9 +35,9 @@ struct FaultRule {
 struct FaultState;
 struct FaultNode;
 
-/// Passes everything to `inner` and remembers what of it is durable. What is in `inner` already, or
-/// is put there behind its back, counts as durable. Subdirectories share the faults of their
-/// parent. Thread-safe.
+/// Passes every call to `inner` and remembers which part of it is durable. Existing contents of
+/// `inner`, and changes made without this class, count as durable. Subdirectories share their
+/// parent's faults. Thread-safe.
 class FaultyDirectory final : public Directory {
  public:
   explicit FaultyDirectory(std::unique_ptr<Directory> inner);
@@ -45,14 +45,14 @@ class FaultyDirectory final : public Directory {
 
   void inject(FaultRule rule);
   void clear_faults();
-  /// Calls so far, failed ones too: lets a test fail each of them in turn.
+  /// Number of calls so far, including failed ones. Lets a test fail each of them in turn.
   [[nodiscard]] std::uint64_t n_operations(FileOperation operation) const;
 
-  /// From now on everything that would change the directory fails with kUnavailable.
+  /// From now on every change fails with kUnavailable.
   void cut_power();
-  /// Loses what was not durable: bytes after the last sync of their file, and names created,
-  /// renamed or removed since the last sync of their directory. Restores power and clears faults.
-  /// Files still open for writing fail from then on. Called on the root.
+  /// Loses everything that was not durable: bytes after the last sync of their file, and names
+  /// created, renamed or removed since the last sync of their directory. Restores power and clears
+  /// faults. Files still open for writing fail from then on. Call it on the root.
   Result<> drop_unsynced();
 
   [[nodiscard]] const std::string& path() const override;

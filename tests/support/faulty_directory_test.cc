@@ -139,7 +139,7 @@ TEST(FaultyDirectory, WhatWasThereBeforeIsDurable) {
   std::filesystem::remove_all(path);
 }
 
-// Whatever fails on the way, and wherever the power goes: old bytes or new, and no third thing.
+// Under any fault and any power cut the file has the old bytes or the new ones.
 TEST(FaultyDirectory, ReplaceFileIsAtomicUnderEveryFault) {
   FaultyDirectory counted(make_memory_directory());
   ASSERT_TRUE(counted.replace_file("f", as_byte_span("old")));
@@ -159,7 +159,7 @@ TEST(FaultyDirectory, ReplaceFileIsAtomicUnderEveryFault) {
   }
 }
 
-/// A map of names to bytes, and the same as of the last sync: a slow obvious copy of the rules.
+/// A map of names to bytes, now and at the last sync: a slow obvious copy of the rules.
 struct Model {
   struct File {
     std::string bytes;
