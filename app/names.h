@@ -13,14 +13,10 @@
 
 namespace quiver::app {
 
-inline constexpr std::array<std::string_view, 3> kKindNames = {"dense", "sparse", "multi"};
 inline constexpr std::array<std::string_view, 4> kMetricNames = {"dot", "cosine", "euclid",
                                                                  "manhattan"};
 inline constexpr std::array<std::string_view, 3> kDTypeNames = {"f32", "f16", "u8"};
 
-[[nodiscard]] constexpr std::string_view kind_name(FieldKind kind) {
-  return kKindNames[static_cast<std::size_t>(kind)];
-}
 [[nodiscard]] constexpr std::string_view metric_name(Metric metric) {
   return kMetricNames[static_cast<std::size_t>(metric)];
 }
@@ -39,7 +35,7 @@ template <class Enum, std::size_t N>
               fmt::format("`{}` is no {}; one of {}", word, what, fmt::join(words, ", ")));
 }
 [[nodiscard]] inline Result<FieldKind> parse_kind(std::string_view word) {
-  return parse_word<FieldKind>("kind", word, kKindNames);
+  return parse_word<FieldKind>("kind", word, kFieldKindNames);
 }
 
 }  // namespace quiver::app

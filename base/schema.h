@@ -1,8 +1,11 @@
 // The schema of one vector field of a collection.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quiver {
@@ -13,6 +16,13 @@ enum class DType : std::uint8_t { kF32 = 0, kF16 = 1, kU8 = 2 };
 /// kEuclid and kManhattan are distances: users see smaller as better.
 enum class Metric : std::uint8_t { kDot = 0, kCosine = 1, kEuclid = 2, kManhattan = 3 };
 enum class SparseModifier : std::uint8_t { kNone = 0, kIdf = 1 };
+
+/// By `FieldKind`, as users write them.
+inline constexpr std::array<std::string_view, 3> kFieldKindNames = {"dense", "sparse", "multi"};
+
+[[nodiscard]] constexpr std::string_view kind_name(FieldKind kind) {
+  return kFieldKindNames[static_cast<std::size_t>(kind)];
+}
 
 struct FieldSchema {
   std::string name;  ///< "" is the unnamed default field

@@ -4,9 +4,10 @@
 
 namespace quiver::index {
 
-Result<> Searcher::search_batch(std::span<const Query* const> queries, const AnyParams& params,
-                                const FilterView& filter, const SearchContext& context,
-                                std::span<TopK* const> outs, WorkCounters& work) const {
+Result<> Searcher::search_batch(std::span<const PreparedQuery* const> queries,
+                                const AnyParams& params, const RowFilter& filter,
+                                const SearchContext& context, std::span<TopK* const> outs,
+                                WorkCounters& work) const {
   assert(queries.size() == outs.size());
   for (std::size_t i = 0; i < queries.size(); ++i) {
     QV_TRY(search(*queries[i], params, filter, context, *outs[i], work));
@@ -14,7 +15,7 @@ Result<> Searcher::search_batch(std::span<const Query* const> queries, const Any
   return {};
 }
 
-Result<> Searcher::count_terms(std::span<const std::uint32_t>, const FilterView&,
+Result<> Searcher::count_terms(std::span<const std::uint32_t>, const RowFilter&,
                                std::span<std::uint64_t>, const Cancel&) const {
   return fail(Code::kUnimplemented, "this index has no terms to count");
 }

@@ -4,7 +4,6 @@
 // answers. Adding a type is a folder, a line in registry.cc and a row in the conformance suite.
 #pragma once
 
-#include <any>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,15 +18,13 @@
 #include "base/result.h"
 #include "base/threads/cancel.h"
 #include "base/threads/executor.h"
-#include "index/column.h"
-#include "index/filter.h"
-#include "index/query.h"
+#include "index/any_params.h"
+#include "index/prepared_query.h"
+#include "index/row_filter.h"
 #include "index/topk.h"
+#include "index/vector_column.h"
 
 namespace quiver::index {
-
-/// The type's own parameter struct, parsed once at the edge.
-using AnyParams = std::any;
 
 /// What a search did: for explain, for calibration, and for tests. Added to, never reset.
 struct WorkCounters {
@@ -73,19 +70,21 @@ class Searcher {
   /// Offers the best hits among the rows that `filter` allows to `out`, whose tie order is set.
   /// Scores are exact, or candidates' scores were re-computed exactly. Polls `cancel` at least
   /// every 50 us of work and then answers its error.
-  virtual Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
-                          const SearchContext& context, TopK& out, WorkCounters& work) const = 0;
+  virtual Result<> search(const PreparedQuery& query, const AnyParams& params,
+                          const RowFilter& filter, const SearchContext& context, TopK& out,
+                          WorkCounters& work) const = 0;
 
   /// As `search` for each query, with the same hits: `outs[i]`, distinct heaps, one for each query,
   /// are offered those of `queries[i]`. Types that can share a pass over their memory among queries
   /// do; the default is a loop. `work` is that of all together, memory read once counted once.
   /// After an error some heaps may be filled.
-  virtual Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
-                                const FilterView& filter, const SearchContext& context,
-                                std::span<TopK* const> outs, WorkCounters& work) const;
+  virtual Result<> search_batch(std::span<const PreparedQuery* const> queries,
+                                const AnyParams& params, const RowFilter& filter,
+                                const SearchContext& context, std::span<TopK* const> outs,
+                                WorkCounters& work) const;
   /// Sparse fields: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`;
   /// `terms` ascending. Exact. Polls `cancel`. Others: kUnimplemented, the default.
-  virtual Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+  virtual Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                                std::span<std::uint64_t> counts, const Cancel& cancel) const;
   /// About the bytes that one search with default parameters reads, where arithmetic costs more,
   /// as many as would take as long: tells whether it is worth a thread of its own.
@@ -126,6 +125,8 @@ struct IndexType {
   bool (*supports)(const FieldSchema& schema);
   Result<AnyParams> (*parse_build)(const KeyValues& values);
   Result<AnyParams> (*parse_search)(const KeyValues& values);
+  /// The parameters that `parse_search` knows.
+  std::vector<ParamInfo> (*describe_search)();
   /// Writes the index's files into `out`, each checksummed and versioned.
   Result<> (*build)(const FieldColumn& column, const AnyParams& params, const BuildContext& context,
                     Directory& out);
@@ -133,7 +134,7 @@ struct IndexType {
   Result<std::unique_ptr<Searcher>> (*open)(const Directory& directory, FieldColumn column);
 };
 
-/// Every index type, `flat` first.
+/// Every index type, `flat` first (index/registry/registry.cc).
 [[nodiscard]] std::span<const IndexType* const> index_types();
 /// nullptr if there is none of this name.
 [[nodiscard]] const IndexType* find_index_type(std::string_view name);

@@ -37,10 +37,10 @@ namespace quiver::index {
 }
 
 /// Adds up what threads have done, and tells it as rows. Refers to `context`.
-class Progress {
+class BuildProgress {
  public:
   /// `total`: of the work, in any unit.
-  Progress(const BuildContext& context, std::uint64_t n_rows, std::uint64_t total)
+  BuildProgress(const BuildContext& context, std::uint64_t n_rows, std::uint64_t total)
       : context_(context), n_rows_(n_rows), total_(std::max<std::uint64_t>(total, 1)) {}
   void add(std::uint64_t n) { done_ += n; }
   /// For one thread.

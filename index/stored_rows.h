@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/schema.h"
-#include "index/column.h"
+#include "index/vector_column.h"
 
 namespace quiver::index {
 

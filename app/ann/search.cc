@@ -36,12 +36,12 @@ Result<> search_call(const SearchSetup& setup, std::span<const std::uint32_t> wh
     hits[0] = top.take_sorted();
     return {};
   }
-  std::vector<index::Query> queries;
+  std::vector<index::PreparedQuery> queries;
   std::vector<index::TopK> tops(which.size(), index::TopK(setup.k));
   queries.reserve(which.size());
   for (const std::uint32_t i : which) queries.push_back(setup.queries.prepare(i));
-  QV_TRY(setup.searcher.search_batch(pointers<const index::Query>(queries), setup.params, filter,
-                                     context, pointers<index::TopK>(tops), work));
+  QV_TRY(setup.searcher.search_batch(pointers<const index::PreparedQuery>(queries), setup.params,
+                                     filter, context, pointers<index::TopK>(tops), work));
   std::transform(tops.begin(), tops.end(), hits.begin(),
                  [](index::TopK& top) { return top.take_sorted(); });
   return {};

@@ -14,8 +14,8 @@ namespace quiver::app {
 class Allowed {
  public:
   explicit Allowed(const index::FieldColumn& column);
-  [[nodiscard]] index::FilterView view() const {
-    return all_ ? index::FilterView::all(n_rows_) : index::FilterView::of(bits_);
+  [[nodiscard]] index::RowFilter view() const {
+    return all_ ? index::RowFilter::all(n_rows_) : index::RowFilter::of(bits_);
   }
 
  private:

@@ -120,7 +120,7 @@ std::vector<Perfect> perfect_answers(const index::FieldColumn& column, const Que
 
 }  // namespace
 
-void score_exactly(const index::FieldColumn& column, const index::Query& query,
+void score_exactly(const index::FieldColumn& column, const index::PreparedQuery& query,
                    std::vector<index::Hit>& hits) {
   std::erase_if(hits, [&](index::Hit& hit) {
     if (hit.row >= column.n_rows) return true;

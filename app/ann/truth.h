@@ -10,7 +10,7 @@
 #include "base/io/file.h"
 #include "base/result.h"
 #include "base/threads/executor.h"
-#include "index/column.h"
+#include "index/vector_column.h"
 
 namespace quiver::app {
 
@@ -32,7 +32,7 @@ struct Truth {
                                         const QuerySet& queries, std::size_t k);
 
 /// Replaces scores by exact ones; rows that are no hits at all are taken out. Rows are in range.
-void score_exactly(const index::FieldColumn& column, const index::Query& query,
+void score_exactly(const index::FieldColumn& column, const index::PreparedQuery& query,
                    std::vector<index::Hit>& hits);
 
 }  // namespace quiver::app

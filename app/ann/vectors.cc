@@ -226,20 +226,21 @@ Result<QuerySet> QuerySet::load(const std::string& source, const FieldSchema& sc
   return QuerySet(schema, std::move(vectors));
 }
 
-index::Query QuerySet::prepare(std::size_t i) const {
+index::PreparedQuery QuerySet::prepare(std::size_t i) const {
   const auto& batch = vectors_.batch;
   const std::span<const float> values = batch.values;
   const std::size_t dim = schema_.dim;
   if (schema_.kind == FieldKind::kDense) {
-    return index::Query::dense(schema_, values.subspan(i * dim, dim));
+    return index::PreparedQuery::dense(schema_, values.subspan(i * dim, dim));
   }
   const std::size_t first = batch.offsets[i];
   const std::size_t n = batch.offsets[i + 1] - first;
   if (schema_.kind == FieldKind::kMulti) {
-    return index::Query::multi(schema_, values.subspan(first * dim, n * dim));
+    return index::PreparedQuery::multi(schema_, values.subspan(first * dim, n * dim));
   }
   const std::span<const std::uint32_t> indices = batch.indices;
-  return index::Query::sparse(schema_, {indices.subspan(first, n), values.subspan(first, n)});
+  return index::PreparedQuery::sparse(schema_,
+                                      {indices.subspan(first, n), values.subspan(first, n)});
 }
 
 double QuerySet::length(std::size_t i) const {

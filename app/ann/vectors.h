@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "dataset/vectors.h"
-#include "index/column.h"
-#include "index/query.h"
+#include "index/prepared_query.h"
+#include "index/vector_column.h"
 
 namespace quiver::app {
 
@@ -33,7 +33,7 @@ class QuerySet {
   [[nodiscard]] std::size_t size() const { return vectors_.n_rows(); }
   [[nodiscard]] std::uint64_t first_row() const { return vectors_.batch.first_row; }
   /// Query `i`, prepared for searching.
-  [[nodiscard]] index::Query prepare(std::size_t i) const;
+  [[nodiscard]] index::PreparedQuery prepare(std::size_t i) const;
   /// The length of query `i`; of a multi-vector the sum of its tokens' lengths. Under Cosine each
   /// is 1.
   [[nodiscard]] double length(std::size_t i) const;

@@ -85,9 +85,9 @@ class FlatBench {
 
  private:
   Result<> search(int round, std::size_t n) {
-    std::vector<index::Query> queries;
+    std::vector<index::PreparedQuery> queries;
     std::vector<index::TopK> tops(n, index::TopK(kTop));
-    std::vector<const index::Query*> query_pointers;
+    std::vector<const index::PreparedQuery*> query_pointers;
     std::vector<index::TopK*> outs;
     queries.reserve(n);
     for (std::size_t j = 0; j < n; ++j) {
@@ -97,12 +97,12 @@ class FlatBench {
       if (column_.schema.dtype == DType::kU8) {
         std::transform(vector.begin(), vector.end(), vector.begin(), to_byte);
       }
-      queries.push_back(index::Query::dense(column_.schema, vector));
+      queries.push_back(index::PreparedQuery::dense(column_.schema, vector));
       query_pointers.push_back(&queries.back());
       outs.push_back(&tops[j]);
     }
     index::WorkCounters work;
-    const auto all = index::FilterView::all(column_.n_rows);
+    const auto all = index::RowFilter::all(column_.n_rows);
     if (n == 1) return searcher_.search(queries[0], {}, all, {cancel_}, tops[0], work);
     return searcher_.search_batch(query_pointers, {}, all, {cancel_}, outs, work);
   }

@@ -73,7 +73,7 @@ SharedBytes codes_of(const std::vector<float>& values) {
 /// One query in every form.
 struct PreparedQuery {
   PreparedQuery(const index::FieldColumn& column, std::span<const float> tokens)
-      : exact(index::Query::multi(column.schema, tokens)), n_tokens(exact.n_tokens()) {
+      : exact(index::PreparedQuery::multi(column.schema, tokens)), n_tokens(exact.n_tokens()) {
     const std::uint32_t dim = column.schema.dim;
     std::vector<std::int8_t> plain;
     for (const float value : tokens) plain.push_back(code_of(value));
@@ -81,18 +81,18 @@ struct PreparedQuery {
     kernels().maxsim_family.prepare_codes(plain.data(), n_tokens, dim, dim, codes.data());
   }
 
-  index::Query exact;
+  index::PreparedQuery exact;
   std::size_t n_tokens;
   std::vector<std::int8_t> codes;
 };
 
-void search(const index::FieldColumn& column, const index::Query& query) {
+void search(const index::FieldColumn& column, const index::PreparedQuery& query) {
   const index::FlatSearcher searcher(column);
   const Cancel cancel;
   index::TopK hits(kTop);
   index::WorkCounters work;
   const auto done =
-      searcher.search(query, {}, index::FilterView::all(column.n_rows), {cancel}, hits, work);
+      searcher.search(query, {}, index::RowFilter::all(column.n_rows), {cancel}, hits, work);
   if (!done) std::fprintf(stderr, "%s\n", done.error().message().c_str());
 }
 

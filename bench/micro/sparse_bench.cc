@@ -55,7 +55,7 @@ Result<Times> measure(const index::FieldColumn& column, SparseView vector) {
   const index::SparseColumn& rows = column.sparse();
   const index::FlatSearcher searcher(column);
   const Cancel cancel;
-  const auto query = index::Query::sparse(column.schema, vector);
+  const auto query = index::PreparedQuery::sparse(column.schema, vector);
   const std::vector<float> table(1U << 16, 1.0F);
   Times times;
   times.reading = thread_seconds([&] {
@@ -73,8 +73,7 @@ Result<Times> measure(const index::FieldColumn& column, SparseView vector) {
   times.searching = thread_seconds([&] {
     index::TopK hits(kTop);
     index::WorkCounters work;
-    status =
-        searcher.search(query, {}, index::FilterView::all(column.n_rows), {cancel}, hits, work);
+    status = searcher.search(query, {}, index::RowFilter::all(column.n_rows), {cancel}, hits, work);
   });
   QV_TRY(std::move(status));
   return times;

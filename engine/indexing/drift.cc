@@ -14,22 +14,22 @@
 namespace quiver::engine {
 namespace {
 
-constexpr std::size_t kDepth = 10;
+constexpr std::size_t kMeasuredHits = 10;
 constexpr std::uint64_t kThoroughEffort = 512;  ///< 128 is the usual one
 /// Defaults are made to find more than .95; the mean over 64 queries is within .03 of what it is
 /// over all of their kind.
-constexpr double kLeastRecall = 0.93;
+constexpr double kMinRecall = 0.93;
 /// Of an index that finds less than that as it is built: what it may lose.
-constexpr double kLeastLoss = 0.05;
+constexpr double kMinRecallLoss = 0.05;
 
 /// As it was asked: remembered tokens have the lengths that their weights gave them.
-index::Query query_of(const FieldSchema& schema, std::span<const float> tokens) {
-  if (schema.metric != Metric::kCosine) return index::Query::multi(schema, tokens);
+index::PreparedQuery query_of(const FieldSchema& schema, std::span<const float> tokens) {
+  if (schema.metric != Metric::kCosine) return index::PreparedQuery::multi(schema, tokens);
   std::vector<float> weights;
   for (std::size_t i = 0; i < tokens.size(); i += schema.dim) {
     weights.push_back(static_cast<float>(kernels().convert.norm(tokens.data() + i, schema.dim)));
   }
-  return index::Query::multi(schema, tokens, weights);
+  return index::PreparedQuery::multi(schema, tokens, weights);
 }
 
 /// Searches of one field of one segment, with usual effort and more.
@@ -68,10 +68,10 @@ class FieldSearches {
         thorough_(std::move(thorough)),
         rows_(live_with_vector(segment, field)) {}
 
-  [[nodiscard]] Result<std::vector<index::Hit>> hits(const index::Query& query,
+  [[nodiscard]] Result<std::vector<index::Hit>> hits(const index::PreparedQuery& query,
                                                      const index::AnyParams& params) const {
-    const auto rows = rows_ ? index::FilterView::of(*rows_) : index::FilterView::all(data_.n_rows);
-    index::TopK best(kDepth);
+    const auto rows = rows_ ? index::RowFilter::of(*rows_) : index::RowFilter::all(data_.n_rows);
+    index::TopK best(kMeasuredHits);
     index::WorkCounters work;
     QV_TRY(data_.searchers[field_]->search(query, params, rows, {cancel_}, best, work));
     return best.take_sorted();
@@ -108,8 +108,8 @@ bool FieldFits::note_measured(std::size_t field, double recall) {
   Fit& fit = fields_[field];
   const bool is_first = !fit.recall;
   if (is_first || recall > *fit.recall) fit.recall = recall;
-  if (fit.has_drifted || recall >= kLeastRecall) return false;
-  const bool finds_no_more = fit.is_rebuilt && (is_first || recall >= *fit.recall - kLeastLoss);
+  if (fit.has_drifted || recall >= kMinRecall) return false;
+  const bool finds_no_more = fit.is_rebuilt && (is_first || recall >= *fit.recall - kMinRecallLoss);
   fit.has_drifted = !finds_no_more;
   return fit.has_drifted;
 }

@@ -1,8 +1,8 @@
 #include "engine/indexing/index_params.h"
 
 #include <algorithm>
-#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/indexing/indexes.h"
 
@@ -12,32 +12,20 @@ namespace {
 constexpr std::string_view kEffort = "effort";
 constexpr std::string_view kOversampling = "oversampling";
 
-std::string_view kind_name(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::kDense:
-      return "dense";
-    case FieldKind::kSparse:
-      return "sparse";
-    case FieldKind::kMulti:
-      return "multi";
-  }
-  return "";
-}
-
 void add_group(const SearchParams& params, std::string_view group, KeyValues& values) {
   const auto found = params.index.find(group);
   if (found != params.index.end()) values.insert(found->second.begin(), found->second.end());
 }
 
-/// What most fields of the kind are indexed with.
+/// The type that fields of the kind are indexed with under most metrics.
 const index::IndexType& usual_type(const FieldSchema& schema) {
   FieldSchema usual = schema;
   usual.metric = Metric::kDot;
   return *default_index(usual);
 }
 
-/// A field that is searched exactly has no use for what its kind may be given, but it is checked
-/// all the same: what is a mistake does not depend on the metric.
+/// Values under the type's name and under the kind. A field that is searched exactly uses none of
+/// the kind's, but they are checked: whether they are a mistake does not depend on the metric.
 Result<KeyValues> given_values(const index::IndexType& type, const FieldSchema& schema,
                                const SearchParams& params) {
   KeyValues values;
@@ -52,31 +40,38 @@ Result<KeyValues> given_values(const index::IndexType& type, const FieldSchema& 
   return values;
 }
 
-/// Stock clients send it whatever the field: a type that has no use for it does not refuse it. One
-/// that the user gives by the type's own name stays.
-void add_if_known(const index::IndexType& type, std::string_view name, ParamValue value,
-                  KeyValues& values) {
+/// Adds a value that stock clients send for any field, within the range of the type's parameter of
+/// that name. Does nothing if the type has none or the user gave one by name.
+void add_common(const std::vector<ParamInfo>& known, std::string_view name, double value,
+                KeyValues& values) {
   if (values.contains(name)) return;
-  KeyValues with = values;
-  with.emplace(name, std::move(value));
-  if (type.parse_search(with)) values = std::move(with);
+  const auto param =
+      std::ranges::find_if(known, [name](const ParamInfo& info) { return info.name == name; });
+  if (param == known.end()) return;
+  value = std::clamp(value, param->range.min, param->range.max);
+  if (param->type == "integer") {
+    values.emplace(name, static_cast<std::int64_t>(value));
+  } else {
+    values.emplace(name, value);
+  }
 }
 
 }  // namespace
 
+bool is_params_group(std::string_view name) {
+  return std::ranges::find(kFieldKindNames, name) != kFieldKindNames.end() ||
+         index::find_index_type(name) != nullptr;
+}
+
 Result<index::AnyParams> index_params(const index::IndexType& type, const FieldSchema& schema,
                                       const SearchParams& params) {
   QV_TRY(KeyValues values, given_values(type, schema, params));
-  QV_TRY(auto parsed, type.parse_search(values));
-  if (!params.hnsw_ef && !params.oversampling) return parsed;
-  constexpr std::int64_t kMost = 1'000'000;  // more than any index has a use for
-  if (params.hnsw_ef) {
-    const auto effort = static_cast<std::int64_t>(std::min<std::uint64_t>(*params.hnsw_ef, kMost));
-    add_if_known(type, kEffort, effort, values);
-  }
-  if (params.oversampling) {
-    const double factor = std::min(*params.oversampling, static_cast<double>(kMost));
-    add_if_known(type, kOversampling, factor, values);
+  if (params.hnsw_ef || params.oversampling) {
+    const auto known = type.describe_search();
+    if (params.hnsw_ef) {
+      add_common(known, kEffort, static_cast<double>(*params.hnsw_ef), values);
+    }
+    if (params.oversampling) add_common(known, kOversampling, *params.oversampling, values);
   }
   return type.parse_search(values);
 }

@@ -1,6 +1,8 @@
 // Search parameters as users give them, for the index type of a field.
 #pragma once
 
+#include <string_view>
+
 #include "base/result.h"
 #include "base/schema.h"
 #include "engine/model/query.h"
@@ -8,12 +10,17 @@
 
 namespace quiver::engine {
 
-/// `params.index` under the field's kind (`dense`, `sparse`, `multi`) and under the type's name,
-/// the latter first where both have a value; `params.hnsw_ef` as the type's `effort`, if it has one
-/// and the user does not give it by name, `params.oversampling` as the parameter of that name
-/// alike. Of a field that is searched exactly, whose type is `flat`, what stands under the kind is
-/// checked as that kind's index would and left at that. kInvalidArgument names a parameter that the
-/// type does not have, and those that it has.
+/// True if `params.<name>` holds parameters of indexes: `name` is a kind of field (`dense`,
+/// `sparse`, `multi`) or an index type of the registry.
+[[nodiscard]] bool is_params_group(std::string_view name);
+
+/// The search parameters of one request, parsed once for all segments of a field of type `type`:
+///   1. `params.index[type.name]`;
+///   2. `params.index[kind_name(schema.kind)]`, for names that 1 does not give. Type `flat` has no
+///      use for these; they are checked as the kind's usual type would;
+///   3. `params.hnsw_ef` as `effort` and `params.oversampling` as `oversampling`, if the type has
+///      the parameter and neither 1 nor 2 gives it, cut to its range.
+/// kInvalidArgument names an unknown parameter and the known ones.
 [[nodiscard]] Result<index::AnyParams> index_params(const index::IndexType& type,
                                                     const FieldSchema& schema,
                                                     const SearchParams& params);

@@ -95,9 +95,10 @@ class Draft {
 };
 
 /// Turns rows done of one field into the share done of all.
-class Progress {
+class SegmentProgress {
  public:
-  Progress(const SegmentData& data, std::size_t n_fields, const std::function<void(double)>& report)
+  SegmentProgress(const SegmentData& data, std::size_t n_fields,
+                  const std::function<void(double)>& report)
       : report_(report),
         total_(static_cast<double>(n_fields) * data.n_rows),
         n_rows_(data.n_rows) {}
@@ -142,7 +143,7 @@ const index::Searcher* predecessor_of(std::span<const Segment> inputs, std::size
 
 Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
                                Directory& directory, const IndexBuild& build,
-                               const Progress& progress) {
+                               const SegmentProgress& progress) {
   QV_TRY(const auto params, spec.type->parse_build(spec.build));
   const auto queries =
       build.queries != nullptr ? build.queries->sample(field) : index::QuerySample();
@@ -169,7 +170,7 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
 
 /// One that is whole may be there: of a build that failed at a later field.
 Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
-                                 const IndexBuild& build, const Progress& progress) {
+                                 const IndexBuild& build, const SegmentProgress& progress) {
   const auto spec = spec_of(data.fields[field].schema, build.policy).value();
   Result<BuiltIndex> index = fail(Code::kNotFound, "it is to be built anew");
   if (build.anew != field) index = open_index(data, field, spec, directory);
@@ -302,7 +303,7 @@ Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory
   }
   if (fields.empty()) return std::vector<BuiltIndex>{};
   QV_TRY(const auto directory, segments.open_subdirectory(std::to_string(data.id)));
-  Progress progress(data, fields.size(), build.progress);
+  SegmentProgress progress(data, fields.size(), build.progress);
   std::vector<BuiltIndex> built;
   for (const std::size_t field : fields) {
     QV_TRY(auto index, open_or_build(data, field, *directory, build, progress));

@@ -22,7 +22,7 @@ enum SampleSection : std::uint32_t {
 };
 
 /// In a file; so that numbers never wrap.
-constexpr std::uint64_t kMostSeen = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxSeen = std::uint64_t{1} << 62;
 
 struct SampleHead {
   std::uint64_t n_seen = 0;
@@ -123,7 +123,7 @@ Result<std::vector<QueryReservoir::Slot>> QueryReservoir::read(const Directory& 
   QV_TRY(const auto tokens, reader.get<float>(kQueryTokens));
   QV_TRY(reader.check_offsets(offsets.span(), tokens.size()));
   if (head[0].dim != dim_) return reader.damaged("its tokens have another dimension");
-  if (head[0].n_seen >= kMostSeen) return reader.damaged("more queries than can have been seen");
+  if (head[0].n_seen >= kMaxSeen) return reader.damaged("more queries than can have been seen");
   if (n > kMaxQueries) return reader.damaged("it holds more queries than are kept");
   if (!std::all_of(tokens.span().begin(), tokens.span().end(),
                    [](float value) { return std::isfinite(value); })) {

@@ -30,7 +30,7 @@ class QueryReservoir {
 
   QueryReservoir(std::uint32_t dim, std::uint64_t seed) : dim_(dim), seed_(seed) {}
 
-  /// `tokens`: `[n_tokens, dim]`, as `index::Query::values` has them.
+  /// `tokens`: `[n_tokens, dim]`, as `index::PreparedQuery::values` has them.
   void offer(std::span<const float> tokens) QV_EXCLUDES(mutex_);
 
   /// A copy.

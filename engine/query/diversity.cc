@@ -18,14 +18,14 @@ constexpr std::size_t kScoresBetweenChecks = 64;
 struct AsQuery {
   const FieldSchema& schema;
 
-  index::Query operator()(const DenseVector& vector) const {
-    return index::Query::dense(schema, vector);
+  index::PreparedQuery operator()(const DenseVector& vector) const {
+    return index::PreparedQuery::dense(schema, vector);
   }
-  index::Query operator()(const SparseVector& vector) const {
-    return index::Query::sparse(schema, {vector.indices, vector.values});
+  index::PreparedQuery operator()(const SparseVector& vector) const {
+    return index::PreparedQuery::sparse(schema, {vector.indices, vector.values});
   }
-  index::Query operator()(const MultiVector& vector) const {
-    return index::Query::multi(schema, vector.values);
+  index::PreparedQuery operator()(const MultiVector& vector) const {
+    return index::PreparedQuery::multi(schema, vector.values);
   }
 };
 
@@ -71,13 +71,13 @@ class Selection {
     return taken;
   }
 
-  [[nodiscard]] index::Query query_of(const Candidate& candidate) const {
+  [[nodiscard]] index::PreparedQuery query_of(const Candidate& candidate) const {
     const auto& schema = environment_.config.fields[field_];
     const auto value = to_value(schema, candidate.segment->vector(field_, candidate.row));
     return std::visit(AsQuery{schema}, value);
   }
 
-  [[nodiscard]] float similarity(const index::Query& query, const Candidate& to) const {
+  [[nodiscard]] float similarity(const index::PreparedQuery& query, const Candidate& to) const {
     const auto& column = to.segment->data->fields[field_];
     return index::score_row(query, column, to.row).value_or(0.0F);
   }
@@ -85,7 +85,7 @@ class Selection {
   Result<> compare_with(const Candidate& chosen) {
     // MaxSim differs by side; of the others one query is prepared for all.
     const bool is_multi = environment_.config.fields[field_].kind == FieldKind::kMulti;
-    const index::Query query = query_of(chosen);
+    const index::PreparedQuery query = query_of(chosen);
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       if (i % kScoresBetweenChecks == 0) QV_TRY(environment_.cancel.check());
       const float score =

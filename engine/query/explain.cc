@@ -61,7 +61,7 @@ class ComparedTokens {
 };
 
 /// Lets the tokens of a block compete for the query tokens `first, first + 1, …`.
-void match_block(const index::Query& query, std::size_t first, const MatrixView& block,
+void match_block(const index::PreparedQuery& query, std::size_t first, const MatrixView& block,
                  std::uint32_t first_document, std::span<TokenMatch> matches) {
   const std::uint32_t dim = block.dim;
   const auto& similarity = kernels().dense(similarity_of(query.schema().metric), block.dtype);
@@ -78,8 +78,8 @@ void match_block(const index::Query& query, std::size_t first, const MatrixView&
   }
 }
 
-Result<std::vector<TokenMatch>> matches_of(const index::Query& query, const MatrixView& tokens,
-                                           const Cancel& cancel) {
+Result<std::vector<TokenMatch>> matches_of(const index::PreparedQuery& query,
+                                           const MatrixView& tokens, const Cancel& cancel) {
   std::vector<TokenMatch> matches(query.n_tokens(), {0, -std::numeric_limits<float>::infinity()});
   ComparedTokens documents(query.schema(), tokens);
   for (std::size_t at = 0; at < documents.size(); at += kBlockTokens) {

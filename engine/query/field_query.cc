@@ -37,7 +37,7 @@ Result<std::uint64_t> count_terms(const Segment& segment, std::size_t field,
                                   std::span<std::uint64_t> counts, const Cancel& cancel) {
   const auto& data = *segment.data;
   const auto some = live_with_vector(segment, field);
-  const auto rows = some ? index::FilterView::of(*some) : index::FilterView::all(data.n_rows);
+  const auto rows = some ? index::RowFilter::of(*some) : index::RowFilter::all(data.n_rows);
   QV_TRY(data.searchers[field]->count_terms(terms, rows, counts, cancel));
   return rows.n_allowed();
 }
@@ -82,8 +82,8 @@ Result<> check_weights(const FieldSchema& schema, std::size_t n_tokens,
   return {};
 }
 
-Result<index::Query> prepare(const SearchEnvironment& environment, std::size_t field,
-                             VectorValue value, const std::vector<float>& token_weights) {
+Result<index::PreparedQuery> prepare(const SearchEnvironment& environment, std::size_t field,
+                                     VectorValue value, const std::vector<float>& token_weights) {
   const auto& schema = environment.config.fields[field];
   if (schema.kind == FieldKind::kMulti && std::holds_alternative<DenseVector>(value)) {
     auto& token = std::get<DenseVector>(value);
@@ -93,15 +93,15 @@ Result<index::Query> prepare(const SearchEnvironment& environment, std::size_t f
   QV_TRY(check_vector(schema, value));
   if (const auto* multi = std::get_if<MultiVector>(&value)) {
     QV_TRY(check_weights(schema, multi->values.size() / schema.dim, token_weights));
-    return index::Query::multi(schema, multi->values, token_weights);
+    return index::PreparedQuery::multi(schema, multi->values, token_weights);
   }
   if (const auto* dense = std::get_if<DenseVector>(&value)) {
-    return index::Query::dense(schema, *dense);
+    return index::PreparedQuery::dense(schema, *dense);
   }
   QV_TRY(const auto stored, to_stored(schema, value));
   auto sparse = std::get<SparseVector>(stored);
   if (schema.modifier == SparseModifier::kIdf) QV_TRY(weigh_by_idf(environment, field, sparse));
-  return index::Query::sparse(schema, {sparse.indices, sparse.values});
+  return index::PreparedQuery::sparse(schema, {sparse.indices, sparse.values});
 }
 
 }  // namespace

@@ -11,13 +11,13 @@
 #include "engine/model/query.h"
 #include "engine/query/search.h"
 #include "engine/segment/segment.h"
-#include "index/query.h"
+#include "index/prepared_query.h"
 
 namespace quiver::engine {
 
 struct FieldQuery {
   std::size_t field;  ///< number of the field in the configuration
-  index::Query prepared;
+  index::PreparedQuery prepared;
 };
 
 /// kInvalidArgument if there is no field of that name or the vector does not fit it; kNotFound if

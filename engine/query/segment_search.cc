@@ -39,7 +39,7 @@ index::Prefer preference(const SearchEnvironment& environment, const FieldSearch
 
 Result<> search_index(const SearchEnvironment& environment, const FieldSearch& search,
                       const index::AnyParams& params, const index::Searcher& searcher,
-                      const index::FilterView& filter, std::vector<index::TopK>& heaps,
+                      const index::RowFilter& filter, std::vector<index::TopK>& heaps,
                       index::WorkCounters& work) {
   const index::SearchContext context{environment.cancel, environment.executor,
                                      preference(environment, search)};
@@ -66,8 +66,7 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   if (data.fields[search.field].n_present == 0) return std::vector<Candidates>{};
   if (is_left_out(environment, search, data)) return std::vector<Candidates>{};
   QV_TRY(const auto allowed, allowed_rows(environment, search, segment));
-  const auto filter =
-      allowed ? index::FilterView::of(*allowed) : index::FilterView::all(data.n_rows);
+  const auto filter = allowed ? index::RowFilter::of(*allowed) : index::RowFilter::all(data.n_rows);
   std::vector<index::TopK> heaps;
   heaps.reserve(search.queries.size());
   for (std::size_t i = 0; i < search.queries.size(); ++i) {

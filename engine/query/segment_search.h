@@ -11,7 +11,7 @@
 #include "engine/model/query.h"
 #include "engine/query/candidates.h"
 #include "engine/query/search.h"
-#include "index/query.h"
+#include "index/prepared_query.h"
 #include "payload/filter/predicate.h"
 
 namespace quiver::engine {
@@ -19,7 +19,7 @@ namespace quiver::engine {
 /// Queries of one field that are searched alike, over one pass of its vectors where the index can.
 /// All that it points to is borrowed.
 struct FieldSearch {
-  std::vector<const index::Query*> queries;
+  std::vector<const index::PreparedQuery*> queries;
   std::vector<std::uint64_t> limits;  ///< one for each
   std::size_t field;
   const payload::Predicate* predicate;  ///< nullptr: every row may be a hit

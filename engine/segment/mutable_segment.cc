@@ -30,7 +30,7 @@ std::size_t MutableSegment::FieldBuffer::append(const StoredVector& vector) {
   }
   if (schema.kind == FieldKind::kSparse) {
     offsets.append(indices.size());
-    if (present.size() % index::seismic::GrowingLists::kStep == 0) lists.extend(view());
+    if (present.size() % index::sparse::GrowingLists::kStep == 0) lists.extend(view());
   }
   if (schema.kind == FieldKind::kMulti) {
     offsets.append(rows.size() / padded_row_bytes(schema.dim, schema.dtype));

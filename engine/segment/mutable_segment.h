@@ -58,7 +58,7 @@ class MutableSegment {
     AppendBuffer<std::uint64_t> offsets;
     AppendBuffer<std::uint32_t> indices;
     AppendBuffer<float> values;
-    index::seismic::GrowingLists lists;  ///< sparse fields
+    index::sparse::GrowingLists lists;  ///< sparse fields
 
    private:
     void append_tokens(const Tokens& tokens);

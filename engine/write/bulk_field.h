@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/threads/executor.h"
 #include "engine/model/bulk.h"
-#include "index/column.h"
+#include "index/vector_column.h"
 
 namespace quiver::engine {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "index/dense/graph/graph.h"
-#include "index/dense/lists/search/candidates.h"
+#include "index/dense/lists/search/candidate_search.h"
 #include "index/dense/params.h"
 #include "index/dense/trial.h"
 #include "index/index.h"
@@ -14,15 +14,15 @@
 namespace quiver::index::dense {
 
 /// kInvalidArgument if they do not go together.
-[[nodiscard]] Result<> check(const BuildParams& params);
+[[nodiscard]] Result<> check(const DenseBuildParams& params);
 
 /// `older`: lists of many of these rows, or nullptr. Its progress ends at the number of rows.
-Result<> write_files(const FieldColumn& column, const BuildParams& params,
-                     const ivf::Partition* older, const BuildContext& context, Directory& out);
+Result<> write_files(const FieldColumn& column, const DenseBuildParams& params,
+                     const Partition* older, const BuildContext& context, Directory& out);
 
 struct OpenFiles {
-  ivf::CandidateSearch lists;
-  std::optional<graph::Graph> graph;
+  CandidateSearch lists;
+  std::optional<Graph> graph;
   TrialFacts trial;
   std::uint64_t n_bytes = 0;  ///< mapped
 };

@@ -1,88 +1,81 @@
 #include "index/dense/searcher.h"
 
 #include <algorithm>
-#include <any>
 
+#include "index/cost.h"
 #include "index/dense/graph/walk.h"
 
 namespace quiver::index::dense {
 namespace {
 
-/// A filter that allows less is for lists: few of the rows that a walk visits would be hits.
-constexpr double kMost = 0.5;
-
 /// Who says how lists or graph are to be searched gets that.
-bool is_steered(const SearchParams& params) {
+bool is_steered(const DenseSearchParams& params) {
   return params.nprobe != 0 || params.gap != 0 || params.rerank != 0 || params.ef != 0;
 }
 
 /// As much more effort as the trial took.
-SearchParams as_tried(SearchParams params, const TrialFacts& trial) {
-  constexpr double kUsualEffort = 128;
-  constexpr double kMostEffort = 1e6;
+DenseSearchParams as_tried(DenseSearchParams params, const TrialFacts& trial) {
   if (trial.effort == 1 || is_steered(params)) return params;
-  const double effort = params.effort == 0 ? kUsualEffort : params.effort;
-  params.effort = static_cast<std::uint32_t>(std::min(kMostEffort, effort * trial.effort));
+  const double effort = params.effort == 0 ? cost::kUsualEffort : params.effort;
+  params.effort = static_cast<std::uint32_t>(std::min(cost::kMaxEffort, effort * trial.effort));
   return params;
 }
 
-double length_of_walk(const SearchParams& params, std::size_t k, double selectivity) {
-  constexpr double kUsualEffort = 128;
-  constexpr double kLeast = 96;
-  constexpr double kPerHit = 1.5;
-  const double effort = params.effort == 0 ? 1 : params.effort / kUsualEffort;
+double length_of_walk(const DenseSearchParams& params, std::size_t k, double selectivity) {
+  const double effort = params.effort == 0 ? 1 : params.effort / cost::kUsualEffort;
   const auto wanted = static_cast<double>(k);
-  const double usual = (kLeast + kPerHit * wanted) * effort * params.oversampling;
+  const double usual =
+      (cost::kWalkLength + cost::kWalkLengthPerHit * wanted) * effort * params.oversampling;
   const double length = params.ef != 0 ? params.ef : usual;
   return std::max(length, wanted) / selectivity;
 }
 
-SearchParams asked_of(const AnyParams& params) {
-  const auto* given = std::any_cast<SearchParams>(&params);
-  return given == nullptr ? SearchParams{} : *given;
-}
-
 /// The rows that were found, if they tell and are as many as are wanted.
-std::optional<std::span<const std::uint32_t>> enough(const ivf::Candidates& found,
-                                                     const ivf::CandidateRequest& request) {
-  const bool are_enough = found.rows.size() >= std::min(request.k, request.n_allowed);
-  if (!found.is_telling || !are_enough) return std::nullopt;
+std::optional<std::span<const std::uint32_t>> enough(const ListCandidates& found,
+                                                     const CandidateRequest& request) {
+  const std::size_t n = found.rows.size();
+  const auto is_all = [&] {
+    return n >= request.n_allowed &&
+           (request.filter.is_counted() || n >= request.filter.n_allowed());
+  };
+  if (!found.is_telling || (n < request.k && !is_all())) return std::nullopt;
   return found.rows;
 }
 
 }  // namespace
 
 struct DenseSearcher::Call {
-  SearchParams params;  ///< as tried
-  const FilterView& filter;
+  DenseSearchParams params;  ///< as tried
+  const RowFilter& filter;
   std::size_t n_allowed = 0;
   const SearchContext& context;
   WorkCounters& work;
 };
 
-Result<> DenseSearcher::search(const Query& query, const AnyParams& params,
-                               const FilterView& filter, const SearchContext& context, TopK& out,
+Result<> DenseSearcher::search(const PreparedQuery& query, const AnyParams& params,
+                               const RowFilter& filter, const SearchContext& context, TopK& out,
                                WorkCounters& work) const {
-  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
+  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed_estimate();
   if (out.k() == 0 || n_allowed == 0) return {};
-  const SearchParams asked = asked_of(params);
-  if (context.prefer == Prefer::kExact || is_hopeless(asked)) {
+  QV_TRY(const DenseSearchParams* asked, params.as<DenseSearchParams>());
+  if (context.prefer == Prefer::kExact || is_hopeless(*asked)) {
     return flat_.search(query, {}, filter, context, out, work);
   }
-  const Call call{as_tried(asked, files_.trial), filter, n_allowed, context, work};
+  const Call call{as_tried(*asked, files_.trial), filter, n_allowed, context, work};
   return search_alone(call, query, out);
 }
 
-Result<> DenseSearcher::search_batch(std::span<const Query* const> queries, const AnyParams& params,
-                                     const FilterView& filter, const SearchContext& context,
-                                     std::span<TopK* const> outs, WorkCounters& work) const {
-  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
+Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queries,
+                                     const AnyParams& params, const RowFilter& filter,
+                                     const SearchContext& context, std::span<TopK* const> outs,
+                                     WorkCounters& work) const {
+  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed_estimate();
   if (n_allowed == 0) return {};
-  const SearchParams asked = asked_of(params);
-  if (context.prefer == Prefer::kExact || is_hopeless(asked)) {
+  QV_TRY(const DenseSearchParams* asked, params.as<DenseSearchParams>());
+  if (context.prefer == Prefer::kExact || is_hopeless(*asked)) {
     return flat_.search_batch(queries, {}, filter, context, outs, work);
   }
-  const Call call{as_tried(asked, files_.trial), filter, n_allowed, context, work};
+  const Call call{as_tried(*asked, files_.trial), filter, n_allowed, context, work};
   const bool has_all_rows = files_.lists.selectivity(n_allowed) >= 1;
   if (has_all_rows && !walks(call)) return search_together(call, queries, outs);
   for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -91,8 +84,8 @@ Result<> DenseSearcher::search_batch(std::span<const Query* const> queries, cons
   return {};
 }
 
-ivf::CandidateRequest DenseSearcher::request_of(const Call& call, const Query& query,
-                                                std::size_t k) const {
+CandidateRequest DenseSearcher::request_of(const Call& call, const PreparedQuery& query,
+                                           std::size_t k) const {
   return {.vector = query.values(),
           .k = k,
           .params = files_.lists.settled(call.params, k),
@@ -103,7 +96,7 @@ ivf::CandidateRequest DenseSearcher::request_of(const Call& call, const Query& q
           .work = call.work};
 }
 
-bool DenseSearcher::is_hopeless(const SearchParams& asked) const {
+bool DenseSearcher::is_hopeless(const DenseSearchParams& asked) const {
   return files_.trial.effort == 0 && !is_steered(asked);
 }
 
@@ -111,18 +104,21 @@ bool DenseSearcher::walks(const Call& call) const {
   const auto& params = call.params;
   const bool asks_for_lists =
       params.nprobe != 0 || params.gap != 0 || params.stop != 0 || params.rerank != 0;
-  return files_.graph && !asks_for_lists && files_.lists.selectivity(call.n_allowed) > kMost;
+  return files_.graph && !asks_for_lists &&
+         files_.lists.selectivity(call.n_allowed) > cost::kTestFoundRowsAbove;
 }
 
-Result<> DenseSearcher::search_alone(const Call& call, const Query& query, TopK& out) const {
+Result<> DenseSearcher::search_alone(const Call& call, const PreparedQuery& query,
+                                     TopK& out) const {
   const auto request = request_of(call, query, out.k());
   QV_TRY(const Found found, walks(call) ? by_graph(call.params, request) : by_lists(request));
   return offer(call, query, found, out);
 }
 
-Result<> DenseSearcher::search_together(const Call& call, std::span<const Query* const> queries,
+Result<> DenseSearcher::search_together(const Call& call,
+                                        std::span<const PreparedQuery* const> queries,
                                         std::span<TopK* const> outs) const {
-  std::vector<ivf::CandidateRequest> requests;
+  std::vector<CandidateRequest> requests;
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (outs[i]->k() == 0) continue;
@@ -134,14 +130,14 @@ Result<> DenseSearcher::search_together(const Call& call, std::span<const Query*
     requests.push_back(request);
     numbers.push_back(i);
   }
-  return files_.lists.find_each(requests, [&](std::size_t j, const ivf::Candidates& found) {
+  return files_.lists.find_each(requests, [&](std::size_t j, const ListCandidates& found) {
     const std::size_t i = numbers[j];
     return offer(call, *queries[i], enough(found, requests[j]), *outs[i]);
   });
 }
 
 /// Exact scores of what was found, or of all rows.
-Result<> DenseSearcher::offer(const Call& call, const Query& query, const Found& found,
+Result<> DenseSearcher::offer(const Call& call, const PreparedQuery& query, const Found& found,
                               TopK& out) const {
   if (!found) return flat_.search(query, {}, call.filter, call.context, out, call.work);
   QV_TRY(offer_exactly(query, column_, *found, call.context.cancel, out));
@@ -151,31 +147,31 @@ Result<> DenseSearcher::offer(const Call& call, const Query& query, const Found&
 }
 
 /// Walks that are longer and longer, until comparing all rows would take less.
-Result<DenseSearcher::Found> DenseSearcher::by_graph(const SearchParams& params,
-                                                     const ivf::CandidateRequest& request) const {
-  constexpr double kLonger = 4;
+Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& params,
+                                                     const CandidateRequest& request) const {
+  constexpr double kWalkGrowth = 4;
   const double selectivity = files_.lists.selectivity(request.n_allowed);
   const double n = files_.graph->facts().n;
-  const graph::Walk walk(*files_.graph, files_.lists);
+  const Walk walk(*files_.graph, files_.lists);
   double ef = std::min(length_of_walk(params, request.k, selectivity), n);
-  for (; request.exact_bytes >= walk.find_bytes(ef); ef = std::min(ef * kLonger, n)) {
-    QV_TRY(const auto hits, walk.find({request.vector, request.k, static_cast<std::size_t>(ef),
-                                       selectivity < 1 ? request.filter.bits() : nullptr,
-                                       request.cancel, request.work}));
-    if (hits.end == graph::WalkEnd::kThere) return Found(hits.rows);
-    if (hits.end == graph::WalkEnd::kStuck || ef >= n) break;
+  for (; request.exact_bytes >= walk.find_bytes(ef); ef = std::min(ef * kWalkGrowth, n)) {
+    QV_TRY(const auto hits,
+           walk.find({request.vector, request.k, static_cast<std::size_t>(ef),
+                      selectivity < 1 ? &request.filter : nullptr, request.cancel, request.work}));
+    if (hits.end == WalkEnd::kThere) return Found(hits.rows);
+    if (hits.end == WalkEnd::kStuck || ef >= n) break;
   }
   return Found();
 }
 
-Result<DenseSearcher::Found> DenseSearcher::by_lists(const ivf::CandidateRequest& request) const {
+Result<DenseSearcher::Found> DenseSearcher::by_lists(const CandidateRequest& request) const {
   if (!is_lists_turn(request)) return Found();
-  QV_TRY(const ivf::Candidates found, files_.lists.find(request));
+  QV_TRY(const ListCandidates found, files_.lists.find(request));
   return enough(found, request);
 }
 
 /// Comparing all rows would take longer.
-bool DenseSearcher::is_lists_turn(const ivf::CandidateRequest& request) const {
+bool DenseSearcher::is_lists_turn(const CandidateRequest& request) const {
   const double selectivity = files_.lists.selectivity(request.n_allowed);
   return request.exact_bytes >= files_.lists.find_bytes(selectivity, request.params);
 }
@@ -183,18 +179,17 @@ bool DenseSearcher::is_lists_turn(const ivf::CandidateRequest& request) const {
 /// As many bytes of codes as are scanned in the time that the allowed rows take out of memory: 70
 /// to 90 ns a row of 768 bytes on Zen 4 if not all are, 40 otherwise, at 35 GB/s of codes.
 double DenseSearcher::exact_bytes(std::size_t n_allowed) const {
-  constexpr double kSlower = 2.5;
-  constexpr double kSeekBytes = 1000;
-  const double seek = files_.lists.selectivity(n_allowed) < 1 ? kSeekBytes : 0;
-  const double row_bytes = seek + kSlower * static_cast<double>(column_.dense().stride());
+  const double seek = files_.lists.selectivity(n_allowed) < 1 ? cost::kRowSeekBytes : 0;
+  const double row_bytes =
+      seek + cost::kExactByteFactor * static_cast<double>(column_.dense().stride());
   return static_cast<double>(n_allowed) * row_bytes;
 }
 
 std::uint64_t DenseSearcher::bytes_per_search() const {
   if (files_.trial.effort == 0) return flat_.bytes_per_search();
   if (!files_.graph) return files_.lists.bytes_per_search();
-  const graph::Walk walk(*files_.graph, files_.lists);
-  return static_cast<std::uint64_t>(walk.find_bytes(graph::kUsualVisits));
+  const Walk walk(*files_.graph, files_.lists);
+  return static_cast<std::uint64_t>(walk.find_bytes(cost::kUsualVisits));
 }
 
 Description DenseSearcher::describe() const {

@@ -16,16 +16,16 @@ class DenseSearcher final : public Searcher {
   DenseSearcher(FieldColumn column, OpenFiles files)
       : column_(column), flat_(std::move(column)), files_(std::move(files)) {}
 
-  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+  Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
   /// Exact searches share a pass over the rows, those of lists without a filter the lists.
-  Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
-                        const FilterView& filter, const SearchContext& context,
+  Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
+                        const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> outs, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
-  [[nodiscard]] const ivf::Partition& lists() const { return files_.lists.lists(); }
+  [[nodiscard]] const Partition& lists() const { return files_.lists.lists(); }
 
  private:
   /// Rows that may be the best; nothing: it cannot tell them.
@@ -34,17 +34,17 @@ class DenseSearcher final : public Searcher {
   /// What one call asks of all its queries.
   struct Call;
 
-  [[nodiscard]] ivf::CandidateRequest request_of(const Call& call, const Query& query,
-                                                 std::size_t k) const;
-  [[nodiscard]] bool is_hopeless(const SearchParams& asked) const;
+  [[nodiscard]] CandidateRequest request_of(const Call& call, const PreparedQuery& query,
+                                            std::size_t k) const;
+  [[nodiscard]] bool is_hopeless(const DenseSearchParams& asked) const;
   [[nodiscard]] bool walks(const Call& call) const;
-  Result<> search_alone(const Call& call, const Query& query, TopK& out) const;
-  Result<> search_together(const Call& call, std::span<const Query* const> queries,
+  Result<> search_alone(const Call& call, const PreparedQuery& query, TopK& out) const;
+  Result<> search_together(const Call& call, std::span<const PreparedQuery* const> queries,
                            std::span<TopK* const> outs) const;
-  Result<> offer(const Call& call, const Query& query, const Found& found, TopK& out) const;
-  Result<Found> by_graph(const SearchParams& params, const ivf::CandidateRequest& request) const;
-  Result<Found> by_lists(const ivf::CandidateRequest& request) const;
-  [[nodiscard]] bool is_lists_turn(const ivf::CandidateRequest& request) const;
+  Result<> offer(const Call& call, const PreparedQuery& query, const Found& found, TopK& out) const;
+  Result<Found> by_graph(const DenseSearchParams& params, const CandidateRequest& request) const;
+  Result<Found> by_lists(const CandidateRequest& request) const;
+  [[nodiscard]] bool is_lists_turn(const CandidateRequest& request) const;
   [[nodiscard]] double exact_bytes(std::size_t n_allowed) const;
 
   FieldColumn column_;

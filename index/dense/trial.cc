@@ -10,24 +10,24 @@
 #include "index/dense/lists/row_source.h"
 #include "index/dense/searcher.h"
 #include "index/exact/searcher.h"
-#include "index/open_file.h"
+#include "index/index_file.h"
 #include "index/parallel.h"
 
 namespace quiver::index::dense {
 namespace {
 
-constexpr std::string_view kFile = "trial.qvx";
-constexpr SectionFormat kFormat{"dense index's trial", "QVIVFTRY", "QVIVFTEN"};
-constexpr std::uint32_t kFacts = 1;
+constexpr std::string_view kTrialFile = "trial.qvx";
+constexpr SectionFormat kTrialFormat{"dense index's trial", "QVIVFTRY", "QVIVFTEN"};
+constexpr std::uint32_t kTrialFacts = 1;
 
 /// Fewer rows tell nothing, and are searched exactly by most collections.
-constexpr std::uint32_t kLeastRows = 1000;
-constexpr std::uint32_t kQueries = 64;
-constexpr std::size_t kNearest = 11;  ///< the row itself, and ten others
-constexpr double kEnough = 0.9;
+constexpr std::uint32_t kMinTrialRows = 1000;
+constexpr std::uint32_t kTrialQueries = 64;
+constexpr std::size_t kTrialNearest = 11;  ///< the row itself, and ten others
+constexpr double kSufficientRecall = 0.9;
 /// A graph must be worse than lists by this, as 64 queries tell no finer.
-constexpr double kClearly = 0.02;
-constexpr float kEfforts[] = {1, 4, 16, 64};
+constexpr double kRecallMargin = 0.02;
+constexpr float kTrialEffortFactors[] = {1, 4, 16, 64};
 
 /// Queries, and what exact searches find for them. Halfway between a row and one of its neighbours:
 /// rows themselves would be too easy, as a graph has their neighbours for its links.
@@ -36,10 +36,10 @@ class Trial {
   Trial(const FieldColumn& column, const BuildContext& context)
       : column_(column), context_(context) {}
 
-  Result<> prepare(const ivf::RowSource& source, const DenseSearcher& searcher) {
+  Result<> prepare(const RowSource& source, const DenseSearcher& searcher) {
     for (const std::uint32_t row : source.rows()) present_.set(row);
     QV_TRY(choose_queries(source, searcher));
-    std::vector<const Query*> queries;
+    std::vector<const PreparedQuery*> queries;
     std::vector<TopK*> outs;
     for (const auto& query : queries_) queries.push_back(&query);
     for (auto& out : nearest_) outs.push_back(&out);
@@ -51,7 +51,7 @@ class Trial {
   Result<double> recall(const DenseSearcher& searcher) const {
     std::vector<std::size_t> found(queries_.size(), 0);
     for_each(context_, queries_.size(), [&](std::size_t q) {
-      TopK hits(kNearest);
+      TopK hits(kTrialNearest);
       WorkCounters work;
       const SearchContext search{context_.cancel, nullptr};
       if (!searcher.search(queries_[q], {}, filter(), search, hits, work)) return;  // told below
@@ -74,37 +74,37 @@ class Trial {
   }
 
  private:
-  Result<> choose_queries(const ivf::RowSource& source, const DenseSearcher& searcher) {
+  Result<> choose_queries(const RowSource& source, const DenseSearcher& searcher) {
     const auto numbers = source.numbers();
     std::vector<float> values(column_.dense().dim);
     std::vector<float> other(values.size());
-    const std::uint32_t n = std::min(kQueries, source.n());
+    const std::uint32_t n = std::min(kTrialQueries, source.n());
     for (std::uint32_t j = 0; j < n; ++j) {
       source.read_stored(static_cast<std::uint32_t>(std::uint64_t{source.n()} * j / n),
                          values.data());
-      TopK hits(kNearest);
+      TopK hits(kTrialNearest);
       WorkCounters work;
-      QV_TRY(searcher.search(Query::dense(column_.schema, values), {}, filter(),
+      QV_TRY(searcher.search(PreparedQuery::dense(column_.schema, values), {}, filter(),
                              {context_.cancel, nullptr}, hits, work));
       const auto near = hits.take_sorted();
       if (!near.empty()) {
         source.read_stored(numbers[near.back().row], other.data());
         for (std::size_t d = 0; d < values.size(); ++d) values[d] = (values[d] + other[d]) / 2;
       }
-      queries_.push_back(Query::dense(column_.schema, values));
-      nearest_.emplace_back(kNearest);
+      queries_.push_back(PreparedQuery::dense(column_.schema, values));
+      nearest_.emplace_back(kTrialNearest);
     }
     return {};
   }
 
-  [[nodiscard]] FilterView filter() const {
-    return column_.all_present() ? FilterView::all(column_.n_rows) : FilterView::of(present_);
+  [[nodiscard]] RowFilter filter() const {
+    return column_.all_present() ? RowFilter::all(column_.n_rows) : RowFilter::of(present_);
   }
 
   const FieldColumn& column_;
   const BuildContext& context_;
   Bitset present_{column_.n_rows};
-  std::vector<Query> queries_;
+  std::vector<PreparedQuery> queries_;
   std::vector<TopK> nearest_;
 };
 
@@ -119,24 +119,24 @@ Result<OpenFiles> without_poor_graph(const Trial& trial, const FieldColumn& colu
                                      Directory& out) {
   if (!files.graph) return files;
   QV_TRY(const double by_graph, recall_with(trial, column, files, 1));
-  if (by_graph >= kEnough) return files;
+  if (by_graph >= kSufficientRecall) return files;
   OpenFiles lists = files;
   lists.graph.reset();
   QV_TRY(const double by_lists, recall_with(trial, column, lists, 1));
-  if (by_lists < by_graph + kClearly) return files;
-  QV_TRY(graph::Graph::remove(out));
+  if (by_lists < by_graph + kRecallMargin) return files;
+  QV_TRY(Graph::remove(out));
   return lists;
 }
 
 Result<TrialFacts> facts_of(const Trial& trial, const FieldColumn& column, const OpenFiles& files) {
   TrialFacts facts;
   facts.n_queries = trial.n_queries();
-  for (const float effort : kEfforts) {
+  for (const float effort : kTrialEffortFactors) {
     QV_TRY(const double recall, recall_with(trial, column, files, effort));
     if (effort == 1) facts.recall = static_cast<float>(recall);
     facts.recall_with_effort = static_cast<float>(recall);
     facts.effort = effort;
-    if (recall >= kEnough) return facts;
+    if (recall >= kSufficientRecall) return facts;
   }
   facts.recall_with_effort = 1;
   facts.effort = 0;
@@ -147,26 +147,25 @@ Result<TrialFacts> facts_of(const Trial& trial, const FieldColumn& column, const
 
 Result<> try_out(const FieldColumn& column, bool may_drop_graph, const BuildContext& context,
                  Directory& out) {
-  if (column.n_present < kLeastRows) return {};
+  if (column.n_present < kMinTrialRows) return {};
   QV_TRY(auto files, open_files(out, column));
   Trial trial(column, context);
-  QV_TRY(
-      trial.prepare(ivf::RowSource(column, files.lists.rotation()), DenseSearcher(column, files)));
+  QV_TRY(trial.prepare(RowSource(column, files.lists.rotation()), DenseSearcher(column, files)));
   if (may_drop_graph) {
     QV_TRY(files, without_poor_graph(trial, column, std::move(files), out));
   }
   QV_TRY(const auto facts, facts_of(trial, column, files));
-  QV_TRY(auto file, out.create_file(kFile));
-  SectionWriter writer(kFormat, std::move(file));
-  writer.section(kFacts, std::span<const TrialFacts>(&facts, 1));
+  QV_TRY(auto file, out.create_file(kTrialFile));
+  SectionWriter writer(kTrialFormat, std::move(file));
+  writer.section(kTrialFacts, std::span<const TrialFacts>(&facts, 1));
   return writer.finish(column.n_rows);
 }
 
 Result<TrialFacts> open_trial(const Directory& directory, std::uint32_t n_rows,
                               std::uint64_t& n_bytes) {
-  if (!directory.exists(kFile)) return TrialFacts{};
-  QV_TRY(const auto reader, open_file(directory, kFile, kFormat, n_rows, n_bytes));
-  QV_TRY(const auto facts, reader.get<TrialFacts>(kFacts, 0, 1));
+  if (!directory.exists(kTrialFile)) return TrialFacts{};
+  QV_TRY(const auto reader, open_index_file(directory, kTrialFile, kTrialFormat, n_rows, n_bytes));
+  QV_TRY(const auto facts, reader.get<TrialFacts>(kTrialFacts, 0, 1));
   return facts[0];
 }
 

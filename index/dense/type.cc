@@ -7,31 +7,31 @@
 namespace quiver::index {
 namespace {
 
-using dense::BuildParams;
+using dense::DenseBuildParams;
 using dense::DenseSearcher;
-using dense::SearchParams;
+using dense::DenseSearchParams;
 
 bool supports(const FieldSchema& schema) {
   return schema.kind == FieldKind::kDense && schema.metric != Metric::kManhattan;
 }
 
 Result<AnyParams> parse_build(const KeyValues& values) {
-  QV_TRY(const auto params, parse_params<BuildParams>(values));
+  QV_TRY(const auto params, parse_params<DenseBuildParams>(values));
   QV_TRY(dense::check(params));
   return AnyParams(params);
 }
 
 Result<AnyParams> parse_search(const KeyValues& values) {
-  QV_TRY(const auto params, parse_params<SearchParams>(values));
+  QV_TRY(const auto params, parse_params<DenseSearchParams>(values));
   return AnyParams(params);
 }
 
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
                Directory& out) {
-  const auto* given = std::any_cast<BuildParams>(&any);
+  QV_TRY(const DenseBuildParams* params, any.as<DenseBuildParams>());
   const auto* predecessor = dynamic_cast<const DenseSearcher*>(context.predecessor);
   const auto* older = predecessor == nullptr ? nullptr : &predecessor->lists();
-  return dense::write_files(column, given == nullptr ? BuildParams{} : *given, older, context, out);
+  return dense::write_files(column, *params, older, context, out);
 }
 
 Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn column) {
@@ -41,6 +41,7 @@ Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn c
 
 }  // namespace
 
-constinit const IndexType kIvf{"ivf", supports, parse_build, parse_search, build, open};
+constinit const IndexType kIvf{
+    "ivf", supports, parse_build, parse_search, describe_params<DenseSearchParams>, build, open};
 
 }  // namespace quiver::index

@@ -38,7 +38,7 @@ concept TileScorer = requires(const S& s, std::uint32_t first, std::uint32_t n,
   s.cost_per_row();            // in bytes that one query would read in that time, for sizing blocks
 };
 
-struct Range {
+struct RowRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
@@ -59,10 +59,10 @@ std::uint32_t rows_of_block(const S& scorer) {
 template <TileScorer S>
 class Scan {
  public:
-  Scan(const S& scorer, const FilterView& filter, const Cancel& cancel)
+  Scan(const S& scorer, const RowFilter& filter, const Cancel& cancel)
       : scorer_(scorer), filter_(filter), cancel_(cancel), block_rows_(rows_of_block(scorer)) {}
 
-  Result<> run(Range range, std::span<TopK* const> outs, WorkCounters& work) const {
+  Result<> run(RowRange range, std::span<TopK* const> outs, WorkCounters& work) const {
     for (std::uint32_t first = range.begin; first < range.end; first += block_rows_) {
       if (cancel_.poll()) return cancel_.check();
       const std::uint32_t n = std::min(block_rows_, range.end - first);
@@ -77,14 +77,14 @@ class Scan {
  private:
   /// True if every row of the block is allowed.
   [[nodiscard]] bool is_full(std::uint32_t first, std::uint32_t n) const {
-    if (filter_.bits() == nullptr) return true;
-    const auto words = filter_.bits()->words();
+    const std::uint64_t* words = filter_.words(first, first + n);
+    if (words == nullptr) return true;
     std::uint32_t row = first;
     for (; row + 64 <= first + n; row += 64) {
       if (words[row / 64] != ~std::uint64_t{0}) return false;
     }
     for (; row < first + n; ++row) {
-      if (!filter_.bits()->test(row)) return false;
+      if ((words[row / 64] >> (row % 64) & 1) == 0) return false;
     }
     return true;
   }
@@ -100,7 +100,7 @@ class Scan {
                             std::span<TopK* const> outs) const {
     std::array<std::uint32_t, kBlockRows> rows;
     std::uint32_t n_rows = 0;
-    const auto words = filter_.bits()->words();
+    const std::uint64_t* words = filter_.words(first, first + n);
     for (std::uint32_t w = first / 64; w * 64 < first + n; ++w) {
       for (std::uint64_t rest = words[w]; rest != 0; rest &= rest - 1) {
         const auto row = w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
@@ -129,14 +129,15 @@ class Scan {
   }
 
   const S& scorer_;
-  const FilterView& filter_;
+  const RowFilter& filter_;
   const Cancel& cancel_;
   std::uint32_t block_rows_;
 };
 
 /// Pieces of whole blocks, each of about 4 MiB: what one thread takes at a time. Below two of them
 /// a scan stays on its thread.
-[[nodiscard]] std::vector<Range> cut_into_pieces(std::uint32_t n_rows, std::size_t bytes_per_row);
+[[nodiscard]] std::vector<RowRange> cut_into_pieces(std::uint32_t n_rows,
+                                                    std::size_t bytes_per_row);
 
 /// The hits of one piece: per query a heap with the bound that the threads share.
 class PieceHits {
@@ -170,8 +171,8 @@ class Gathered {
 };
 
 template <TileScorer S>
-Result<> scan_in_parallel(const S& scorer, const std::vector<Range>& pieces,
-                          const FilterView& filter, const SearchContext& context,
+Result<> scan_in_parallel(const S& scorer, const std::vector<RowRange>& pieces,
+                          const RowFilter& filter, const SearchContext& context,
                           std::span<TopK* const> outs, WorkCounters& work) {
   const Scan<S> scan(scorer, filter, context.cancel);
   std::vector<std::atomic<float>> floors(outs.size());
@@ -188,7 +189,7 @@ Result<> scan_in_parallel(const S& scorer, const std::vector<Range>& pieces,
 
 /// Offers the allowed rows to `outs`, one for each query of `scorer`.
 template <TileScorer S>
-Result<> scan_rows(const S& scorer, const FilterView& filter, const SearchContext& context,
+Result<> scan_rows(const S& scorer, const RowFilter& filter, const SearchContext& context,
                    std::span<TopK* const> outs, WorkCounters& work) {
   if (context.executor != nullptr) {
     const auto pieces = cut_into_pieces(filter.n_rows(), scorer.bytes_per_row());

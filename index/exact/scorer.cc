@@ -24,7 +24,7 @@ void prefetch_start(const MatrixView& tokens) {
 
 }  // namespace
 
-SparseScorer::SparseScorer(const Query& query, const SparseColumn& column)
+SparseScorer::SparseScorer(const PreparedQuery& query, const SparseColumn& column)
     : query_(query.sparse()),
       rows_{column.offsets.data(), column.indices.data(), column.values.data()},
       kernels_(kernels().sparse),
@@ -38,7 +38,7 @@ void SparseScorer::score_rows(std::span<const std::uint32_t> rows, std::span<flo
   kernels_.gather(query_, rows_, rows.data(), rows.size(), out.data());
 }
 
-MultiScorer::MultiScorer(const Query& query, const MultiColumn& column)
+MultiScorer::MultiScorer(const PreparedQuery& query, const MultiColumn& column)
     : query_(query),
       column_(column),
       normalise_rows_(query.schema().metric == Metric::kCosine &&

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "index/column.h"
 #include "index/exact/scan.h"
-#include "index/query.h"
+#include "index/prepared_query.h"
+#include "index/vector_column.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index {
@@ -24,7 +24,7 @@ concept Scorer = requires(const S& s, std::uint32_t first, std::span<const std::
 
 class SparseScorer {
  public:
-  SparseScorer(const Query& query, const SparseColumn& column);
+  SparseScorer(const PreparedQuery& query, const SparseColumn& column);
   void score_run(std::uint32_t first, std::span<float> out) const;
   void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
   [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
@@ -39,7 +39,7 @@ class SparseScorer {
 
 class MultiScorer {
  public:
-  MultiScorer(const Query& query, const MultiColumn& column);
+  MultiScorer(const PreparedQuery& query, const MultiColumn& column);
   void score_run(std::uint32_t first, std::span<float> out) const;
   void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
   [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
@@ -54,7 +54,7 @@ class MultiScorer {
   [[nodiscard]] float score(std::uint32_t row) const;
   [[nodiscard]] float score_normalised(const MatrixView& tokens) const;
 
-  const Query& query_;
+  const PreparedQuery& query_;
   const MultiColumn& column_;
   bool normalise_rows_;  ///< as for a dense field
   float (*maxsim_)(const float*, std::size_t, std::uint32_t, const std::byte*, std::size_t,

@@ -1,10 +1,11 @@
 #include "index/exact/searcher.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
-#include "index/exact/dense.h"
+#include "index/exact/dense_scorer.h"
 #include "index/exact/scan.h"
 #include "index/exact/scorer.h"
 
@@ -13,13 +14,14 @@ namespace {
 
 /// `visit` with the scorer for queries of a dense field, all with bytes or all without.
 template <class Visit>
-auto with_dense(std::span<const Query* const> queries, const DenseColumn& column, Visit visit) {
-  if (!queries.front()->bytes().empty()) return visit(ByteScorer(queries, column));
+auto with_dense(std::span<const PreparedQuery* const> queries, const DenseColumn& column,
+                Visit visit) {
+  if (!queries.front()->bytes().empty()) return visit(DenseByteScorer(queries, column));
   return visit(DenseScorer(queries, column));
 }
 
 template <class Visit>
-auto with_scorer(const Query& query, const FieldColumn& column, Visit visit) {
+auto with_scorer(const PreparedQuery& query, const FieldColumn& column, Visit visit) {
   switch (column.schema.kind) {
     case FieldKind::kSparse:
       return visit(OneQuery(SparseScorer(query, column.sparse())));
@@ -28,22 +30,22 @@ auto with_scorer(const Query& query, const FieldColumn& column, Visit visit) {
     case FieldKind::kDense:
       break;
   }
-  const Query* const queries[] = {&query};
+  const PreparedQuery* const queries[] = {&query};
   return with_dense(queries, column.dense(), visit);
 }
 
 /// Queries with and without bytes, which are not scored in one tile, and where their hits go.
 struct Batch {
-  std::vector<const Query*> queries;
+  std::vector<const PreparedQuery*> queries;
   std::vector<TopK*> outs;
 
-  void add(const Query* query, TopK* out) {
+  void add(const PreparedQuery* query, TopK* out) {
     queries.push_back(query);
     outs.push_back(out);
   }
 };
 
-Result<> search_tiles(const Batch& batch, const DenseColumn& column, const FilterView& filter,
+Result<> search_tiles(const Batch& batch, const DenseColumn& column, const RowFilter& filter,
                       const SearchContext& context, WorkCounters& work) {
   const std::span queries(batch.queries);
   const std::span outs(batch.outs);
@@ -58,7 +60,7 @@ Result<> search_tiles(const Batch& batch, const DenseColumn& column, const Filte
 
 }  // namespace
 
-Result<> FlatSearcher::search(const Query& query, const AnyParams&, const FilterView& filter,
+Result<> FlatSearcher::search(const PreparedQuery& query, const AnyParams&, const RowFilter& filter,
                               const SearchContext& context, TopK& out, WorkCounters& work) const {
   if (filter.n_rows() == 0 || out.k() == 0) return {};
   TopK* const outs[] = {&out};
@@ -67,9 +69,10 @@ Result<> FlatSearcher::search(const Query& query, const AnyParams&, const Filter
   });
 }
 
-Result<> FlatSearcher::search_batch(std::span<const Query* const> queries, const AnyParams& params,
-                                    const FilterView& filter, const SearchContext& context,
-                                    std::span<TopK* const> outs, WorkCounters& work) const {
+Result<> FlatSearcher::search_batch(std::span<const PreparedQuery* const> queries,
+                                    const AnyParams& params, const RowFilter& filter,
+                                    const SearchContext& context, std::span<TopK* const> outs,
+                                    WorkCounters& work) const {
   if (column_.schema.kind != FieldKind::kDense) {
     return Searcher::search_batch(queries, params, filter, context, outs, work);
   }
@@ -84,7 +87,7 @@ Result<> FlatSearcher::search_batch(std::span<const Query* const> queries, const
   return search_tiles(without, column_.dense(), filter, context, work);
 }
 
-Result<> FlatSearcher::count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+Result<> FlatSearcher::count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                                    std::span<std::uint64_t> counts, const Cancel& cancel) const {
   if (column_.schema.kind != FieldKind::kSparse) {
     return Searcher::count_terms(terms, filter, counts, cancel);
@@ -105,7 +108,7 @@ std::uint64_t FlatSearcher::bytes_per_search() const {
   return 0;
 }
 
-Result<> offer_exactly(const Query& query, const FieldColumn& column,
+Result<> offer_exactly(const PreparedQuery& query, const FieldColumn& column,
                        std::span<const std::uint32_t> rows, const Cancel& cancel, TopK& out) {
   return with_scorer(query, column, [&](const auto& scorer) -> Result<> {
     BlockScores scores;
@@ -120,7 +123,8 @@ Result<> offer_exactly(const Query& query, const FieldColumn& column,
   });
 }
 
-std::optional<float> score_row(const Query& query, const FieldColumn& column, std::uint32_t row) {
+std::optional<float> score_row(const PreparedQuery& query, const FieldColumn& column,
+                               std::uint32_t row) {
   if (column.present[row] == 0) return std::nullopt;
   BlockScores scores;
   with_scorer(query, column, [&](const auto& scorer) { scorer.score_run(row, 1, scores); });
@@ -128,17 +132,21 @@ std::optional<float> score_row(const Query& query, const FieldColumn& column, st
   return scores[0];
 }
 
-Result<> count_terms(const SparseColumn& column, const FilterView& filter,
+Result<> count_terms(const SparseColumn& column, const RowFilter& filter,
                      std::span<const std::uint32_t> terms, std::span<std::uint64_t> counts,
                      const Cancel& cancel) {
-  for (std::uint32_t row = 0; row < filter.n_rows(); ++row) {
-    if (row % 64 == 0 && cancel.poll()) return cancel.check();
-    if (!filter.allows(row)) continue;
+  const auto count_row = [&](std::uint32_t row) {
     const auto indices = column.row(row).indices;
     auto from = indices.begin();
     for (std::size_t t = 0; t < terms.size() && from != indices.end(); ++t) {
       from = std::lower_bound(from, indices.end(), terms[t]);
       if (from != indices.end() && *from == terms[t]) ++counts[t];
+    }
+  };
+  for (std::uint32_t block = 0; block < filter.n_blocks(); ++block) {
+    if (cancel.poll()) return cancel.check();
+    for (std::uint64_t rest = filter.block(block); rest != 0; rest &= rest - 1) {
+      count_row(block * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
     }
   }
   return {};

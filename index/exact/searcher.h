@@ -12,14 +12,14 @@ class FlatSearcher final : public Searcher {
  public:
   explicit FlatSearcher(FieldColumn column) : column_(std::move(column)) {}
 
-  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+  Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
   /// Dense fields: tiles of queries share a pass over the rows.
-  Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
-                        const FilterView& filter, const SearchContext& context,
+  Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
+                        const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> outs, WorkCounters& work) const override;
   /// Reads the indices of every allowed row.
-  Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+  Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), 0}; }
@@ -30,16 +30,16 @@ class FlatSearcher final : public Searcher {
 
 /// The exact score of `query` against row `row` of `column`, the same bits as a search gives it;
 /// nullopt if the row has no such vector or, sparse, shares no index with the query.
-[[nodiscard]] std::optional<float> score_row(const Query& query, const FieldColumn& column,
+[[nodiscard]] std::optional<float> score_row(const PreparedQuery& query, const FieldColumn& column,
                                              std::uint32_t row);
 
 /// Scores `rows` exactly and offers those that can be hits. Polls `cancel`.
-Result<> offer_exactly(const Query& query, const FieldColumn& column,
+Result<> offer_exactly(const PreparedQuery& query, const FieldColumn& column,
                        std::span<const std::uint32_t> rows, const Cancel& cancel, TopK& out);
 
 /// Sparse: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`; `terms`
 /// ascending. Polls `cancel`.
-[[nodiscard]] Result<> count_terms(const SparseColumn& column, const FilterView& filter,
+[[nodiscard]] Result<> count_terms(const SparseColumn& column, const RowFilter& filter,
                                    std::span<const std::uint32_t> terms,
                                    std::span<std::uint64_t> counts, const Cancel& cancel);
 

@@ -27,6 +27,7 @@ Result<std::unique_ptr<Searcher>> open(const Directory&, FieldColumn column) {
 
 }  // namespace
 
-constinit const IndexType kFlat{"flat", supports, parse_build, parse_search, build, open};
+constinit const IndexType kFlat{
+    "flat", supports, parse_build, parse_search, describe_params<FlatSearchParams>, build, open};
 
 }  // namespace quiver::index

@@ -9,11 +9,11 @@
 
 #include "base/io/section_file.h"
 #include "encoders/fde/params.h"
-#include "index/dense/lists/search/files.h"
+#include "index/dense/lists/search/lists_files.h"
+#include "index/index_file.h"
 #include "index/multi/stages/document_vectors.h"
 #include "index/multi/stages/probe.h"
 #include "index/multi/tokens/sections.h"
-#include "index/open_file.h"
 #include "index/progress.h"
 
 namespace quiver::index::multi {
@@ -36,7 +36,7 @@ struct Shares {
 };
 
 /// Fitting features to queries takes longer than all the rest.
-Shares shares_of(const BuildParams& params, const BuildContext& context) {
+Shares shares_of(const MultiBuildParams& params, const BuildContext& context) {
   const bool is_asked = context.queries != nullptr && !context.queries->queries.empty();
   const bool may_fit = params.stage == "features" || (params.stage == "auto" && is_asked);
   return may_fit ? Shares{0.1, 0.8, 0.95} : Shares();
@@ -44,12 +44,13 @@ Shares shares_of(const BuildParams& params, const BuildContext& context) {
 
 /// One list, all of which is scanned, up to so many documents; of FDEs always: a query's lies as
 /// far from the documents' that it looks for as from most others (docs/decisions/0020).
-constexpr std::uint32_t kMostOfOneList = 100'000;
+constexpr std::uint32_t kMaxDocumentsInOneList = 100'000;
 
-ivf::BuildParams list_params(const BuildParams& params, const FieldColumn& vectors,
-                             const IndexFacts& facts) {
-  const bool is_one = vectors.n_present <= kMostOfOneList || facts.stage.kind == StageKind::kFde;
-  ivf::BuildParams lists;
+dense::ListsBuildParams list_params(const MultiBuildParams& params, const FieldColumn& vectors,
+                                    const MultiFacts& facts) {
+  const bool is_one =
+      vectors.n_present <= kMaxDocumentsInOneList || facts.stage.kind == StageKind::kFde;
+  dense::ListsBuildParams lists;
   lists.n_lists = params.n_lists == 0 && is_one ? 1 : params.n_lists;
   lists.spill = lists.n_lists != 1;
   lists.bits = scanned_bits(params, vectors.schema.dim);
@@ -57,7 +58,7 @@ ivf::BuildParams list_params(const BuildParams& params, const FieldColumn& vecto
   return lists;
 }
 
-Result<> write_tokens(const FieldColumn& column, const BuildParams& params,
+Result<> write_tokens(const FieldColumn& column, const MultiBuildParams& params,
                       const BuildContext& context, Directory& out) {
   QV_TRY(auto file, out.create_file(kTokensFile));
   SectionWriter writer(kTokensFormat, std::move(file));
@@ -68,7 +69,7 @@ Result<> write_tokens(const FieldColumn& column, const BuildParams& params,
 Result<TokenCodes> open_tokens(const Directory& directory, const FieldColumn& column,
                                std::uint64_t& n_bytes) {
   QV_TRY(const auto reader,
-         open_file(directory, kTokensFile, kTokensFormat, column.n_rows, n_bytes));
+         open_index_file(directory, kTokensFile, kTokensFormat, column.n_rows, n_bytes));
   return TokenCodes::open(reader, column);
 }
 
@@ -82,13 +83,14 @@ Result<> write_signs(const FieldColumn& column, const TokenCodes& codes,
 
 Result<TokenSigns> open_signs(const Directory& directory, const FieldColumn& column,
                               const TokenCodec& codec, std::uint64_t& n_bytes) {
-  QV_TRY(const auto reader, open_file(directory, kSignsFile, kSignsFormat, column.n_rows, n_bytes));
+  QV_TRY(const auto reader,
+         open_index_file(directory, kSignsFile, kSignsFormat, column.n_rows, n_bytes));
   return TokenSigns::open(reader, column, codec);
 }
 
 /// The stage, and signs if they are worth their while.
-Result<Choice> choose(const FieldColumn& column, const TokenCodes& codes, const BuildParams& params,
-                      const BuildContext& context, Directory& out) {
+Result<Choice> choose(const FieldColumn& column, const TokenCodes& codes,
+                      const MultiBuildParams& params, const BuildContext& context, Directory& out) {
   if (!params.signs) return choose_stage(column, codes, nullptr, params, context);
   std::uint64_t n_bytes = 0;
   QV_TRY(write_signs(column, codes, context, out));
@@ -99,23 +101,23 @@ Result<Choice> choose(const FieldColumn& column, const TokenCodes& codes, const 
 }
 
 /// Vectors of all documents, and lists of them.
-Result<> write_lists(const FieldColumn& column, const Choice& choice, const BuildParams& params,
-                     const BuildContext& context, Directory& out) {
+Result<> write_lists(const FieldColumn& column, const Choice& choice,
+                     const MultiBuildParams& params, const BuildContext& context, Directory& out) {
   const Shares shares = shares_of(params, context);
   const auto encoding = part_of(context, column.n_rows, shares.probe, shares.vectors);
   const auto listing = part_of(context, column.n_rows, shares.vectors, 1);
   QV_TRY(const auto vectors,
          encode_documents(column, *choice.stage.encoder, encoding, out, kVectorsFile));
-  QV_TRY(
-      ivf::write_files(vectors, list_params(params, vectors, choice.facts), nullptr, listing, out));
+  QV_TRY(dense::write_lists(vectors, list_params(params, vectors, choice.facts), nullptr, listing,
+                            out));
   return out.remove_file(kVectorsFile);
 }
 
 /// Encodings of more dimensions take seconds a document.
-constexpr std::uint64_t kMostFdeDims = 1 << 20;
-constexpr std::uint64_t kMostScannedDims = 1 << 17;
+constexpr std::uint64_t kMaxFdeDims = 1 << 20;
+constexpr std::uint64_t kMaxScannedDims = 1 << 17;
 
-Result<> check_fde(const BuildParams& params) {
+Result<> check_fde(const MultiBuildParams& params) {
   const std::uint32_t block = params.projection;
   if (block % 16 != 0 && block != 1 && block != 2 && block != 4 && block != 8) {
     return fail(Code::kInvalidArgument,
@@ -130,7 +132,7 @@ Result<> check_fde(const BuildParams& params) {
       std::uint64_t{params.repetitions != 0 ? params.repetitions : usual.repetitions} *
       (std::uint64_t{1} << (params.planes != 0 ? params.planes : usual.planes)) *
       (block != 0 ? block : usual.projected_dim);
-  const std::uint64_t most = params.final_dim != 0 ? kMostFdeDims : kMostScannedDims;
+  const std::uint64_t most = params.final_dim != 0 ? kMaxFdeDims : kMaxScannedDims;
   if (n_dims <= most) return {};
   return fail(Code::kInvalidArgument,
               fmt::format("repetitions * 2^planes * projection is {}, must be at most {}{}", n_dims,
@@ -146,7 +148,7 @@ Result<ProbeFacts> open_probe_facts(const SectionReader& reader) {
 
 }  // namespace
 
-Result<> check(const BuildParams& params) {
+Result<> check(const MultiBuildParams& params) {
   if (params.stage != "auto") QV_TRY(parse_stage(params.stage));
   QV_TRY(check_fde(params));
   if (params.features % 32 != 0 || (params.features != 0 && params.features < 64)) {
@@ -158,10 +160,10 @@ Result<> check(const BuildParams& params) {
     return fail(Code::kInvalidArgument,
                 fmt::format("token_bits is {}, must be 8, 4 or 2", params.token_bits));
   }
-  return ivf::check_refine_bits(params.refine_bits);
+  return dense::check_refine_bits(params.refine_bits);
 }
 
-Result<> build_files(const FieldColumn& column, const BuildParams& params,
+Result<> build_files(const FieldColumn& column, const MultiBuildParams& params,
                      const BuildContext& context, Directory& out) {
   const Shares shares = shares_of(params, context);
   QV_TRY(write_tokens(column, params, part_of(context, column.n_rows, 0, shares.tokens), out));
@@ -173,7 +175,7 @@ Result<> build_files(const FieldColumn& column, const BuildParams& params,
   QV_TRY(write_lists(column, choice, params, context, out));
   QV_TRY(auto file, out.create_file(kFile));
   SectionWriter writer(kFormat, std::move(file));
-  writer.section(kFacts, std::span<const IndexFacts>(&choice.facts, 1));
+  writer.section(kFacts, std::span<const MultiFacts>(&choice.facts, 1));
   writer.section(kProbe, std::span<const ProbeRow>(choice.probe));
   writer.section(kMap, std::span<const std::uint16_t>(choice.stage.map));
   if (choice.probed.n_documents != 0) {
@@ -182,10 +184,10 @@ Result<> build_files(const FieldColumn& column, const BuildParams& params,
   return writer.finish(column.n_rows);
 }
 
-Result<Parts> open_files(const Directory& directory, const FieldColumn& column) {
+Result<MultiParts> open_files(const Directory& directory, const FieldColumn& column) {
   std::uint64_t n_bytes = 0;
-  QV_TRY(const auto reader, open_file(directory, kFile, kFormat, column.n_rows, n_bytes));
-  QV_TRY(const auto facts, reader.get<IndexFacts>(kFacts, 0, 1));
+  QV_TRY(const auto reader, open_index_file(directory, kFile, kFormat, column.n_rows, n_bytes));
+  QV_TRY(const auto facts, reader.get<MultiFacts>(kFacts, 0, 1));
   QV_TRY(const auto probe, reader.get<ProbeRow>(kProbe));
   QV_TRY(const auto map, reader.get<std::uint16_t>(kMap));
   QV_TRY(const auto probed, open_probe_facts(reader));
@@ -202,16 +204,16 @@ Result<Parts> open_files(const Directory& directory, const FieldColumn& column) 
     QV_TRY(signs, open_signs(directory, column, tokens.codec(), n_bytes));
   }
   const auto schema = vector_schema(facts[0].stage.dim);
-  QV_TRY(auto lists, ivf::open_files(directory, {schema, column.n_rows, column.n_present}));
-  return Parts{facts[0],
-               probe,
-               probed,
-               *std::move(encoder),
-               map.span().size_bytes(),
-               std::move(tokens),
-               std::move(signs),
-               std::move(lists.candidates),
-               n_bytes + lists.n_bytes};
+  QV_TRY(auto lists, dense::open_lists(directory, {schema, column.n_rows, column.n_present}));
+  return MultiParts{facts[0],
+                    probe,
+                    probed,
+                    *std::move(encoder),
+                    map.span().size_bytes(),
+                    std::move(tokens),
+                    std::move(signs),
+                    std::move(lists.candidates),
+                    n_bytes + lists.n_bytes};
 }
 
 }  // namespace quiver::index::multi

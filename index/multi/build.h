@@ -9,11 +9,11 @@
 namespace quiver::index::multi {
 
 /// kInvalidArgument if values do not go together or are none that exist.
-[[nodiscard]] Result<> check(const BuildParams& params);
+[[nodiscard]] Result<> check(const MultiBuildParams& params);
 
-[[nodiscard]] Result<> build_files(const FieldColumn& column, const BuildParams& params,
+[[nodiscard]] Result<> build_files(const FieldColumn& column, const MultiBuildParams& params,
                                    const BuildContext& context, Directory& out);
 /// kDataLoss if files are damaged or of another column.
-[[nodiscard]] Result<Parts> open_files(const Directory& directory, const FieldColumn& column);
+[[nodiscard]] Result<MultiParts> open_files(const Directory& directory, const FieldColumn& column);
 
 }  // namespace quiver::index::multi

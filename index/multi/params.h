@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/params.h"
 
 namespace quiver::index::multi {
 
-struct BuildParams {
+struct MultiBuildParams {
+  static constexpr std::string_view kWhat = "build parameters of `multi`";
   /// How a document's tokens become the one vector that finds candidates: `mean`, `fde` (MUVERA's
   /// fixed dimensional encodings: Dhulipala et al., 2024), `features` (random features fitted to
   /// MaxSim), or `auto`: the cheapest of them that finds enough on this data, by a probe.
@@ -45,23 +47,23 @@ struct BuildParams {
 
   template <class V>
   static constexpr void fields(V&& v) {
-    v(field("stage", &BuildParams::stage));
-    v(field("features", &BuildParams::features, {.min = 0, .max = 8192}));
-    v(field("repetitions", &BuildParams::repetitions, {.min = 0, .max = 64}));
-    v(field("planes", &BuildParams::planes, {.min = 0, .max = 10}));
-    v(field("projection", &BuildParams::projection, {.min = 0, .max = 4096}));
-    v(field("final_dim", &BuildParams::final_dim, {.min = 0, .max = 65536}));
-    v(field("renormalisation", &BuildParams::renormalisation, {.min = 0, .max = 1}));
-    v(field("token_bits", &BuildParams::token_bits, {.min = 2, .max = 8}));
-    v(field("signs", &BuildParams::signs));
-    v(field("n_lists", &BuildParams::n_lists, {.min = 0, .max = 1 << 22}));
-    v(field("bits", &BuildParams::bits, {.min = 0, .max = 8}));
-    v(field("refine_bits", &BuildParams::refine_bits, {.min = 0, .max = 8}));
-    v(field("target", &BuildParams::target, {.min = 0, .max = 1}));
+    v(field("stage", &MultiBuildParams::stage));
+    v(field("features", &MultiBuildParams::features, {.min = 0, .max = 8192}));
+    v(field("repetitions", &MultiBuildParams::repetitions, {.min = 0, .max = 64}));
+    v(field("planes", &MultiBuildParams::planes, {.min = 0, .max = 10}));
+    v(field("projection", &MultiBuildParams::projection, {.min = 0, .max = 4096}));
+    v(field("final_dim", &MultiBuildParams::final_dim, {.min = 0, .max = 65536}));
+    v(field("renormalisation", &MultiBuildParams::renormalisation, {.min = 0, .max = 1}));
+    v(field("token_bits", &MultiBuildParams::token_bits, {.min = 2, .max = 8}));
+    v(field("signs", &MultiBuildParams::signs));
+    v(field("n_lists", &MultiBuildParams::n_lists, {.min = 0, .max = 1 << 22}));
+    v(field("bits", &MultiBuildParams::bits, {.min = 0, .max = 8}));
+    v(field("refine_bits", &MultiBuildParams::refine_bits, {.min = 0, .max = 8}));
+    v(field("target", &MultiBuildParams::target, {.min = 0, .max = 1}));
   }
 };
 
-struct SearchParams {
+struct MultiSearchParams {
   /// Documents whose tokens are compared by codes; 0: as many as the query needs, told by how the
   /// last ones did.
   std::uint32_t candidates = 0;
@@ -82,12 +84,12 @@ struct SearchParams {
 
   template <class V>
   static constexpr void fields(V&& v) {
-    v(field("candidates", &SearchParams::candidates, {.min = 0, .max = 1e6}));
-    v(field("pool", &SearchParams::pool, {.min = 0, .max = 1e6}));
-    v(field("carve", &SearchParams::carve, {.min = -1, .max = 1}));
-    v(field("rerank", &SearchParams::rerank));
-    v(field("patience", &SearchParams::patience, {.min = 0, .max = 1e6}));
-    v(field("effort", &SearchParams::effort, {.min = 0, .max = 1e6}));
+    v(field("candidates", &MultiSearchParams::candidates, {.min = 0, .max = 1e6}));
+    v(field("pool", &MultiSearchParams::pool, {.min = 0, .max = 1e6}));
+    v(field("carve", &MultiSearchParams::carve, {.min = -1, .max = 1}));
+    v(field("rerank", &MultiSearchParams::rerank));
+    v(field("patience", &MultiSearchParams::patience, {.min = 0, .max = 1e6}));
+    v(field("effort", &MultiSearchParams::effort, {.min = 0, .max = 1e6}));
   }
 };
 

@@ -1,26 +1,21 @@
 #include "index/multi/searcher.h"
 
 #include <algorithm>
-#include <any>
 #include <cmath>
 #include <functional>
 #include <numeric>
 #include <vector>
 
+#include "index/cost.h"
+
 namespace quiver::index::multi {
 namespace {
 
-constexpr double kUsualEffort = 128;
 /// Documents between two looks at the clock, and at whether a better one turned up.
-constexpr std::size_t kAtATime = 8;
+constexpr std::size_t kDocumentsPerStep = 8;
 /// Rows of the vectors' scan for each one of the pool: what lies below it tells whether the vectors
 /// tell rows from one another, and of several lists a row may be in two.
-constexpr double kScanned = 2;
-/// Rows whose codes are within so many standard deviations of their error of the k-th best are
-/// compared exactly.
-constexpr float kDeviations = 3;
-/// Rows whose signs are within so many of the k-th best are compared by codes, however many.
-constexpr float kSignDeviations = 2.5F;
+constexpr double kScannedRowsPerPoolRow = 2;
 
 void describe_probe(const ProbeFacts& probed, Facts& facts) {
   if (probed.n_documents == 0) return;
@@ -38,9 +33,9 @@ void describe_probe(const ProbeFacts& probed, Facts& facts) {
 
 /// One search, prepared.
 struct MultiSearcher::Request {
-  const Query& query;
-  const SearchOptions& options;
-  const FilterView& filter;
+  const PreparedQuery& query;
+  const MultiSearchOptions& options;
+  const RowFilter& filter;
   std::size_t n_allowed;
   Limits limits;
   const SearchContext& context;
@@ -60,22 +55,22 @@ struct MultiSearcher::Scratch {
   bool is_ordered = false;
 };
 
-MultiSearcher::MultiSearcher(FieldColumn column, Parts parts)
+MultiSearcher::MultiSearcher(FieldColumn column, MultiParts parts)
     : column_(column),
       flat_(std::move(column)),
       parts_(std::move(parts)),
       tokens_per_row_(TokenSource(column_).tokens_per_row()) {}
 
-Result<> MultiSearcher::search(const Query& query, const AnyParams& any, const FilterView& filter,
-                               const SearchContext& context, TopK& out, WorkCounters& work) const {
-  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed();
+Result<> MultiSearcher::search(const PreparedQuery& query, const AnyParams& any,
+                               const RowFilter& filter, const SearchContext& context, TopK& out,
+                               WorkCounters& work) const {
+  const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed_estimate();
   if (out.k() == 0 || n_allowed == 0 || query.n_tokens() == 0) return {};
   if (context.prefer == Prefer::kExact) {
     return flat_.search(query, {}, filter, context, out, work);
   }
-  static const SearchOptions kDefaults;
-  const auto* given = std::any_cast<SearchOptions>(&any);
-  const SearchOptions& options = given == nullptr ? kDefaults : *given;
+  QV_TRY(const MultiSearchOptions* given, any.as<MultiSearchOptions>());
+  const MultiSearchOptions& options = *given;
   thread_local Scratch scratch;
   scratch.query.set(parts_.tokens.codec(), query.values(),
                     static_cast<float>(options.params.carve));
@@ -105,8 +100,9 @@ Result<> MultiSearcher::search(const Query& query, const AnyParams& any, const F
 }
 
 /// The pool grows with the candidates.
-MultiSearcher::Limits MultiSearcher::limits_of(const SearchOptions& options, std::size_t k) const {
-  const double effort = options.params.effort == 0 ? 1 : options.params.effort / kUsualEffort;
+MultiSearcher::Limits MultiSearcher::limits_of(const MultiSearchOptions& options,
+                                               std::size_t k) const {
+  const double effort = options.params.effort == 0 ? 1 : options.params.effort / cost::kUsualEffort;
   const double scale = effort * std::pow(static_cast<double>(k) / 10, 0.7);
   const auto limited = [](double n) { return static_cast<std::size_t>(std::min(1e6, n)); };
   const double usual = parts_.facts.usual_candidates;
@@ -125,13 +121,12 @@ MultiSearcher::Limits MultiSearcher::limits_of(const SearchOptions& options, std
 /// What comparing a document of the pool takes, in bytes of codes of vectors scanned meanwhile: a
 /// query of up to 16 tokens reads codes of tokens at some 10 GB/s and signs at 6, a scan its own at
 /// 35.
-double MultiSearcher::row_bytes(const Query& query) const {
-  constexpr double kCodesSlower = 3.5;
-  constexpr double kSignsSlower = 6;
+double MultiSearcher::row_bytes(const PreparedQuery& query) const {
   const double panels = std::ceil(query.n_tokens() / 16.0);
   const double token_bytes =
-      parts_.signs ? kSignsSlower * static_cast<double>(parts_.signs->token_bytes())
-                   : kCodesSlower * static_cast<double>(parts_.tokens.codec().token_bytes());
+      parts_.signs
+          ? cost::kSignByteFactor * static_cast<double>(parts_.signs->token_bytes())
+          : cost::kTokenCodeByteFactor * static_cast<double>(parts_.tokens.codec().token_bytes());
   return tokens_per_row_ * token_bytes * panels;
 }
 
@@ -141,8 +136,8 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
   const auto& candidates = parts_.candidates;
   const std::size_t n = request.limits.pool;
   const double selectivity = candidates.selectivity(request.n_allowed);
-  ivf::SearchParams params;
-  params.rerank = static_cast<std::uint32_t>(kScanned * static_cast<double>(n));
+  dense::ListsSearchParams params;
+  params.rerank = static_cast<std::uint32_t>(kScannedRowsPerPoolRow * static_cast<double>(n));
   params = candidates.settled(params, n);
   const double all_bytes = static_cast<double>(request.n_allowed) * row_bytes(request.query);
   const double some_bytes = static_cast<double>(n) * row_bytes(request.query);
@@ -174,9 +169,7 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
 
 void MultiSearcher::take_all(const Request& request, Scratch& scratch) {
   scratch.rows.clear();
-  for (std::uint32_t row = 0; row < request.filter.n_rows(); ++row) {
-    if (request.filter.allows(row)) scratch.rows.push_back(row);
-  }
+  request.filter.for_each(0, [&](std::uint32_t row) { scratch.rows.push_back(row); });
 }
 
 /// The `n` best rows by their scores, best first.
@@ -216,7 +209,7 @@ std::size_t MultiSearcher::n_near(const Request& request, Scratch& scratch) {
   const auto kth =
       scores.begin() + static_cast<std::ptrdiff_t>(std::min(request.out.k(), scores.size()) - 1);
   std::nth_element(scores.begin(), kth, scores.end(), std::greater<>());
-  const float least = *kth - kSignDeviations * scratch.query.sign_deviation();
+  const float least = *kth - cost::kSignDeviations * scratch.query.sign_deviation();
   return static_cast<std::size_t>(std::count_if(scratch.scores.begin(), scratch.scores.end(),
                                                 [&](float score) { return score >= least; }));
 }
@@ -236,7 +229,7 @@ Result<> MultiSearcher::compare_codes(const Request& request, Scratch& scratch) 
   std::size_t n_failed = 0;
   std::size_t n = 0;
   while (n < rows.size() && !(may_stop && n_failed >= patience)) {
-    const std::size_t count = std::min(kAtATime, rows.size() - n);
+    const std::size_t count = std::min(kDocumentsPerStep, rows.size() - n);
     QV_TRY(parts_.tokens.score(scratch.query, std::span(rows).subspan(n, count),
                                request.context.cancel, scratch.scores.data() + n));
     for (std::size_t i = n; i < n + count; ++i) {
@@ -251,7 +244,8 @@ Result<> MultiSearcher::compare_codes(const Request& request, Scratch& scratch) 
       static_cast<std::uint64_t>(static_cast<double>(n) * tokens_per_row_ *
                                  static_cast<double>(parts_.tokens.codec().token_bytes()));
   const bool is_full = request.options.rerank == Rerank::kFull;
-  const float least = best.threshold() - (is_full ? kDeviations * scratch.query.deviation() : 0);
+  const float least =
+      best.threshold() - (is_full ? cost::kTokenCodeDeviations * scratch.query.deviation() : 0);
   std::size_t n_kept = 0;
   for (std::size_t i = 0; i < n; ++i) {
     if (scratch.scores[i] >= least) rows[n_kept++] = rows[i];

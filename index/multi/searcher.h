@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
-#include "index/dense/lists/search/candidates.h"
+#include "index/dense/lists/search/candidate_search.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
 #include "index/multi/params.h"
-#include "index/multi/stages/facts.h"
+#include "index/multi/stages/index_facts.h"
 #include "index/multi/tokens/token_codes.h"
 #include "index/multi/tokens/token_signs.h"
 
@@ -19,29 +20,30 @@ namespace quiver::index::multi {
 /// What decides which rows are the answer.
 enum class Rerank : std::uint8_t { kNone, kCodes, kFull };
 
-struct SearchOptions {
-  SearchParams params;
+struct MultiSearchOptions {
+  static constexpr std::string_view kWhat = "search parameters of `multi`";
+  MultiSearchParams params;
   Rerank rerank = Rerank::kFull;
 };
 
 /// The parts of an index as they lie in its files.
-struct Parts {
-  IndexFacts facts;
+struct MultiParts {
+  MultiFacts facts;
   SharedSpan<ProbeRow> probe;
   ProbeFacts probed;
   EncoderPtr encoder;  ///< of queries
   std::uint64_t encoder_bytes = 0;
   TokenCodes tokens;
   std::optional<TokenSigns> signs;
-  ivf::CandidateSearch candidates;
+  dense::CandidateSearch candidates;
   std::uint64_t n_bytes = 0;  ///< mapped
 };
 
 class MultiSearcher final : public Searcher {
  public:
-  MultiSearcher(FieldColumn column, Parts parts);
+  MultiSearcher(FieldColumn column, MultiParts parts);
 
-  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+  Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override {
@@ -60,8 +62,8 @@ class MultiSearcher final : public Searcher {
     std::size_t candidates = 0;  ///< by codes
   };
 
-  [[nodiscard]] Limits limits_of(const SearchOptions& options, std::size_t k) const;
-  [[nodiscard]] double row_bytes(const Query& query) const;
+  [[nodiscard]] Limits limits_of(const MultiSearchOptions& options, std::size_t k) const;
+  [[nodiscard]] double row_bytes(const PreparedQuery& query) const;
   Result<bool> find(const Request& request, Scratch& scratch) const;
   static void take_all(const Request& request, Scratch& scratch);
   static void keep_best(std::size_t n, Scratch& scratch);
@@ -72,7 +74,7 @@ class MultiSearcher final : public Searcher {
 
   FieldColumn column_;
   FlatSearcher flat_;
-  Parts parts_;
+  MultiParts parts_;
   double tokens_per_row_;
 };
 

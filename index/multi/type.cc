@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "index/dense/lists/search/files.h"
+#include "index/dense/lists/search/lists_files.h"
 #include "index/multi/build.h"
 #include "index/multi/params.h"
 #include "index/multi/searcher.h"
@@ -10,18 +10,18 @@
 namespace quiver::index {
 namespace {
 
-using multi::BuildParams;
+using multi::MultiBuildParams;
 using multi::MultiSearcher;
+using multi::MultiSearchOptions;
+using multi::MultiSearchParams;
 using multi::Rerank;
-using multi::SearchOptions;
-using multi::SearchParams;
 
 bool supports(const FieldSchema& schema) {
   return schema.kind == FieldKind::kMulti && !is_distance(schema.metric);
 }
 
 Result<AnyParams> parse_build(const KeyValues& values) {
-  QV_TRY(const auto params, parse_params<BuildParams>(values));
+  QV_TRY(const auto params, parse_params<MultiBuildParams>(values));
   QV_TRY(multi::check(params));
   return AnyParams(params);
 }
@@ -35,16 +35,16 @@ Result<Rerank> parse_rerank(const std::string& name) {
 }
 
 Result<AnyParams> parse_search(const KeyValues& values) {
-  SearchOptions options;
-  QV_TRY(options.params, parse_params<SearchParams>(values));
+  MultiSearchOptions options;
+  QV_TRY(options.params, parse_params<MultiSearchParams>(values));
   QV_TRY(options.rerank, parse_rerank(options.params.rerank));
   return AnyParams(options);
 }
 
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
                Directory& out) {
-  const auto* given = std::any_cast<BuildParams>(&any);
-  return multi::build_files(column, given == nullptr ? BuildParams{} : *given, context, out);
+  QV_TRY(const MultiBuildParams* params, any.as<MultiBuildParams>());
+  return multi::build_files(column, *params, context, out);
 }
 
 Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn column) {
@@ -54,6 +54,7 @@ Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn c
 
 }  // namespace
 
-constinit const IndexType kMulti{"multi", supports, parse_build, parse_search, build, open};
+constinit const IndexType kMulti{
+    "multi", supports, parse_build, parse_search, describe_params<MultiSearchParams>, build, open};
 
 }  // namespace quiver::index

@@ -3,13 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/params.h"
 #include "index/sparse/blocks/block_params.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
-struct BuildParams : BlockParams {
+struct SparseBuildParams : BlockParams {
+  static constexpr std::string_view kWhat = "build parameters of `seismic`";
   std::string codec = "u8";  ///< of forward records: u8, gaps, f16 or f32
   /// Blocks are built for this many rows and more. Below about 300,000 truncated scans are faster;
   /// blocks take several times the memory of the lists, so that they must win clearly.
@@ -17,13 +19,13 @@ struct BuildParams : BlockParams {
 
   template <class V>
   static constexpr void fields(V&& v) {
-    v(field("codec", &BuildParams::codec));
-    v(field("blocks_from", &BuildParams::blocks_from));
+    v(field("codec", &SparseBuildParams::codec));
+    v(field("blocks_from", &SparseBuildParams::blocks_from));
     BlockParams::fields(v);
   }
 };
 
-struct SearchParams : BlockSearchParams {
+struct SparseSearchParams : BlockSearchParams {
   /// How candidates are found: auto, scan, blocks, or exact for none of them.
   std::string method = "auto";
   /// Scan: the share of the query's postings that is read, those that add most; 1: all.
@@ -40,12 +42,12 @@ struct SearchParams : BlockSearchParams {
 
   template <class V>
   static constexpr void fields(V&& v) {
-    v(field("method", &SearchParams::method));
-    v(field("postings", &SearchParams::postings, {.min = 0.001, .max = 1}));
-    v(field("candidates", &SearchParams::candidates, {.min = 0, .max = 1e6}));
-    v(field("effort", &SearchParams::effort, {.min = 0, .max = 1e6}));
-    v(field("exact_below", &SearchParams::exact_below));
-    v(field("rescore", &SearchParams::rescore));
+    v(field("method", &SparseSearchParams::method));
+    v(field("postings", &SparseSearchParams::postings, {.min = 0.001, .max = 1}));
+    v(field("candidates", &SparseSearchParams::candidates, {.min = 0, .max = 1e6}));
+    v(field("effort", &SparseSearchParams::effort, {.min = 0, .max = 1e6}));
+    v(field("exact_below", &SparseSearchParams::exact_below));
+    v(field("rescore", &SparseSearchParams::rescore));
     BlockSearchParams::fields(v);
   }
 };
@@ -54,13 +56,14 @@ struct SearchParams : BlockSearchParams {
 enum class Method : std::uint8_t { kAuto, kScan, kBlocks, kExact };
 
 /// SearchParams, with `method` read.
-struct SearchOptions {
+struct SparseSearchOptions {
+  static constexpr std::string_view kWhat = "search parameters of `seismic`";
   BlockSearchParams blocks;
   Method method = Method::kAuto;
-  double postings = SearchParams().postings;
+  double postings = SparseSearchParams().postings;
   std::uint32_t candidates = 0;
-  std::uint32_t exact_below = SearchParams().exact_below;
+  std::uint32_t exact_below = SparseSearchParams().exact_below;
   bool rescore = true;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -1,29 +1,16 @@
 #include "index/sparse/searcher.h"
 
 #include <algorithm>
-#include <any>
 #include <array>
 #include <cmath>
 #include <optional>
 
 #include "base/prefetch.h"
+#include "index/cost.h"
 #include "index/sparse/lists/scan.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
-
-// Costs in ns on Zen 4, from bench ann on 100,000 SPLADE rows: they decide between ways that give
-// the same answers, or the recall that was asked for.
-constexpr double kRowCost = 130;  ///< exact score of a row, rows in order
-constexpr double kPostingCost = 0.45;
-constexpr double kRunCost = 25;
-constexpr double kBlocksCost = 200'000;  ///< of a search at default parameters
-/// From this share of all postings on, whole lists with bounds cost no more than a truncated scan.
-constexpr double kNearlyAll = 0.7;
-
-/// So many postings are always read: they cost less than the rest of a search, and a query of few
-/// terms has none to spare.
-constexpr double kCheapPostings = 20'000;
 
 const char* name_of(Codec codec) {
   switch (codec) {
@@ -71,10 +58,10 @@ std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
 }  // namespace
 
 /// One search, prepared. `filter`, `context` and `work` are those of all of a batch.
-struct SeismicSearcher::Request {
-  const Query& query;
-  SearchOptions params;
-  const FilterView& filter;
+struct SparseSearcher::Request {
+  const PreparedQuery& query;
+  SparseSearchOptions params;
+  const RowFilter& filter;
   const SearchContext& context;
   TopK& out;
   WorkCounters& work;
@@ -82,30 +69,31 @@ struct SeismicSearcher::Request {
   std::size_t n_allowed = 0;
 };
 
-SeismicSearcher::Request SeismicSearcher::prepare(const Query& query, const AnyParams& params,
-                                                  const FilterView& filter,
-                                                  const SearchContext& context, TopK& out,
-                                                  WorkCounters& work) const {
+SparseSearcher::Request SparseSearcher::prepare(const PreparedQuery& query,
+                                                const SparseSearchOptions& options,
+                                                const RowFilter& filter,
+                                                const SearchContext& context, TopK& out,
+                                                WorkCounters& work) const {
   const SparseQuery sparse = query.sparse();
   const SparseView vector{{sparse.indices, sparse.n}, {sparse.values, sparse.n}};
-  const auto* given = std::any_cast<SearchOptions>(&params);
   return {query,
-          given == nullptr ? SearchOptions{} : *given,
+          options,
           filter,
           context,
           out,
           work,
           parts_.terms.terms_of(vector),
-          filter.n_allowed()};
+          filter.n_allowed_estimate()};
 }
 
-SeismicSearcher::Way SeismicSearcher::way_of(const Request& request) const {
+SparseSearcher::Way SparseSearcher::way_of(const Request& request) const {
   if (request.out.k() == 0 || request.terms.empty() || request.n_allowed == 0) return Way::kNone;
   std::uint64_t n_postings = 0;
   for (const auto& term : request.terms) n_postings += parts_.lists.totals_of(term.term)[0];
   const double n_runs = static_cast<double>(request.terms.size()) * parts_.lists.n_ranges();
-  const double scan_cost = kPostingCost * static_cast<double>(n_postings) + kRunCost * n_runs;
-  const double row_cost = kRowCost * static_cast<double>(request.n_allowed);
+  const double scan_cost =
+      cost::kPostingNs * static_cast<double>(n_postings) + cost::kRunNs * n_runs;
+  const double row_cost = cost::kSparseRowNs * static_cast<double>(request.n_allowed);
   const bool exact = request.context.prefer == Prefer::kExact ||
                      request.params.method == Method::kExact ||
                      column_.n_rows < request.params.exact_below;
@@ -115,7 +103,7 @@ SeismicSearcher::Way SeismicSearcher::way_of(const Request& request) const {
   return exact ? Way::kLists : Way::kTruncated;
 }
 
-Result<> SeismicSearcher::search(const Request& request, Way way) const {
+Result<> SparseSearcher::search(const Request& request, Way way) const {
   switch (way) {
     case Way::kNone:
       return {};
@@ -132,21 +120,23 @@ Result<> SeismicSearcher::search(const Request& request, Way way) const {
   return search_blocks(std::span(&request, 1));
 }
 
-Result<> SeismicSearcher::search(const Query& query, const AnyParams& params,
-                                 const FilterView& filter, const SearchContext& context, TopK& out,
-                                 WorkCounters& work) const {
-  const Request request = prepare(query, params, filter, context, out, work);
+Result<> SparseSearcher::search(const PreparedQuery& query, const AnyParams& params,
+                                const RowFilter& filter, const SearchContext& context, TopK& out,
+                                WorkCounters& work) const {
+  QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
+  const Request request = prepare(query, *options, filter, context, out, work);
   return search(request, way_of(request));
 }
 
 /// Scans have nothing to share: each query reads lists of its own. Those over blocks take turns.
-Result<> SeismicSearcher::search_batch(std::span<const Query* const> queries,
-                                       const AnyParams& params, const FilterView& filter,
-                                       const SearchContext& context, std::span<TopK* const> outs,
-                                       WorkCounters& work) const {
+Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> queries,
+                                      const AnyParams& params, const RowFilter& filter,
+                                      const SearchContext& context, std::span<TopK* const> outs,
+                                      WorkCounters& work) const {
+  QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
   std::vector<Request> waiting;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    Request request = prepare(*queries[i], params, filter, context, *outs[i], work);
+    Request request = prepare(*queries[i], *options, filter, context, *outs[i], work);
     const Way way = way_of(request);
     if (way == Way::kBlocks) {
       waiting.push_back(std::move(request));
@@ -163,30 +153,31 @@ Result<> SeismicSearcher::search_batch(std::span<const Query* const> queries,
 
 /// Filters make good rows rarer, so that more of a good score comes from small impacts. With the
 /// root, recall under filters was never below that without (random and correlated ones).
-double SeismicSearcher::share_of(const Request& request) const {
+double SparseSearcher::share_of(const Request& request) const {
   return std::sqrt(static_cast<double>(column_.n_rows) / static_cast<double>(request.n_allowed));
 }
 
-Result<> SeismicSearcher::search_exactly(const Request& request) const {
+Result<> SparseSearcher::search_exactly(const Request& request) const {
   const ScanPlan plan(parts_.lists, request.terms, ScanPlan::Value::kUpper);
   return scan_exactly(parts_.lists, plan, request.query, column_.sparse(), request.filter, 0,
                       request.context.cancel, request.out, request.work);
 }
 
-Result<> SeismicSearcher::search_truncated(const Request& request) const {
+Result<> SparseSearcher::search_truncated(const Request& request) const {
   ScanPlan plan(parts_.lists, request.terms, ScanPlan::Value::kMean);
   const double n_postings =
-      std::max(kCheapPostings, request.params.postings * share_of(request) *
-                                   static_cast<double>(plan.n_postings_untruncated()));
+      std::max(cost::kMinPostings, request.params.postings * share_of(request) *
+                                       static_cast<double>(plan.n_postings_untruncated()));
   const std::size_t k = request.out.k();
   const std::size_t n_candidates = std::max<std::size_t>(
       k, request.params.candidates != 0 ? request.params.candidates : 4 * k + 10);
-  if (n_postings >= kNearlyAll * static_cast<double>(plan.n_postings_untruncated()) ||
+  if (n_postings >=
+          cost::kWholeListsFromShare * static_cast<double>(plan.n_postings_untruncated()) ||
       n_candidates > request.n_allowed / 4) {
     return search_exactly(request);
   }
   plan.truncate(static_cast<std::uint64_t>(n_postings));
-  std::vector<Candidate> candidates;
+  std::vector<ScoredRow> candidates;
   QV_TRY(best_sums(parts_.lists, plan, request.filter, 0, n_candidates, request.context.cancel,
                    candidates, request.work));
   // Rows that share only what was not read would be missing.
@@ -197,9 +188,9 @@ Result<> SeismicSearcher::search_truncated(const Request& request) const {
   return {};
 }
 
-void SeismicSearcher::score_records(const Request& request,
-                                    std::vector<Candidate>& candidates) const {
-  constexpr std::size_t kAhead = 32;
+void SparseSearcher::score_records(const Request& request,
+                                   std::vector<ScoredRow>& candidates) const {
+  constexpr std::size_t kCandidatesAhead = 32;
   const WeightTable weights(request.terms, parts_.terms.size());
   const Records& records = parts_.records;
   const auto& row_places = column_.sparse().offsets;
@@ -208,16 +199,17 @@ void SeismicSearcher::score_records(const Request& request,
     prefetch_line(row_places.data() + candidate.row);  // for those whose rows are read in the end
   }
   const std::size_t n = candidates.size();
-  for (std::size_t i = 0; i < std::min(kAhead, n); ++i) records.prefetch(candidates[i].row);
+  for (std::size_t i = 0; i < std::min(kCandidatesAhead, n); ++i)
+    records.prefetch(candidates[i].row);
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kAhead < n) records.prefetch(candidates[i + kAhead].row);
+    if (i + kCandidatesAhead < n) records.prefetch(candidates[i + kCandidatesAhead].row);
     candidates[i].score = records.score(weights.data(), candidates[i].row);
   }
   request.work.n_codes_scored += n;
   request.work.n_bytes += n * (records.bytes() / column_.n_rows);
 }
 
-void SeismicSearcher::offer_best(const Request& request, std::vector<Candidate>& candidates) const {
+void SparseSearcher::offer_best(const Request& request, std::vector<ScoredRow>& candidates) const {
   if (!request.params.rescore) {
     for (const auto& candidate : candidates) request.out.offer(candidate.score, candidate.row);
     return;
@@ -231,7 +223,7 @@ void SeismicSearcher::offer_best(const Request& request, std::vector<Candidate>&
 
 /// Of the rows that lists lead to, few are allowed, so that more lists must be walked to meet as
 /// many.
-BlockSearchParams SeismicSearcher::widened(const Request& request) const {
+BlockSearchParams SparseSearcher::widened(const Request& request) const {
   BlockSearchParams params = request.params.blocks;
   const double share = share_of(request);
   params.query_cut = static_cast<std::uint32_t>(std::ceil(params.query_cut * share));
@@ -240,19 +232,19 @@ BlockSearchParams SeismicSearcher::widened(const Request& request) const {
 }
 
 /// What a truncated scan costs grows with the rows, what blocks cost hardly does.
-bool SeismicSearcher::prefers_blocks(const Request& request, double row_cost,
-                                     double scan_cost) const {
+bool SparseSearcher::prefers_blocks(const Request& request, double row_cost,
+                                    double scan_cost) const {
   if (!parts_.blocks || request.params.method == Method::kScan) return false;
   const double share = share_of(request);
   const double truncated = scan_cost * std::min(1.0, request.params.postings * share);
-  const double blocks = kBlocksCost * share;
+  const double blocks = cost::kBlockSearchNs * share;
   if (request.params.method == Method::kBlocks) return row_cost >= scan_cost;
   return blocks < std::min(row_cost, truncated);
 }
 
-Result<> SeismicSearcher::search_blocks(std::span<const Request> requests) const {
+Result<> SparseSearcher::search_blocks(std::span<const Request> requests) const {
   std::array<std::optional<WeightTable>, kQueriesAtOnce> weights;
-  std::array<std::vector<Candidate>, kQueriesAtOnce> candidates;
+  std::array<std::vector<ScoredRow>, kQueriesAtOnce> candidates;
   std::array<BlockQuery, kQueriesAtOnce> queries;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const Request& request = requests[i];
@@ -277,19 +269,21 @@ Result<> SeismicSearcher::search_blocks(std::span<const Request> requests) const
 
 /// Queries of SPLADE-like models have 1/50 of the postings in their lists, of which a fifth is
 /// read, but each is added to a sum, at 4 GB/s.
-std::uint64_t SeismicSearcher::bytes_per_search() const { return parts_.lists.bytes() / 50; }
+std::uint64_t SparseSearcher::bytes_per_search() const {
+  return parts_.lists.bytes() / cost::kListBytesPerQueryByte;
+}
 
 /// Lists know how many rows hold a term; which of them are allowed only if all are.
-Result<> SeismicSearcher::count_terms(std::span<const std::uint32_t> terms,
-                                      const FilterView& filter, std::span<std::uint64_t> counts,
-                                      const Cancel& cancel) const {
+Result<> SparseSearcher::count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
+                                     std::span<std::uint64_t> counts, const Cancel& cancel) const {
   const std::size_t n_denied = column_.n_rows - filter.n_allowed();
   std::vector<std::uint64_t> denied(terms.size(), 0);
   if (n_denied * 2 > column_.n_rows) return flat_.count_terms(terms, filter, counts, cancel);
   if (n_denied > 0) {
     Bitset others(column_.n_rows, true);
-    others.subtract(*filter.bits());
-    QV_TRY(flat_.count_terms(terms, FilterView::of(others), denied, cancel));
+    const auto words = others.words();
+    for (std::uint32_t b = 0; b < filter.n_blocks(); ++b) words[b] &= ~filter.block(b);
+    QV_TRY(flat_.count_terms(terms, RowFilter::of(others), denied, cancel));
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
     counts[i] += n_rows_with(terms[i], parts_.terms, parts_.lists) - denied[i];
@@ -297,7 +291,7 @@ Result<> SeismicSearcher::count_terms(std::span<const std::uint32_t> terms,
   return {};
 }
 
-Description SeismicSearcher::describe() const {
+Description SparseSearcher::describe() const {
   Description description;
   description.facts = {{"terms", static_cast<std::int64_t>(parts_.terms.size())},
                        {"codec", std::string(name_of(parts_.records.codec()))},
@@ -309,4 +303,4 @@ Description SeismicSearcher::describe() const {
   return description;
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -11,14 +11,14 @@
 #include "index/sparse/blocks/blocks.h"
 #include "index/sparse/lists/impact_lists.h"
 #include "index/sparse/params.h"
-#include "index/sparse/rows/candidates.h"
+#include "index/sparse/rows/best_rows.h"
 #include "index/sparse/rows/records.h"
 #include "index/sparse/rows/terms.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// What a file holds, opened.
-struct Parts {
+struct SparseParts {
   TermMap terms;
   ImpactLists lists;
   Records records;
@@ -26,17 +26,17 @@ struct Parts {
   std::uint64_t mapped_bytes = 0;
 };
 
-class SeismicSearcher final : public Searcher {
+class SparseSearcher final : public Searcher {
  public:
-  SeismicSearcher(FieldColumn column, Parts parts)
+  SparseSearcher(FieldColumn column, SparseParts parts)
       : column_(std::move(column)), flat_(column_), parts_(std::move(parts)) {}
 
-  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+  Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
-  Result<> search_batch(std::span<const Query* const> queries, const AnyParams& params,
-                        const FilterView& filter, const SearchContext& context,
+  Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
+                        const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> outs, WorkCounters& work) const override;
-  Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+  Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), parts_.mapped_bytes}; }
@@ -48,8 +48,8 @@ class SeismicSearcher final : public Searcher {
   /// lists that add most, or by blocks.
   enum class Way : std::uint8_t { kNone, kRows, kLists, kTruncated, kBlocks };
 
-  [[nodiscard]] Request prepare(const Query& query, const AnyParams& params,
-                                const FilterView& filter, const SearchContext& context, TopK& out,
+  [[nodiscard]] Request prepare(const PreparedQuery& query, const SparseSearchOptions& options,
+                                const RowFilter& filter, const SearchContext& context, TopK& out,
                                 WorkCounters& work) const;
   [[nodiscard]] Way way_of(const Request& request) const;
   Result<> search(const Request& request, Way way) const;
@@ -63,13 +63,13 @@ class SeismicSearcher final : public Searcher {
   /// How many times as much of the lists must be read under the filter.
   [[nodiscard]] double share_of(const Request& request) const;
   /// Puts the scores of records in the place of sums.
-  void score_records(const Request& request, std::vector<Candidate>& candidates) const;
+  void score_records(const Request& request, std::vector<ScoredRow>& candidates) const;
   /// Offers the exact scores of the best, enough of them that an error of codes does not matter.
-  void offer_best(const Request& request, std::vector<Candidate>& candidates) const;
+  void offer_best(const Request& request, std::vector<ScoredRow>& candidates) const;
 
   FieldColumn column_;
   FlatSearcher flat_;
-  Parts parts_;
+  SparseParts parts_;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

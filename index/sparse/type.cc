@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "index/open_file.h"
+#include "index/cost.h"
+#include "index/index_file.h"
 #include "index/progress.h"
 #include "index/sparse/params.h"
 #include "index/sparse/rows/sections.h"
@@ -14,15 +15,17 @@
 namespace quiver::index {
 namespace {
 
-using seismic::Blocks;
-using seismic::Codec;
-using seismic::ImpactLists;
-using seismic::Method;
-using seismic::Parts;
-using seismic::Records;
-using seismic::SearchOptions;
-using seismic::SeismicSearcher;
-using seismic::TermMap;
+using sparse::Blocks;
+using sparse::Codec;
+using sparse::ImpactLists;
+using sparse::Method;
+using sparse::Records;
+using sparse::SparseBuildParams;
+using sparse::SparseParts;
+using sparse::SparseSearcher;
+using sparse::SparseSearchOptions;
+using sparse::SparseSearchParams;
+using sparse::TermMap;
 
 constexpr std::string_view kFile = "lists.qvx";
 constexpr SectionFormat kFormat{"sparse index", "QVSEISM1", "QVSEIEND"};
@@ -39,9 +42,9 @@ Result<Codec> parse_codec(const std::string& name) {
 }
 
 Result<AnyParams> parse_build(const KeyValues& values) {
-  QV_TRY(auto params, parse_params<seismic::BuildParams>(values));
+  QV_TRY(auto params, parse_params<SparseBuildParams>(values));
   QV_TRY(parse_codec(params.codec));
-  QV_TRY(seismic::check(params));
+  QV_TRY(sparse::check(params));
   return AnyParams(params);
 }
 
@@ -55,15 +58,15 @@ Result<Method> parse_method(const std::string& name) {
 }
 
 /// 128 is about the defaults; 512 reads all lists.
-void spend(std::uint32_t effort, SearchOptions& options) {
-  options.postings = std::min(1.0, effort / 512.0);
+void spend(std::uint32_t effort, SparseSearchOptions& options) {
+  options.postings = std::min(1.0, effort / cost::kSparseFullEffort);
   options.blocks.query_cut = std::clamp(effort / 12, 2U, 64U);
   options.blocks.heap_factor = std::clamp(1.1F - static_cast<float>(effort) / 640, 0.6F, 1.1F);
 }
 
 Result<AnyParams> parse_search(const KeyValues& values) {
-  QV_TRY(const auto params, parse_params<seismic::SearchParams>(values));
-  SearchOptions options;
+  QV_TRY(const auto params, parse_params<SparseSearchParams>(values));
+  SparseSearchOptions options;
   QV_TRY(options.method, parse_method(params.method));
   options.postings = params.postings;
   options.candidates = params.candidates;
@@ -79,15 +82,14 @@ constexpr double kListsShare = 0.1;
 
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,
                Directory& out) {
-  const auto* given = std::any_cast<seismic::BuildParams>(&any);
-  const auto params = given == nullptr ? seismic::BuildParams{} : *given;
-  QV_TRY(const Codec codec, parse_codec(params.codec));
+  QV_TRY(const SparseBuildParams* params, any.as<SparseBuildParams>());
+  QV_TRY(const Codec codec, parse_codec(params->codec));
   QV_TRY(auto file, out.create_file(kFile));
   SectionWriter writer(kFormat, std::move(file));
   const SparseColumn& rows = column.sparse();
   const TermMap terms = TermMap::of(rows, 0, column.n_rows);
-  writer.section(seismic::kTermKeys, terms.keys().span());
-  const bool with_blocks = column.n_rows >= params.blocks_from;
+  writer.section(sparse::kTermKeys, terms.keys().span());
+  const bool with_blocks = column.n_rows >= params->blocks_from;
   QV_TRY(ImpactLists::write(rows, column.n_rows, terms,
                             part_of(context, column.n_rows, 0, with_blocks ? kListsShare : 1),
                             writer));
@@ -95,7 +97,7 @@ Result<> build(const FieldColumn& column, const AnyParams& any, const BuildConte
   records.write(writer);
   QV_TRY(context.cancel.check());
   if (with_blocks) {
-    QV_TRY(const auto blocks, Blocks::build(rows, column.n_rows, terms, records, params,
+    QV_TRY(const auto blocks, Blocks::build(rows, column.n_rows, terms, records, *params,
                                             part_of(context, column.n_rows, kListsShare, 1)));
     blocks.write(writer);
   }
@@ -103,24 +105,26 @@ Result<> build(const FieldColumn& column, const AnyParams& any, const BuildConte
 }
 
 Result<std::unique_ptr<Searcher>> open(const Directory& directory, FieldColumn column) {
-  Parts parts;
+  SparseParts parts;
   QV_TRY(const auto reader,
-         open_file(directory, kFile, kFormat, column.n_rows, parts.mapped_bytes));
-  QV_TRY(auto keys, reader.get<TermMap::Key>(seismic::kTermKeys));
+         open_index_file(directory, kFile, kFormat, column.n_rows, parts.mapped_bytes));
+  QV_TRY(auto keys, reader.get<TermMap::Key>(sparse::kTermKeys));
   if (!std::is_sorted(keys.begin(), keys.end(), std::less_equal<>())) {
     return reader.damaged("terms do not ascend");
   }
   parts.terms = TermMap(std::move(keys));
   QV_TRY(parts.lists, ImpactLists::open(reader, column.n_rows, parts.terms.size()));
   QV_TRY(parts.records, Records::open(reader, column.n_rows, parts.terms.size()));
-  if (reader.has(seismic::kBlockFacts)) {
+  if (reader.has(sparse::kBlockFacts)) {
     QV_TRY(parts.blocks, Blocks::open(reader, column.n_rows, parts.terms.size()));
   }
-  return std::make_unique<SeismicSearcher>(std::move(column), std::move(parts));
+  return std::make_unique<SparseSearcher>(std::move(column), std::move(parts));
 }
 
 }  // namespace
 
-constinit const IndexType kSeismic{"seismic", supports, parse_build, parse_search, build, open};
+constinit const IndexType kSeismic{
+    "seismic", supports, parse_build, parse_search, describe_params<SparseSearchParams>,
+    build,     open};
 
 }  // namespace quiver::index

@@ -94,15 +94,15 @@ class IndexConformance : public ::testing::TestWithParam<Case> {
     return open(column, *directory);
   }
 
-  [[nodiscard]] Found search(const Searcher& searcher, const Query& query, const Bitset& allowed,
-                             std::size_t k, Executor* executor = nullptr,
+  [[nodiscard]] Found search(const Searcher& searcher, const PreparedQuery& query,
+                             const Bitset& allowed, std::size_t k, Executor* executor = nullptr,
                              Prefer prefer = Prefer::kAny) const {
     const auto params = type().parse_search(GetParam().search);
     EXPECT_TRUE(params);
     const Cancel cancel;
     TopK top(k);
     Found found;
-    const auto result = searcher.search(query, *params, FilterView::of(allowed),
+    const auto result = searcher.search(query, *params, RowFilter::of(allowed),
                                         {cancel, executor, prefer}, top, found.work);
     EXPECT_TRUE(result) << result.error().to_string();
     found.hits = top.take_sorted();
@@ -110,8 +110,8 @@ class IndexConformance : public ::testing::TestWithParam<Case> {
   }
 
   /// Hits are allowed rows with their exact scores, in order, each once.
-  void expect_sound(const std::vector<Hit>& hits, const FieldColumn& column, const Query& query,
-                    const Bitset& allowed, std::size_t k) const {
+  void expect_sound(const std::vector<Hit>& hits, const FieldColumn& column,
+                    const PreparedQuery& query, const Bitset& allowed, std::size_t k) const {
     ASSERT_LE(hits.size(), k);
     for (std::size_t i = 0; i < hits.size(); ++i) {
       ASSERT_LT(hits[i].row, column.n_rows);
@@ -132,7 +132,8 @@ class IndexConformance : public ::testing::TestWithParam<Case> {
     ASSERT_NE(searcher, nullptr);
     for (Bitset& allowed : some_filters(column.n_rows, random)) {
       allowed &= present_rows(column);
-      const Query query = make_query(column.schema, random_vector(column.schema, {}, random));
+      const PreparedQuery query =
+          make_query(column.schema, random_vector(column.schema, {}, random));
       const std::size_t k = column.n_rows + 10;
       const auto found = search(*searcher, query, allowed, k);
       expect_sound(found.hits, column, query, allowed, k);
@@ -146,7 +147,7 @@ TEST_P(IndexConformance, Empty) {
   const auto column = make_column(schema(), {});
   const auto searcher = build_and_open(column);
   ASSERT_NE(searcher, nullptr);
-  const Query query = make_query(schema(), random_vector(schema(), {}, random));
+  const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
   EXPECT_TRUE(search(*searcher, query, Bitset(0), 10).hits.empty());
 }
 
@@ -178,7 +179,7 @@ TEST_P(IndexConformance, MoreWantedThanThereIs) {
   const auto column = random_column(schema(), {.n_rows = 30}, random);
   const auto searcher = build_and_open(column);
   ASSERT_NE(searcher, nullptr);
-  const Query query = make_query(schema(), random_vector(schema(), {}, random));
+  const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
   const Bitset all(30, true);
   expect_same_hits(search(*searcher, query, all, 100000).hits,
                    expected_hits(query, column, all, 30));
@@ -210,7 +211,7 @@ TEST_P(IndexConformance, AllFilteredOut) {
   const auto column = random_column(schema(), {.n_rows = 500}, random);
   const auto searcher = build_and_open(column);
   ASSERT_NE(searcher, nullptr);
-  const Query query = make_query(schema(), random_vector(schema(), {}, random));
+  const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
   EXPECT_TRUE(search(*searcher, query, Bitset(500), 10).hits.empty());
 }
 
@@ -222,7 +223,7 @@ TEST_P(IndexConformance, OneLeft) {
   for (const std::size_t row : {0, 1, 63, 64, 250, 499}) {
     Bitset one(500);
     one.set(row);
-    const Query query = make_query(schema(), random_vector(schema(), {}, random));
+    const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
     expect_same_hits(search(*searcher, query, one, 10).hits, expected_hits(query, column, one, 10));
   }
 }
@@ -240,7 +241,7 @@ TEST_P(IndexConformance, RecallAgainstExactSearch) {
     allowed &= present_rows(column);
     double sum = 0;
     for (int i = 0; i < kQueries; ++i) {
-      const Query query = make_query(schema(), random_vector(schema(), {}, random));
+      const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
       const auto truth = expected_hits(query, column, allowed, kHits);
       const auto found = search(*searcher, query, allowed, kHits);
       expect_sound(found.hits, column, query, allowed, kHits);
@@ -282,7 +283,7 @@ TEST_P(IndexConformance, SameSeedSameBytesSameHitsWhateverTheThreads) {
   ASSERT_TRUE(first != nullptr && second != nullptr);
   const Bitset all = present_rows(column);
   for (int i = 0; i < 5; ++i) {
-    const Query query = make_query(schema(), random_vector(schema(), {}, random));
+    const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
     const auto wanted = search(*first, query, all, 20);
     expect_same_hits(search(*second, query, all, 20).hits, wanted.hits);
     expect_same_hits(search(*first, query, all, 20).hits, wanted.hits);
@@ -296,7 +297,7 @@ TEST_P(IndexConformance, ReopenedGivesIdenticalHits) {
   const auto directory = make_memory_directory();
   build(column, *directory);
   const Bitset all = present_rows(column);
-  const Query query = make_query(schema(), random_vector(schema(), {}, random));
+  const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
   std::vector<Hit> wanted;
   for (int i = 0; i < 3; ++i) {
     const auto searcher = open(column, *directory);
@@ -327,7 +328,7 @@ TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
     allowed &= present_rows(column);
     for (const std::size_t n : {0, 1, 2, 7, 8, 9, 19}) {
       SCOPED_TRACE(std::to_string(n) + " queries");
-      std::vector<Query> queries;
+      std::vector<PreparedQuery> queries;
       std::vector<TopK> tops;
       queries.reserve(n);
       tops.reserve(n);
@@ -337,14 +338,14 @@ TEST_P(IndexConformance, ABatchGivesTheHitsOfItsQueries) {
         queries.push_back(make_query(schema(), vector));
         tops.emplace_back(i * 5 % 23);  // each its own k, none among them
       }
-      std::vector<const Query*> query_pointers;
+      std::vector<const PreparedQuery*> query_pointers;
       std::vector<TopK*> top_pointers;
-      for (const Query& query : queries) query_pointers.push_back(&query);
+      for (const PreparedQuery& query : queries) query_pointers.push_back(&query);
       for (TopK& top : tops) top_pointers.push_back(&top);
       Executor* helper = n % 2 == 0 ? &executor : nullptr;
       for (const Prefer prefer : {Prefer::kAny, Prefer::kExact}) {
         WorkCounters work;
-        const auto result = searcher->search_batch(query_pointers, *params, FilterView::of(allowed),
+        const auto result = searcher->search_batch(query_pointers, *params, RowFilter::of(allowed),
                                                    {cancel, helper, prefer}, top_pointers, work);
         ASSERT_TRUE(result) << result.error().to_string();
         for (std::size_t i = 0; i < n; ++i) {
@@ -391,22 +392,23 @@ TEST_P(IndexConformance, CancelledSearchReturnsPromptly) {
   const auto searcher = build_and_open(column);
   ASSERT_NE(searcher, nullptr);
   const auto params = type().parse_search(GetParam().search);
-  const Query query = make_query(schema(), random_vector(schema(), {.max_nonzero = 3}, random));
+  const PreparedQuery query =
+      make_query(schema(), random_vector(schema(), {.max_nonzero = 3}, random));
   const Cancel cancelled;
   cancelled.cancel();
   TopK top(10);
   WorkCounters work;
   const Bitset all = present_rows(column);
   const auto result =
-      searcher->search(query, *params, FilterView::of(all), {cancelled, nullptr}, top, work);
+      searcher->search(query, *params, RowFilter::of(all), {cancelled, nullptr}, top, work);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), Code::kCancelled);
   EXPECT_LT(work.n_rows_scored + work.n_codes_scored, 3000U) << "a block, not everything";
-  const Query* const queries[] = {&query, &query, &query};
+  const PreparedQuery* const queries[] = {&query, &query, &query};
   TopK others[] = {TopK(10), TopK(10), TopK(10)};
   TopK* const outs[] = {&others[0], &others[1], &others[2]};
   WorkCounters batch_work;
-  const auto batch = searcher->search_batch(queries, *params, FilterView::of(all),
+  const auto batch = searcher->search_batch(queries, *params, RowFilter::of(all),
                                             {cancelled, nullptr}, outs, batch_work);
   ASSERT_FALSE(batch);
   EXPECT_EQ(batch.error().code(), Code::kCancelled);
@@ -421,7 +423,7 @@ TEST_P(IndexConformance, TermsAreCountedExactly) {
   const Cancel cancel;
   const std::vector<std::uint32_t> terms = {0, 1, 5, 17, 4000000000U};
   for (const Bitset& allowed : some_filters(column.n_rows, random)) {
-    const auto filter = FilterView::of(allowed);
+    const auto filter = RowFilter::of(allowed);
     std::vector<std::uint64_t> counts(terms.size(), 3);  // added to, not overwritten
     const auto result = searcher->count_terms(terms, filter, counts, cancel);
     if (schema().kind != FieldKind::kSparse) {
@@ -441,7 +443,7 @@ TEST_P(IndexConformance, ThreadsShareASearcher) {
   const auto column = random_column(schema(), {.n_rows = 400}, random);
   const auto searcher = build_and_open(column);
   ASSERT_NE(searcher, nullptr);
-  const Query query = make_query(schema(), random_vector(schema(), {}, random));
+  const PreparedQuery query = make_query(schema(), random_vector(schema(), {}, random));
   const Bitset all = present_rows(column);
   const auto wanted = search(*searcher, query, all, 10).hits;
   std::vector<std::thread> threads;

@@ -42,8 +42,9 @@ struct BuiltIndex {
     if (opened) searcher = *std::move(opened);
   }
 
-  [[nodiscard]] Found find(const Query& query, const KeyValues& values, const FilterView& filter,
-                           std::size_t k, Prefer prefer = Prefer::kAny) const {
+  [[nodiscard]] Found find(const PreparedQuery& query, const KeyValues& values,
+                           const RowFilter& filter, std::size_t k,
+                           Prefer prefer = Prefer::kAny) const {
     const auto params = type.parse_search(values);
     EXPECT_TRUE(params) << params.error().to_string();
     const Cancel cancel;
@@ -56,7 +57,7 @@ struct BuiltIndex {
     return found;
   }
   /// The answer of brute force.
-  [[nodiscard]] std::vector<Hit> exact(const Query& query, const FilterView& filter,
+  [[nodiscard]] std::vector<Hit> exact(const PreparedQuery& query, const RowFilter& filter,
                                        std::size_t k) const {
     const Cancel cancel;
     TopK top(k);

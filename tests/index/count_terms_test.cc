@@ -28,7 +28,7 @@ TEST(CountTerms, CountsAllowedRowsThatHoldEachTerm) {
       });
       std::vector<std::uint64_t> counts(terms.size(), 5);  // added to, not overwritten
       const Cancel cancel;
-      ASSERT_TRUE(count_terms(column.sparse(), FilterView::of(filter), terms, counts, cancel));
+      ASSERT_TRUE(count_terms(column.sparse(), RowFilter::of(filter), terms, counts, cancel));
       EXPECT_EQ(counts, wanted);
     }
   }
@@ -38,7 +38,7 @@ TEST(CountTerms, NoTermsNoRows) {
   const auto empty = make_column(kSparse, {});
   std::vector<std::uint64_t> counts;
   const Cancel cancel;
-  EXPECT_TRUE(count_terms(empty.sparse(), FilterView::all(0), {}, counts, cancel));
+  EXPECT_TRUE(count_terms(empty.sparse(), RowFilter::all(0), {}, counts, cancel));
 }
 
 TEST(CountTerms, Cancelled) {
@@ -48,7 +48,7 @@ TEST(CountTerms, Cancelled) {
   std::vector<std::uint64_t> counts(1);
   const Cancel cancel;
   cancel.cancel();
-  const auto result = count_terms(column.sparse(), FilterView::all(10), terms, counts, cancel);
+  const auto result = count_terms(column.sparse(), RowFilter::all(10), terms, counts, cancel);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), Code::kCancelled);
 }

@@ -181,12 +181,13 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
   return make_column(schema, vectors);
 }
 
-[[nodiscard]] inline Query make_query(const FieldSchema& schema, const PlainVector& vector) {
+[[nodiscard]] inline PreparedQuery make_query(const FieldSchema& schema,
+                                              const PlainVector& vector) {
   if (schema.kind == FieldKind::kSparse) {
-    return Query::sparse(schema, {vector.indices, vector.values});
+    return PreparedQuery::sparse(schema, {vector.indices, vector.values});
   }
-  if (schema.kind == FieldKind::kMulti) return Query::multi(schema, vector.values);
-  return Query::dense(schema, vector.values);
+  if (schema.kind == FieldKind::kMulti) return PreparedQuery::multi(schema, vector.values);
+  return PreparedQuery::dense(schema, vector.values);
 }
 
 [[nodiscard]] inline Bitset present_rows(const FieldColumn& column) {
@@ -298,7 +299,8 @@ struct Exact {
 }
 
 /// Hits by the definition: score every allowed row, sort by score, then by id.
-[[nodiscard]] inline std::vector<Hit> expected_hits(const Query& query, const FieldColumn& column,
+[[nodiscard]] inline std::vector<Hit> expected_hits(const PreparedQuery& query,
+                                                    const FieldColumn& column,
                                                     const Bitset& allowed, std::size_t k,
                                                     std::span<const PointId> ids = {}) {
   std::vector<Hit> hits;

@@ -39,15 +39,15 @@ index::FieldColumn column_of(const FieldSchema& field, const engine::StoredVecto
   return column;
 }
 
-index::Query prepare_query(const FieldSchema& field, const engine::VectorValue& value) {
+index::PreparedQuery prepare_query(const FieldSchema& field, const engine::VectorValue& value) {
   if (const auto* multi = std::get_if<engine::MultiVector>(&value)) {
-    return index::Query::multi(field, multi->values);
+    return index::PreparedQuery::multi(field, multi->values);
   }
   if (const auto* dense = std::get_if<engine::DenseVector>(&value)) {
-    return index::Query::dense(field, *dense);
+    return index::PreparedQuery::dense(field, *dense);
   }
   const auto& sparse = std::get<engine::SparseVector>(value);
-  return index::Query::sparse(field, {sparse.indices, sparse.values});
+  return index::PreparedQuery::sparse(field, {sparse.indices, sparse.values});
 }
 
 float shown(Metric metric, float score) {
@@ -161,7 +161,7 @@ std::optional<std::vector<CollectionModel::Hit>> CollectionModel::nearest(
     if (field.modifier == SparseModifier::kIdf) weigh_by_idf(sparse, f, all);
   }
   const auto* excluded = std::get_if<PointId>(&nearest.vector);
-  const index::Query prepared = prepare_query(field, *value);
+  const index::PreparedQuery prepared = prepare_query(field, *value);
   std::vector<Hit> hits;
   for (const PointId& id : matching(query.filter)) {
     const auto& vector = all.at(id).vectors[f];

@@ -28,8 +28,8 @@ std::string SourceSpec::describe() const {
 Result<SourceSpec> parse_source(std::string_view text) {
   SourceSpec spec;
   std::string_view rest = text;
-  for (std::size_t i = 0; i < kKindNames.size(); ++i) {
-    const std::string_view name = kKindNames[i];
+  for (std::size_t i = 0; i < kFieldKindNames.size(); ++i) {
+    const std::string_view name = kFieldKindNames[i];
     if (!text.starts_with(name) || !text.substr(name.size()).starts_with(':')) continue;
     spec.kind = static_cast<FieldKind>(i);
     rest = text.substr(name.size() + 1);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace quiver::index::graph {
+namespace quiver::index::dense {
 
 /// Nodes in the order of their scores, greatest first; the last ones are dropped when there are
 /// more than its length.
@@ -67,4 +67,4 @@ class Beam {
   std::vector<Entry> entries_;
 };
 
-}  // namespace quiver::index::graph
+}  // namespace quiver::index::dense

@@ -11,11 +11,11 @@
 #include "base/result.h"
 #include "index/dense/graph/links.h"
 #include "index/dense/lists/row_source.h"
-#include "index/dense/lists/search/candidates.h"
+#include "index/dense/lists/search/candidate_search.h"
 #include "index/index.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::graph {
+namespace quiver::index::dense {
 
 /// Numbers that say how the rest is to be read; part of the file.
 struct GraphFacts {
@@ -26,7 +26,7 @@ struct GraphFacts {
 };
 
 /// What column the files were written for.
-struct ColumnFacts {
+struct GraphColumn {
   std::uint32_t padded_dim = 0;
   std::uint32_t n_rows = 0;
   std::uint32_t n_present = 0;
@@ -37,13 +37,13 @@ struct ColumnFacts {
 class Graph {
  public:
   /// Links the rows and writes them. The same bytes for any number of threads.
-  static Result<> write(const ivf::RowSource& source, const ivf::CandidateSearch& lists,
+  static Result<> write(const RowSource& source, const CandidateSearch& lists,
                         const LinkParams& params, const BuildContext& context, Directory& out);
   /// True if any of its files is there.
   [[nodiscard]] static bool exists(const Directory& directory);
   static Result<> remove(Directory& directory);
   /// kDataLoss if the files are damaged or of another column. Adds their size to `n_bytes`.
-  [[nodiscard]] static Result<Graph> open(const Directory& directory, const ColumnFacts& column,
+  [[nodiscard]] static Result<Graph> open(const Directory& directory, const GraphColumn& column,
                                           std::uint64_t& n_bytes);
 
   [[nodiscard]] const GraphFacts& facts() const { return facts_; }
@@ -75,4 +75,4 @@ class Graph {
   SharedSpan<std::uint32_t> rows_;  ///< of each node; empty: they are the same
 };
 
-}  // namespace quiver::index::graph
+}  // namespace quiver::index::dense

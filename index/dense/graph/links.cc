@@ -11,26 +11,26 @@
 #include "index/parallel.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::graph {
+namespace quiver::index::dense {
 namespace {
 
-constexpr std::uint32_t kRowsOfATask = 64;
+constexpr std::uint32_t kLinkedRowsPerTask = 64;
 /// Rows that link to a row and may be linked back from it: those whose nearest it is come first.
 /// Some rows are near to very many.
-constexpr std::size_t kMostIncoming = 256;
+constexpr std::size_t kMaxIncomingLinks = 256;
 /// Of a row's links, the share that may lead to rows that equal it.
-constexpr std::size_t kEqualShare = 4;
+constexpr std::size_t kLinksPerEqualLink = 4;
 /// Of many equal rows, those that are linked to others by a wider search, and how wide that is.
-constexpr std::ptrdiff_t kHelped = 16;
-constexpr std::size_t kWider = 16;
+constexpr std::ptrdiff_t kMaxLowerEqualRows = 16;
+constexpr std::size_t kWideSearchFactor = 16;
 /// Where the lists nearest to a row hold too few, more are searched: of as many times what is
 /// wanted.
-constexpr std::size_t kTimesLists = 4;
+constexpr std::size_t kScannedRowsPerWanted = 4;
 
 /// Chooses links among rows; one thread.
 class Chooser {
  public:
-  explicit Chooser(const ivf::RowSource& source)
+  explicit Chooser(const RowSource& source)
       : source_(source),
         kernel_(kernels().dense(Similarity::kNegL2Squared, RowType::kF32)),
         row_(source.dim()) {}
@@ -43,13 +43,13 @@ class Chooser {
   [[nodiscard]] bool leads_nowhere(std::uint32_t i) const {
     const auto is_lower = [i](const Near& near) { return near.row < i; };
     return !near_.empty() && n_equal() == near_.size() &&
-           std::count_if(near_.begin(), near_.end(), is_lower) < kHelped;
+           std::count_if(near_.begin(), near_.end(), is_lower) < kMaxLowerEqualRows;
   }
 
   /// Fills `out`. Beyond a share, equal rows come last.
   void choose(std::span<std::uint32_t> out) {
     const std::size_t n_all_equal = n_equal();
-    const std::size_t n_first = std::min(n_all_equal, out.size() / kEqualShare);
+    const std::size_t n_first = std::min(n_all_equal, out.size() / kLinksPerEqualLink);
     std::size_t n = 0;
     for (; n < n_first; ++n) out[n] = near_[n].row;
     const auto others = std::span(near_).subspan(n_all_equal);
@@ -97,7 +97,7 @@ class Chooser {
     return n;
   }
 
-  const ivf::RowSource& source_;
+  const RowSource& source_;
   const DenseKernels& kernel_;
   std::vector<float> row_;
   std::vector<float> vectors_;
@@ -175,8 +175,8 @@ class LinkToAll {
 
  private:
   void link(std::uint32_t from, std::uint32_t to) {
-    constexpr std::uint32_t kGivenShare = 4;
-    if (n_given_[from] == links_.degree / kGivenShare) return;
+    constexpr std::uint32_t kLinksPerReplacedLink = 4;
+    if (n_given_[from] == links_.degree / kLinksPerReplacedLink) return;
     const auto out =
         std::span(links_.rows).subspan(std::size_t{from} * links_.degree, links_.degree);
     const auto last = std::find_if(out.rbegin(), out.rend(), [this](std::uint32_t row) {
@@ -194,10 +194,10 @@ class LinkToAll {
   std::vector<std::uint32_t> n_given_;
 };
 
-class Builder {
+class LinkBuilder {
  public:
-  Builder(const ivf::RowSource& source, const ivf::CandidateSearch& lists, const LinkParams& params,
-          const BuildContext& context)
+  LinkBuilder(const RowSource& source, const CandidateSearch& lists, const LinkParams& params,
+              const BuildContext& context)
       : source_(source),
         lists_(lists),
         params_(params),
@@ -226,11 +226,11 @@ class Builder {
   Result<Links> pass(F&& fn) {
     Links links{params_.degree, {}};
     links.rows.resize(std::size_t{source_.n()} * params_.degree);
-    const std::size_t n_tasks = (source_.n() + kRowsOfATask - 1) / kRowsOfATask;
+    const std::size_t n_tasks = (source_.n() + kLinkedRowsPerTask - 1) / kLinkedRowsPerTask;
     for_each(context_, n_tasks, [&](std::size_t task) {
       Chooser chooser(source_);
-      const auto first = static_cast<std::uint32_t>(task * kRowsOfATask);
-      const std::uint32_t end = std::min(source_.n(), first + kRowsOfATask);
+      const auto first = static_cast<std::uint32_t>(task * kLinkedRowsPerTask);
+      const std::uint32_t end = std::min(source_.n(), first + kLinkedRowsPerTask);
       for (std::uint32_t i = first; i < end; ++i) {
         const std::size_t at = std::size_t{i} * params_.degree;
         auto done = context_.cancel.check();
@@ -257,7 +257,8 @@ class Builder {
 
   Result<> choose_near(std::uint32_t i, Chooser& chooser, std::span<std::uint32_t> out) {
     QV_TRY(order_nearest(i, params_.candidates, chooser));
-    if (chooser.leads_nowhere(i)) QV_TRY(order_nearest(i, kWider * params_.candidates, chooser));
+    if (chooser.leads_nowhere(i))
+      QV_TRY(order_nearest(i, kWideSearchFactor * params_.candidates, chooser));
     chooser.choose(out);
     return {};
   }
@@ -267,21 +268,21 @@ class Builder {
     thread_local std::vector<std::uint32_t> near;
     query.resize(source_.column().dense().dim);
     source_.read_stored(i, query.data());
-    const FilterView all = FilterView::all(source_.column().n_rows);
+    const RowFilter all = RowFilter::all(source_.column().n_rows);
     WorkCounters work;
     const std::size_t k = std::min<std::size_t>(n, source_.n());
-    ivf::SearchParams effort;
+    ListsSearchParams effort;
     effort.effort = params_.effort;
-    ivf::CandidateRequest request{.vector = query,
-                                  .k = k,
-                                  .params = lists_.settled(effort, k),
-                                  .filter = all,
-                                  .n_allowed = source_.n(),
-                                  .cancel = context_.cancel,
-                                  .work = work};
+    CandidateRequest request{.vector = query,
+                             .k = k,
+                             .params = lists_.settled(effort, k),
+                             .filter = all,
+                             .n_allowed = source_.n(),
+                             .cancel = context_.cancel,
+                             .work = work};
     QV_TRY(auto found, lists_.find(request));
     if (found.rows.size() < k) {
-      request.params.nprobe = n_lists_of(kTimesLists * k);
+      request.params.nprobe = n_lists_of(kScannedRowsPerWanted * k);
       QV_TRY(found, lists_.find(request));
     }
     near.clear();
@@ -295,10 +296,10 @@ class Builder {
 
   /// That hold about so many rows.
   [[nodiscard]] std::uint32_t n_lists_of(std::size_t n_rows) const {
-    constexpr std::size_t kLeast = 16;
+    constexpr std::size_t kMinLists = 16;
     const auto& lists = lists_.lists();
     const std::size_t per_list = lists.rows().size() / std::max(1U, lists.n_lists()) + 1;
-    return static_cast<std::uint32_t>(std::max(kLeast, n_rows / per_list + 1));
+    return static_cast<std::uint32_t>(std::max(kMinLists, n_rows / per_list + 1));
   }
 
   void choose_among_all(std::uint32_t i, const Links& near, const Incoming& incoming,
@@ -309,7 +310,7 @@ class Builder {
       if (to != kNoLink) all.push_back(to);
     }
     auto from = incoming.of(i);
-    from = from.first(std::min(from.size(), kMostIncoming));
+    from = from.first(std::min(from.size(), kMaxIncomingLinks));
     all.insert(all.end(), from.begin(), from.end());
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -317,8 +318,8 @@ class Builder {
     chooser.choose(out);
   }
 
-  const ivf::RowSource& source_;
-  const ivf::CandidateSearch& lists_;
+  const RowSource& source_;
+  const CandidateSearch& lists_;
   const LinkParams& params_;
   const BuildContext& context_;
   std::vector<std::uint32_t> numbers_;
@@ -329,9 +330,9 @@ class Builder {
 
 }  // namespace
 
-Result<Links> choose_links(const ivf::RowSource& source, const ivf::CandidateSearch& lists,
+Result<Links> choose_links(const RowSource& source, const CandidateSearch& lists,
                            const LinkParams& params, const BuildContext& context) {
-  return Builder(source, lists, params, context).build();
+  return LinkBuilder(source, lists, params, context).build();
 }
 
-}  // namespace quiver::index::graph
+}  // namespace quiver::index::dense

@@ -12,10 +12,10 @@
 
 #include "index/dense/graph/params.h"
 #include "index/dense/lists/row_source.h"
-#include "index/dense/lists/search/candidates.h"
+#include "index/dense/lists/search/candidate_search.h"
 #include "index/index.h"
 
-namespace quiver::index::graph {
+namespace quiver::index::dense {
 
 inline constexpr std::uint32_t kLargestDegree = 128;
 /// Stands in the place of a link of a row that has fewer.
@@ -32,8 +32,7 @@ struct Links {
 };
 
 /// The same for any number of threads.
-[[nodiscard]] Result<Links> choose_links(const ivf::RowSource& source,
-                                         const ivf::CandidateSearch& lists,
+[[nodiscard]] Result<Links> choose_links(const RowSource& source, const CandidateSearch& lists,
                                          const LinkParams& params, const BuildContext& context);
 
-}  // namespace quiver::index::graph
+}  // namespace quiver::index::dense

@@ -3,10 +3,7 @@
 
 #include <cstdint>
 
-namespace quiver::index::graph {
-
-/// What a walk with default parameters visits for ten hits; it hangs little on the data.
-inline constexpr std::uint32_t kUsualVisits = 110;
+namespace quiver::index::dense {
 
 struct LinkParams {
   /// Links of a row, a multiple of 16 up to 128.
@@ -19,4 +16,4 @@ struct LinkParams {
   std::uint32_t effort = 48;
 };
 
-}  // namespace quiver::index::graph
+}  // namespace quiver::index::dense

@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include "base/prefetch.h"
+#include "index/cost.h"
 #include "index/dense/lists/byte_rows.h"
 #include "index/dense/lists/search/code_scan.h"
-#include "index/dense/lists/search/router.h"
+#include "index/dense/lists/search/list_router.h"
 
-namespace quiver::index::graph {
+namespace quiver::index::dense {
 namespace {
 
 /// Bytes between two looks at the clock.
-constexpr double kBetweenPolls = 256 * 1024;
+constexpr double kBytesPerPoll = 256 * 1024;
 /// The rows of the nearest list that a walk starts with.
-constexpr std::size_t kFirstRows = 16;
+constexpr std::size_t kEntryRows = 16;
 
 }  // namespace
 
@@ -29,12 +30,12 @@ struct Walk::Visit {
 
 /// What one thread's walks write to; kept from one to the next.
 struct Walk::Scratch {
-  ivf::QueryLines lines;
-  ivf::RotatedQuery query;
-  ivf::ByteQuery byte_query;
-  ivf::ScanScratch scan;
-  ivf::ScanScratch centroids;
-  ivf::RouteScratch route;
+  QueryLines lines;
+  RotatedQuery query;
+  ByteQuery byte_query;
+  ScanScratch scan;
+  ScanScratch centroids;
+  RouteScratch route;
   Beam beam;
   std::vector<std::uint64_t> seen;   ///< a bit for each of `nodes`
   std::vector<std::uint32_t> nodes;  ///< that were offered to the beam
@@ -79,9 +80,9 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
 void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
   const auto& lists = lists_.lists();
   scratch.beam.reset(std::min<std::size_t>(request.ef, graph_.facts().n));
-  const ivf::Router router(lists, lists_.similarity());
+  const ListRouter router(lists, lists_.similarity());
   for (const auto& probe : router.nearest(scratch.query, 1, scratch.centroids, scratch.route)) {
-    ivf::CodeScan scan(kFirstRows, scratch.scan);
+    CodeScan scan(kEntryRows, scratch.scan);
     const CodeBlocks blocks = lists.blocks(probe.list);
     scan.scan(scratch.query.tables, blocks, probe.base, nullptr, lists.first_position(probe.list));
     const CodeHits& hits = scan.best();
@@ -89,20 +90,20 @@ void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
       const std::uint32_t node = graph_.node(lists.rows()[hits.positions[i]]);
       if (node < graph_.facts().n && scratch.see(node)) scratch.beam.add(hits.scores[i], node);
     }
-    ivf::count(blocks, request.work);
+    dense::count(blocks, request.work);
   }
 }
 
 Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   const auto& second = *lists_.second();
   const double ef = static_cast<double>(request.ef);
-  const auto between = static_cast<std::size_t>(kBetweenPolls / visit_bytes(ef)) + 1;
+  const auto between = static_cast<std::size_t>(kBytesPerPoll / visit_bytes(ef)) + 1;
   while (scratch.beam.peek() != nullptr) {
     const std::uint32_t node = scratch.beam.take();
     if (++scratch.n_visited % between == 0) QV_TRY(request.cancel.check());
     Visit visit{0, graph_.row(node)};
     second.score(scratch.byte_query, {&visit.row, 1}, &visit.score);
-    if (request.allowed == nullptr || request.allowed->test(visit.row)) {
+    if (request.filter == nullptr || request.filter->allows(visit.row)) {
       scratch.visits.push_back(visit);
     } else {
       scratch.denied.push_back(visit.score);
@@ -151,10 +152,9 @@ WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
 
 /// Those among the visited ones that can be among the best k if second codes err as they do.
 void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
-  constexpr float kDeviations = 4;
   auto& visits = scratch.visits;
   const std::size_t k = request.k;
-  const std::size_t want = std::min(visits.size(), k + k / 4 + 4);
+  const std::size_t want = std::min(visits.size(), cost::n_rescored(k));
   std::partial_sort(visits.begin(), visits.begin() + static_cast<std::ptrdiff_t>(want),
                     visits.end());
   const auto& second = *lists_.second();
@@ -162,8 +162,8 @@ void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
   for (std::size_t i = 0; i < want; ++i) {
     const auto [score, row] = visits[i];
     const bool is_hopeless =
-        i >= k &&
-        score < visits[k - 1].score - kDeviations * second.deviation(scratch.byte_query, row);
+        i >= k && score < visits[k - 1].score - cost::kSecondCodeDeviations *
+                                                    second.deviation(scratch.byte_query, row);
     if (!is_hopeless) scratch.rows.push_back(row);
   }
 }
@@ -180,12 +180,10 @@ void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
 /// In bytes of codes scanned meanwhile: finding a node in memory takes as long as some, and of the
 /// nodes that wait, those behind a new one are moved.
 double Walk::visit_bytes(double ef) const {
-  constexpr double kSeekBytes = 4000;
-  constexpr double kMovedBytes = 10;
   const std::size_t read = graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes();
-  return kSeekBytes + static_cast<double>(read) + kMovedBytes * ef;
+  return cost::kVisitSeekBytes + static_cast<double>(read) + cost::kBeamEntryBytes * ef;
 }
 
 double Walk::find_bytes(double ef) const { return ef * visit_bytes(ef); }
 
-}  // namespace quiver::index::graph
+}  // namespace quiver::index::dense

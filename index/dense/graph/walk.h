@@ -9,14 +9,13 @@
 #include <span>
 #include <vector>
 
-#include "base/bitset.h"
 #include "base/threads/cancel.h"
 #include "index/dense/graph/beam.h"
 #include "index/dense/graph/graph.h"
-#include "index/dense/lists/search/candidates.h"
+#include "index/dense/lists/search/candidate_search.h"
 #include "index/index.h"
 
-namespace quiver::index::graph {
+namespace quiver::index::dense {
 
 enum class WalkEnd : std::uint8_t {
   kThere,     ///< the best rows are among those that were found
@@ -31,10 +30,10 @@ struct WalkHits {
 };
 
 struct WalkRequest {
-  std::span<const float> vector;    ///< `[dim]`, of unit length under Cosine
-  std::size_t k = 0;                ///< rows that are wanted in the end
-  std::size_t ef = 0;               ///< rows that wait to be visited, at most; at least one
-  const Bitset* allowed = nullptr;  ///< rows that may be found; nullptr: all
+  std::span<const float> vector;      ///< `[dim]`, of unit length under Cosine
+  std::size_t k = 0;                  ///< rows that are wanted in the end
+  std::size_t ef = 0;                 ///< rows that wait to be visited, at most; at least one
+  const RowFilter* filter = nullptr;  ///< rows that may be found; nullptr: all
   const Cancel& cancel;
   WorkCounters& work;
 };
@@ -43,7 +42,7 @@ struct WalkRequest {
 class Walk {
  public:
   /// `lists` have second codes.
-  Walk(const Graph& graph, const ivf::CandidateSearch& lists) : graph_(graph), lists_(lists) {}
+  Walk(const Graph& graph, const CandidateSearch& lists) : graph_(graph), lists_(lists) {}
 
   [[nodiscard]] Result<WalkHits> find(const WalkRequest& request) const;
 
@@ -65,7 +64,7 @@ class Walk {
   void count(const WalkRequest& request, const Scratch& scratch) const;
 
   const Graph& graph_;
-  const ivf::CandidateSearch& lists_;
+  const CandidateSearch& lists_;
 };
 
-}  // namespace quiver::index::graph
+}  // namespace quiver::index::dense

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <limits>
 
-#include "index/dense/lists/coding.h"
+#include "index/dense/lists/code_writers.h"
 #include "index/dense/lists/sections.h"
 #include "index/parallel.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 void read_halves(const std::byte* codes, std::uint32_t dim, std::uint8_t* out) {
@@ -42,21 +42,21 @@ void ByteQuery::set(std::span<const float> query) {
 
 Result<> ByteRows::write(const RowSource& source, std::uint32_t n_rows, std::uint32_t n_bits,
                          const BuildContext& context, SectionWriter& writer) {
-  constexpr std::uint32_t kRowsAtATime = 4096;
-  constexpr std::uint32_t kRowsOfATask = 256;
+  constexpr std::uint32_t kRowsPerWrite = 4096;
+  constexpr std::uint32_t kRowsPerTask = 256;
   std::vector<ByteFactors> factors;
   writer.begin(kByteCodes);
   std::uint32_t next = 0;  // of the source
-  for (std::uint32_t first = 0; first < n_rows; first += kRowsAtATime) {
+  for (std::uint32_t first = 0; first < n_rows; first += kRowsPerWrite) {
     QV_TRY(context.cancel.check());
-    const std::uint32_t end = std::min(n_rows, first + kRowsAtATime);
+    const std::uint32_t end = std::min(n_rows, first + kRowsPerWrite);
     const std::uint32_t begin = next;
     while (next < source.n() && source.row(next) < end) ++next;
     ByteWriter rows(source.dim(), n_bits, end - first);
-    for_each(context, (next - begin + kRowsOfATask - 1) / kRowsOfATask, [&](std::size_t task) {
+    for_each(context, (next - begin + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
       std::vector<float> row(source.dim());
-      const auto from = begin + static_cast<std::uint32_t>(task) * kRowsOfATask;
-      for (std::uint32_t i = from; i < std::min(next, from + kRowsOfATask); ++i) {
+      const auto from = begin + static_cast<std::uint32_t>(task) * kRowsPerTask;
+      for (std::uint32_t i = from; i < std::min(next, from + kRowsPerTask); ++i) {
         source.read(i, row.data());
         rows.write(source.row(i) - first, row);
       }
@@ -84,12 +84,12 @@ Result<ByteRows> ByteRows::open(const SectionReader& reader, Similarity similari
 
 void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows,
                      float* out) const {
-  constexpr std::size_t kAtATime = 64;
-  std::int32_t products_of[kAtATime];
+  constexpr std::size_t kRowsPerBatch = 64;
+  std::int32_t products_of[kRowsPerBatch];
   const float middle = ByteWriter::middle(n_bits_) * query.sum;
   const bool is_distance = similarity_ == Similarity::kNegL2Squared;
-  for (std::size_t first = 0; first < rows.size(); first += kAtATime) {
-    const auto some = rows.subspan(first, std::min(kAtATime, rows.size() - first));
+  for (std::size_t first = 0; first < rows.size(); first += kRowsPerBatch) {
+    const auto some = rows.subspan(first, std::min(kRowsPerBatch, rows.size() - first));
     products(query, some, products_of);
     for (std::size_t i = 0; i < some.size(); ++i) {
       const ByteFactors& row = factors_[some[i]];
@@ -103,20 +103,20 @@ void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows
 
 void ByteRows::products(const ByteQuery& query, std::span<const std::uint32_t> rows,
                         std::int32_t* out) const {
-  constexpr std::size_t kAhead = 8;
-  constexpr std::size_t kTogether = 4;
+  constexpr std::size_t kRowsAhead = 8;
+  constexpr std::size_t kRowsPerKernelCall = 4;
   const auto& kernel = kernels().bytes.u8_dot_i8;
-  if (n_bits_ != ByteWriter::kHalves) {
+  if (n_bits_ != ByteWriter::kHalfByteBits) {
     kernel.gather(query.values.data(), dim_, codes_.data(), stride_, rows.data(), rows.size(), out);
     return;
   }
   thread_local std::vector<std::uint8_t> values;
-  values.resize(kTogether * dim_);
-  for (const std::uint32_t row : rows.first(std::min(kAhead, rows.size()))) prefetch(row);
-  for (std::size_t first = 0; first < rows.size(); first += kTogether) {
-    const std::size_t n = std::min(kTogether, rows.size() - first);
+  values.resize(kRowsPerKernelCall * dim_);
+  for (const std::uint32_t row : rows.first(std::min(kRowsAhead, rows.size()))) prefetch(row);
+  for (std::size_t first = 0; first < rows.size(); first += kRowsPerKernelCall) {
+    const std::size_t n = std::min(kRowsPerKernelCall, rows.size() - first);
     for (std::size_t i = 0; i < n; ++i) {
-      if (first + i + kAhead < rows.size()) prefetch(rows[first + i + kAhead]);
+      if (first + i + kRowsAhead < rows.size()) prefetch(rows[first + i + kRowsAhead]);
       read_halves(codes_.data() + rows[first + i] * stride_, dim_, values.data() + i * dim_);
     }
     kernel.many(query.values.data(), dim_, reinterpret_cast<const std::byte*>(values.data()), dim_,
@@ -132,4 +132,4 @@ float ByteRows::deviation(const ByteQuery& query, std::uint32_t row) const {
   return similarity_ == Similarity::kNegL2Squared ? 2 * product : product;
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

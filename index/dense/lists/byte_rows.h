@@ -10,12 +10,12 @@
 #include "base/io/shared_span.h"
 #include "base/prefetch.h"
 #include "base/result.h"
-#include "index/dense/lists/coding.h"
+#include "index/dense/lists/code_writers.h"
 #include "index/dense/lists/row_source.h"
 #include "index/index.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// A rotated query in bytes. Keeps its memory from one query to the next.
 struct ByteQuery {
@@ -62,4 +62,4 @@ class ByteRows {
   SharedSpan<ByteFactors> factors_;
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

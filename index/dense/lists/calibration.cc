@@ -6,49 +6,49 @@
 
 #include "index/exact/searcher.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
-constexpr std::uint32_t kSample = 200;
-constexpr std::size_t kNeighbours = 10;
+constexpr std::uint32_t kSampledRows = 200;
+constexpr std::size_t kNearestPerRow = 10;
 /// Depths are below the last of so many.
-constexpr std::size_t kLooked = 100;
+constexpr std::size_t kNearestForDepth = 100;
 /// Real queries lie farther from the rows than rows from each other, so that they find fewer.
-constexpr double kShare = 0.99;
+constexpr double kCoveredShare = 0.99;
 /// Where there is nothing to learn from.
-constexpr float kDefault = 0.25F;
+constexpr float kDefaultGap = 0.25F;
 
-struct Sample {
+struct CalibrationSample {
   std::vector<std::uint32_t> rows;  ///< numbers of the source
-  std::vector<Query> queries;
+  std::vector<PreparedQuery> queries;
   std::vector<TopK> neighbours;
 };
 
-Sample sample_of(const RowSource& source) {
-  Sample sample;
-  const std::uint32_t n = std::min(kSample, source.n());
+CalibrationSample sample_of(const RowSource& source) {
+  CalibrationSample sample;
+  const std::uint32_t n = std::min(kSampledRows, source.n());
   std::vector<float> values(source.column().dense().dim);
   for (std::uint32_t j = 0; j < n; ++j) {
     const auto i = static_cast<std::uint32_t>(std::uint64_t{source.n()} * j / n);
     source.read_stored(i, values.data());
     sample.rows.push_back(i);
-    sample.queries.push_back(Query::dense(source.column().schema, values));
-    sample.neighbours.emplace_back(kLooked + 1);  // and the row itself
+    sample.queries.push_back(PreparedQuery::dense(source.column().schema, values));
+    sample.neighbours.emplace_back(kNearestForDepth + 1);  // and the row itself
   }
   return sample;
 }
 
-Result<> find_neighbours(const RowSource& source, Sample& sample, const BuildContext& context) {
+Result<> find_neighbours(const RowSource& source, CalibrationSample& sample,
+                         const BuildContext& context) {
   const FieldColumn& column = source.column();
   Bitset present(column.n_rows);
   for (std::uint32_t i = 0; i < source.n(); ++i) present.set(source.row(i));
-  std::vector<const Query*> queries;
+  std::vector<const PreparedQuery*> queries;
   std::vector<TopK*> outs;
   for (auto& query : sample.queries) queries.push_back(&query);
   for (auto& out : sample.neighbours) outs.push_back(&out);
   WorkCounters work;
-  const auto filter =
-      column.all_present() ? FilterView::all(column.n_rows) : FilterView::of(present);
+  const auto filter = column.all_present() ? RowFilter::all(column.n_rows) : RowFilter::of(present);
   return FlatSearcher(column).search_batch(queries, {}, filter, {context.cancel, nullptr}, outs,
                                            work);
 }
@@ -105,11 +105,12 @@ std::uint32_t codes_within(float gap, std::span<const float> gaps,
 
 Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
                                  const PartitionFacts& facts, const BuildContext& context) {
-  constexpr std::uint32_t kLeast = 1000;
+  constexpr std::uint32_t kMinRowsToCalibrate = 1000;
   const std::uint32_t dim = source.dim();
   const std::size_t n_lists = lists.centroids.size() / dim;
-  if (source.n() < kLeast || n_lists < 2) return UsualSearch{kDefault, 0, std::nullopt};
-  Sample sample = sample_of(source);
+  if (source.n() < kMinRowsToCalibrate || n_lists < 2)
+    return UsualSearch{kDefaultGap, 0, std::nullopt};
+  CalibrationSample sample = sample_of(source);
   QV_TRY(find_neighbours(source, sample, context));
   const auto numbers = source.numbers();
   std::vector<float> found;
@@ -120,7 +121,7 @@ Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
     const auto hits = sample.neighbours[j].take_sorted();
     const float last = hits.empty() ? 0 : hits.back().score;
     const float rise = measure_gaps(source, sample.rows[j], last, lists, facts, gaps);
-    const std::size_t n_near = std::min(hits.size(), kNeighbours + 1);
+    const std::size_t n_near = std::min(hits.size(), kNearestPerRow + 1);
     for (const Hit& hit : std::span(hits).first(n_near)) {
       const std::uint32_t i = numbers[hit.row];
       if (i == sample.rows[j]) continue;
@@ -130,11 +131,11 @@ Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
       if (std::isfinite(gap + rise)) depths.push_back(gap + rise);
     }
   }
-  if (found.empty()) return UsualSearch{kDefault, 0, std::nullopt};
-  const float gap = std::clamp(quantile(found, kShare), 0.01F, 10.0F);
+  if (found.empty()) return UsualSearch{kDefaultGap, 0, std::nullopt};
+  const float gap = std::clamp(quantile(found, kCoveredShare), 0.01F, 10.0F);
   UsualSearch usual{gap, codes_within(gap, all, sizes_of(lists, n_lists)), std::nullopt};
-  if (!depths.empty()) usual.depths = {quantile(depths, 0.5), quantile(depths, kShare)};
+  if (!depths.empty()) usual.depths = {quantile(depths, 0.5), quantile(depths, kCoveredShare)};
   return usual;
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -9,7 +9,7 @@
 #include "index/dense/lists/row_source.h"
 #include "index/index.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// The lists that the rows of a source are in, and their centroids.
 struct ListView {
@@ -33,4 +33,4 @@ struct UsualSearch {
                                                const PartitionFacts& facts,
                                                const BuildContext& context);
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -5,9 +5,9 @@
 
 #include "base/params.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
-struct BuildParams {
+struct ListsBuildParams {
   /// Lists that the rows are partitioned into; 0: four times the root of the number of rows.
   std::uint32_t n_lists = 0;
   /// Bits a dimension of the codes that are scanned. More bits take as much more memory and time a
@@ -22,14 +22,14 @@ struct BuildParams {
 
   template <class V>
   static constexpr void fields(V&& v) {
-    v(field("n_lists", &BuildParams::n_lists, {.min = 0, .max = 1 << 22}));
-    v(field("bits", &BuildParams::bits, {.min = 1, .max = 8}));
-    v(field("spill", &BuildParams::spill));
-    v(field("refine_bits", &BuildParams::refine_bits, {.min = 0, .max = 8}));
+    v(field("n_lists", &ListsBuildParams::n_lists, {.min = 0, .max = 1 << 22}));
+    v(field("bits", &ListsBuildParams::bits, {.min = 1, .max = 8}));
+    v(field("spill", &ListsBuildParams::spill));
+    v(field("refine_bits", &ListsBuildParams::refine_bits, {.min = 0, .max = 8}));
   }
 };
 
-struct SearchParams {
+struct ListsSearchParams {
   /// Lists that are scanned; 0: by `gap`.
   std::uint32_t nprobe = 0;
   /// Lists are scanned whose centroid's score is less than this below that of the best one, in
@@ -52,13 +52,13 @@ struct SearchParams {
 
   template <class V>
   static constexpr void fields(V&& v) {
-    v(field("nprobe", &SearchParams::nprobe));
-    v(field("gap", &SearchParams::gap, {.min = 0, .max = 1e6}));
-    v(field("stop", &SearchParams::stop, {.min = 0, .max = 1e6}));
-    v(field("rerank", &SearchParams::rerank, {.min = 0, .max = 1e6}));
-    v(field("oversampling", &SearchParams::oversampling, {.min = 1, .max = 1e6}));
-    v(field("effort", &SearchParams::effort, {.min = 0, .max = 1e6}));
+    v(field("nprobe", &ListsSearchParams::nprobe));
+    v(field("gap", &ListsSearchParams::gap, {.min = 0, .max = 1e6}));
+    v(field("stop", &ListsSearchParams::stop, {.min = 0, .max = 1e6}));
+    v(field("rerank", &ListsSearchParams::rerank, {.min = 0, .max = 1e6}));
+    v(field("oversampling", &ListsSearchParams::oversampling, {.min = 1, .max = 1e6}));
+    v(field("effort", &ListsSearchParams::effort, {.min = 0, .max = 1e6}));
   }
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

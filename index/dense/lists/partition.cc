@@ -6,7 +6,7 @@
 #include "encoders/transforms/rotation.h"
 #include "index/dense/lists/sections.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 Result<PartitionFacts> read_facts(const SectionReader& reader, const FieldSchema& schema) {
@@ -86,4 +86,4 @@ Result<Partition> Partition::open(const SectionReader& reader, const FieldSchema
   return lists;
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

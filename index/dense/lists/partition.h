@@ -15,7 +15,7 @@
 #include "index/index.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// Numbers that say how the rest is to be read; part of the file.
 struct PartitionFacts {
@@ -75,7 +75,7 @@ class Partition {
  public:
   /// Clusters the rows and writes their lists. `start`: `ClusterOptions::start`. True if the lists
   /// did start there.
-  static Result<bool> write(const RowSource& source, const BuildParams& params,
+  static Result<bool> write(const RowSource& source, const ListsBuildParams& params,
                             std::span<const float> start, const BuildContext& context,
                             SectionWriter& writer);
   static Result<Partition> open(const SectionReader& reader, const FieldSchema& schema,
@@ -123,4 +123,4 @@ class Partition {
   std::optional<Depths> depths_;
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

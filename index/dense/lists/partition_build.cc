@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "index/dense/lists/calibration.h"
-#include "index/dense/lists/coding.h"
+#include "index/dense/lists/code_writers.h"
 #include "index/dense/lists/kmeans/clustering.h"
 #include "index/dense/lists/kmeans/rows.h"
 #include "index/dense/lists/partition.h"
@@ -14,12 +14,12 @@
 #include "index/parallel.h"
 #include "index/progress.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 /// Shares of the work when rows have lists, when they have second ones; the rest is coding.
-constexpr double kClustered = 0.6;
-constexpr double kSpilled = 0.85;
+constexpr double kClusteredShare = 0.6;
+constexpr double kSpilledShare = 0.85;
 
 /// How much more a second list should find what the first one misses than lie near the row: took a
 /// quarter to a third off the codes that a recall takes.
@@ -62,8 +62,8 @@ std::vector<float> mean_of(std::span<const float> centroids, std::uint32_t dim) 
 /// One build: from clusters to sections.
 class PartitionWriter {
  public:
-  PartitionWriter(const RowSource& source, const BuildParams& params, const BuildContext& context,
-                  SectionWriter& writer)
+  PartitionWriter(const RowSource& source, const ListsBuildParams& params,
+                  const BuildContext& context, SectionWriter& writer)
       : source_(source),
         similarity_(similarity_of(source.column().schema.metric)),
         params_(params),
@@ -158,13 +158,13 @@ class PartitionWriter {
   /// Some lists at a time, on all threads. Returns each list's sum of squared distances from its
   /// centroid.
   Result<std::vector<double>> write_codes(const Members& lists, std::span<const float> centroids) {
-    constexpr std::size_t kListsAtATime = 64;
+    constexpr std::size_t kListsPerWrite = 64;
     const std::uint32_t dim = source_.dim();
     std::vector<double> squares;
     writer_.begin(kBlocks);
-    for (std::size_t begin = 0; begin < lists.n_lists(); begin += kListsAtATime) {
+    for (std::size_t begin = 0; begin < lists.n_lists(); begin += kListsPerWrite) {
       QV_TRY(context_.cancel.check());
-      const std::size_t n = std::min(kListsAtATime, lists.n_lists() - begin);
+      const std::size_t n = std::min(kListsPerWrite, lists.n_lists() - begin);
       std::vector<BlockWriter> codes;
       for (std::size_t i = 0; i < n; ++i) {
         codes.emplace_back(similarity_, dim, params_.bits, lists.of(begin + i).size());
@@ -183,8 +183,8 @@ class PartitionWriter {
   }
 
   void report(std::size_t n_lists, std::size_t of_lists) const {
-    const double share =
-        kSpilled + (1 - kSpilled) * static_cast<double>(n_lists) / static_cast<double>(of_lists);
+    const double share = kSpilledShare + (1 - kSpilledShare) * static_cast<double>(n_lists) /
+                                             static_cast<double>(of_lists);
     const double n_rows = source_.column().n_rows;
     if (context_.progress) context_.progress(static_cast<std::uint64_t>(share * n_rows));
   }
@@ -200,12 +200,12 @@ class PartitionWriter {
 
   const RowSource& source_;
   Similarity similarity_;
-  const BuildParams& params_;
+  const ListsBuildParams& params_;
   const BuildContext& context_;
   SectionWriter& writer_;
 };
 
-std::uint32_t n_lists_for(std::uint32_t n_rows, const BuildParams& params) {
+std::uint32_t n_lists_for(std::uint32_t n_rows, const ListsBuildParams& params) {
   const auto by_root = static_cast<std::uint32_t>(4 * std::sqrt(static_cast<double>(n_rows)));
   const std::uint32_t wanted = params.n_lists != 0 ? params.n_lists : by_root;
   return std::clamp(wanted, 1U, std::max(1U, n_rows));
@@ -213,7 +213,7 @@ std::uint32_t n_lists_for(std::uint32_t n_rows, const BuildParams& params) {
 
 }  // namespace
 
-Result<bool> Partition::write(const RowSource& source, const BuildParams& params,
+Result<bool> Partition::write(const RowSource& source, const ListsBuildParams& params,
                               std::span<const float> start, const BuildContext& context,
                               SectionWriter& writer) {
   const auto& rotation = source.rotation();
@@ -222,12 +222,13 @@ Result<bool> Partition::write(const RowSource& source, const BuildParams& params
       .n_clusters = n_lists_for(source.n(), params), .seed = context.seed, .start = start};
   const auto read = [&source](std::uint32_t i, float* out) { source.read(i, out); };
   QV_TRY(auto clusters, cluster(read, source.n(), source.dim(), options,
-                                part_of(context, n_rows, 0, kClustered, source.n())));
+                                part_of(context, n_rows, 0, kClusteredShare, source.n())));
   std::vector<std::uint32_t> second;
   const bool is_spilled = params.spill && clusters.n() > 1;
   if (is_spilled) {
-    QV_TRY(second, second_lists(read, source.n(), clusters, kSpillWeight,
-                                part_of(context, n_rows, kClustered, kSpilled, source.n())));
+    QV_TRY(second,
+           second_lists(read, source.n(), clusters, kSpillWeight,
+                        part_of(context, n_rows, kClusteredShare, kSpilledShare, source.n())));
   }
   const PartitionFacts facts{.dim = rotation.dim(),
                              .padded_dim = source.dim(),
@@ -242,4 +243,4 @@ Result<bool> Partition::write(const RowSource& source, const BuildParams& params
   return is_carried_over;
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

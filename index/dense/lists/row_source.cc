@@ -2,7 +2,7 @@
 
 #include "index/stored_rows.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 RowSource::RowSource(const FieldColumn& column, const encoders::Rotation& rotation)
     : column_(column),
@@ -30,4 +30,4 @@ void RowSource::read(std::uint32_t i, float* out) const {
   rotation_.apply(values.data(), out);
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "encoders/transforms/rotation.h"
-#include "index/column.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// Any number of threads. Refers to the column and the rotation.
 class RowSource {
@@ -36,4 +36,4 @@ class RowSource {
   std::vector<std::uint32_t> rows_;
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

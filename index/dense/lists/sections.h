@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 enum Section : std::uint32_t {
   kFacts = 1,
@@ -20,4 +20,4 @@ enum Section : std::uint32_t {
   kByteFactors = 21,
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -14,12 +14,12 @@ namespace quiver::index::multi {
 namespace {
 
 /// Documents that one task encodes together.
-constexpr std::uint32_t kRowsOfATask = 64;
+constexpr std::uint32_t kVectorsPerTask = 64;
 /// Documents whose vectors tell the scale of all.
-constexpr std::size_t kRowsOfAScale = 256;
+constexpr std::size_t kDocumentsForScale = 256;
 constexpr std::size_t kBufferBytes = std::size_t{32} << 20;
 /// Half of the largest f16.
-constexpr float kLargest = 32'752;
+constexpr float kLargestVectorValue = 32'752;
 
 /// Encodes rows `[first, first + n)` of a column, absent ones as zeros.
 class DocumentEncoding {
@@ -47,7 +47,8 @@ class DocumentEncoding {
   void encode_rows(std::span<const std::uint32_t> rows, std::vector<float>& vectors) const {
     vectors.resize(rows.size() * encoder_.dim());
     encoder_.encode_documents(TokenSets(tokens_, rows).sets(), vectors.data());
-    for (float& value : vectors) value = std::clamp(value * scale_, -kLargest, kLargest);
+    for (float& value : vectors)
+      value = std::clamp(value * scale_, -kLargestVectorValue, kLargestVectorValue);
   }
 
   const FieldColumn& column_;
@@ -62,9 +63,9 @@ float scale_for(const FieldColumn& column, const TokenSource& tokens,
                 const encoders::SetEncoder& encoder) {
   const auto rows = list_present_rows(column);
   std::vector<std::uint32_t> some;
-  const std::size_t step = std::max<std::size_t>(1, rows.size() / kRowsOfAScale);
+  const std::size_t step = std::max<std::size_t>(1, rows.size() / kDocumentsForScale);
   for (std::size_t i = 0; i < rows.size(); i += step) some.push_back(rows[i]);
-  const auto looked_at = first_rows(tokens, some, kTokensAtATime);
+  const auto looked_at = first_rows(tokens, some, kTokensPerBatch);
   std::vector<float> vectors(looked_at.size() * encoder.dim());
   encoder.encode_documents(TokenSets(tokens, looked_at).sets(), vectors.data());
   float largest = 0;
@@ -76,14 +77,14 @@ float scale_for(const FieldColumn& column, const TokenSource& tokens,
 Result<> write_vectors(const FieldColumn& column, const DocumentEncoding& encoding,
                        std::size_t stride, const BuildContext& context, WritableFile& file) {
   const auto n_at_a_time = static_cast<std::uint32_t>(
-      std::max<std::size_t>(1, kBufferBytes / (stride * kRowsOfATask)) * kRowsOfATask);
+      std::max<std::size_t>(1, kBufferBytes / (stride * kVectorsPerTask)) * kVectorsPerTask);
   for (std::uint32_t first = 0; first < column.n_rows; first += n_at_a_time) {
     QV_TRY(context.cancel.check());
     const std::uint32_t n = std::min(n_at_a_time, column.n_rows - first);
     std::vector<std::byte> rows(n * stride);
-    for_each(context, (n + kRowsOfATask - 1) / kRowsOfATask, [&](std::size_t task) {
-      const auto from = static_cast<std::uint32_t>(task) * kRowsOfATask;
-      encoding.encode(first + from, std::min(kRowsOfATask, n - from), stride,
+    for_each(context, (n + kVectorsPerTask - 1) / kVectorsPerTask, [&](std::size_t task) {
+      const auto from = static_cast<std::uint32_t>(task) * kVectorsPerTask;
+      encoding.encode(first + from, std::min(kVectorsPerTask, n - from), stride,
                       rows.data() + from * stride);
     });
     QV_TRY(file.append(rows));

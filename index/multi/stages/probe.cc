@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "index/cost.h"
 #include "index/multi/stages/probe_sample.h"
 #include "index/parallel.h"
 #include "kernels/kernels.h"
@@ -12,16 +13,16 @@
 namespace quiver::index::multi {
 namespace {
 
-constexpr std::uint32_t kBest = 10;  ///< that are to be found
+constexpr std::uint32_t kWantedDocuments = 10;  ///< that are to be found
 /// Documents that are encoded and scored together, but for long ones.
-constexpr std::size_t kBatch = 64;
+constexpr std::size_t kDocumentsPerTask = 64;
 /// The numbers of candidates of the table.
-constexpr std::uint32_t kCandidates[] = {20, 50, 100, 200, 500};
+constexpr std::uint32_t kProbedCandidateCounts[] = {20, 50, 100, 200, 500};
 /// Recorded queries to try stages with, of which fewer tell less than documents do.
-constexpr std::size_t kLeastTried = 30;
+constexpr std::size_t kMinRecordedQueries = 30;
 /// A search looks at more candidates than suffice on the sample: its queries may be others, and its
 /// vectors are coded.
-constexpr double kMargin = 2.5;
+constexpr double kCandidatesMargin = 2.5;
 /// Those that signs leave cost less to be sure of.
 constexpr double kSignsMargin = 4;
 
@@ -38,10 +39,10 @@ Asked asked_of(const QuerySample* queries, std::uint32_t dim) {
   for (const auto& tokens : queries->queries) {
     if (tokens.empty()) continue;
     const bool is_tried =
-        asked.fitted.size() > asked.tried.size() && asked.tried.size() < ProbeSample::kMostQueries;
+        asked.fitted.size() > asked.tried.size() && asked.tried.size() < ProbeSample::kMaxQueries;
     (is_tried ? asked.tried : asked.fitted).push_back(tokens);
   }
-  if (asked.tried.size() < kLeastTried) {
+  if (asked.tried.size() < kMinRecordedQueries) {
     std::move(asked.tried.begin(), asked.tried.end(), std::back_inserter(asked.fitted));
     asked.tried.clear();
   }
@@ -60,27 +61,29 @@ ScoreTable stage_scores(const TokenSource& tokens, const ProbeSample& sample,
     encoder.encode_query({values.data(), values.size() / tokens.dim()}, vectors.data() + q * dim);
   }
   ScoreTable scores(queries.size(), std::vector<float>(sample.rows().size()));
-  for_each(context, (sample.rows().size() + kBatch - 1) / kBatch, [&](std::size_t batch) {
-    std::size_t first = batch * kBatch;
-    const auto some = sample.rows().subspan(first, std::min(kBatch, sample.rows().size() - first));
-    std::vector<float> documents;
-    for_some_rows(tokens, some, [&](std::span<const std::uint32_t> rows) {
-      if (context.cancel.poll()) return;
-      documents.resize(rows.size() * dim);
-      encoder.encode_documents(TokenSets(tokens, rows).sets(), documents.data());
-      for (std::size_t q = 0; q < queries.size(); ++q) {
-        kernel.many(vectors.data() + q * dim, static_cast<std::uint32_t>(dim),
-                    reinterpret_cast<const std::byte*>(documents.data()), dim * sizeof(float),
-                    rows.size(), scores[q].data() + first);
-      }
-      first += rows.size();
-    });
-  });
+  for_each(context, (sample.rows().size() + kDocumentsPerTask - 1) / kDocumentsPerTask,
+           [&](std::size_t batch) {
+             std::size_t first = batch * kDocumentsPerTask;
+             const auto some = sample.rows().subspan(
+                 first, std::min(kDocumentsPerTask, sample.rows().size() - first));
+             std::vector<float> documents;
+             for_some_rows(tokens, some, [&](std::span<const std::uint32_t> rows) {
+               if (context.cancel.poll()) return;
+               documents.resize(rows.size() * dim);
+               encoder.encode_documents(TokenSets(tokens, rows).sets(), documents.data());
+               for (std::size_t q = 0; q < queries.size(); ++q) {
+                 kernel.many(vectors.data() + q * dim, static_cast<std::uint32_t>(dim),
+                             reinterpret_cast<const std::byte*>(documents.data()),
+                             dim * sizeof(float), rows.size(), scores[q].data() + first);
+               }
+               first += rows.size();
+             });
+           });
   return scores;
 }
 
 /// Nothing can be fitted to no document, and few do not tell one stage from another.
-std::vector<StageKind> stages_to_try(const BuildParams& params, std::uint32_t n_present,
+std::vector<StageKind> stages_to_try(const MultiBuildParams& params, std::uint32_t n_present,
                                      bool is_telling) {
   std::vector<StageKind> stages;
   for (const StageKind kind : {StageKind::kMean, StageKind::kFde, StageKind::kFeatures}) {
@@ -99,7 +102,7 @@ std::uint32_t enough(std::span<const std::uint32_t> places, double share) {
 
 void add_rows(const StageFacts& stage, std::span<const std::uint32_t> places,
               std::vector<ProbeRow>& table) {
-  for (const std::uint32_t n : kCandidates) {
+  for (const std::uint32_t n : kProbedCandidateCounts) {
     const auto found = std::upper_bound(places.begin(), places.end(), n) - places.begin();
     const float recall = static_cast<float>(found) / static_cast<float>(places.size());
     table.push_back({stage.kind, stage.dim, n, recall});
@@ -109,7 +112,7 @@ void add_rows(const StageFacts& stage, std::span<const std::uint32_t> places,
 /// Rows that a search compares at most, of each kind.
 struct Numbers {
   std::uint32_t pool = 0;  ///< by signs; 0: there are none
-  std::uint32_t candidates = IndexFacts().usual_candidates;
+  std::uint32_t candidates = MultiFacts().usual_candidates;
 };
 
 /// What a row takes, in nanoseconds, about, for a query of `kQueryTokens`.
@@ -119,43 +122,38 @@ struct RowCosts {
 };
 
 RowCosts row_costs(const TokenCodes& codes, const TokenSigns* signs, double tokens_per_row) {
-  constexpr double kFound = 100;  // in memory
-  constexpr double kCodeByte = 0.1;
-  constexpr double kSignByte = 0.17;
   RowCosts costs;
-  costs.codes =
-      kFound + tokens_per_row * static_cast<double>(codes.codec().token_bytes()) * kCodeByte;
+  costs.codes = cost::kDocumentSeekNs + tokens_per_row *
+                                            static_cast<double>(codes.codec().token_bytes()) *
+                                            cost::kTokenCodeByteNs;
   if (signs != nullptr) {
-    costs.signs = kFound + tokens_per_row * static_cast<double>(signs->token_bytes()) * kSignByte;
+    costs.signs = cost::kDocumentSeekNs +
+                  tokens_per_row * static_cast<double>(signs->token_bytes()) * cost::kSignByteNs;
   }
   return costs;
 }
 
 /// Nanoseconds that the query's vector takes, about.
 double encoding_cost(const StageFacts& stage) {
-  constexpr double kProduct = 0.02;
-  constexpr double kFeature = 4;  // of a token
-  constexpr double kMapped = 0.06;
   constexpr double kTokens = ProbeSample::kQueryTokens;
   if (stage.kind == StageKind::kFeatures) {
-    return stage.n_features * (kTokens * kFeature + stage.dim * kMapped);
+    return stage.n_features * (kTokens * cost::kFeatureNs + stage.dim * cost::kFeatureMapNs);
   }
-  return kTokens * stage.repetitions * (stage.planes + 1.0) * stage.token_dim * kProduct;
+  return kTokens * stage.repetitions * (stage.planes + 1.0) * stage.token_dim * cost::kFdeProductNs;
 }
 
 /// Nanoseconds that a search takes, about.
 double search_cost(const StageFacts& stage, double scanned_bytes, const Numbers& numbers,
                    const RowCosts& costs) {
-  constexpr double kScanned = 0.04;  // a byte of codes
-  return encoding_cost(stage) + scanned_bytes * kScanned + numbers.pool * costs.signs +
-         numbers.candidates * costs.codes;
+  return encoding_cost(stage) + scanned_bytes * cost::kVectorCodeByteNs +
+         numbers.pool * costs.signs + numbers.candidates * costs.codes;
 }
 
 /// Tries stages, and signs, on a sample.
 class Prober {
  public:
   Prober(const FieldColumn& column, const TokenCodes& codes, const TokenSigns* signs,
-         const BuildParams& params, const BuildContext& context)
+         const MultiBuildParams& params, const BuildContext& context)
       : column_(column),
         tokens_(column),
         codes_(codes),
@@ -170,7 +168,7 @@ class Prober {
     if (sample_.is_telling()) QV_TRY(sample_.find_best(codes_, context_));
     if (sample_.is_telling() && signs_ != nullptr) QV_TRY(try_signs());
     if (sample_.is_telling()) describe_sample();
-    const Shape shape{tokens_.dim(), tokens_.tokens_per_row(), column_.n_present};
+    const FieldShape shape{tokens_.dim(), tokens_.tokens_per_row(), column_.n_present};
     const auto stages = stages_to_try(params_, column_.n_present, sample_.is_telling());
     for (std::size_t i = 0; i < stages.size(); ++i) {
       report(i + 1, stages.size() + 1);
@@ -196,7 +194,7 @@ class Prober {
   /// sample's queries are documents' too.
   [[nodiscard]] double margin_of(StageKind kind) const {
     const bool is_foreign = kind == StageKind::kFeatures && asked_.fitted.empty();
-    return is_foreign ? 2 * kMargin : kMargin;
+    return is_foreign ? 2 * kCandidatesMargin : kCandidatesMargin;
   }
 
   void report(std::size_t n_done, std::size_t n_parts) const {
@@ -239,8 +237,8 @@ class Prober {
       numbers.candidates = of_all(enough(places, params_.target), margin_of(facts.kind));
     }
     numbers = with_signs(facts, numbers);
-    if (choice_.stage.encoder != nullptr && cost(facts, numbers) >= least_cost_) return {};
-    least_cost_ = cost(facts, numbers);
+    if (choice_.stage.encoder != nullptr && cost_of(facts, numbers) >= least_cost_) return {};
+    least_cost_ = cost_of(facts, numbers);
     choice_.stage = std::move(stage);
     choice_.facts.stage = facts;
     choice_.facts.usual_candidates = numbers.candidates;
@@ -252,7 +250,7 @@ class Prober {
   [[nodiscard]] Numbers with_signs(const StageFacts& facts, const Numbers& without) const {
     if (candidates_by_signs_ == 0 || candidates_by_signs_ >= without.candidates) return without;
     const Numbers with{without.candidates, candidates_by_signs_};
-    return cost(facts, with) < cost(facts, without) ? with : without;
+    return cost_of(facts, with) < cost_of(facts, without) ? with : without;
   }
 
   /// True for features that would not win if they did as well as can be thought: fitting them takes
@@ -260,15 +258,16 @@ class Prober {
   /// candidates to find the best than signs of all its tokens do: three to fifteen times as many
   /// (docs/decisions/0022).
   [[nodiscard]] bool is_hopeless(const StageFacts& facts) const {
-    constexpr std::uint32_t kTimesSigns = 3;
+    constexpr std::uint32_t kFeatureCandidatesPerSignCandidate = 3;
     if (facts.kind != StageKind::kFeatures || choice_.stage.encoder == nullptr) return false;
     Numbers least;
     least.candidates =
-        of_all(std::max(kBest, kTimesSigns * enough_by_signs_), margin_of(facts.kind));
-    return cost(facts, with_signs(facts, least)) >= least_cost_;
+        of_all(std::max(kWantedDocuments, kFeatureCandidatesPerSignCandidate * enough_by_signs_),
+               margin_of(facts.kind));
+    return cost_of(facts, with_signs(facts, least)) >= least_cost_;
   }
 
-  [[nodiscard]] double cost(const StageFacts& facts, const Numbers& numbers) const {
+  [[nodiscard]] double cost_of(const StageFacts& facts, const Numbers& numbers) const {
     const double vector_bytes = facts.dim * scanned_bits(params_, facts.dim) / 8.0;
     return search_cost(facts, column_.n_present * vector_bytes, numbers, costs_);
   }
@@ -277,7 +276,7 @@ class Prober {
   TokenSource tokens_;
   const TokenCodes& codes_;
   const TokenSigns* signs_;
-  const BuildParams& params_;
+  const MultiBuildParams& params_;
   const BuildContext& context_;
   Asked asked_;
   ProbeSample sample_;
@@ -291,7 +290,7 @@ class Prober {
 }  // namespace
 
 Result<Choice> choose_stage(const FieldColumn& column, const TokenCodes& codes,
-                            const TokenSigns* signs, const BuildParams& params,
+                            const TokenSigns* signs, const MultiBuildParams& params,
                             const BuildContext& context) {
   return Prober(column, codes, signs, params, context).choose();
 }

@@ -6,14 +6,14 @@
 
 #include "index/index.h"
 #include "index/multi/params.h"
-#include "index/multi/stages/facts.h"
+#include "index/multi/stages/index_facts.h"
 #include "index/multi/tokens/token_codes.h"
 #include "index/multi/tokens/token_signs.h"
 
 namespace quiver::index::multi {
 
 struct Choice {
-  IndexFacts facts;
+  MultiFacts facts;
   Stage stage;
   std::vector<ProbeRow> probe;  ///< of every stage that was tried
   ProbeFacts probed;
@@ -26,7 +26,7 @@ struct Choice {
 /// least sixty, of which every other one is for the fit; else tokens of documents, and the fit has
 /// what was recorded.
 [[nodiscard]] Result<Choice> choose_stage(const FieldColumn& column, const TokenCodes& codes,
-                                          const TokenSigns* signs, const BuildParams& params,
+                                          const TokenSigns* signs, const MultiBuildParams& params,
                                           const BuildContext& context);
 
 }  // namespace quiver::index::multi

@@ -11,7 +11,7 @@
 namespace quiver::index::multi {
 namespace {
 
-constexpr std::size_t kTop = 10;
+constexpr std::size_t kWantedRows = 10;
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
@@ -23,14 +23,14 @@ ProbeSample::ProbeSample(const FieldColumn& column, std::span<const std::vector<
   for (const auto& tokens : asked) queries_.push_back({kNoRow, tokens});
   if (queries_.empty()) {
     const TokenSource tokens(column);
-    const std::size_t n = std::min(kMostQueries, rows_.size());
+    const std::size_t n = std::min(kMaxQueries, rows_.size());
     for (std::size_t q = 0; q < n; ++q) add_query(tokens, rows_[q], seed + q);
   }
   std::sort(rows_.begin(), rows_.end());
 }
 
 void ProbeSample::draw_rows(std::vector<std::uint32_t> present, std::uint64_t seed) {
-  const std::size_t n = std::min(kMostRows, present.size());
+  const std::size_t n = std::min(kMaxRows, present.size());
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t left = present.size() - i;
     std::swap(present[i], present[i + encoders::random_bits(seed, i) % left]);
@@ -42,7 +42,7 @@ void ProbeSample::draw_rows(std::vector<std::uint32_t> present, std::uint64_t se
 void ProbeSample::add_query(const TokenSource& tokens, std::uint32_t row, std::uint64_t seed) {
   const std::uint64_t n_tokens = tokens.n_tokens(row);
   const std::size_t n = std::min<std::uint64_t>(kQueryTokens, n_tokens);
-  const std::uint64_t first = encoders::random_bits(seed, kMostRows) % (n_tokens - n + 1);
+  const std::uint64_t first = encoders::random_bits(seed, kMaxRows) % (n_tokens - n + 1);
   ProbeQuery query{row, std::vector<float>(n * tokens.dim())};
   for (std::size_t t = 0; t < n; ++t) {
     tokens.read(tokens.offsets()[row] + first + t, query.tokens.data() + t * tokens.dim());
@@ -74,7 +74,7 @@ std::vector<std::uint32_t> ProbeSample::best_of(const std::vector<float>& scores
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i] != own) order.push_back(i);
   }
-  const std::size_t n = std::min(kTop, order.size());
+  const std::size_t n = std::min(kWantedRows, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
                     [&](std::uint32_t a, std::uint32_t b) {
                       return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;

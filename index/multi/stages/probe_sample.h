@@ -21,10 +21,10 @@ using ScoreTable = std::vector<std::vector<float>>;
 
 class ProbeSample {
  public:
-  static constexpr std::size_t kMostRows = 8192;
-  static constexpr std::size_t kMostQueries = 100;
+  static constexpr std::size_t kMaxRows = 8192;
+  static constexpr std::size_t kMaxQueries = 100;
   /// Where fewer documents are sampled, nothing can be told.
-  static constexpr std::size_t kLeastRows = 200;
+  static constexpr std::size_t kMinRows = 200;
   /// Tokens of a query that is taken from a document.
   static constexpr std::size_t kQueryTokens = 16;
 
@@ -35,7 +35,7 @@ class ProbeSample {
 
   [[nodiscard]] std::span<const std::uint32_t> rows() const { return rows_; }
   [[nodiscard]] std::span<const ProbeQuery> queries() const { return queries_; }
-  [[nodiscard]] bool is_telling() const { return rows_.size() >= kLeastRows; }
+  [[nodiscard]] bool is_telling() const { return rows_.size() >= kMinRows; }
   /// How many of the rows there are are in the sample.
   [[nodiscard]] double share() const;
 

@@ -22,16 +22,16 @@ using encoders::FeaturesParams;
 using encoders::MeanEncoder;
 using encoders::RandomFeatures;
 
-constexpr std::uint32_t kUsualFeatures = 2048;
+constexpr std::uint32_t kDefaultFeatures = 2048;
 /// More planes find more and make vectors larger; scanning them takes longer than what is found
 /// saves: docs/decisions/0020.
-constexpr std::uint32_t kMostPlanes = 3;
+constexpr std::uint32_t kMaxPlanes = 3;
 /// Tokens that features are fitted to, for each feature.
-constexpr std::uint64_t kSampleOfAFeature = 4;
+constexpr std::uint64_t kSampleTokensPerFeature = 4;
 /// Features for each dimension that is kept: a quarter finds nearly as much as all.
-constexpr std::uint32_t kFeaturesOfADim = 4;
+constexpr std::uint32_t kFeaturesPerDim = 4;
 /// Documents for each dimension that tell which ones to keep.
-constexpr std::uint64_t kRowsOfADim = 8;
+constexpr std::uint64_t kRowsPerDim = 8;
 
 FdeParams fde_params(const StageFacts& facts) {
   FdeParams params;
@@ -51,11 +51,11 @@ FeaturesParams features_params(const StageFacts& facts) {
   return params;
 }
 
-void set_fde(const BuildParams& params, double tokens_per_row, StageFacts& facts) {
+void set_fde(const MultiBuildParams& params, double tokens_per_row, StageFacts& facts) {
   const FdeParams usual = encoders::fde_params_for(facts.token_dim, tokens_per_row);
   facts.version = FdeEncoder::kVersion;
   facts.repetitions = params.repetitions != 0 ? params.repetitions : usual.repetitions;
-  facts.planes = params.planes != 0 ? params.planes : std::min(usual.planes, kMostPlanes);
+  facts.planes = params.planes != 0 ? params.planes : std::min(usual.planes, kMaxPlanes);
   facts.projection = params.projection != 0 ? params.projection : usual.projected_dim;
   if (facts.projection > facts.token_dim) facts.projection = 0;
   facts.renormalisation = static_cast<float>(params.renormalisation);
@@ -68,21 +68,21 @@ void set_fde(const BuildParams& params, double tokens_per_row, StageFacts& facts
 /// As many as the documents are enough for.
 std::uint32_t features_for(std::uint32_t wanted, std::uint32_t n_rows) {
   if (wanted != 0) return wanted;
-  std::uint32_t n = kUsualFeatures;
-  while (n > 128 && n / kFeaturesOfADim * kRowsOfADim > n_rows) n /= 2;
+  std::uint32_t n = kDefaultFeatures;
+  while (n > 128 && n / kFeaturesPerDim * kRowsPerDim > n_rows) n /= 2;
   return n;
 }
 
 /// All of them where documents are too few to choose.
 std::uint32_t dims_for(std::uint32_t n_features, std::uint32_t n_rows) {
-  const std::uint32_t dims = std::max(32U, n_features / kFeaturesOfADim / 32 * 32);
-  return dims * kRowsOfADim <= n_rows ? dims : n_features;
+  const std::uint32_t dims = std::max(32U, n_features / kFeaturesPerDim / 32 * 32);
+  return dims * kRowsPerDim <= n_rows ? dims : n_features;
 }
 
 /// Tokens of queries, half of the sample at most, and of documents.
 std::vector<float> sample_tokens(const TokenSource& tokens, const StageFacts& facts,
                                  std::span<const std::vector<float>> queries) {
-  const std::uint64_t n_wanted = kSampleOfAFeature * facts.n_features;
+  const std::uint64_t n_wanted = kSampleTokensPerFeature * facts.n_features;
   const std::size_t n_most = n_wanted / 2 * facts.token_dim;
   std::vector<float> sample;
   for (const auto& query : queries) {
@@ -104,7 +104,7 @@ encoders::FitDocuments sample_documents(const FieldColumn& column, const TokenSo
   const auto present = list_present_rows(column);
   std::vector<std::uint32_t> rows;
   for (const std::uint64_t number :
-       encoders::sample_numbers(present.size(), kRowsOfADim * facts.dim, facts.seed)) {
+       encoders::sample_numbers(present.size(), kRowsPerDim * facts.dim, facts.seed)) {
     rows.push_back(present[number]);
   }
   encoders::FitDocuments documents;
@@ -144,7 +144,7 @@ Result<StageKind> parse_stage(std::string_view name) {
               fmt::format("stage is \"{}\", must be auto, mean, fde or features", name));
 }
 
-StageFacts stage_facts(StageKind kind, const BuildParams& params, const Shape& shape,
+StageFacts stage_facts(StageKind kind, const MultiBuildParams& params, const FieldShape& shape,
                        std::uint64_t seed) {
   StageFacts facts;
   facts.kind = kind;
@@ -166,13 +166,13 @@ StageFacts stage_facts(StageKind kind, const BuildParams& params, const Shape& s
   return facts;
 }
 
-std::uint32_t scanned_bits(const BuildParams& params, std::uint32_t dim) {
+std::uint32_t scanned_bits(const MultiBuildParams& params, std::uint32_t dim) {
   if (params.bits != 0) return params.bits;
   return dim <= 128 ? 4 : dim <= 1024 ? 2 : 1;
 }
 
 bool are_possible(const StageFacts& facts, std::uint32_t token_dim) {
-  constexpr std::uint32_t kMostFeatures = 8192;
+  constexpr std::uint32_t kMaxFeatures = 8192;
   if (facts.token_dim != token_dim) return false;
   switch (facts.kind) {
     case StageKind::kMean:
@@ -180,7 +180,7 @@ bool are_possible(const StageFacts& facts, std::uint32_t token_dim) {
     case StageKind::kFde:
       return facts.version == FdeEncoder::kVersion;
     case StageKind::kFeatures:
-      return facts.version == RandomFeatures::kVersion && facts.n_features <= kMostFeatures &&
+      return facts.version == RandomFeatures::kVersion && facts.n_features <= kMaxFeatures &&
              facts.dim <= facts.n_features;
   }
   return false;

@@ -40,19 +40,19 @@ struct StageFacts {
 static_assert(sizeof(StageFacts) == 48);
 
 /// What a field's documents are like.
-struct Shape {
+struct FieldShape {
   std::uint32_t token_dim = 0;
   double tokens_per_row = 0;
   std::uint32_t n_rows = 0;
 };
 
 /// What a stage of this kind is for such documents, with all that `params` leaves open in place.
-[[nodiscard]] StageFacts stage_facts(StageKind kind, const BuildParams& params, const Shape& shape,
-                                     std::uint64_t seed);
+[[nodiscard]] StageFacts stage_facts(StageKind kind, const MultiBuildParams& params,
+                                     const FieldShape& shape, std::uint64_t seed);
 
 /// Bits a dimension of the vectors' codes that are scanned: as many as make them some hundred bytes
 /// a document, unless `params` say how many.
-[[nodiscard]] std::uint32_t scanned_bits(const BuildParams& params, std::uint32_t dim);
+[[nodiscard]] std::uint32_t scanned_bits(const MultiBuildParams& params, std::uint32_t dim);
 
 /// False if `facts` are not those of a stage of such tokens that this program can make.
 [[nodiscard]] bool are_possible(const StageFacts& facts, std::uint32_t token_dim);

@@ -16,14 +16,14 @@ namespace {
 
 /// Values of a sample: 16,384 tokens of 128 dimensions.
 constexpr std::size_t kSampleValues = std::size_t{1} << 21;
-constexpr std::size_t kFewestTokens = 64;
+constexpr std::size_t kMinSampleTokens = 64;
 
 /// Codes reach this many times as far as all but a ten thousandth of the sample's coordinates: of a
 /// normal distribution 4.5 deviations, at which the largest error was the smallest on tokens of
 /// arxiv-3k (4: 2.7 times, 5: 1.1 times as large). Lengths that differ widely take their share, one
 /// token among many does not.
-constexpr double kBeyond = 1e-4;
-constexpr float kReach = 1.16F;
+constexpr double kOutlierShare = 1e-4;
+constexpr float kReachFactor = 1.16F;
 /// Of the largest level, in deviations (`PackedLevels`).
 constexpr float kReach4Bits = 2.7326F;
 constexpr float kReach2Bits = 1.5104F;
@@ -63,7 +63,7 @@ float per_unit(float unit) {
 /// `[n, dim]`: all tokens, or some of them, picked by `seed`.
 std::vector<float> sample_of(const TokenSource& tokens, std::size_t padded_dim,
                              std::uint64_t seed) {
-  const std::size_t most = std::max(kFewestTokens, kSampleValues / padded_dim);
+  const std::size_t most = std::max(kMinSampleTokens, kSampleValues / padded_dim);
   const std::size_t n = std::min<std::uint64_t>(most, tokens.n_tokens());
   std::vector<float> sample(n * tokens.dim());
   for (std::size_t i = 0; i < n; ++i) {
@@ -106,9 +106,10 @@ double squares_of(const std::vector<float>& values) {
   return sum;
 }
 
-/// What all but a share of `kBeyond` of the values are at most, in absolute value.
+/// What all but a share of `kOutlierShare` of the values are at most, in absolute value.
 float reach_of(std::vector<float> values) {
-  const auto n_beyond = static_cast<std::size_t>(static_cast<double>(values.size()) * kBeyond);
+  const auto n_beyond =
+      static_cast<std::size_t>(static_cast<double>(values.size()) * kOutlierShare);
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(n_beyond);
   std::nth_element(values.begin(), at, values.end(),
                    [](float a, float b) { return std::abs(a) > std::abs(b); });
@@ -147,7 +148,7 @@ TokenCodec TokenCodec::fit(const TokenSource& tokens, std::uint32_t bits, std::u
   TokenCodec codec(facts, mean_of(sample, facts.dim));
   if (sample.empty()) return codec;
   std::vector<float> rotated = rotated_sample(std::move(sample), codec);
-  const float reach = kReach * reach_of(rotated);
+  const float reach = kReachFactor * reach_of(rotated);
   drop_beyond(reach, rotated);
   codec.set_unit(rotated, reach);
   codec.set_step(rotated);

@@ -15,8 +15,8 @@ namespace quiver::index::multi {
 namespace {
 
 constexpr std::size_t kLineBytes = 64;
-constexpr std::size_t kBytesAtATime = std::size_t{8} << 20;
-constexpr std::uint64_t kTokensOfATask = 1024;
+constexpr std::size_t kCodeBytesPerWrite = std::size_t{8} << 20;
+constexpr std::uint64_t kTokensPerTask = 1024;
 
 std::size_t whole_lines(std::size_t n_bytes) {
   return (n_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
@@ -57,20 +57,21 @@ class TokenEncoding {
   [[nodiscard]] std::uint64_t end_of_row(std::uint32_t row) const {
     return places_[row].offset + whole_lines(places_[row].n_tokens * codec_.token_bytes());
   }
-  /// As many rows as `kBytesAtATime` hold, at least one.
+  /// As many rows as `kCodeBytesPerWrite` hold, at least one.
   [[nodiscard]] std::uint32_t end_of_some(std::uint32_t first) const {
     std::uint32_t end = first + 1;
-    while (end < places_.size() && end_of_row(end) - places_[first].offset <= kBytesAtATime) ++end;
+    while (end < places_.size() && end_of_row(end) - places_[first].offset <= kCodeBytesPerWrite)
+      ++end;
     return end;
   }
   void encode(std::uint32_t first, std::uint32_t end) {
     some_.assign(end_of_row(end - 1) - places_[first].offset, std::byte{0});
     const std::uint64_t begin = tokens_.offsets()[first];
     const std::uint64_t n = tokens_.offsets()[end] - begin;
-    const std::size_t n_tasks = (n + kTokensOfATask - 1) / kTokensOfATask;
+    const std::size_t n_tasks = (n + kTokensPerTask - 1) / kTokensPerTask;
     for_each(context_, n_tasks, [&](std::size_t task) {
-      const std::uint64_t from = begin + task * kTokensOfATask;
-      encode_tokens(from, std::min(begin + n, from + kTokensOfATask), places_[first].offset);
+      const std::uint64_t from = begin + task * kTokensPerTask;
+      encode_tokens(from, std::min(begin + n, from + kTokensPerTask), places_[first].offset);
     });
   }
   /// Tokens `[from, end)` of the column; `some_` starts at byte `base` of all codes.
@@ -166,14 +167,14 @@ void prefetch_document(const void* at, std::size_t n_bytes) {
 
 Result<> TokenCodes::score(const TokenQuery& query, std::span<const std::uint32_t> rows,
                            const Cancel& cancel, float* out) const {
-  constexpr std::uint64_t kProductsOfAPoll = 1 << 23;  // some 40 us
+  constexpr std::uint64_t kProductsPerPoll = 1 << 23;  // some 40 us
   QV_TRY(cancel.check());
   std::uint64_t n_products = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + 1 < rows.size()) prefetch_document(of_row(rows[i + 1]), n_bytes(rows[i + 1]));
     out[i] = score_row(query, rows[i]);
     n_products += query.n_tokens() * n_tokens(rows[i]) * codec_.facts().padded_dim;
-    if (n_products < kProductsOfAPoll) continue;
+    if (n_products < kProductsPerPoll) continue;
     QV_TRY(cancel.check());
     n_products = 0;
   }

@@ -9,7 +9,7 @@ namespace quiver::index::multi {
 
 void TokenQuery::set(const TokenCodec& codec, std::span<const float> tokens, float carving) {
   const CodecFacts& facts = codec.facts();
-  const std::span<const float> carved = carver_.carve(tokens, facts.dim, carving);
+  const std::span<const float> carved = carving_.carve(tokens, facts.dim, carving);
   n_tokens_ = carved.size() / facts.dim;
   of_mean_ = 0;
   for (std::size_t i = 0; i < carved.size(); i += facts.dim) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "index/multi/tokens/carver.h"
+#include "index/multi/tokens/ball_carving.h"
 #include "index/multi/tokens/token_codec.h"
 
 namespace quiver::index::multi {
@@ -53,7 +53,7 @@ class TokenQuery {
   void round(const TokenCodec& codec, std::span<const float> tokens);
   void set_signs(std::uint32_t padded_dim);
 
-  Carver carver_;
+  BallCarving carving_;
   std::vector<float> rotated_;
   std::vector<std::int8_t> levels_;
   std::vector<Line> prepared_;

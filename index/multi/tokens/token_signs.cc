@@ -13,8 +13,8 @@
 namespace quiver::index::multi {
 namespace {
 
-constexpr std::uint64_t kTokensOfAWrite = std::uint64_t{1} << 19;  ///< 8 MiB of 128 dimensions
-constexpr std::uint32_t kRowsOfATask = 64;
+constexpr std::uint64_t kTokensPerWrite = std::uint64_t{1} << 19;  ///< 8 MiB of 128 dimensions
+constexpr std::uint32_t kSignRowsPerTask = 64;
 
 /// The highest bit of every code of a token, `[n_words]`: set where a level is not below zero.
 void take_signs(const std::byte* codes, const CodecFacts& facts, std::uint64_t* words) {
@@ -35,7 +35,7 @@ void take_signs(const std::byte* codes, const CodecFacts& facts, std::uint64_t* 
 std::uint32_t end_of_write(std::span<const std::uint64_t> offsets, std::uint32_t first) {
   const auto n_rows = static_cast<std::uint32_t>(offsets.size() - 1);
   std::uint32_t end = first + 1;
-  while (end < n_rows && offsets[end + 1] - offsets[first] <= kTokensOfAWrite) ++end;
+  while (end < n_rows && offsets[end + 1] - offsets[first] <= kTokensPerWrite) ++end;
   return end;
 }
 
@@ -53,16 +53,17 @@ Result<> TokenSigns::write(const FieldColumn& column, const TokenCodes& codes,
     QV_TRY(context.cancel.check());
     const std::uint32_t end = end_of_write(offsets, first);
     words.assign((offsets[end] - offsets[first]) * n_words, 0);
-    for_each(context, (end - first + kRowsOfATask - 1) / kRowsOfATask, [&](std::size_t task) {
-      const auto from = static_cast<std::uint32_t>(first + task * kRowsOfATask);
-      for (std::uint32_t row = from; row < std::min(end, from + kRowsOfATask); ++row) {
-        std::uint64_t* out = words.data() + (offsets[row] - offsets[first]) * n_words;
-        const std::uint64_t n = std::min(codes.n_tokens(row), tokens.n_tokens(row));
-        for (std::uint64_t token = 0; token < n; ++token, out += n_words) {
-          take_signs(codes.of_row(row) + token * codes.codec().token_bytes(), facts, out);
-        }
-      }
-    });
+    for_each(context, (end - first + kSignRowsPerTask - 1) / kSignRowsPerTask,
+             [&](std::size_t task) {
+               const auto from = static_cast<std::uint32_t>(first + task * kSignRowsPerTask);
+               for (std::uint32_t row = from; row < std::min(end, from + kSignRowsPerTask); ++row) {
+                 std::uint64_t* out = words.data() + (offsets[row] - offsets[first]) * n_words;
+                 const std::uint64_t n = std::min(codes.n_tokens(row), tokens.n_tokens(row));
+                 for (std::uint64_t token = 0; token < n; ++token, out += n_words) {
+                   take_signs(codes.of_row(row) + token * codes.codec().token_bytes(), facts, out);
+                 }
+               }
+             });
     writer.add(std::as_bytes(std::span(words)));
     first = end;
   }
@@ -84,7 +85,7 @@ TokenSigns::TokenSigns(std::size_t n_words, SharedSpan<std::uint64_t> words,
 
 Result<> TokenSigns::score(const TokenQuery& query, std::span<const std::uint32_t> rows,
                            const Cancel& cancel, float* out) const {
-  constexpr std::uint64_t kWordsOfAPoll = 1 << 20;  // some 100 us
+  constexpr std::uint64_t kWordsPerPoll = 1 << 20;  // some 100 us
   const auto lengths = query.lengths();
   std::vector<std::uint32_t> least(lengths.size());
   QV_TRY(cancel.check());
@@ -106,7 +107,7 @@ Result<> TokenSigns::score(const TokenQuery& query, std::span<const std::uint32_
     }
     out[i] = -differing;
     n_compared += n * least.size() * n_words_;
-    if (n_compared < kWordsOfAPoll) continue;
+    if (n_compared < kWordsPerPoll) continue;
     QV_TRY(cancel.check());
     n_compared = 0;
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "encoders/set_encoder.h"
-#include "index/column.h"
+#include "index/vector_column.h"
 
 namespace quiver::index::multi {
 
@@ -55,18 +55,18 @@ class TokenSets {
 };
 
 /// Tokens that are in memory as f32 at one time, for each thread: 8 MiB of 128 dimensions.
-inline constexpr std::uint64_t kTokensAtATime = 16'384;
+inline constexpr std::uint64_t kTokensPerBatch = 16'384;
 
 /// The first of `rows` that have no more than `max_tokens` together, at least one of them.
 [[nodiscard]] std::span<const std::uint32_t> first_rows(const TokenSource& tokens,
                                                         std::span<const std::uint32_t> rows,
                                                         std::uint64_t max_tokens);
 
-/// Calls `visit(some)` for all of `rows`, in order, as many at a time as have `kTokensAtATime`.
+/// Calls `visit(some)` for all of `rows`, in order, as many at a time as have `kTokensPerBatch`.
 template <class Visit>
 void for_some_rows(const TokenSource& tokens, std::span<const std::uint32_t> rows, Visit visit) {
   while (!rows.empty()) {
-    const auto some = first_rows(tokens, rows, kTokensAtATime);
+    const auto some = first_rows(tokens, rows, kTokensPerBatch);
     visit(some);
     rows = rows.subspan(some.size());
   }

@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// A block and the sum of its summary: one number, so that larger is better and ties go to the
 /// lower block.
@@ -56,4 +56,4 @@ class BestFirst {
   std::size_t n_sorted_ = 0;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 Result<> check_choice(const char* name, const std::string& found,
@@ -29,4 +29,4 @@ std::uint32_t default_postings(std::uint32_t n_rows) {
   return std::max<std::uint32_t>(300, n_rows / 2000);
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -7,7 +7,7 @@
 #include "base/params.h"
 #include "base/result.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Letters in comments are those of Bruch, Nardini, Rulli and Venturini, "Efficient inverted
 /// indexes for approximate retrieval over learned sparse representations" (SIGIR 2024).
@@ -106,4 +106,4 @@ struct BlockSearchParams {
   }
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

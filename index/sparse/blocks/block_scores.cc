@@ -6,13 +6,13 @@
 #include "base/prefetch.h"
 #include "index/sparse/rows/coded_rows.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 /// About the largest sum, so that sums fit 32 bits although weights are rounded up.
-constexpr double kLargestSum = 2'000'000'000;
+constexpr double kLargestBlockSum = 2'000'000'000;
 /// Ranks of a wave (256 KiB): all lists of nearly every query at once.
-constexpr std::size_t kMostRanks = 1 << 16;
+constexpr std::size_t kMaxRanksPerWave = 1 << 16;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void BlockScorer::choose_terms(std::span<const QueryTerm> terms) {
 void BlockScorer::set_weights(float scale, float mass) {
   double total = 0;
   for (const QueryTerm& term : chosen_) total += term.weight;
-  const double factor = kLargestSum / kLargestCode / total;
+  const double factor = kLargestBlockSum / kLargestCode / total;
   weights_.clear();
   double sum = 0;
   for (const QueryTerm& term : chosen_) {
@@ -53,7 +53,7 @@ void BlockScorer::set_weights(float scale, float mass) {
 
 Result<> BlockScorer::score_lists(const Blocks& blocks, std::size_t n_lists, const Cancel& cancel,
                                   WorkCounters& work) {
-  const std::size_t n_at_once = std::max<std::size_t>(1, kMostRanks / weights_.size());
+  const std::size_t n_at_once = std::max<std::size_t>(1, kMaxRanksPerWave / weights_.size());
   for (std::size_t first = 0; first < n_lists; first += n_at_once) {
     QV_TRY(cancel.check());
     const auto some = std::span(chosen_).subspan(first, std::min(n_at_once, n_lists - first));
@@ -123,4 +123,4 @@ void BlockScorer::collect(const ListHeader& header) {
   }
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -8,7 +8,7 @@
 #include "index/sparse/blocks/best_first.h"
 #include "index/sparse/blocks/blocks.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Scratch memory of one thread, kept from query to query.
 class BlockScorer {
@@ -41,4 +41,4 @@ class BlockScorer {
   float unit_ = 1;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

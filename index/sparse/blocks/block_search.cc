@@ -6,7 +6,7 @@
 #include "index/sparse/blocks/blocks.h"
 #include "index/sparse/blocks/visited.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 /// Blocks and rows that are under way from memory: as many lines as a core fetches at once. Half
@@ -20,13 +20,13 @@ constexpr std::size_t kRowsPerPoll = 64;
 constexpr std::size_t kBlocksPerPoll = 64;
 
 /// What a search keeps from one query to the next.
-struct Scratch {
+struct BlockScratch {
   BlockScorer scorer;
   VisitedRows visited;
-  BestCandidates best;
+  BestRows best;
   std::vector<std::uint32_t> met;     ///< rows in the order in which they were met
   std::vector<std::uint32_t> passed;  ///< those whose heads were good enough, all if there are none
-  std::vector<Candidate> results;
+  std::vector<ScoredRow> results;
 
   void start(std::size_t n_wanted) {
     visited.clear();
@@ -41,7 +41,7 @@ class BlockSearch {
  public:
   /// The scorer of `scratch` has scored the query's blocks.
   BlockSearch(const Blocks& blocks, const Records& records, const BlockQuery& query,
-              const FilterView& filter, const Cancel& cancel, Scratch& scratch)
+              const RowFilter& filter, const Cancel& cancel, BlockScratch& scratch)
       : blocks_(blocks),
         table_(query.table),
         records_(records),
@@ -150,8 +150,8 @@ class BlockSearch {
     results = scratch_.best.candidates();
     std::sort(results.begin(), results.end());
     is_at_neighbours_ = true;
-    for (const Candidate& candidate : results) blocks_.prefetch_neighbours(candidate.row);
-    for (const Candidate& candidate : results) {
+    for (const ScoredRow& candidate : results) blocks_.prefetch_neighbours(candidate.row);
+    for (const ScoredRow& candidate : results) {
       for (const std::uint32_t row : blocks_.neighbours(candidate.row).first(n)) meet(row);
     }
     drain();
@@ -160,10 +160,10 @@ class BlockSearch {
   const Blocks& blocks_;
   const float* table_;
   const Records& records_;
-  const FilterView& filter_;
+  const RowFilter& filter_;
   const BlockSearchParams& params_;
   const Cancel& cancel_;
-  Scratch& scratch_;
+  BlockScratch& scratch_;
   BestFirst order_;
   bool use_heads_;
   std::size_t next_ = 0;      ///< block
@@ -197,8 +197,8 @@ void count(const BlockSearch& search, std::size_t head_bytes, std::size_t record
 }  // namespace
 
 Result<> Blocks::search(std::span<const BlockQuery> queries, const Records& records,
-                        const FilterView& filter, const Cancel& cancel, WorkCounters& work) const {
-  thread_local std::array<Scratch, kQueriesAtOnce> scratches;
+                        const RowFilter& filter, const Cancel& cancel, WorkCounters& work) const {
+  thread_local std::array<BlockScratch, kQueriesAtOnce> scratches;
   std::array<std::optional<BlockSearch>, kQueriesAtOnce> searches;
   const std::size_t record_bytes = n_rows_ == 0 ? 0 : records.bytes() / n_rows_;
   for (std::size_t first = 0; first < queries.size(); first += kQueriesAtOnce) {
@@ -218,4 +218,4 @@ Result<> Blocks::search(std::span<const BlockQuery> queries, const Records& reco
   return {};
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 /// SplitMix64 (Steele, Lea, Flood 2014): the same numbers everywhere.
-class Random {
+class SplitMix64 {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+  explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
   std::uint64_t below(std::uint64_t n) {
     state_ += 0x9E3779B97F4A7C15;
     std::uint64_t z = state_;
@@ -59,7 +59,7 @@ void Blocker::choose_centroids(std::uint64_t seed) {
   const auto share = static_cast<std::size_t>(params_.centroid_fraction * static_cast<double>(n));
   const std::size_t n_centroids = std::clamp<std::size_t>(share, 1, kMaxBlocks / 2);
   centroids_ = members_;
-  Random random(seed);
+  SplitMix64 random(seed);
   for (std::size_t i = 0; i < n_centroids && i + 1 < n; ++i) {
     std::swap(centroids_[i], centroids_[i + random.below(n - i)]);
   }
@@ -119,9 +119,9 @@ void Blocker::assign_all() {
   closed_.assign(centroids_.size(), 0);
   sizes_.assign(centroids_.size(), 0);
   clusters_.resize(members_.size());
-  constexpr std::size_t kAhead = 4;
+  constexpr std::size_t kRowsAhead = 4;
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (i + kAhead < members_.size()) rows_.prefetch_strongest(members_[i + kAhead]);
+    if (i + kRowsAhead < members_.size()) rows_.prefetch_strongest(members_[i + kRowsAhead]);
     clusters_[i] = nearest(members_[i]);
     ++sizes_[clusters_[i]];
   }
@@ -163,4 +163,4 @@ void Blocker::write_clusters(Grouping& out) {
   }
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -9,7 +9,7 @@
 #include "index/sparse/blocks/pruning.h"
 #include "index/sparse/rows/coded_rows.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// A list holds at most this many blocks, which are numbered in 16 bits.
 inline constexpr std::size_t kMaxBlocks = 65'535;
@@ -67,4 +67,4 @@ class Blocker {
   std::vector<std::uint8_t> closed_;      ///< by centroid
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

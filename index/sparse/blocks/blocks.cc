@@ -4,7 +4,7 @@
 
 #include "index/sparse/rows/sections.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 struct BlockFacts {
@@ -59,7 +59,7 @@ Result<Blocks> Blocks::open(const SectionReader& in, std::uint32_t n_rows, std::
   }
   if (!all_below(blocks.rows_.span(), n_rows)) return in.damaged("rows of blocks");
   if (!all_below(blocks.neighbours_.span(), n_rows)) return in.damaged("neighbours of rows");
-  QV_TRY(blocks.heads_, Heads::open(in, n_rows, n_terms));
+  QV_TRY(blocks.heads_, TopComponents::open(in, n_rows, n_terms));
   QV_TRY(blocks.check_lists(in));
   return blocks;
 }
@@ -90,4 +90,4 @@ std::uint64_t Blocks::bytes() const {
          rows_.span().size_bytes() + heads_.bytes() + neighbours_.span().size_bytes();
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

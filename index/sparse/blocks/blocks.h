@@ -17,17 +17,17 @@
 #include "base/result.h"
 #include "base/threads/cancel.h"
 #include "base/views.h"
-#include "index/column.h"
-#include "index/filter.h"
 #include "index/index.h"
+#include "index/row_filter.h"
 #include "index/sparse/blocks/block_params.h"
 #include "index/sparse/blocks/summaries.h"
-#include "index/sparse/rows/candidates.h"
-#include "index/sparse/rows/heads.h"
+#include "index/sparse/rows/best_rows.h"
 #include "index/sparse/rows/records.h"
 #include "index/sparse/rows/terms.h"
+#include "index/sparse/rows/top_components.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Queries of a batch that take turns, so that one computes while memory answers the others.
 inline constexpr std::size_t kQueriesAtOnce = 4;
@@ -40,7 +40,7 @@ struct BlockQuery {
   BlockSearchParams params;
   std::size_t n_wanted = 0;
   /// Gets the best `n_wanted`, by the scores of their records, best first. Never nullptr.
-  std::vector<Candidate>* out = nullptr;
+  std::vector<ScoredRow>* out = nullptr;
 };
 
 /// Immutable; shares its memory; any number of threads.
@@ -64,7 +64,7 @@ class Blocks {
   /// time take turns; answers are as if each were alone. Does not allocate once its scratch memory,
   /// one a thread, has grown. After an error some answers may be missing.
   [[nodiscard]] Result<> search(std::span<const BlockQuery> queries, const Records& records,
-                                const FilterView& filter, const Cancel& cancel,
+                                const RowFilter& filter, const Cancel& cancel,
                                 WorkCounters& work) const;
 
   [[nodiscard]] std::uint64_t bytes() const;
@@ -88,7 +88,7 @@ class Blocks {
   /// Fetches the line that says where its rows are, then the line of its first rows.
   void prefetch_place(std::uint32_t block) const { prefetch_line(&first_row_[block]); }
   void prefetch_rows(std::uint32_t block) const { prefetch_line(&rows_[first_row_[block]]); }
-  [[nodiscard]] const Heads& heads() const { return heads_; }
+  [[nodiscard]] const TopComponents& heads() const { return heads_; }
   /// `n_neighbours()` rows; where there were fewer, the row itself fills them up.
   [[nodiscard]] std::span<const std::uint32_t> neighbours(std::uint32_t row) const {
     return neighbours_.span().subspan(std::size_t{row} * n_neighbours_, n_neighbours_);
@@ -105,7 +105,7 @@ class Blocks {
   std::uint32_t n_rows_ = 0;
   std::uint32_t n_neighbours_ = 0;
   float scale_ = 1;
-  Heads heads_;
+  TopComponents heads_;
   SharedSpan<ListHeader> lists_;          ///< by term
   SharedBytes summaries_;                 ///< of all lists, 64-byte lines
   SharedSpan<std::uint32_t> first_row_;   ///< `[n_blocks + 1]`, places in `rows_`
@@ -113,4 +113,4 @@ class Blocks {
   SharedSpan<std::uint32_t> neighbours_;  ///< `[n_rows, n_neighbours]`
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

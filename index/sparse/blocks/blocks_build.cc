@@ -9,9 +9,9 @@
 #include "index/sparse/blocks/blocks.h"
 #include "index/sparse/blocks/neighbours.h"
 #include "index/sparse/blocks/pruning.h"
-#include "index/sparse/rows/lines.h"
+#include "index/sparse/rows/aligned_bytes.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 /// The finished parts of one list.
@@ -57,7 +57,7 @@ class BlocksBuilder {
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return lists_.list(a).size() > lists_.list(b).size();
     });
-    Progress progress(context_, rows_.n_rows(), lists_.postings.size());
+    BuildProgress progress(context_, rows_.n_rows(), lists_.postings.size());
     std::atomic<std::size_t> next = 0;
     const auto work = [&](std::size_t worker) {
       Blocker blocker(rows_, params_);
@@ -90,7 +90,7 @@ class BlocksBuilder {
   Result<Blocks> join() {
     std::size_t n_lines = 0;
     for (const BuiltList& built : built_) n_lines += built.header.n_lines;
-    Lines lines(n_lines * Lines::kBytes);
+    AlignedBytes lines(n_lines * AlignedBytes::kBytes);
     std::vector<ListHeader> headers;
     std::vector<std::uint32_t> first_row = {0};
     std::vector<std::uint32_t> rows;
@@ -101,7 +101,7 @@ class BlocksBuilder {
       built.header.line = static_cast<std::uint32_t>(line);
       headers.push_back(built.header);
       std::copy(built.summaries.begin(), built.summaries.end(),
-                lines.data() + line * Lines::kBytes);
+                lines.data() + line * AlignedBytes::kBytes);
       line += built.header.n_lines;
       const auto begin = static_cast<std::uint32_t>(rows.size());
       for (const std::uint32_t end : built.ends) first_row.push_back(begin + end);
@@ -111,7 +111,7 @@ class BlocksBuilder {
     Blocks blocks;
     blocks.n_rows_ = rows_.n_rows();
     blocks.scale_ = rows_.scale();
-    blocks.heads_ = Heads::build(rows_, params_.head_terms);
+    blocks.heads_ = TopComponents::build(rows_, params_.head_terms);
     blocks.lists_ = SharedSpan<ListHeader>::of(std::move(headers));
     blocks.summaries_ = lines.share();
     blocks.first_row_ = SharedSpan<std::uint32_t>::of(std::move(first_row));
@@ -153,4 +153,4 @@ Result<Blocks> Blocks::build(const SparseColumn& column, std::uint32_t n_rows, c
   return blocks;
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

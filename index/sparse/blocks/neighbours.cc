@@ -5,7 +5,7 @@
 
 #include "index/progress.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 /// The neighbours need not be all of the best: a tenth of the answers missed is not seen in
@@ -30,12 +30,12 @@ class NeighbourFinder {
     for (const QueryTerm& term : query) table_[term.term] = term.weight;
     WorkCounters work;
     const BlockQuery search{query, table_.data(), kSearch, out.size() + 1, &found_};
-    auto status = blocks_.search(std::span(&search, 1), records_, FilterView::all(blocks_.n_rows()),
+    auto status = blocks_.search(std::span(&search, 1), records_, RowFilter::all(blocks_.n_rows()),
                                  cancel_, work);
     for (const QueryTerm& term : query) table_[term.term] = 0;
     QV_TRY(std::move(status));
     std::size_t n = 0;
-    for (const Candidate& candidate : found_) {
+    for (const ScoredRow& candidate : found_) {
       if (candidate.row != row && n < out.size()) out[n++] = candidate.row;
     }
     return {};
@@ -48,7 +48,7 @@ class NeighbourFinder {
   const Records& records_;
   const Cancel& cancel_;
   std::vector<float> table_;
-  std::vector<Candidate> found_;
+  std::vector<ScoredRow> found_;
 };
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<std::vector<std::uint32_t>> find_neighbours(const Blocks& blocks, const S
                                                    std::uint32_t n, const BuildContext& context) {
   std::vector<std::uint32_t> neighbours(std::size_t{blocks.n_rows()} * n);
   std::atomic<std::uint32_t> next = 0;
-  Progress progress(context, blocks.n_rows(), blocks.n_rows());
+  BuildProgress progress(context, blocks.n_rows(), blocks.n_rows());
   const auto work = [&](std::size_t worker) {
     NeighbourFinder finder(blocks, column, terms, records, context.cancel);
     for (std::uint32_t row = next++; row < blocks.n_rows(); row = next++) {
@@ -77,4 +77,4 @@ Result<std::vector<std::uint32_t>> find_neighbours(const Blocks& blocks, const S
   return neighbours;
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

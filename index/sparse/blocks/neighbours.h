@@ -7,7 +7,7 @@
 #include "index/index.h"
 #include "index/sparse/blocks/blocks.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// `[n_rows, n]`: the rows of the largest inner products with each row, best first; the row itself
 /// where fewer were found. Each row is a query; memory beside the result: 4 bytes a term for each
@@ -16,4 +16,4 @@ namespace quiver::index::seismic {
     const Blocks& blocks, const SparseColumn& column, const TermMap& terms, const Records& records,
     std::uint32_t n, const BuildContext& context);
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

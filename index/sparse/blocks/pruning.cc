@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 bool stronger(const Posting& a, const Posting& b) {
@@ -167,4 +167,4 @@ PostingLists prune(const SparseColumn& column, const CodedRows& rows, const Bloc
   return Pruner(column, rows, params).run();
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "index/column.h"
 #include "index/sparse/blocks/block_params.h"
 #include "index/sparse/rows/coded_rows.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 struct Posting {
   float value = 0;  ///< absolute
@@ -44,4 +44,4 @@ struct ValueThreshold {
 [[nodiscard]] PostingLists prune(const SparseColumn& column, const CodedRows& rows,
                                  const BlockParams& params);
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

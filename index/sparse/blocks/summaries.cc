@@ -4,7 +4,7 @@
 
 #include "base/prefetch.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 constexpr std::size_t kLine = 64;
@@ -253,4 +253,4 @@ std::vector<std::byte> Summarizer::summarize(const Grouping& blocks, ListHeader&
   return bytes;
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -15,7 +15,7 @@
 #include "index/sparse/blocks/blocking.h"
 #include "index/sparse/rows/coded_rows.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Where one term's summaries are found in a list.
 enum class TermDirectory : std::uint32_t {
@@ -179,4 +179,4 @@ class Summarizer {
   std::vector<Entry> sorted_;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 class VisitedRows {
  public:
   void clear() {
-    slots_.assign(kSmallest, kEmpty);
+    slots_.assign(kMinSlots, kEmpty);
     n_ = 0;
   }
   /// False if it was there. `row` is not 2^32 - 1.
@@ -27,7 +27,7 @@ class VisitedRows {
 
  private:
   static constexpr std::uint32_t kEmpty = 0xFFFFFFFF;
-  static constexpr std::size_t kSmallest = 1024;
+  static constexpr std::size_t kMinSlots = 1024;
 
   /// Where it is or belongs. There is always an empty slot.
   std::uint32_t* slot_of(std::uint32_t row) {
@@ -44,8 +44,8 @@ class VisitedRows {
     }
   }
 
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(kSmallest, kEmpty);
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(kMinSlots, kEmpty);
   std::size_t n_ = 0;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "index/cost.h"
 #include "index/exact/searcher.h"
 #include "index/sparse/lists/scan.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 constexpr std::uint32_t kSmallGroup = GrowingLists::kStep;
-constexpr std::uint32_t kJoined = 8;
-constexpr std::uint32_t kLargeGroup = kSmallGroup * kJoined;
+constexpr std::uint32_t kGroupsPerJoin = 8;
+constexpr std::uint32_t kLargeGroup = kSmallGroup * kGroupsPerJoin;
 static_assert(kLargeGroup <= kRangeRows);
 
 class GrowingSearcher final : public Searcher {
@@ -18,7 +19,7 @@ class GrowingSearcher final : public Searcher {
   GrowingSearcher(FieldColumn column, std::vector<std::shared_ptr<const RowGroup>> groups)
       : column_(std::move(column)), flat_(column_), groups_(std::move(groups)) {}
 
-  Result<> search(const Query& query, const AnyParams& params, const FilterView& filter,
+  Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override {
     const SparseQuery sparse = query.sparse();
     if (groups_.empty() || sparse.n > ScanPlan::kMaxTerms) {
@@ -37,10 +38,9 @@ class GrowingSearcher final : public Searcher {
     return {};
   }
 
-  Result<> count_terms(std::span<const std::uint32_t> terms, const FilterView& filter,
+  Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override {
-    const Bitset* allowed = filter.bits();
-    if (groups_.empty() || (allowed != nullptr && allowed->count() != column_.n_rows)) {
+    if (groups_.empty() || filter.n_allowed() != column_.n_rows) {
       return flat_.count_terms(terms, filter, counts, cancel);
     }
     for (const auto& group : groups_) {
@@ -50,13 +50,13 @@ class GrowingSearcher final : public Searcher {
     }
     Bitset uncovered(column_.n_rows);
     for (std::uint32_t row = first_uncovered(); row < column_.n_rows; ++row) uncovered.set(row);
-    return flat_.count_terms(terms, FilterView::of(uncovered), counts, cancel);
+    return flat_.count_terms(terms, RowFilter::of(uncovered), counts, cancel);
   }
 
   [[nodiscard]] std::uint64_t bytes_per_search() const override {
     if (groups_.empty()) return flat_.bytes_per_search();
     std::uint64_t bytes = 0;
-    for (const auto& group : groups_) bytes += group->lists.bytes() / 50;
+    for (const auto& group : groups_) bytes += group->lists.bytes() / cost::kListBytesPerQueryByte;
     return bytes + 8 * (column_.sparse().offsets[column_.n_rows] -
                         column_.sparse().offsets[first_uncovered()]);
   }
@@ -79,12 +79,10 @@ class GrowingSearcher final : public Searcher {
   [[nodiscard]] std::uint32_t first_uncovered() const {
     return groups_.back()->first + groups_.back()->lists.n_rows();
   }
-  void score_uncovered(const Query& query, const FilterView& filter, TopK& out,
+  void score_uncovered(const PreparedQuery& query, const RowFilter& filter, TopK& out,
                        WorkCounters& work) const {
     std::vector<std::uint32_t> rows;
-    for (std::uint32_t row = first_uncovered(); row < column_.n_rows; ++row) {
-      if (filter.allows(row)) rows.push_back(row);
-    }
+    filter.for_each(first_uncovered(), [&](std::uint32_t row) { rows.push_back(row); });
     score_exactly(query, column_.sparse(), rows, out, work);
   }
 
@@ -117,7 +115,7 @@ void GrowingLists::cover(const SparseColumn& column, std::uint32_t first, std::u
 }
 
 void GrowingLists::join_last(const SparseColumn& column) {
-  groups_.resize(groups_.size() - kJoined);
+  groups_.resize(groups_.size() - kGroupsPerJoin);
   cover(column, n_covered(), kLargeGroup);
 }
 
@@ -125,4 +123,4 @@ std::shared_ptr<const Searcher> GrowingLists::searcher(FieldColumn column) const
   return std::make_shared<const GrowingSearcher>(std::move(column), groups_);
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -13,7 +13,7 @@
 #include "index/sparse/lists/impact_lists.h"
 #include "index/sparse/rows/terms.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Lists of rows `[first, first + lists.n_rows())`.
 struct RowGroup {
@@ -42,4 +42,4 @@ class GrowingLists {
   std::vector<std::shared_ptr<const RowGroup>> groups_;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

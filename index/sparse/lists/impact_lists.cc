@@ -10,7 +10,7 @@
 #include "index/sparse/lists/range_builder.h"
 #include "index/sparse/rows/sections.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 constexpr std::uint32_t n_ranges_of(std::uint32_t n_rows) {
@@ -87,7 +87,7 @@ ImpactLists ImpactLists::of_rows(const SparseColumn& column, std::uint32_t first
   gatherer.add(range);
   std::vector<std::uint16_t> runs(kEmptyRun.begin(), kEmptyRun.end());
   runs.insert(runs.end(), range.runs.begin(), range.runs.end());
-  runs.insert(runs.end(), Run::kReadBehind, 0);
+  runs.insert(runs.end(), ImpactRun::kReadBehind, 0);
   lists.maxima_ = SharedSpan<float>::of(std::move(maxima));
   lists.totals_ = SharedSpan<std::uint32_t>::of(std::move(gatherer.totals()));
   lists.places_ = SharedSpan<std::uint32_t>::of(std::move(gatherer.places()));
@@ -179,4 +179,4 @@ std::uint64_t n_rows_with(std::uint32_t component, const TermMap& terms, const I
   return n;
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

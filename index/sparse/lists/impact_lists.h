@@ -15,11 +15,11 @@
 #include "base/io/section_file.h"
 #include "base/io/shared_span.h"
 #include "base/result.h"
-#include "index/column.h"
 #include "index/index.h"
 #include "index/sparse/rows/terms.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 inline constexpr std::uint32_t kRangeRows = 1U << 14;
 inline constexpr std::size_t kLevels = 16;
@@ -36,7 +36,7 @@ struct LevelTable {
 /// Postings of one term in one range. `n_from[l]`: how many have a level of at least l; they come
 /// first in `rows`, which are numbers within the range. So many numbers behind the last row may be
 /// read, too, whatever they are.
-struct Run {
+struct ImpactRun {
   static constexpr std::size_t kReadBehind = 3;
   const std::uint16_t* n_from = nullptr;
   [[nodiscard]] const std::uint16_t* rows() const { return n_from + kLevels; }
@@ -66,7 +66,7 @@ class ImpactLists {
   [[nodiscard]] const std::uint32_t* totals_of(std::uint32_t term) const {
     return totals_.data() + std::size_t{term} * kLevels;
   }
-  [[nodiscard]] Run run(std::uint32_t term, std::uint32_t range) const {
+  [[nodiscard]] ImpactRun run(std::uint32_t term, std::uint32_t range) const {
     return {runs_.data() + kUnit * std::size_t{places_[place_of(term, range)]}};
   }
   [[nodiscard]] std::uint64_t bytes() const;
@@ -92,4 +92,4 @@ class ImpactLists {
 [[nodiscard]] std::uint64_t n_rows_with(std::uint32_t component, const TermMap& terms,
                                         const ImpactLists& lists);
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

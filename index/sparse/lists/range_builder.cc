@@ -7,7 +7,7 @@
 
 #include "base/views.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 constexpr std::size_t kBins = 4096;
@@ -128,4 +128,4 @@ RangeRuns RangeBuilder::build(std::uint32_t first, std::uint32_t n) const {
   return range;
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

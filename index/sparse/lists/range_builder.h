@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "index/column.h"
 #include "index/sparse/lists/impact_lists.h"
 #include "index/sparse/rows/terms.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// The largest magnitude of each term in rows `[first, first + n)`.
 [[nodiscard]] std::vector<float> largest_values(const SparseColumn& column, std::uint32_t first,
@@ -47,4 +47,4 @@ class RangeBuilder {
   const LevelTable& levels_;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

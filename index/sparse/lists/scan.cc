@@ -10,20 +10,20 @@
 #include "base/views.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 constexpr double kLargestSum = 65535;
 constexpr std::size_t kRowsPerWord = 64;
 
 /// Of one thread, reused by all its scans.
-struct Scratch {
+struct SumScratch {
   alignas(64) std::array<std::uint16_t, kRangeRows> sums;
   std::array<std::uint16_t, kRangeRows> positions;
 };
 
-Scratch& scratch() {
-  thread_local const auto instance = std::make_unique<Scratch>();
+SumScratch& scratch() {
+  thread_local const auto instance = std::make_unique<SumScratch>();
   return *instance;
 }
 
@@ -39,7 +39,7 @@ void add_rows(std::uint16_t* sums, const std::uint16_t* rows, std::size_t n, std
     sums[rows[i + 3]] = static_cast<std::uint16_t>(sums[rows[i + 3]] + add);
   }
   const std::size_t left = n - i;
-  for (std::size_t j = 0; j < Run::kReadBehind; ++j) {
+  for (std::size_t j = 0; j < ImpactRun::kReadBehind; ++j) {
     const std::uint16_t row = rows[i + j] % kRangeRows;
     const auto mask = static_cast<std::uint16_t>(-static_cast<int>(j < left));
     sums[row] = static_cast<std::uint16_t>(sums[row] + (add & mask));
@@ -50,7 +50,7 @@ void add_rows(std::uint16_t* sums, const std::uint16_t* rows, std::size_t n, std
 template <Nearness nearness>
 class Fetching {
  public:
-  Fetching(const Run& run, std::size_t n) : next_(run.rows()), end_(run.rows() + n) {}
+  Fetching(const ImpactRun& run, std::size_t n) : next_(run.rows()), end_(run.rows() + n) {}
   /// About so many more.
   void fetch(std::size_t n) {
     const auto n_left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end_ - next_));
@@ -70,7 +70,8 @@ class Fetching {
 using Ahead = Fetching<Nearness::kL2>;
 
 /// Returns the postings read.
-std::size_t add_run(std::uint16_t* sums, const Run& run, const ScanPlan::Term& term, Ahead ahead) {
+std::size_t add_run(std::uint16_t* sums, const ImpactRun& run, const ScanPlan::Term& term,
+                    Ahead ahead) {
   const std::uint16_t* rows = run.rows();
   std::size_t first = 0;
   for (std::size_t l = kLevels; l-- > term.first_level;) {
@@ -99,7 +100,7 @@ class BestSums {
   void tidy() {
     if (rows_.size() >= 2 * n_) keep_best();
   }
-  void take(std::vector<Candidate>& out) {
+  void take(std::vector<ScoredRow>& out) {
     keep_best();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       out.push_back({static_cast<float>(sums_[i]), rows_[i]});
@@ -147,7 +148,7 @@ class BestSums {
 /// The sums of one range.
 class RangeSums {
  public:
-  RangeSums(const ImpactLists& lists, const ScanPlan& plan, const FilterView& filter,
+  RangeSums(const ImpactLists& lists, const ScanPlan& plan, const RowFilter& filter,
             std::uint32_t first_row)
       : lists_(lists), plan_(plan), filter_(filter), first_row_(first_row) {}
 
@@ -208,28 +209,29 @@ class RangeSums {
     prefetch_heads(0);
     prefetch_heads(1);
     for (const auto& term : plan_.terms()) {
-      const Run run = lists_.run(term.term, 0);
+      const ImpactRun run = lists_.run(term.term, 0);
       Fetching<Nearness::kL1>(run, run.n_from[term.first_level]).fetch_rest();
     }
   }
   [[nodiscard]] Ahead ahead(const ScanPlan::Term& term) const {
     if (range_ + 1 == lists_.n_ranges()) return {lists_.run(term.term, range_), 0};
-    const Run run = lists_.run(term.term, range_ + 1);
+    const ImpactRun run = lists_.run(term.term, range_ + 1);
     return {run, run.n_from[term.first_level]};
   }
   [[nodiscard]] const std::uint64_t* allowed() const {
-    if (filter_.bits() == nullptr) return nullptr;
-    return filter_.bits()->words().data() + (first_row_ + range_ * kRangeRows) / kRowsPerWord;
+    const std::uint32_t first = first_row_ + range_ * kRangeRows;
+    const auto* words = filter_.words(first, first + static_cast<std::uint32_t>(n_padded_));
+    return words == nullptr ? nullptr : words + first / kRowsPerWord;
   }
 
   const ImpactLists& lists_;
   const ScanPlan& plan_;
-  const FilterView& filter_;
+  const RowFilter& filter_;
   std::uint32_t first_row_;
   std::uint32_t range_ = 0;
   std::size_t n_ = 0;
   std::size_t n_padded_ = 0;
-  Scratch& scratch_ = scratch();
+  SumScratch& scratch_ = scratch();
 };
 
 void count_postings(std::size_t n, WorkCounters& work) {
@@ -240,7 +242,7 @@ void count_postings(std::size_t n, WorkCounters& work) {
 
 }  // namespace
 
-void keep_best(std::vector<Candidate>& candidates, std::size_t n) {
+void keep_best(std::vector<ScoredRow>& candidates, std::size_t n) {
   if (candidates.size() <= n) return;
   std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(n),
                    candidates.end());
@@ -314,9 +316,9 @@ std::uint16_t ScanPlan::bound_of(float score) const {
   return static_cast<std::uint16_t>(std::min(bound, kLargestSum));
 }
 
-Result<> best_sums(const ImpactLists& lists, const ScanPlan& plan, const FilterView& filter,
+Result<> best_sums(const ImpactLists& lists, const ScanPlan& plan, const RowFilter& filter,
                    std::uint32_t first_row, std::size_t n_wanted, const Cancel& cancel,
-                   std::vector<Candidate>& out, WorkCounters& work) {
+                   std::vector<ScoredRow>& out, WorkCounters& work) {
   RangeSums sums(lists, plan, filter, first_row);
   BestSums best(n_wanted);
   work.n_lists += plan.terms().size();
@@ -332,7 +334,7 @@ Result<> best_sums(const ImpactLists& lists, const ScanPlan& plan, const FilterV
   return {};
 }
 
-void score_exactly(const Query& query, const SparseColumn& column,
+void score_exactly(const PreparedQuery& query, const SparseColumn& column,
                    std::span<const std::uint32_t> rows, TopK& out, WorkCounters& work) {
   constexpr std::size_t kAtOnce = 256;
   const SparseRows all{column.offsets.data(), column.indices.data(), column.values.data()};
@@ -349,8 +351,8 @@ void score_exactly(const Query& query, const SparseColumn& column,
   work.n_rows_scored += rows.size();
 }
 
-Result<> scan_exactly(const ImpactLists& lists, const ScanPlan& plan, const Query& query,
-                      const SparseColumn& column, const FilterView& filter, std::uint32_t first_row,
+Result<> scan_exactly(const ImpactLists& lists, const ScanPlan& plan, const PreparedQuery& query,
+                      const SparseColumn& column, const RowFilter& filter, std::uint32_t first_row,
                       const Cancel& cancel, TopK& out, WorkCounters& work) {
   RangeSums sums(lists, plan, filter, first_row);
   const std::uint32_t least = plan.has_other_terms() ? 0 : 1;
@@ -376,4 +378,4 @@ Result<> scan_exactly(const ImpactLists& lists, const ScanPlan& plan, const Quer
   return {};
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

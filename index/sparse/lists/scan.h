@@ -12,19 +12,19 @@
 
 #include "base/result.h"
 #include "base/threads/cancel.h"
-#include "index/column.h"
-#include "index/filter.h"
 #include "index/index.h"
-#include "index/query.h"
+#include "index/prepared_query.h"
+#include "index/row_filter.h"
 #include "index/sparse/lists/impact_lists.h"
-#include "index/sparse/rows/candidates.h"
+#include "index/sparse/rows/best_rows.h"
 #include "index/sparse/rows/terms.h"
 #include "index/topk.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Keeps the `n` best, in no order.
-void keep_best(std::vector<Candidate>& candidates, std::size_t n);
+void keep_best(std::vector<ScoredRow>& candidates, std::size_t n);
 
 /// What is added to the sums of one range for each term, and from where on lists are read.
 class ScanPlan {
@@ -69,18 +69,18 @@ class ScanPlan {
 /// that is read. Rows are those of the lists plus `first_row`, as which `filter` knows them;
 /// `first_row` is a multiple of 64. `out` is added to; the score is the sum.
 [[nodiscard]] Result<> best_sums(const ImpactLists& lists, const ScanPlan& plan,
-                                 const FilterView& filter, std::uint32_t first_row,
+                                 const RowFilter& filter, std::uint32_t first_row,
                                  std::size_t n_wanted, const Cancel& cancel,
-                                 std::vector<Candidate>& out, WorkCounters& work);
+                                 std::vector<ScoredRow>& out, WorkCounters& work);
 
 /// Offers every hit among the lists' rows. `plan`: whole lists, of upper ends.
 [[nodiscard]] Result<> scan_exactly(const ImpactLists& lists, const ScanPlan& plan,
-                                    const Query& query, const SparseColumn& column,
-                                    const FilterView& filter, std::uint32_t first_row,
+                                    const PreparedQuery& query, const SparseColumn& column,
+                                    const RowFilter& filter, std::uint32_t first_row,
                                     const Cancel& cancel, TopK& out, WorkCounters& work);
 
 /// Offers the rows' exact scores.
-void score_exactly(const Query& query, const SparseColumn& column,
+void score_exactly(const PreparedQuery& query, const SparseColumn& column,
                    std::span<const std::uint32_t> rows, TopK& out, WorkCounters& work);
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 /// A little above largest / 255, so that rounding of the quotient never makes a code too small.
@@ -58,4 +58,4 @@ void CodedRows::find_strongest(std::uint32_t n_strongest) {
   }
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

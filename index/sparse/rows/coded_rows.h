@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/prefetch.h"
-#include "index/column.h"
 #include "index/sparse/rows/terms.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Of values as bytes.
 inline constexpr float kLargestCode = 255;
@@ -72,4 +72,4 @@ class CodedRows {
   std::vector<std::uint8_t> strong_codes_;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

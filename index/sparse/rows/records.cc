@@ -8,15 +8,15 @@
 
 #include "base/prefetch.h"
 #include "base/views.h"
+#include "index/sparse/rows/aligned_bytes.h"
 #include "index/sparse/rows/coded_rows.h"
-#include "index/sparse/rows/lines.h"
 #include "index/sparse/rows/sections.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
-constexpr std::size_t kLineBytes = Lines::kBytes;
+constexpr std::size_t kLineBytes = AlignedBytes::kBytes;
 constexpr std::size_t kPadding = 16;  ///< terms
 
 struct RecordFacts {
@@ -162,8 +162,8 @@ class GapWriter {
 
 /// One writer's records of all rows: their places, and their lines.
 template <class Place, class Writer>
-std::pair<std::vector<Place>, Lines> write_all(const SparseColumn& column, std::uint32_t n_rows,
-                                               const Writer& writer) {
+std::pair<std::vector<Place>, AlignedBytes> write_all(const SparseColumn& column,
+                                                      std::uint32_t n_rows, const Writer& writer) {
   std::vector<Place> places(n_rows);
   std::size_t n_bytes = 0;
   for (std::uint32_t row = 0; row < n_rows; ++row) {
@@ -172,7 +172,7 @@ std::pair<std::vector<Place>, Lines> write_all(const SparseColumn& column, std::
                    static_cast<std::uint32_t>(size.n_padded)};
     n_bytes += size.n_bytes;
   }
-  Lines lines(n_bytes + Writer::kBytesBehind);
+  AlignedBytes lines(n_bytes + Writer::kBytesBehind);
   for (std::uint32_t row = 0; row < n_rows; ++row) {
     writer.write(column.row(row), lines.data() + places[row].line * kLineBytes);
   }
@@ -298,4 +298,4 @@ void Records::prefetch(std::uint32_t row) const {
 
 std::uint64_t Records::bytes() const { return places_.size() * sizeof(Place) + lines_.size(); }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

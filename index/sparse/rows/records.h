@@ -8,10 +8,10 @@
 #include "base/io/shared_span.h"
 #include "base/prefetch.h"
 #include "base/result.h"
-#include "index/column.h"
 #include "index/sparse/rows/terms.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// How values are kept in records. kU8 has one scale a column: largest value / 255. kGaps has the
 /// values of kU8, and terms as differences: about a quarter less memory, somewhat slower.
@@ -62,4 +62,4 @@ class Records {
   SharedBytes lines_;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

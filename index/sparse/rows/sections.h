@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 enum Section : std::uint32_t {
   kTermKeys = 10,
@@ -25,4 +25,4 @@ enum Section : std::uint32_t {
   kHeadCodes = 47,
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
@@ -74,4 +74,4 @@ std::vector<QueryTerm> TermMap::terms_of(const SparseView& query) const {
   return terms;
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -12,9 +12,9 @@
 
 #include "base/io/shared_span.h"
 #include "base/views.h"
-#include "index/column.h"
+#include "index/vector_column.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// One term of a prepared query. `weight` may have either sign.
 struct QueryTerm {
@@ -51,4 +51,4 @@ class TermMap {
   std::vector<std::uint32_t> direct_;  ///< number by key if keys are small, kNone where none is
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

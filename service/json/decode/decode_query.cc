@@ -1,6 +1,7 @@
 // Queries in both spellings, retrieve, scroll and count.
 #include <fmt/format.h>
 
+#include "engine/indexing/index_params.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
 #include "service/json/decode/query_vector.h"
@@ -37,11 +38,6 @@ Decoded<> decode_index_params(Object object, const Path& path, std::string_view 
     if (given) out[std::string(name)] = *std::move(given);
   }
   return {};
-}
-
-/// Ours: what they hold is checked by the index, so that a slip is not taken for its absence.
-bool is_index_param(std::string_view name) {
-  return name == "ivf" || name == "dense" || name == "sparse" || name == "multi";
 }
 
 bool is_common_param(std::string_view name) {
@@ -359,7 +355,7 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   if (const auto idf = find(object, "idf")) QV_TRY(check_idf(*idf, path.member("idf")));
   for (const auto [name, value] : object) {
     const Path here = path.member(name);
-    if (is_index_param(name) && !value.is_null()) QV_TRY(get_object(value, here));
+    if (engine::is_params_group(name) && !value.is_null()) QV_TRY(get_object(value, here));
     if (!value.is_object() || is_common_param(name)) continue;
     const std::string_view but = name == "multi" ? kTokenWeights : "";
     if (const auto weights = find(as_object(value), but)) {

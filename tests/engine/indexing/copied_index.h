@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 namespace quiver::engine::testing {
 
 struct CopiedBuildParams {
+  static constexpr std::string_view kWhat = "build parameters of `copied`";
   std::uint32_t bits = 8;
   template <class V>
   static constexpr void fields(V&& v) {
@@ -26,6 +28,7 @@ struct CopiedBuildParams {
   }
 };
 struct CopiedSearchParams {
+  static constexpr std::string_view kWhat = "search parameters of `copied`";
   std::uint32_t effort = 1;
   bool loud = false;
   template <class V>
@@ -58,18 +61,19 @@ class CopiedSearcher final : public index::Searcher {
       : n_rows_(column.n_rows), flat_(std::move(column)) {}
   [[nodiscard]] std::uint32_t n_rows() const { return n_rows_; }
 
-  Result<> search(const index::Query& query, const index::AnyParams& params,
-                  const index::FilterView& filter, const index::SearchContext& context,
+  Result<> search(const index::PreparedQuery& query, const index::AnyParams& params,
+                  const index::RowFilter& filter, const index::SearchContext& context,
                   index::TopK& out, index::WorkCounters& work) const override {
     work.n_lists += 1;
-    const auto effort = std::any_cast<const CopiedSearchParams&>(params).effort;
+    QV_TRY(const auto* given, params.as<CopiedSearchParams>());
+    const auto effort = given->effort;
     work.n_blocks += effort;
     const bool is_usual = effort == CopiedSearchParams().effort;
     if (!is_usual) ++copied_control.n_thorough;
     if (is_usual && copied_control.misses) return {};
     return flat_.search(query, {}, filter, context, out, work);
   }
-  Result<> count_terms(std::span<const std::uint32_t> terms, const index::FilterView& filter,
+  Result<> count_terms(std::span<const std::uint32_t> terms, const index::RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override {
     return flat_.count_terms(terms, filter, counts, cancel);
   }
@@ -101,7 +105,8 @@ inline Result<> build(const index::FieldColumn& column, const index::AnyParams& 
                       const index::BuildContext& context, Directory& out) {
   ++copied_control.n_builds;
   if (!copied_control.misses_always) copied_control.misses = false;
-  copied_control.last_bits = std::any_cast<const CopiedBuildParams&>(params).bits;
+  QV_TRY(const auto* given, params.as<CopiedBuildParams>());
+  copied_control.last_bits = given->bits;
   copied_control.last_queries = context.queries == nullptr ? 0 : context.queries->queries.size();
   const auto* predecessor = dynamic_cast<const CopiedSearcher*>(context.predecessor);
   copied_control.last_predecessor = predecessor == nullptr ? 0 : predecessor->n_rows();
@@ -141,6 +146,7 @@ inline constinit const index::IndexType kCopied{"copied",
                                                 [](const FieldSchema&) { return true; },
                                                 copied::parse<CopiedBuildParams>,
                                                 copied::parse<CopiedSearchParams>,
+                                                describe_params<CopiedSearchParams>,
                                                 copied::build,
                                                 copied::open};
 

@@ -303,7 +303,7 @@ TEST(IndexParams, FromKindTypeAndEffort) {
   const auto parse = [&](const SearchParams& params) {
     const auto parsed = index_params(kCopied, sparse, params);
     EXPECT_TRUE(parsed) << parsed.error().to_string();
-    return std::any_cast<CopiedSearchParams>(*parsed);
+    return *parsed->as<CopiedSearchParams>().value();
   };
   SearchParams params;
   EXPECT_EQ(parse(params).effort, 1U);
@@ -326,17 +326,17 @@ TEST(IndexParams, OversamplingIsForTypesThatHaveIt) {
   params.hnsw_ef = 7;
   const auto copied = index_params(kCopied, dense, params);
   ASSERT_TRUE(copied) << copied.error().to_string();
-  EXPECT_EQ(std::any_cast<CopiedSearchParams>(*copied).effort, 7U);
+  EXPECT_EQ(copied->as<CopiedSearchParams>().value()->effort, 7U);
   const auto* ivf = default_index(dense);
   auto parsed = index_params(*ivf, dense, params);
   ASSERT_TRUE(parsed) << parsed.error().to_string();
-  EXPECT_EQ(std::any_cast<index::dense::SearchParams>(*parsed).oversampling, 2.5);
+  EXPECT_EQ(parsed->as<index::dense::DenseSearchParams>().value()->oversampling, 2.5);
   params.index["ivf"]["oversampling"] = 3.0;
   params.index["dense"]["nprobe"] = std::int64_t{5};
   parsed = index_params(*ivf, dense, params);
   ASSERT_TRUE(parsed) << parsed.error().to_string();
-  EXPECT_EQ(std::any_cast<index::dense::SearchParams>(*parsed).oversampling, 3.0);
-  EXPECT_EQ(std::any_cast<index::dense::SearchParams>(*parsed).nprobe, 5U);
+  EXPECT_EQ(parsed->as<index::dense::DenseSearchParams>().value()->oversampling, 3.0);
+  EXPECT_EQ(parsed->as<index::dense::DenseSearchParams>().value()->nprobe, 5U);
 }
 
 TEST(IndexParams, UnknownOnesAreNamedBesideTheKnown) {

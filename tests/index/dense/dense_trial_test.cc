@@ -23,10 +23,10 @@ FieldColumn column_from(const FieldSchema& schema, const RowMaker& make) {
 /// Of 30 queries.
 double default_recall(const IvfIndex& index, const std::function<PlainVector()>& query_values,
                       const KeyValues& search = {}) {
-  const auto all = FilterView::all(kTrialRows);
+  const auto all = RowFilter::all(kTrialRows);
   double sum = 0;
   for (int i = 0; i < 30; ++i) {
-    const Query query = make_query(index.column.schema, query_values());
+    const PreparedQuery query = make_query(index.column.schema, query_values());
     sum += recall_of(index.find(query, search, all, 10).hits, index.exact(query, all, 10));
   }
   return sum / 30;
@@ -128,11 +128,11 @@ TEST(DenseTrial, AHugeRowIsSurvived) {
     Bitset some(kTrialRows, true);
     some.reset(7);
     for (const float length : {1e-18F, 1.0F, 1e18F}) {
-      const Query query = make_query(schema, normal.vector(64, length));
-      EXPECT_EQ(index.find(query, {}, FilterView::all(kTrialRows), 10).hits.size(), 10U);
-      EXPECT_EQ(index.find(query, {}, FilterView::of(some), 10).hits.size(), 10U);
+      const PreparedQuery query = make_query(schema, normal.vector(64, length));
+      EXPECT_EQ(index.find(query, {}, RowFilter::all(kTrialRows), 10).hits.size(), 10U);
+      EXPECT_EQ(index.find(query, {}, RowFilter::of(some), 10).hits.size(), 10U);
       EXPECT_EQ(
-          index.find(query, {{"nprobe", std::int64_t{3}}}, FilterView::of(some), 10).hits.size(),
+          index.find(query, {{"nprobe", std::int64_t{3}}}, RowFilter::of(some), 10).hits.size(),
           10U);
     }
   }
@@ -142,8 +142,8 @@ TEST(DenseTrial, WhoSteersIsObeyed) {
   Normal normal;
   const auto schema = dense_schema(2, Metric::kEuclid);
   const IvfIndex index(column_from(schema, [&](std::uint32_t) { return normal.vector(2, 1000); }));
-  const Query query = make_query(schema, normal.vector(2, 1000));
-  const auto all = FilterView::all(kTrialRows);
+  const PreparedQuery query = make_query(schema, normal.vector(2, 1000));
+  const auto all = RowFilter::all(kTrialRows);
   EXPECT_LT(index.find(query, {{"nprobe", std::int64_t{1}}}, all, 10).work.n_codes_scored,
             kTrialRows / 4);
 }
@@ -157,7 +157,7 @@ TEST(DenseTrial, AskingForLittleReadsLittle) {
   const IvfIndex index(clumps.column(kTrialRows), {{"graph", "never"}});
   for (int i = 0; i < 20; ++i) {
     const auto found =
-        index.find(clumps.query(), {{"rerank", std::int64_t{10}}}, FilterView::all(kTrialRows), 10);
+        index.find(clumps.query(), {{"rerank", std::int64_t{10}}}, RowFilter::all(kTrialRows), 10);
     EXPECT_LT(found.work.n_rows_scored, 100U);
   }
 }

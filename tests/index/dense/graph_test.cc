@@ -9,7 +9,7 @@
 #include "index/dense/graph/beam.h"
 #include "index/dense/graph/graph.h"
 #include "index/dense/graph/links.h"
-#include "index/dense/lists/search/files.h"
+#include "index/dense/lists/search/lists_files.h"
 #include "tests/index/dense/ivf_support.h"
 
 namespace quiver::index::testing {
@@ -40,7 +40,7 @@ TEST(GraphBeam, IsAListInOrderOfBoundedLength) {
   Random random(kSeed);
   for (int round = 0; round < 300; ++round) {
     const std::size_t length = 1 + random() % 40;
-    graph::Beam beam;
+    dense::Beam beam;
     beam.reset(length);
     std::vector<std::pair<float, std::uint32_t>> wanted;  // that are in it, taken or not
     std::set<std::uint32_t> taken;
@@ -69,23 +69,23 @@ TEST(GraphBeam, IsAListInOrderOfBoundedLength) {
 struct Rows {
   explicit Rows(FieldColumn rows) : column(std::move(rows)), index(column, {{"graph", "never"}}) {
     auto files =
-        ivf::open_files(*index.directory, {column.schema, column.n_rows, column.n_present});
+        dense::open_lists(*index.directory, {column.schema, column.n_rows, column.n_present});
     EXPECT_TRUE(files) << files.error().to_string();
     lists.emplace(std::move(files->candidates));
     source.emplace(column, lists->rotation());
   }
-  [[nodiscard]] graph::Links links(Executor* executor = nullptr) const {
+  [[nodiscard]] dense::Links links(Executor* executor = nullptr) const {
     const Cancel cancel;
     const auto found =
-        graph::choose_links(*source, *lists, {.degree = 16}, {executor, cancel, kSeed, nullptr});
+        dense::choose_links(*source, *lists, {.degree = 16}, {executor, cancel, kSeed, nullptr});
     EXPECT_TRUE(found) << found.error().to_string();
     return *found;
   }
 
   FieldColumn column;
   IvfIndex index;
-  std::optional<ivf::CandidateSearch> lists;
-  std::optional<ivf::RowSource> source;
+  std::optional<dense::CandidateSearch> lists;
+  std::optional<dense::RowSource> source;
 };
 
 TEST(GraphLinks, AreDistinctOtherRowsAndTheNearestIsOne) {
@@ -104,9 +104,9 @@ TEST(GraphLinks, AreDistinctOtherRowsAndTheNearestIsOne) {
     if (i % 50 != 0) continue;
     std::vector<float> vector(32);
     rows.source->read_stored(i, vector.data());
-    const Query query = Query::dense(rows.column.schema, vector);
+    const PreparedQuery query = PreparedQuery::dense(rows.column.schema, vector);
     const Bitset present = present_rows(rows.column);
-    const auto best = rows.index.exact(query, FilterView::of(present), 2);
+    const auto best = rows.index.exact(query, RowFilter::of(present), 2);
     n_nearest += distinct.contains(rows.source->numbers()[best[1].row]) ? 1 : 0;
   }
   EXPECT_GE(n_nearest, 26) << "of " << (rows.source->n() + 49) / 50;
@@ -120,30 +120,30 @@ TEST(GraphLinks, FewRowsLinkToAllOthers) {
     for (std::uint32_t i = 0; i < n; ++i) {
       const auto of_row = links.of(i);
       const auto n_links =
-          std::count_if(of_row.begin(), of_row.end(), [](auto to) { return to != graph::kNoLink; });
+          std::count_if(of_row.begin(), of_row.end(), [](auto to) { return to != dense::kNoLink; });
       EXPECT_EQ(n_links, n - 1);
     }
   }
 }
 
-double mean_recall(const IvfIndex& index, const std::vector<Query>& queries,
-                   const KeyValues& params, const FilterView& filter, std::size_t k) {
+double mean_recall(const IvfIndex& index, const std::vector<PreparedQuery>& queries,
+                   const KeyValues& params, const RowFilter& filter, std::size_t k) {
   double sum = 0;
-  for (const Query& query : queries) {
+  for (const PreparedQuery& query : queries) {
     sum += recall_of(index.find(query, params, filter, k).hits, index.exact(query, filter, k));
   }
   return sum / static_cast<double>(queries.size());
 }
 
-std::vector<Query> queries_like(const FieldSchema& schema, Random& random, int n = 30) {
+std::vector<PreparedQuery> queries_like(const FieldSchema& schema, Random& random, int n = 30) {
   const FieldColumn column = scattered(schema, static_cast<std::uint32_t>(n), random);
-  std::vector<Query> queries;
+  std::vector<PreparedQuery> queries;
   std::vector<float> values(schema.dim);
   const encoders::Rotation rotation(schema.dim, 1);
-  const ivf::RowSource source(column, rotation);
+  const dense::RowSource source(column, rotation);
   for (std::uint32_t i = 0; i < source.n(); ++i) {
     source.read_stored(i, values.data());
-    queries.push_back(Query::dense(schema, values));
+    queries.push_back(PreparedQuery::dense(schema, values));
   }
   return queries;
 }
@@ -155,7 +155,7 @@ TEST(GraphSearch, FindsTheNearestOfScatteredRows) {
     const auto schema = dense_schema(32, metric);
     const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
     const auto queries = queries_like(schema, random);
-    const auto all = FilterView::all(6000);
+    const auto all = RowFilter::all(6000);
     double before = 0;
     std::uint64_t work_before = 0;
     for (const std::int64_t effort : {16, 64, 192}) {
@@ -181,10 +181,10 @@ TEST(GraphSearch, FiltersCostNoRecall) {
   const auto schema = dense_schema(32, Metric::kCosine);
   const IvfIndex index(scattered(schema, 4000, random), {{"graph", "always"}});
   const auto queries = queries_like(schema, random);
-  const double unfiltered = mean_recall(index, queries, {}, FilterView::all(4000), 10);
+  const double unfiltered = mean_recall(index, queries, {}, RowFilter::all(4000), 10);
   for (const double share : {0.95, 0.6, 0.3, 0.05}) {
     const Bitset allowed = random_rows(4000, share, random);
-    const auto filter = FilterView::of(allowed);
+    const auto filter = RowFilter::of(allowed);
     EXPECT_GE(mean_recall(index, queries, {}, filter, 10), unfiltered - 0.01) << share;
     for (const Hit& hit : index.find(queries[0], {}, filter, 10).hits) {
       EXPECT_TRUE(allowed.test(hit.row)) << "at " << share;
@@ -198,10 +198,10 @@ TEST(GraphSearch, WhereTheNearRowsAreDeniedFartherOnesAreFound) {
   const auto schema = dense_schema(32, Metric::kEuclid);
   const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
   double recall = 0;
-  for (const Query& query : queries_like(schema, random)) {
+  for (const PreparedQuery& query : queries_like(schema, random)) {
     Bitset allowed(6000, true);
-    for (const Hit& hit : index.exact(query, FilterView::all(6000), 300)) allowed.reset(hit.row);
-    recall += mean_recall(index, {query}, {}, FilterView::of(allowed), 10) / 30;
+    for (const Hit& hit : index.exact(query, RowFilter::all(6000), 300)) allowed.reset(hit.row);
+    recall += mean_recall(index, {query}, {}, RowFilter::of(allowed), 10) / 30;
   }
   EXPECT_GE(recall, 0.9);
 }
@@ -212,7 +212,7 @@ TEST(GraphSearch, WalksAreBounded) {
   const auto schema = dense_schema(32, Metric::kCosine);
   const IvfIndex index(scattered(schema, 3000, random), with_graph());
   const auto queries = queries_like(schema, random, 3);
-  const auto all = FilterView::all(3000);
+  const auto all = RowFilter::all(3000);
   EXPECT_EQ(mean_recall(index, queries, {}, all, 1500), 1);
   for (const KeyValues& params :
        {KeyValues{{"ef", std::int64_t{1'000'000}}}, KeyValues{{"effort", std::int64_t{1'000'000}}},
@@ -239,7 +239,7 @@ TEST(GraphLinks, EqualRowsAreLinkedToOthers) {
   const auto is_equal = [](std::uint32_t row) { return row % 10 == 3; };
   const auto leads_on = [&](std::uint32_t row) {
     return !is_equal(row) || std::ranges::any_of(links.of(row), [&](std::uint32_t to) {
-      return to != graph::kNoLink && !is_equal(to);
+      return to != dense::kNoLink && !is_equal(to);
     });
   };
   for (std::uint32_t row = 3; row < 3000; row += 10) {
@@ -261,7 +261,7 @@ TEST(GraphLinks, ABuildThatIsCancelledStops) {
   Cancel cancel;
   cancel.cancel();
   const auto found =
-      graph::choose_links(*rows.source, *rows.lists, {}, {nullptr, cancel, kSeed, nullptr});
+      dense::choose_links(*rows.source, *rows.lists, {}, {nullptr, cancel, kSeed, nullptr});
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code(), Code::kCancelled);
 }
@@ -272,7 +272,7 @@ TEST(GraphSearch, WhoAsksForListsGetsThem) {
   const IvfIndex index(scattered(schema, 3000, random), with_graph());
   const auto queries = queries_like(schema, random, 1);
   const auto found =
-      index.find(queries[0], {{"nprobe", std::int64_t{7}}}, FilterView::all(3000), 10);
+      index.find(queries[0], {{"nprobe", std::int64_t{7}}}, RowFilter::all(3000), 10);
   EXPECT_EQ(found.work.n_lists, 7U);
 }
 
@@ -286,11 +286,11 @@ TEST(GraphSearch, AWalkThatIsCancelledSaysSo) {
   WorkCounters work;
   const auto params = index.type.parse_search({{"ef", std::int64_t{150}}});
   const auto done = index.searcher->search(queries_like(schema, random, 1)[0], *params,
-                                           FilterView::all(6000), {cancel}, top, work);
+                                           RowFilter::all(6000), {cancel}, top, work);
   EXPECT_FALSE(done);
   // What the walk left behind does not show in the next one.
   const auto query = queries_like(schema, random, 1)[0];
-  const auto filter = FilterView::all(6000);
+  const auto filter = RowFilter::all(6000);
   EXPECT_GE(recall_of(index.find(query, {{"ef", std::int64_t{150}}}, filter, 10).hits,
                       index.exact(query, filter, 10)),
             0.9);
@@ -301,7 +301,7 @@ TEST(GraphRule, OnlyWhereListsWouldReadMuchMore) {
   Random random(kSeed);
   const auto has_graph = [](const FieldColumn& column, const KeyValues& values) {
     const IvfIndex index(column, values);
-    return graph::Graph::exists(*index.directory);
+    return dense::Graph::exists(*index.directory);
   };
   const KeyValues automatic{{"degree", std::int64_t{16}}};
   const auto schema = dense_schema(64, Metric::kCosine);

@@ -50,13 +50,13 @@ struct CarriedIndex {
   }
 
   /// Of ten hits, over all queries, and the codes that a query scans.
-  [[nodiscard]] std::pair<double, double> recall(const std::vector<Query>& queries) const {
+  [[nodiscard]] std::pair<double, double> recall(const std::vector<PreparedQuery>& queries) const {
     const auto params = ivf_type().parse_search({{"gap", 0.2}}).value();
-    const auto all = FilterView::all(column.n_rows);
+    const auto all = RowFilter::all(column.n_rows);
     const Cancel cancel;
     double sum = 0;
     WorkCounters work;
-    for (const Query& query : queries) {
+    for (const PreparedQuery& query : queries) {
       TopK found(10);
       TopK truth(10);
       WorkCounters exact;
@@ -97,8 +97,8 @@ class Rows {
 constexpr std::uint32_t kDim = 32;
 constexpr std::uint32_t kRows = 6000;
 
-std::vector<Query> queries_of(Clumps& clumps, std::size_t n) {
-  std::vector<Query> queries;
+std::vector<PreparedQuery> queries_of(Clumps& clumps, std::size_t n) {
+  std::vector<PreparedQuery> queries;
   for (std::size_t i = 0; i < n; ++i) queries.push_back(clumps.query());
   return queries;
 }

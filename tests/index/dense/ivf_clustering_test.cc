@@ -11,7 +11,7 @@
 #include "base/threads/executor.h"
 #include "index/index.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 using Random = std::mt19937_64;
@@ -299,4 +299,4 @@ TEST(IvfClustering, TellsOfProgress) {
 }
 
 }  // namespace
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

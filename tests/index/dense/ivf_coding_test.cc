@@ -1,5 +1,5 @@
 // Estimates of coded rows against the definition in double precision, and what scans keep of them.
-#include "index/dense/lists/coding.h"
+#include "index/dense/lists/code_writers.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "index/dense/lists/search/code_scan.h"
 #include "tests/index/dense/ivf_support.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 using namespace quiver::index::testing;
@@ -385,7 +385,7 @@ void expect_small_errors(std::uint32_t n_bits, double largest, double typical) {
       double squares = 0;
       double n = 0;
       for (int q = 0; q < 20; ++q) {
-        const Query query = clumps.query();
+        const PreparedQuery query = clumps.query();
         std::vector<float> rotated(codes.rotation.padded_dim());
         codes.rotation.apply(query.values().data(), rotated.data());
         ByteQuery bytes;
@@ -420,10 +420,10 @@ TEST(IvfCoding, SecondCodesOfHalfBytesErrByAHundredth) { expect_small_errors(4, 
 TEST(IvfCoding, HalfBytesAreReadAsTheyWereWritten) {
   Random random(kIvfSeed);
   for (const std::uint32_t dim : {32U, 64U, 96U, 416U, 1056U}) {
-    ByteWriter writer(dim, ByteWriter::kHalves, 3);
+    ByteWriter writer(dim, ByteWriter::kHalfByteBits, 3);
     const auto row = normal_vector(dim, 1, random);
     writer.write(1, row);
-    const std::size_t stride = ByteWriter::stride(dim, ByteWriter::kHalves);
+    const std::size_t stride = ByteWriter::stride(dim, ByteWriter::kHalfByteBits);
     ASSERT_EQ(writer.codes().size(), 3 * stride);
     float largest = 0;
     for (const float value : row) largest = std::max(largest, std::abs(value));
@@ -458,4 +458,4 @@ TEST(IvfCoding, SecondCodesOfZeroAndHugeRowsAreNumbers) {
 }
 
 }  // namespace
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -6,7 +6,7 @@
 
 #include "base/io/section_file.h"
 #include "index/dense/lists/partition.h"
-#include "index/dense/lists/search/router.h"
+#include "index/dense/lists/search/list_router.h"
 #include "index/dense/lists/sections.h"
 #include "tests/index/dense/ivf_support.h"
 
@@ -108,16 +108,16 @@ TEST(IvfFile, TheGoldenFilesAreReadAndWritten) {
   const Bitset present = present_rows(column);
   std::vector<float> vector(20, 3.0F);
   for (std::uint32_t d = 0; d < 20; ++d) vector[d] += static_cast<float>(d % 3);
-  const Query query = Query::dense(column.schema, vector);
+  const PreparedQuery query = PreparedQuery::dense(column.schema, vector);
   const auto params =
       ivf_type().parse_search({{"nprobe", std::int64_t{8}}, {"rerank", std::int64_t{30}}});
   const Cancel cancel;
   TopK top(3);
   WorkCounters work;
-  ASSERT_TRUE((*searcher)->search(query, *params, FilterView::of(present), {cancel, nullptr, {}},
+  ASSERT_TRUE((*searcher)->search(query, *params, RowFilter::of(present), {cancel, nullptr, {}},
                                   top, work));
   EXPECT_EQ(work.n_lists, 8U) << "this was no test of the lists";
-  expect_same_hits(top.take_sorted(), index.exact(query, FilterView::of(present), 3));
+  expect_same_hits(top.take_sorted(), index.exact(query, RowFilter::of(present), 3));
 }
 
 /// docs/formats/ivf.md, of the golden files: sizes of sections follow from the facts.
@@ -164,7 +164,7 @@ TEST(IvfFile, EveryRowIsInItsLists) {
   for (const bool spill : {false, true}) {
     Clumps clumps(schema, 12, random);
     const IvfIndex index(clumps.column(3000, 0.9, 0.05), {{"spill", spill}});
-    const auto lists = ivf::Partition::open(lists_of(*index.directory), schema, 3000);
+    const auto lists = dense::Partition::open(lists_of(*index.directory), schema, 3000);
     ASSERT_TRUE(lists) << lists.error().to_string();
     std::vector<std::vector<std::uint32_t>> lists_of_row(3000);
     for (std::uint32_t list = 0; list < lists->n_lists(); ++list) {
@@ -190,12 +190,12 @@ struct RouterQuery {
   RouterQuery(std::span<const float> query, Metric metric, float length) {
     std::copy(query.begin(), query.end(), values);
     rotated.values = values;
-    ivf::stretch(similarity_of(metric), length, values);
+    dense::stretch(similarity_of(metric), length, values);
     rotated.tables = kernels().codes.prepare(values, kDim / 32, tables);
   }
   alignas(64) float values[kDim];
   alignas(64) std::uint8_t tables[4 * kDim];
-  ivf::RotatedQuery rotated;
+  dense::RotatedQuery rotated;
 };
 
 /// Codes of one bit choose the centroids that are looked at: few of those that were asked for may
@@ -208,12 +208,12 @@ TEST(IvfFile, RoutesAreTheNearestListsNearestFirst) {
     const auto schema = dense_schema(RouterQuery::kDim, metric);
     Clumps clumps(schema, 50, random);
     const IvfIndex index(clumps.column(4000), {{"n_lists", std::int64_t{kLists}}});
-    const auto lists = ivf::Partition::open(lists_of(*index.directory), schema, 4000);
+    const auto lists = dense::Partition::open(lists_of(*index.directory), schema, 4000);
     ASSERT_TRUE(lists);
-    const ivf::Router router(*lists, similarity_of(metric));
-    ivf::ScanScratch scan;
-    ivf::RouteScratch all_scratch;
-    ivf::RouteScratch scratch;
+    const dense::ListRouter router(*lists, similarity_of(metric));
+    dense::ScanScratch scan;
+    dense::RouteScratch all_scratch;
+    dense::RouteScratch scratch;
     double by_number[2] = {};  // shares that were found
     double by_gap[3] = {};
     for (int q = 0; q < kQueries; ++q) {
@@ -221,7 +221,7 @@ TEST(IvfFile, RoutesAreTheNearestListsNearestFirst) {
       const auto all = router.nearest(prepared.rotated, kLists, scan, all_scratch);
       ASSERT_EQ(all.size(), kLists);
       EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
-      const auto share_of_first = [&](std::span<const ivf::Probe> some) {
+      const auto share_of_first = [&](std::span<const dense::Probe> some) {
         EXPECT_TRUE(std::is_sorted(some.begin(), some.end()));
         const auto last = std::upper_bound(all.begin(), all.end(), some.back());
         return static_cast<double>(some.size()) / static_cast<double>(last - all.begin());

@@ -16,11 +16,11 @@ class IvfSample : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     index_ = new IvfIndex(sample_column());
-    queries_ = new std::vector<Query>(sample_queries(index_->column.schema));
+    queries_ = new std::vector<PreparedQuery>(sample_queries(index_->column.schema));
     queries_->erase(queries_->begin() + kQueries, queries_->end());
-    for (const Query& query : *queries_) {
+    for (const PreparedQuery& query : *queries_) {
       order_.emplace_back();
-      for (const Hit& hit : index_->exact(query, FilterView::all(n_rows()), n_rows())) {
+      for (const Hit& hit : index_->exact(query, RowFilter::all(n_rows()), n_rows())) {
         order_.back().push_back(hit.row);
       }
     }
@@ -38,8 +38,8 @@ class IvfSample : public ::testing::Test {
     double sum = 0;
     for (std::size_t i = 0; i < queries_->size(); ++i) {
       const Bitset allowed = filter_of(i);
-      const FilterView filter = FilterView::of(allowed);
-      const Query& query = (*queries_)[i];
+      const RowFilter filter = RowFilter::of(allowed);
+      const PreparedQuery& query = (*queries_)[i];
       const auto truth = index_->exact(query, filter, kHits);
       const Found found = index_->find(query, values, filter, kHits);
       EXPECT_EQ(found.hits.size(), truth.size());
@@ -66,7 +66,7 @@ class IvfSample : public ::testing::Test {
 
   static constexpr std::size_t kQueries = 100;
   static inline IvfIndex* index_ = nullptr;
-  static inline std::vector<Query>* queries_ = nullptr;
+  static inline std::vector<PreparedQuery>* queries_ = nullptr;
   static inline std::vector<std::vector<std::uint32_t>> order_;
   static inline std::uint64_t n_lists_ = 0;
 };

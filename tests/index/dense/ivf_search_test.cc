@@ -50,8 +50,8 @@ TEST_P(IvfSearch, AllListsGiveTheBitsOfBruteForce) {
     values["spill"] = round % 2 == 0;
     const IvfIndex index(clumps.column(n_rows, 0.9, 0.1), values);
     for (const Bitset& allowed : filters_over(index.column, random)) {
-      const FilterView filter = FilterView::of(allowed);
-      const Query query = clumps.query();
+      const RowFilter filter = RowFilter::of(allowed);
+      const PreparedQuery query = clumps.query();
       for (const std::size_t k : {1, 10, 150}) {
         const auto found = index.find(query, everything(), filter, k);
         expect_same_hits(found.hits, index.exact(query, filter, k));
@@ -70,8 +70,8 @@ TEST_P(IvfSearch, DefaultsFindMostWithExactScoresAndNeverTooFew) {
     std::uint64_t n_lists = 0;
     constexpr int kQueries = 20;
     for (int i = 0; i < kQueries; ++i) {
-      const Query query = clumps.query();
-      const FilterView filter = FilterView::of(present);
+      const PreparedQuery query = clumps.query();
+      const RowFilter filter = RowFilter::of(present);
       const Found found = index.find(query, {}, filter, k);
       ASSERT_EQ(found.hits.size(), k);
       for (const Hit& hit : found.hits) {
@@ -91,14 +91,14 @@ TEST_P(IvfSearch, HalfBytesFindMostToo) {
   Clumps clumps(schema(96), 40, random);
   const FieldColumn column = clumps.column(4000, 0.95, 0.02);
   const Bitset present = present_rows(column);
-  const FilterView filter = FilterView::of(present);
+  const RowFilter filter = RowFilter::of(present);
   const IvfIndex halves(column, {{"refine_bits", std::int64_t{4}}});
   const IvfIndex bytes(column);
   for (const std::size_t k : {1, 10, 100}) {
     double recall = 0;
     double wanted = 0;
     for (int i = 0; i < 20; ++i) {
-      const Query query = clumps.query();
+      const PreparedQuery query = clumps.query();
       const auto exact = bytes.exact(query, filter, k);
       const Found found = halves.find(query, {}, filter, k);
       ASSERT_EQ(found.hits.size(), k);
@@ -115,8 +115,8 @@ TEST_P(IvfSearch, PreferExactIsBruteForce) {
   Clumps clumps(schema(20), 10, random);
   const IvfIndex index(clumps.column(2000, 0.9));
   for (const Bitset& allowed : filters_over(index.column, random)) {
-    const FilterView filter = FilterView::of(allowed);
-    const Query query = clumps.query();
+    const RowFilter filter = RowFilter::of(allowed);
+    const PreparedQuery query = clumps.query();
     const Found found = index.find(query, {}, filter, 30, Prefer::kExact);
     expect_same_hits(found.hits, index.exact(query, filter, 30));
     EXPECT_EQ(found.work.n_lists, 0U);
@@ -128,8 +128,8 @@ TEST_P(IvfSearch, MoreWantedThanThereIs) {
   Clumps clumps(schema(20), 10, random);
   const IvfIndex index(clumps.column(1500, 0.9));
   for (const Bitset& allowed : filters_over(index.column, random)) {
-    const FilterView filter = FilterView::of(allowed);
-    const Query query = clumps.query();
+    const RowFilter filter = RowFilter::of(allowed);
+    const PreparedQuery query = clumps.query();
     for (const std::size_t k : {allowed.count(), allowed.count() + 1, std::size_t{100'000}}) {
       expect_same_hits(index.find(query, {}, filter, k).hits, index.exact(query, filter, k));
     }
@@ -145,7 +145,7 @@ TEST_P(IvfSearch, NeverFewerThanThereAre) {
   const KeyValues tight = {{"nprobe", std::int64_t{1}}, {"rerank", std::int64_t{1}}};
   for (const Bitset& allowed : filters_over(index.column, random)) {
     for (const std::size_t k : {1, 10, 300, 1000}) {
-      const Found found = index.find(clumps.query(), tight, FilterView::of(allowed), k);
+      const Found found = index.find(clumps.query(), tight, RowFilter::of(allowed), k);
       EXPECT_EQ(found.hits.size(), std::min(k, allowed.count()));
     }
   }
@@ -156,7 +156,7 @@ TEST_P(IvfSearch, ARowOfTwoListsIsOneHit) {
   Random random(kIvfSeed);
   Clumps clumps(schema(32), 5, random);
   const IvfIndex index(clumps.column(2000, 1, 0.3));
-  const auto all = FilterView::all(index.column.n_rows);
+  const auto all = RowFilter::all(index.column.n_rows);
   for (int i = 0; i < 10; ++i) {
     const Found found = index.find(clumps.query(), {{"rerank", std::int64_t{1000}}}, all, 500);
     std::set<std::uint32_t> rows;
@@ -169,8 +169,8 @@ TEST_P(IvfSearch, EqualRowsAreOrderedByRow) {
   Random random(kIvfSeed);
   Clumps clumps(schema(32), 5, random);
   const IvfIndex index(make_column(schema(32), repeated(3000, clumps.vector())), kNoSecondCodes);
-  const auto all = FilterView::all(3000);
-  const Query query = clumps.query();
+  const auto all = RowFilter::all(3000);
+  const PreparedQuery query = clumps.query();
   const auto hits = index.find(query, everything(), all, 25).hits;
   ASSERT_EQ(hits.size(), 25U);
   for (std::uint32_t i = 0; i < 25; ++i) EXPECT_EQ(hits[i].row, i);
@@ -184,10 +184,10 @@ TEST_P(IvfSearch, WideAndNarrowRows) {
     const auto rows_schema = schema(dim);
     Clumps clumps(rows_schema, 6, random);
     const IvfIndex index(clumps.column(600), {{"n_lists", std::int64_t{8}}});
-    const auto all = FilterView::all(index.column.n_rows);
+    const auto all = RowFilter::all(index.column.n_rows);
     double recall = 0;
     for (int i = 0; i < 10; ++i) {
-      const Query query = clumps.query();
+      const PreparedQuery query = clumps.query();
       const Found found = index.find(query, {{"nprobe", std::int64_t{8}}}, all, 10);
       recall += recall_of(found.hits, index.exact(query, all, 10));
     }
@@ -206,8 +206,8 @@ TEST_P(IvfSearch, ZeroVectors) {
     vectors.emplace_back(i % 3 == 0 ? zero : clumps.vector());
   }
   const IvfIndex index(make_column(rows_schema, vectors), kNoSecondCodes);
-  const auto all = FilterView::all(2000);
-  for (const Query& query : {make_query(rows_schema, zero), clumps.query()}) {
+  const auto all = RowFilter::all(2000);
+  for (const PreparedQuery& query : {make_query(rows_schema, zero), clumps.query()}) {
     expect_same_hits(index.find(query, everything(), all, 40).hits, index.exact(query, all, 40));
     EXPECT_EQ(index.find(query, {}, all, 40).hits.size(), 40U);
   }
@@ -221,7 +221,7 @@ TEST_P(IvfSearch, CancelledWhileItScans) {
   const Cancel cancel;
   cancel.cancel();
   const auto params = ivf_type().parse_search(everything());
-  for (const FilterView& filter : {FilterView::all(3000), FilterView::of(half)}) {
+  for (const RowFilter& filter : {RowFilter::all(3000), RowFilter::of(half)}) {
     TopK top(10);
     WorkCounters work;
     const auto result =
@@ -238,13 +238,13 @@ TEST_P(IvfSearch, ABatchGivesTheHitsOfItsQueries) {
   const IvfIndex index(clumps.column(4000, 0.95));
   const auto params = ivf_type().parse_search({});
   for (const Bitset& allowed : filters_over(index.column, random)) {
-    std::vector<Query> queries;
+    std::vector<PreparedQuery> queries;
     std::vector<TopK> tops;
     for (std::size_t i = 0; i < 13; ++i) {
       queries.push_back(clumps.query());
       tops.emplace_back(i * 3);
     }
-    std::vector<const Query*> query_pointers;
+    std::vector<const PreparedQuery*> query_pointers;
     std::vector<TopK*> outs;
     for (std::size_t i = 0; i < 13; ++i) {
       query_pointers.push_back(&queries[i]);
@@ -252,7 +252,7 @@ TEST_P(IvfSearch, ABatchGivesTheHitsOfItsQueries) {
     }
     const Cancel cancel;
     WorkCounters work;
-    const FilterView filter = FilterView::of(allowed);
+    const RowFilter filter = RowFilter::of(allowed);
     ASSERT_TRUE(index.searcher->search_batch(query_pointers, *params, filter, {cancel, nullptr, {}},
                                              outs, work));
     for (std::size_t i = 0; i < 13; ++i) {
@@ -268,11 +268,11 @@ TEST_P(IvfSearch, ABatchReadsAListOnce) {
   constexpr std::size_t kQueries = 90;
   Clumps clumps(schema(40), 30, random);
   const IvfIndex index(clumps.column(4000, 1, 0.6));
-  const auto all = FilterView::all(index.column.n_rows);
-  std::vector<Query> queries;
+  const auto all = RowFilter::all(index.column.n_rows);
+  std::vector<PreparedQuery> queries;
   for (std::size_t i = 0; i < kQueries; ++i) queries.push_back(clumps.query());
-  std::vector<const Query*> query_pointers;
-  for (const Query& query : queries) query_pointers.push_back(&query);
+  std::vector<const PreparedQuery*> query_pointers;
+  for (const PreparedQuery& query : queries) query_pointers.push_back(&query);
   for (const KeyValues& values :
        {KeyValues{}, KeyValues{{"effort", std::int64_t{1000}}}, KeyValues{{"gap", 0.01}},
         KeyValues{{"gap", 1e6}, {"stop", 0.5}}, KeyValues{{"nprobe", std::int64_t{3}}},
@@ -317,10 +317,10 @@ TEST(IvfSearchEdges, HugeRows) {
       }
       const IvfIndex index(make_column(schema, vectors), kNoSecondCodes);
       const IvfIndex refined(make_column(schema, vectors));
-      const auto all = FilterView::all(2000);
+      const auto all = RowFilter::all(2000);
       double recall = 0;
       for (int i = 0; i < 10; ++i) {
-        const Query query = clumps.query();
+        const PreparedQuery query = clumps.query();
         const auto truth = index.exact(query, all, 10);
         expect_same_hits(index.find(query, everything(), all, 10).hits, truth);
         const auto found = refined.find(query, {{"nprobe", std::int64_t{1} << 20}}, all, 10).hits;
@@ -343,10 +343,10 @@ TEST(IvfSearchEdges, HugeQueries) {
       SCOPED_TRACE(describe(schema) + " " + std::to_string(length));
       Clumps clumps(schema, 8, random);
       const IvfIndex index(clumps.column(2000), kNoSecondCodes);
-      const auto all = FilterView::all(2000);
+      const auto all = RowFilter::all(2000);
       PlainVector vector = clumps.vector();
       for (float& value : vector.values) value *= length;
-      const Query query = make_query(schema, vector);
+      const PreparedQuery query = make_query(schema, vector);
       expect_same_hits(index.find(query, everything(), all, 10).hits, index.exact(query, all, 10));
       EXPECT_EQ(index.find(query, {}, all, 10).hits.size(), 10U);
     }
@@ -359,14 +359,14 @@ TEST(IvfSearchEdges, QueriesMayBeOfAnyLength) {
   const FieldSchema schema = dense_schema(96);
   Clumps clumps(schema, 40, random);
   const IvfIndex index(clumps.column(6000), kNoSecondCodes);
-  const FilterView all = FilterView::all(6000);
+  const RowFilter all = RowFilter::all(6000);
   std::vector<PlainVector> vectors(30);
   for (PlainVector& vector : vectors) vector = clumps.vector();
   const auto recall = [&](float length) {
     double sum = 0;
     for (PlainVector vector : vectors) {
       for (float& value : vector.values) value *= length;
-      const Query query = make_query(schema, vector);
+      const PreparedQuery query = make_query(schema, vector);
       sum += recall_of(index.find(query, {}, all, 10).hits, index.exact(query, all, 10));
     }
     return sum / static_cast<double>(vectors.size());
@@ -387,9 +387,9 @@ TEST(IvfSearchEdges, FewRowsOneRowNoRows) {
       for (const double present : {1.0, 0.5, 0.0}) {
         const IvfIndex index(clumps.column(n_rows, present));
         const Bitset rows = present_rows(index.column);
-        const Query query = clumps.query();
-        expect_same_hits(index.find(query, {}, FilterView::of(rows), 10).hits,
-                         index.exact(query, FilterView::of(rows), 10));
+        const PreparedQuery query = clumps.query();
+        expect_same_hits(index.find(query, {}, RowFilter::of(rows), 10).hits,
+                         index.exact(query, RowFilter::of(rows), 10));
       }
     }
   }
@@ -401,11 +401,11 @@ TEST(IvfSearchEdges, EffortBuysRecall) {
   const auto schema = dense_schema(64);
   Clumps clumps(schema, 60, random);
   const IvfIndex index(clumps.column(6000));
-  const auto all = FilterView::all(6000);
+  const auto all = RowFilter::all(6000);
   double recalls[3] = {};
   std::uint64_t codes[3] = {};
   for (int i = 0; i < 30; ++i) {
-    const Query query = clumps.query();
+    const PreparedQuery query = clumps.query();
     const auto truth = index.exact(query, all, 10);
     for (std::size_t e = 0; e < 3; ++e) {
       const std::int64_t efforts[] = {4, 128, 1024};
@@ -428,12 +428,12 @@ TEST_P(IvfSearch, StopLeavesOutLists) {
   constexpr int kRows = 6000;
   Clumps clumps(schema(48), 40, random);
   const IvfIndex index(clumps.column(kRows));
-  const auto all = FilterView::all(kRows);
+  const auto all = RowFilter::all(kRows);
   const double stops[] = {0.5, 1.4, 1e6};
   double recalls[3] = {};
   std::uint64_t codes[3] = {};
   for (int i = 0; i < 30; ++i) {
-    const Query query = clumps.query();
+    const PreparedQuery query = clumps.query();
     const auto truth = index.exact(query, all, 10);
     for (std::size_t s = 0; s < 3; ++s) {
       const Found found = index.find(query, {{"gap", 1e6}, {"stop", stops[s]}}, all, 10);
@@ -465,8 +465,8 @@ TEST(IvfSearchEdges, ParametersOutOfRangeAreRefused) {
 }
 
 TEST(IvfParameters, EveryOneIsDocumented) {
-  expect_documented<dense::SearchParams>("docs/dense.md");
-  expect_documented<dense::BuildParams>("docs/dense.md");
+  expect_documented<dense::DenseSearchParams>("docs/dense.md");
+  expect_documented<dense::DenseBuildParams>("docs/dense.md");
 }
 
 }  // namespace

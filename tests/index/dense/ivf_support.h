@@ -70,7 +70,7 @@ class Clumps {
     }
     return vector;
   }
-  [[nodiscard]] Query query() { return make_query(schema_, vector()); }
+  [[nodiscard]] PreparedQuery query() { return make_query(schema_, vector()); }
   [[nodiscard]] FieldColumn column(std::uint32_t n_rows, double present_share = 1,
                                    double duplicate_share = 0) {
     std::uniform_real_distribution<double> share(0, 1);
@@ -134,11 +134,11 @@ template <class T>
   return column;
 }
 
-[[nodiscard]] inline std::vector<Query> sample_queries(const FieldSchema& schema) {
+[[nodiscard]] inline std::vector<PreparedQuery> sample_queries(const FieldSchema& schema) {
   const auto values = read_npy<float>("examples/arxiv-3k", "queries.dense.npy");
-  std::vector<Query> queries;
+  std::vector<PreparedQuery> queries;
   for (std::size_t first = 0; first < values.size(); first += schema.dim) {
-    queries.push_back(Query::dense(schema, std::span(values).subspan(first, schema.dim)));
+    queries.push_back(PreparedQuery::dense(schema, std::span(values).subspan(first, schema.dim)));
   }
   return queries;
 }

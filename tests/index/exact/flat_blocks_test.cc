@@ -14,14 +14,14 @@ TEST(FlatBlocks, FewRowsOfLongDocuments) {
     Random random(61);
     const auto column = random_column(
         field, {.n_rows = kRows, .present_share = 0.9, .max_tokens = max_tokens}, random);
-    const Query query = make_query(field, random_vector(field, {.max_tokens = 3}, random));
+    const PreparedQuery query = make_query(field, random_vector(field, {.max_tokens = 3}, random));
     for (Bitset& filter : some_filters(kRows, random)) {
       filter &= present_rows(column);
       TopK top(20);
       WorkCounters work;
       const Cancel cancel;
       const auto done =
-          FlatSearcher(column).search(query, {}, FilterView::of(filter), {cancel}, top, work);
+          FlatSearcher(column).search(query, {}, RowFilter::of(filter), {cancel}, top, work);
       ASSERT_TRUE(done) << done.error().to_string();
       expect_same_hits(top.take_sorted(), expected_hits(query, column, filter, 20));
       EXPECT_EQ(work.n_rows_scored, filter.count());

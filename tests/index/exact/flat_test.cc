@@ -13,8 +13,9 @@
 namespace quiver::index::testing {
 namespace {
 
-std::vector<Hit> search(const FieldColumn& column, const Query& query, const FilterView& filter,
-                        TopK top, Executor* executor = nullptr, WorkCounters* work = nullptr) {
+std::vector<Hit> search(const FieldColumn& column, const PreparedQuery& query,
+                        const RowFilter& filter, TopK top, Executor* executor = nullptr,
+                        WorkCounters* work = nullptr) {
   const FlatSearcher searcher(column);
   const Cancel cancel;
   WorkCounters unused;
@@ -40,7 +41,7 @@ TEST_P(Flat, ScoresAreThoseOfDoubleArithmetic) {
     const auto column = random_column(schema(dim), {.n_rows = 60, .present_share = 0.9}, random);
     for (int i = 0; i < 3; ++i) {
       const auto vector = random_vector(column.schema, {}, random);
-      const Query query = make_query(column.schema, vector);
+      const PreparedQuery query = make_query(column.schema, vector);
       for (std::uint32_t row = 0; row < column.n_rows; ++row) {
         const auto got = score_row(query, column, row);
         const auto wanted = exact_score(vector, column, row);
@@ -60,13 +61,14 @@ TEST_P(Flat, FindsTheBestOfTheAllowedRows) {
     for (const std::uint32_t n : {1, 63, 64, 65, 255, 256, 257, 1000}) {
       const auto column = random_column(
           schema(9), {.n_rows = n, .present_share = 0.9, .duplicate_share = 0.2}, random);
-      const Query query = make_query(column.schema, random_vector(column.schema, {}, random));
+      const PreparedQuery query =
+          make_query(column.schema, random_vector(column.schema, {}, random));
       for (Bitset& filter : some_filters(n, random)) {
         filter &= present_rows(column);
         for (const std::size_t k : {std::size_t{1}, std::size_t{10}, std::size_t{n} + 5}) {
           SCOPED_TRACE("n " + std::to_string(n) + " k " + std::to_string(k));
           WorkCounters work;
-          const auto hits = search(column, query, FilterView::of(filter), TopK(k), nullptr, &work);
+          const auto hits = search(column, query, RowFilter::of(filter), TopK(k), nullptr, &work);
           expect_same_hits(hits, expected_hits(query, column, filter, k));
           EXPECT_EQ(work.n_rows_scored, filter.count());
         }
@@ -84,10 +86,10 @@ TEST_P(Flat, EqualScoresAreOrderedById) {
     ids.push_back(i % 3 == 0 ? PointId::uuid(random(), random()) : PointId::number(random()));
   }
   const auto vector = random_vector(column.schema, {.small_integers = true}, random);
-  const Query query = make_query(column.schema, vector);
+  const PreparedQuery query = make_query(column.schema, vector);
   const Bitset all(column.n_rows, true);
   for (const std::size_t k : {1, 5, 50, 699}) {
-    const auto hits = search(column, query, FilterView::all(column.n_rows), TopK(k, ids));
+    const auto hits = search(column, query, RowFilter::all(column.n_rows), TopK(k, ids));
     expect_same_hits(hits, expected_hits(query, column, all, k, ids));
   }
 }
@@ -98,7 +100,7 @@ TEST_P(Flat, SmallIntegersAreExact) {
   Random random(35);
   const auto column = random_column(schema(21), {.n_rows = 300, .small_integers = true}, random);
   const auto vector = random_vector(column.schema, {.small_integers = true}, random);
-  const Query query = make_query(column.schema, vector);
+  const PreparedQuery query = make_query(column.schema, vector);
   for (std::uint32_t row = 0; row < column.n_rows; ++row) {
     const auto got = score_row(query, column, row);
     const auto wanted = exact_score(vector, column, row);
@@ -123,8 +125,8 @@ TEST_P(Flat, ManyThreadsGiveTheBitsOfOne) {
     if (random() % 2 == 0) half.set(i);
   }
   for (int i = 0; i < 3; ++i) {
-    const Query query = make_query(column.schema, random_vector(column.schema, {}, random));
-    for (const auto& filter : {FilterView::all(n), FilterView::of(half)}) {
+    const PreparedQuery query = make_query(column.schema, random_vector(column.schema, {}, random));
+    for (const auto& filter : {RowFilter::all(n), RowFilter::of(half)}) {
       WorkCounters serial_work;
       WorkCounters parallel_work;
       const auto serial = search(column, query, filter, TopK(100), nullptr, &serial_work);
@@ -143,8 +145,8 @@ TEST_P(Flat, SameBitsInWhateverSegmentARowStands) {
   const auto whole = make_column(field, vectors);
   std::vector<std::optional<PlainVector>> reversed(vectors.rbegin(), vectors.rend());
   const auto other = make_column(field, reversed);
-  const Query query = make_query(field, random_vector(field, {}, random));
-  const auto one = search(whole, query, FilterView::all(400), TopK(400));
+  const PreparedQuery query = make_query(field, random_vector(field, {}, random));
+  const auto one = search(whole, query, RowFilter::all(400), TopK(400));
   for (const Hit& hit : one) {
     const auto there = score_row(query, other, 399 - hit.row);
     ASSERT_TRUE(there.has_value());
@@ -155,11 +157,11 @@ TEST_P(Flat, SameBitsInWhateverSegmentARowStands) {
 TEST_P(Flat, SharedFloorOnlyDropsWhatCannotMatter) {
   Random random(38);
   const auto column = random_column(schema(8), {.n_rows = 500}, random);
-  const Query query = make_query(column.schema, random_vector(column.schema, {}, random));
-  const auto all = search(column, query, FilterView::all(500), TopK(500));
+  const PreparedQuery query = make_query(column.schema, random_vector(column.schema, {}, random));
+  const auto all = search(column, query, RowFilter::all(500), TopK(500));
   ASSERT_GT(all.size(), 60U);
   std::atomic<float> floor = all[30].score;
-  const auto hits = search(column, query, FilterView::all(500), TopK(500, {}, &floor));
+  const auto hits = search(column, query, RowFilter::all(500), TopK(500, {}, &floor));
   ASSERT_GE(hits.size(), 31U);
   EXPECT_EQ(hits.back().score, all[30].score);
   for (std::size_t i = 0; i < 31; ++i) EXPECT_EQ(hits[i].row, all[i].row);
@@ -168,7 +170,7 @@ TEST_P(Flat, SharedFloorOnlyDropsWhatCannotMatter) {
 TEST_P(Flat, CancelledSearchSaysSo) {
   Random random(39);
   const auto column = random_column(schema(8), {.n_rows = 1000}, random);
-  const Query query = make_query(column.schema, random_vector(column.schema, {}, random));
+  const PreparedQuery query = make_query(column.schema, random_vector(column.schema, {}, random));
   const FlatSearcher searcher(column);
   Executor executor(2, "test");
   for (Executor* helper : {static_cast<Executor*>(nullptr), &executor}) {
@@ -177,12 +179,12 @@ TEST_P(Flat, CancelledSearchSaysSo) {
     TopK top(5);
     WorkCounters work;
     const auto result =
-        searcher.search(query, {}, FilterView::all(1000), {cancelled, helper}, top, work);
+        searcher.search(query, {}, RowFilter::all(1000), {cancelled, helper}, top, work);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code(), Code::kCancelled);
     const Cancel expired(Deadline::after(std::chrono::nanoseconds(0)));
     const auto late =
-        searcher.search(query, {}, FilterView::all(1000), {expired, helper}, top, work);
+        searcher.search(query, {}, RowFilter::all(1000), {expired, helper}, top, work);
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code(), Code::kDeadlineExceeded);
   }
@@ -213,9 +215,9 @@ TEST(FlatSparse, SharingAnIndexMakesAHit) {
                                 });
   for (const std::uint32_t far : {100U, 4000000000U}) {  // scattered, and merged
     const PlainVector vector{{1, 1, 1}, {1, 5, far}};
-    const Query query = make_query(kSparseField, vector);
+    const PreparedQuery query = make_query(kSparseField, vector);
     EXPECT_EQ(query.sparse().scattered == nullptr, far > 1000);
-    const auto hits = search(column, query, FilterView::all(7), TopK(10));
+    const auto hits = search(column, query, RowFilter::all(7), TopK(10));
     EXPECT_EQ(rows_of(hits), (std::vector<std::uint32_t>{0, 3, 4, 2}));
     EXPECT_EQ(hits[1].score, 0.0F);
     EXPECT_EQ(hits[2].score, 0.0F);
@@ -226,8 +228,8 @@ TEST(FlatSparse, SharingAnIndexMakesAHit) {
 TEST(FlatSparse, EmptyQueryHasNoHits) {
   Random random(41);
   const auto column = random_column(kSparseField, {.n_rows = 100}, random);
-  const Query query = make_query(kSparseField, {});
-  EXPECT_TRUE(search(column, query, FilterView::all(100), TopK(10)).empty());
+  const PreparedQuery query = make_query(kSparseField, {});
+  EXPECT_TRUE(search(column, query, RowFilter::all(100), TopK(10)).empty());
 }
 
 TEST(FlatSparse, ScatteredAndMergedQueriesGiveTheSameBits) {
@@ -236,13 +238,13 @@ TEST(FlatSparse, ScatteredAndMergedQueriesGiveTheSameBits) {
       random_column(kSparseField, {.n_rows = 300, .sparse_dim = 60, .max_nonzero = 40}, random);
   for (int i = 0; i < 20; ++i) {
     PlainVector vector = random_vector(kSparseField, {.sparse_dim = 60, .max_nonzero = 40}, random);
-    const Query near = make_query(kSparseField, vector);
+    const PreparedQuery near = make_query(kSparseField, vector);
     vector.indices.push_back(3000000000U);  // in no row, but too far to scatter
     vector.values.push_back(1);
-    const Query far = make_query(kSparseField, vector);
+    const PreparedQuery far = make_query(kSparseField, vector);
     ASSERT_EQ(far.sparse().scattered, nullptr);
-    expect_same_hits(search(column, far, FilterView::all(300), TopK(300)),
-                     search(column, near, FilterView::all(300), TopK(300)));
+    expect_same_hits(search(column, far, RowFilter::all(300), TopK(300)),
+                     search(column, near, RowFilter::all(300), TopK(300)));
   }
 }
 
@@ -250,7 +252,7 @@ TEST(FlatMulti, QueryWithoutTokensHasNoHits) {
   Random random(43);
   const FieldSchema field{"", FieldKind::kMulti, 4, DType::kF32, Metric::kDot, {}};
   const auto column = random_column(field, {.n_rows = 10}, random);
-  EXPECT_TRUE(search(column, make_query(field, {}), FilterView::all(10), TopK(10)).empty());
+  EXPECT_TRUE(search(column, make_query(field, {}), RowFilter::all(10), TopK(10)).empty());
 }
 
 /// Whole numbers in [0, 255] are scored in integers: the only rounding is the last.
@@ -261,7 +263,7 @@ TEST(FlatBytes, IntegerScoresAreRoundedOnce) {
       const FieldSchema field{"", FieldKind::kDense, dim, DType::kU8, metric, {}};
       const auto column = random_column(field, {.n_rows = 40}, random);
       const auto vector = random_vector(field, {}, random);
-      const Query query = make_query(field, vector);
+      const PreparedQuery query = make_query(field, vector);
       ASSERT_EQ(query.bytes().size(), dim);
       for (std::uint32_t row = 0; row < column.n_rows; ++row) {
         EXPECT_EQ(*score_row(query, column, row),
@@ -276,7 +278,7 @@ TEST(FlatBytes, IntegerScoresAreRoundedOnce) {
 TEST(FlatBytes, OnlyWholeNumbersThatFitAreBytes) {
   const FieldSchema field{"", FieldKind::kDense, 3, DType::kU8, Metric::kDot, {}};
   const auto has_bytes = [](const FieldSchema& schema, std::vector<float> values) {
-    return !Query::dense(schema, values).bytes().empty();
+    return !PreparedQuery::dense(schema, values).bytes().empty();
   };
   EXPECT_TRUE(has_bytes(field, {0, 1, 255}));
   EXPECT_TRUE(has_bytes(field, {-0.0F, 1, 2}));
@@ -296,7 +298,7 @@ TEST(FlatDense, OverflowIsNeverANanHit) {
       field,
       {PlainVector{{3e38F, 3e38F}, {}}, PlainVector{{3e38F, -3e38F}, {}}, PlainVector{{1, 1}, {}}});
   const auto hits =
-      search(column, make_query(field, {{3e38F, 3e38F}, {}}), FilterView::all(3), TopK(3));
+      search(column, make_query(field, {{3e38F, 3e38F}, {}}), RowFilter::all(3), TopK(3));
   for (const Hit& hit : hits) EXPECT_FALSE(std::isnan(hit.score));
   ASSERT_FALSE(hits.empty());
   EXPECT_EQ(hits[0].row, 0U);
@@ -308,7 +310,7 @@ TEST(FlatDense, StopsSoonAfterCancel) {
   const auto column =
       make_column(field, std::vector<std::optional<PlainVector>>(
                              60000, PlainVector{std::vector<float>(512, 1.0F), {}}));
-  const Query query = make_query(field, {std::vector<float>(512, 1.0F), {}});
+  const PreparedQuery query = make_query(field, {std::vector<float>(512, 1.0F), {}});
   const FlatSearcher searcher(column);
   const Cancel cancel;
   std::thread watcher([&] {
@@ -319,7 +321,7 @@ TEST(FlatDense, StopsSoonAfterCancel) {
   while (result) {  // one scan may be over before it is cancelled
     TopK top(10);
     WorkCounters work;
-    result = searcher.search(query, {}, FilterView::all(60000), {cancel, nullptr}, top, work);
+    result = searcher.search(query, {}, RowFilter::all(60000), {cancel, nullptr}, top, work);
   }
   watcher.join();
   EXPECT_EQ(result.error().code(), Code::kCancelled);

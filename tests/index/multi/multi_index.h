@@ -107,9 +107,10 @@ struct MultiIndex : BuiltIndex {
                       const QuerySample* queries = nullptr)
       : BuiltIndex(multi_type(), std::move(rows), values, kMultiIndexSeed, queries) {}
 
-  [[nodiscard]] Found find(const Query& query, const KeyValues& values, const Bitset& allowed,
-                           std::size_t k, Prefer prefer = Prefer::kAny) const {
-    return BuiltIndex::find(query, values, FilterView::of(allowed), k, prefer);
+  [[nodiscard]] Found find(const PreparedQuery& query, const KeyValues& values,
+                           const Bitset& allowed, std::size_t k,
+                           Prefer prefer = Prefer::kAny) const {
+    return BuiltIndex::find(query, values, RowFilter::of(allowed), k, prefer);
   }
 };
 

@@ -48,7 +48,7 @@ TEST_P(MultiSearch, AllCandidatesGiveTheBitsOfBruteForce) {
     }
     allowed &= present_rows(corpus.column);
     for (std::size_t q = 0; q < 5; ++q) {
-      const Query query = make_query(GetParam(), corpus.queries[q]);
+      const PreparedQuery query = make_query(GetParam(), corpus.queries[q]);
       const auto found = index.find(query, kEveryCandidate, allowed, 10);
       const auto exact = expected_hits(query, corpus.column, allowed, 10);
       if (GetParam().dtype != DType::kU8) expect_same_hits(found.hits, exact);
@@ -66,7 +66,7 @@ double recall_of_default(const MultiIndex& index, const Corpus& corpus, const Bi
                          const KeyValues& search = {}) {
   double sum = 0;
   for (const auto& tokens : corpus.queries) {
-    const Query query = make_query(corpus.column.schema, tokens);
+    const PreparedQuery query = make_query(corpus.column.schema, tokens);
     const auto found = index.find(query, search, allowed, 10);
     const auto exact = expected_hits(query, corpus.column, allowed, 10);
     EXPECT_EQ(found.hits.size(), exact.size());
@@ -179,7 +179,7 @@ TEST(MultiSigns, FarRowsAreFoundToo) {
   double of_with = 0;
   double of_without = 0;
   for (const auto& tokens : corpus.queries) {
-    const Query query = make_query(corpus.column.schema, tokens);
+    const PreparedQuery query = make_query(corpus.column.schema, tokens);
     Bitset allowed(kRows, true);
     for (const Hit& hit : expected_hits(query, corpus.column, allowed, kRows / 3)) {
       allowed.reset(hit.row);
@@ -219,7 +219,7 @@ TEST(MultiSearchParams, RerankDecidesWhatIsCompared) {
   const MultiIndex index(corpus.column, {{"stage", "mean"}});
   ASSERT_TRUE(has_signs(index));
   const Bitset all(kRows, true);
-  const Query query = make_query(corpus.column.schema, corpus.queries[0]);
+  const PreparedQuery query = make_query(corpus.column.schema, corpus.queries[0]);
   const auto find = [&](const char* rerank) {
     return index.find(query, {{"candidates", std::int64_t{100}}, {"rerank", rerank}}, all, 10);
   };
@@ -292,7 +292,7 @@ TEST(MultiSearchParams, PatienceEndsEvenFixedCandidates) {
   const Corpus corpus(tokens_of(64), kRows, random);
   const MultiIndex index(corpus.column, {{"stage", "features"}});
   const Bitset all(kRows, true);
-  const Query query = make_query(corpus.column.schema, corpus.queries[0]);
+  const PreparedQuery query = make_query(corpus.column.schema, corpus.queries[0]);
   KeyValues search = {{"candidates", std::int64_t{400}}};
   const auto n_codes = index.find(query, search, all, 10).work.n_codes_scored;
   search["patience"] = std::int64_t{20};
@@ -306,7 +306,7 @@ TEST(MultiSearchParams, QueriesTooLongForCodesAreComparedExactly) {
   const MultiIndex index(corpus.column, {{"stage", "mean"}});
   PlainVector tokens = corpus.queries[0];
   for (float& value : tokens.values) value = value < 0 ? -3e38F : 3e38F;
-  const Query query = make_query(corpus.column.schema, tokens);
+  const PreparedQuery query = make_query(corpus.column.schema, tokens);
   const Bitset all(400, true);
   const auto found = index.find(query, {}, all, 10);
   expect_same_hits(found.hits, expected_hits(query, corpus.column, all, 10));
@@ -317,7 +317,7 @@ TEST(MultiSearchParams, ExactIsExact) {
   Random random(kSeed);
   const Corpus corpus(tokens_of(32), kRows, random);
   const MultiIndex index(corpus.column);
-  const Query query = make_query(corpus.column.schema, corpus.queries[0]);
+  const PreparedQuery query = make_query(corpus.column.schema, corpus.queries[0]);
   const Bitset all(kRows, true);
   const auto found = index.find(query, {}, all, 10, Prefer::kExact);
   expect_same_hits(found.hits, expected_hits(query, corpus.column, all, 10));
@@ -356,7 +356,7 @@ TEST(MultiBuild, DocumentsMayBeLong) {
   const auto column = make_column(tokens_of(4), rows);
   for (const char* stage : {"fde", "features"}) {
     const MultiIndex index(column, {{"stage", stage}, {"features", std::int64_t{64}}});
-    const Query query = make_query(column.schema, topics.query_like(*rows[100], 4));
+    const PreparedQuery query = make_query(column.schema, topics.query_like(*rows[100], 4));
     const auto found = index.find(query, kEveryCandidate, Bitset(260, true), 1);
     ASSERT_EQ(found.hits.size(), 1U) << stage;
     EXPECT_EQ(found.hits[0].row, 100U) << stage;
@@ -386,7 +386,7 @@ TEST(MultiProbe, QueriesOfDocumentsLeaveTheseOut) {
   Random random(kSeed);
   const Corpus corpus(tokens_of(16), 300, random);
   const multi::ProbeSample sample(corpus.column, {}, 1);
-  EXPECT_EQ(sample.queries().size(), multi::ProbeSample::kMostQueries);
+  EXPECT_EQ(sample.queries().size(), multi::ProbeSample::kMaxQueries);
   EXPECT_EQ(sample.share(), 1);
   for (const auto& query : sample.queries()) {
     EXPECT_LE(query.tokens.size(), multi::ProbeSample::kQueryTokens * 16);
@@ -408,8 +408,8 @@ TEST(MultiParams, WhatIsWrongIsNamed) {
 
 TEST(MultiParams, AreDocumented) {
   const std::string page = "docs/late-interaction.md";
-  expect_documented<multi::BuildParams>(page);
-  expect_documented<multi::SearchParams>(page);
+  expect_documented<multi::MultiBuildParams>(page);
+  expect_documented<multi::MultiSearchParams>(page);
 }
 
 TEST(MultiParams, OnlyProductsAreSupported) {

@@ -117,7 +117,7 @@ struct CodesFile {
 /// NaN for rows without a vector.
 [[nodiscard]] inline std::vector<float> exact_scores(const FieldColumn& column,
                                                      const PlainVector& tokens) {
-  const Query query = make_query(column.schema, tokens);
+  const PreparedQuery query = make_query(column.schema, tokens);
   std::vector<float> scores;
   for (std::uint32_t row = 0; row < column.n_rows; ++row) {
     scores.push_back(score_row(query, column, row).value_or(std::nanf("")));

@@ -1,13 +1,13 @@
 // Files of token codes: the same bytes for any number of threads, damage, other rows; and carving.
 #include "base/threads/executor.h"
-#include "index/multi/tokens/carver.h"
+#include "index/multi/tokens/ball_carving.h"
 #include "index/multi/tokens/sections.h"
 #include "tests/index/multi/multi_support.h"
 
 namespace quiver::index::testing {
 namespace {
 
-using multi::Carver;
+using multi::BallCarving;
 using multi::TokenCodes;
 
 TEST(TokenFile, TheSameBytesForAnyNumberOfThreads) {
@@ -89,10 +89,10 @@ std::vector<double> sum_of_tokens(std::span<const float> tokens, std::size_t dim
   return sum;
 }
 
-TEST(Carver, KeepsTheSum) {
+TEST(BallCarving, KeepsTheSum) {
   Random random(kMultiSeed);
   Words words(48, random, 5);
-  Carver carver;
+  BallCarving carver;
   for (const std::size_t n : {1, 2, 15, 100, 30}) {
     const auto tokens = words.tokens(n).values;
     std::size_t fewest = n;
@@ -113,9 +113,9 @@ TEST(Carver, KeepsTheSum) {
 }
 
 /// By the definition: the lowest token that is left takes all that are close to it.
-TEST(Carver, TakesWhatIsClose) {
+TEST(BallCarving, TakesWhatIsClose) {
   const std::vector<float> tokens = {1, 0, 0, 2, 5, 0.1F, 0, 0, 0.1F, 3, -1, 0};
-  Carver carver;
+  BallCarving carver;
   const auto carved = carver.carve(tokens, 2, 0.7F);
   // (0, 0) is as close as can be to whatever comes first.
   const std::vector<float> want = {6, 0.1F, 0.1F, 5, -1, 0};
@@ -123,7 +123,7 @@ TEST(Carver, TakesWhatIsClose) {
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_FLOAT_EQ(carved[i], want[i]);
 }
 
-TEST(Carver, MakesScoresSmallerAtMost) {
+TEST(BallCarving, MakesScoresSmallerAtMost) {
   Random random(kMultiSeed);
   Words words(64, random, 30);
   const FieldColumn column = words.column(multi_schema(64), some_sizes(80, 40, random));

@@ -8,10 +8,10 @@
 #include "index/sparse/blocks/blocks.h"
 #include "index/sparse/blocks/pruning.h"
 #include "index/sparse/blocks/summaries.h"
-#include "index/sparse/rows/heads.h"
+#include "index/sparse/rows/top_components.h"
 #include "tests/index/sparse/seismic_blocks_support.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 using namespace testing;
@@ -281,8 +281,8 @@ TEST(SeismicSummaries, CodesAreNeverBelowTheirValues) {
 TEST(SeismicHeads, AreTheLargestComponents) {
   Random random(kSeed);
   const Rows rows(random_rows({.n_rows = 300, .n_nonzero = 100}, random));
-  const Heads heads = Heads::build(rows.coded, 20);  // rounded up to 32
-  EXPECT_TRUE(Heads::build(rows.coded, 0).empty());
+  const TopComponents heads = TopComponents::build(rows.coded, 20);  // rounded up to 32
+  EXPECT_TRUE(TopComponents::build(rows.coded, 0).empty());
   for (std::uint32_t row = 0; row < rows.n_rows; ++row) {
     const auto coded = rows.coded.row(row);
     std::vector<std::uint8_t> codes(coded.codes.begin(), coded.codes.end());
@@ -339,7 +339,7 @@ TEST(SeismicFile, ReopenedBlocksGiveTheSameAnswers) {
   params.n_postings = 100;
   Built built(column_of(random_rows(topics, random)), params, Codec::kU8);
   std::vector<PlainVector> queries;
-  std::vector<std::vector<Candidate>> wanted;
+  std::vector<std::vector<ScoredRow>> wanted;
   const BlockSearchParams search{.n_knn = 2};
   for (int i = 0; i < 20; ++i) {
     queries.push_back(random_row(topics, random));
@@ -480,4 +480,4 @@ TEST(SeismicBuild, TellsProgressAndStopsWhenCancelled) {
 }
 
 }  // namespace
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -16,7 +16,7 @@
 #include "index/sparse/blocks/blocks.h"
 #include "tests/index/support.h"
 
-namespace quiver::index::seismic::testing {
+namespace quiver::index::sparse::testing {
 
 namespace base = quiver::index::testing;
 using base::PlainVector;
@@ -89,20 +89,20 @@ struct Built {
     if (result) blocks = *std::move(result);
   }
 
-  std::vector<Candidate> search(const PlainVector& query, const BlockSearchParams& params,
-                                std::size_t n_wanted, const FilterView& filter) {
+  std::vector<ScoredRow> search(const PlainVector& query, const BlockSearchParams& params,
+                                std::size_t n_wanted, const RowFilter& filter) {
     const auto query_terms = terms.terms_of({query.indices, query.values});
     std::vector<float> table(terms.size() + 1, 0);
     for (const QueryTerm& term : query_terms) table[term.term] = term.weight;
-    std::vector<Candidate> found;
+    std::vector<ScoredRow> found;
     const BlockQuery one{query_terms, table.data(), params, n_wanted, &found};
     const auto status = blocks.search(std::span(&one, 1), records, filter, cancel, work);
     EXPECT_TRUE(status);
     return found;
   }
-  std::vector<Candidate> search(const PlainVector& query, const BlockSearchParams& params,
+  std::vector<ScoredRow> search(const PlainVector& query, const BlockSearchParams& params,
                                 std::size_t n_wanted = 10) {
-    return search(query, params, n_wanted, FilterView::all(n_rows));
+    return search(query, params, n_wanted, RowFilter::all(n_rows));
   }
   [[nodiscard]] double exact(const PlainVector& query, std::uint32_t row) const {
     const auto score = base::exact_sparse(query, column.row(row));
@@ -135,7 +135,7 @@ struct Built {
     scores.resize(std::min(n, scores.size()));
     return scores;
   }
-  void expect_best_of(const PlainVector& query, const std::vector<Candidate>& found,
+  void expect_best_of(const PlainVector& query, const std::vector<ScoredRow>& found,
                       const std::set<std::uint32_t>& rows, std::size_t n) const {
     const auto wanted = best_of(query, rows, n);
     ASSERT_EQ(found.size(), wanted.size());
@@ -171,4 +171,4 @@ inline BlockParams everything_kept() {
   return params;
 }
 
-}  // namespace quiver::index::seismic::testing
+}  // namespace quiver::index::sparse::testing

@@ -10,7 +10,7 @@
 #include "index/sparse/blocks/visited.h"
 #include "tests/index/sparse/seismic_blocks_support.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 using namespace testing;
@@ -59,7 +59,7 @@ TEST(SeismicBlocks, DefaultsFindMostOfTheBest) {
   for (int i = 0; i < kQueries; ++i) {
     const PlainVector query = random_row(topics, random);
     const auto best = built.best_of(query, all_rows(built.n_rows), 10);
-    for (const Candidate& hit : built.search(query, {})) {
+    for (const ScoredRow& hit : built.search(query, {})) {
       recall += built.exact(query, hit.row) >= best.back() * (1 - 1e-6) ? 1 : 0;
     }
   }
@@ -77,7 +77,7 @@ TEST(SeismicBlocks, FiltersAreObeyedAndEverythingAllowedIsFound) {
       if (allowed.test(row)) rows.insert(row);
     }
     const auto found =
-        built.search(query, {.query_cut = 100, .heap_factor = 0}, 10, FilterView::of(allowed));
+        built.search(query, {.query_cut = 100, .heap_factor = 0}, 10, RowFilter::of(allowed));
     built.expect_best_of(query, found, rows, 10);
   }
 }
@@ -212,7 +212,7 @@ TEST(SeismicBlocks, HeadsSaveRecordsAndLoseLittle) {
     built.work = {};
     const auto found = built.search(query, {.heap_factor = 0, .head_factor = 0.6F});
     bytes_with += built.work.n_bytes;
-    for (const Candidate& hit : found) n_found += hit.score >= exact.back().score ? 1 : 0;
+    for (const ScoredRow& hit : found) n_found += hit.score >= exact.back().score ? 1 : 0;
   }
   EXPECT_GE(n_found / 300, 0.9);
   EXPECT_LT(bytes_with, bytes_without);
@@ -230,9 +230,9 @@ TEST(SeismicBlocks, NeighboursImproveResults) {
   for (int i = 0; i < 50; ++i) {
     const PlainVector query = random_row(topics, random);
     const auto best = built.best_of(query, all_rows(built.n_rows), 10);
-    const auto recall = [&](const std::vector<Candidate>& found) {
+    const auto recall = [&](const std::vector<ScoredRow>& found) {
       double n = 0;
-      for (const Candidate& hit : found) n += hit.score >= best.back() * (1 - 1e-5) ? 1 : 0;
+      for (const ScoredRow& hit : found) n += hit.score >= best.back() * (1 - 1e-5) ? 1 : 0;
       return n / 10;
     };
     without += recall(built.search(query, {.query_cut = 2, .heap_factor = 1}));
@@ -265,10 +265,10 @@ TEST(SeismicBlocks, CancelledSearchAnswersWhy) {
   const auto terms = built.terms.terms_of({query.indices, query.values});
   const std::vector<float> table(built.terms.size() + 1, 0);
   built.cancel.cancel();
-  std::vector<Candidate> found;
+  std::vector<ScoredRow> found;
   const BlockQuery one{terms, table.data(), {}, 10, &found};
   const auto status = built.blocks.search(std::span(&one, 1), built.records,
-                                          FilterView::all(built.n_rows), built.cancel, built.work);
+                                          RowFilter::all(built.n_rows), built.cancel, built.work);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code(), Code::kCancelled);
 }
@@ -303,4 +303,4 @@ TEST(SeismicBlocks, VisitedRowsAreASet) {
 }
 
 }  // namespace
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

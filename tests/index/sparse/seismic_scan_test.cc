@@ -17,7 +17,7 @@
 namespace quiver::index::testing {
 namespace {
 
-using seismic::GrowingLists;
+using sparse::GrowingLists;
 
 constexpr std::uint64_t kSeed = 77;
 
@@ -67,8 +67,8 @@ std::unique_ptr<Searcher> build(const FieldColumn& column, Directory& directory,
   return searcher ? *std::move(searcher) : nullptr;
 }
 
-std::vector<Hit> find(const Searcher& searcher, const Query& query, const KeyValues& params,
-                      const FilterView& filter, std::size_t k, Prefer prefer = Prefer::kAny) {
+std::vector<Hit> find(const Searcher& searcher, const PreparedQuery& query, const KeyValues& params,
+                      const RowFilter& filter, std::size_t k, Prefer prefer = Prefer::kAny) {
   const auto parsed = kSeismic.parse_search(params);
   EXPECT_TRUE(parsed) << parsed.error().to_string();
   const Cancel cancel;
@@ -103,11 +103,11 @@ TEST_P(SeismicScan, WholeListsGiveTheBitsOfBruteForce) {
   const auto searcher = build(column, *directory);
   const FlatSearcher flat(column);
   for (int i = 0; i < 20; ++i) {
-    const Query query =
+    const PreparedQuery query =
         make_query(column.schema, zipf_vector(1 + random() % 20, 2'000, GetParam(), random));
     for (const unsigned one_in : {1U, 2U, 20U, 500U}) {
       const Bitset allowed = random_filter(column.n_rows, one_in, random);
-      const auto filter = one_in == 1 ? FilterView::all(column.n_rows) : FilterView::of(allowed);
+      const auto filter = one_in == 1 ? RowFilter::all(column.n_rows) : RowFilter::of(allowed);
       for (const std::size_t k : {1, 10, 300}) {
         const auto wanted = find(flat, query, {}, filter, k);
         const auto found = find(*searcher, query, {}, filter, k, Prefer::kExact);
@@ -125,11 +125,11 @@ TEST_P(SeismicScan, TruncatedListsFindMostAndNeverTooFew) {
   const FlatSearcher flat(column);
   double n_found = 0, n_wanted = 0;
   for (int i = 0; i < 40; ++i) {
-    const Query query =
+    const PreparedQuery query =
         make_query(column.schema, zipf_vector(5 + random() % 20, 2'000, GetParam(), random));
     for (const unsigned one_in : {1U, 10U}) {
       const Bitset allowed = random_filter(column.n_rows, one_in, random);
-      const auto filter = one_in == 1 ? FilterView::all(column.n_rows) : FilterView::of(allowed);
+      const auto filter = one_in == 1 ? RowFilter::all(column.n_rows) : RowFilter::of(allowed);
       const auto wanted = find(flat, query, {}, filter, 10);
       const auto found = find(*searcher, query, {{"method", "scan"}}, filter, 10);
       EXPECT_EQ(found.size(), wanted.size());
@@ -156,12 +156,12 @@ TEST(SeismicScanEdges, HugeIndicesAndWideVocabularies) {
   const auto directory = make_memory_directory();
   const auto searcher = build(column, *directory);
   const FlatSearcher flat(column);
-  const auto all = FilterView::all(column.n_rows);
+  const auto all = RowFilter::all(column.n_rows);
   for (const std::uint32_t at : {0U, 8U * 17, 8U * 8'999}) {
     PlainVector vector;
     vector.indices = {at, 4'000'000'003U, 4'294'967'295U};
     vector.values = {1.0F, 2.0F, 3.0F};
-    const Query query = make_query(column.schema, vector);
+    const PreparedQuery query = make_query(column.schema, vector);
     EXPECT_TRUE(
         same(find(*searcher, query, {}, all, 25, Prefer::kExact), find(flat, query, {}, all, 25)));
     EXPECT_EQ(find(*searcher, query, {}, all, 25).size(), 25U);
@@ -172,15 +172,15 @@ TEST(SeismicScanEdges, ZerosTiesAndUnknownTerms) {
   const auto column = make_column(sparse_schema(), repeated(6'000, {{1.0F, 0.0F}, {3, 9}}));
   const auto directory = make_memory_directory();
   const auto searcher = build(column, *directory);
-  const auto all = FilterView::all(column.n_rows);
+  const auto all = RowFilter::all(column.n_rows);
   const auto query = [&](std::vector<std::uint32_t> indices, std::vector<float> values) {
     return make_query(column.schema, {std::move(values), std::move(indices)});
   };
   EXPECT_TRUE(find(*searcher, query({7}, {1.0F}), {}, all, 5).empty());
   EXPECT_TRUE(find(*searcher, query({}, {}), {}, all, 5).empty());
   for (const auto prefer : {Prefer::kAny, Prefer::kExact}) {
-    for (const Query& q : {query({3}, {1.0F}), query({9}, {1.0F}), query({3}, {0.0F}),
-                           query({3}, {-1.0F}), query({3, 7, 9}, {1.0F, 2.0F, 3.0F})}) {
+    for (const PreparedQuery& q : {query({3}, {1.0F}), query({9}, {1.0F}), query({3}, {0.0F}),
+                                   query({3}, {-1.0F}), query({3, 7, 9}, {1.0F, 2.0F, 3.0F})}) {
       const auto found = find(*searcher, q, {}, all, 5, prefer);
       ASSERT_EQ(found.size(), 5U);
       for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(found[i].row, i);  // ties by id
@@ -268,8 +268,8 @@ void expect_read_and_written(const GoldenFile& file) {
   const auto searcher = kSeismic.open(*old, column);
   ASSERT_TRUE(searcher) << searcher.error().to_string();
   const FlatSearcher flat(column);
-  const auto all = FilterView::all(column.n_rows);
-  const Query query = make_query(column.schema, {{2.0F, 1.0F, -1.0F, 0.5F}, {1, 5, 9, 20}});
+  const auto all = RowFilter::all(column.n_rows);
+  const PreparedQuery query = make_query(column.schema, {{2.0F, 1.0F, -1.0F, 0.5F}, {1, 5, 9, 20}});
   for (const auto& method : file.methods) {
     const KeyValues options = {{"method", method},
                                {"exact_below", std::int64_t{0}},
@@ -308,14 +308,14 @@ TEST(SeismicScanEdges, CountsOfTermsAreThoseOfAllowedRows) {
       allowed = std::move(others.subtract(allowed));
     }
     std::vector<std::uint64_t> found(terms.size(), 1), wanted(terms.size(), 1);
-    ASSERT_TRUE(searcher->count_terms(terms, FilterView::of(allowed), found, cancel));
-    ASSERT_TRUE(flat.count_terms(terms, FilterView::of(allowed), wanted, cancel));
+    ASSERT_TRUE(searcher->count_terms(terms, RowFilter::of(allowed), found, cancel));
+    ASSERT_TRUE(flat.count_terms(terms, RowFilter::of(allowed), wanted, cancel));
     EXPECT_EQ(found, wanted);
     GrowingLists lists;
     lists.extend(column);
     std::fill(found.begin(), found.end(), 1);
     const auto growing = lists.searcher(column);
-    ASSERT_TRUE(growing->count_terms(terms, FilterView::of(allowed), found, cancel));
+    ASSERT_TRUE(growing->count_terms(terms, RowFilter::of(allowed), found, cancel));
     EXPECT_EQ(found, wanted);
   }
 }
@@ -344,10 +344,10 @@ TEST_P(SeismicScan, GrowingListsGiveTheBitsOfBruteForce) {
     const auto searcher = lists.searcher(so_far);
     const FlatSearcher flat(so_far);
     for (const unsigned one_in : {1U, 3U}) {
-      const Query query =
+      const PreparedQuery query =
           make_query(column.schema, zipf_vector(1 + random() % 20, 800, GetParam(), random));
       const Bitset allowed = random_filter(n, one_in, random);
-      const auto filter = one_in == 1 ? FilterView::all(n) : FilterView::of(allowed);
+      const auto filter = one_in == 1 ? RowFilter::all(n) : RowFilter::of(allowed);
       ASSERT_TRUE(same(find(*searcher, query, {}, filter, 20), find(flat, query, {}, filter, 20)))
           << n << " rows, 1/" << one_in;
     }
@@ -366,8 +366,8 @@ TEST(SeismicScanEdges, GrowingListsTellOfThemselves) {
 }
 
 TEST(SeismicScanEdges, EveryParameterIsDocumented) {
-  expect_documented<seismic::SearchParams>("docs/sparse.md");
-  expect_documented<seismic::BuildParams>("docs/sparse.md");
+  expect_documented<sparse::SparseSearchParams>("docs/sparse.md");
+  expect_documented<sparse::SparseBuildParams>("docs/sparse.md");
 }
 
 TEST(SeismicScanEdges, BadParametersAreNamed) {

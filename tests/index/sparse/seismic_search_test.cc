@@ -11,7 +11,7 @@
 #include "tests/index/built_index.h"
 #include "tests/index/sparse/seismic_blocks_support.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
 using namespace testing;
@@ -40,12 +40,12 @@ TEST_P(SeismicCodec, FindsMostWithExactScores) {
   const Topics topics{.n_rows = 3000, .negative_share = 0.05};
   const BuiltIndex built(kSeismic, full_column(random_rows(topics, random)),
                          with_blocks(GetParam()), kSeed);
-  const auto all = FilterView::all(built.column.n_rows);
+  const auto all = RowFilter::all(built.column.n_rows);
   constexpr int kQueries = 30;
   for (const char* method : {"scan", "blocks"}) {
     double recall = 0;
     for (int i = 0; i < kQueries; ++i) {
-      const Query query = base::make_query(built.column.schema, random_row(topics, random));
+      const PreparedQuery query = base::make_query(built.column.schema, random_row(topics, random));
       const auto found = built.find(query, searched_by(method), all, 10);
       for (const Hit& hit : found.hits) {
         EXPECT_EQ(hit.score, *score_row(query, built.column, hit.row));
@@ -62,10 +62,10 @@ TEST_P(SeismicCodec, HitsHaveTheScoresOfRecordsIfThatIsWanted) {
   const Topics topics{.n_rows = 2000};
   const BuiltIndex built(kSeismic, full_column(random_rows(topics, random)),
                          with_blocks(GetParam()), kSeed);
-  const auto all = FilterView::all(built.column.n_rows);
+  const auto all = RowFilter::all(built.column.n_rows);
   bool differs = false;
   for (int i = 0; i < 5; ++i) {
-    const Query query = base::make_query(built.column.schema, random_row(topics, random));
+    const PreparedQuery query = base::make_query(built.column.schema, random_row(topics, random));
     const auto found = built.find(query, searched_by("blocks", false), all, 10);
     ASSERT_EQ(found.hits.size(), 10U);
     EXPECT_EQ(found.work.n_rows_scored, 0U) << "no row is read";
@@ -169,15 +169,15 @@ TEST(SeismicNeighbours, AreHitsOnlyIfTheyShareATerm) {
   const BuiltIndex built(kSeismic, full_column(rows), build, kSeed);
   KeyValues params = searched_by("blocks");
   params["n_knn"] = std::int64_t{8};
-  const Query query = base::make_query(built.column.schema, sparse({1, 7}, {1.0F, 1.0F}));
-  const auto all = FilterView::all(built.column.n_rows);
+  const PreparedQuery query = base::make_query(built.column.schema, sparse({1, 7}, {1.0F, 1.0F}));
+  const auto all = RowFilter::all(built.column.n_rows);
   for (const std::size_t k : {5U, 10U, 20U}) {
     const auto found = built.find(query, params, all, k);
     EXPECT_EQ(found.hits.size(), std::min<std::size_t>(k, 10)) << k;
   }
   Bitset allowed(built.column.n_rows, true);
   for (std::uint32_t i = 0; i < 8; ++i) allowed.reset(i);
-  EXPECT_EQ(built.find(query, params, FilterView::of(allowed), 4).hits.size(), 2U);
+  EXPECT_EQ(built.find(query, params, RowFilter::of(allowed), 4).hits.size(), 2U);
 }
 
 /// Walked lists hold few allowed rows: without a wider search recall falls with the selectivity.
@@ -187,15 +187,15 @@ TEST(SeismicFilters, BlocksFindAsManyUnderAFilterAsWithout) {
   KeyValues build = with_blocks();
   build["n_postings"] = std::int64_t{200};
   const BuiltIndex built(kSeismic, full_column(random_rows(topics, random)), build, kSeed);
-  std::vector<Query> queries;
+  std::vector<PreparedQuery> queries;
   for (int i = 0; i < 40; ++i) {
     queries.push_back(base::make_query(built.column.schema, random_row(topics, random)));
   }
   KeyValues params = searched_by("blocks");
   params["query_cut"] = std::int64_t{6};
-  const auto recall_with = [&](const FilterView& filter) {
+  const auto recall_with = [&](const RowFilter& filter) {
     double sum = 0;
-    for (const Query& query : queries) {
+    for (const PreparedQuery& query : queries) {
       const auto wanted = built.exact(query, filter, 10);
       const auto found = built.find(query, params, filter, 10).hits;
       EXPECT_EQ(found.size(), wanted.size());
@@ -204,15 +204,15 @@ TEST(SeismicFilters, BlocksFindAsManyUnderAFilterAsWithout) {
     }
     return sum / static_cast<double>(queries.size());
   };
-  const double without = recall_with(FilterView::all(built.column.n_rows));
+  const double without = recall_with(RowFilter::all(built.column.n_rows));
   for (const unsigned one_in : {2U, 10U, 100U, 1000U}) {
     Bitset allowed(built.column.n_rows);
     for (std::uint32_t row = 0; row < allowed.size(); ++row) {
       if (random() % one_in == 0) allowed.set(row);
     }
-    EXPECT_GE(recall_with(FilterView::of(allowed)), without - 0.01) << "1 in " << one_in;
+    EXPECT_GE(recall_with(RowFilter::of(allowed)), without - 0.01) << "1 in " << one_in;
   }
 }
 
 }  // namespace
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

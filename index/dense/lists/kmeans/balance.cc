@@ -7,7 +7,7 @@
 #include "index/progress.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 using Rows = std::vector<std::uint32_t>;
@@ -74,7 +74,7 @@ class TwoMeans {
   }
 
  private:
-  static constexpr std::size_t kSample = 512;
+  static constexpr std::size_t kSampledRows = 512;
   static constexpr int kRounds = 6;
 
   [[nodiscard]] float dot(const float* a, const float* b) const {
@@ -85,7 +85,7 @@ class TwoMeans {
   [[nodiscard]] const float* sample_row(std::size_t i) const { return sample_.data() + i * dim_; }
 
   void read_sample(const Rows& members) {
-    n_sample_ = std::min(kSample, members.size());
+    n_sample_ = std::min(kSampledRows, members.size());
     sample_.resize(n_sample_ * dim_);
     for (std::size_t i = 0; i < n_sample_; ++i) {
       rows_(members[i * members.size() / n_sample_], sample_.data() + i * dim_);
@@ -240,4 +240,4 @@ Result<> balance(const RowReader& rows, const ListBounds& bounds, const BuildCon
   return split_large(rows, bounds.max, context, clusters);
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -5,7 +5,7 @@
 #include "index/dense/lists/kmeans/clustering.h"
 #include "index/dense/lists/kmeans/rows.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// Dissolves lists below `bounds.min`, whose rows go to the nearest list that
 /// stays, and splits those above `bounds.max` in two, again and again.
@@ -14,4 +14,4 @@ namespace quiver::index::ivf {
 Result<> balance(const RowReader& rows, const ListBounds& bounds, const BuildContext& context,
                  Clusters& clusters);
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

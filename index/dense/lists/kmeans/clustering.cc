@@ -10,12 +10,12 @@
 #include <numeric>
 
 #include "index/dense/lists/kmeans/balance.h"
-#include "index/dense/lists/kmeans/router.h"
+#include "index/dense/lists/kmeans/centre_router.h"
 #include "index/dense/lists/kmeans/training.h"
 #include "index/progress.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 constexpr std::uint32_t kRowsPerCluster = 256;
@@ -94,7 +94,7 @@ ByteMatrix encode_rows(const RowReader& rows, std::span<const std::uint32_t> num
 }
 
 /// Of the time that clusters take, the share of training.
-constexpr double kTrained = 0.75;
+constexpr double kTrainedShare = 0.75;
 
 /// True if about as many lists are wanted as there are: fewer than half or more than twice as many
 /// would be another partition.
@@ -127,12 +127,15 @@ class Spilling {
  public:
   /// So many centroids around a row's own are looked at. Second lists are not those nearest to the
   /// first: with 64 instead, a recall took a quarter more codes, with all of 1,264 as many.
-  static constexpr std::size_t kMost = 512;
+  static constexpr std::size_t kMaxNearCentroids = 512;
 
   /// `means`: the centroids in units of codes.
   Spilling(std::span<const float> means, const Centres& centres, float lambda,
            const BuildContext& context)
-      : means_(means), centres_(centres), neighbours_(centres, kMost, context), lambda_(lambda) {}
+      : means_(means),
+        centres_(centres),
+        neighbours_(centres, kMaxNearCentroids, context),
+        lambda_(lambda) {}
 
   /// Writes the second list of each of `rows`, all of list `own`, to `lists`.
   void choose(const ByteView& rows, std::uint32_t own, std::span<std::uint32_t> lists) const {
@@ -141,7 +144,7 @@ class Spilling {
     std::vector<std::uint32_t> members(rows.n);
     std::iota(members.begin(), members.end(), 0);
     std::vector<float> distances(rows.n * near.size());
-    Search(centres_).distances(rows, members, near, distances.data());
+    CentreSearch(centres_).distances(rows, members, near, distances.data());
     for (std::size_t i = 0; i < rows.n; ++i) {
       lists[i] = near[best_of({distances.data() + i * near.size(), near.size()}, between)];
     }
@@ -178,7 +181,7 @@ class Spilling {
 
   std::span<const float> means_;
   const Centres& centres_;
-  Neighbours neighbours_;
+  CentreNeighbours neighbours_;
   float lambda_;
 };
 
@@ -199,7 +202,7 @@ Result<Clusters> cluster(const RowReader& rows, std::uint32_t n_rows, std::uint3
   Resumed trained;
   {
     const ByteMatrix codes = encode_sample(rows, sample, grid, context);
-    const auto training = part_of(context, n_rows, 0, kTrained, sample.size());
+    const auto training = part_of(context, n_rows, 0, kTrainedShare, sample.size());
     QV_TRY(trained, trained_on(codes, n_clusters, options, grid, training));
   }
   clusters.is_carried_over = !trained.list_of.empty();
@@ -211,7 +214,7 @@ Result<Clusters> cluster(const RowReader& rows, std::uint32_t n_rows, std::uint3
     clusters.list_of = std::move(trained.list_of);
   } else {
     QV_TRY(clusters.list_of, assign_codes(rows, n_rows, grid, Centres(trained.means, dim),
-                                          part_of(context, n_rows, kTrained, 1)));
+                                          part_of(context, n_rows, kTrainedShare, 1)));
   }
   QV_TRY(balance(rows, ListBounds::of(n_rows, n_clusters), context, clusters));
   if (context.progress) context.progress(n_rows);
@@ -252,4 +255,4 @@ Result<std::vector<std::uint32_t>> second_lists(const RowReader& rows, std::uint
   return second;
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

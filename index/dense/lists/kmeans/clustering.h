@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "index/index.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// Writes row `row` as `[dim]` f32, as it is to be clustered (rotated,
 /// normalised); any thread, any order, more than once.
@@ -79,4 +79,4 @@ Result<std::vector<std::uint32_t>> second_lists(const RowReader& rows, std::uint
                                                 const Clusters& clusters, float lambda,
                                                 const BuildContext& context);
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

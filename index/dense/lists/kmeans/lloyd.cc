@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 /// `Members` of the lists of some rows alone.
@@ -48,7 +48,7 @@ void assign_all(const ByteView& rows, std::span<const std::uint32_t> members,
     if (context.cancel.poll()) return;
     const std::size_t first = block * kBlockRows;
     const std::size_t n = std::min(kBlockRows, members.size() - first);
-    Search(centres).nearest(rows, members.subspan(first, n), {}, list_of);
+    CentreSearch(centres).nearest(rows, members.subspan(first, n), {}, list_of);
   });
 }
 
@@ -105,4 +105,4 @@ std::vector<float> lloyd(const ByteView& rows, std::span<const std::uint32_t> me
   return means;
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

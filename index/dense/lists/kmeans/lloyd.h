@@ -8,7 +8,7 @@
 
 #include "index/dense/lists/kmeans/nearest.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// `[0, n)`.
 [[nodiscard]] std::vector<std::uint32_t> all_of(std::size_t n);
@@ -50,4 +50,4 @@ std::vector<float> lloyd(const ByteView& rows, std::span<const std::uint32_t> me
                          const LloydOptions& options, const BuildContext& context,
                          std::uint32_t* list_of);
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

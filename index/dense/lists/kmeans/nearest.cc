@@ -8,7 +8,7 @@
 
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 const std::byte* bytes(const std::int8_t* codes) {
@@ -72,7 +72,8 @@ std::vector<std::uint32_t> Centres::near(std::uint32_t of, std::size_t n_wanted)
   return {order.begin(), end};
 }
 
-Neighbours::Neighbours(const Centres& centres, std::size_t n_wanted, const BuildContext& context)
+CentreNeighbours::CentreNeighbours(const Centres& centres, std::size_t n_wanted,
+                                   const BuildContext& context)
     : n_each_(std::min(n_wanted, centres.n())), near_(centres.n() * n_each_) {
   for_each(context, centres.n(), [&](std::size_t c) {
     if (context.cancel.poll()) return;
@@ -81,7 +82,7 @@ Neighbours::Neighbours(const Centres& centres, std::size_t n_wanted, const Build
   });
 }
 
-void Search::start(std::span<const std::uint32_t> candidates) {
+void CentreSearch::start(std::span<const std::uint32_t> candidates) {
   candidates_ = candidates;
   biases_.resize(candidates.empty() ? 0 : candidates.size());
   for (std::size_t i = 0; i < biases_.size(); ++i) biases_[i] = centres_.biases_[candidates[i]];
@@ -89,7 +90,8 @@ void Search::start(std::span<const std::uint32_t> candidates) {
   scores_.resize(kRows * kCentres);
 }
 
-void Search::score(const std::uint8_t* rows, std::size_t n_rows, std::size_t first, std::size_t n) {
+void CentreSearch::score(const std::uint8_t* rows, std::size_t n_rows, std::size_t first,
+                         std::size_t n) {
   const auto& kernel = kernels().bytes.i8_dot;
   const std::uint32_t dim = centres_.dim();
   if (candidates_.empty()) {
@@ -101,7 +103,7 @@ void Search::score(const std::uint8_t* rows, std::size_t n_rows, std::size_t fir
   }
 }
 
-void Search::settle(std::size_t n_rows, std::size_t first, std::size_t n) {
+void CentreSearch::settle(std::size_t n_rows, std::size_t first, std::size_t n) {
   const std::int32_t* biases = candidates_.empty() ? centres_.biases_.data() : biases_.data();
   for (std::size_t i = 0; i < n_rows; ++i) {
     std::int32_t* scores = scores_.data() + i * kCentres;
@@ -113,14 +115,14 @@ void Search::settle(std::size_t n_rows, std::size_t first, std::size_t n) {
   }
 }
 
-void Search::pack(const ByteView& rows, std::span<const std::uint32_t> members) {
+void CentreSearch::pack(const ByteView& rows, std::span<const std::uint32_t> members) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     std::memcpy(packed_.data() + i * rows.dim, rows.at(members[i]), rows.dim);
   }
 }
 
 /// At most `kRows` of them, against all candidates.
-void Search::look_up(const ByteView& rows, std::span<const std::uint32_t> members) {
+void CentreSearch::look_up(const ByteView& rows, std::span<const std::uint32_t> members) {
   const std::size_t n_centres = candidates_.empty() ? centres_.n() : candidates_.size();
   pack(rows, members);
   for (std::size_t first = 0; first < n_centres; first += kCentres) {
@@ -130,8 +132,8 @@ void Search::look_up(const ByteView& rows, std::span<const std::uint32_t> member
   }
 }
 
-void Search::nearest(const ByteView& rows, std::span<const std::uint32_t> members,
-                     std::span<const std::uint32_t> candidates, std::uint32_t* list_of) {
+void CentreSearch::nearest(const ByteView& rows, std::span<const std::uint32_t> members,
+                           std::span<const std::uint32_t> candidates, std::uint32_t* list_of) {
   start(candidates);
   for (std::size_t done = 0; done < members.size(); done += kRows) {
     const auto block = members.subspan(done, std::min(kRows, members.size() - done));
@@ -144,9 +146,9 @@ void Search::nearest(const ByteView& rows, std::span<const std::uint32_t> member
   }
 }
 
-void Search::improve(const ByteView& rows, std::span<const std::uint32_t> members,
-                     std::span<const std::uint32_t> candidates, std::uint32_t* list_of,
-                     std::int32_t* score_of) {
+void CentreSearch::improve(const ByteView& rows, std::span<const std::uint32_t> members,
+                           std::span<const std::uint32_t> candidates, std::uint32_t* list_of,
+                           std::int32_t* score_of) {
   start(candidates);
   for (std::size_t done = 0; done < members.size(); done += kRows) {
     const auto block = members.subspan(done, std::min(kRows, members.size() - done));
@@ -160,8 +162,8 @@ void Search::improve(const ByteView& rows, std::span<const std::uint32_t> member
   }
 }
 
-void Search::distances(const ByteView& rows, std::span<const std::uint32_t> members,
-                       std::span<const std::uint32_t> candidates, float* out) {
+void CentreSearch::distances(const ByteView& rows, std::span<const std::uint32_t> members,
+                             std::span<const std::uint32_t> candidates, float* out) {
   start(candidates);
   const float twice_scale = 2 * centres_.scale();
   for (std::size_t done = 0; done < members.size(); done += kRows) {
@@ -184,7 +186,7 @@ void Search::distances(const ByteView& rows, std::span<const std::uint32_t> memb
   }
 }
 
-void Search::nearest_few(const ByteView& rows, std::size_t n_wanted, std::uint32_t* out) {
+void CentreSearch::nearest_few(const ByteView& rows, std::size_t n_wanted, std::uint32_t* out) {
   start({});
   std::vector<std::int32_t> all(kRows * centres_.n());
   std::vector<std::uint64_t> order(centres_.n());
@@ -209,4 +211,4 @@ void Search::nearest_few(const ByteView& rows, std::size_t n_wanted, std::uint32
   }
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -8,7 +8,7 @@
 
 #include "index/dense/lists/kmeans/rows.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// Centres as i8, all with one scale. A row x in units of codes is the nearer
 /// to centre c the greater `c . x - |c|^2 / 2` is; here that is divided by the
@@ -28,7 +28,7 @@ class Centres {
   [[nodiscard]] std::vector<std::uint32_t> near(std::uint32_t of, std::size_t n_wanted) const;
 
  private:
-  friend class Search;
+  friend class CentreSearch;
   std::uint32_t dim_;
   float scale_ = 0;
   std::vector<std::int8_t> codes_;    // [n, dim]
@@ -36,9 +36,9 @@ class Centres {
 };
 
 /// For each centre its nearest ones, itself first.
-class Neighbours {
+class CentreNeighbours {
  public:
-  Neighbours(const Centres& centres, std::size_t n_wanted, const BuildContext& context);
+  CentreNeighbours(const Centres& centres, std::size_t n_wanted, const BuildContext& context);
   [[nodiscard]] std::span<const std::uint32_t> of(std::size_t centre) const {
     return {near_.data() + centre * n_each_, n_each_};
   }
@@ -49,9 +49,9 @@ class Neighbours {
 };
 
 /// Looks rows up; keeps what it needs for that, so each thread has its own.
-class Search {
+class CentreSearch {
  public:
-  explicit Search(const Centres& centres) : centres_(centres) {}
+  explicit CentreSearch(const Centres& centres) : centres_(centres) {}
 
   /// `list_of[row]`, for each of `members`, becomes the nearest of
   /// `candidates`, the first of them where several are equally near. No
@@ -92,4 +92,4 @@ class Search {
   std::uint32_t best_[kRows];
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

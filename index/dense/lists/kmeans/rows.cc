@@ -5,7 +5,7 @@
 
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 constexpr float kMiddle = 127.5f;
@@ -77,9 +77,9 @@ std::vector<std::uint32_t> spread(std::uint32_t n, std::uint32_t n_of, std::uint
 
 ByteGrid::ByteGrid(const RowReader& rows, std::span<const std::uint32_t> sample, std::uint32_t dim)
     : middle_(middle_of(rows, sample, dim)) {
-  constexpr float kLeast = 1e-30f;
+  constexpr float kMinSpread = 1e-30f;
   limit_ = spread_of(rows, sample, middle_);
-  if (limit_ < kLeast) limit_ = 0;
+  if (limit_ < kMinSpread) limit_ = 0;
   step_ = limit_ / kMiddle;
   scale_ = limit_ > 0 ? kMiddle / limit_ : 0;
 }
@@ -130,4 +130,4 @@ void mean_of(const ByteView& rows, std::span<const std::uint32_t> members, float
   }
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

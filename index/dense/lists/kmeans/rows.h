@@ -13,7 +13,7 @@
 #include "index/index.h"
 #include "index/parallel.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// `n` of [0, n_of), ascending: one from each of as many equal parts. `n` <=
 /// `n_of`.
@@ -87,4 +87,4 @@ struct Members {
 /// The mean of some rows in units of codes, `[dim]`; there is at least one.
 void mean_of(const ByteView& rows, std::span<const std::uint32_t> members, float* mean);
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

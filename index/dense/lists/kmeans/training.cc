@@ -10,27 +10,27 @@
 #include <cmath>
 #include <optional>
 
+#include "index/dense/lists/kmeans/centre_router.h"
 #include "index/dense/lists/kmeans/lloyd.h"
-#include "index/dense/lists/kmeans/router.h"
 #include "index/progress.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 /// Up to here all rows are looked up among all centres to begin with.
-constexpr std::uint32_t kFlat = 1024;
+constexpr std::uint32_t kMaxFlatClusters = 1024;
 constexpr std::uint32_t kFullRounds = 3;
-constexpr std::size_t kNeighbours = 32;
+constexpr std::size_t kNeighboursPerCentre = 32;
 /// Rounds from one look for neighbours to the next.
 constexpr std::uint32_t kNeighbourRounds = 3;
 /// From older means. With one round, codes that a recall takes were 5 % more after ten generations.
 constexpr std::uint32_t kSettleRounds = 2;
 /// Rows of the same distribution came to 1.12 after 30 % were replaced; where 30 % of another moved
 /// in it was 1.55, and a search scanned 14 % more codes.
-constexpr double kMostCrowding = 1.3;
+constexpr double kMaxCrowding = 1.3;
 /// Shares of the work until all rows were looked up among groups, and among all.
-constexpr double kGrouped = 0.4;
-constexpr double kStarted = 0.65;
+constexpr double kGroupedShare = 0.4;
+constexpr double kStartedShare = 0.65;
 
 class Training {
  public:
@@ -43,10 +43,10 @@ class Training {
 
   Result<std::vector<float>> run(std::uint32_t n_clusters, std::uint32_t iterations) {
     const std::uint32_t full = std::min(iterations, kFullRounds);
-    if (n_clusters <= kFlat) {
+    if (n_clusters <= kMaxFlatClusters) {
       const auto n_rows = static_cast<std::uint32_t>(rows_.n());
       means_ = lloyd(rows_.view(), all_of(rows_.n()), {n_clusters, full, seed_},
-                     part_of(context_, n_rows, 0, kStarted, full), list_of_.data());
+                     part_of(context_, n_rows, 0, kStartedShare, full), list_of_.data());
     } else {
       start_in_groups(n_clusters, full);
     }
@@ -59,8 +59,8 @@ class Training {
     means_ = std::move(means);
     route();
     QV_TRY(context_.cancel.check());
-    if (crowding() > kMostCrowding) return std::nullopt;
-    report(kStarted);
+    if (crowding() > kMaxCrowding) return std::nullopt;
+    report(kStartedShare);
     resize(n_clusters);
     QV_TRY(settle());
     return Resumed{std::move(means_), std::move(list_of_)};
@@ -117,9 +117,9 @@ class Training {
     for (std::uint32_t round = 0; round < kSettleRounds; ++round) {
       move(round == 0 ? Mover::Small::kRestart : Mover::Small::kKeep);
       const Centres centres(means_, rows_.dim());
-      assign_near(centres, Neighbours(centres, kNeighbours, context_));
+      assign_near(centres, CentreNeighbours(centres, kNeighboursPerCentre, context_));
       QV_TRY(context_.cancel.check());
-      report(kStarted + (1 - kStarted) * (round + 1) / kSettleRounds);
+      report(kStartedShare + (1 - kStartedShare) * (round + 1) / kSettleRounds);
     }
     return {};
   }
@@ -140,7 +140,7 @@ class Training {
     const BuildContext alone{nullptr, context_.cancel, 0, nullptr};
     std::atomic<std::uint32_t> n_done = 0;
     for_each(context_, n_groups, [&](std::size_t g) {
-      report(kGrouped * n_done++ / n_groups);
+      report(kGroupedShare * n_done++ / n_groups);
       if (groups.of(g).empty()) return;
       const auto means =
           lloyd(rows_.view(), groups.of(g), {first[g + 1] - first[g], rounds, seed_ + g}, alone,
@@ -150,7 +150,7 @@ class Training {
     });
     if (context_.cancel.poll()) return;
     route();
-    report(kStarted);
+    report(kStartedShare);
     move(Mover::Small::kRestart);
   }
 
@@ -186,10 +186,11 @@ class Training {
   }
 
   Result<> refine(std::uint32_t rounds) {
-    std::optional<Neighbours> neighbours;
+    std::optional<CentreNeighbours> neighbours;
     for (std::uint32_t round = 0; round < rounds; ++round) {
       const Centres centres(means_, rows_.dim());
-      if (round % kNeighbourRounds == 0) neighbours.emplace(centres, kNeighbours, context_);
+      if (round % kNeighbourRounds == 0)
+        neighbours.emplace(centres, kNeighboursPerCentre, context_);
       const std::size_t n_moved = assign_near(centres, *neighbours);
       QV_TRY(context_.cancel.check());
       // A cluster that starts anew needs rounds to settle, and to be among its
@@ -197,7 +198,7 @@ class Training {
       const bool restart =
           round % kNeighbourRounds == kNeighbourRounds - 1 && round + kNeighbourRounds <= rounds;
       move(restart ? Mover::Small::kRestart : Mover::Small::kKeep);
-      report(kStarted + (1 - kStarted) * (round + 1) / rounds);
+      report(kStartedShare + (1 - kStartedShare) * (round + 1) / rounds);
       if (n_moved * 200 < rows_.n()) break;
     }
     report(1);
@@ -205,13 +206,13 @@ class Training {
   }
 
   /// Of how many rows the list has changed.
-  std::size_t assign_near(const Centres& centres, const Neighbours& neighbours) {
+  std::size_t assign_near(const Centres& centres, const CentreNeighbours& neighbours) {
     constexpr std::size_t kListsPerTask = 16;
     const Members members(list_of_, centres.n());
     const std::vector<std::uint32_t> before = list_of_;
     for_each(context_, (centres.n() + kListsPerTask - 1) / kListsPerTask, [&](std::size_t task) {
       if (context_.cancel.poll()) return;
-      Search search(centres);
+      CentreSearch search(centres);
       const std::size_t end = std::min(centres.n(), (task + 1) * kListsPerTask);
       for (std::size_t c = task * kListsPerTask; c < end; ++c) {
         search.nearest(rows_.view(), members.of(c), neighbours.of(c), list_of_.data());
@@ -244,4 +245,4 @@ Result<std::optional<Resumed>> resume(const ByteMatrix& rows, std::vector<float>
   return Training(rows, seed, context).resume(std::move(means), n_clusters);
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

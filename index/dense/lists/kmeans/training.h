@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "index/dense/lists/kmeans/rows.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// About `n_clusters` means `[n, dim]` of the rows, in units of codes; 1 <=
 /// `n_clusters` <= the number of rows. At most `iterations` rounds, fewer once
@@ -30,4 +30,4 @@ Result<std::optional<Resumed>> resume(const ByteMatrix& rows, std::vector<float>
                                       std::uint32_t n_clusters, std::uint64_t seed,
                                       const BuildContext& context);
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

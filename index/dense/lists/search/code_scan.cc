@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -41,14 +41,14 @@ void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
 }
 
 void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,
-                             const Bitset& allowed, std::span<const std::uint32_t> rows,
+                             const RowFilter& filter, std::span<const std::uint32_t> rows,
                              std::uint32_t first_position) {
   const auto& kernel = kernels().codes;
   while (true) {
     const std::size_t n_before = hits_.n;
     const std::size_t n =
         kernel.scan(query, blocks, base, threshold_, nullptr, first_position, hits_);
-    drop(n_before, allowed, rows);
+    drop(n_before, filter, rows);
     if (n == blocks.n) return;
     if (hits_.n + CodeBlocks::kRows > hits_.room) shrink();
     blocks.first += n * blocks.block_bytes();
@@ -57,20 +57,21 @@ void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float b
   }
 }
 
-bool CodeScan::narrow(const Bitset& allowed, std::span<const std::uint32_t> rows,
+bool CodeScan::narrow(const RowFilter& filter, std::span<const std::uint32_t> rows,
                       std::size_t want) {
-  drop(0, allowed, rows);
+  drop(0, filter, rows);
   want_ = want;
   return threshold_ == -std::numeric_limits<float>::infinity() || hits_.n >= want / 4 * 3;
 }
 
 /// Of the hits from `first` on, those that are not allowed.
-void CodeScan::drop(std::size_t first, const Bitset& allowed, std::span<const std::uint32_t> rows) {
+void CodeScan::drop(std::size_t first, const RowFilter& filter,
+                    std::span<const std::uint32_t> rows) {
   std::size_t n = first;
   for (std::size_t i = first; i < hits_.n; ++i) {
     hits_.scores[n] = hits_.scores[i];
     hits_.positions[n] = hits_.positions[i];
-    n += allowed.test(rows[hits_.positions[i]]) ? 1 : 0;
+    n += filter.allows(rows[hits_.positions[i]]) ? 1 : 0;
   }
   hits_.n = n;
 }
@@ -120,4 +121,4 @@ void CodeScan::cut() {
   hits_.n = n;
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "base/bitset.h"
+#include "index/row_filter.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// What one thread's scans write to; kept from one search to the next.
 struct ScanScratch {
@@ -30,12 +30,13 @@ class CodeScan {
             std::uint32_t first_position);
   /// As `scan`; rows that are not allowed are dropped once they are found, which is cheaper if few
   /// are. `rows`: of each position.
-  void scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base, const Bitset& allowed,
-                     std::span<const std::uint32_t> rows, std::uint32_t first_position);
+  void scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,
+                     const RowFilter& filter, std::span<const std::uint32_t> rows,
+                     std::uint32_t first_position);
 
   /// Keeps of the rows that were found those that are allowed, and `want` from now on. False if
   /// these are far fewer, and worse rows that were dropped may have been allowed: scan again then.
-  bool narrow(const Bitset& allowed, std::span<const std::uint32_t> rows, std::size_t want);
+  bool narrow(const RowFilter& filter, std::span<const std::uint32_t> rows, std::size_t want);
   /// The k-th greatest estimate so far, `k` <= `want`; minus infinity if there are fewer.
   [[nodiscard]] float kth(std::size_t k) const;
   /// The best, in order of scanning.
@@ -44,7 +45,7 @@ class CodeScan {
  private:
   void shrink();
   void cut();
-  void drop(std::size_t first, const Bitset& allowed, std::span<const std::uint32_t> rows);
+  void drop(std::size_t first, const RowFilter& filter, std::span<const std::uint32_t> rows);
 
   std::size_t want_;
   float threshold_ = -std::numeric_limits<float>::infinity();
@@ -53,4 +54,4 @@ class CodeScan {
   std::vector<std::uint32_t>* places_;
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

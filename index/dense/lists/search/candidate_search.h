@@ -15,17 +15,17 @@
 #include "index/dense/lists/params.h"
 #include "index/dense/lists/partition.h"
 #include "index/dense/lists/search/code_scan.h"
-#include "index/dense/lists/search/router.h"
+#include "index/dense/lists/search/list_router.h"
 #include "index/index.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// One search.
 struct CandidateRequest {
   std::span<const float> vector;  ///< `[dim]`, of unit length under Cosine
   std::size_t k = 0;              ///< rows that are wanted in the end, at least one
-  SearchParams params;            ///< nothing left to k, as `CandidateSearch::settled` has them
-  const FilterView& filter;
+  ListsSearchParams params;       ///< nothing left to k, as `CandidateSearch::settled` has them
+  const RowFilter& filter;
   std::size_t n_allowed = 0;  ///< by the filter, at least one row
   /// What comparing all allowed rows exactly would take, in bytes of codes scanned meanwhile.
   double exact_bytes = 0;
@@ -34,7 +34,7 @@ struct CandidateRequest {
 };
 
 /// Distinct rows in no order, valid until the same thread searches again.
-struct Candidates {
+struct ListCandidates {
   std::span<const std::uint32_t> rows;
   std::span<const float> scores;  ///< estimates, one for each row
   /// False if the best rows may be others: compare all that are allowed.
@@ -63,11 +63,11 @@ class CandidateSearch {
                   std::uint32_t n_rows, std::uint32_t n_present);
 
   /// `params` with everything that depends on k and `effort` in place.
-  [[nodiscard]] SearchParams settled(SearchParams params, std::size_t k) const;
+  [[nodiscard]] ListsSearchParams settled(ListsSearchParams params, std::size_t k) const;
   /// Some more than k rows, if there are as many.
-  [[nodiscard]] Result<Candidates> find(const CandidateRequest& request) const;
+  [[nodiscard]] Result<ListCandidates> find(const CandidateRequest& request) const;
   /// Gets the candidates of `requests[i]`, valid while it runs.
-  using TakeCandidates = std::function<Result<>(std::size_t i, const Candidates& found)>;
+  using TakeCandidates = std::function<Result<>(std::size_t i, const ListCandidates& found)>;
   /// Finds for each of `requests`, none of which has a row of the lists filtered out, the same rows
   /// as `find`. A list that several of them scan is read once.
   Result<> find_each(std::span<const CandidateRequest> requests, const TakeCandidates& take) const;
@@ -77,7 +77,7 @@ class CandidateSearch {
   /// The share of rows that a filter allows.
   [[nodiscard]] double selectivity(std::size_t n_allowed) const;
   /// About the bytes that `find` reads.
-  [[nodiscard]] double find_bytes(double selectivity, const SearchParams& params) const;
+  [[nodiscard]] double find_bytes(double selectivity, const ListsSearchParams& params) const;
   /// With default parameters and without a filter.
   [[nodiscard]] std::uint64_t bytes_per_search() const;
   [[nodiscard]] const Partition& lists() const { return lists_; }
@@ -99,7 +99,7 @@ class CandidateSearch {
   };
 
   [[nodiscard]] std::span<const Probe> route(const Search& search,
-                                             const SearchParams& params) const;
+                                             const ListsSearchParams& params) const;
   Result<std::vector<SharedSearch>> route_each(std::span<const CandidateRequest> requests,
                                                Scratch& scratch, SharedScratch& shared) const;
   void sort_by_list(SharedScratch& shared) const;
@@ -130,4 +130,4 @@ class CandidateSearch {
   std::uint32_t n_present_;
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -1,12 +1,12 @@
-#include "index/open_file.h"
+#include "index/index_file.h"
 
 #include <fmt/format.h>
 
 namespace quiver::index {
 
-Result<SectionReader> open_file(const Directory& directory, std::string_view name,
-                                const SectionFormat& format, std::uint32_t n_rows,
-                                std::uint64_t& n_bytes) {
+Result<SectionReader> open_index_file(const Directory& directory, std::string_view name,
+                                      const SectionFormat& format, std::uint32_t n_rows,
+                                      std::uint64_t& n_bytes) {
   QV_TRY(auto reader, SectionReader::open(format, directory, name));
   n_bytes += reader.file()->bytes().size();
   reader.file()->advise_huge_pages();

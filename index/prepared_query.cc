@@ -1,4 +1,4 @@
-#include "index/query.h"
+#include "index/prepared_query.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,16 +28,16 @@ std::vector<std::uint8_t> as_bytes(std::span<const float> vector) {
 
 }  // namespace
 
-Query Query::dense(const FieldSchema& schema, std::span<const float> vector) {
-  Query query(schema);
+PreparedQuery PreparedQuery::dense(const FieldSchema& schema, std::span<const float> vector) {
+  PreparedQuery query(schema);
   query.values_.assign(vector.begin(), vector.end());
   if (schema.dtype == DType::kU8 && vector.size() <= kMaxByteDim) query.bytes_ = as_bytes(vector);
   if (schema.metric == Metric::kCosine) to_unit_length(query.values_.data(), query.values_.size());
   return query;
 }
 
-Query Query::sparse(const FieldSchema& schema, SparseView vector) {
-  Query query(schema);
+PreparedQuery PreparedQuery::sparse(const FieldSchema& schema, SparseView vector) {
+  PreparedQuery query(schema);
   query.indices_.assign(vector.indices.begin(), vector.indices.end());
   for (const float value : vector.values) query.values_.push_back(SparseQuery::stored(value));
   for (const std::uint32_t index : vector.indices) query.sparse_filter_.add(index);
@@ -49,7 +49,7 @@ Query Query::sparse(const FieldSchema& schema, SparseView vector) {
   return query;
 }
 
-SparseQuery Query::sparse() const {
+SparseQuery PreparedQuery::sparse() const {
   const bool scattered = !scattered_.empty();
   return {.indices = indices_.data(),
           .values = values_.data(),
@@ -60,9 +60,9 @@ SparseQuery Query::sparse() const {
 }
 
 // max <w q, p> = w max <q, p> for w >= 0, so a weighted token is one of another length.
-Query Query::multi(const FieldSchema& schema, std::span<const float> tokens,
-                   std::span<const float> weights) {
-  Query query(schema);
+PreparedQuery PreparedQuery::multi(const FieldSchema& schema, std::span<const float> tokens,
+                                   std::span<const float> weights) {
+  PreparedQuery query(schema);
   query.values_.assign(tokens.begin(), tokens.end());
   query.n_tokens_ = static_cast<std::uint32_t>(tokens.size() / schema.dim);
   if (schema.metric == Metric::kCosine) {

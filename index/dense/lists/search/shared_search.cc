@@ -1,33 +1,35 @@
 // Many searches together: a list that several of them scan is read once.
 #include <algorithm>
 
-#include "index/dense/lists/search/candidates_impl.h"
+#include "index/dense/lists/search/candidate_search_impl.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 /// What queries and hits of searches that are done together may take. With 100,000 rows of 384
 /// dimensions, ten hits wanted, 256 searches took 4 % longer than the 550 that this allows, and
 /// 1,000 as long.
-constexpr std::size_t kBytesTogether = std::size_t{3} << 20;
+constexpr std::size_t kMaxBytesPerBatch = std::size_t{3} << 20;
 /// Memory is kept from one call to the next if no search looked at more rows again than this.
-constexpr std::uint32_t kKeptRerank = 1024;
+constexpr std::uint32_t kMaxRerankOfKeptMemory = 1024;
 
 /// As many of the first `requests` as are done together.
 std::span<const CandidateRequest> first_of(std::span<const CandidateRequest> requests,
                                            std::size_t padded_dim) {
-  constexpr std::size_t kBytesOfDimension = 8;
-  constexpr std::size_t kBytesOfRow = 24;
+  constexpr std::size_t kBytesPerDim = 8;
+  constexpr std::size_t kBytesPerRow = 24;
   std::size_t n_bytes = 0;
   std::size_t n = 0;
   do {
-    n_bytes += kBytesOfDimension * padded_dim + kBytesOfRow * requests[n].params.rerank;
+    n_bytes += kBytesPerDim * padded_dim + kBytesPerRow * requests[n].params.rerank;
     ++n;
-  } while (n < requests.size() && n_bytes < kBytesTogether);
+  } while (n < requests.size() && n_bytes < kMaxBytesPerBatch);
   return requests.first(n);
 }
 
-bool is_kept(const CandidateRequest& request) { return request.params.rerank <= kKeptRerank; }
+bool is_kept(const CandidateRequest& request) {
+  return request.params.rerank <= kMaxRerankOfKeptMemory;
+}
 
 }  // namespace
 
@@ -141,7 +143,7 @@ Result<> CandidateSearch::scan_each(std::span<SharedSearch> searches, SharedScra
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const Probe& probe = visits[i].probe;
     auto& [search, scan, first, n_later] = searches[visits[i].search];
-    if (i % kBetweenPolls == 0) QV_TRY(search.request.cancel.check());
+    if (i % kListsPerPoll == 0) QV_TRY(search.request.cancel.check());
     const bool is_new = i == 0 || visits[i - 1].probe.list != probe.list;
     const std::byte* next =
         i + 1 < visits.size() ? lists_.blocks(visits[i + 1].probe.list).first : nullptr;
@@ -152,4 +154,4 @@ Result<> CandidateSearch::scan_each(std::span<SharedSearch> searches, SharedScra
   return {};
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

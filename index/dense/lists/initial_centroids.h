@@ -11,7 +11,7 @@
 #include "encoders/transforms/rotation.h"
 #include "index/dense/lists/partition.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// The centroids of `older`, `[n, padded_dim]`; none if its rows were rotated otherwise.
 [[nodiscard]] std::vector<float> start_of(const Partition& older,
@@ -22,4 +22,4 @@ Result<> write_start(std::span<const float> start, std::uint32_t n_rows, Directo
 [[nodiscard]] std::vector<float> read_start(const Directory& former, std::uint32_t n_rows,
                                             const encoders::Rotation& rotation);
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

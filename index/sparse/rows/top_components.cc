@@ -1,18 +1,18 @@
-#include "index/sparse/rows/heads.h"
+#include "index/sparse/rows/top_components.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "index/sparse/rows/lines.h"
+#include "index/sparse/rows/aligned_bytes.h"
 #include "index/sparse/rows/sections.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 namespace {
 
-constexpr std::uint32_t kMultiple = 32;  ///< keeps terms on 32-byte boundaries
-constexpr std::uint32_t kMost = 65'536;
+constexpr std::uint32_t kComponentMultiple = 32;  ///< keeps terms on 32-byte boundaries
+constexpr std::uint32_t kMaxComponents = 65'536;
 
 struct HeadFacts {
   std::uint32_t n = 0;
@@ -41,17 +41,18 @@ void strongest(const CodedRows::Row& row, std::size_t n, std::vector<Component>&
 
 }  // namespace
 
-void Heads::set_shape(std::uint32_t n, std::uint32_t n_terms) {
+void TopComponents::set_shape(std::uint32_t n, std::uint32_t n_terms) {
   n_ = n;
   wide_ = n_terms > 0xFFFF;
   stride_ = std::size_t{n} * (wide_ ? 5 : 3);
 }
 
-Heads Heads::build(const CodedRows& rows, std::uint32_t n) {
-  Heads heads;
-  heads.set_shape((n + kMultiple - 1) / kMultiple * kMultiple, rows.n_terms());
+TopComponents TopComponents::build(const CodedRows& rows, std::uint32_t n) {
+  TopComponents heads;
+  heads.set_shape((n + kComponentMultiple - 1) / kComponentMultiple * kComponentMultiple,
+                  rows.n_terms());
   heads.scale_ = rows.scale();
-  Lines lines(heads.stride_ * rows.n_rows());
+  AlignedBytes lines(heads.stride_ * rows.n_rows());
   std::vector<Component> components;
   const std::size_t width = heads.wide_ ? 4 : 2;
   for (std::uint32_t row = 0; row < rows.n_rows() && n != 0; ++row) {
@@ -67,18 +68,20 @@ Heads Heads::build(const CodedRows& rows, std::uint32_t n) {
   return heads;
 }
 
-void Heads::write(SectionWriter& out) const {
+void TopComponents::write(SectionWriter& out) const {
   const HeadFacts facts{n_, scale_};
   out.section(kHeadFacts, std::span(&facts, 1));
   out.section(kHeadCodes, bytes_.span());
 }
 
-Result<Heads> Heads::open(const SectionReader& in, std::uint32_t n_rows, std::uint32_t n_terms) {
+Result<TopComponents> TopComponents::open(const SectionReader& in, std::uint32_t n_rows,
+                                          std::uint32_t n_terms) {
   QV_TRY(const auto facts, in.get<HeadFacts>(kHeadFacts, 0, 1));
-  if (facts[0].n % kMultiple != 0 || facts[0].n > kMost || !std::isfinite(facts[0].scale)) {
+  if (facts[0].n % kComponentMultiple != 0 || facts[0].n > kMaxComponents ||
+      !std::isfinite(facts[0].scale)) {
     return in.damaged("shape of heads");
   }
-  Heads heads;
+  TopComponents heads;
   heads.set_shape(facts[0].n, n_terms);
   heads.scale_ = facts[0].scale;
   QV_TRY(heads.bytes_, in.get<std::byte>(kHeadCodes, 0, std::uint64_t{n_rows} * heads.stride_));
@@ -93,7 +96,7 @@ Result<Heads> Heads::open(const SectionReader& in, std::uint32_t n_rows, std::ui
   return heads;
 }
 
-float Heads::score(const float* table, std::uint32_t row) const {
+float TopComponents::score(const float* table, std::uint32_t row) const {
   const std::byte* terms = bytes_.data() + row * stride_;
   const std::byte* codes = terms + std::size_t{n_} * (wide_ ? 4 : 2);
   return kernels().records.score[wide_ ? 1 : 0][static_cast<std::size_t>(RowType::kU8)](
@@ -101,4 +104,4 @@ float Heads::score(const float* table, std::uint32_t row) const {
          scale_;
 }
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

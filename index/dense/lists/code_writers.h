@@ -17,7 +17,7 @@
 
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// Rows of codes in a form that scans read, written one row at a time; one thread.
 class BlockWriter {
@@ -59,7 +59,7 @@ struct ByteFactors {
 /// dimensions, byte i of 16 with dimension i in its low half and 16 + i in the high one.
 class ByteWriter {
  public:
-  static constexpr std::uint32_t kHalves = 4;
+  static constexpr std::uint32_t kHalfByteBits = 4;
   static constexpr std::size_t kGroupBytes = 16;
 
   [[nodiscard]] static constexpr float middle(std::uint32_t n_bits) {
@@ -88,4 +88,4 @@ class ByteWriter {
   std::vector<ByteFactors> factors_;
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

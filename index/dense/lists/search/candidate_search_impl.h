@@ -4,18 +4,16 @@
 #include <limits>
 #include <vector>
 
-#include "index/dense/lists/search/candidates.h"
+#include "index/cost.h"
+#include "index/dense/lists/search/candidate_search.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
-/// Of a filter that allows more than this share, found rows are tested, otherwise rows that are
-/// scanned.
-inline constexpr double kMost = 0.5;
 /// Lists that are scanned before it is known how good their rows are. Half as many took as long,
 /// twice as many longer.
 inline constexpr std::size_t kListsBeforeStop = 32;
 /// Lists that are scanned between two looks at the clock.
-inline constexpr std::size_t kBetweenPolls = 32;
+inline constexpr std::size_t kListsPerPoll = 32;
 /// No list is out of reach.
 inline constexpr float kWholeReach = std::numeric_limits<float>::infinity();
 
@@ -42,4 +40,4 @@ struct CandidateSearch::Search {
   Scratch& scratch;
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

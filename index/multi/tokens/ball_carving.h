@@ -10,7 +10,7 @@
 namespace quiver::index::multi {
 
 /// Keeps its memory from one query to the next; one thread.
-class Carver {
+class BallCarving {
  public:
   /// Takes the first token that is left, and with it all others whose cosine to it is at least
   /// `threshold`, and so on. Returns the sums, `[n, dim]`, in the order of their first tokens,

@@ -7,21 +7,21 @@
 #include <limits>
 #include <vector>
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
-struct Candidate {
+struct ScoredRow {
   float score = 0;
   std::uint32_t row = 0;
 
   /// Ties are ordered by row.
-  friend bool operator<(const Candidate& a, const Candidate& b) {
+  friend bool operator<(const ScoredRow& a, const ScoredRow& b) {
     return a.score != b.score ? a.score > b.score : a.row < b.row;
   }
 };
 
 /// The `n` best candidates offered, whatever the order of offering. Keeps its memory from one
 /// search to the next.
-class BestCandidates {
+class BestRows {
  public:
   void start(std::size_t n) {
     n_ = n;
@@ -32,10 +32,10 @@ class BestCandidates {
   [[nodiscard]] float threshold() const {
     return full() && n_ > 0 ? heap_.front().score : -std::numeric_limits<float>::infinity();
   }
-  [[nodiscard]] const std::vector<Candidate>& candidates() const { return heap_; }
+  [[nodiscard]] const std::vector<ScoredRow>& candidates() const { return heap_; }
 
   /// Whether it is one of the best now.
-  bool offer(Candidate candidate) {
+  bool offer(ScoredRow candidate) {
     if (n_ == 0) return false;
     if (full()) {
       if (!(candidate < heap_.front())) return false;
@@ -48,7 +48,7 @@ class BestCandidates {
   }
 
   /// Best first, into `out`.
-  void take(std::vector<Candidate>& out) {
+  void take(std::vector<ScoredRow>& out) {
     std::sort_heap(heap_.begin(), heap_.end());
     out.assign(heap_.begin(), heap_.end());
     heap_.clear();
@@ -56,7 +56,7 @@ class BestCandidates {
 
  private:
   std::size_t n_ = 0;
-  std::vector<Candidate> heap_;  ///< the worst in front
+  std::vector<ScoredRow> heap_;  ///< the worst in front
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -8,15 +8,15 @@
 
 #include "base/io/shared_span.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Zeros until they are written.
-class Lines {
+class AlignedBytes {
  public:
   static constexpr std::size_t kBytes = 64;
 
   /// Room for `n_bytes`.
-  explicit Lines(std::size_t n_bytes)
+  explicit AlignedBytes(std::size_t n_bytes)
       : lines_(std::make_shared<std::vector<Line>>((n_bytes + kBytes - 1) / kBytes)),
         n_bytes_(n_bytes) {}
 
@@ -35,4 +35,4 @@ class Lines {
   std::size_t n_bytes_;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "index/dense/lists/search/candidates_impl.h"
+#include "index/dense/lists/search/candidate_search_impl.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// Goes on to farther lists until their keys are as far below the k-th best allowed row as
 /// those are, at which a search without the filter ends, below its k-th best row. So a filter takes
@@ -17,7 +17,7 @@ Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   const auto& request = search.request;
   auto& scratch = search.scratch;
   const std::size_t rerank = request.params.rerank;
-  const bool allows_most = search.selectivity > kMost;
+  const bool allows_most = search.selectivity > cost::kTestFoundRowsAbove;
   const double want = static_cast<double>(rerank) / (allows_most ? search.selectivity : 1);
   CodeScan scan(static_cast<std::size_t>(want), scratch.scan);
   const auto probes = route(search, request.params);
@@ -25,11 +25,11 @@ Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   QV_TRY(const Reach reach, reach_of(search, probes, scan));
   const float end = probes.back().key;
   if (allows_most && reach.lists != kWholeReach &&
-      scan.narrow(*request.filter.bits(), lists_.rows(), rerank)) {
+      scan.narrow(request.filter, lists_.rows(), rerank)) {
     QV_TRY(scan_beyond(search, end, reach.lists, scan));
   } else {
     scan = CodeScan(rerank, scratch.scan);
-    const Router router(lists_, similarity_);
+    const ListRouter router(lists_, similarity_);
     const auto all =
         router.nearest(search.query, lists_.n_lists(), scratch.centroids, scratch.route);
     QV_TRY(scan_lists(search, all, reach.lists, scan));
@@ -43,21 +43,21 @@ Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
 /// farther, as most often there are no others.
 Result<> CandidateSearch::scan_beyond(const Search& search, float end, float reach,
                                       CodeScan& scan) const {
-  constexpr double kWiden = 1.5;
+  constexpr double kGapWidening = 1.5;
   const float rounding = 1e-6F * (std::abs(end) + std::abs(reach));
   if (least_key(search, reach, scan) >= end - rounding) return {};
   const auto beyond = [&](std::span<const Probe> probes) {
     const auto is_above = [end](const Probe& probe) { return probe.key >= end; };
     return std::span(std::partition_point(probes.begin(), probes.end(), is_above), probes.end());
   };
-  SearchParams wider = search.request.params;
-  wider.gap *= kWiden;
+  ListsSearchParams wider = search.request.params;
+  wider.gap *= kGapWidening;
   wider.nprobe += wider.nprobe / 2;
   const auto some = beyond(route(search, wider));
   QV_TRY(const bool is_done, scan_lists(search, some, reach, scan));
   if (is_done) return {};
   if (!some.empty()) end = some.back().key;
-  const Router router(lists_, similarity_);
+  const ListRouter router(lists_, similarity_);
   const auto all = router.nearest(search.query, lists_.n_lists(), search.scratch.centroids,
                                   search.scratch.route);
   QV_TRY(scan_lists(search, beyond(all), reach, scan));
@@ -68,13 +68,13 @@ Result<> CandidateSearch::scan_beyond(const Search& search, float end, float rea
 /// near rows came below the lower of these shares of it, filters of far rows alone nearly always;
 /// below the higher one is a tenth of random ones.
 bool CandidateSearch::tells_best(const Search& search, float usual, float depth) const {
-  constexpr float kShare = 0.55F;
-  constexpr float kShareIfExactIsCheap = 0.8F;
-  constexpr double kCheap = 3;
+  constexpr float kMinDepthShare = 0.55F;
+  constexpr float kMinDepthShareIfExactIsCheap = 0.8F;
+  constexpr double kCheapExactFactor = 3;
   const auto& request = search.request;
   const double n_scanned_bytes = static_cast<double>(request.work.n_bytes - search.n_bytes_before);
-  const bool is_cheap = request.exact_bytes < kCheap * n_scanned_bytes;
-  return depth >= (is_cheap ? kShareIfExactIsCheap : kShare) * usual;
+  const bool is_cheap = request.exact_bytes < kCheapExactFactor * n_scanned_bytes;
+  return depth >= (is_cheap ? kMinDepthShareIfExactIsCheap : kMinDepthShare) * usual;
 }
 
 /// Of a search without the filter, which is done for it.
@@ -83,7 +83,7 @@ Result<CandidateSearch::Reach> CandidateSearch::reach_of(const Search& search,
                                                          CodeScan& scan) const {
   const auto& request = search.request;
   for (std::size_t i = 0; i < probes.size(); ++i) {
-    if (i % kBetweenPolls == 0) QV_TRY(request.cancel.check());
+    if (i % kListsPerPoll == 0) QV_TRY(request.cancel.check());
     const CodeBlocks blocks = lists_.blocks(probes[i].list);
     scan.scan(search.query.tables, blocks, probes[i].base, nullptr,
               lists_.first_position(probes[i].list));
@@ -96,4 +96,4 @@ Result<CandidateSearch::Reach> CandidateSearch::reach_of(const Search& search,
                last == -kWholeReach ? 0 : kth - last};
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

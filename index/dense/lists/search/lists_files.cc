@@ -1,4 +1,4 @@
-#include "index/dense/lists/search/files.h"
+#include "index/dense/lists/search/lists_files.h"
 
 #include <fmt/format.h>
 
@@ -6,20 +6,20 @@
 #include <string_view>
 
 #include "base/io/section_file.h"
-#include "index/dense/lists/start.h"
-#include "index/open_file.h"
+#include "index/dense/lists/initial_centroids.h"
+#include "index/index_file.h"
 #include "index/progress.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
-constexpr std::string_view kFile = "lists.qvx";
-constexpr SectionFormat kFormat{"dense index", "QVIVF001", "QVIVFEND"};
+constexpr std::string_view kListsFile = "lists.qvx";
+constexpr SectionFormat kListsFormat{"dense index", "QVIVF001", "QVIVFEND"};
 /// There if the index has second codes, which the first file tells.
 constexpr std::string_view kSecondFile = "rows.qvx";
 constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN"};
 /// The share of the work that second codes are.
-constexpr double kSecondDone = 0.05;
+constexpr double kSecondCodesShare = 0.05;
 
 std::vector<float> start_for(const Partition* older, const Directory* former, std::uint32_t n_rows,
                              const encoders::Rotation& rotation) {
@@ -34,30 +34,31 @@ Result<> check_refine_bits(std::uint32_t bits) {
   return fail(Code::kInvalidArgument, fmt::format("refine_bits is {}, must be 8, 4 or 0", bits));
 }
 
-Result<> write_files(const FieldColumn& column, const BuildParams& params, const Partition* older,
-                     const BuildContext& context, Directory& out) {
+Result<> write_lists(const FieldColumn& column, const ListsBuildParams& params,
+                     const Partition* older, const BuildContext& context, Directory& out) {
   const encoders::Rotation rotation(column.dense().dim, context.seed);
   const RowSource source(column, rotation);
   if (params.refine_bits != 0) {
     QV_TRY(auto file, out.create_file(kSecondFile));
     SectionWriter writer(kSecondFormat, std::move(file));
-    const auto second = part_of(context, column.n_rows, 0, kSecondDone);
+    const auto second = part_of(context, column.n_rows, 0, kSecondCodesShare);
     QV_TRY(ByteRows::write(source, column.n_rows, params.refine_bits, second, writer));
     QV_TRY(writer.finish(column.n_rows));
   }
-  QV_TRY(auto file, out.create_file(kFile));
-  SectionWriter writer(kFormat, std::move(file));
-  const auto lists = part_of(context, column.n_rows, kSecondDone, 1);
+  QV_TRY(auto file, out.create_file(kListsFile));
+  SectionWriter writer(kListsFormat, std::move(file));
+  const auto lists = part_of(context, column.n_rows, kSecondCodesShare, 1);
   const auto start = start_for(older, context.former, column.n_rows, rotation);
   QV_TRY(const bool is_carried_over, Partition::write(source, params, start, lists, writer));
   QV_TRY(writer.finish(column.n_rows));
   return is_carried_over ? write_start(start, column.n_rows, out) : Result<>();
 }
 
-Result<OpenFiles> open_files(const Directory& directory, const ColumnFacts& column) {
+Result<OpenLists> open_lists(const Directory& directory, const ListsColumn& column) {
   std::uint64_t n_bytes = 0;
   const Similarity similarity = similarity_of(column.schema.metric);
-  QV_TRY(const auto reader, open_file(directory, kFile, kFormat, column.n_rows, n_bytes));
+  QV_TRY(const auto reader,
+         open_index_file(directory, kListsFile, kListsFormat, column.n_rows, n_bytes));
   QV_TRY(auto lists, Partition::open(reader, column.schema, column.n_rows));
   std::optional<ByteRows> second;
   if (const std::uint32_t bits = lists.facts().refine_bits; bits != 0) {
@@ -65,12 +66,12 @@ Result<OpenFiles> open_files(const Directory& directory, const ColumnFacts& colu
       return fail(Code::kDataLoss, fmt::format("a dense index has second codes of {} bits", bits));
     }
     QV_TRY(const auto rows,
-           open_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
+           open_index_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
     QV_TRY(second, ByteRows::open(rows, similarity, lists.facts().padded_dim, bits, column.n_rows));
   }
-  return OpenFiles{CandidateSearch(std::move(lists), std::move(second), similarity, column.n_rows,
+  return OpenLists{CandidateSearch(std::move(lists), std::move(second), similarity, column.n_rows,
                                    column.n_present),
                    n_bytes};
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -7,15 +7,15 @@
 
 #include "index/dense/lists/kmeans/nearest.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 /// Puts centres into groups, by k-means; of a row it looks at the centres of
-/// the eight groups that are nearest. Up to `kFlat` centres: at all. Any thread
+/// the eight groups that are nearest. Up to `kMaxFlatCentres` centres: at all. Any thread
 /// may call `nearest`.
 class CentreRouter {
  public:
   /// Below it, all centres take hardly longer than a choice of them.
-  static constexpr std::size_t kFlat = 512;
+  static constexpr std::size_t kMaxFlatCentres = 512;
 
   /// Borrows `centres`.
   CentreRouter(const Centres& centres, const BuildContext& context);
@@ -39,4 +39,4 @@ class CentreRouter {
 void route_all(const ByteMatrix& rows, const CentreRouter& router, const BuildContext& context,
                std::uint32_t* list_of);
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -10,20 +10,20 @@
 #include "base/result.h"
 #include "index/sparse/rows/coded_rows.h"
 
-namespace quiver::index::seismic {
+namespace quiver::index::sparse {
 
 /// Immutable; shares its memory. All heads have the same size: `n` terms, u16 if there are fewer
 /// than 65,536 of them, else u32, then as many codes. Rows of fewer components are filled up with
 /// the number of terms, at which a query's table is 0.
-class Heads {
+class TopComponents {
  public:
-  Heads() = default;
+  TopComponents() = default;
   /// `n` is rounded up to a multiple of 32; 0: no heads.
-  [[nodiscard]] static Heads build(const CodedRows& rows, std::uint32_t n);
+  [[nodiscard]] static TopComponents build(const CodedRows& rows, std::uint32_t n);
   /// Sections 46 and 47.
   void write(SectionWriter& out) const;
-  [[nodiscard]] static Result<Heads> open(const SectionReader& in, std::uint32_t n_rows,
-                                          std::uint32_t n_terms);
+  [[nodiscard]] static Result<TopComponents> open(const SectionReader& in, std::uint32_t n_rows,
+                                                  std::uint32_t n_terms);
 
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   /// Of a row's record, what its head adds up to.
@@ -42,4 +42,4 @@ class Heads {
   SharedBytes bytes_;
 };
 
-}  // namespace quiver::index::seismic
+}  // namespace quiver::index::sparse

@@ -1,4 +1,4 @@
-#include "index/dense/lists/kmeans/router.h"
+#include "index/dense/lists/kmeans/centre_router.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "index/dense/lists/kmeans/lloyd.h"
 #include "index/progress.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 /// Measured: with eight groups of 28 over 800 centres the rows' distances to
@@ -18,7 +18,8 @@ constexpr std::uint32_t kRounds = 6;
 }  // namespace
 
 CentreRouter::CentreRouter(const Centres& centres, const BuildContext& context)
-    : centres_(centres), groups_(centres.n() <= kFlat ? nullptr : groups_of(centres, context)) {}
+    : centres_(centres),
+      groups_(centres.n() <= kMaxFlatCentres ? nullptr : groups_of(centres, context)) {}
 
 std::unique_ptr<const CentreRouter::Groups> CentreRouter::groups_of(const Centres& centres,
                                                                     const BuildContext& context) {
@@ -35,16 +36,16 @@ std::unique_ptr<const CentreRouter::Groups> CentreRouter::groups_of(const Centre
 
 void CentreRouter::nearest(const ByteView& rows, std::uint32_t* list_of) const {
   if (groups_ == nullptr) {
-    return Search(centres_).nearest(rows, all_of(rows.n), {}, list_of);
+    return CentreSearch(centres_).nearest(rows, all_of(rows.n), {}, list_of);
   }
   const std::size_t n_few = std::min(groups_->centres.n(), kGroupsPerRow);
   std::vector<std::uint32_t> few(rows.n * n_few);
-  Search(groups_->centres).nearest_few(rows, n_few, few.data());
+  CentreSearch(groups_->centres).nearest_few(rows, n_few, few.data());
   Members visitors(few, groups_->centres.n());
   for (std::uint32_t& row : visitors.rows) row /= static_cast<std::uint32_t>(n_few);
-  std::vector<std::int32_t> score_of(rows.n, Search::kNone);
+  std::vector<std::int32_t> score_of(rows.n, CentreSearch::kNone);
   std::fill(list_of, list_of + rows.n, 0);
-  Search search(centres_);
+  CentreSearch search(centres_);
   for (std::size_t group = 0; group < visitors.n_lists(); ++group) {
     const auto centres = groups_->members.of(group);
     if (centres.empty()) continue;
@@ -62,4 +63,4 @@ void route_all(const ByteMatrix& rows, const CentreRouter& router, const BuildCo
   });
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

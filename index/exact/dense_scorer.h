@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "index/column.h"
 #include "index/exact/scan.h"
-#include "index/query.h"
+#include "index/prepared_query.h"
+#include "index/vector_column.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index {
@@ -39,9 +39,9 @@ class TiledQueries {
 /// Rows of a dense column and the kernels for them, in order and by number. `Score` is float or
 /// uint32.
 template <class Value, class Score>
-class DenseRows {
+class DenseRowKernels {
  public:
-  DenseRows(const MatrixView& rows, const RowKernels<Value, Score>& kernels)
+  DenseRowKernels(const MatrixView& rows, const RowKernels<Value, Score>& kernels)
       : rows_(rows), kernels_(kernels) {}
 
   /// Of query j and the i-th row to `out[j * kBlockRows + i]`.
@@ -81,13 +81,13 @@ class RowLengths {
 
  private:
   std::vector<std::uint8_t> zero_;  ///< the distance from zero is the length
-  DenseRows<std::uint8_t, std::uint32_t> rows_;
+  DenseRowKernels<std::uint8_t, std::uint32_t> rows_;
 };
 
 /// A TileScorer in f32. The queries outlive it.
 class DenseScorer {
  public:
-  DenseScorer(std::span<const Query* const> queries, const DenseColumn& column);
+  DenseScorer(std::span<const PreparedQuery* const> queries, const DenseColumn& column);
 
   [[nodiscard]] std::size_t n_queries() const { return queries_.tile().n; }
   void score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const;
@@ -99,14 +99,14 @@ class DenseScorer {
   void divide(std::span<const std::uint32_t> squares, BlockScores& out) const;
 
   TiledQueries<float> queries_;
-  DenseRows<float, float> rows_;
+  DenseRowKernels<float, float> rows_;
   RowLengths lengths_;
 };
 
 /// A TileScorer in integers, for queries that have `bytes()`. The queries outlive it.
-class ByteScorer {
+class DenseByteScorer {
  public:
-  ByteScorer(std::span<const Query* const> queries, const DenseColumn& column);
+  DenseByteScorer(std::span<const PreparedQuery* const> queries, const DenseColumn& column);
 
   [[nodiscard]] std::size_t n_queries() const { return queries_.tile().n; }
   void score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const;
@@ -122,10 +122,10 @@ class ByteScorer {
   TiledQueries<std::uint8_t> queries_;
   std::array<std::uint32_t, kTileQueries> query_squares_ = {};  ///< under Cosine
   bool is_distance_;
-  DenseRows<std::uint8_t, std::uint32_t> rows_;
+  DenseRowKernels<std::uint8_t, std::uint32_t> rows_;
   RowLengths lengths_;
 };
 
-static_assert(TileScorer<DenseScorer> && TileScorer<ByteScorer>);
+static_assert(TileScorer<DenseScorer> && TileScorer<DenseByteScorer>);
 
 }  // namespace quiver::index

@@ -1,19 +1,19 @@
-#include "index/dense/lists/search/router.h"
+#include "index/dense/lists/search/list_router.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 /// Centroids are looked at for each list that is wanted, as the order by codes is not quite theirs.
-constexpr std::size_t kLooksPerList = 3;
-constexpr std::size_t kMoreLooks = 16;
+constexpr std::size_t kScoredCentroidsPerList = 3;
+constexpr std::size_t kMinScoredCentroids = 16;
 /// How much farther down the order by codes is looked than the gap, in `gap_unit`s for 1 / root of
 /// the dimension: codes of one bit err by .75 of that, and by more where centroids lie farther
 /// apart than rows from them.
-constexpr float kErrorOfCodes = 1.5F;
+constexpr float kCodeErrorFactor = 1.5F;
 
 float greatest(std::span<const float> values) {
   constexpr std::size_t kLanes = 16;  // as a running maximum waits for itself
@@ -41,9 +41,9 @@ std::span<const Probe> best_of(std::vector<Probe>& probes, std::size_t n) {
 
 }  // namespace
 
-std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
-                                       RouteScratch& scratch) const {
-  const std::size_t want = kLooksPerList * n + kMoreLooks;
+std::span<const Probe> ListRouter::nearest(const RotatedQuery& query, std::size_t n,
+                                           ScanScratch& scan, RouteScratch& scratch) const {
+  const std::size_t want = kScoredCentroidsPerList * n + kMinScoredCentroids;
   if (want > lists_.n_lists() / 2) {
     score_all(query, scratch);
   } else {
@@ -55,16 +55,16 @@ std::span<const Probe> Router::nearest(const RotatedQuery& query, std::size_t n,
   return best_of(scratch.probes, n);
 }
 
-std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std::size_t most,
-                                      ScanScratch& scan, RouteScratch& scratch) const {
+std::span<const Probe> ListRouter::within(const RotatedQuery& query, float gap, std::size_t most,
+                                          ScanScratch& scan, RouteScratch& scratch) const {
   const auto bar = [&](float best, float gaps) {
     return best - gaps * gap_unit(similarity_, best, lists_.facts());
   };
-  if (lists_.n_lists() <= kMoreLooks) {
+  if (lists_.n_lists() <= kMinScoredCentroids) {
     score_all(query, scratch);
   } else {
     const CodeHits hits = estimate(query, scan);
-    const float error = kErrorOfCodes / std::sqrt(static_cast<float>(lists_.facts().padded_dim));
+    const float error = kCodeErrorFactor / std::sqrt(static_cast<float>(lists_.facts().padded_dim));
     const float least = bar(greatest({hits.scores, hits.n}), gap + error);
     scratch.near.resize(hits.n);
     const std::size_t n = kernels().topk.at_least(hits.scores, hits.n, least, scratch.near.data());
@@ -80,12 +80,12 @@ std::span<const Probe> Router::within(const RotatedQuery& query, float gap, std:
 }
 
 /// Places behind the last list are found only if the file is damaged meanwhile.
-std::uint32_t Router::list_at(std::uint32_t place) const {
+std::uint32_t ListRouter::list_at(std::uint32_t place) const {
   return std::min(place, lists_.n_lists() - 1);
 }
 
 /// Every list with an estimate of its key.
-CodeHits Router::estimate(const RotatedQuery& query, ScanScratch& scan) const {
+CodeHits ListRouter::estimate(const RotatedQuery& query, ScanScratch& scan) const {
   const float base = kernels()
                          .dense(similarity_, RowType::kF32)
                          .one(query.values.data(), lists_.facts().padded_dim,
@@ -95,13 +95,13 @@ CodeHits Router::estimate(const RotatedQuery& query, ScanScratch& scan) const {
   return centroids.best();
 }
 
-void Router::add(std::uint32_t list, float base, RouteScratch& scratch) const {
+void ListRouter::add(std::uint32_t list, float base, RouteScratch& scratch) const {
   const float key = list_key(similarity_, base, lists_.reach(list));
   scratch.probes.push_back({key, base, list});
 }
 
-void Router::score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
-                   RouteScratch& scratch) const {
+void ListRouter::score(const RotatedQuery& query, std::span<const std::uint32_t> lists,
+                       RouteScratch& scratch) const {
   scratch.scores.resize(lists.size());
   kernels()
       .dense(similarity_, RowType::kBf16)
@@ -113,7 +113,7 @@ void Router::score(const RotatedQuery& query, std::span<const std::uint32_t> lis
   }
 }
 
-void Router::score_all(const RotatedQuery& query, RouteScratch& scratch) const {
+void ListRouter::score_all(const RotatedQuery& query, RouteScratch& scratch) const {
   scratch.scores.resize(lists_.n_lists());
   kernels()
       .dense(similarity_, RowType::kBf16)
@@ -125,4 +125,4 @@ void Router::score_all(const RotatedQuery& query, RouteScratch& scratch) const {
   }
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

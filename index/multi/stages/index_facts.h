@@ -7,7 +7,7 @@
 
 namespace quiver::index::multi {
 
-struct IndexFacts {
+struct MultiFacts {
   StageFacts stage;
   /// Candidates that a search for ten compares by codes, at most.
   std::uint32_t usual_candidates = 400;

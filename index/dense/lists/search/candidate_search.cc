@@ -1,26 +1,22 @@
-#include "index/dense/lists/search/candidates.h"
+#include "index/dense/lists/search/candidate_search.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "base/prefetch.h"
-#include "index/dense/lists/search/candidates_impl.h"
+#include "index/dense/lists/search/candidate_search_impl.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
-/// `effort` that leaves `gap` and `rerank` as they are.
-constexpr double kUsualEffort = 128;
 /// For each hit that is wanted, so many rows are looked at to tell how far to go (calibration.cc).
-constexpr std::size_t kRowsOfDepth = 10;
+constexpr std::size_t kDepthRowsPerHit = 10;
 /// The k-th best row is looked up again after one more list for each so many.
-constexpr std::size_t kListsPerLook = 8;
+constexpr std::size_t kListsPerThresholdUpdate = 8;
 /// Where neighbours of rows are, those of queries are not all; took 10 to 15 % off a search of
 /// arxiv-100k from a recall of .97 on.
-constexpr double kUsualStop = 1.4;
-/// What finding a row in memory takes, in bytes of codes.
-constexpr double kSeekBytes = 1000;
+constexpr double kDefaultStop = 1.4;
 
 }  // namespace
 
@@ -34,13 +30,13 @@ CandidateSearch::CandidateSearch(Partition lists, std::optional<ByteRows> second
       n_rows_(n_rows),
       n_present_(n_present) {}
 
-SearchParams CandidateSearch::settled(SearchParams params, std::size_t k) const {
+ListsSearchParams CandidateSearch::settled(ListsSearchParams params, std::size_t k) const {
   const auto wanted = static_cast<double>(std::max<std::size_t>(k, 10));
-  const double effort = params.effort == 0 ? 1 : params.effort / kUsualEffort;
+  const double effort = params.effort == 0 ? 1 : params.effort / cost::kUsualEffort;
   // The k-th neighbour lies farther off than the tenth.
   if (params.gap == 0) params.gap = lists_.facts().usual_gap;
   params.gap *= std::pow(effort, 0.4) * std::pow(wanted / 10, 0.1);
-  params.stop = (params.stop == 0 ? kUsualStop : params.stop) * std::pow(effort, 0.4);
+  params.stop = (params.stop == 0 ? kDefaultStop : params.stop) * std::pow(effort, 0.4);
   if (params.rerank == 0) {
     params.rerank = static_cast<std::uint32_t>(
         std::min(1e6, (50 + 5 * static_cast<double>(k)) * std::sqrt(effort)));
@@ -58,13 +54,12 @@ double CandidateSearch::selectivity(std::size_t n_allowed) const {
 
 /// On arxiv-100k a random filter of selectivity s took s^-0.57 times as many lists; beside those,
 /// the usual ones are scanned without the filter, and all centroids are put in order.
-double CandidateSearch::find_bytes(double selectivity, const SearchParams& params) const {
-  constexpr double kMoreLists = -0.57;
+double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& params) const {
   const auto usual = static_cast<double>(bytes_per_search());
-  const double rerank = params.rerank * kSeekBytes;
+  const double rerank = params.rerank * cost::kRowSeekBytes;
   if (selectivity >= 1) return usual + rerank;
-  const double lists =
-      std::min(static_cast<double>(lists_.code_bytes()), usual * std::pow(selectivity, kMoreLists));
+  const double lists = std::min(static_cast<double>(lists_.code_bytes()),
+                                usual * std::pow(selectivity, cost::kFilteredListsExponent));
   const double order = 2.0 * static_cast<double>(lists_.n_lists() * lists_.centroid_stride());
   return usual + lists + order + rerank;
 }
@@ -74,11 +69,11 @@ double CandidateSearch::find_bytes(double selectivity, const SearchParams& param
 std::uint64_t CandidateSearch::bytes_per_search() const {
   if (lists_.n_lists() == 1) return lists_.code_bytes();
   const double n_rows = std::max(1.0, static_cast<double>(n_present_));
-  const double share = std::min(1.0, 15 / std::sqrt(n_rows));
+  const double share = std::min(1.0, cost::kScannedShareTimesRoot / std::sqrt(n_rows));
   return static_cast<std::uint64_t>(static_cast<double>(lists_.code_bytes()) * share);
 }
 
-Result<Candidates> CandidateSearch::find(const CandidateRequest& request) const {
+Result<ListCandidates> CandidateSearch::find(const CandidateRequest& request) const {
   thread_local Scratch scratch;
   const Search search{request, rotate(request.vector, scratch.lines),
                       selectivity(request.n_allowed), request.work.n_bytes, scratch};
@@ -89,7 +84,8 @@ Result<Candidates> CandidateSearch::find(const CandidateRequest& request) const 
     QV_TRY(scan_unfiltered(search));
   }
   if (second_ && is_telling) refine(search);
-  return Candidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()), is_telling};
+  return ListCandidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()),
+                        is_telling};
 }
 
 RotatedQuery CandidateSearch::rotate(std::span<const float> vector, QueryLines& lines) const {
@@ -105,8 +101,8 @@ RotatedQuery CandidateSearch::rotate(std::span<const float> vector, QueryLines& 
 
 /// The lists that are scanned if every row is allowed.
 std::span<const Probe> CandidateSearch::route(const Search& search,
-                                              const SearchParams& params) const {
-  const Router router(lists_, similarity_);
+                                              const ListsSearchParams& params) const {
+  const ListRouter router(lists_, similarity_);
   const std::size_t n_lists = lists_.n_lists();
   auto& scratch = search.scratch;
   if (params.nprobe != 0) {
@@ -139,7 +135,8 @@ std::span<const Probe> CandidateSearch::near(const Search& search, const Probe& 
   const auto& params = search.request.params;
   const auto& depths = lists_.depths();
   if (!depths || params.nprobe != 0) return probes;
-  const std::size_t n_rows = std::min<std::size_t>(kRowsOfDepth * search.request.k, params.rerank);
+  const std::size_t n_rows =
+      std::min<std::size_t>(kDepthRowsPerHit * search.request.k, params.rerank);
   const double depth = depths->middle + params.stop * (depths->usual - depths->middle);
   const float unit = gap_unit(similarity_, first.key, lists_.facts());
   const float least = scan.kth(n_rows) - static_cast<float>(depth) * unit;
@@ -161,14 +158,14 @@ Result<bool> CandidateSearch::scan_lists(const Search& search, std::span<const P
   float least = least_key(search, reach, scan);
   std::size_t i = 0;
   for (; i < probes.size() && !(probes[i].key < least); ++i) {
-    if (i % kBetweenPolls == 0) QV_TRY(search.request.cancel.check());
+    if (i % kListsPerPoll == 0) QV_TRY(search.request.cancel.check());
     const std::byte* next =
         i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
     scan_list(search, probes[i], next, scan);
     count(lists_.blocks(probes[i].list), search.request.work);
     if (i < next_look) continue;
     least = least_key(search, reach, scan);
-    next_look = i + i / kListsPerLook + 1;
+    next_look = i + i / kListsPerThresholdUpdate + 1;
   }
   return i < probes.size();
 }
@@ -178,17 +175,17 @@ void CandidateSearch::scan_list(const Search& search, const Probe& probe, const 
   CodeBlocks blocks = lists_.blocks(probe.list);
   blocks.next = next;
   const std::uint32_t first = lists_.first_position(probe.list);
-  const auto* bits = search.request.filter.bits();
+  const RowFilter& filter = search.request.filter;
   const auto& tables = search.query.tables;
-  if (bits == nullptr) {
+  if (filter.allows_all()) {
     scan.scan(tables, blocks, probe.base, nullptr, first);
-  } else if (search.selectivity > kMost) {
-    scan.scan_and_drop(tables, blocks, probe.base, *bits, lists_.rows(), first);
+  } else if (search.selectivity > cost::kTestFoundRowsAbove) {
+    scan.scan_and_drop(tables, blocks, probe.base, filter, lists_.rows(), first);
   } else {
     auto& allowed = search.scratch.allowed;
     allowed.resize(blocks.n);
-    kernels().codes.allowed(lists_.rows().data() + first, blocks.n, bits->words().data(),
-                            allowed.data());
+    const auto rows = lists_.rows().subspan(first, blocks.n * CodeBlocks::kRows);
+    kernels().codes.allowed(rows.data(), blocks.n, filter.words_of(rows), allowed.data());
     scan.scan(tables, blocks, probe.base, allowed.data(), first);
   }
 }
@@ -219,8 +216,8 @@ void CandidateSearch::refine(const Search& search) const {
   auto& scratch = search.scratch;
   const std::size_t k = search.request.k;
   // Of half bytes more are looked at, as they tell less.
-  const std::size_t spare = second_->n_bits() == ByteWriter::kHalves ? k + 12 : k / 4 + 4;
-  const std::size_t want = k + spare;
+  const bool are_halves = second_->n_bits() == ByteWriter::kHalfByteBits;
+  const std::size_t want = are_halves ? cost::n_rescored_by_half_bytes(k) : cost::n_rescored(k);
   auto& rows = scratch.rows;
   if (rows.size() <= want) return;
   scratch.byte_query.set(search.query.values);
@@ -235,7 +232,6 @@ void CandidateSearch::refine(const Search& search) const {
 
 /// Drops rows that could be among the best k only if their second codes erred more than they do.
 void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const {
-  constexpr float kDeviations = 4;
   const std::size_t k = search.request.k;
   if (hits.n <= k) return;
   auto& ordered = search.scratch.ordered;
@@ -244,8 +240,8 @@ void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const 
   std::nth_element(ordered.begin(), kth, ordered.end(), std::greater<>());
   std::size_t n = 0;
   for (std::size_t i = 0; i < hits.n; ++i) {
-    const float error =
-        kDeviations * second_->deviation(search.scratch.byte_query, hits.positions[i]);
+    const float error = cost::kSecondCodeDeviations *
+                        second_->deviation(search.scratch.byte_query, hits.positions[i]);
     const float score = hits.scores[i];
     hits.positions[n] = hits.positions[i];
     hits.scores[n] = score;
@@ -265,4 +261,4 @@ Description CandidateSearch::describe() const {
   return description;
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -1,11 +1,11 @@
-#include "index/multi/tokens/carver.h"
+#include "index/multi/tokens/ball_carving.h"
 
 #include "kernels/kernels.h"
 
 namespace quiver::index::multi {
 
-std::span<const float> Carver::carve(std::span<const float> tokens, std::uint32_t dim,
-                                     float threshold) {
+std::span<const float> BallCarving::carve(std::span<const float> tokens, std::uint32_t dim,
+                                          float threshold) {
   if (threshold >= 1) return tokens;
   const std::size_t n = tokens.size() / dim;
   lengths_.resize(n);
@@ -22,8 +22,8 @@ std::span<const float> Carver::carve(std::span<const float> tokens, std::uint32_
 }
 
 /// Appends the sum of token `first` and those around it that are left, all behind it.
-void Carver::take(std::span<const float> tokens, std::uint32_t dim, float threshold,
-                  std::size_t first) {
+void BallCarving::take(std::span<const float> tokens, std::uint32_t dim, float threshold,
+                       std::size_t first) {
   const float* centre = tokens.data() + first * dim;
   const std::size_t n = lengths_.size() - first;
   kernels()

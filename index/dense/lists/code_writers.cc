@@ -1,4 +1,4 @@
-#include "index/dense/lists/coding.h"
+#include "index/dense/lists/code_writers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "encoders/codes/factors.h"
 #include "encoders/codes/rabitq.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 BlockWriter::BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t n_bits,
                          std::size_t n_rows)
@@ -59,12 +59,12 @@ ByteWriter::ByteWriter(std::uint32_t dim, std::uint32_t n_bits, std::size_t n_ro
     : dim_(dim), n_bits_(n_bits), codes_(n_rows * stride(dim, n_bits)), factors_(n_rows) {}
 
 void ByteWriter::write(std::size_t i, std::span<const float> x) {
-  const float half = n_bits_ == kHalves ? 8 : 128;
+  const float half = n_bits_ == kHalfByteBits ? 8 : 128;
   const auto& grid = kernels().grid;
   const float largest = grid.largest(x.data(), dim_);
   const float per_unit = largest > 0 ? middle(n_bits_) / largest : 0;
   std::uint8_t* out = codes_.data() + i * stride(dim_, n_bits_);
-  if (n_bits_ == kHalves) {
+  if (n_bits_ == kHalfByteBits) {
     std::vector<std::uint8_t> values(dim_);
     grid.encode(x.data(), dim_, per_unit, half, values.data());
     write_halves(values.data(), out);
@@ -74,9 +74,9 @@ void ByteWriter::write(std::size_t i, std::span<const float> x) {
   const auto sums = grid.measure(x.data(), dim_, per_unit, half);
   const double norm = kernels().convert.norm(x.data(), dim_);
   const double scale = sums.dot > 0 ? norm * norm / sums.dot * per_unit : 0;
-  constexpr double kMost = std::numeric_limits<float>::max();
-  factors_[i] = {static_cast<float>(std::min(scale, kMost)),
-                 static_cast<float>(std::min(norm * norm, kMost))};
+  constexpr double kMaxFloat = std::numeric_limits<float>::max();
+  factors_[i] = {static_cast<float>(std::min(scale, kMaxFloat)),
+                 static_cast<float>(std::min(norm * norm, kMaxFloat))};
 }
 
 void ByteWriter::write_halves(const std::uint8_t* values, std::uint8_t* out) const {
@@ -89,4 +89,4 @@ void ByteWriter::write_halves(const std::uint8_t* values, std::uint8_t* out) con
 
 std::span<const std::byte> BlockWriter::bytes() const { return std::as_bytes(std::span(lines_)); }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

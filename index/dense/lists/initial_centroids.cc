@@ -1,4 +1,4 @@
-#include "index/dense/lists/start.h"
+#include "index/dense/lists/initial_centroids.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,10 @@
 
 #include "base/io/section_file.h"
 #include "index/dense/lists/sections.h"
-#include "index/open_file.h"
+#include "index/index_file.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 namespace {
 
 constexpr std::string_view kStartFile = "start.qvx";
@@ -22,7 +22,7 @@ bool are_finite(std::span<const float> values) {
 
 Result<std::vector<float>> read_file(const Directory& former, std::uint32_t n_rows) {
   std::uint64_t n_bytes = 0;
-  QV_TRY(const auto reader, open_file(former, kStartFile, kStartFormat, n_rows, n_bytes));
+  QV_TRY(const auto reader, open_index_file(former, kStartFile, kStartFormat, n_rows, n_bytes));
   QV_TRY(const auto start, reader.get<float>(kStart));
   return std::vector<float>(start.begin(), start.end());
 }
@@ -55,4 +55,4 @@ std::vector<float> read_start(const Directory& former, std::uint32_t n_rows,
   return is_usable ? *start : std::vector<float>();
 }
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

@@ -13,16 +13,17 @@
 namespace quiver::index {
 
 /// Immutable once made; any number of threads.
-class Query {
+class PreparedQuery {
  public:
   /// `vector`: `[schema.dim]`; scaled to unit length under Cosine.
-  [[nodiscard]] static Query dense(const FieldSchema& schema, std::span<const float> vector);
+  [[nodiscard]] static PreparedQuery dense(const FieldSchema& schema,
+                                           std::span<const float> vector);
   /// `vector` sorted by index.
-  [[nodiscard]] static Query sparse(const FieldSchema& schema, SparseView vector);
+  [[nodiscard]] static PreparedQuery sparse(const FieldSchema& schema, SparseView vector);
   /// `tokens`: `[n_tokens, schema.dim]`; each scaled to unit length under Cosine. `weights`: what
   /// each counts for in the score, >= 0, under Dot and Cosine only; empty: all 1.
-  [[nodiscard]] static Query multi(const FieldSchema& schema, std::span<const float> tokens,
-                                   std::span<const float> weights = {});
+  [[nodiscard]] static PreparedQuery multi(const FieldSchema& schema, std::span<const float> tokens,
+                                           std::span<const float> weights = {});
 
   [[nodiscard]] const FieldSchema& schema() const { return schema_; }
   /// Dense: the vector; multi: the tokens, row-major.
@@ -37,7 +38,7 @@ class Query {
   [[nodiscard]] SparseQuery sparse() const;
 
  private:
-  explicit Query(const FieldSchema& schema) : schema_(schema) {}
+  explicit PreparedQuery(const FieldSchema& schema) : schema_(schema) {}
 
   FieldSchema schema_;
   std::vector<float> values_;

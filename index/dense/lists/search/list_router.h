@@ -10,7 +10,7 @@
 #include "index/dense/lists/search/code_scan.h"
 #include "kernels/kernels.h"
 
-namespace quiver::index::ivf {
+namespace quiver::index::dense {
 
 struct Probe {
   float key = 0;   ///< `list_key`: the greater, the nearer
@@ -47,9 +47,10 @@ struct RouteScratch {
 
 /// Lists by their keys, nearest first. With many lists, those whose codes tell
 /// that they are far are never looked at.
-class Router {
+class ListRouter {
  public:
-  Router(const Partition& lists, Similarity similarity) : lists_(lists), similarity_(similarity) {}
+  ListRouter(const Partition& lists, Similarity similarity)
+      : lists_(lists), similarity_(similarity) {}
 
   /// The `n` nearest lists.
   std::span<const Probe> nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
@@ -71,4 +72,4 @@ class Router {
   Similarity similarity_;
 };
 
-}  // namespace quiver::index::ivf
+}  // namespace quiver::index::dense

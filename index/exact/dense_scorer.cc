@@ -1,4 +1,4 @@
-#include "index/exact/dense.h"
+#include "index/exact/dense_scorer.h"
 
 #include <cmath>
 
@@ -7,14 +7,14 @@ namespace {
 
 /// One member of each query, as a span.
 template <class Value, class Get>
-TiledQueries<Value> tiled(std::span<const Query* const> queries, Get get) {
+TiledQueries<Value> tiled(std::span<const PreparedQuery* const> queries, Get get) {
   std::array<std::span<const Value>, kTileQueries> vectors;
   assert(queries.size() <= kTileQueries);
   for (std::size_t j = 0; j < queries.size(); ++j) vectors[j] = get(*queries[j]);
   return TiledQueries<Value>(std::span(vectors).first(queries.size()));
 }
 
-const FieldSchema& schema_of(std::span<const Query* const> queries) {
+const FieldSchema& schema_of(std::span<const PreparedQuery* const> queries) {
   return queries.front()->schema();
 }
 
@@ -53,8 +53,8 @@ void RowLengths::of_rows(std::span<const std::uint32_t> rows, std::uint32_t* squ
   if (wanted()) rows_.score_rows({zero_.data(), 0, 1}, rows, squares);
 }
 
-DenseScorer::DenseScorer(std::span<const Query* const> queries, const DenseColumn& column)
-    : queries_(tiled<float>(queries, [](const Query& query) { return query.values(); })),
+DenseScorer::DenseScorer(std::span<const PreparedQuery* const> queries, const DenseColumn& column)
+    : queries_(tiled<float>(queries, [](const PreparedQuery& query) { return query.values(); })),
       rows_(column.rows(), kernels().dense(similarity_of(schema_of(queries).metric), column.dtype)),
       lengths_(schema_of(queries), column) {}
 
@@ -91,8 +91,10 @@ void DenseScorer::divide(std::span<const std::uint32_t> squares, BlockScores& ou
   }
 }
 
-ByteScorer::ByteScorer(std::span<const Query* const> queries, const DenseColumn& column)
-    : queries_(tiled<std::uint8_t>(queries, [](const Query& query) { return query.bytes(); })),
+DenseByteScorer::DenseByteScorer(std::span<const PreparedQuery* const> queries,
+                                 const DenseColumn& column)
+    : queries_(
+          tiled<std::uint8_t>(queries, [](const PreparedQuery& query) { return query.bytes(); })),
       is_distance_(quiver::is_distance(schema_of(queries).metric)),
       rows_(column.rows(), byte_kernels(schema_of(queries).metric)),
       lengths_(schema_of(queries), column) {
@@ -104,7 +106,7 @@ ByteScorer::ByteScorer(std::span<const Query* const> queries, const DenseColumn&
   }
 }
 
-void ByteScorer::score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const {
+void DenseByteScorer::score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const {
   Sums sums;
   rows_.score_run(queries_.tile(), first, n, sums.data());
   std::array<std::uint32_t, kBlockRows> squares;
@@ -112,7 +114,7 @@ void ByteScorer::score_run(std::uint32_t first, std::uint32_t n, BlockScores& ou
   finish(n, sums, squares.data(), out);
 }
 
-void ByteScorer::score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const {
+void DenseByteScorer::score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const {
   Sums sums;
   rows_.score_rows(queries_.tile(), rows, sums.data());
   std::array<std::uint32_t, kBlockRows> squares;
@@ -120,8 +122,8 @@ void ByteScorer::score_rows(std::span<const std::uint32_t> rows, BlockScores& ou
   finish(rows.size(), sums, squares.data(), out);
 }
 
-void ByteScorer::finish(std::size_t n, const Sums& sums, const std::uint32_t* squares,
-                        BlockScores& out) const {
+void DenseByteScorer::finish(std::size_t n, const Sums& sums, const std::uint32_t* squares,
+                             BlockScores& out) const {
   const float sign = is_distance_ ? -1.0F : 1.0F;
   for (std::size_t j = 0; j < n_queries(); ++j) {
     const std::uint32_t* from = sums.data() + j * kBlockRows;

@@ -1,0 +1,18 @@
+// Opens a file of an index.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/io/file.h"
+#include "base/io/section_file.h"
+
+namespace quiver::index {
+
+/// kDataLoss unless it is whole and of a column of `n_rows`. Adds its size to `n_bytes`.
+[[nodiscard]] Result<SectionReader> open_index_file(const Directory& directory,
+                                                    std::string_view name,
+                                                    const SectionFormat& format,
+                                                    std::uint32_t n_rows, std::uint64_t& n_bytes);
+
+}  // namespace quiver::index
