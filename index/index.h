@@ -26,18 +26,21 @@
 
 namespace quiver::index {
 
-/// What a search did: for explain, for calibration, and for tests. Added to, never reset.
+/// Work that a search did: for explain, for calibration and for tests. Searches add to it and never
+/// reset it.
 struct WorkCounters {
   std::uint64_t n_lists = 0;
   std::uint64_t n_blocks = 0;
   std::uint64_t n_codes_scored = 0;
-  std::uint64_t n_rows_scored = 0;  ///< exactly; a row counts for each query of a batch
-  std::uint64_t n_bytes = 0;        ///< of vectors and codes read
+  std::uint64_t n_rows_scored =
+      0;                      ///< rows scored exactly; a row counts once for each query of a batch
+  std::uint64_t n_bytes = 0;  ///< bytes of vectors and codes read
 
   WorkCounters& operator+=(const WorkCounters& other);
 };
 
-/// Whether the user insists on exact scores, would rather not wait for them, or does not care.
+/// The user insists on exact scores (kExact), prefers the index even if another way is as good
+/// (kIndexed), or does not care.
 enum class Prefer : std::uint8_t { kAny, kExact, kIndexed };
 
 struct SearchContext {
@@ -53,13 +56,13 @@ struct MemoryUse {
 
 using Facts = std::vector<std::pair<std::string, ParamValue>>;
 
-/// What an index has to say of itself, for people.
+/// A report on an index, for people.
 struct Description {
-  Facts facts;  ///< in the order that they are read in
-  /// A table of what was measured when the index was built; without columns there is none.
+  Facts facts;  ///< in reading order
+  /// Measurements of the build as a table; no columns: no table.
   std::string table;
   std::vector<std::string> columns;
-  std::vector<std::vector<ParamValue>> rows;  ///< a value for each column
+  std::vector<std::vector<ParamValue>> rows;  ///< one value for each of `columns`
 };
 
 /// Immutable; any number of threads.
@@ -68,36 +71,37 @@ class Searcher {
   virtual ~Searcher() = default;
 
   /// Offers the best hits among the rows that `filter` allows to `out`, whose tie order is set.
-  /// Scores are exact, or candidates' scores were re-computed exactly. Polls `cancel` at least
-  /// every 50 us of work and then answers its error.
+  /// Every score is exact, unless the type's parameters ask for less. Polls `cancel` at least every
+  /// 50 us of work and then returns its error. `params`: of this type, or none for its defaults;
+  /// others are kInternal.
   virtual Result<> search(const PreparedQuery& query, const AnyParams& params,
                           const RowFilter& filter, const SearchContext& context, TopK& out,
                           WorkCounters& work) const = 0;
 
-  /// As `search` for each query, with the same hits: `outs[i]`, distinct heaps, one for each query,
-  /// are offered those of `queries[i]`. Types that can share a pass over their memory among queries
-  /// do; the default is a loop. `work` is that of all together, memory read once counted once.
-  /// After an error some heaps may be filled.
+  /// Searches for each query with the same hits as `search`. Hits of `queries[i]` go to `outs[i]`;
+  /// heaps are distinct. Types that can share a pass over their memory do; the default is a loop.
+  /// `work` counts memory that is read once for several queries once. After an error some heaps may
+  /// be filled.
   virtual Result<> search_batch(std::span<const PreparedQuery* const> queries,
                                 const AnyParams& params, const RowFilter& filter,
                                 const SearchContext& context, std::span<TopK* const> outs,
                                 WorkCounters& work) const;
-  /// Sparse fields: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`;
-  /// `terms` ascending. Exact. Polls `cancel`. Others: kUnimplemented, the default.
+  /// Sparse fields: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`,
+  /// exactly. `terms` ascend. Polls `cancel`. Other kinds: kUnimplemented, the default.
   virtual Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                                std::span<std::uint64_t> counts, const Cancel& cancel) const;
-  /// About the bytes that one search with default parameters reads, where arithmetic costs more,
-  /// as many as would take as long: tells whether it is worth a thread of its own.
+  /// Estimated bytes that one default search reads. Arithmetic that outlasts reading counts as the
+  /// bytes read in that time. Decides whether a search is worth a thread of its own.
   [[nodiscard]] virtual std::uint64_t bytes_per_search() const = 0;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
-  /// Empty: there is nothing to say.
+  /// The default is empty.
   [[nodiscard]] virtual Description describe() const { return {}; }
 };
 
-/// Queries that a multi-vector field was asked, drawn evenly from all of them.
+/// An even sample of the queries that a multi-vector field was asked.
 struct QuerySample {
   std::uint32_t dim = 0;
-  /// Tokens as `Query::values` has them, `[n_tokens, dim]` row-major; of long queries the first.
+  /// One query each, as `PreparedQuery::values`: `[n_tokens, dim]` row-major. Long queries are cut.
   std::vector<std::vector<float>> queries;
 };
 
@@ -105,21 +109,21 @@ struct BuildContext {
   Executor* executor = nullptr;
   const Cancel& cancel;
   std::uint64_t seed = 0;
-  /// Called now and then with the number of rows done, by any thread of the build, also by several
-  /// at once: what comes last need not be the most.
+  /// Receives the number of rows done, now and then. Any thread of the build calls it, also several
+  /// at once, so values may come out of order.
   std::function<void(std::uint64_t)> progress;
-  /// What the field is asked; nullptr or empty: not known. Borrowed for the time of the build.
+  /// Recorded queries of the field; nullptr or empty: none are known. Borrowed for the build.
   const QuerySample* queries = nullptr;
-  /// An index of the same type, parameters and field over other rows, many of them among these: a
-  /// build may start from what that one learnt. nullptr: there is none. Borrowed for the time of
-  /// the build, which gives the same bytes for the same rows, seed and predecessor.
+  /// An index of the same type, parameters and field, over other rows of which many are among
+  /// these. The build may start from its centroids. nullptr: none. Borrowed for the build. The same
+  /// rows, seed and predecessor give the same bytes.
   const Searcher* predecessor = nullptr;
-  /// What is left of an index of the same rows and parameters, of which some may be damaged: a
-  /// build without a predecessor may give the same bytes again. nullptr: nothing.
+  /// Files of an index of the same rows and parameters, some of which may be damaged. A build
+  /// without a predecessor may read them to give the same bytes again. nullptr: none.
   const Directory* former = nullptr;
 };
 
-/// One constant per type; plain function pointers.
+/// One constant per type, of plain function pointers.
 struct IndexType {
   std::string_view name;
   bool (*supports)(const FieldSchema& schema);

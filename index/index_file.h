@@ -1,4 +1,4 @@
-// Opens a file of an index.
+// Opening a section file of an index.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace quiver::index {
 
-/// kDataLoss unless it is whole and of a column of `n_rows`. Adds its size to `n_bytes`.
+/// kDataLoss unless the file is whole and was written for a column of `n_rows`. Adds its size to
+/// `n_bytes`.
 [[nodiscard]] Result<SectionReader> open_index_file(const Directory& directory,
                                                     std::string_view name,
                                                     const SectionFormat& format,

@@ -1,4 +1,4 @@
-// Work of a build on the threads that there are.
+// Parallel loops of a build.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace quiver::index {
 
-/// Calls `fn(i)` for each i below `n`, on the threads that there are.
+/// Calls `fn(i)` for each i below `n`, on the executor's threads or, without one, on this thread.
 template <class F>
 void for_each(const BuildContext& context, std::size_t n, F&& fn) {
   if (context.executor != nullptr && n > 1) {

@@ -8,11 +8,11 @@
 namespace quiver::index {
 namespace {
 
-/// Above this many dimensions a scattered query (4 bytes each) would leave the cache that makes it
-/// worthwhile.
+/// Largest dimension of a scattered query: beyond 4 MiB it falls out of the cache that makes it
+/// fast.
 constexpr std::uint32_t kMaxScatteredDim = 1U << 20;
 
-/// Longer vectors would overflow sums of 32 bits.
+/// Longest vector whose integer sums fit in 32 bits.
 constexpr std::uint32_t kMaxByteDim = 1U << 16;
 
 std::vector<std::uint8_t> as_bytes(std::span<const float> vector) {
@@ -59,7 +59,7 @@ SparseQuery PreparedQuery::sparse() const {
           .filter = sparse_filter_};
 }
 
-// max <w q, p> = w max <q, p> for w >= 0, so a weighted token is one of another length.
+// max <w q, p> = w max <q, p> for w >= 0, so a weight scales its token.
 PreparedQuery PreparedQuery::multi(const FieldSchema& schema, std::span<const float> tokens,
                                    std::span<const float> weights) {
   PreparedQuery query(schema);

@@ -1,5 +1,5 @@
 // A query vector, prepared once for all segments: normalised, scattered or blocked as its field
-// needs it.
+// needs.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace quiver::index {
 
-/// Immutable once made; any number of threads.
+/// Immutable; any number of threads.
 class PreparedQuery {
  public:
   /// `vector`: `[schema.dim]`; scaled to unit length under Cosine.
@@ -20,21 +20,21 @@ class PreparedQuery {
                                            std::span<const float> vector);
   /// `vector` sorted by index.
   [[nodiscard]] static PreparedQuery sparse(const FieldSchema& schema, SparseView vector);
-  /// `tokens`: `[n_tokens, schema.dim]`; each scaled to unit length under Cosine. `weights`: what
-  /// each counts for in the score, >= 0, under Dot and Cosine only; empty: all 1.
+  /// `tokens`: `[n_tokens, schema.dim]`, each scaled to unit length under Cosine. `weights`: factor
+  /// of each token's score, >= 0, under Dot and Cosine only; empty: all 1.
   [[nodiscard]] static PreparedQuery multi(const FieldSchema& schema, std::span<const float> tokens,
                                            std::span<const float> weights = {});
 
   [[nodiscard]] const FieldSchema& schema() const { return schema_; }
   /// Dense: the vector; multi: the tokens, row-major.
   [[nodiscard]] std::span<const float> values() const { return values_; }
-  /// Dense, u8 fields: the vector as it was given, if it is one of whole numbers in [0, 255]; else
-  /// empty. Rows are then scored in integers.
+  /// Dense u8 fields: the vector as given, if all values are whole numbers in [0, 255]; else empty.
+  /// Rows are then scored in integers.
   [[nodiscard]] std::span<const std::uint8_t> bytes() const { return bytes_; }
   [[nodiscard]] std::uint32_t n_tokens() const { return n_tokens_; }
-  /// Multi: as `MaxSimKernels::prepare` leaves it.
+  /// Multi: tokens in the layout of `MaxSimKernels::prepare`.
   [[nodiscard]] std::span<const float> blocked() const { return blocked_; }
-  /// Sparse: as the kernels want it, borrowed from this query.
+  /// Sparse: the kernels' view, borrowed from this query.
   [[nodiscard]] SparseQuery sparse() const;
 
  private:

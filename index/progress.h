@@ -1,4 +1,4 @@
-// Progress of builds that consist of parts.
+// Progress reports of builds that consist of parts.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace quiver::index {
 
-/// `context` for work that is not told of.
+/// `context` without progress reports.
 [[nodiscard]] inline BuildContext quiet(const BuildContext& context) {
   return {context.executor, context.cancel,      context.seed,  nullptr,
           context.queries,  context.predecessor, context.former};
 }
 
-/// `context` for a part of the work that begins when the share `from` of all rows is done, and ends
-/// with the share `to`, when it tells of `n_units` done. Refers to what `context` refers to.
+/// `context` for a part of a build. The part starts when the share `from` of all rows is done and
+/// ends at the share `to`; it reports up to `n_units`. Borrows what `context` borrows.
 [[nodiscard]] inline BuildContext part_of(const BuildContext& context, std::uint32_t n_rows,
                                           double from, double to, std::uint64_t n_units) {
   BuildContext part = quiet(context);
@@ -30,20 +30,20 @@ namespace quiver::index {
   return part;
 }
 
-/// The same for a part that tells of rows.
+/// The same for a part that reports rows.
 [[nodiscard]] inline BuildContext part_of(const BuildContext& context, std::uint32_t n_rows,
                                           double from, double to) {
   return part_of(context, n_rows, from, to, n_rows);
 }
 
-/// Adds up what threads have done, and tells it as rows. Refers to `context`.
+/// Sums the work of several threads and reports it in rows. Borrows `context`.
 class BuildProgress {
  public:
-  /// `total`: of the work, in any unit.
+  /// `total`: all work, in the unit of `add`.
   BuildProgress(const BuildContext& context, std::uint64_t n_rows, std::uint64_t total)
       : context_(context), n_rows_(n_rows), total_(std::max<std::uint64_t>(total, 1)) {}
   void add(std::uint64_t n) { done_ += n; }
-  /// For one thread.
+  /// Call it from one thread.
   void tell() const {
     if (!context_.progress) return;
     const double share = static_cast<double>(done_.load()) / static_cast<double>(total_);

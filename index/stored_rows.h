@@ -16,7 +16,7 @@ void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out);
 /// Scales `vector` to unit length, unless it is zero.
 void to_unit_length(float* vector, std::size_t dim);
 
-/// The rows that have a vector, ascending.
+/// Rows that have a vector, ascending.
 [[nodiscard]] std::vector<std::uint32_t> list_present_rows(const FieldColumn& column);
 
 }  // namespace quiver::index

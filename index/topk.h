@@ -1,4 +1,4 @@
-// The k best hits seen so far, in the one order that every answer has: score, then id.
+// The k best hits so far, in the order of every answer: score, then id.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,12 @@ struct Hit {
   std::uint32_t row = 0;
 };
 
-/// Bounded heap of one thread. Equal scores are ordered by PointId, so that the same rows give the
-/// same hits whatever the order of offering.
+/// Bounded heap; one thread. Ties go by PointId, so hits do not depend on the order of offering.
 class TopK {
  public:
-  /// `ids`: the PointIds of the rows, needed if row order is not id order; empty if it is.
-  /// `shared_floor`: a score that k hits elsewhere are known to reach, shared by the threads of one
-  /// query; hits strictly below it are dropped.
+  /// `ids`: PointId of each row; empty if row order is id order.
+  /// `shared_floor`: a score that k hits elsewhere reach, shared by the threads of one query. Hits
+  /// strictly below it are dropped.
   explicit TopK(std::size_t k, std::span<const PointId> ids = {},
                 std::atomic<float>* shared_floor = nullptr)
       : k_(k), ids_(ids), shared_floor_(shared_floor) {}
@@ -32,7 +31,7 @@ class TopK {
   [[nodiscard]] std::size_t k() const { return k_; }
   [[nodiscard]] std::size_t size() const { return heap_.size(); }
 
-  /// Hits with a score below this need not be offered; hits equal to it may still enter.
+  /// Hits below this score need not be offered; hits equal to it may still enter.
   [[nodiscard]] float threshold() const {
     const float own = heap_.size() < k_ || k_ == 0 ? -std::numeric_limits<float>::infinity()
                                                    : heap_.front().score;
@@ -63,7 +62,7 @@ class TopK {
   std::size_t k_;
   std::span<const PointId> ids_;
   std::atomic<float>* shared_floor_;
-  std::vector<Hit> heap_;  ///< the worst hit in front
+  std::vector<Hit> heap_;  ///< worst hit first
 };
 
 }  // namespace quiver::index

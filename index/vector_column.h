@@ -1,5 +1,5 @@
-// The vectors of one field of one segment, wherever they lie: what every index is built from and
-// re-scores with. Row numbers are LocalIds.
+// The stored vectors of one field of one segment, in memory or mapped. Indexes are built from them,
+// and candidates are scored exactly against them. Row numbers are LocalIds.
 #pragma once
 
 #include <cstddef>

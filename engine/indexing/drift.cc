@@ -15,14 +15,14 @@ namespace quiver::engine {
 namespace {
 
 constexpr std::size_t kMeasuredHits = 10;
-constexpr std::uint64_t kThoroughEffort = 512;  ///< 128 is the usual one
-/// Defaults are made to find more than .95; the mean over 64 queries is within .03 of what it is
-/// over all of their kind.
+constexpr std::uint64_t kThoroughEffort = 512;  ///< four times the default
+/// Recall below which an index is rebuilt. Defaults find more than .95; the mean over 64 queries is
+/// within .03 of that over all queries.
 constexpr double kMinRecall = 0.93;
-/// Of an index that finds less than that as it is built: what it may lose.
+/// Recall that a rebuilt index below kMinRecall may lose before it is rebuilt again.
 constexpr double kMinRecallLoss = 0.05;
 
-/// As it was asked: remembered tokens have the lengths that their weights gave them.
+/// The query as it was asked. Under Cosine, recorded tokens have their weights as lengths.
 index::PreparedQuery query_of(const FieldSchema& schema, std::span<const float> tokens) {
   if (schema.metric != Metric::kCosine) return index::PreparedQuery::multi(schema, tokens);
   std::vector<float> weights;
@@ -32,7 +32,7 @@ index::PreparedQuery query_of(const FieldSchema& schema, std::span<const float> 
   return index::PreparedQuery::multi(schema, tokens, weights);
 }
 
-/// Searches of one field of one segment, with usual effort and more.
+/// Searches of one field of one segment, with default and with thorough effort.
 class FieldSearches {
  public:
   static Result<FieldSearches> make(const Segment& segment, std::size_t field,
@@ -46,7 +46,7 @@ class FieldSearches {
     return FieldSearches(segment, field, cancel, std::move(usual), std::move(more));
   }
 
-  /// Of the best hits of a thorough search, the share that a usual one has.
+  /// Share of the hits of a thorough search that a default search finds.
   [[nodiscard]] Result<double> recall(std::span<const float> tokens) const {
     const auto query = query_of(data_.fields[field_].schema, tokens);
     QV_TRY(const auto wanted, hits(query, thorough_));
@@ -82,7 +82,7 @@ class FieldSearches {
   const Cancel& cancel_;
   const index::AnyParams usual_;
   const index::AnyParams thorough_;
-  const std::optional<Bitset> rows_;  ///< nothing: all
+  const std::optional<Bitset> rows_;  ///< nullopt: all rows
 };
 
 }  // namespace

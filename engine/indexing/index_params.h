@@ -1,4 +1,4 @@
-// Search parameters as users give them, for the index type of a field.
+// From the search parameters of a request to those of a field's index type.
 #pragma once
 
 #include <string_view>

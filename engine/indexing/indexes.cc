@@ -14,7 +14,7 @@
 namespace quiver::engine {
 namespace {
 
-/// The same rows, after the same index, give the same bytes.
+/// Seed of all builds: the same rows and predecessor give the same bytes.
 constexpr std::uint64_t kSeed = 1;
 constexpr std::string_view kDraftEnding = ".tmp";
 
@@ -31,7 +31,7 @@ KeyValues build_values(const VectorIndexConfig& config) {
   return values;
 }
 
-/// The index that segments of a field have if they are large enough; nullopt: none.
+/// The index of large enough segments of a field; nullopt: none.
 std::optional<IndexSpec> spec_of(const FieldSchema& field, const IndexPolicy& policy) {
   const auto* type = policy.choose(field);
   const auto& config = config_of(field, policy);
@@ -53,7 +53,7 @@ std::optional<IndexSpec> wanted_index(const index::FieldColumn& column, const In
   return is_large_enough(column, policy) ? spec_of(column.schema, policy) : std::nullopt;
 }
 
-/// A directory that is renamed when it is complete, and removed if it never is.
+/// A directory under a temporary name: renamed when it is complete, else removed.
 class Draft {
  public:
   Draft(Directory& parent, std::string name) : parent_(parent), name_(std::move(name)) {}
@@ -70,7 +70,7 @@ class Draft {
     QV_TRY(remove(draft_name()));
     return parent_.subdirectory(draft_name());
   }
-  /// Durable on return.
+  /// Gives the directory its name. Durable on return.
   Result<> finish(Directory& directory) {
     QV_TRY(directory.sync());
     QV_TRY(remove(old_name()));
@@ -83,7 +83,8 @@ class Draft {
 
  private:
   [[nodiscard]] std::string draft_name() const { return name_ + std::string(kDraftEnding); }
-  /// Where what it replaces goes first, so that half of it is never found under the name.
+  /// The replaced directory is renamed to this first, so that a half-removed one never has the
+  /// name.
   [[nodiscard]] std::string old_name() const { return name_ + ".old" + std::string(kDraftEnding); }
   Result<> remove(const std::string& name) {
     return parent_.exists(name) ? parent_.remove_subdirectory(name) : Result<>();
@@ -94,7 +95,7 @@ class Draft {
   bool finished_ = false;
 };
 
-/// Turns rows done of one field into the share done of all.
+/// Turns rows done of one field into the share done of all fields.
 class SegmentProgress {
  public:
   SegmentProgress(const SegmentData& data, std::size_t n_fields,
@@ -128,7 +129,7 @@ Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field, const 
   return BuiltIndex{field, spec, std::move(searcher), mapped};
 }
 
-/// The index of such a kind that knows most of the rows; nullptr: there is none.
+/// The index of the same kind with the most live rows among `inputs`; nullptr: none.
 const index::Searcher* predecessor_of(std::span<const Segment> inputs, std::size_t field,
                                       const IndexSpec& spec) {
   const index::Searcher* predecessor = nullptr;
@@ -157,10 +158,11 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
                                     former ? former->get() : nullptr};
   Draft draft(directory, index_directory(field, spec));
   QV_TRY(auto files, draft.begin());
-  const auto mapped = std::make_shared<MappedFiles>();  // what it writes and reads again
+  const auto mapped =
+      std::make_shared<MappedFiles>();  // files that the build writes and reads again
   files->watch(mapped);
   QV_TRY(spec.type->build(data.fields[field], params, context, *files));
-  // It is whole, but for what could not be read: it must not get its name then.
+  // A build that read damaged pages must not get its name.
   QV_TRY(data.check_files());
   for (const Segment& input : build.inputs) QV_TRY(input.data->check_files());
   QV_TRY(mapped->check());
@@ -168,7 +170,7 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
   return open_index(data, field, spec, directory);
 }
 
-/// One that is whole may be there: of a build that failed at a later field.
+/// Opens the index if a former build, which failed at a later field, completed it; else builds it.
 Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
                                  const IndexBuild& build, const SegmentProgress& progress) {
   const auto spec = spec_of(data.fields[field].schema, build.policy).value();
@@ -230,7 +232,7 @@ std::string to_string(const IndexSpec& spec) {
 }
 
 std::string index_directory(std::size_t field, const IndexSpec& spec) {
-  constexpr std::size_t kLongest = 150;  // a name may have 255 bytes, some of them for endings
+  constexpr std::size_t kLongest = 150;  // of the 255 bytes of a file name
   std::string text = to_string(spec);
   if (text.size() > kLongest) text = fmt::format("{}-{:016x}", spec.type->name, hash_text(text));
   return fmt::format("index-{}-{}", field, text);
@@ -276,7 +278,7 @@ bool open_indexes(SegmentData& data, const Directory& directory, const IndexPoli
   bool whole = true;
   std::vector<BuiltIndex> opened;
   for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
-    // One that is there is used, also where a change of the configuration would not have it built.
+    // An existing index is used even if the configuration would not build it now.
     const auto spec = spec_of(data.fields[field].schema, policy);
     if (!spec || !directory.exists(index_directory(field, *spec))) continue;
     auto index = open_index(data, field, *spec, directory);
@@ -297,7 +299,7 @@ Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory
   auto fields = missing_indexes(data, build.policy);
   const bool has_anew =
       build.anew && wanted_index(data.fields[*build.anew], build.policy).has_value();
-  if (has_anew) {  // after those that are missing, whose failure would throw it away
+  if (has_anew) {  // after the missing ones, whose failure would discard it
     std::erase(fields, *build.anew);
     fields.push_back(*build.anew);
   }
@@ -332,7 +334,7 @@ void remove_indexes(Directory& directory, std::size_t field, const std::string& 
   if (!entries) return log_warning("{}", entries.error().message());
   const std::string prefix = fmt::format("index-{}-", field);
   for (const auto& entry : *entries) {
-    // A draft may be that of a build which runs.
+    // A draft may belong to a running build.
     const bool is_draft = entry.name.ends_with(kDraftEnding);
     if (!entry.name.starts_with(prefix) || entry.name == kept || is_draft) continue;
     if (auto removed = directory.remove_subdirectory(entry.name); !removed) {

@@ -1,9 +1,9 @@
-// The vector index of each field of a sealed segment: of which type it is, where its files lie, how
-// they come there. All of it through the contract of index/index.h.
+// The vector indexes of a sealed segment's fields: type, directory, building and opening, all
+// through the contract of index/index.h.
 //
 // An index is a cache over the segment's rows. A field whose index is missing or damaged is
-// searched exactly until it is built again; one whose index is to be of other parameters is
-// searched with the old one until then.
+// searched exactly until it is rebuilt. A field whose build parameters changed is searched with the
+// old index until then.
 #pragma once
 
 #include <cstdint>
@@ -25,94 +25,92 @@
 
 namespace quiver::engine {
 
-/// The type that a field's segments are indexed with; never nullptr.
+/// Chooses the index type of a field; never nullptr.
 using IndexChooser = std::function<const index::IndexType*(const FieldSchema&)>;
 
-/// Dense fields: `ivf`; sparse ones: `seismic`; multi-vectors: `multi`; where that does not support
-/// the field: `flat`.
+/// `ivf` for dense, `seismic` for sparse, `multi` for multi-vector fields; `flat` if that type does
+/// not support the field.
 [[nodiscard]] const index::IndexType* default_index(const FieldSchema& schema);
-/// What exact searchers stand under.
+/// The type `flat` of exact search.
 [[nodiscard]] const index::IndexType* flat_index();
 
-/// Which segments are indexed, and how.
+/// Which fields of which segments are indexed, and how.
 struct IndexPolicy {
   IndexChooser choose = default_index;
-  /// Vectors of a field that take less than this in a segment are searched exactly; nothing:
+  /// A field of a segment with fewer bytes of vectors is searched exactly; nullopt:
   /// `usual_min_bytes`.
   std::optional<std::uint64_t> min_bytes;
-  /// What is otherwise for some fields; nullptr: nothing.
+  /// Exceptions for single fields; nullptr: none.
   std::shared_ptr<const VectorIndexConfigs> fields = nullptr;
 };
 
-/// As the collection's configuration has it.
+/// The policy of a collection's configuration.
 [[nodiscard]] IndexPolicy index_policy(const IndexChooser& choose,
                                        const std::shared_ptr<const CollectionConfig>& config);
-/// The size from which an index saves a search more than the rest of a request costs:
-/// docs/decisions/0014.
+/// Bytes from which an index saves more than the rest of a request costs: docs/decisions/0014.
 [[nodiscard]] std::uint64_t usual_min_bytes(const FieldSchema& schema);
 
-/// kInvalidArgument if segments of `field` cannot be indexed as `config` has it: the text names
-/// what is unknown or out of its range.
+/// kInvalidArgument if `field` cannot be indexed with `config`: names what is unknown or out of
+/// range.
 [[nodiscard]] Result<> check_build_values(const FieldSchema& field,
                                           const VectorIndexConfig& config);
 
-/// The type, and what it is built with beside the defaults: `ivf-bits=4`.
+/// The type, and build parameters that differ from the defaults: `ivf-bits=4`.
 [[nodiscard]] std::string to_string(const IndexSpec& spec);
-/// `index-<field>-` and the former, or a hash of it where that is long: the directory of an index,
-/// below that of its segment.
+/// Directory of an index below that of its segment: `index-<field>-` and the former, or its hash if
+/// that is long.
 [[nodiscard]] std::string index_directory(std::size_t field, const IndexSpec& spec);
 
-/// True if segments of such fields have indexes, where they are large enough.
+/// True if large enough segments of such fields have indexes.
 [[nodiscard]] bool has_indexes(const std::vector<FieldSchema>& fields, const IndexPolicy& policy);
-/// True if a field of a sealed segment should have an index and is searched without.
+/// True if a field of a sealed segment should have an index but has none.
 [[nodiscard]] bool lacks_index(const SegmentData& data, std::size_t field,
                                const IndexPolicy& policy);
-/// Numbers of the fields that should have an index and have none or another. None if `data` is not
+/// Numbers of the fields that should have an index but have none or another. Empty if `data` is not
 /// sealed.
 [[nodiscard]] std::vector<std::size_t> missing_indexes(const SegmentData& data,
                                                        const IndexPolicy& policy);
-/// True if a field of a sealed segment has an index or would have one if it were larger: a search
-/// through an index costs about as much in many rows as in some, or, of sparse fields, does some of
-/// its work anew in each segment.
+/// True if a field of a sealed segment has an index, or would have one if it were larger. Then
+/// merging helps: a search through an index costs about as much for many rows as for some, and
+/// sparse searches repeat some work in each segment.
 [[nodiscard]] bool may_gain_by_merging(const SegmentData& data, const IndexPolicy& policy);
-/// Numbers of the fields that have an index and should have none whatever their size.
+/// Numbers of the fields that have an index but should have none, whatever their size.
 [[nodiscard]] std::vector<std::size_t> unwanted_indexes(const SegmentData& data,
                                                         const IndexPolicy& policy);
 
-/// Opens what indexes there are of a sealed segment, in the segment's own `directory`. False if one
-/// could not be opened: its field is then searched exactly, and the log says why.
+/// Opens the indexes of a sealed segment in the segment's `directory`. False if one could not be
+/// opened: its field is then searched exactly, and the reason is logged.
 bool open_indexes(SegmentData& data, const Directory& directory, const IndexPolicy& policy);
 
 struct BuiltIndex {
   std::size_t field = 0;
   IndexSpec spec;
   std::shared_ptr<const index::Searcher> searcher;
-  std::shared_ptr<const MappedFiles> files;  ///< that it reads
+  std::shared_ptr<const MappedFiles> files;  ///< files that it reads
 };
 
 struct IndexBuild {
   const IndexPolicy& policy;
   const Cancel& cancel;
   Executor* executor = nullptr;                    ///< nullptr: stay on the calling thread
-  std::function<void(double)> progress = nullptr;  ///< gets the share done
-  const QuerySamples* queries = nullptr;           ///< what is remembered of them, if anything
-  std::optional<std::size_t> anew = {};            ///< a field whose index is not wanted as it is
-  std::span<const Segment> inputs = {};            ///< whose rows are written anew in the segment
+  std::function<void(double)> progress = nullptr;  ///< receives the share done
+  const QuerySamples* queries = nullptr;           ///< recorded queries; nullptr: none
+  std::optional<std::size_t> anew = {};            ///< a field whose index is rebuilt
+  std::span<const Segment> inputs = {};  ///< segments whose rows were merged into this one
 };
 
 /// Builds the missing indexes of a sealed segment below `segments`, then that of `build.anew`, and
-/// opens them; those in whose place they come are removed. Durable on return. An index appears
-/// under its name when all its files are there; after an error nothing of the one that failed
-/// stays, those before it do, and so does what it was to replace.
+/// opens them. Replaced indexes are removed. Durable on return. An index gets its name when all its
+/// files are complete. After an error the failed one leaves nothing; those before it stay, and so
+/// does the one it was to replace.
 [[nodiscard]] Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data,
                                                             Directory& segments,
                                                             const IndexBuild& build);
-/// From here on `data` is searched with them.
+/// Makes `data` search with them.
 void install_indexes(SegmentData& data, std::vector<BuiltIndex> built);
-/// From here on the field is searched exactly.
+/// Makes the field search exactly.
 void uninstall_index(SegmentData& data, std::size_t field);
-/// Removes the directories of all indexes of a field but `kept`, the name of one; a failure is
-/// logged.
+/// Removes the directories of all indexes of a field except `kept`. Failures are logged.
 void remove_indexes(Directory& directory, std::size_t field, const std::string& kept = {});
 
 }  // namespace quiver::engine

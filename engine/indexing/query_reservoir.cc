@@ -21,7 +21,7 @@ enum SampleSection : std::uint32_t {
   kQueryTokens = 4
 };
 
-/// In a file; so that numbers never wrap.
+/// Largest number of seen queries in a file, so that numbers never wrap.
 constexpr std::uint64_t kMaxSeen = std::uint64_t{1} << 62;
 
 struct SampleHead {
@@ -54,10 +54,10 @@ void QueryReservoir::offer(std::span<const float> tokens) {
   MutexLock lock(mutex_);
   if (slots_.size() <= place) slots_.resize(place + 1);
   Slot& slot = slots_[place];
-  // A thread with a later number may have been faster.
+  // A thread with a later number may have come first.
   if (!slot.tokens.empty() && slot.number > number) return;
   slot.number = number;
-  slot.tokens.swap(copy);  // the old one is freed outside the lock
+  slot.tokens.swap(copy);  // the old tokens are freed outside the lock
   ++n_changes_;
 }
 
@@ -89,7 +89,7 @@ Result<> QueryReservoir::save(Directory& directory, std::string_view name) const
       offsets.push_back(tokens.size());
     }
   }
-  // After the slots: no number in the file is as large.
+  // Read after the slots, so that it exceeds every number in the file.
   const SampleHead head{n_seen(), dim_, 0};
   const auto memory = make_memory_directory();
   QV_TRY(auto file, memory->create_file(name));

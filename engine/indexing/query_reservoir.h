@@ -1,4 +1,4 @@
-// An even sample of the queries that a multi-vector field was asked.
+// An even sample of the queries of a multi-vector field.
 #pragma once
 
 #include <atomic>
@@ -16,40 +16,41 @@
 
 namespace quiver::engine {
 
-/// A reservoir (Vitter 1985, algorithm R): of `n` queries each is in it with the same probability.
-/// Which are kept is a function of their numbers and the seed alone.
+/// Reservoir sampling (Vitter 1985, algorithm R): each query is kept with the same probability.
+/// Which are kept depends on their numbers and the seed alone.
 ///
-/// Thread-safe. Queries are numbered by an atomic counter, and most are not kept: then nothing is
-/// locked or copied.
+/// Thread-safe. An atomic counter numbers queries; most are not kept, and then nothing is locked or
+/// copied.
 class QueryReservoir {
  public:
-  /// What bounds the memory: 64 MiB, with more than 32,768 dimensions 512 tokens.
+  /// Memory limits: 64 MiB, or 512 tokens if tokens have more than 32,768 dimensions.
   static constexpr std::size_t kMaxQueries = 512;
-  static constexpr std::size_t kMaxTokens = 256;     ///< of a query; the rest is cut off
-  static constexpr std::size_t kMaxFloats = 32'768;  ///< of a query, but for the first token
+  static constexpr std::size_t kMaxTokens = 256;  ///< tokens per query; the rest is cut off
+  static constexpr std::size_t kMaxFloats =
+      32'768;  ///< floats per query, except for the first token
 
   QueryReservoir(std::uint32_t dim, std::uint64_t seed) : dim_(dim), seed_(seed) {}
 
-  /// `tokens`: `[n_tokens, dim]`, as `index::PreparedQuery::values` has them.
+  /// `tokens`: `[n_tokens, dim]`, as in `index::PreparedQuery::values`.
   void offer(std::span<const float> tokens) QV_EXCLUDES(mutex_);
 
-  /// A copy.
+  /// A copy of the sample.
   [[nodiscard]] index::QuerySample sample() const QV_EXCLUDES(mutex_);
-  /// Queries seen, kept or not.
+  /// Number of queries seen, kept or not.
   [[nodiscard]] std::uint64_t n_seen() const { return n_seen_.load(std::memory_order_relaxed); }
-  /// Grows whenever a query is kept.
+  /// Grows with every query that is kept.
   [[nodiscard]] std::uint64_t n_changes() const QV_EXCLUDES(mutex_);
 
   /// Replaces the file: docs/formats/queries.md. Durable on return.
   Result<> save(Directory& directory, std::string_view name) const QV_EXCLUDES(mutex_);
-  /// Goes on from what was saved; before the first `offer`. kDataLoss if the file is damaged or of
-  /// another field: the reservoir then stays as it is.
+  /// Continues from a saved file; call it before the first `offer`. kDataLoss if the file is
+  /// damaged or belongs to another field; the reservoir then stays as it is.
   Result<> load(const Directory& directory, std::string_view name) QV_EXCLUDES(mutex_);
 
  private:
   struct Slot {
-    std::uint64_t number = 0;   ///< of the query
-    std::vector<float> tokens;  ///< empty: none yet
+    std::uint64_t number = 0;   ///< number of the query
+    std::vector<float> tokens;  ///< empty: no query yet
   };
 
   [[nodiscard]] std::size_t slot_of(std::uint64_t number) const;

@@ -9,7 +9,7 @@
 namespace quiver::engine {
 namespace {
 
-/// Any other number would do.
+/// An arbitrary constant.
 constexpr std::uint64_t kSampleSeed = 0x7175657269657321u;
 
 std::string sample_file(std::size_t field) { return fmt::format("queries-{}", field); }

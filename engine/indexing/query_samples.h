@@ -1,8 +1,8 @@
-// The queries that a collection remembers: an even sample for each of its multi-vector fields,
-// which indexes are fitted to.
+// The recorded queries of a collection: an even sample for each multi-vector field, to which
+// indexes are fitted.
 //
-// A sample is a hint, never the truth: one that is lost or damaged is an empty one, the log says
-// so, and no error is ever told to a caller.
+// A sample is a hint. If it is lost or damaged, it starts empty and the log says so; callers never
+// see an error.
 #pragma once
 
 #include <atomic>
@@ -21,50 +21,50 @@
 
 namespace quiver::engine {
 
-/// Whether the queries of searches are remembered.
+/// Whether queries are recorded.
 enum class RecordQueries : std::uint8_t { kNo, kYes };
 
 /// Thread-safe.
 class QuerySamples {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Between two savings: what a crash may lose.
+  /// Time between two saves: what a crash may lose.
   static constexpr auto kSaveInterval = std::chrono::minutes(5);
 
-  /// Reads what was saved in `directory`, that of the collection.
+  /// Reads the samples saved in `directory`, that of the collection.
   QuerySamples(std::unique_ptr<Directory> directory, const std::vector<FieldSchema>& fields);
-  /// With kNo: nullptr, and what was saved is removed.
+  /// With kNo: nullptr, and saved samples are removed.
   [[nodiscard]] static std::shared_ptr<QuerySamples> open(std::unique_ptr<Directory> directory,
                                                           const std::vector<FieldSchema>& fields,
                                                           RecordQueries record);
 
-  /// A query of a field as it is searched; nothing happens for other fields than multi-vectors.
+  /// Offers a query of a field, as searched. Ignored unless the field is a multi-vector field.
   void offer(std::size_t field, std::span<const float> tokens);
-  /// Queries seen, kept or not, of all fields.
+  /// Number of queries seen of all fields, kept or not.
   [[nodiscard]] std::uint64_t n_seen() const;
-  /// Empty if the field is not remembered.
+  /// Empty if the field is not recorded.
   [[nodiscard]] index::QuerySample sample(std::size_t field) const;
 
-  /// True once in each interval: it is time to `save`.
+  /// True once per interval: it is time to `save`.
   [[nodiscard]] bool is_due(Clock::time_point now);
-  /// What has changed since it was saved.
+  /// Saves samples that have changed.
   void save() QV_EXCLUDES(mutex_);
-  /// Saves once more; nothing is written afterwards.
+  /// Saves once more; later calls write nothing.
   void close() QV_EXCLUDES(mutex_);
 
  private:
   struct Field {
     std::string file;
-    std::unique_ptr<QueryReservoir> reservoir;  ///< null: not remembered
-    std::uint64_t n_saved = 0;                  ///< of its changes
+    std::unique_ptr<QueryReservoir> reservoir;  ///< nullptr: not recorded
+    std::uint64_t n_saved = 0;                  ///< changes that were saved
   };
 
   void save_changed() QV_REQUIRES(mutex_);
 
   const std::unique_ptr<Directory> directory_;
-  std::vector<Field> fields_;  ///< one for each field; `mutex_` guards what `n_saved` is
+  std::vector<Field> fields_;  ///< one per field; `mutex_` guards `n_saved`
   std::atomic<Clock::time_point> due_at_ = Clock::now() + kSaveInterval;
-  Mutex mutex_;  ///< held while files are written, by one at a time
+  Mutex mutex_;  ///< held while files are written
   bool closed_ QV_GUARDED_BY(mutex_) = false;
 };
 

@@ -1,4 +1,4 @@
-// What the vectors of a collection are searched with, for reports.
+// Reports on the indexes of a collection.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace quiver::engine {
 
-/// By field and index, ascending.
+/// One entry per field and index, ascending.
 [[nodiscard]] std::vector<VectorIndexInfo> vector_index_info(const Snapshot& snapshot);
 
-/// Appends what the segments of a shard are searched with.
+/// Appends an entry per segment and field of a shard.
 void add_segment_indexes(const SegmentSet& set, std::uint32_t shard,
                          std::vector<SegmentIndexInfo>& infos);
 

@@ -16,10 +16,10 @@
 namespace quiver::index::dense {
 namespace {
 
-/// The shares of a build that are done with the lists: alone they take that of the time at most.
+/// Share of the progress at which the lists are written and the graph begins.
 constexpr double kListsShareOfBuild = 0.5;
 
-/// Lengths that differ by less do not change which rows are nearest by much.
+/// Largest ratio of row lengths that hardly changes which rows are nearest.
 constexpr double kMaxLengthRatio = 1.1;
 
 LinkParams link_params(const DenseBuildParams& params, std::uint32_t padded_dim) {
@@ -30,7 +30,8 @@ LinkParams link_params(const DenseBuildParams& params, std::uint32_t padded_dim)
   return links;
 }
 
-/// Under Dot a walk by distances does not lead to the longest rows.
+/// True if rows are about equally long. Under Dot the longest rows score best, and a graph of
+/// distances does not lead to them.
 bool has_even_lengths(const RowSource& source) {
   constexpr std::uint32_t kComparedLengths = 1000;
   std::vector<float> row(source.dim());
@@ -46,7 +47,7 @@ bool has_even_lengths(const RowSource& source) {
   return most <= least * kMaxLengthRatio;
 }
 
-/// Of many rows that equal each other, most would not be linked to.
+/// True if more than kMaxEqualRows rows are equal: no row would link to most of them.
 bool has_many_equals(const RowSource& source) {
   constexpr std::size_t kMaxEqualRows = 16;
   const auto& column = source.column().dense();
@@ -62,9 +63,9 @@ bool has_many_equals(const RowSource& source) {
   return false;
 }
 
-/// The rule of `auto` (docs/decisions/0023): a walk reads some hundred rows' links wherever it
-/// goes, and where a usual search of the lists reads more than `kTimes` as many bytes, it is
-/// faster.
+/// The rule of `graph` = "auto" (docs/decisions/0023). A walk visits about kUsualVisits nodes on
+/// any data. The graph is worth building if a default search of the lists reads
+/// kListBytesPerWalkByte times the bytes of a walk.
 bool is_worthwhile(const RowSource& source, const PartitionFacts& lists, const LinkParams& links) {
   constexpr double kFactorBytes = 8;
   const double dim = lists.padded_dim;
@@ -78,7 +79,7 @@ bool is_worthwhile(const RowSource& source, const PartitionFacts& lists, const L
 bool wants_graph(const RowSource& source, const PartitionFacts& lists,
                  const DenseBuildParams& params) {
   if (params.graph != "auto") return params.graph == "always";
-  // Who asks for smaller codes asks for little memory.
+  // Smaller codes mean that memory is short.
   const bool has_usual_codes = lists.n_bits == 1 && lists.refine_bits == 8;
   return has_usual_codes && is_worthwhile(source, lists, link_params(params, lists.padded_dim));
 }
@@ -87,7 +88,7 @@ Result<OpenLists> open_lists_of(const FieldColumn& column, const Directory& dire
   return open_lists(directory, {column.schema, column.n_rows, column.n_present});
 }
 
-/// If it is wanted.
+/// Writes the graph if the parameters want one.
 Result<> write_graph(const FieldColumn& column, const DenseBuildParams& params,
                      const BuildContext& context, Directory& out) {
   QV_TRY(const auto lists, open_lists_of(column, out));

@@ -1,5 +1,5 @@
-// The files of the index of dense vectors: those of the lists, and that of the graph if there is
-// one (docs/formats/ivf.md, docs/formats/graph.md).
+// The files of a dense index: those of the lists, of the graph if there is one, and of the trial
+// (docs/formats/ivf.md, docs/formats/graph.md).
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@
 
 namespace quiver::index::dense {
 
-/// kInvalidArgument if they do not go together.
+/// kInvalidArgument if parameters contradict each other.
 [[nodiscard]] Result<> check(const DenseBuildParams& params);
 
-/// `older`: lists of many of these rows, or nullptr. Its progress ends at the number of rows.
+/// `older`: lists of an index that shares many of these rows, or nullptr. Progress ends at the
+/// number of rows.
 Result<> write_files(const FieldColumn& column, const DenseBuildParams& params,
                      const Partition* older, const BuildContext& context, Directory& out);
 
@@ -24,10 +25,10 @@ struct OpenFiles {
   CandidateSearch lists;
   std::optional<Graph> graph;
   TrialFacts trial;
-  std::uint64_t n_bytes = 0;  ///< mapped
+  std::uint64_t n_bytes = 0;  ///< mapped files
 };
 
-/// kDataLoss if the files are damaged or of another column.
+/// kDataLoss if the files are damaged or belong to another column.
 [[nodiscard]] Result<OpenFiles> open_files(const Directory& directory, const FieldColumn& column);
 
 }  // namespace quiver::index::dense

@@ -1,4 +1,4 @@
-// Parameters of the index of dense vectors.
+// Parameters of the index type `ivf`: those of the lists, and those of the graph.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,14 @@ namespace quiver::index::dense {
 
 struct DenseBuildParams : ListsBuildParams {
   static constexpr std::string_view kWhat = "build parameters of `ivf`";
-  /// A graph over all rows beside the lists: `auto` (where searches of the lists would read much
-  /// more than a walk), `always` or `never`. It takes about 1.5 KiB a row of 128 dimensions.
+  /// Graph over all rows beside the lists: `always`, `never` or `auto`. `auto` builds it where a
+  /// default search of the lists reads much more than a walk. Memory: about 1.5 KiB a row of 128
+  /// dimensions.
   std::string graph = "auto";
-  /// Links of a row of the graph: a multiple of 16. More find more, and take as much more memory.
+  /// Links of each row: a multiple of 16, up to 128. More links: better recall, memory in
+  /// proportion.
   std::uint32_t degree = 32;
-  /// Bits a dimension of the codes beside the links; 0: 2 for up to 128 dimensions, otherwise 1.
+  /// Bits per dimension of the codes beside the links, 1 to 8. 0: 2 up to 128 dimensions, else 1.
   std::uint32_t link_bits = 0;
 
   template <class V>
@@ -29,11 +31,11 @@ struct DenseBuildParams : ListsBuildParams {
   }
 };
 
-/// With any of `nprobe`, `gap` and `rerank` given, the lists are searched, even if there is a
-/// graph.
+/// A search with `nprobe`, `gap`, `stop` or `rerank` uses the lists, even if there is a graph.
 struct DenseSearchParams : ListsSearchParams {
   static constexpr std::string_view kWhat = "search parameters of `ivf`";
-  /// Rows of the graph that wait to be visited, at most; 0: by k and `effort`.
+  /// Largest number of graph rows that wait to be visited. Higher: better recall, slower. 0: (96 +
+  /// 1.5 k) * effort / 128 * `oversampling`.
   std::uint32_t ef = 0;
 
   template <class V>

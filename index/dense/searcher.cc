@@ -8,12 +8,12 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Who says how lists or graph are to be searched gets that.
+/// True if the user says how to search: the trial's effort then does not apply.
 bool is_steered(const DenseSearchParams& params) {
   return params.nprobe != 0 || params.gap != 0 || params.rerank != 0 || params.ef != 0;
 }
 
-/// As much more effort as the trial took.
+/// `params` with `effort` multiplied by the trial's factor.
 DenseSearchParams as_tried(DenseSearchParams params, const TrialFacts& trial) {
   if (trial.effort == 1 || is_steered(params)) return params;
   const double effort = params.effort == 0 ? cost::kUsualEffort : params.effort;
@@ -30,7 +30,7 @@ double length_of_walk(const DenseSearchParams& params, std::size_t k, double sel
   return std::max(length, wanted) / selectivity;
 }
 
-/// The rows that were found, if they tell and are as many as are wanted.
+/// The rows found, if estimates tell the best and no row is missing; else nullopt.
 std::optional<std::span<const std::uint32_t>> enough(const ListCandidates& found,
                                                      const CandidateRequest& request) {
   const std::size_t n = found.rows.size();
@@ -45,7 +45,7 @@ std::optional<std::span<const std::uint32_t>> enough(const ListCandidates& found
 }  // namespace
 
 struct DenseSearcher::Call {
-  DenseSearchParams params;  ///< as tried
+  DenseSearchParams params;  ///< with the trial's effort
   const RowFilter& filter;
   std::size_t n_allowed = 0;
   const SearchContext& context;
@@ -136,7 +136,7 @@ Result<> DenseSearcher::search_together(const Call& call,
   });
 }
 
-/// Exact scores of what was found, or of all rows.
+/// Offers the exact scores of `found` or, without it, of all allowed rows.
 Result<> DenseSearcher::offer(const Call& call, const PreparedQuery& query, const Found& found,
                               TopK& out) const {
   if (!found) return flat_.search(query, {}, call.filter, call.context, out, call.work);
@@ -146,7 +146,8 @@ Result<> DenseSearcher::offer(const Call& call, const PreparedQuery& query, cons
   return {};
 }
 
-/// Walks that are longer and longer, until comparing all rows would take less.
+/// Repeats walks of growing length until one finds the best rows. Gives up when comparing all rows
+/// takes less time.
 Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& params,
                                                      const CandidateRequest& request) const {
   constexpr double kWalkGrowth = 4;
@@ -170,14 +171,14 @@ Result<DenseSearcher::Found> DenseSearcher::by_lists(const CandidateRequest& req
   return enough(found, request);
 }
 
-/// Comparing all rows would take longer.
+/// True if comparing all allowed rows takes longer than the lists.
 bool DenseSearcher::is_lists_turn(const CandidateRequest& request) const {
   const double selectivity = files_.lists.selectivity(request.n_allowed);
   return request.exact_bytes >= files_.lists.find_bytes(selectivity, request.params);
 }
 
-/// As many bytes of codes as are scanned in the time that the allowed rows take out of memory: 70
-/// to 90 ns a row of 768 bytes on Zen 4 if not all are, 40 otherwise, at 35 GB/s of codes.
+/// Time to compare `n_allowed` rows, in bytes of codes (index/cost.h). Rows in sequence need no
+/// seek.
 double DenseSearcher::exact_bytes(std::size_t n_allowed) const {
   const double seek = files_.lists.selectivity(n_allowed) < 1 ? cost::kRowSeekBytes : 0;
   const double row_bytes =

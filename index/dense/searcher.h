@@ -1,5 +1,5 @@
-// Search of an index of dense vectors: candidates by a walk through the graph or by codes of lists,
-// then exact scores.
+// Search of a dense index: candidates by a walk through the graph or by scanning lists, then exact
+// scores.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class DenseSearcher final : public Searcher {
 
   Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
-  /// Exact searches share a pass over the rows, those of lists without a filter the lists.
+  /// Exact searches share a pass over the rows. Unfiltered searches of the lists read each list
+  /// once.
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> outs, WorkCounters& work) const override;
@@ -28,10 +29,10 @@ class DenseSearcher final : public Searcher {
   [[nodiscard]] const Partition& lists() const { return files_.lists.lists(); }
 
  private:
-  /// Rows that may be the best; nothing: it cannot tell them.
+  /// Rows that may be among the best; nullopt: unknown, so all allowed rows are compared.
   using Found = std::optional<std::span<const std::uint32_t>>;
 
-  /// What one call asks of all its queries.
+  /// What all queries of one call share.
   struct Call;
 
   [[nodiscard]] CandidateRequest request_of(const Call& call, const PreparedQuery& query,

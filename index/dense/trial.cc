@@ -20,17 +20,17 @@ constexpr std::string_view kTrialFile = "trial.qvx";
 constexpr SectionFormat kTrialFormat{"dense index's trial", "QVIVFTRY", "QVIVFTEN"};
 constexpr std::uint32_t kTrialFacts = 1;
 
-/// Fewer rows tell nothing, and are searched exactly by most collections.
+/// Fewer rows measure nothing, and most collections search them exactly.
 constexpr std::uint32_t kMinTrialRows = 1000;
 constexpr std::uint32_t kTrialQueries = 64;
-constexpr std::size_t kTrialNearest = 11;  ///< the row itself, and ten others
+constexpr std::size_t kTrialNearest = 11;  ///< the row itself and ten others
 constexpr double kSufficientRecall = 0.9;
-/// A graph must be worse than lists by this, as 64 queries tell no finer.
+/// A graph is dropped if its recall is lower than the lists' by this: 64 queries measure no finer.
 constexpr double kRecallMargin = 0.02;
 constexpr float kTrialEffortFactors[] = {1, 4, 16, 64};
 
-/// Queries, and what exact searches find for them. Halfway between a row and one of its neighbours:
-/// rows themselves would be too easy, as a graph has their neighbours for its links.
+/// Queries of the trial and their exact answers. A query lies halfway between a row and one of its
+/// neighbours: rows themselves are too easy, as a graph links them to their neighbours.
 class Trial {
  public:
   Trial(const FieldColumn& column, const BuildContext& context)
@@ -54,7 +54,8 @@ class Trial {
       TopK hits(kTrialNearest);
       WorkCounters work;
       const SearchContext search{context_.cancel, nullptr};
-      if (!searcher.search(queries_[q], {}, filter(), search, hits, work)) return;  // told below
+      if (!searcher.search(queries_[q], {}, filter(), search, hits, work))
+        return;  // the error is returned below
       const float last = nearest_[q].threshold();
       for (const Hit& hit : hits.take_sorted()) found[q] += hit.score >= last ? 1 : 0;
     });
@@ -114,7 +115,7 @@ Result<double> recall_with(const Trial& trial, const FieldColumn& column, OpenFi
   return trial.recall(DenseSearcher(column, std::move(files)));
 }
 
-/// The files with the graph, or without it if it finds less than it should and than lists.
+/// `files` without the graph, if it finds less than it should and less than the lists.
 Result<OpenFiles> without_poor_graph(const Trial& trial, const FieldColumn& column, OpenFiles files,
                                      Directory& out) {
   if (!files.graph) return files;

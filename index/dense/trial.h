@@ -1,7 +1,8 @@
-// How an index of dense vectors does on rows of its own, tried when it is built. Codes and lists
-// suit nearly all data; where they do not (rows of very unequal lengths under Dot, two dimensions
-// of which one is a thousand times the other, rows without any structure), searches that nobody
-// steers must not miss most of what there is.
+// The trial of a dense index: its recall is measured when it is built, and searches adapt.
+//
+// Codes and lists suit nearly all data. Exceptions are rows of very unequal lengths under Dot, a
+// dimension a thousand times another, and rows without structure. A default search must not miss
+// most of the best rows there either.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,25 @@
 
 namespace quiver::index::dense {
 
-/// Part of a file.
+/// Stored in the file `trial.qvx`.
 struct TrialFacts {
-  std::uint32_t n_queries = 0;  ///< halfway between near rows; 0: nothing was tried
-  /// Of their eleven nearest, the share that usual searches found, `effort` as it is and as below.
+  std::uint32_t n_queries = 0;  ///< queries of the trial; 0: there was no trial
+  /// Share of the queries' 11 nearest rows that default searches found: with `effort` 128, and with
+  /// it times `effort` below.
   float recall = 1;
   float recall_with_effort = 1;
-  /// What `effort` is multiplied by so that they find enough; 0: nothing does, and searches are
-  /// exact but where lists are steered by name.
+  /// Factor on `effort` with which searches find enough. 0: no factor does, so default searches are
+  /// exact.
   float effort = 1;
 };
 
-/// Tries what lies in `out`, the index of `column`, and writes what was found to a file of its own.
-/// A graph that finds too little, and less than lists, is removed if `may_drop_graph`. The same
-/// bytes for any number of threads.
+/// Measures the index of `column` in `out` and writes the result to `trial.qvx`. If
+/// `may_drop_graph`, removes a graph that finds too little and less than the lists. The same bytes
+/// for any number of threads.
 [[nodiscard]] Result<> try_out(const FieldColumn& column, bool may_drop_graph,
                                const BuildContext& context, Directory& out);
 
-/// As `try_out` wrote them; those of an index that was not tried if there is no such file.
+/// Reads the file of `try_out`; without one, facts of an index without a trial.
 [[nodiscard]] Result<TrialFacts> open_trial(const Directory& directory, std::uint32_t n_rows,
                                             std::uint64_t& n_bytes);
 

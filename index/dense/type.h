@@ -1,5 +1,5 @@
-// Dense vectors: inverted lists of codes of a few bits a dimension, where they are slow also a
-// graph of near rows; re-ranked exactly.
+// The index type of dense fields: posting lists of codes of a few bits per dimension, a graph where
+// lists are slow, exact scores in the end.
 #pragma once
 
 #include "index/index.h"

@@ -5,7 +5,7 @@
 namespace quiver::index {
 namespace {
 
-/// One member of each query, as a span.
+/// A tile of one member of each query.
 template <class Value, class Get>
 TiledQueries<Value> tiled(std::span<const PreparedQuery* const> queries, Get get) {
   std::array<std::span<const Value>, kTileQueries> vectors;
@@ -58,7 +58,7 @@ DenseScorer::DenseScorer(std::span<const PreparedQuery* const> queries, const De
       rows_(column.rows(), kernels().dense(similarity_of(schema_of(queries).metric), column.dtype)),
       lengths_(schema_of(queries), column) {}
 
-/// Four products with a value in a register take about as long as fetching it once.
+/// Four products of a loaded value take about as long as loading it.
 std::size_t DenseScorer::cost_per_row() const {
   if (n_queries() == 1) return bytes_per_row();
   return sizeof(float) * rows_.view().dim * (1 + n_queries() / 4);

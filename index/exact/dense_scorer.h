@@ -1,8 +1,8 @@
-// Exact scores of dense queries against dense rows, for one query or a tile of them, to the same
+// Exact scores of dense queries against dense rows. One query and a tile of several give the same
 // bits.
 //
-// Rows of u8 and a query of whole numbers in [0, 255] are scored in integers, without a rounding
-// but the last; any other query in f32. Which of the two is a property of the query alone.
+// u8 rows and a query of whole numbers in [0, 255] are scored in integers and rounded once at the
+// end. Any other query is scored in f32. The query alone decides which.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 
 namespace quiver::index {
 
-/// The vectors of up to kTileQueries queries, side by side on boundaries of cache lines; one alone
-/// stays where it is.
+/// Vectors of up to kTileQueries queries, each on a cache line boundary. A single one is not
+/// copied.
 template <class Value>
 class TiledQueries {
  public:
-  /// `vectors` outlive this, and are of one length.
+  /// `vectors` outlive this and have the same length.
   explicit TiledQueries(std::span<const std::span<const Value>> vectors);
   [[nodiscard]] const QueryTile<Value>& tile() const { return tile_; }
 
@@ -36,15 +36,15 @@ class TiledQueries {
   QueryTile<Value> tile_;
 };
 
-/// Rows of a dense column and the kernels for them, in order and by number. `Score` is float or
-/// uint32.
+/// Rows of a dense column with their kernels, for runs of rows and for lists of rows. `Score` is
+/// float or uint32.
 template <class Value, class Score>
 class DenseRowKernels {
  public:
   DenseRowKernels(const MatrixView& rows, const RowKernels<Value, Score>& kernels)
       : rows_(rows), kernels_(kernels) {}
 
-  /// Of query j and the i-th row to `out[j * kBlockRows + i]`.
+  /// Writes the score of query j and the i-th row to `out[j * kBlockRows + i]`.
   void score_run(const QueryTile<Value>& queries, std::uint32_t first, std::uint32_t n,
                  Score* out) const {
     if (queries.n == 1) {
@@ -70,21 +70,21 @@ class DenseRowKernels {
   const RowKernels<Value, Score>& kernels_;
 };
 
-/// Squared lengths of u8 rows, which cannot be stored at unit length: Cosine needs them.
+/// Squared lengths of u8 rows, for Cosine: u8 rows are not stored at unit length.
 class RowLengths {
  public:
   RowLengths(const FieldSchema& schema, const DenseColumn& column);
-  /// False: not wanted, and the other functions do nothing.
+  /// False if the field needs none: the other functions then do nothing.
   [[nodiscard]] bool wanted() const { return !zero_.empty(); }
   void of_run(std::uint32_t first, std::uint32_t n, std::uint32_t* squares) const;
   void of_rows(std::span<const std::uint32_t> rows, std::uint32_t* squares) const;
 
  private:
-  std::vector<std::uint8_t> zero_;  ///< the distance from zero is the length
+  std::vector<std::uint8_t> zero_;  ///< zero vector: the distance from it is the length
   DenseRowKernels<std::uint8_t, std::uint32_t> rows_;
 };
 
-/// A TileScorer in f32. The queries outlive it.
+/// TileScorer in f32. Borrows the queries.
 class DenseScorer {
  public:
   DenseScorer(std::span<const PreparedQuery* const> queries, const DenseColumn& column);
@@ -103,7 +103,7 @@ class DenseScorer {
   RowLengths lengths_;
 };
 
-/// A TileScorer in integers, for queries that have `bytes()`. The queries outlive it.
+/// TileScorer in integers, for queries with `bytes()`. Borrows the queries.
 class DenseByteScorer {
  public:
   DenseByteScorer(std::span<const PreparedQuery* const> queries, const DenseColumn& column);
@@ -120,7 +120,7 @@ class DenseByteScorer {
               BlockScores& out) const;
 
   TiledQueries<std::uint8_t> queries_;
-  std::array<std::uint32_t, kTileQueries> query_squares_ = {};  ///< under Cosine
+  std::array<std::uint32_t, kTileQueries> query_squares_ = {};  ///< squared lengths, under Cosine
   bool is_distance_;
   DenseRowKernels<std::uint8_t, std::uint32_t> rows_;
   RowLengths lengths_;

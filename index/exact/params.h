@@ -1,4 +1,4 @@
-// Parameters of the exact index: there are none, and saying so is an error message.
+// Parameters of the exact index: none, so that any name is an error.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Scanning rows: blocks that the filter allows, scored for one query or a tile of them, filtered by
-// each query's threshold and offered; on one thread or several.
+// Scan of all rows: blocks of allowed rows are scored for one query or a tile, compared with each
+// query's threshold and offered. One thread or several.
 #pragma once
 
 #include <algorithm>
@@ -19,23 +19,23 @@
 
 namespace quiver::index {
 
-/// Rows scored between two looks at the thresholds and the clock.
+/// Largest number of rows scored between two checks of thresholds and clock.
 inline constexpr std::uint32_t kBlockRows = 256;
-/// Queries that share a pass over the rows.
+/// Largest number of queries that share a pass over the rows.
 inline constexpr std::size_t kTileQueries = 8;
 
-/// Scores of a block: of query j at `[j * kBlockRows]`.
+/// Scores of a block; those of query j start at `[j * kBlockRows]`.
 using BlockScores = std::array<float, kTileQueries * kBlockRows>;
 
-/// Scores rows for `n_queries()` <= kTileQueries queries; rows that cannot be a hit get NaN.
+/// Scores rows for `n_queries()` <= kTileQueries queries. NaN marks a row that is no hit.
 template <class S>
 concept TileScorer = requires(const S& s, std::uint32_t first, std::uint32_t n,
                               std::span<const std::uint32_t> rows, BlockScores& out) {
   { s.n_queries() } -> std::convertible_to<std::size_t>;
   s.score_run(first, n, out);  // rows first, first + 1, …; n <= kBlockRows
-  s.score_rows(rows, out);     // the rows given, ascending; at most kBlockRows
-  s.bytes_per_row();           // an average, for the work counters
-  s.cost_per_row();            // in bytes that one query would read in that time, for sizing blocks
+  s.score_rows(rows, out);     // rows ascend, at most kBlockRows
+  s.bytes_per_row();           // mean bytes, for the work counters
+  s.cost_per_row();            // bytes that one query reads in that time, for block sizes
 };
 
 struct RowRange {
@@ -43,19 +43,18 @@ struct RowRange {
   std::uint32_t end = 0;
 };
 
-/// Work that one block may be at most, so that cancellation is noticed within 50 us.
+/// Largest `cost_per_row` sum of a block: keeps polls of `cancel` within 50 us.
 inline constexpr std::size_t kBlockBytes = 512 * 1024;
 
-/// Rows that are scored between two looks at the clock. A power of two, so that a block is whole
-/// words of the filter or lies in one.
+/// Rows of a block. A power of two, so that a block is whole words of the filter or within one
+/// word.
 template <TileScorer S>
 std::uint32_t rows_of_block(const S& scorer) {
   const std::size_t rows = kBlockBytes / std::max<std::size_t>(1, scorer.cost_per_row());
   return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlockRows)));
 }
 
-/// Everything that scanning a range of rows needs; `outs`, one for each query, belong to the
-/// scanning thread.
+/// Scan of a range of rows. `outs`, one heap for each query, belong to the scanning thread.
 template <TileScorer S>
 class Scan {
  public:
@@ -75,7 +74,7 @@ class Scan {
   }
 
  private:
-  /// True if every row of the block is allowed.
+  /// True if the filter allows all rows of the block.
   [[nodiscard]] bool is_full(std::uint32_t first, std::uint32_t n) const {
     const std::uint64_t* words = filter_.words(first, first + n);
     if (words == nullptr) return true;
@@ -134,12 +133,12 @@ class Scan {
   std::uint32_t block_rows_;
 };
 
-/// Pieces of whole blocks, each of about 4 MiB: what one thread takes at a time. Below two of them
-/// a scan stays on its thread.
+/// Cuts rows into pieces of whole blocks, about 4 MiB each: one thread's task. With a single piece
+/// the scan stays on its thread.
 [[nodiscard]] std::vector<RowRange> cut_into_pieces(std::uint32_t n_rows,
                                                     std::size_t bytes_per_row);
 
-/// The hits of one piece: per query a heap with the bound that the threads share.
+/// Hits of one piece: a heap for each query, with the floor that the threads share.
 class PieceHits {
  public:
   PieceHits(std::span<TopK* const> outs, std::span<std::atomic<float>> own_floors);
@@ -151,13 +150,13 @@ class PieceHits {
   std::vector<TopK*> pointers_;
 };
 
-/// Where the threads of one search bring what they found.
+/// Collects hits and counters from the threads of one search.
 class Gathered {
  public:
   Gathered(std::span<TopK* const> outs, WorkCounters& work) : outs_(outs), work_(work) {}
 
   void add(PieceHits& hits, const WorkCounters& work_done, Result<> result) QV_EXCLUDES(mutex_);
-  /// The first failure, once all threads are done.
+  /// The first error; call it when all threads are done.
   [[nodiscard]] Result<> status() QV_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return status_;
@@ -187,7 +186,7 @@ Result<> scan_in_parallel(const S& scorer, const std::vector<RowRange>& pieces,
   return gathered.status();
 }
 
-/// Offers the allowed rows to `outs`, one for each query of `scorer`.
+/// Offers the allowed rows to `outs`, one heap for each query of `scorer`.
 template <TileScorer S>
 Result<> scan_rows(const S& scorer, const RowFilter& filter, const SearchContext& context,
                    std::span<TopK* const> outs, WorkCounters& work) {

@@ -1,4 +1,4 @@
-// Exact scores of a sparse or a late-interaction query against runs and lists of rows.
+// Exact scores of one sparse or multi-vector query against runs and lists of rows.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace quiver::index {
 
-/// Scores rows into `out`; rows that cannot be a hit (sparse: nothing shared) get NaN.
+/// Scores rows into `out`. NaN marks a row that is no hit (sparse: no shared index).
 template <class S>
 concept Scorer = requires(const S& s, std::uint32_t first, std::span<const std::uint32_t> rows,
                           std::span<float> out) {
   s.score_run(first, out);  // rows first, first + 1, …, one for each element of `out`
-  s.score_rows(rows, out);  // the rows given, ascending
-  s.bytes_per_row();        // an average, for the work counters
-  s.cost_per_row();         // as of a TileScorer
+  s.score_rows(rows, out);  // rows ascend
+  s.bytes_per_row();        // mean bytes, for the work counters
+  s.cost_per_row();         // as in TileScorer
 };
 
 class SparseScorer {
@@ -43,7 +43,7 @@ class MultiScorer {
   void score_run(std::uint32_t first, std::span<float> out) const;
   void score_rows(std::span<const std::uint32_t> rows, std::span<float> out) const;
   [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
-  /// Sixteen query tokens take the time in which f32 tokens are read.
+  /// A group of 16 query tokens costs about as much as reading the document as f32.
   [[nodiscard]] std::size_t cost_per_row() const {
     const std::size_t f32_bytes =
         bytes_per_row_ * sizeof(float) / bytes_per_value(column_.tokens.dtype);
@@ -56,7 +56,7 @@ class MultiScorer {
 
   const PreparedQuery& query_;
   const MultiColumn& column_;
-  bool normalise_rows_;  ///< as for a dense field
+  bool normalise_rows_;  ///< u8 rows under Cosine, as in dense fields
   float (*maxsim_)(const float*, std::size_t, std::uint32_t, const std::byte*, std::size_t,
                    std::size_t);
   std::size_t bytes_per_row_;
@@ -64,7 +64,7 @@ class MultiScorer {
 
 static_assert(Scorer<SparseScorer> && Scorer<MultiScorer>);
 
-/// A scorer as a tile of one query.
+/// Adapts a Scorer to a TileScorer of one query.
 template <Scorer S>
 class OneQuery {
  public:

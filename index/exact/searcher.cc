@@ -12,7 +12,7 @@
 namespace quiver::index {
 namespace {
 
-/// `visit` with the scorer for queries of a dense field, all with bytes or all without.
+/// Calls `visit` with a scorer of dense queries, which all have bytes or all have none.
 template <class Visit>
 auto with_dense(std::span<const PreparedQuery* const> queries, const DenseColumn& column,
                 Visit visit) {
@@ -34,7 +34,7 @@ auto with_scorer(const PreparedQuery& query, const FieldColumn& column, Visit vi
   return with_dense(queries, column.dense(), visit);
 }
 
-/// Queries with and without bytes, which are not scored in one tile, and where their hits go.
+/// Queries of one kind (with bytes, or without), which share tiles, and their heaps.
 struct Batch {
   std::vector<const PreparedQuery*> queries;
   std::vector<TopK*> outs;
@@ -102,7 +102,7 @@ std::uint64_t FlatSearcher::bytes_per_search() const {
     case FieldKind::kSparse:
       return column_.sparse().indices.size() * 8;
     case FieldKind::kMulti:
-      // Every token meets every query token: arithmetic, not bandwidth, decides.
+      // Arithmetic takes longer than reading: every token meets every query token.
       return column_.multi().tokens.bytes.size() * 8;
   }
   return 0;

@@ -1,4 +1,4 @@
-// Exact search over the rows of a field.
+// Exact search over the rows of a field, for every kind of field.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@ class FlatSearcher final : public Searcher {
 
   Result<> search(const PreparedQuery& query, const AnyParams& params, const RowFilter& filter,
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
-  /// Dense fields: tiles of queries share a pass over the rows.
+  /// Dense fields: a tile of queries shares a pass over the rows.
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
                         std::span<TopK* const> outs, WorkCounters& work) const override;
-  /// Reads the indices of every allowed row.
+  /// Reads the indices of all allowed rows.
   Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
@@ -28,17 +28,17 @@ class FlatSearcher final : public Searcher {
   FieldColumn column_;
 };
 
-/// The exact score of `query` against row `row` of `column`, the same bits as a search gives it;
-/// nullopt if the row has no such vector or, sparse, shares no index with the query.
+/// Exact score of `query` and row `row` of `column`, the same bits as in a search. nullopt if the
+/// row has no such vector or, sparse, shares no index with the query.
 [[nodiscard]] std::optional<float> score_row(const PreparedQuery& query, const FieldColumn& column,
                                              std::uint32_t row);
 
-/// Scores `rows` exactly and offers those that can be hits. Polls `cancel`.
+/// Scores `rows` exactly and offers the hits. Polls `cancel`.
 Result<> offer_exactly(const PreparedQuery& query, const FieldColumn& column,
                        std::span<const std::uint32_t> rows, const Cancel& cancel, TopK& out);
 
-/// Sparse: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`; `terms`
-/// ascending. Polls `cancel`.
+/// Sparse: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`. `terms`
+/// ascend. Polls `cancel`.
 [[nodiscard]] Result<> count_terms(const SparseColumn& column, const RowFilter& filter,
                                    std::span<const std::uint32_t> terms,
                                    std::span<std::uint64_t> counts, const Cancel& cancel);

@@ -18,7 +18,7 @@ Result<AnyParams> parse_search(const KeyValues& values) {
   return AnyParams(params);
 }
 
-/// The rows are the index: there is nothing to write.
+/// The rows are the index; nothing is written.
 Result<> build(const FieldColumn&, const AnyParams&, const BuildContext&, Directory&) { return {}; }
 
 Result<std::unique_ptr<Searcher>> open(const Directory&, FieldColumn column) {

@@ -25,25 +25,25 @@ constexpr std::string_view kSignsFile = "signs.qvx";
 constexpr SectionFormat kSignsFormat{"multi-vector index's signs", "QVMULSIG", "QVMULSEN"};
 constexpr std::string_view kFile = "multi.qvx";
 constexpr SectionFormat kFormat{"multi-vector index", "QVMULTI1", "QVMULEND"};
-/// Only while an index is built.
+/// Exists only during a build.
 constexpr std::string_view kVectorsFile = "vectors.tmp";
 
-/// Shares of a build that are over after each part.
+/// Shares of the progress at which each part ends.
 struct Shares {
   double tokens = 0.2;
   double probe = 0.4;
   double vectors = 0.8;
 };
 
-/// Fitting features to queries takes longer than all the rest.
+/// Fitting features takes longer than the rest of a build.
 Shares shares_of(const MultiBuildParams& params, const BuildContext& context) {
   const bool is_asked = context.queries != nullptr && !context.queries->queries.empty();
   const bool may_fit = params.stage == "features" || (params.stage == "auto" && is_asked);
   return may_fit ? Shares{0.1, 0.8, 0.95} : Shares();
 }
 
-/// One list, all of which is scanned, up to so many documents; of FDEs always: a query's lies as
-/// far from the documents' that it looks for as from most others (docs/decisions/0020).
+/// Up to this many documents one list is scanned whole. FDEs always have one list: the vector of a
+/// query lies as far from those of its documents as from most others (docs/decisions/0020).
 constexpr std::uint32_t kMaxDocumentsInOneList = 100'000;
 
 dense::ListsBuildParams list_params(const MultiBuildParams& params, const FieldColumn& vectors,
@@ -88,7 +88,7 @@ Result<TokenSigns> open_signs(const Directory& directory, const FieldColumn& col
   return TokenSigns::open(reader, column, codec);
 }
 
-/// The stage, and signs if they are worth their while.
+/// Chooses the first stage, and keeps signs if searches are cheaper with them.
 Result<Choice> choose(const FieldColumn& column, const TokenCodes& codes,
                       const MultiBuildParams& params, const BuildContext& context, Directory& out) {
   if (!params.signs) return choose_stage(column, codes, nullptr, params, context);
@@ -100,7 +100,7 @@ Result<Choice> choose(const FieldColumn& column, const TokenCodes& codes,
   return choice;
 }
 
-/// Vectors of all documents, and lists of them.
+/// Encodes all documents as single vectors and writes their lists.
 Result<> write_lists(const FieldColumn& column, const Choice& choice,
                      const MultiBuildParams& params, const BuildContext& context, Directory& out) {
   const Shares shares = shares_of(params, context);
@@ -113,7 +113,7 @@ Result<> write_lists(const FieldColumn& column, const Choice& choice,
   return out.remove_file(kVectorsFile);
 }
 
-/// Encodings of more dimensions take seconds a document.
+/// Limits on FDE dimensions: larger encodings take seconds per document.
 constexpr std::uint64_t kMaxFdeDims = 1 << 20;
 constexpr std::uint64_t kMaxScannedDims = 1 << 17;
 
@@ -139,7 +139,7 @@ Result<> check_fde(const MultiBuildParams& params) {
                           most, params.final_dim != 0 ? "" : "; final_dim makes vectors shorter"));
 }
 
-/// Indexes that were written before it was told have none.
+/// Facts of the probe; old files have none.
 Result<ProbeFacts> open_probe_facts(const SectionReader& reader) {
   if (!reader.has(kProbeFacts)) return ProbeFacts{};
   QV_TRY(const auto facts, reader.get<ProbeFacts>(kProbeFacts, 0, 1));

@@ -1,4 +1,4 @@
-// From tokens to the files of an index, and back: docs/formats/multi.md.
+// Building and opening the files of a multi-vector index: docs/formats/multi.md.
 #pragma once
 
 #include "base/io/file.h"
@@ -8,12 +8,12 @@
 
 namespace quiver::index::multi {
 
-/// kInvalidArgument if values do not go together or are none that exist.
+/// kInvalidArgument for unknown values and for values that contradict each other.
 [[nodiscard]] Result<> check(const MultiBuildParams& params);
 
 [[nodiscard]] Result<> build_files(const FieldColumn& column, const MultiBuildParams& params,
                                    const BuildContext& context, Directory& out);
-/// kDataLoss if files are damaged or of another column.
+/// kDataLoss if files are damaged or belong to another column.
 [[nodiscard]] Result<MultiParts> open_files(const Directory& directory, const FieldColumn& column);
 
 }  // namespace quiver::index::multi

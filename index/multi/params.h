@@ -1,4 +1,4 @@
-// Parameters of the index of multi-vectors.
+// Parameters of the index type `multi`.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +11,41 @@ namespace quiver::index::multi {
 
 struct MultiBuildParams {
   static constexpr std::string_view kWhat = "build parameters of `multi`";
-  /// How a document's tokens become the one vector that finds candidates: `mean`, `fde` (MUVERA's
-  /// fixed dimensional encodings: Dhulipala et al., 2024), `features` (random features fitted to
-  /// MaxSim), or `auto`: the cheapest of them that finds enough on this data, by a probe.
+  /// First stage: how a document's tokens become the single vector that finds candidates. `mean`:
+  /// mean of the tokens. `fde`: fixed dimensional encodings (MUVERA: Dhulipala et al., 2024).
+  /// `features`: random features fitted to MaxSim. `auto`: the cheapest of them that reaches
+  /// `target` on this data, measured by a probe.
   std::string stage = "auto";
-  /// Of `features`: how many; 0: 2048, and fewer for few documents. Vectors have a quarter as many
-  /// dimensions.
+  /// `features`: number of features, a multiple of 32 from 64 on. Vectors have a quarter as many
+  /// dimensions. More: better candidates, slower. 0: 2048, fewer for few documents.
   std::uint32_t features = 0;
-  /// Of `fde`: independent partitions of the space of tokens, hyperplanes that make a partition,
-  /// dimensions that a part's tokens are projected to (1, 2, 4, 8 or a multiple of 16; more than
-  /// tokens have: they are not projected). 0: by the tokens.
+  /// `fde`: number of independent partitions of the token space (`repetitions`), hyperplanes per
+  /// partition (`planes`; a partition has 2^planes parts), and dimensions to which the tokens of a
+  /// part are projected (`projection`: 1, 2, 4, 8 or a multiple of 16; more than tokens have: no
+  /// projection). The vector has repetitions * 2^planes * projection dimensions. More: better
+  /// candidates, slower. 0: chosen for the tokens.
   std::uint32_t repetitions = 0;
   std::uint32_t planes = 0;
   std::uint32_t projection = 0;
-  /// Of `fde`: dimensions of the whole after a last projection, a multiple of 16; 0: without one.
+  /// `fde`: dimensions after a final projection, a multiple of 16. 0: no final projection.
   std::uint32_t final_dim = 0;
-  /// Of `fde`: how far means of tokens that point apart are made as long as single tokens; 0 as in
-  /// the paper.
+  /// `fde`: how far the mean of a part's tokens is scaled up to the length of single tokens, from 0
+  /// (not at all, as in the paper) to 1 (fully).
   double renormalisation = 1;
-  /// Bits a dimension of the tokens' codes: 8, 4 or 2.
+  /// Bits per dimension of the token codes: 8, 4 or 2. Fewer: less memory, more exact scores.
   std::uint32_t token_bits = 8;
-  /// Signs of tokens, a bit a dimension beside the codes: a search chooses by them which of more
-  /// documents are compared by codes. Kept only if that is cheaper, by the probe.
+  /// True: signs of tokens, 1 bit per dimension, are tried as a stage that reduces the pool to the
+  /// candidates. They are kept only if the probe finds searches cheaper with them.
   bool signs = true;
-  /// Lists of the documents' vectors; 1: one, all of which is scanned; 0: one for few documents.
+  /// Number of posting lists of the documents' vectors. 1: a single list, scanned whole. 0: 1 for
+  /// up to 100,000 documents and for `fde`, else 4 * sqrt(documents).
   std::uint32_t n_lists = 0;
-  /// Bits a dimension of the documents' vectors, twice: of the codes that are scanned, where 0 is 4
-  /// for few dimensions and 1 for many, and of the second codes, 8 or 0 for none; signs do without
-  /// them.
+  /// Bits per dimension of the codes of the documents' vectors. `bits`: scanned codes; 0: 4 up to
+  /// 128 dimensions, 2 up to 1024, else 1. `refine_bits`: second codes, 8, 4 or 0 (none); an index
+  /// with signs has none.
   std::uint32_t bits = 0;
   std::uint32_t refine_bits = 8;
-  /// `auto` takes the cheapest stage that finds this share of the ten best among the first
-  /// candidates.
+  /// Recall that a first stage must reach: share of the ten best documents among its candidates.
   double target = 0.95;
 
   template <class V>
@@ -64,22 +67,24 @@ struct MultiBuildParams {
 };
 
 struct MultiSearchParams {
-  /// Documents whose tokens are compared by codes; 0: as many as the query needs, told by how the
-  /// last ones did.
+  /// Largest number of documents compared by token codes. Higher: better recall, slower. 0: scaled
+  /// from the probe's number for ten hits by (k / 10)^0.7 * effort / 128, and the search ends
+  /// earlier by `patience`.
   std::uint32_t candidates = 0;
-  /// Documents that these are taken from by the signs of their tokens; 0: in proportion to them, by
-  /// the probe.
+  /// Number of documents from which signs choose the candidates. Higher: better recall, slower. 0:
+  /// in proportion to the candidates, by the probe.
   std::uint32_t pool = 0;
-  /// Query tokens whose cosine is at least this are compared as one, their sum; 1: none. Ball
-  /// carving of MUVERA.
+  /// Query tokens with at least this cosine are replaced by their sum (ball carving, MUVERA).
+  /// Lower: faster, lower recall. 1: off.
   double carve = 1;
-  /// `full`: the best by codes are compared exactly, and the best of those are the answer. `codes`:
-  /// codes decide. `none`: the documents' vectors decide. Scores are exact whatever it says.
+  /// What ranks the hits. `full`: exact scores of the best by codes. `codes`: token codes. `none`:
+  /// the documents' vectors. Returned scores are always exact.
   std::string rerank = "full";
-  /// A search ends after so many candidates in a row that are none of the best k; 0: after half of
-  /// the most that it looks at, but not before all `candidates`, where these are given.
+  /// The search ends after this many consecutive candidates outside the best k. Higher: better
+  /// recall, slower. 0: half of the larger of pool and candidates; never before all of
+  /// `candidates`, if those are given.
   std::uint32_t patience = 0;
-  /// Scales how many candidates are looked at, as `hnsw_ef`: 128 is about the default; 0 leaves it.
+  /// Scales the default number of candidates by effort / 128, as `hnsw_ef`. 0: 128.
   std::uint32_t effort = 0;
 
   template <class V>

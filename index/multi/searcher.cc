@@ -11,10 +11,10 @@
 namespace quiver::index::multi {
 namespace {
 
-/// Documents between two looks at the clock, and at whether a better one turned up.
+/// Documents scored between two polls of `cancel` and checks of `patience`.
 constexpr std::size_t kDocumentsPerStep = 8;
-/// Rows of the vectors' scan for each one of the pool: what lies below it tells whether the vectors
-/// tell rows from one another, and of several lists a row may be in two.
+/// Rows kept by the scan per row of the pool: the scores below the pool show whether vectors tell
+/// rows apart, and a row may be in two lists.
 constexpr double kScannedRowsPerPoolRow = 2;
 
 void describe_probe(const ProbeFacts& probed, Facts& facts) {
@@ -31,7 +31,7 @@ void describe_probe(const ProbeFacts& probed, Facts& facts) {
 
 }  // namespace
 
-/// One search, prepared.
+/// One prepared search.
 struct MultiSearcher::Request {
   const PreparedQuery& query;
   const MultiSearchOptions& options;
@@ -43,12 +43,13 @@ struct MultiSearcher::Request {
   WorkCounters& work;
 };
 
-/// What one thread's searches write to; kept from one to the next.
+/// Memory of one thread's searches, reused.
 struct MultiSearcher::Scratch {
   TokenQuery query;
   std::vector<float> vector;
   std::vector<std::uint32_t> rows;  ///< best first if `is_ordered`
-  std::vector<float> scores;  ///< of the rows by vectors, then by signs; after `keep_best` by codes
+  std::vector<float>
+      scores;  ///< score of each row: by vectors, then by signs; after `keep_best` by codes
   std::vector<std::uint32_t> order;
   std::vector<std::uint32_t> ordered;
   std::vector<float> ordered_scores;
@@ -74,7 +75,7 @@ Result<> MultiSearcher::search(const PreparedQuery& query, const AnyParams& any,
   thread_local Scratch scratch;
   scratch.query.set(parts_.tokens.codec(), query.values(),
                     static_cast<float>(options.params.carve));
-  if (!std::isfinite(scratch.query.deviation())) {  // too long to be coded
+  if (!std::isfinite(scratch.query.deviation())) {  // lengths overflow codes
     return flat_.search(query, {}, filter, context, out, work);
   }
   const Request request{query,   options, filter, n_allowed, limits_of(options, out.k()),
@@ -99,7 +100,7 @@ Result<> MultiSearcher::search(const PreparedQuery& query, const AnyParams& any,
   return offer_exact_scores(request, scratch.rows);
 }
 
-/// The pool grows with the candidates.
+/// Numbers of candidates and of the pool, which is proportional to them.
 MultiSearcher::Limits MultiSearcher::limits_of(const MultiSearchOptions& options,
                                                std::size_t k) const {
   const double effort = options.params.effort == 0 ? 1 : options.params.effort / cost::kUsualEffort;
@@ -118,9 +119,7 @@ MultiSearcher::Limits MultiSearcher::limits_of(const MultiSearchOptions& options
   return limits;
 }
 
-/// What comparing a document of the pool takes, in bytes of codes of vectors scanned meanwhile: a
-/// query of up to 16 tokens reads codes of tokens at some 10 GB/s and signs at 6, a scan its own at
-/// 35.
+/// Time to compare a document of the pool, in bytes of codes (index/cost.h).
 double MultiSearcher::row_bytes(const PreparedQuery& query) const {
   const double panels = std::ceil(query.n_tokens() / 16.0);
   const double token_bytes =
@@ -130,8 +129,8 @@ double MultiSearcher::row_bytes(const PreparedQuery& query) const {
   return tokens_per_row_ * token_bytes * panels;
 }
 
-/// A pool by the documents' vectors, with their scores. False if looking at all allowed rows is
-/// cheaper, or the vectors do not tell the best of them.
+/// Finds the pool by the documents' vectors. False if comparing all allowed rows is cheaper, or if
+/// vectors cannot tell the best.
 Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const {
   const auto& candidates = parts_.candidates;
   const std::size_t n = request.limits.pool;
@@ -172,7 +171,7 @@ void MultiSearcher::take_all(const Request& request, Scratch& scratch) {
   request.filter.for_each(0, [&](std::uint32_t row) { scratch.rows.push_back(row); });
 }
 
-/// The `n` best rows by their scores, best first.
+/// Keeps the `n` best rows by score, best first.
 void MultiSearcher::keep_best(std::size_t n, Scratch& scratch) {
   auto& order = scratch.order;
   order.resize(scratch.rows.size());
@@ -201,7 +200,7 @@ Result<> MultiSearcher::compare_signs(const Request& request, Scratch& scratch) 
   return {};
 }
 
-/// Rows that signs hardly tell from the k-th best: many where nothing that is left is near the
+/// Number of rows that signs cannot tell from the k-th best. Many, if no remaining row is near the
 /// query.
 std::size_t MultiSearcher::n_near(const Request& request, Scratch& scratch) {
   auto& scores = scratch.ordered_scores;
@@ -214,9 +213,9 @@ std::size_t MultiSearcher::n_near(const Request& request, Scratch& scratch) {
                                                 [&](float score) { return score >= least; }));
 }
 
-/// Scores rows by their codes, in their order. If that is the order of what an earlier stage made
-/// of them, it ends when many in a row were none of the best k. Leaves the best k and, unless codes
-/// decide, those that may be as good.
+/// Scores rows by token codes, in order. If an earlier stage ordered them, ends after `patience`
+/// consecutive rows outside the best k. Keeps the best k and, for `full`, the rows that may be as
+/// good given the error of codes.
 Result<> MultiSearcher::compare_codes(const Request& request, Scratch& scratch) const {
   const auto& params = request.options.params;
   const std::size_t patience = params.patience != 0

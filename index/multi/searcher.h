@@ -1,5 +1,6 @@
-// Search of an index of multi-vectors: a pool by the documents' vectors, the candidates of it by
-// signs of tokens, MaxSim of their codes until no better one turns up, exact MaxSim of the best.
+// Search of a multi-vector index in stages: a pool by the documents' vectors, candidates of it by
+// signs of tokens, approximate MaxSim of their token codes until no better document turns up, exact
+// MaxSim of the best.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace quiver::index::multi {
 
-/// What decides which rows are the answer.
+/// What ranks the hits (`rerank` in params.h).
 enum class Rerank : std::uint8_t { kNone, kCodes, kFull };
 
 struct MultiSearchOptions {
@@ -26,17 +27,17 @@ struct MultiSearchOptions {
   Rerank rerank = Rerank::kFull;
 };
 
-/// The parts of an index as they lie in its files.
+/// The opened parts of an index.
 struct MultiParts {
   MultiFacts facts;
   SharedSpan<ProbeRow> probe;
   ProbeFacts probed;
-  EncoderPtr encoder;  ///< of queries
+  EncoderPtr encoder;  ///< encoder of queries
   std::uint64_t encoder_bytes = 0;
   TokenCodes tokens;
   std::optional<TokenSigns> signs;
   dense::CandidateSearch candidates;
-  std::uint64_t n_bytes = 0;  ///< mapped
+  std::uint64_t n_bytes = 0;  ///< mapped files
 };
 
 class MultiSearcher final : public Searcher {
@@ -49,17 +50,17 @@ class MultiSearcher final : public Searcher {
   [[nodiscard]] MemoryUse memory() const override {
     return {sizeof(*this) + parts_.encoder_bytes, parts_.n_bytes};
   }
-  /// With the probe's table.
+  /// Includes the probe's table.
   [[nodiscard]] Description describe() const override;
 
  private:
   struct Request;
   struct Scratch;
 
-  /// Rows that are compared at most.
+  /// Largest numbers of rows compared.
   struct Limits {
-    std::size_t pool = 0;        ///< by signs, or as many as candidates
-    std::size_t candidates = 0;  ///< by codes
+    std::size_t pool = 0;        ///< by signs; without signs, `candidates`
+    std::size_t candidates = 0;  ///< by token codes
   };
 
   [[nodiscard]] Limits limits_of(const MultiSearchOptions& options, std::size_t k) const;

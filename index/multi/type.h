@@ -1,5 +1,5 @@
-// Multi-vectors: documents' tokens as single vectors find candidates, MaxSim of coded tokens
-// compares them.
+// The index type of multi-vector fields: single vectors of the documents find candidates, and
+// MaxSim of token codes compares them.
 #pragma once
 
 #include "index/index.h"

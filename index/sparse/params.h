@@ -1,4 +1,4 @@
-// Parameters of the sparse index.
+// Parameters of the index type `seismic`: rows, posting lists, and blocks (blocks/block_params.h).
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@ namespace quiver::index::sparse {
 
 struct SparseBuildParams : BlockParams {
   static constexpr std::string_view kWhat = "build parameters of `seismic`";
-  std::string codec = "u8";  ///< of forward records: u8, gaps, f16 or f32
-  /// Blocks are built for this many rows and more. Below about 300,000 truncated scans are faster;
-  /// blocks take several times the memory of the lists, so that they must win clearly.
+  std::string codec = "u8";  ///< values of forward records: u8, gaps, f16 or f32; `gaps` is u8 in
+                             ///< 3/4 of the memory, slower
+  /// Smallest number of rows for which blocks are built. Below about 300,000 truncated scans are
+  /// faster; blocks take several times the memory of the lists.
   std::uint32_t blocks_from = 500'000;
 
   template <class V>
@@ -26,18 +27,22 @@ struct SparseBuildParams : BlockParams {
 };
 
 struct SparseSearchParams : BlockSearchParams {
-  /// How candidates are found: auto, scan, blocks, or exact for none of them.
+  /// How candidates are found: `scan` (truncated lists), `blocks`, `exact` (no candidates: all hits
+  /// are exact), or `auto` (the fastest of these).
   std::string method = "auto";
-  /// Scan: the share of the query's postings that is read, those that add most; 1: all.
+  /// Scan: share of the query's postings that is read, largest contributions first. Higher: better
+  /// recall, slower. 1: all.
   double postings = 0.2;
-  /// Rows whose records' scores are compared; 0: 4 k + 10.
+  /// Scan: rows whose records are scored. Higher: better recall, slower. 0: 4 k + 10.
   std::uint32_t candidates = 0;
-  /// One number for `postings`, `query_cut` and `heap_factor`, as `hnsw_ef`; 0 leaves them as they
-  /// are, 512 reads all.
+  /// Sets `postings` = effort / 512 (at most 1), `query_cut` = effort / 12 (2 to 64) and
+  /// `heap_factor` = 1.1 - effort / 640 (.6 to 1.1) together, as `hnsw_ef`. About 128 equals their
+  /// defaults; 0 leaves them.
   std::uint32_t effort = 0;
   /// Segments with fewer rows are searched exactly.
   std::uint32_t exact_below = 4096;
-  /// False: hits of truncated scans and of blocks have the scores of their records, not exact ones.
+  /// True: hits have exact scores. False: hits of truncated scans and blocks keep the scores of
+  /// their records, which is faster.
   bool rescore = true;
 
   template <class V>
@@ -52,10 +57,10 @@ struct SparseSearchParams : BlockSearchParams {
   }
 };
 
-/// How candidates are found.
+/// `SparseSearchParams::method`.
 enum class Method : std::uint8_t { kAuto, kScan, kBlocks, kExact };
 
-/// SearchParams, with `method` read.
+/// SparseSearchParams with `method` parsed and `effort` applied.
 struct SparseSearchOptions {
   static constexpr std::string_view kWhat = "search parameters of `seismic`";
   BlockSearchParams blocks;

@@ -26,8 +26,8 @@ const char* name_of(Codec codec) {
   return "unknown";
 }
 
-/// Weights of a query's terms where records look for them. Of each number there is one a thread;
-/// zero between uses.
+/// Query weights by term number, as `Records::score` reads them. Each thread has one table per
+/// number; tables are zero between uses.
 class WeightTable {
  public:
   WeightTable(std::span<const QueryTerm> terms, std::uint32_t n_terms, std::size_t number = 0)
@@ -52,12 +52,12 @@ class WeightTable {
   std::vector<float>& table_;
 };
 
-/// Rows that are scored exactly in the end: more than wanted, as codes err by half a step.
+/// Rows scored exactly for `k` hits: spares cover the error of codes, half a step.
 std::size_t n_exact_of(std::size_t k) { return k + k / 5 + 1; }
 
 }  // namespace
 
-/// One search, prepared. `filter`, `context` and `work` are those of all of a batch.
+/// One prepared search. `filter`, `context` and `work` are shared by a batch.
 struct SparseSearcher::Request {
   const PreparedQuery& query;
   SparseSearchOptions params;
@@ -128,7 +128,7 @@ Result<> SparseSearcher::search(const PreparedQuery& query, const AnyParams& par
   return search(request, way_of(request));
 }
 
-/// Scans have nothing to share: each query reads lists of its own. Those over blocks take turns.
+/// Scans share nothing: each query reads its own lists. Searches of blocks take turns.
 Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> queries,
                                       const AnyParams& params, const RowFilter& filter,
                                       const SearchContext& context, std::span<TopK* const> outs,
@@ -151,8 +151,8 @@ Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> quer
   return search_blocks(waiting);
 }
 
-/// Filters make good rows rarer, so that more of a good score comes from small impacts. With the
-/// root, recall under filters was never below that without (random and correlated ones).
+/// A filter makes good rows rarer, so small impacts matter more. With the square root, recall under
+/// random and correlated filters was never below that without a filter.
 double SparseSearcher::share_of(const Request& request) const {
   return std::sqrt(static_cast<double>(column_.n_rows) / static_cast<double>(request.n_allowed));
 }
@@ -180,7 +180,7 @@ Result<> SparseSearcher::search_truncated(const Request& request) const {
   std::vector<ScoredRow> candidates;
   QV_TRY(best_sums(parts_.lists, plan, request.filter, 0, n_candidates, request.context.cancel,
                    candidates, request.work));
-  // Rows that share only what was not read would be missing.
+  // Rows that share only unread postings would be missing.
   if (candidates.size() < k) return search_exactly(request);
   const bool has_codes_for_scores = !request.params.rescore;
   if (has_codes_for_scores || candidates.size() > n_exact_of(k)) score_records(request, candidates);
@@ -196,7 +196,8 @@ void SparseSearcher::score_records(const Request& request,
   const auto& row_places = column_.sparse().offsets;
   for (const auto& candidate : candidates) {
     records.prefetch_place(candidate.row);
-    prefetch_line(row_places.data() + candidate.row);  // for those whose rows are read in the end
+    prefetch_line(row_places.data() +
+                  candidate.row);  // for candidates that are scored exactly later
   }
   const std::size_t n = candidates.size();
   for (std::size_t i = 0; i < std::min(kCandidatesAhead, n); ++i)
@@ -221,8 +222,7 @@ void SparseSearcher::offer_best(const Request& request, std::vector<ScoredRow>& 
   score_exactly(request.query, column_.sparse(), rows, request.out, request.work);
 }
 
-/// Of the rows that lists lead to, few are allowed, so that more lists must be walked to meet as
-/// many.
+/// With a filter, more lists are walked to meet as many allowed rows.
 BlockSearchParams SparseSearcher::widened(const Request& request) const {
   BlockSearchParams params = request.params.blocks;
   const double share = share_of(request);
@@ -231,7 +231,7 @@ BlockSearchParams SparseSearcher::widened(const Request& request) const {
   return params;
 }
 
-/// What a truncated scan costs grows with the rows, what blocks cost hardly does.
+/// The cost of a truncated scan grows with the rows; that of blocks hardly does.
 bool SparseSearcher::prefers_blocks(const Request& request, double row_cost,
                                     double scan_cost) const {
   if (!parts_.blocks || request.params.method == Method::kScan) return false;
@@ -257,7 +257,7 @@ Result<> SparseSearcher::search_blocks(std::span<const Request> requests) const 
   QV_TRY(parts_.blocks->search(std::span(queries).first(requests.size()), parts_.records,
                                any.filter, any.context.cancel, any.work));
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    // Blocks do not hold every posting: what they do not lead to would be missing.
+    // Blocks do not hold every posting, so rows may be missing.
     if (candidates[i].size() < requests[i].out.k()) {
       QV_TRY(search_exactly(requests[i]));
     } else {
@@ -267,13 +267,13 @@ Result<> SparseSearcher::search_blocks(std::span<const Request> requests) const 
   return {};
 }
 
-/// Queries of SPLADE-like models have 1/50 of the postings in their lists, of which a fifth is
-/// read, but each is added to a sum, at 4 GB/s.
+/// See kListBytesPerQueryByte.
 std::uint64_t SparseSearcher::bytes_per_search() const {
   return parts_.lists.bytes() / cost::kListBytesPerQueryByte;
 }
 
-/// Lists know how many rows hold a term; which of them are allowed only if all are.
+/// Lists know how many rows hold a term, not which. Rows that are not allowed are counted one by
+/// one and subtracted, unless they are the majority.
 Result<> SparseSearcher::count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                                      std::span<std::uint64_t> counts, const Cancel& cancel) const {
   const std::size_t n_denied = column_.n_rows - filter.n_allowed();

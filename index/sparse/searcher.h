@@ -1,4 +1,4 @@
-// Searching a sparse field through its lists.
+// Search of a sparse field through posting lists and blocks.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace quiver::index::sparse {
 
-/// What a file holds, opened.
+/// The opened parts of an index file.
 struct SparseParts {
   TermMap terms;
   ImpactLists lists;
@@ -44,8 +44,8 @@ class SparseSearcher final : public Searcher {
 
  private:
   struct Request;
-  /// How a request is answered: not at all, by its allowed rows, by whole lists, by those parts of
-  /// lists that add most, or by blocks.
+  /// How a request is answered: not at all, by scoring its allowed rows, by whole lists, by
+  /// truncated lists, or by blocks.
   enum class Way : std::uint8_t { kNone, kRows, kLists, kTruncated, kBlocks };
 
   [[nodiscard]] Request prepare(const PreparedQuery& query, const SparseSearchOptions& options,
@@ -55,16 +55,16 @@ class SparseSearcher final : public Searcher {
   Result<> search(const Request& request, Way way) const;
   Result<> search_exactly(const Request& request) const;
   Result<> search_truncated(const Request& request) const;
-  /// Of `kQueriesAtOnce` at most.
+  /// At most `kQueriesAtOnce` requests.
   Result<> search_blocks(std::span<const Request> requests) const;
   [[nodiscard]] BlockSearchParams widened(const Request& request) const;
   [[nodiscard]] bool prefers_blocks(const Request& request, double row_cost,
                                     double scan_cost) const;
-  /// How many times as much of the lists must be read under the filter.
+  /// Factor by which more of the lists is read because of the filter.
   [[nodiscard]] double share_of(const Request& request) const;
-  /// Puts the scores of records in the place of sums.
+  /// Replaces sums of impacts by the scores of records.
   void score_records(const Request& request, std::vector<ScoredRow>& candidates) const;
-  /// Offers the exact scores of the best, enough of them that an error of codes does not matter.
+  /// Offers exact scores of the best candidates, with spares for the error of codes.
   void offer_best(const Request& request, std::vector<ScoredRow>& candidates) const;
 
   FieldColumn column_;

@@ -57,7 +57,7 @@ Result<Method> parse_method(const std::string& name) {
               fmt::format("method is \"{}\", must be auto, scan, blocks or exact", name));
 }
 
-/// 128 is about the defaults; 512 reads all lists.
+/// Applies `effort` (params.h).
 void spend(std::uint32_t effort, SparseSearchOptions& options) {
   options.postings = std::min(1.0, effort / cost::kSparseFullEffort);
   options.blocks.query_cut = std::clamp(effort / 12, 2U, 64U);
@@ -77,7 +77,7 @@ Result<AnyParams> parse_search(const KeyValues& values) {
   return AnyParams(options);
 }
 
-/// The share of a build with blocks that is over when the lists are written.
+/// Share of the progress at which the lists are written, in a build with blocks.
 constexpr double kListsShare = 0.1;
 
 Result<> build(const FieldColumn& column, const AnyParams& any, const BuildContext& context,

@@ -1,4 +1,5 @@
-// The index of sparse fields: docs/formats/seismic.md.
+// The index type `seismic` of sparse fields: docs/formats/seismic.md. Parameters:
+// index/sparse/params.h.
 #pragma once
 
 #include "index/index.h"

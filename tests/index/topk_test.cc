@@ -1,5 +1,3 @@
-#include "index/topk.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <random>
 #include <thread>
 #include <vector>
+
+#include "index/topk.h"
 
 namespace quiver::index {
 namespace {

@@ -1,4 +1,4 @@
-// The rows that a walk will visit next.
+// The nodes that a walk visits next.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 
 namespace quiver::index::dense {
 
-/// Nodes in the order of their scores, greatest first; the last ones are dropped when there are
-/// more than its length.
+/// Nodes by score, greatest first, at most `length` of them: a new one drops the last.
 class Beam {
  public:
   void reset(std::size_t length) {
@@ -18,7 +17,7 @@ class Beam {
     next_ = 0;
     entries_.clear();
   }
-  /// What a score has to be greater than.
+  /// A new score must be greater than this.
   [[nodiscard]] float least() const {
     return entries_.size() < length_ ? -std::numeric_limits<float>::infinity()
                                      : entries_.back().score;
@@ -30,13 +29,12 @@ class Beam {
     entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), {score, node, false});
     next_ = std::min(next_, place);
   }
-  /// The node with the greatest score that was not taken yet, which `take` takes; nullptr: there is
-  /// none.
+  /// The node with the greatest score that was not taken yet, which `take` takes. nullptr: none.
   [[nodiscard]] const std::uint32_t* peek() {
     while (next_ < entries_.size() && entries_[next_].is_taken) ++next_;
     return next_ == entries_.size() ? nullptr : &entries_[next_].node;
   }
-  /// Only if `peek` found one.
+  /// Takes the node that `peek` found.
   std::uint32_t take() {
     entries_[next_].is_taken = true;
     return entries_[next_].node;
@@ -49,7 +47,8 @@ class Beam {
     bool is_taken = false;
   };
 
-  /// How many are no worse. Without branches: they would be guessed wrong half of the time.
+  /// Number of entries with a score of at least `score`. Branch-free: a branch would be
+  /// mispredicted half of the time.
   [[nodiscard]] std::size_t place_of(float score) const {
     const Entry* first = entries_.data();
     std::size_t n = entries_.size();
@@ -63,7 +62,7 @@ class Beam {
   }
 
   std::size_t length_ = 0;
-  std::size_t next_ = 0;  ///< all before it are taken
+  std::size_t next_ = 0;  ///< first entry that may not be taken
   std::vector<Entry> entries_;
 };
 

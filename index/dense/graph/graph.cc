@@ -16,7 +16,7 @@ namespace {
 
 enum Section : std::uint32_t { kGraphFacts = 1, kGraphRows = 2, kGraphLinks = 3, kGraphCodes = 4 };
 
-/// Two files, so that the loss of one is seen.
+/// Links and codes are two files, so that losing either is noticed.
 constexpr std::string_view kLinksFile = "links.qvx";
 constexpr SectionFormat kLinksFormat{"links of a dense index", "QVLINKS1", "QVLINKSE"};
 constexpr std::string_view kCodesFile = "link-codes.qvx";
@@ -24,7 +24,7 @@ constexpr SectionFormat kCodesFormat{"codes of a dense index's links", "QVLCODE1
 
 constexpr std::uint32_t kNodesPerTask = 64;
 constexpr std::size_t kLinkCodeBytesPerWrite = 8UL << 20;
-/// The share of the work that is done with the links.
+/// Share of the progress at which the links are written.
 constexpr double kLinksShareOfBuild = 0.85;
 
 Result<> write_links(const RowSource& source, const Links& links, std::uint32_t n_bits,
@@ -38,7 +38,7 @@ Result<> write_links(const RowSource& source, const Links& links, std::uint32_t 
   return writer.finish(source.column().n_rows);
 }
 
-/// The codes of the rows that each row links to, around the row.
+/// Writes codes of each row's linked rows, coded around the row.
 class CodeWriter {
  public:
   CodeWriter(const RowSource& source, const Links& links, std::uint32_t n_bits,

@@ -1,5 +1,5 @@
-// A graph of near rows, as it lies in its file: of each row the links, and beside them the codes of
-// the rows that they lead to, around the row itself (Gou et al., SymphonyQG, SIGMOD 2025, 3).
+// A graph of near rows in its files: for each row its links, and beside them codes of the linked
+// rows, coded around the row itself (Gou et al., SymphonyQG, SIGMOD 2025, section 3).
 #pragma once
 
 #include <cstdint>
@@ -17,37 +17,36 @@
 
 namespace quiver::index::dense {
 
-/// Numbers that say how the rest is to be read; part of the file.
+/// Header of the files.
 struct GraphFacts {
-  std::uint32_t padded_dim = 0;  ///< of the rotated vectors
+  std::uint32_t padded_dim = 0;  ///< dimensions of the rotated vectors
   std::uint32_t degree = 0;
   std::uint32_t n_bits = 1;
-  std::uint32_t n = 0;  ///< rows that have a vector
+  std::uint32_t n = 0;  ///< number of nodes: rows that have a vector
 };
 
-/// What column the files were written for.
+/// The column that files must belong to.
 struct GraphColumn {
   std::uint32_t padded_dim = 0;
   std::uint32_t n_rows = 0;
   std::uint32_t n_present = 0;
 };
 
-/// Mapped and immutable; copies share memory. A node is a row, by its number among those that have
-/// a vector.
+/// Mapped and immutable; copies share memory. Node i is the i-th row that has a vector.
 class Graph {
  public:
-  /// Links the rows and writes them. The same bytes for any number of threads.
+  /// Links the rows and writes the files. The same bytes for any number of threads.
   static Result<> write(const RowSource& source, const CandidateSearch& lists,
                         const LinkParams& params, const BuildContext& context, Directory& out);
-  /// True if any of its files is there.
+  /// True if any file of a graph exists.
   [[nodiscard]] static bool exists(const Directory& directory);
   static Result<> remove(Directory& directory);
-  /// kDataLoss if the files are damaged or of another column. Adds their size to `n_bytes`.
+  /// kDataLoss if the files are damaged or belong to another column. Adds their size to `n_bytes`.
   [[nodiscard]] static Result<Graph> open(const Directory& directory, const GraphColumn& column,
                                           std::uint64_t& n_bytes);
 
   [[nodiscard]] const GraphFacts& facts() const { return facts_; }
-  /// Codes of the rows that it links to, in the order of its links.
+  /// Codes of the linked nodes, in the order of `links`.
   [[nodiscard]] CodeBlocks blocks(std::uint32_t node) const {
     return {blocks_.data() + node * node_bytes_, facts_.padded_dim / 32, facts_.n_bits,
             facts_.degree / CodeBlocks::kRows};
@@ -55,13 +54,13 @@ class Graph {
   [[nodiscard]] const std::uint32_t* links(std::uint32_t node) const {
     return links_.data() + std::size_t{node} * facts_.degree;
   }
-  /// In the column.
+  /// Row of the column.
   [[nodiscard]] std::uint32_t row(std::uint32_t node) const {
     return rows_.empty() ? node : rows_[node];
   }
-  /// Of a row of the column that has a vector.
+  /// Node of a row that has a vector.
   [[nodiscard]] std::uint32_t node(std::uint32_t row) const;
-  /// Of the codes beside the links of a node, and of the links.
+  /// Bytes of a node's codes, and of its links.
   [[nodiscard]] std::size_t node_bytes() const { return node_bytes_; }
   [[nodiscard]] std::size_t link_bytes() const { return facts_.degree * sizeof(std::uint32_t); }
 
@@ -72,7 +71,7 @@ class Graph {
   std::size_t node_bytes_ = 0;
   SharedBytes blocks_;
   SharedSpan<std::uint32_t> links_;
-  SharedSpan<std::uint32_t> rows_;  ///< of each node; empty: they are the same
+  SharedSpan<std::uint32_t> rows_;  ///< row of each node; empty: node i is row i
 };
 
 }  // namespace quiver::index::dense

@@ -15,19 +15,19 @@ namespace quiver::index::dense {
 namespace {
 
 constexpr std::uint32_t kLinkedRowsPerTask = 64;
-/// Rows that link to a row and may be linked back from it: those whose nearest it is come first.
-/// Some rows are near to very many.
+/// Largest number of incoming links considered for a row; those for which it ranks nearest come
+/// first. Some rows are near to very many.
 constexpr std::size_t kMaxIncomingLinks = 256;
-/// Of a row's links, the share that may lead to rows that equal it.
+/// At most one in this many links leads to an equal row.
 constexpr std::size_t kLinksPerEqualLink = 4;
-/// Of many equal rows, those that are linked to others by a wider search, and how wide that is.
+/// Among equal rows, this many with the lowest numbers are linked to other rows by a wider search.
 constexpr std::ptrdiff_t kMaxLowerEqualRows = 16;
 constexpr std::size_t kWideSearchFactor = 16;
-/// Where the lists nearest to a row hold too few, more are searched: of as many times what is
-/// wanted.
+/// If the nearest lists hold too few rows, a second search scans lists of this many times the
+/// wanted rows.
 constexpr std::size_t kScannedRowsPerWanted = 4;
 
-/// Chooses links among rows; one thread.
+/// Chooses the links of one row at a time; one thread.
 class Chooser {
  public:
   explicit Chooser(const RowSource& source)
@@ -35,18 +35,19 @@ class Chooser {
         kernel_(kernels().dense(Similarity::kNegL2Squared, RowType::kF32)),
         row_(source.dim()) {}
 
-  /// Puts `near` in order: distinct rows without `i`, among which links of `i` will be chosen.
+  /// Sorts `near` by distance to row `i`. `near`: distinct rows without `i`, candidates for its
+  /// links.
   void order(std::uint32_t i, std::span<const std::uint32_t> near);
 
-  /// True if all of them equal the row, which links to them would not lead away from. So that not
-  /// each of many equal rows has to be helped: only if few of them have lower numbers.
+  /// True if all candidates equal row `i`, so that links to them lead nowhere. False if many of
+  /// them have lower numbers: those link to other rows.
   [[nodiscard]] bool leads_nowhere(std::uint32_t i) const {
     const auto is_lower = [i](const Near& near) { return near.row < i; };
     return !near_.empty() && n_equal() == near_.size() &&
            std::count_if(near_.begin(), near_.end(), is_lower) < kMaxLowerEqualRows;
   }
 
-  /// Fills `out`. Beyond a share, equal rows come last.
+  /// Fills `out` with links. Equal rows beyond a share come last.
   void choose(std::span<std::uint32_t> out) {
     const std::size_t n_all_equal = n_equal();
     const std::size_t n_first = std::min(n_all_equal, out.size() / kLinksPerEqualLink);
@@ -63,9 +64,9 @@ class Chooser {
 
  private:
   struct Near {
-    float score = 0;  ///< minus the square of the distance
+    float score = 0;  ///< negative squared distance
     std::uint32_t row = 0;
-    std::uint32_t place = 0;  ///< in `vectors_`
+    std::uint32_t place = 0;  ///< index in `vectors_`
     bool is_taken = false;
   };
 
@@ -81,7 +82,8 @@ class Chooser {
                  scores_.size(), scores_.data());
   }
 
-  /// Those that are no nearer to one that was taken than to the row, after the first `n` of `out`.
+  /// Takes the rows that are no nearer to a taken row than to the row itself. Writes after the
+  /// first `n` of `out`; returns the new number.
   std::size_t take_diverse(std::span<Near> nearest, std::span<std::uint32_t> out, std::size_t n) {
     hidden_.assign(scores_.size(), 0);
     for (Near& near : nearest) {
@@ -115,7 +117,7 @@ void Chooser::order(std::uint32_t i, std::span<const std::uint32_t> near) {
   score(row_.data());
   near_.clear();
   for (std::uint32_t j = 0; j < near.size(); ++j) {
-    // Distances beyond floats are no numbers.
+    // Overflow gives NaN.
     const float score =
         std::isnan(scores_[j]) ? -std::numeric_limits<float>::infinity() : scores_[j];
     near_.push_back({score, near[j], j});
@@ -125,7 +127,7 @@ void Chooser::order(std::uint32_t i, std::span<const std::uint32_t> near) {
   });
 }
 
-/// Rows that link to each row, those first for which it is the nearest.
+/// Incoming links of each row; those for which it ranks nearest come first.
 struct Incoming {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint32_t> rows;
@@ -151,8 +153,9 @@ struct Incoming {
   }
 };
 
-/// Lets some row link to each: a row that none links to takes the place of the last link of a near
-/// row that is not the only one to where it leads. Few of a row's links go that way.
+/// Makes each row reachable: a row without incoming links replaces the last replaceable link of a
+/// near row. A link is replaceable if its target has other incoming links. Few links of a row are
+/// replaced.
 class LinkToAll {
  public:
   explicit LinkToAll(Links& links)
@@ -221,7 +224,7 @@ class LinkBuilder {
   }
 
  private:
-  /// Calls `fn(i, chooser, out)` for each row, on all threads.
+  /// Calls `fn(i, chooser, out)` for each row, on all threads; returns the links.
   template <class F>
   Result<Links> pass(F&& fn) {
     Links links{params_.degree, {}};
@@ -249,7 +252,7 @@ class LinkBuilder {
     if (status_) status_ = std::move(status);
   }
 
-  /// Of both passes, each of which is half of the work.
+  /// Reports rows done in both passes, each half of the work.
   void report(std::uint32_t n) {
     const std::uint64_t n_done = n_done_.fetch_add(n) + n;
     if (context_.progress) context_.progress(n_done / 2);
@@ -294,7 +297,7 @@ class LinkBuilder {
     return {};
   }
 
-  /// That hold about so many rows.
+  /// Number of lists that hold about `n_rows` rows.
   [[nodiscard]] std::uint32_t n_lists_of(std::size_t n_rows) const {
     constexpr std::size_t kMinLists = 16;
     const auto& lists = lists_.lists();

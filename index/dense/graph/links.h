@@ -1,9 +1,10 @@
-// Which rows a row of a graph is linked to.
+// Choice of the links of each row.
 //
-// Near rows are found by the index of lists; of these, those come first that are nearer to the row
-// than to any that was taken before (the rule of relative neighbourhoods: Fu et al., NSG, VLDB
-// 2019, 3.3), then the nearest of the others. Rows are then also linked back from those that they
-// link to, and chosen once more among all of these.
+// 1. The posting lists find rows near to a row.
+// 2. Of these, nearest first, a row is taken if it is nearer to the row than to any row taken
+// before: the rule of relative neighbourhoods (Fu et al., NSG, VLDB 2019, section 3.3). Places that
+// are left go to the nearest of the others.
+// 3. Each row's links are chosen again among its links and the rows that link to it.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@
 namespace quiver::index::dense {
 
 inline constexpr std::uint32_t kLargestDegree = 128;
-/// Stands in the place of a link of a row that has fewer.
+/// Fills the places of missing links.
 inline constexpr std::uint32_t kNoLink = ~0U;
 
-/// The links of every row of a source, by its numbers of rows.
+/// Links of all rows of a source; rows are numbered as in the source.
 struct Links {
   std::uint32_t degree = 0;
   std::vector<std::uint32_t> rows;  ///< `[n, degree]`, nearest first, then `kNoLink`
@@ -31,7 +32,7 @@ struct Links {
   }
 };
 
-/// The same for any number of threads.
+/// The same links for any number of threads.
 [[nodiscard]] Result<Links> choose_links(const RowSource& source, const CandidateSearch& lists,
                                          const LinkParams& params, const BuildContext& context);
 

@@ -1,4 +1,4 @@
-// How a graph of near rows is built.
+// Build parameters of a graph.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 namespace quiver::index::dense {
 
 struct LinkParams {
-  /// Links of a row, a multiple of 16 up to 128.
+  /// Links per row: a multiple of 16, up to 128.
   std::uint32_t degree = 32;
-  /// Bits a dimension of the codes that lie beside the links.
+  /// Bits per dimension of the codes beside the links.
   std::uint32_t bits = 2;
-  /// Near rows that a row's links are chosen among.
+  /// Near rows among which a row's links are chosen.
   std::uint32_t candidates = 64;
-  /// How hard these are searched for; 128 is usual.
+  /// `effort` of the search for them.
   std::uint32_t effort = 48;
 };
 

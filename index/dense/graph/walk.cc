@@ -11,15 +11,15 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Bytes between two looks at the clock.
+/// Bytes read between two polls of `cancel`.
 constexpr double kBytesPerPoll = 256 * 1024;
-/// The rows of the nearest list that a walk starts with.
+/// Rows of the nearest list that start the walk.
 constexpr std::size_t kEntryRows = 16;
 
 }  // namespace
 
 struct Walk::Visit {
-  float score = 0;  ///< by second codes
+  float score = 0;  ///< by second code
   std::uint32_t row = 0;
 
   /// Nearest first.
@@ -28,7 +28,7 @@ struct Walk::Visit {
   }
 };
 
-/// What one thread's walks write to; kept from one to the next.
+/// Memory of one thread's walks, reused.
 struct Walk::Scratch {
   QueryLines lines;
   RotatedQuery query;
@@ -37,14 +37,14 @@ struct Walk::Scratch {
   ScanScratch centroids;
   RouteScratch route;
   Beam beam;
-  std::vector<std::uint64_t> seen;   ///< a bit for each of `nodes`
-  std::vector<std::uint32_t> nodes;  ///< that were offered to the beam
+  std::vector<std::uint64_t> seen;   ///< a bit for each node
+  std::vector<std::uint32_t> nodes;  ///< nodes whose bit is set
   std::size_t n_visited = 0;
-  std::vector<Visit> visits;  ///< of rows that are allowed
-  std::vector<float> denied;  ///< scores of the others
+  std::vector<Visit> visits;  ///< allowed rows
+  std::vector<float> denied;  ///< scores of visited rows that are not allowed
   std::vector<std::uint32_t> rows;
 
-  /// True the first time.
+  /// True the first time a node is seen.
   [[nodiscard]] bool see(std::uint32_t node) {
     const std::uint64_t bit = std::uint64_t{1} << (node % 64);
     if ((seen[node / 64] & bit) != 0) return false;
@@ -76,7 +76,7 @@ void Walk::prepare(const WalkRequest& request, Scratch& scratch) const {
   scratch.denied.clear();
 }
 
-/// The best rows of the nearest list, by their codes.
+/// Offers the best rows of the nearest list to the beam.
 void Walk::begin(const WalkRequest& request, Scratch& scratch) const {
   const auto& lists = lists_.lists();
   scratch.beam.reset(std::min<std::size_t>(request.ef, graph_.facts().n));
@@ -114,7 +114,7 @@ Result<> Walk::visit_all(const WalkRequest& request, Scratch& scratch) const {
   return {};
 }
 
-/// Adds the rows that `node` links to, whose own score is `score`.
+/// Offers the nodes linked from `node` to the beam. `score`: the score of `node`.
 void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const {
   float scores[kLargestDegree + CodeBlocks::kRows];
   std::uint32_t places[kLargestDegree + CodeBlocks::kRows];
@@ -124,20 +124,20 @@ void Walk::score_links(std::uint32_t node, float score, Scratch& scratch) const 
   const std::uint32_t* links = graph_.links(node);
   for (std::size_t i = 0; i < hits.n; ++i) {
     const std::uint32_t to = links[places[i]];
-    // Where there is no link nothing is found, unless the codes' file is damaged meanwhile.
+    // Missing links are never found, unless the codes' file is damaged while it is in use.
     if (to < graph_.facts().n && scratch.see(to)) scratch.beam.add(scores[i], to);
   }
 }
 
-/// Towards L2: they are more lines than can be on their way to L1.
+/// Into L2: L1 has too few buffers for so many lines.
 void Walk::fetch(std::uint32_t node) const {
   lists_.second()->prefetch(graph_.row(node));
   prefetch_bytes<Nearness::kL2>(graph_.blocks(node).first, graph_.node_bytes());
   prefetch_bytes<Nearness::kL2>(graph_.links(node), graph_.link_bytes());
 }
 
-/// The nearest rows that a walk visits are the nearest that there are, the farther ones chance
-/// finds of its way. The k-th that is allowed has to be in the nearer half.
+/// The nearer half of the visited rows are the nearest rows there are; the rest are chance finds.
+/// So the k-th allowed row must lie in the nearer half.
 WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
   if (scratch.n_visited < std::min<std::size_t>(request.ef, graph_.facts().n)) {
     return WalkEnd::kStuck;
@@ -150,7 +150,8 @@ WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
   return n_nearer == 0 || place <= request.ef / 2 ? WalkEnd::kThere : WalkEnd::kTooShort;
 }
 
-/// Those among the visited ones that can be among the best k if second codes err as they do.
+/// Leaves in `scratch.rows` the visited rows that may be among the best k, given the error of
+/// second codes.
 void Walk::choose(const WalkRequest& request, Scratch& scratch) const {
   auto& visits = scratch.visits;
   const std::size_t k = request.k;
@@ -177,8 +178,7 @@ void Walk::count(const WalkRequest& request, const Scratch& scratch) const {
       n * (graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes());
 }
 
-/// In bytes of codes scanned meanwhile: finding a node in memory takes as long as some, and of the
-/// nodes that wait, those behind a new one are moved.
+/// In bytes of codes. Besides reading, a visit seeks in memory and moves entries of the beam.
 double Walk::visit_bytes(double ef) const {
   const std::size_t read = graph_.node_bytes() + graph_.link_bytes() + lists_.second()->row_bytes();
   return cost::kVisitSeekBytes + static_cast<double>(read) + cost::kBeamEntryBytes * ef;

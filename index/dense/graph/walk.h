@@ -1,8 +1,8 @@
-// The way through a graph to the rows that are nearest to a query.
+// Search of a graph for the rows nearest to a query.
 //
 // Best-first search with a list of bounded length, as in HNSW (Malkov and Yashunin, 2018, algorithm
-// 2): the nearest row that is not visited yet is scored by its second codes, and all rows that it
-// links to at once by the codes beside its links. It starts among the rows of the nearest list.
+// 2). The nearest unvisited row is scored by its second code. All its linked rows are scored at
+// once by the codes beside its links. The search starts among the rows of the nearest posting list.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 namespace quiver::index::dense {
 
 enum class WalkEnd : std::uint8_t {
-  kThere,     ///< the best rows are among those that were found
-  kTooShort,  ///< too few of the near rows are allowed: a longer walk may find them
-  kStuck,     ///< no way led on
+  kThere,     ///< the best rows were found
+  kTooShort,  ///< too few near rows are allowed: a longer walk may find more
+  kStuck,     ///< the walk ran out of nodes
 };
 
-/// Distinct rows of the column in no order, valid until the same thread walks again.
+/// Distinct rows of the column, unordered. Valid until the same thread walks again.
 struct WalkHits {
   std::span<const std::uint32_t> rows;
   WalkEnd end = WalkEnd::kThere;
@@ -31,22 +31,22 @@ struct WalkHits {
 
 struct WalkRequest {
   std::span<const float> vector;      ///< `[dim]`, of unit length under Cosine
-  std::size_t k = 0;                  ///< rows that are wanted in the end
-  std::size_t ef = 0;                 ///< rows that wait to be visited, at most; at least one
+  std::size_t k = 0;                  ///< wanted hits
+  std::size_t ef = 0;                 ///< largest number of waiting nodes, >= 1
   const RowFilter* filter = nullptr;  ///< rows that may be found; nullptr: all
   const Cancel& cancel;
   WorkCounters& work;
 };
 
-/// Refers to what it is made of; any number of threads.
+/// Borrows its arguments; any number of threads.
 class Walk {
  public:
-  /// `lists` have second codes.
+  /// `lists` must have second codes.
   Walk(const Graph& graph, const CandidateSearch& lists) : graph_(graph), lists_(lists) {}
 
   [[nodiscard]] Result<WalkHits> find(const WalkRequest& request) const;
 
-  /// About the bytes that a walk of length `ef` reads and moves.
+  /// Estimated time of a walk of length `ef`, in bytes of codes (index/cost.h).
   [[nodiscard]] double find_bytes(double ef) const;
 
  private:

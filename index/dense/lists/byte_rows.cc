@@ -16,7 +16,7 @@ void read_halves(const std::byte* codes, std::uint32_t dim, std::uint8_t* out) {
   constexpr std::size_t kBytes = ByteWriter::kGroupBytes;
   const auto* in = reinterpret_cast<const std::uint8_t*>(codes);
   for (std::uint32_t d = 0; d < dim; d += 2 * kBytes, in += kBytes, out += 2 * kBytes) {
-    std::uint8_t group[kBytes];  // as `out` might be `in` for all that the compiler knows
+    std::uint8_t group[kBytes];  // a copy: for the compiler, `out` may alias `in`
     std::memcpy(group, in, kBytes);
     std::uint8_t both[2 * kBytes];
     for (std::size_t i = 0; i < kBytes; ++i) both[i] = group[i] & 15;
@@ -46,7 +46,7 @@ Result<> ByteRows::write(const RowSource& source, std::uint32_t n_rows, std::uin
   constexpr std::uint32_t kRowsPerTask = 256;
   std::vector<ByteFactors> factors;
   writer.begin(kByteCodes);
-  std::uint32_t next = 0;  // of the source
+  std::uint32_t next = 0;  // row of the source
   for (std::uint32_t first = 0; first < n_rows; first += kRowsPerWrite) {
     QV_TRY(context.cancel.check());
     const std::uint32_t end = std::min(n_rows, first + kRowsPerWrite);
@@ -95,7 +95,7 @@ void ByteRows::score(const ByteQuery& query, std::span<const std::uint32_t> rows
       const ByteFactors& row = factors_[some[i]];
       const float product = (static_cast<float>(products_of[i]) - middle) * query.scale * row.scale;
       const float score = is_distance ? 2 * product - row.square - query.squares : product;
-      // Where lengths are beyond floats nothing is known, and the exact score decides.
+      // Lengths overflowed: the row must be scored exactly.
       out[first + i] = std::isnan(score) ? std::numeric_limits<float>::max() : score;
     }
   }

@@ -1,5 +1,5 @@
-// Rows of a byte or half a byte a dimension, scored in integers: between the estimates of a scan
-// and exact scores.
+// Second codes: rows of one byte or half a byte per dimension, scored in integers. They are more
+// exact than the codes that lists scan, and shorter than the rows.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace quiver::index::dense {
 
-/// A rotated query in bytes. Keeps its memory from one query to the next.
+/// A rotated query in bytes. Reuses its memory.
 struct ByteQuery {
   std::vector<std::int8_t> values;
-  float scale = 0;    ///< a value is about `scale` times its byte
-  float sum = 0;      ///< of the bytes
+  float scale = 0;    ///< value = scale * byte, rounded
+  float sum = 0;      ///< sum of the bytes
   float squares = 0;  ///< |query|^2
 
   void set(std::span<const float> query);
@@ -30,17 +30,18 @@ struct ByteQuery {
 /// Mapped and immutable; copies share memory.
 class ByteRows {
  public:
-  /// Codes the rows of `source` with `n_bits` a dimension, 8 or 4; others of the `n_rows` are zero.
+  /// Codes the rows of `source` with `n_bits` bits per dimension, 8 or 4. Rows of the `n_rows` that
+  /// have no vector are zero.
   static Result<> write(const RowSource& source, std::uint32_t n_rows, std::uint32_t n_bits,
                         const BuildContext& context, SectionWriter& writer);
   static Result<ByteRows> open(const SectionReader& reader, Similarity similarity,
                                std::uint32_t dim, std::uint32_t n_bits, std::uint32_t n_rows);
 
-  /// Writes the scores of `rows` to `out`, which has room for as many; of 384 dimensions they err
-  /// by about a thousandth of the product of lengths, those of 4 bits by a hundredth.
+  /// Writes the score of each of `rows` to `out`. Error with 384 dimensions, as a share of the
+  /// product of lengths: about .001 with 8 bits, .01 with 4.
   void score(const ByteQuery& query, std::span<const std::uint32_t> rows, float* out) const;
-  /// The standard deviation of the error of a row's score: of values that are off by up to half a
-  /// step, independently.
+  /// Standard deviation of the error of a row's score, if each value is off by up to half a step,
+  /// independently.
   [[nodiscard]] float deviation(const ByteQuery& query, std::uint32_t row) const;
   void prefetch(std::uint32_t row) const {
     prefetch_line(&factors_[row]);

@@ -11,15 +11,16 @@ namespace {
 
 constexpr std::uint32_t kSampledRows = 200;
 constexpr std::size_t kNearestPerRow = 10;
-/// Depths are below the last of so many.
+/// Depths are measured from the last of this many neighbours.
 constexpr std::size_t kNearestForDepth = 100;
-/// Real queries lie farther from the rows than rows from each other, so that they find fewer.
+/// Share of neighbours within the gap. Real queries lie farther from the rows than rows do, so they
+/// find less.
 constexpr double kCoveredShare = 0.99;
-/// Where there is nothing to learn from.
+/// Gap without calibration.
 constexpr float kDefaultGap = 0.25F;
 
 struct CalibrationSample {
-  std::vector<std::uint32_t> rows;  ///< numbers of the source
+  std::vector<std::uint32_t> rows;  ///< row numbers of the source
   std::vector<PreparedQuery> queries;
   std::vector<TopK> neighbours;
 };
@@ -33,7 +34,7 @@ CalibrationSample sample_of(const RowSource& source) {
     source.read_stored(i, values.data());
     sample.rows.push_back(i);
     sample.queries.push_back(PreparedQuery::dense(source.column().schema, values));
-    sample.neighbours.emplace_back(kNearestForDepth + 1);  // and the row itself
+    sample.neighbours.emplace_back(kNearestForDepth + 1);  // plus the row itself
   }
   return sample;
 }
@@ -53,8 +54,8 @@ Result<> find_neighbours(const RowSource& source, CalibrationSample& sample,
                                            work);
 }
 
-/// How far the key of each list is below that of the best one for a row, in `gap_unit`s. Returns
-/// how far `score`, of the row as a query, is above that of the best list.
+/// Writes to `gaps` how far each list's key is below the best one, in `gap_unit`s, for row `row` as
+/// the query. Returns how far `score`, of that query, is above the best key.
 float measure_gaps(const RowSource& source, std::uint32_t row, float score, const ListView& lists,
                    const PartitionFacts& facts, std::span<float> gaps) {
   const std::uint32_t dim = source.dim();
@@ -79,7 +80,7 @@ float measure_gaps(const RowSource& source, std::uint32_t row, float score, cons
   return unit > 0 ? (score - best) / unit : 0;
 }
 
-/// The number that the share `share` of `numbers`, which are not empty, does not exceed.
+/// The `share` quantile of `numbers`, which are not empty.
 float quantile(std::vector<float>& numbers, double share) {
   const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(numbers.size() - 1));
   std::nth_element(numbers.begin(), numbers.begin() + at, numbers.end());
@@ -93,7 +94,7 @@ std::vector<std::uint32_t> sizes_of(const ListView& lists, std::size_t n_lists) 
   return sizes;
 }
 
-/// The mean number of codes in lists within `gap`; `gaps`: `[n, n_lists]`.
+/// Mean number of codes in lists within `gap`. `gaps`: `[n, n_lists]`.
 std::uint32_t codes_within(float gap, std::span<const float> gaps,
                            std::span<const std::uint32_t> sizes) {
   std::uint64_t sum = 0;

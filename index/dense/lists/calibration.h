@@ -1,4 +1,4 @@
-// How far down the order of lists a search should go on this data.
+// Calibration of default searches: how many lists they must scan on this data.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace quiver::index::dense {
 
-/// The lists that the rows of a source are in, and their centroids.
+/// Posting lists during a build: centroids, and the lists of each row.
 struct ListView {
   std::span<const float> centroids;        ///< `[n_lists, dim]`
   std::span<const std::uint32_t> list_of;  ///< `[n_rows]`
-  std::span<const std::uint32_t> also_in;  ///< `[n_rows]`, or empty
+  std::span<const std::uint32_t> also_in;  ///< `[n_rows]`: second list of each row; or empty
   std::span<const float> reaches;          ///< `[n_lists]`
 };
 
-/// What a usual search of the lists is.
+/// Measured parameters of a default search.
 struct UsualSearch {
-  /// The gap between the keys of the nearest list and of others, in `gap_unit`s, within which
-  /// nearly all of the ten nearest neighbours of sampled rows are found.
+  /// Gap between the key of the nearest list and other keys, in `gap_unit`s, within which nearly
+  /// all of the ten nearest neighbours of sampled rows lie.
   float gap = 0;
-  std::uint32_t n_codes = 0;  ///< that are within it, in the mean; 0: not known
+  std::uint32_t n_codes = 0;  ///< mean number of codes in lists within the gap; 0: unknown
   std::optional<Depths> depths;
 };
 
-/// Exact neighbours of some hundred rows are computed for it. `facts`: with spread and length.
+/// Compares 200 sampled rows with all rows. `facts`: with spread and length.
 [[nodiscard]] Result<UsualSearch> usual_search(const RowSource& source, const ListView& lists,
                                                const PartitionFacts& facts,
                                                const BuildContext& context);

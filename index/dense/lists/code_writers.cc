@@ -41,7 +41,7 @@ void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const
   const auto add =
       bonus + static_cast<float>(is_distance ? -(factors.norm_squared + 2 * f * centre_dot_code)
                                              : centre_dot_residual - f * centre_dot_code);
-  // A row that floats cannot estimate is a candidate of every search.
+  // Overflow: every search takes the row as a candidate.
   const bool is_finite = std::isfinite(scale) && std::isfinite(add);
   set_factors(i, is_finite ? scale : 0, is_finite ? add : std::numeric_limits<float>::max());
   encoders::put_codes(shape_, codes_, i % CodeBlocks::kRows, block_of(i));

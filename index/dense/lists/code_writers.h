@@ -1,14 +1,13 @@
-// Codes of a few bits a dimension of vectors around a centre, and how a scan estimates scores from
-// them (RaBitQ; see encoders/codes/rabitq.h).
+// Writers of the codes that lists scan (RaBitQ, encoders/codes/rabitq.h) and of second codes.
 //
-// With a centre c, r = x - c and the code's grid point y, <q - c, r> is about f <q - c, y>, where f
-// = |r|^2 / <r, y>. Everything that does not depend on the query goes into one number a row, and
-// what depends on the query and the centre alone into one number a list:
+// With a centre c, r = x - c, the code's grid point y and f = |r|^2 / <r, y>, a scan estimates <q -
+// c, r> by f <q - c, y>. What depends on the row alone is one number per row, what depends on query
+// and centre one number per list:
 //
-//   dot              <q, x> = <q, c>     + f <q, y>   + (<c, r> - f <c, y>)
+//   dot          <q, x>     = <q, c>     + f <q, y>   + (<c, r> - f <c, y>)
 //   -|q - x|^2              = -|q - c|^2 + 2 f <q, y> - (|r|^2 + 2 f <c, y>)
 //
-// so that the tables of a scan belong to the query and are the same for every list.
+// So the look-up tables of a scan depend on the query only and serve every list.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +18,18 @@
 
 namespace quiver::index::dense {
 
-/// Rows of codes in a form that scans read, written one row at a time; one thread.
+/// Writes blocks of codes in the layout of scans, row by row; one thread.
 class BlockWriter {
  public:
-  /// `dim`: a multiple of 32. Room for `n_rows` around one centre; rows that are never written are
-  /// never found.
+  /// `dim`: a multiple of 32. Room for `n_rows` rows around one centre; a scan never finds rows
+  /// that are not written.
   BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t n_bits, std::size_t n_rows);
 
-  /// Row `i` is `x`, coded around `centre`, both `[dim]`; `bonus` is added to its estimates.
+  /// Codes row `i`, `x`, around `centre`, both `[dim]`. `bonus` is added to its estimates.
   void write(std::size_t i, std::span<const float> x, std::span<const float> centre,
              float bonus = 0);
   [[nodiscard]] std::span<const std::byte> bytes() const;
-  /// Sum of the rows' squared distances from the centre.
+  /// Sum of squared distances of the rows from the centre.
   [[nodiscard]] double squares() const { return squares_; }
 
  private:
@@ -50,13 +49,13 @@ class BlockWriter {
 };
 
 struct ByteFactors {
-  float scale = 0;   ///< <q, x> is about scale * <q, y>, without bias
+  float scale = 0;   ///< <q, x> ~ scale * <q, y>, unbiased
   float square = 0;  ///< |x|^2
 };
 
-/// Rows of a byte a dimension, or of half a byte: second codes, for a closer look at the rows that
-/// a scan finds. With y = u - `middle` a row x is about scale * y. Half bytes lie in groups of 32
-/// dimensions, byte i of 16 with dimension i in its low half and 16 + i in the high one.
+/// Writes second codes. With y = code - `middle`, a row x is about scale * y. Half bytes lie in
+/// groups of 32 dimensions: byte i of 16 holds dimension i in its low half, 16 + i in the high
+/// half.
 class ByteWriter {
  public:
   static constexpr std::uint32_t kHalfByteBits = 4;
@@ -65,12 +64,12 @@ class ByteWriter {
   [[nodiscard]] static constexpr float middle(std::uint32_t n_bits) {
     return static_cast<float>((1U << n_bits) - 1) / 2;
   }
-  /// Bytes of a row.
+  /// Bytes per row.
   [[nodiscard]] static constexpr std::size_t stride(std::uint32_t dim, std::uint32_t n_bits) {
     return (std::size_t{dim} * n_bits / 8 + 63) / 64 * 64;
   }
 
-  /// `dim`: a multiple of 32; `n_bits`: 8 or 4. Rows that are never written are zero.
+  /// `dim`: a multiple of 32; `n_bits`: 8 or 4. Rows that are not written are zero.
   ByteWriter(std::uint32_t dim, std::uint32_t n_bits, std::size_t n_rows);
 
   void write(std::size_t i, std::span<const float> x);

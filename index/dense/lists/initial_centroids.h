@@ -1,5 +1,5 @@
-// Where lists start from when there is an older index of many of their rows. What they started from
-// is kept beside them: an index that is damaged later is built again as it was.
+// Initial centroids for k-means, taken from an older index of many of the same rows. They are
+// stored beside the lists: a damaged index is then rebuilt to the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace quiver::index::dense {
 
-/// The centroids of `older`, `[n, padded_dim]`; none if its rows were rotated otherwise.
+/// Centroids of `older`, `[n, padded_dim]`; empty if its rows were rotated otherwise.
 [[nodiscard]] std::vector<float> start_of(const Partition& older,
                                           const encoders::Rotation& rotation);
 Result<> write_start(std::span<const float> start, std::uint32_t n_rows, Directory& out);
-/// What was written when the files of `former`, over as many rows, were built; none if there is
-/// none that is whole. Other files may be damaged.
+/// Reads what `write_start` wrote to `former`, an index of `n_rows` rows whose other files may be
+/// damaged. Empty if the file is missing or damaged.
 [[nodiscard]] std::vector<float> read_start(const Directory& former, std::uint32_t n_rows,
                                             const encoders::Rotation& rotation);
 

@@ -1,4 +1,4 @@
-// Parameters of the IVF index.
+// Parameters of posting lists of codes (an inverted file, IVF).
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,17 @@
 namespace quiver::index::dense {
 
 struct ListsBuildParams {
-  /// Lists that the rows are partitioned into; 0: four times the root of the number of rows.
+  /// Number of posting lists. 0: 4 * sqrt(rows).
   std::uint32_t n_lists = 0;
-  /// Bits a dimension of the codes that are scanned. More bits take as much more memory and time a
-  /// row, and need fewer rows re-ranked.
+  /// Bits per dimension of the scanned codes, 1 to 8. Memory and scan time grow in proportion; more
+  /// bits need a smaller `rerank` for the same recall.
   std::uint32_t bits = 1;
-  /// Rows are in two lists, so that a search needs fewer lists to find them (SOAR: Sun et al.,
-  /// NeurIPS 2023). Takes a second code of each row.
+  /// True: each row is in two lists, so a search finds it by scanning fewer lists (SOAR: Sun et
+  /// al., NeurIPS 2023). Doubles the memory of the scanned codes.
   bool spill = true;
-  /// Bits a dimension of the second codes, which decide whose exact scores are computed: 8, 4,
-  /// or 0 for none. Fields of u8 have none, as their rows are no larger.
+  /// Bits per dimension of the second codes, which choose the rows that are scored exactly: 8, 4 or
+  /// 0 (none). Fewer bits: less memory, more exact scores. u8 fields have none: their rows are no
+  /// larger.
   std::uint32_t refine_bits = 8;
 
   template <class V>
@@ -30,24 +31,25 @@ struct ListsBuildParams {
 };
 
 struct ListsSearchParams {
-  /// Lists that are scanned; 0: by `gap`.
+  /// Number of lists that are scanned. Higher: better recall, slower. 0: chosen per query by `gap`.
   std::uint32_t nprobe = 0;
-  /// Lists are scanned whose centroid's score is less than this below that of the best one, in
-  /// units of about how much the scores of a list's rows differ; 0: as far as neighbours lie on
-  /// this data, which is measured when the index is built. A fixed number of lists is too many for
-  /// most queries, and too few for the rest.
+  /// Lists are scanned if key(best list) - key(list) <= gap * unit, where a key is the score of the
+  /// list's centroid and the unit is the typical spread of scores within a list. Higher: better
+  /// recall, slower. 0: measured when the index was built, so that 99 % of neighbours lie within
+  /// it.
   double gap = 0;
-  /// How far below the rows that the first lists led to a search still looks: farther lists are
-  /// left out whose key is more below the tenth part of these that is best than where neighbours
-  /// are on this data. 1: nearly all of them; greater: farther; 0: by measurements. Not with
-  /// `nprobe`.
+  /// Ends the scan early after the first 32 lists. A list is skipped if its key is below s - (m +
+  /// stop * (u - m)) * unit. s: the (10 k)-th best estimate so far; m, u: depths below it, measured
+  /// at build time, that cover half and 99 % of the lists with neighbours. Higher: better recall,
+  /// slower. 0: 1.4. Ignored with `nprobe`.
   double stop = 0;
-  /// Rows that are looked at again after the scan, by second codes or exactly; 0: by k.
+  /// Rows kept by the scan and scored again, by second codes or exactly. Higher: better recall,
+  /// slower. 0: (50 + 5 k) * sqrt(effort / 128).
   std::uint32_t rerank = 0;
-  /// Multiplies `rerank`, whether given or by k.
+  /// Factor on `rerank`, given or default, >= 1.
   double oversampling = 1;
-  /// One number for `gap` and `rerank`, as `hnsw_ef`: 128 is about the default; 0 leaves them as
-  /// they are.
+  /// Scales `gap`, `stop` and `rerank` together, as `hnsw_ef` does: with x = effort / 128, `gap`
+  /// and `stop` by x^0.4, the default `rerank` by sqrt(x). 0: 128.
   std::uint32_t effort = 0;
 
   template <class V>

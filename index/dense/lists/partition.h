@@ -1,4 +1,4 @@
-// The lists of an IVF index, as they lie in its file.
+// The posting lists of a dense index in their file.
 #pragma once
 
 #include <algorithm>
@@ -17,42 +17,42 @@
 
 namespace quiver::index::dense {
 
-/// Numbers that say how the rest is to be read; part of the file.
+/// Header of the file.
 struct PartitionFacts {
-  std::uint32_t dim = 0;         ///< of the field
-  std::uint32_t padded_dim = 0;  ///< of the rotated vectors
+  std::uint32_t dim = 0;         ///< dimensions of the field
+  std::uint32_t padded_dim = 0;  ///< dimensions of the rotated vectors
   std::uint32_t n_bits = 1;
   std::uint32_t n_lists = 0;
   std::uint64_t rotation_seed = 0;
   std::uint32_t rotation_version = 0;
-  std::uint32_t n_positions = 0;  ///< 16 for each block
-  float spread = 0;               ///< root mean square of rows' distances from their centroids
+  std::uint32_t n_positions = 0;  ///< places for rows: 16 per block
+  float spread = 0;               ///< root mean square distance of rows from their centroids
   std::uint32_t is_spilled = 0;   ///< 1: each row is in two lists
-  float usual_gap = 0;            ///< see calibration.h; in units of `gap_unit`
-  std::uint32_t refine_bits = 0;  ///< of the second codes, which are a file of their own; 0: none
-  float length = 0;               ///< root mean square of rows' lengths
-  std::uint32_t usual_codes = 0;  ///< that a usual search scans; see calibration.h
+  float usual_gap = 0;            ///< default gap in `gap_unit`s (calibration.h)
+  std::uint32_t refine_bits = 0;  ///< bits of the second codes, a file of their own; 0: none
+  float length = 0;               ///< root mean square length of rows
+  std::uint32_t usual_codes = 0;  ///< codes that a default search scans (calibration.h)
 };
 
-/// How far the keys of lists lie below the score of the hundredth best row, in `gap_unit`s, for
-/// lists in which one of the ten best is.
+/// Depth of lists that hold one of the ten nearest rows: how far their keys lie below the score of
+/// the hundredth nearest row, in `gap_unit`s.
 struct Depths {
-  float middle = 0;  ///< of half of them
-  float usual = 0;   ///< of nearly all of them
+  float middle = 0;  ///< median
+  float usual = 0;   ///< 99th percentile
 };
 
-/// The order of lists. Dot: by the score of the centroid, for a query as long as rows are
-/// (`stretch`), and the list's reach, as rows farther from their centroid score farther above
-/// it; for rows of one length that is the order of distances. Distances: by that of the centroid.
+/// Key of a list; lists are scanned by falling key. `score`: of the query and the centroid.
 ///
-/// `score`: of the query and the centroid.
+/// Distances: the score itself. Dot: score + reach, for a query stretched to the length of rows
+/// (`stretch`). A list whose rows lie far from the centroid has rows that score far above it; for
+/// rows of equal length this is the order of distances.
 [[nodiscard]] inline float list_key(Similarity similarity, float score, float reach) {
   return similarity == Similarity::kNegL2Squared ? score : score + reach;
 }
 
-/// Makes a query as long as rows are, whose length is `length`; under distances it stays. Under Dot
-/// the order of rows is the same for any length, and codes tell it best for that of the rows: what
-/// they estimate is in part the row's own.
+/// Scales a query to `length`, the length of rows, under Dot; leaves it under distances. The order
+/// of rows does not depend on it, but codes estimate best at that length: part of the estimate is
+/// the row's own.
 inline void stretch(Similarity similarity, float length, std::span<float> query) {
   if (similarity != Similarity::kDot) return;
   const auto norm = static_cast<float>(kernels().convert.norm(query.data(), query.size()));
@@ -61,20 +61,20 @@ inline void stretch(Similarity similarity, float length, std::span<float> query)
   kernels().convert.scale(query.data(), query.size(), factor, query.data());
 }
 
-/// What gaps between keys are measured in: how much the scores of a list's rows differ by about.
-/// `best`: the key of the nearest list.
+/// Unit of gaps between keys: the typical spread of scores within a list. `best`: the key of the
+/// nearest list.
 [[nodiscard]] inline float gap_unit(Similarity similarity, float best,
                                     const PartitionFacts& facts) {
   const bool is_distance = similarity == Similarity::kNegL2Squared;
   return facts.spread * (is_distance ? 2 * std::sqrt(std::max(0.0F, -best)) : facts.length);
 }
 
-/// Mapped and immutable; copies share memory. The same rows, parameters, seed and start
-/// give the same bytes, whatever the thread count.
+/// Mapped and immutable; copies share memory. The same rows, parameters, seed and initial centroids
+/// give the same bytes for any number of threads.
 class Partition {
  public:
   /// Clusters the rows and writes their lists. `start`: `ClusterOptions::start`. True if the lists
-  /// did start there.
+  /// started there.
   static Result<bool> write(const RowSource& source, const ListsBuildParams& params,
                             std::span<const float> start, const BuildContext& context,
                             SectionWriter& writer);
@@ -89,7 +89,7 @@ class Partition {
   [[nodiscard]] std::uint32_t first_position(std::uint32_t list) const {
     return list_blocks_[list] * static_cast<std::uint32_t>(CodeBlocks::kRows);
   }
-  /// Of each position; those after the last row of a list repeat it.
+  /// Row of each position. Positions after a list's last row repeat it.
   [[nodiscard]] std::span<const std::uint32_t> rows() const { return rows_.span(); }
 
   /// `[n_lists, padded_dim]` bf16.
@@ -97,14 +97,13 @@ class Partition {
     return reinterpret_cast<const std::byte*>(centroids_.data());
   }
   [[nodiscard]] std::size_t centroid_stride() const { return std::size_t{facts_.padded_dim} * 2; }
-  /// Of each list, for `list_key`; none for distances.
+  /// Reach of a list, for `list_key`; 0 for distances.
   [[nodiscard]] float reach(std::uint32_t list) const {
     return reaches_.empty() ? 0 : reaches_[list];
   }
-  /// Not known of old files, and of few rows.
+  /// nullopt for old files and for few rows.
   [[nodiscard]] const std::optional<Depths>& depths() const { return depths_; }
-  /// Codes of the centroids around their mean, one bit a dimension, with the lists'
-  /// reaches.
+  /// Codes of the centroids around their mean, 1 bit per dimension, with the lists' reaches added.
   [[nodiscard]] CodeBlocks routes() const;
   [[nodiscard]] std::span<const float> mean() const { return mean_.span(); }
   [[nodiscard]] std::uint64_t code_bytes() const { return blocks_.size(); }

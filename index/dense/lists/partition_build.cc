@@ -17,16 +17,16 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Shares of the work when rows have lists, when they have second ones; the rest is coding.
+/// Shares of the progress at which rows have their first and second lists; the rest is coding.
 constexpr double kClusteredShare = 0.6;
 constexpr double kSpilledShare = 0.85;
 
-/// How much more a second list should find what the first one misses than lie near the row: took a
-/// quarter to a third off the codes that a recall takes.
+/// Weight of the SOAR term (lambda) against distance, when second lists are chosen. It cut the
+/// codes for a given recall by a quarter to a third.
 constexpr float kSpillWeight = 1;
 
-/// The rows of each list, ascending: numbers of a RowSource. `second`: of each row too, unless it
-/// is empty.
+/// Rows of each list, ascending, numbered as in RowSource. `second`: second list of each row, or
+/// empty.
 Members lists_of(std::span<const std::uint32_t> list_of, std::span<const std::uint32_t> second,
                  std::uint32_t n_lists) {
   if (second.empty()) return Members(list_of, n_lists);
@@ -41,7 +41,7 @@ Members lists_of(std::span<const std::uint32_t> list_of, std::span<const std::ui
   return lists;
 }
 
-/// Codes belong to centroids as they are stored, which is with 8 bits of precision.
+/// Rounds centroids to their stored precision, bf16: codes are made around the stored values.
 std::vector<std::uint16_t> round_centroids(std::vector<float>& centroids) {
   const auto& convert = kernels().convert;
   std::vector<std::uint16_t> rounded(centroids.size());
@@ -59,7 +59,7 @@ std::vector<float> mean_of(std::span<const float> centroids, std::uint32_t dim) 
   return mean;
 }
 
-/// One build: from clusters to sections.
+/// Writes the sections of the file from clusters.
 class PartitionWriter {
  public:
   PartitionWriter(const RowSource& source, const ListsBuildParams& params,
@@ -70,7 +70,7 @@ class PartitionWriter {
         context_(context),
         writer_(writer) {}
 
-  /// Facts come last, as only coding tells the spread.
+  /// Facts come last: coding measures the spread.
   Result<> write(PartitionFacts facts, Clusters clusters, std::span<const std::uint32_t> second) {
     const Members lists = lists_of(clusters.list_of, second, clusters.n());
     auto& centroids = clusters.centroids;
@@ -130,8 +130,8 @@ class PartitionWriter {
     return static_cast<float>(std::sqrt(sum / std::max<double>(1, lists.rows.size())));
   }
 
-  /// Half the mean square of the rows' distances from the centroid: what the centroid's score for a
-  /// row of theirs falls short of half that row's square by. None for distances.
+  /// Reach of each list: half the mean squared distance of its rows from the centroid. 0 for
+  /// distances.
   [[nodiscard]] std::vector<float> reaches_of(std::span<const double> squares,
                                               const Members& lists) const {
     std::vector<float> reaches(lists.n_lists(), 0);
@@ -155,8 +155,8 @@ class PartitionWriter {
     writer_.section(kMean, std::span<const float>(mean));
   }
 
-  /// Some lists at a time, on all threads. Returns each list's sum of squared distances from its
-  /// centroid.
+  /// Codes some lists at a time, on all threads. Returns each list's sum of squared distances from
+  /// its centroid.
   Result<std::vector<double>> write_codes(const Members& lists, std::span<const float> centroids) {
     constexpr std::size_t kListsPerWrite = 64;
     const std::uint32_t dim = source_.dim();

@@ -1,4 +1,4 @@
-// Sections of an IVF index's file; docs/formats/ivf.md describes them.
+// Section numbers of the lists' files: docs/formats/ivf.md.
 #pragma once
 
 #include <cstdint>

@@ -13,15 +13,15 @@
 namespace quiver::index::multi {
 namespace {
 
-/// Documents that one task encodes together.
+/// Documents encoded by one task.
 constexpr std::uint32_t kVectorsPerTask = 64;
-/// Documents whose vectors tell the scale of all.
+/// Documents that set the scale of all.
 constexpr std::size_t kDocumentsForScale = 256;
 constexpr std::size_t kBufferBytes = std::size_t{32} << 20;
 /// Half of the largest f16.
 constexpr float kLargestVectorValue = 32'752;
 
-/// Encodes rows `[first, first + n)` of a column, absent ones as zeros.
+/// Encodes rows `[first, first + n)` of a column; absent rows are zero.
 class DocumentEncoding {
  public:
   DocumentEncoding(const FieldColumn& column, const TokenSource& tokens,
@@ -57,8 +57,8 @@ class DocumentEncoding {
   float scale_;
 };
 
-/// A power of two that brings vectors near one, whatever the length of tokens: f16 has room for
-/// vectors of 32,000 times the length of those that were looked at.
+/// A power of two that scales vectors to about 1. f16 then has room for vectors 32,000 times as
+/// long as the sampled ones.
 float scale_for(const FieldColumn& column, const TokenSource& tokens,
                 const encoders::SetEncoder& encoder) {
   const auto rows = list_present_rows(column);

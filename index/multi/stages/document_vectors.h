@@ -1,4 +1,4 @@
-// The vectors of a stage, one for each document: a dense column, for as long as an index is built.
+// The documents' vectors of a first stage, as a dense column that exists during a build.
 #pragma once
 
 #include "base/io/file.h"
@@ -8,14 +8,14 @@
 
 namespace quiver::index::multi {
 
-/// Encodes the documents of `column` into a file `name` in `out`, which the caller removes; of
-/// metric Dot, f16. Memory: some ten megabytes beside the mapped file.
+/// Encodes the documents of `column` as f16 vectors of metric Dot, in file `name` of `out`, which
+/// the caller removes. Memory: some 10 MB besides the mapped file.
 [[nodiscard]] Result<FieldColumn> encode_documents(const FieldColumn& column,
                                                    const encoders::SetEncoder& encoder,
                                                    const BuildContext& context, Directory& out,
                                                    std::string_view name);
 
-/// The schema of that column.
+/// Schema of that column.
 [[nodiscard]] FieldSchema vector_schema(std::uint32_t dim);
 
 }  // namespace quiver::index::multi

@@ -1,4 +1,4 @@
-// What an index of multi-vectors knows about its data.
+// Measurements stored in a multi-vector index.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@ namespace quiver::index::multi {
 
 struct MultiFacts {
   StageFacts stage;
-  /// Candidates that a search for ten compares by codes, at most.
+  /// Largest number of candidates that a search for ten hits compares by codes.
   std::uint32_t usual_candidates = 400;
-  /// Documents that it takes them from by signs; 0: there are none of signs.
+  /// Documents from which signs choose them; 0: the index has no signs.
   std::uint32_t usual_pool = 0;
 };
 
-/// What the probe's table was made with.
+/// How the probe was made.
 struct ProbeFacts {
-  std::uint32_t n_documents = 0;  ///< sampled; 0: nothing was tried
+  std::uint32_t n_documents = 0;  ///< sampled documents; 0: there was no probe
   std::uint32_t n_queries = 0;
-  std::uint32_t are_recorded = 0;  ///< 1: queries that the field was asked; 0: parts of documents
-  std::uint32_t left_out = 0;      ///< bit i: stage i could not win, and was not tried
+  std::uint32_t are_recorded = 0;  ///< 1: recorded queries; 0: parts of documents
+  std::uint32_t left_out = 0;      ///< bit i: stage i could not win and was not tried
 };
 
-/// In the probe's table: the signs of tokens, which come after any stage.
+/// Marks rows of the probe's table that are about signs, which follow any stage.
 inline constexpr auto kBySigns = static_cast<StageKind>(3);
 
-/// What a stage, or signs, found of the ten best documents of sampled queries, among so many
-/// candidates.
+/// One measurement of the probe: recall of the ten best documents among the first `n_candidates` of
+/// a stage or of signs.
 struct ProbeRow {
   StageKind kind = StageKind::kMean;
   std::uint32_t dim = 0;

@@ -13,26 +13,26 @@
 namespace quiver::index::multi {
 namespace {
 
-constexpr std::uint32_t kWantedDocuments = 10;  ///< that are to be found
-/// Documents that are encoded and scored together, but for long ones.
+constexpr std::uint32_t kWantedDocuments = 10;  ///< best documents that a stage must find
+/// Documents encoded and scored together, except long ones.
 constexpr std::size_t kDocumentsPerTask = 64;
-/// The numbers of candidates of the table.
+/// Numbers of candidates in the table.
 constexpr std::uint32_t kProbedCandidateCounts[] = {20, 50, 100, 200, 500};
-/// Recorded queries to try stages with, of which fewer tell less than documents do.
+/// Smallest number of recorded queries for the probe: fewer measure less than documents do.
 constexpr std::size_t kMinRecordedQueries = 30;
-/// A search looks at more candidates than suffice on the sample: its queries may be others, and its
-/// vectors are coded.
+/// A search compares this many times the candidates that suffice on the sample: its queries may
+/// differ, and its vectors are coded.
 constexpr double kCandidatesMargin = 2.5;
-/// Those that signs leave cost less to be sure of.
+/// The same for candidates chosen by signs, which cost less.
 constexpr double kSignsMargin = 4;
 
-/// Recorded queries: some to fit to, others to try stages with.
+/// Recorded queries: some for fitting, others for the probe.
 struct Asked {
   std::vector<std::vector<float>> fitted;
   std::vector<std::vector<float>> tried;
 };
 
-/// All are fitted to where they are too few for both. Of many, more are fitted to.
+/// If there are too few for both, all are for fitting. Of many, most are for fitting.
 Asked asked_of(const QuerySample* queries, std::uint32_t dim) {
   Asked asked;
   if (queries == nullptr || queries->dim != dim) return asked;
@@ -49,7 +49,7 @@ Asked asked_of(const QuerySample* queries, std::uint32_t dim) {
   return asked;
 }
 
-/// What a stage makes of the sample.
+/// Scores of the sample by a stage.
 ScoreTable stage_scores(const TokenSource& tokens, const ProbeSample& sample,
                         const encoders::SetEncoder& encoder, const BuildContext& context) {
   const auto& kernel = kernels().dense(Similarity::kDot, DType::kF32);
@@ -82,7 +82,7 @@ ScoreTable stage_scores(const TokenSource& tokens, const ProbeSample& sample,
   return scores;
 }
 
-/// Nothing can be fitted to no document, and few do not tell one stage from another.
+/// Stages to try. Without documents nothing can be fitted, and few do not tell stages apart.
 std::vector<StageKind> stages_to_try(const MultiBuildParams& params, std::uint32_t n_present,
                                      bool is_telling) {
   std::vector<StageKind> stages;
@@ -93,7 +93,7 @@ std::vector<StageKind> stages_to_try(const MultiBuildParams& params, std::uint32
   return stages.empty() ? std::vector{StageKind::kMean} : stages;
 }
 
-/// Candidates that are enough for this share of the best.
+/// Number of candidates that holds this share of the best. `places`: ascending places of the best.
 std::uint32_t enough(std::span<const std::uint32_t> places, double share) {
   const auto n = static_cast<double>(places.size());
   const auto at = static_cast<std::size_t>(std::clamp(std::ceil(n * share) - 1, 0.0, n - 1));
@@ -109,13 +109,13 @@ void add_rows(const StageFacts& stage, std::span<const std::uint32_t> places,
   }
 }
 
-/// Rows that a search compares at most, of each kind.
+/// Largest numbers of rows that a search compares.
 struct Numbers {
-  std::uint32_t pool = 0;  ///< by signs; 0: there are none
+  std::uint32_t pool = 0;  ///< by signs; 0: no signs
   std::uint32_t candidates = MultiFacts().usual_candidates;
 };
 
-/// What a row takes, in nanoseconds, about, for a query of `kQueryTokens`.
+/// Cost of a row in ns, for a query of `kQueryTokens` tokens.
 struct RowCosts {
   double signs = 0;
   double codes = 0;
@@ -133,7 +133,7 @@ RowCosts row_costs(const TokenCodes& codes, const TokenSigns* signs, double toke
   return costs;
 }
 
-/// Nanoseconds that the query's vector takes, about.
+/// Cost of encoding the query, in ns.
 double encoding_cost(const StageFacts& stage) {
   constexpr double kTokens = ProbeSample::kQueryTokens;
   if (stage.kind == StageKind::kFeatures) {
@@ -142,14 +142,14 @@ double encoding_cost(const StageFacts& stage) {
   return kTokens * stage.repetitions * (stage.planes + 1.0) * stage.token_dim * cost::kFdeProductNs;
 }
 
-/// Nanoseconds that a search takes, about.
+/// Cost of a search, in ns.
 double search_cost(const StageFacts& stage, double scanned_bytes, const Numbers& numbers,
                    const RowCosts& costs) {
   return encoding_cost(stage) + scanned_bytes * cost::kVectorCodeByteNs +
          numbers.pool * costs.signs + numbers.candidates * costs.codes;
 }
 
-/// Tries stages, and signs, on a sample.
+/// Measures stages and signs on a sample.
 class Prober {
  public:
   Prober(const FieldColumn& column, const TokenCodes& codes, const TokenSigns* signs,
@@ -184,14 +184,14 @@ class Prober {
   }
 
  private:
-  /// How many rows of all are enough, where so many of the sample are.
+  /// Number of candidates among all rows, from the number that suffices on the sample.
   [[nodiscard]] std::uint32_t of_all(double n_of_sample, double margin) const {
     const double n = margin * n_of_sample / std::sqrt(std::max(1e-9, sample_.share()));
     return static_cast<std::uint32_t>(std::clamp(n, 40.0, 5000.0));
   }
 
-  /// Queries are less like what a stage was fitted to if that were documents alone, and the
-  /// sample's queries are documents' too.
+  /// A stage fitted to documents alone needs more candidates for real queries than the sample's
+  /// queries show: those are documents, too.
   [[nodiscard]] double margin_of(StageKind kind) const {
     const bool is_foreign = kind == StageKind::kFeatures && asked_.fitted.empty();
     return is_foreign ? 2 * kCandidatesMargin : kCandidatesMargin;
@@ -214,7 +214,7 @@ class Prober {
       TokenQuery query;
       query.set(codes_.codec(), queries[q].tokens);
       if (!signs_->score(query, sample_.rows(), context_.cancel, scores[q].data()))
-        return;  // told below
+        return;  // the error is returned below
     });
     QV_TRY(context_.cancel.check());
     const auto places = sample_.places(scores);
@@ -246,17 +246,16 @@ class Prober {
     return {};
   }
 
-  /// Signs, where they make a search cheaper.
+  /// `without`, or numbers with signs if they make a search cheaper.
   [[nodiscard]] Numbers with_signs(const StageFacts& facts, const Numbers& without) const {
     if (candidates_by_signs_ == 0 || candidates_by_signs_ >= without.candidates) return without;
     const Numbers with{without.candidates, candidates_by_signs_};
     return cost_of(facts, with) < cost_of(facts, without) ? with : without;
   }
 
-  /// True for features that would not win if they did as well as can be thought: fitting them takes
-  /// longer than all the rest of building a small index. One vector a document takes more
-  /// candidates to find the best than signs of all its tokens do: three to fifteen times as many
-  /// (docs/decisions/0022).
+  /// True for features that cannot win even at their best: fitting them takes longer than the rest
+  /// of a small build. One vector per document needs 3 to 15 times as many candidates as signs of
+  /// all tokens (docs/decisions/0022).
   [[nodiscard]] bool is_hopeless(const StageFacts& facts) const {
     constexpr std::uint32_t kFeatureCandidatesPerSignCandidate = 3;
     if (facts.kind != StageKind::kFeatures || choice_.stage.encoder == nullptr) return false;
@@ -281,8 +280,9 @@ class Prober {
   Asked asked_;
   ProbeSample sample_;
   RowCosts costs_;
-  std::uint32_t enough_by_signs_ = 0;  ///< of the sample; 0: no signs, or nothing is known of them
-  std::uint32_t candidates_by_signs_ = 0;  ///< the same of all documents
+  std::uint32_t enough_by_signs_ =
+      0;  ///< candidates by signs that suffice on the sample; 0: unknown
+  std::uint32_t candidates_by_signs_ = 0;  ///< the same among all documents
   double least_cost_ = 0;
   Choice choice_;
 };

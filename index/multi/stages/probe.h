@@ -1,4 +1,4 @@
-// Which first stage a field should have: measured on its own documents.
+// The probe: measures on a field's own documents which first stage makes searches cheapest.
 #pragma once
 
 #include <span>
@@ -15,16 +15,17 @@ namespace quiver::index::multi {
 struct Choice {
   MultiFacts facts;
   Stage stage;
-  std::vector<ProbeRow> probe;  ///< of every stage that was tried
+  std::vector<ProbeRow> probe;  ///< a row for each stage and number of candidates tried
   ProbeFacts probed;
 };
 
-/// The stage that `params` name or, for `auto`, the one whose searches are the cheapest of those
-/// that reach the target, and how many candidates it takes for that; with `signs`, which may be
-/// nullptr, if searches are cheaper with them. Queries are compared with sampled documents by
-/// `codes` and `signs`, those of `column`, and by each stage: recorded queries where there are at
-/// least sixty, of which every other one is for the fit; else tokens of documents, and the fit has
-/// what was recorded.
+/// Returns the stage that `params` name or, for `auto`, the cheapest stage that reaches the target,
+/// with the number of candidates it needs. Signs are used if `signs` is not nullptr and searches
+/// are cheaper with them.
+///
+/// `codes` and `signs` belong to `column`. Queries of the probe: every other recorded query, if
+/// there are at least 60; else runs of tokens of documents. The other recorded queries are for
+/// fitting.
 [[nodiscard]] Result<Choice> choose_stage(const FieldColumn& column, const TokenCodes& codes,
                                           const TokenSigns* signs, const MultiBuildParams& params,
                                           const BuildContext& context);

@@ -61,13 +61,14 @@ Result<> ProbeSample::find_best(const TokenCodes& codes, const BuildContext& con
     TokenQuery query;
     query.set(codes.codec(), queries_[q].tokens);
     std::vector<float> scores(rows_.size());
-    if (!codes.score(query, rows_, context.cancel, scores.data())) return;  // told below
+    if (!codes.score(query, rows_, context.cancel, scores.data()))
+      return;  // the error is returned below
     best_[q] = best_of(scores, queries_[q].row);
   });
   return context.cancel.check();
 }
 
-/// Numbers of the best rows but `own`.
+/// Numbers of the best rows, without `own`.
 std::vector<std::uint32_t> ProbeSample::best_of(const std::vector<float>& scores,
                                                 std::uint32_t own) const {
   std::vector<std::uint32_t> order;

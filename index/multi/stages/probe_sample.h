@@ -1,4 +1,4 @@
-// What first stages are tried on: rows of a field, queries for them, and which rows are the best.
+// The probe's sample: rows of a field, queries, and the best rows of each query.
 #pragma once
 
 #include <cstdint>
@@ -12,38 +12,38 @@
 namespace quiver::index::multi {
 
 struct ProbeQuery {
-  std::uint32_t row = 0;  ///< whose tokens they are, if they are a document's
+  std::uint32_t row = 0;  ///< row of the tokens, if they are a document's
   std::vector<float> tokens;
 };
 
-/// Scores `[queries, rows]` of one stage.
+/// Scores of one stage, `[queries, rows]`.
 using ScoreTable = std::vector<std::vector<float>>;
 
 class ProbeSample {
  public:
   static constexpr std::size_t kMaxRows = 8192;
   static constexpr std::size_t kMaxQueries = 100;
-  /// Where fewer documents are sampled, nothing can be told.
+  /// With fewer documents nothing can be measured.
   static constexpr std::size_t kMinRows = 200;
-  /// Tokens of a query that is taken from a document.
+  /// Tokens of a query taken from a document.
   static constexpr std::size_t kQueryTokens = 16;
 
-  /// The queries are those that were `asked`, `[n_tokens, dim]` each, or, if there are none, runs
-  /// of tokens of documents, which are left out of their own answers.
+  /// Queries: `asked`, `[n_tokens, dim]` each, or, without any, runs of tokens of documents. Such a
+  /// document is left out of its own query's answers.
   ProbeSample(const FieldColumn& column, std::span<const std::vector<float>> asked,
               std::uint64_t seed);
 
   [[nodiscard]] std::span<const std::uint32_t> rows() const { return rows_; }
   [[nodiscard]] std::span<const ProbeQuery> queries() const { return queries_; }
   [[nodiscard]] bool is_telling() const { return rows_.size() >= kMinRows; }
-  /// How many of the rows there are are in the sample.
+  /// Share of all rows that is in the sample.
   [[nodiscard]] double share() const;
 
-  /// Looks for the best ten of each query by `codes`, those of the column.
+  /// Finds the ten best rows of each query by `codes` of the column.
   Result<> find_best(const TokenCodes& codes, const BuildContext& context);
 
-  /// The place of each of the best rows of every query in the order of a stage's scores, ascending.
-  /// Behind all others that score no less, and last without a number for a score.
+  /// Places of the best rows of all queries in the order of a stage's scores, ascending. A row
+  /// comes after all others with an equal score; NaN comes last.
   [[nodiscard]] std::vector<std::uint32_t> places(const ScoreTable& scores) const;
 
  private:

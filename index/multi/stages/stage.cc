@@ -23,14 +23,14 @@ using encoders::MeanEncoder;
 using encoders::RandomFeatures;
 
 constexpr std::uint32_t kDefaultFeatures = 2048;
-/// More planes find more and make vectors larger; scanning them takes longer than what is found
-/// saves: docs/decisions/0020.
+/// More planes find more, but scanning the larger vectors costs more than that saves:
+/// docs/decisions/0020.
 constexpr std::uint32_t kMaxPlanes = 3;
-/// Tokens that features are fitted to, for each feature.
+/// Sampled tokens per feature, for the fit.
 constexpr std::uint64_t kSampleTokensPerFeature = 4;
-/// Features for each dimension that is kept: a quarter finds nearly as much as all.
+/// Features per dimension that is kept: a quarter finds nearly as much as all.
 constexpr std::uint32_t kFeaturesPerDim = 4;
-/// Documents for each dimension that tell which ones to keep.
+/// Documents per dimension that choose the dimensions to keep.
 constexpr std::uint64_t kRowsPerDim = 8;
 
 FdeParams fde_params(const StageFacts& facts) {
@@ -65,7 +65,7 @@ void set_fde(const MultiBuildParams& params, double tokens_per_row, StageFacts& 
   facts.dim = facts.final_dim != 0 ? facts.final_dim : whole;
 }
 
-/// As many as the documents are enough for.
+/// The number of features that the documents suffice for.
 std::uint32_t features_for(std::uint32_t wanted, std::uint32_t n_rows) {
   if (wanted != 0) return wanted;
   std::uint32_t n = kDefaultFeatures;
@@ -73,13 +73,13 @@ std::uint32_t features_for(std::uint32_t wanted, std::uint32_t n_rows) {
   return n;
 }
 
-/// All of them where documents are too few to choose.
+/// Dimensions to keep; all, if documents are too few to choose.
 std::uint32_t dims_for(std::uint32_t n_features, std::uint32_t n_rows) {
   const std::uint32_t dims = std::max(32U, n_features / kFeaturesPerDim / 32 * 32);
   return dims * kRowsPerDim <= n_rows ? dims : n_features;
 }
 
-/// Tokens of queries, half of the sample at most, and of documents.
+/// A sample of tokens: at most half from queries, the rest from documents.
 std::vector<float> sample_tokens(const TokenSource& tokens, const StageFacts& facts,
                                  std::span<const std::vector<float>> queries) {
   const std::uint64_t n_wanted = kSampleTokensPerFeature * facts.n_features;
@@ -98,7 +98,7 @@ std::vector<float> sample_tokens(const TokenSource& tokens, const StageFacts& fa
   return sample;
 }
 
-/// Documents that tell which dimensions to keep. `tokens` must live as long.
+/// Documents that choose the dimensions to keep. Borrows `tokens`.
 encoders::FitDocuments sample_documents(const FieldColumn& column, const TokenSource& tokens,
                                         const StageFacts& facts) {
   const auto present = list_present_rows(column);

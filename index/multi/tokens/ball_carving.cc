@@ -21,7 +21,7 @@ std::span<const float> BallCarving::carve(std::span<const float> tokens, std::ui
   return sums_;
 }
 
-/// Appends the sum of token `first` and those around it that are left, all behind it.
+/// Appends the sum of token `first` and the later tokens near it that are left.
 void BallCarving::take(std::span<const float> tokens, std::uint32_t dim, float threshold,
                        std::size_t first) {
   const float* centre = tokens.data() + first * dim;
@@ -34,7 +34,7 @@ void BallCarving::take(std::span<const float> tokens, std::uint32_t dim, float t
   float* sum = sums_.data() + sums_.size() - dim;
   for (std::size_t i = 1; i < n; ++i) {
     const double least = threshold * lengths_[first] * lengths_[first + i];
-    // All of them whatever rounding says, if all were asked for.
+    // At -1 all tokens are near, whatever rounding says.
     const bool is_close = threshold <= -1 || products_[i] >= least;
     if (taken_[first + i] != 0 || !is_close) continue;
     taken_[first + i] = 1;

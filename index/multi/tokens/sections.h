@@ -1,4 +1,4 @@
-// Sections of the files of a multi-vector index; docs/formats/multi.md describes them.
+// Section numbers of a multi-vector index's files: docs/formats/multi.md.
 #pragma once
 
 #include <cstdint>

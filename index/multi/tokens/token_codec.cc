@@ -14,24 +14,24 @@
 namespace quiver::index::multi {
 namespace {
 
-/// Values of a sample: 16,384 tokens of 128 dimensions.
+/// Values sampled: 16,384 tokens of 128 dimensions.
 constexpr std::size_t kSampleValues = std::size_t{1} << 21;
 constexpr std::size_t kMinSampleTokens = 64;
 
-/// Codes reach this many times as far as all but a ten thousandth of the sample's coordinates: of a
-/// normal distribution 4.5 deviations, at which the largest error was the smallest on tokens of
-/// arxiv-3k (4: 2.7 times, 5: 1.1 times as large). Lengths that differ widely take their share, one
-/// token among many does not.
+/// 8-bit codes reach kReachFactor times as far as all but kOutlierShare of the sample's
+/// coordinates: 4.5 standard deviations of a normal distribution. There the largest error was
+/// smallest on tokens of arxiv-3k (at 4 deviations 2.7 times as large, at 5 1.1 times). Widely
+/// different lengths are covered; one long token among many is not.
 constexpr double kOutlierShare = 1e-4;
 constexpr float kReachFactor = 1.16F;
-/// Of the largest level, in deviations (`PackedLevels`).
+/// Largest level of 4 and 2 bits, in standard deviations (`PackedLevels`).
 constexpr float kReach4Bits = 2.7326F;
 constexpr float kReach2Bits = 1.5104F;
 constexpr float kLargestLevel = 127;
 
 using LevelCodes = std::array<std::uint8_t, 256>;
 
-/// The code whose level is nearest, by level + 128; ties go to the higher one.
+/// Code with the nearest level, indexed by level + 128; ties go to the higher code.
 template <std::size_t n>
 constexpr LevelCodes nearest_codes(const std::uint8_t (&levels)[n]) {
   LevelCodes codes{};
@@ -47,7 +47,7 @@ constexpr LevelCodes kCodes2Bits = nearest_codes(PackedLevels::k2Bits);
 
 std::uint8_t byte_of(std::int8_t level) { return static_cast<std::uint8_t>(level + 128); }
 
-/// What coding makes of a level.
+/// The level that its code stands for.
 float coded(std::int8_t level, std::uint32_t bits) {
   const std::uint8_t byte = byte_of(level);
   if (bits == 4) return static_cast<float>(PackedLevels::k4Bits[kCodes4Bits[byte]]) - 128.0F;
@@ -60,7 +60,7 @@ float per_unit(float unit) {
   return std::isfinite(inverse) ? inverse : 0.0F;
 }
 
-/// `[n, dim]`: all tokens, or some of them, picked by `seed`.
+/// `[n, dim]`: all tokens, or a sample picked by `seed`.
 std::vector<float> sample_of(const TokenSource& tokens, std::size_t padded_dim,
                              std::uint64_t seed) {
   const std::size_t most = std::max(kMinSampleTokens, kSampleValues / padded_dim);
@@ -106,7 +106,7 @@ double squares_of(const std::vector<float>& values) {
   return sum;
 }
 
-/// What all but a share of `kOutlierShare` of the values are at most, in absolute value.
+/// Largest absolute value, without the share `kOutlierShare` of the largest.
 float reach_of(std::vector<float> values) {
   const auto n_beyond =
       static_cast<std::size_t>(static_cast<double>(values.size()) * kOutlierShare);
@@ -116,8 +116,8 @@ float reach_of(std::vector<float> values) {
   return std::abs(*at);
 }
 
-/// A few tokens of another length shall not set the scale of all. Leaves a multiple of 16 values,
-/// as kernels want them.
+/// Drops outliers, so that a few tokens of another length do not set the scale of all. Leaves a
+/// multiple of 16 values, as kernels need.
 void drop_beyond(float reach, std::vector<float>& values) {
   std::erase_if(values, [reach](float value) { return std::abs(value) > reach; });
   values.resize(values.size() / 16 * 16);
@@ -164,8 +164,8 @@ void TokenCodec::set_unit(const std::vector<float>& coordinates, float reach) {
   facts_.unit = largest / kLargestLevel;
 }
 
-/// With levels y of coordinates x, the step is such that step <q, y> has no bias where q is along
-/// x, as it is for tokens that are found: sum x^2 / sum <x, y>.
+/// With levels y of coordinates x, step = sum x^2 / sum x y: step * <q, y> then has no bias if q
+/// points along x, as it does for tokens that are found.
 void TokenCodec::set_step(const std::vector<float>& coordinates) {
   std::vector<std::int8_t> levels(coordinates.size());
   kernels().codes.to_bytes(coordinates.data(), coordinates.size(), per_unit(facts_.unit),

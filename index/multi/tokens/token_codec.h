@@ -1,23 +1,22 @@
-// Tokens of a field in 8, 4 or 2 bits a dimension, all on one scale, so that the greatest of
-// products of codes is the code of the greatest product.
+// Token codec: 8, 4 or 2 bits per dimension with one scale per field, so that the greatest product
+// of codes belongs to the greatest product.
 //
-// A token p is centred on the mean m of the field's tokens, which costs a query one number, as
-// max <q, p> = <q, m> + max <q, p - m>, and rotated (encoders/transforms/rotation.h), which no
-// product sees. Its coordinates then look like draws from one normal distribution, whatever the
-// model made of them: 8 bits are uniform steps up to where next to nothing is cut off, 4 and 2 bits
-// the levels that suit a normal distribution best (`PackedLevels`).
+// A token p is centred on the mean m of the field's tokens: max <q, p> = <q, m> + max <q, p - m>,
+// one number per query. It is then rotated (encoders/transforms/rotation.h), which changes no
+// product. Coordinates then look like draws from one normal distribution for any model. 8 bits are
+// uniform steps that clip next to nothing; 4 and 2 bits are the best levels for a normal
+// distribution (`PackedLevels`).
 //
-// What that is worth, on the 220 documents and 200 queries of 14.6 tokens of examples/arxiv-3k, as
-// the deviation of a MaxSim's error per root of query tokens, and the share of the exact top 10
-// that is found, by a model of this codec in NumPy:
+// Measured on 220 documents and 200 queries of 14.6 tokens (examples/arxiv-3k, NumPy model):
+// standard deviation of a MaxSim's error per root of query tokens, and recall of the exact top 10:
 //                        8 bits          4 bits         2 bits
 //   neither            .0028  .990     .077   .872    .119  .802
 //   centred            .0024  .993     .044   .901    .087  .835
 //   rotated            .0013  .993     .0115  .968    .041  .893
 //   both               .0013  .993     .0109  .965    .040  .890
-// Without the rotation a scale must reach to 9 deviations, where these data have their largest
-// coordinates, and 4 and 2 bits are of no use. Centring shortens tokens by 2 % here and by as much
-// as tokens share one direction.
+// Without the rotation a scale must reach to 9 deviations, the largest coordinates of these data,
+// and 4 and 2 bits are useless. Centring shortens tokens by 2 % here: by as much as they share one
+// direction.
 #pragma once
 
 #include <cstdint>
@@ -30,28 +29,28 @@
 
 namespace quiver::index::multi {
 
-/// What tells one codec from another, besides its mean; as it stands in files.
+/// Parameters of a codec, besides its mean. Part of the file.
 struct CodecFacts {
-  std::uint32_t dim = 0;         ///< of a field's tokens
-  std::uint32_t padded_dim = 0;  ///< of rotated ones
-  std::uint32_t bits = 0;        ///< a dimension: 8, 4 or 2
+  std::uint32_t dim = 0;         ///< dimensions of tokens
+  std::uint32_t padded_dim = 0;  ///< dimensions of rotated tokens
+  std::uint32_t bits = 0;        ///< bits per dimension: 8, 4 or 2
   std::uint32_t rotation_version = 0;
   std::uint64_t rotation_seed = 0;
-  float unit = 0;    ///< what is rounded to a difference of 1 in levels
-  float step = 0;    ///< what such a difference stands for: without bias, so a little more
+  float unit = 0;    ///< coordinate difference that is rounded to 1 level
+  float step = 0;    ///< value of 1 level, unbiased: slightly more than `unit`
   float spread = 0;  ///< root mean square of rotated coordinates
-  float error = 0;   ///< root mean square of what coding does to one
+  float error = 0;   ///< root mean square error of a coded coordinate
 };
 static_assert(sizeof(CodecFacts) == 40);
 
 /// Immutable; any number of threads.
 class TokenCodec {
  public:
-  /// Fits `bits` of 8, 4 or 2 to a sample of the tokens; the same tokens and seed give the same
-  /// codec.
+  /// Fits a codec of `bits` bits (8, 4 or 2) to a sample of the tokens. The same tokens and seed
+  /// give the same codec.
   [[nodiscard]] static TokenCodec fit(const TokenSource& tokens, std::uint32_t bits,
                                       std::uint64_t seed);
-  /// What `write` wrote for tokens of `dim` dimensions; else kDataLoss.
+  /// Reads what `write` wrote for tokens of `dim` dimensions; else kDataLoss.
   [[nodiscard]] static Result<TokenCodec> open(const SectionReader& reader, std::uint32_t dim);
   void write(SectionWriter& writer) const;
 
@@ -73,13 +72,13 @@ class TokenCodec {
   encoders::Rotation rotation_;
 };
 
-/// Codes tokens one at a time; one thread. Refers to the codec.
+/// Codes one token at a time; one thread. Borrows the codec.
 class TokenEncoder {
  public:
   explicit TokenEncoder(const TokenCodec& codec);
 
-  /// `token`: `[dim]`; writes the codec's `token_bytes`: bytes that are levels plus 128, or packed
-  /// codes (`PackedLevels`).
+  /// Codes `token`, `[dim]`, into `token_bytes` bytes: levels plus 128, or packed codes
+  /// (`PackedLevels`).
   void encode(const float* token, std::byte* out);
 
  private:

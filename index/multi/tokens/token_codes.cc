@@ -33,7 +33,7 @@ std::vector<TokenPlace> places_of(const TokenSource& tokens, std::size_t token_b
   return places;
 }
 
-/// Codes documents some at a time, by the places they shall have.
+/// Codes documents some at a time, into given places.
 class TokenEncoding {
  public:
   TokenEncoding(const TokenSource& tokens, const TokenCodec& codec,
@@ -57,7 +57,7 @@ class TokenEncoding {
   [[nodiscard]] std::uint64_t end_of_row(std::uint32_t row) const {
     return places_[row].offset + whole_lines(places_[row].n_tokens * codec_.token_bytes());
   }
-  /// As many rows as `kCodeBytesPerWrite` hold, at least one.
+  /// End of the rows from `first` on that fit in kCodeBytesPerWrite; at least one row.
   [[nodiscard]] std::uint32_t end_of_some(std::uint32_t first) const {
     std::uint32_t end = first + 1;
     while (end < places_.size() && end_of_row(end) - places_[first].offset <= kCodeBytesPerWrite)
@@ -74,7 +74,7 @@ class TokenEncoding {
       encode_tokens(from, std::min(begin + n, from + kTokensPerTask), places_[first].offset);
     });
   }
-  /// Tokens `[from, end)` of the column; `some_` starts at byte `base` of all codes.
+  /// Codes tokens `[from, end)` of the column; `some_` starts at byte `base` of all codes.
   void encode_tokens(std::uint64_t from, std::uint64_t end, std::uint64_t base) {
     const auto offsets = tokens_.offsets();
     const auto after = std::upper_bound(offsets.begin(), offsets.end(), from);
@@ -97,7 +97,7 @@ class TokenEncoding {
   std::vector<std::byte> some_;
 };
 
-/// The places that the column's rows must have.
+/// Checks that places are those of the column's rows.
 Result<> check_places(const SectionReader& reader, std::span<const TokenPlace> places,
                       std::size_t n_bytes, const TokenSource& tokens, std::size_t token_bytes) {
   const auto wanted = places_of(tokens, token_bytes);
@@ -157,9 +157,9 @@ float TokenCodes::score_row(const TokenQuery& query, std::uint32_t row) const {
                                 of_row(row), codec_.token_bytes(), place.n_tokens));
 }
 
-/// The first tile, as the kernel fetches what follows by itself. Found among 0, 1, 2, 4 KB and all:
-/// more than fits between the loads of a document holds them up (of 10 KB, scored in 1.2 us in
-/// cache, all cost 1.3 times as much as 1 KB, nothing 1.1 times).
+/// Prefetches the first tile; the kernel prefetches the rest. Chosen among 0, 1, 2, 4 KB and all:
+/// more lines than a core loads at once hold up the document being scored. With 10 KB, 1.2 us in
+/// cache, all cost 1.3 times as much as 1 KB, nothing 1.1 times.
 void prefetch_document(const void* at, std::size_t n_bytes) {
   constexpr std::size_t kBytes = 1024;
   prefetch_bytes(at, std::min(kBytes, n_bytes));
@@ -167,7 +167,7 @@ void prefetch_document(const void* at, std::size_t n_bytes) {
 
 Result<> TokenCodes::score(const TokenQuery& query, std::span<const std::uint32_t> rows,
                            const Cancel& cancel, float* out) const {
-  constexpr std::uint64_t kProductsPerPoll = 1 << 23;  // some 40 us
+  constexpr std::uint64_t kProductsPerPoll = 1 << 23;  // about 40 us
   QV_TRY(cancel.check());
   std::uint64_t n_products = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {

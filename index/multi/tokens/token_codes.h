@@ -1,4 +1,4 @@
-// The tokens of all documents in codes: approximate MaxSim, between a first stage and exact scores.
+// Codes of all documents' tokens, for approximate MaxSim between a first stage and exact scores.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace quiver::index::multi {
 
-/// The start of a document of `n_bytes` at `at`, before it is scored.
+/// Prefetches the start of a document of `n_bytes` bytes at `at`.
 void prefetch_document(const void* at, std::size_t n_bytes);
 
-/// Where the codes of a row's tokens are.
+/// Place of a row's token codes.
 struct TokenPlace {
-  std::uint64_t offset = 0;  ///< in bytes, a multiple of 64
+  std::uint64_t offset = 0;  ///< bytes, a multiple of 64
   std::uint64_t n_tokens = 0;
 };
 
 /// Mapped and immutable; copies share memory. Any number of threads.
 class TokenCodes {
  public:
-  /// Fits a codec of `bits`, 8, 4 or 2, to the column's tokens and codes them. `column` is of Dot
-  /// or Cosine.
+  /// Fits a codec of `bits` bits (8, 4 or 2) to the tokens of `column`, of metric Dot or Cosine,
+  /// and codes them.
   static Result<> write(const FieldColumn& column, std::uint32_t bits, const BuildContext& context,
                         SectionWriter& writer);
-  /// What was written of the same column.
+  /// Reads what was written for the same column.
   static Result<TokenCodes> open(const SectionReader& reader, const FieldColumn& column);
 
   [[nodiscard]] const TokenCodec& codec() const { return codec_; }
@@ -40,16 +40,15 @@ class TokenCodes {
   [[nodiscard]] const std::byte* of_row(std::uint32_t row) const {
     return codes_.data() + places_[row].offset;
   }
-  /// Of the row's codes.
+  /// Bytes of the row's codes.
   [[nodiscard]] std::size_t n_bytes(std::uint32_t row) const {
     return places_[row].n_tokens * codec_.token_bytes();
   }
 
-  /// About the MaxSim of `query`, which was set with this codec, and the row; NaN if either has no
-  /// token.
+  /// Approximate MaxSim of `query`, set with this codec, and the row. NaN if either has no token.
   [[nodiscard]] float score_row(const TokenQuery& query, std::uint32_t row) const;
-  /// Writes the scores of `rows` to `out`, which has room for as many. Prefetches; rows in the
-  /// order of their numbers lie in order in memory. Polls `cancel` and then answers its error.
+  /// Writes the score of each of `rows` to `out`. Prefetches; ascending rows are ascending in
+  /// memory. Polls `cancel` and then returns its error.
   Result<> score(const TokenQuery& query, std::span<const std::uint32_t> rows, const Cancel& cancel,
                  float* out) const;
 

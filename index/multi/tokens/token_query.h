@@ -1,4 +1,4 @@
-// A query's tokens as a codec's documents want them.
+// A query's tokens, coded for comparison with token codes and signs.
 #pragma once
 
 #include <cstdint>
@@ -10,43 +10,42 @@
 
 namespace quiver::index::multi {
 
-/// Keeps its memory from one query to the next. One thread sets it, any number read it.
+/// Reuses its memory. One thread sets it, any number read it.
 class TokenQuery {
  public:
-  /// `tokens`: `[n, dim]` of any n, of unit length under Cosine; `carving`: the threshold of
-  /// `Carver`, >= 1 for none.
+  /// `tokens`: `[n, dim]`, of unit length under Cosine. `carving`: threshold of `BallCarving`; >=
+  /// 1: off.
   void set(const TokenCodec& codec, std::span<const float> tokens, float carving = 1);
 
-  /// After carving.
+  /// Number of tokens after carving.
   [[nodiscard]] std::size_t n_tokens() const { return n_tokens_; }
-  /// As `MaxSimKernels::prepare_codes` leaves them.
+  /// Tokens in the layout of `MaxSimKernels::prepare_codes`.
   [[nodiscard]] const std::int8_t* prepared() const {
     return reinterpret_cast<const std::int8_t*>(prepared_.data());
   }
-  /// 64-bit words of a token's signs.
+  /// Number of 64-bit words of a token's signs.
   [[nodiscard]] static constexpr std::size_t sign_words(std::uint32_t padded_dim) {
     return (std::size_t{padded_dim} + 63) / 64;
   }
-  /// As `SignKernels::prepare` leaves them.
+  /// Signs in the layout of `SignKernels::prepare`.
   [[nodiscard]] const std::uint64_t* signs() const {
     return reinterpret_cast<const std::uint64_t*>(signs_.data());
   }
-  /// The standard deviation of signs' scores at most: of bits that are right by chance.
+  /// Upper bound of the standard deviation of scores by signs: that of random bits.
   [[nodiscard]] float sign_deviation() const { return sign_deviation_; }
-  /// `[n_tokens]`: of the longest token, 0 to 1; so that sums of them stay small.
+  /// `[n_tokens]`: length of each token relative to the longest, 0 to 1.
   [[nodiscard]] std::span<const float> lengths() const { return lengths_; }
-  /// The MaxSim of codes in the units of the field.
+  /// Converts a MaxSim of codes to a score of the field.
   [[nodiscard]] float score_of(std::int64_t codes) const {
     return static_cast<float>(of_mean_ + scale_ * static_cast<double>(codes));
   }
-  /// The standard deviation of the error of a row's score, the same for every row, as one scale
-  /// serves all tokens: of coordinates that are off independently of one another and of the query.
-  /// Carving is not in it. What all rows' scores err by together is not in it either: the greatest
-  /// of products that err is too great.
+  /// Standard deviation of the error of a row's score. One scale serves all tokens, so it is the
+  /// same for every row; errors of coordinates are taken as independent. Leaves out carving, and
+  /// the bias that all scores share: a maximum of noisy products is too large.
   [[nodiscard]] float deviation() const { return deviation_; }
 
  private:
-  /// Registers full of a prepared query that cross lines would be read twice.
+  /// Aligned: a register load across two lines costs twice.
   struct alignas(64) Line {
     std::byte bytes[64];
   };
@@ -62,7 +61,7 @@ class TokenQuery {
   std::vector<double> norms_;
   std::vector<float> lengths_;
   std::size_t n_tokens_ = 0;
-  double of_mean_ = 0;  ///< sum over the tokens of <q, mean>
+  double of_mean_ = 0;  ///< sum over tokens of <q, mean>
   double scale_ = 0;
   float deviation_ = 0;
   float sign_deviation_ = 0;

@@ -13,10 +13,11 @@
 namespace quiver::index::multi {
 namespace {
 
-constexpr std::uint64_t kTokensPerWrite = std::uint64_t{1} << 19;  ///< 8 MiB of 128 dimensions
+constexpr std::uint64_t kTokensPerWrite = std::uint64_t{1} << 19;  ///< 8 MiB with 128 dimensions
 constexpr std::uint32_t kSignRowsPerTask = 64;
 
-/// The highest bit of every code of a token, `[n_words]`: set where a level is not below zero.
+/// Collects the highest bit of each code of a token into `[n_words]`: set where the level is not
+/// negative.
 void take_signs(const std::byte* codes, const CodecFacts& facts, std::uint64_t* words) {
   const std::size_t group_bytes = std::size_t{4} * facts.bits;  // of 32 dimensions
   for (std::size_t group = 0; group < facts.padded_dim / 32; ++group) {
@@ -31,7 +32,7 @@ void take_signs(const std::byte* codes, const CodecFacts& facts, std::uint64_t* 
   }
 }
 
-/// The first row behind `first` with which there would be more tokens than are written at once.
+/// End of the rows from `first` on whose tokens are written at once; at least one row.
 std::uint32_t end_of_write(std::span<const std::uint64_t> offsets, std::uint32_t first) {
   const auto n_rows = static_cast<std::uint32_t>(offsets.size() - 1);
   std::uint32_t end = first + 1;
@@ -85,7 +86,7 @@ TokenSigns::TokenSigns(std::size_t n_words, SharedSpan<std::uint64_t> words,
 
 Result<> TokenSigns::score(const TokenQuery& query, std::span<const std::uint32_t> rows,
                            const Cancel& cancel, float* out) const {
-  constexpr std::uint64_t kWordsPerPoll = 1 << 20;  // some 100 us
+  constexpr std::uint64_t kWordsPerPoll = 1 << 20;  // about 100 us
   const auto lengths = query.lengths();
   std::vector<std::uint32_t> least(lengths.size());
   QV_TRY(cancel.check());

@@ -1,4 +1,4 @@
-// The signs of all tokens, a bit a dimension: which of many documents are worth comparing by codes.
+// Signs of all tokens, 1 bit per dimension: they choose which documents are compared by codes.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,30 @@
 
 namespace quiver::index::multi {
 
-/// Of two tokens, the fewer of their coordinates, centred and rotated as codes have them, are on
-/// different sides of zero, the smaller is their angle. A MaxSim of that costs an eighth of the
-/// bytes of 8-bit codes and about a fifth of the time. Tokens count as if they were of one length.
+/// The fewer coordinates of two tokens (centred and rotated as in codes) have different signs, the
+/// smaller is their angle. MaxSim of signs reads an eighth of the bytes of 8-bit codes and takes
+/// about a fifth of the time. Tokens count as equally long.
 ///
-/// Of the share of the exact ten best among so many of 30,000 documents (arXiv, 100 queries of 14.5
-/// tokens, by a model in NumPy): .70 among ten, .87 among 20, .968 among 50, .985 among 100, .994
-/// among 200; by the mean of the tokens .41, .55, .71, .80 and .89.
+/// Recall of the exact ten best of 30,000 documents (arXiv, 100 queries of 14.5 tokens, NumPy
+/// model) among the first 10, 20, 50, 100, 200 documents:
+///   by signs                 .70  .87  .968  .985  .994
+///   by the mean of tokens    .41  .55  .71   .80   .89
 ///
 /// Mapped and immutable; copies share memory. Any number of threads.
 class TokenSigns {
  public:
-  /// `codes` are those of `column`.
+  /// `codes`: of `column`.
   static Result<> write(const FieldColumn& column, const TokenCodes& codes,
                         const BuildContext& context, SectionWriter& writer);
-  /// What was written of the same column and codes.
+  /// Reads what was written for the same column and codes.
   static Result<TokenSigns> open(const SectionReader& reader, const FieldColumn& column,
                                  const TokenCodec& codec);
 
-  /// Bytes of a token; a multiple of 8.
+  /// Bytes per token; a multiple of 8.
   [[nodiscard]] std::size_t token_bytes() const { return n_words_ * sizeof(std::uint64_t); }
-  /// Writes a score for each of `rows` to `out`, which has room for as many: greater for rows that
-  /// are nearer to `query`, and nothing else; the lowest number if either has no token. `query` was
-  /// set with the codec of the codes. Polls `cancel` and then answers its error.
+  /// Writes a score for each of `rows` to `out`: greater is nearer to `query`, with no other
+  /// meaning; the lowest float if either has no token. `query` must be set with the codec of the
+  /// codes. Polls `cancel` and then returns its error.
   Result<> score(const TokenQuery& query, std::span<const std::uint32_t> rows, const Cancel& cancel,
                  float* out) const;
 
@@ -53,7 +54,7 @@ class TokenSigns {
 
   std::size_t n_words_;
   SharedSpan<std::uint64_t> words_;
-  SharedSpan<std::uint64_t> offsets_;  ///< of tokens, the column's
+  SharedSpan<std::uint64_t> offsets_;  ///< first token of each row, from the column
 };
 
 }  // namespace quiver::index::multi

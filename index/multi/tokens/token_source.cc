@@ -16,7 +16,7 @@ std::vector<std::uint64_t> ascending_copy(std::span<const std::uint64_t> offsets
 
 }  // namespace
 
-// Rows of other types were of unit length before they were stored.
+// Rows of other types were stored at unit length.
 TokenSource::TokenSource(const FieldColumn& column)
     : tokens_(column.multi().tokens),
       offsets_(ascending_copy(column.multi().offsets.span())),

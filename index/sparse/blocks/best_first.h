@@ -1,4 +1,4 @@
-// Blocks in the order of their estimates, sorted only as far as they are looked at.
+// Blocks by falling estimate, sorted only as far as they are read.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 
 namespace quiver::index::sparse {
 
-/// A block and the sum of its summary: one number, so that larger is better and ties go to the
-/// lower block.
+/// A block and its estimate in one number: larger is better, ties go to the lower block.
 class ScoredBlock {
  public:
   ScoredBlock() = default;
@@ -26,13 +25,13 @@ class ScoredBlock {
   std::uint64_t key_ = 0;
 };
 
-/// Borrows `blocks` and reorders them. Chunks double: 32, 64, 128, ...
+/// Borrows `blocks` and reorders them, in chunks of 32, 32, 64, 128, …
 class BestFirst {
  public:
   explicit BestFirst(std::span<ScoredBlock> blocks) : blocks_(blocks) {}
 
   [[nodiscard]] std::size_t size() const { return blocks_.size(); }
-  /// The i-th best.
+  /// The i-th best block.
   const ScoredBlock& operator[](std::size_t i) {
     while (i >= n_sorted_) sort_more();
     return blocks_[i];

@@ -25,7 +25,7 @@ Result<> check(const BlockParams& params) {
 }
 
 std::uint32_t default_postings(std::uint32_t n_rows) {
-  // The best of sweeps at 100k, 1M and 8.8M rows lie near these.
+  // Close to the best of sweeps at 100,000, 1 million and 8.8 million rows.
   return std::max<std::uint32_t>(300, n_rows / 2000);
 }
 

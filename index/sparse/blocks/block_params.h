@@ -9,44 +9,48 @@
 
 namespace quiver::index::sparse {
 
-/// Letters in comments are those of Bruch, Nardini, Rulli and Venturini, "Efficient inverted
-/// indexes for approximate retrieval over learned sparse representations" (SIGIR 2024).
+/// Greek letters are those of Bruch, Nardini, Rulli and Venturini, "Efficient inverted indexes for
+/// approximate retrieval over learned sparse representations" (SIGIR 2024).
 struct BlockParams {
-  /// Mean number of postings a list keeps (λ); 0: `default_postings`. More: better recall, more
-  /// memory.
+  /// Mean number of postings kept per list (λ). More: better recall, more memory. 0: rows / 2000,
+  /// at least 300.
   std::uint32_t n_postings = 0;
-  /// A list keeps at most this many times `n_postings`. Only with pruning `global`.
+  /// A list keeps at most max_fraction * n_postings. Only with pruning `global`.
   float max_fraction = 6;
-  /// `global`: the largest values of the collection; `fixed`: the `n_postings` largest of each
-  /// list; `coi`: the share `coi_fraction` of each list, `n_postings` at most.
+  /// Which postings are kept. `global`: the largest values of the collection. `fixed`: the
+  /// `n_postings` largest of each list. `coi`: the share `coi_fraction` of each list, at most
+  /// `n_postings`.
   std::string pruning = "global";
   float coi_fraction = 0.15F;
-  /// The largest components of a row that are posted whatever their values are, so that each row
-  /// can be found.
+  /// Largest components of each row whose postings are always kept, so that every row can be found.
   std::uint32_t n_covered = 3;
 
-  /// `kmeans`: rows near the same centroid; `fixed`: chunks of `block_size` rows of falling values.
+  /// How lists are cut into blocks. `kmeans`: rows near the same centroid. `fixed`: `block_size`
+  /// rows of falling values.
   std::string blocking = "kmeans";
   std::uint32_t block_size = 10;
-  /// Blocks of `kmeans` have at most this many rows.
+  /// Largest number of rows of a `kmeans` block.
   std::uint32_t max_block_size = 32;
-  /// Centroids of a list, as a share of its rows (β / λ). More: smaller blocks, better summaries,
-  /// more memory.
+  /// Number of centroids of a list as a share of its rows (β / λ). More: smaller blocks, better
+  /// summaries, more memory.
   float centroid_fraction = 0.4F;
-  /// Rows of clusters of at most this size go to others.
+  /// Clusters of at most this many rows are dissolved.
   std::uint32_t min_cluster_size = 1;
-  /// Components of a row that decide about its centroid.
+  /// Largest components of a row that choose its centroid.
   std::uint32_t doc_cut = 15;
 
-  /// Share of a summary's sum that is kept (α), largest components first.
+  /// Share of a summary's sum that is kept (α), largest components first. More: better estimates,
+  /// more memory.
   float summary_energy = 0.6F;
-  /// If not 0: the number of components a summary keeps, instead of `summary_energy`.
+  /// Number of components that a summary keeps, in place of `summary_energy`. 0: unused.
   std::uint32_t summary_terms = 0;
 
-  /// Largest components of a row kept in its head, rounded up to a multiple of 32; 0: no heads.
+  /// Top components kept per row (its head), rounded up to a multiple of 32. A record is read only
+  /// if they score well. 0: none.
   std::uint32_t head_terms = 64;
 
-  /// Nearest neighbours kept for each row (κ), to refine results by; 0: none. Costs a search a row.
+  /// Nearest neighbours kept per row (κ), to refine results. Building takes one search per row. 0:
+  /// none.
   std::uint32_t n_neighbours = 0;
 
   template <class V>
@@ -69,29 +73,31 @@ struct BlockParams {
   }
 };
 
-/// kInvalidArgument for a value out of its range and for an unknown pruning or blocking.
+/// kInvalidArgument for a value out of range or an unknown `pruning` or `blocking`.
 [[nodiscard]] Result<> check(const BlockParams& params);
 
 /// λ for a collection of `n_rows`.
 [[nodiscard]] std::uint32_t default_postings(std::uint32_t n_rows);
 
 struct BlockSearchParams {
-  /// Lists that are walked: those of the query's largest weights.
+  /// Number of lists that are walked, those of the query's largest weights. Higher: better recall,
+  /// slower.
   std::uint32_t query_cut = 10;
-  /// A block is opened if its estimate reaches this share of the worst wanted score. Lower: more
-  /// blocks, better recall, slower.
+  /// A block is read if its estimate reaches heap_factor * worst wanted score. Lower: better
+  /// recall, slower.
   float heap_factor = 0.9F;
-  /// Share of the query's weight that counts in estimates, largest weights first. Lower: faster,
-  /// estimates are too low.
+  /// Share of the query's weight used in estimates, largest weights first. Lower: faster, lower
+  /// estimates.
   float estimate_mass = 0.9F;
-  /// A row's record is read if its head alone reaches this share of the worst wanted score; 0:
-  /// always, without a look at heads. Lower: better recall, slower.
+  /// A row's record is read if its top components reach head_factor * worst wanted score. Lower:
+  /// better recall, slower. 0: always.
   float head_factor = 0.7F;
-  /// Neighbours of each result that are scored in the end; at most as many as were built.
+  /// Neighbours of each result that are scored at the end, at most `n_neighbours`. Higher: better
+  /// recall, slower.
   std::uint32_t n_knn = 0;
-  /// Rows that are scored at most; 0: no limit.
+  /// Largest number of rows scored. 0: no limit.
   std::uint32_t budget = 0;
-  /// Stops after so many rows in a row that were none of the best; 0: never.
+  /// The search ends after this many consecutive rows that were not among the best. 0: never.
   std::uint32_t patience = 0;
 
   template <class V>

@@ -9,9 +9,9 @@
 namespace quiver::index::sparse {
 namespace {
 
-/// About the largest sum, so that sums fit 32 bits although weights are rounded up.
+/// Largest sum before weights are rounded up; sums fit in 32 bits.
 constexpr double kLargestBlockSum = 2'000'000'000;
-/// Ranks of a wave (256 KiB): all lists of nearly every query at once.
+/// Ranks looked up at once (256 KiB): all lists of nearly every query.
 constexpr std::size_t kMaxRanksPerWave = 1 << 16;
 
 }  // namespace
@@ -74,8 +74,8 @@ void BlockScorer::score_list(const Blocks& blocks, std::uint32_t term, std::size
   work.n_bytes += n_entries * SummaryView::kEntryBytes;
 }
 
-/// Three waves over all terms of some lists, so that no miss is waited for alone: directories, then
-/// ranks and places of runs, then runs.
+/// Three passes over all terms of some lists, so that memory accesses overlap: directories, ranks
+/// and places of runs, runs.
 void BlockScorer::find_runs(const Blocks& blocks, std::span<const QueryTerm> lists) {
   const std::size_t n_terms = weights_.size();
   const std::size_t n_lists = lists.size();

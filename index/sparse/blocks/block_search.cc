@@ -9,8 +9,8 @@
 namespace quiver::index::sparse {
 namespace {
 
-/// Blocks and rows that are under way from memory: as many lines as a core fetches at once. Half
-/// and one and a half times as many measured the same.
+/// Blocks and rows prefetched ahead: as many lines as a core loads at once. Half and one and a half
+/// times as many measured the same.
 constexpr std::size_t kBlocksAhead = 16;
 constexpr std::size_t kFirstRowsAhead = 8;
 constexpr std::size_t kHeadsAhead = 16;
@@ -19,13 +19,13 @@ constexpr std::size_t kRecordsAhead = 8;
 constexpr std::size_t kRowsPerPoll = 64;
 constexpr std::size_t kBlocksPerPoll = 64;
 
-/// What a search keeps from one query to the next.
+/// Memory of one search, reused.
 struct BlockScratch {
   BlockScorer scorer;
   VisitedRows visited;
   BestRows best;
-  std::vector<std::uint32_t> met;     ///< rows in the order in which they were met
-  std::vector<std::uint32_t> passed;  ///< those whose heads were good enough, all if there are none
+  std::vector<std::uint32_t> met;     ///< rows in order of discovery
+  std::vector<std::uint32_t> passed;  ///< rows whose top components score well enough
   std::vector<ScoredRow> results;
 
   void start(std::size_t n_wanted) {
@@ -36,10 +36,10 @@ struct BlockScratch {
   }
 };
 
-/// One query. Rows go through a pipeline: met, their place fetched, their record fetched, scored.
+/// Search for one query. Rows pass a pipeline: met, place prefetched, record prefetched, scored.
 class BlockSearch {
  public:
-  /// The scorer of `scratch` has scored the query's blocks.
+  /// `scratch.scorer` has scored the query's blocks.
   BlockSearch(const Blocks& blocks, const Records& records, const BlockQuery& query,
               const RowFilter& filter, const Cancel& cancel, BlockScratch& scratch)
       : blocks_(blocks),
@@ -52,13 +52,14 @@ class BlockSearch {
         order_(scratch.scorer.blocks()),
         use_heads_(query.params.head_factor > 0 && !blocks.heads().empty()) {}
 
-  /// Opens the next block, if one may hold a wanted row. A turn: other queries have theirs until
-  /// what was fetched is there.
+  /// Reads the next block if it may hold a wanted row; else false. Queries of a batch call it in
+  /// turn, so that prefetched lines arrive meanwhile.
   bool step() {
     if (next_ == order_.size() || must_stop()) return false;
     if (next_ == 0) prefetch_start();
     prefetch_ahead();
-    if (next_ % kBlocksPerPoll == 0 && cancel_.poll()) stopped_ = true;  // no row may be allowed
+    if (next_ % kBlocksPerPoll == 0 && cancel_.poll())
+      stopped_ = true;  // the filter may allow no row
     const ScoredBlock block = order_[next_];
     const float floor = params_.heap_factor * scratch_.best.threshold();
     if (static_cast<float>(block.sum()) * scratch_.scorer.unit() < floor) return false;
@@ -100,7 +101,7 @@ class BlockSearch {
       blocks_.prefetch_rows(order_[next_ + kFirstRowsAhead].block());
     }
   }
-  /// Whether a row is allowed is asked before anything of it is touched.
+  /// Tests the filter before anything of the row is read.
   void meet(std::uint32_t row) {
     if (!filter_.allows(row) || is_spent() || !scratch_.visited.insert(row)) return;
     scratch_.met.push_back(row);
@@ -110,7 +111,7 @@ class BlockSearch {
   }
   void judge_one() {
     const std::uint32_t row = scratch_.met[n_judged_++];
-    // A threshold below zero comes of negative weights: all rows pass then.
+    // A negative threshold comes from negative weights; then all rows pass.
     const float threshold = scratch_.best.threshold();
     const float floor = params_.head_factor * threshold;
     if (threshold > 0 && blocks_.heads().score(table_, row) < floor) {
@@ -132,7 +133,7 @@ class BlockSearch {
   void score_one() {
     const std::uint32_t row = scratch_.passed[n_scored_++];
     const float score = records_.score(table_, row);
-    // A neighbour may share no term with the query: it is no hit then, and must not count as one.
+    // A neighbour may share no term with the query; then it is no hit.
     const bool is_hit = !is_at_neighbours_ || score != 0;
     const bool enters = is_hit && scratch_.best.offer({score, row});
     n_in_vain_ = enters ? 0 : n_in_vain_ + 1;
@@ -166,8 +167,8 @@ class BlockSearch {
   BlockScratch& scratch_;
   BestFirst order_;
   bool use_heads_;
-  std::size_t next_ = 0;      ///< block
-  std::size_t n_judged_ = 0;  ///< by their heads
+  std::size_t next_ = 0;      ///< next block of `order_`
+  std::size_t n_judged_ = 0;  ///< rows judged by their top components
   std::size_t n_fetched_ = 0;
   std::size_t n_scored_ = 0;
   std::size_t n_in_vain_ = 0;

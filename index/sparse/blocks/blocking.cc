@@ -142,7 +142,7 @@ void Blocker::dissolve_small() {
 }
 
 std::size_t Blocker::max_block_size() const {
-  // Clusters are at most half as many as blocks may be; so are the cuts of this size.
+  // There are at most kMaxBlocks / 2 clusters, and as many cuts.
   const std::size_t least = members_.size() / (kMaxBlocks / 2) + 1;
   return std::max<std::size_t>(params_.max_block_size, least);
 }

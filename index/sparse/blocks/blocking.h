@@ -1,4 +1,4 @@
-// Blocks: the rows of an inverted list, grouped so that one summary speaks for a few similar rows.
+// Blocks: the rows of a posting list, grouped so that one summary describes a few similar rows.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace quiver::index::sparse {
 
-/// A list holds at most this many blocks, which are numbered in 16 bits.
+/// Largest number of blocks of a list: block numbers have 16 bits.
 inline constexpr std::size_t kMaxBlocks = 65'535;
 
-/// Block b is `rows[first[b] .. first[b + 1])`.
+/// Block b holds `rows[first[b] .. first[b + 1])`.
 struct Grouping {
   std::vector<std::uint32_t> rows;
   std::vector<std::uint32_t> first;
@@ -25,15 +25,15 @@ struct Grouping {
   }
 };
 
-/// Shallow k-means: some rows of the list are the centroids; each row goes to the centroid of the
-/// largest inner product with its strongest components; small clusters are dissolved. An inverted
-/// index over the centroids finds the products. Differences from the paper: products are of codes,
-/// and large clusters are split. Scratch memory of 8 bytes a term; one thread.
+/// Shallow k-means: some rows of the list are centroids, and each row joins the centroid of the
+/// largest inner product with its strongest components. Small clusters are dissolved. An inverted
+/// index over the centroids finds the products. Unlike the paper, products are of codes, and large
+/// clusters are split. Memory: 8 bytes per term; one thread.
 class Blocker {
  public:
   Blocker(const CodedRows& rows, const BlockParams& params);
 
-  /// Blocks have ascending rows and are not empty. The same list and seed give the same blocks.
+  /// Rows of a block ascend; no block is empty. The same list and seed give the same blocks.
   void group(std::span<const Posting> list, std::uint64_t seed, Grouping& out);
 
  private:
@@ -46,7 +46,7 @@ class Blocker {
   void choose_centroids(std::uint64_t seed);
   void index_centroids();
   void forget_centroids();
-  /// The best centroid that is not closed.
+  /// The nearest centroid that is not closed.
   std::uint32_t nearest(std::uint32_t row);
   void assign_all();
   void dissolve_small();
@@ -55,16 +55,16 @@ class Blocker {
 
   const CodedRows& rows_;
   const BlockParams& params_;
-  std::vector<std::uint32_t> begin_;  ///< by term, of its entries; valid where size_ is not 0
+  std::vector<std::uint32_t> begin_;  ///< first entry of each term; valid where size_ is not 0
   std::vector<std::uint32_t> size_;
   std::vector<std::uint32_t> touched_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> members_;    ///< rows of the list, ascending
-  std::vector<std::uint32_t> clusters_;   ///< of each member
-  std::vector<std::uint32_t> centroids_;  ///< rows
-  std::vector<std::uint32_t> products_;   ///< by centroid
-  std::vector<std::uint32_t> sizes_;      ///< by centroid
-  std::vector<std::uint8_t> closed_;      ///< by centroid
+  std::vector<std::uint32_t> clusters_;   ///< cluster of each member
+  std::vector<std::uint32_t> centroids_;  ///< rows that are centroids
+  std::vector<std::uint32_t> products_;   ///< product with each centroid
+  std::vector<std::uint32_t> sizes_;      ///< members of each centroid
+  std::vector<std::uint8_t> closed_;      ///< 1: no row may join the centroid
 };
 
 }  // namespace quiver::index::sparse

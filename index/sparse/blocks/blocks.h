@@ -1,9 +1,9 @@
-// Seismic: inverted lists cut into blocks of similar rows, with a summary for each block.
+// Seismic: posting lists cut into blocks of similar rows, with a summary of each block.
 //
-// After Bruch, Nardini, Rulli and Venturini, "Efficient inverted indexes for approximate retrieval
-// over learned sparse representations" (SIGIR 2024), and "Pairing clustered inverted indexes with
-// k-NN graphs" (CIKM 2024). Differences: the blocks of all lists are taken in one order, best
-// first; summaries have one scale and are rounded up; each row stays reachable.
+// Bruch, Nardini, Rulli and Venturini, "Efficient inverted indexes for approximate retrieval over
+// learned sparse representations" (SIGIR 2024), and "Pairing clustered inverted indexes with k-NN
+// graphs" (CIKM 2024). Differences: blocks of all lists are read in one order, best first;
+// summaries have one scale and are rounded up; each row stays reachable.
 #pragma once
 
 #include <cstddef>
@@ -29,40 +29,40 @@
 
 namespace quiver::index::sparse {
 
-/// Queries of a batch that take turns, so that one computes while memory answers the others.
+/// Queries of a batch that take turns, so that one computes while memory serves the others.
 inline constexpr std::size_t kQueriesAtOnce = 4;
 
-/// One query over blocks. Lists of terms with positive weights are walked; the others count in
-/// scores.
+/// A query over blocks. Lists of terms with positive weights are walked; other terms count in
+/// scores only.
 struct BlockQuery {
-  std::span<const QueryTerm> terms;  ///< each once
-  const float* table = nullptr;      ///< weights by term, as `Records::score` wants it
+  std::span<const QueryTerm> terms;  ///< distinct terms
+  const float* table = nullptr;      ///< weights by term (`Records::score`)
   BlockSearchParams params;
   std::size_t n_wanted = 0;
-  /// Gets the best `n_wanted`, by the scores of their records, best first. Never nullptr.
+  /// Receives the best `n_wanted` rows by the scores of their records, best first. Not nullptr.
   std::vector<ScoredRow>* out = nullptr;
 };
 
 /// Immutable; shares its memory; any number of threads.
 class Blocks {
  public:
-  /// The same input and seed give the same blocks whatever the number of threads. Memory beside the
-  /// result: 5 bytes a non-zero, 8 a kept posting (with pruning `global`; else 8 a non-zero), about
-  /// 5 `doc_cut` a row, and for each thread 13 bytes a term and the blocks of one list. Rows are
-  /// reported as progress in proportion to the postings done. Errors: those of `check(params)`,
-  /// of `context.cancel`, and kResourceExhausted for 2^32 postings or more.
+  /// The same input and seed give the same blocks for any number of threads. Memory besides the
+  /// result: 5 bytes per non-zero, 8 per kept posting (pruning other than `global`: 8 per
+  /// non-zero), about 5 * `doc_cut` per row, and per thread 13 bytes per term and the blocks of one
+  /// list. Progress: rows, in proportion to postings done. Errors: those of `check(params)` and of
+  /// `context.cancel`; kResourceExhausted from 2^32 - 1 postings on.
   [[nodiscard]] static Result<Blocks> build(const SparseColumn& column, std::uint32_t n_rows,
                                             const TermMap& terms, const Records& records,
                                             const BlockParams& params, const BuildContext& context);
   /// Sections 40 to 59.
   void write(SectionWriter& out) const;
-  /// kDataLoss unless every offset, row, block and term in it is in place.
+  /// kDataLoss unless every offset, row, block and term is valid.
   [[nodiscard]] static Result<Blocks> open(const SectionReader& in, std::uint32_t n_rows,
                                            std::uint32_t n_terms);
 
-  /// For each query the best rows that `filter` allows, of those that were met. Four queries at a
-  /// time take turns; answers are as if each were alone. Does not allocate once its scratch memory,
-  /// one a thread, has grown. After an error some answers may be missing.
+  /// Finds for each query the best allowed rows in the blocks it reads. Four queries at a time take
+  /// turns; answers are those of each alone. Does not allocate once the thread's memory has grown.
+  /// After an error some answers may be missing.
   [[nodiscard]] Result<> search(std::span<const BlockQuery> queries, const Records& records,
                                 const RowFilter& filter, const Cancel& cancel,
                                 WorkCounters& work) const;
@@ -78,18 +78,18 @@ class Blocks {
   [[nodiscard]] SummaryView summaries(std::uint32_t term) const {
     return SummaryView(summaries_.data(), lists_[term], n_terms());
   }
-  /// What a code of a summary stands for.
+  /// Value of code 1 in summaries.
   [[nodiscard]] float scale() const { return scale_; }
-  /// Rows of a block, ascending. Blocks are numbered over all lists.
+  /// Rows of a block, ascending. Block numbers run over all lists.
   [[nodiscard]] std::span<const std::uint32_t> rows(std::uint32_t block) const {
     const std::uint32_t first = first_row_[block];
     return rows_.span().subspan(first, length_between(first, first_row_[block + 1]));
   }
-  /// Fetches the line that says where its rows are, then the line of its first rows.
+  /// Prefetches where the block's rows are, and then the first rows.
   void prefetch_place(std::uint32_t block) const { prefetch_line(&first_row_[block]); }
   void prefetch_rows(std::uint32_t block) const { prefetch_line(&rows_[first_row_[block]]); }
   [[nodiscard]] const TopComponents& heads() const { return heads_; }
-  /// `n_neighbours()` rows; where there were fewer, the row itself fills them up.
+  /// `n_neighbours()` rows; the row itself fills missing places.
   [[nodiscard]] std::span<const std::uint32_t> neighbours(std::uint32_t row) const {
     return neighbours_.span().subspan(std::size_t{row} * n_neighbours_, n_neighbours_);
   }
@@ -106,10 +106,10 @@ class Blocks {
   std::uint32_t n_neighbours_ = 0;
   float scale_ = 1;
   TopComponents heads_;
-  SharedSpan<ListHeader> lists_;          ///< by term
-  SharedBytes summaries_;                 ///< of all lists, 64-byte lines
-  SharedSpan<std::uint32_t> first_row_;   ///< `[n_blocks + 1]`, places in `rows_`
-  SharedSpan<std::uint32_t> rows_;        ///< of blocks
+  SharedSpan<ListHeader> lists_;          ///< one for each term
+  SharedBytes summaries_;                 ///< summaries of all lists, in 64-byte lines
+  SharedSpan<std::uint32_t> first_row_;   ///< `[n_blocks + 1]`: first place in `rows_`
+  SharedSpan<std::uint32_t> rows_;        ///< rows of all blocks
   SharedSpan<std::uint32_t> neighbours_;  ///< `[n_rows, n_neighbours]`
 };
 

@@ -17,7 +17,7 @@ namespace {
 /// The finished parts of one list.
 struct BuiltList {
   ListHeader header;
-  std::vector<std::uint32_t> ends;  ///< of blocks, in rows of the list
+  std::vector<std::uint32_t> ends;  ///< end of each block in `rows`
   std::vector<std::uint32_t> rows;
   std::vector<std::byte> summaries;
 };
@@ -28,7 +28,7 @@ std::uint64_t seed_of(std::uint64_t seed, std::uint32_t term) {
 
 }  // namespace
 
-/// One build. Lists are built by all threads, longest first, and put together in order of terms.
+/// One build. All threads build lists, longest first; results are joined in term order.
 class BlocksBuilder {
  public:
   BlocksBuilder(const CodedRows& rows, PostingLists lists, const BlockParams& params,
@@ -86,7 +86,7 @@ class BlocksBuilder {
     built.ends.assign(grouping.first.begin() + 1, grouping.first.end());
     built.rows = std::move(grouping.rows);
   }
-  /// Frees each list when it has been copied.
+  /// Joins the lists; frees each one after copying it.
   Result<Blocks> join() {
     std::size_t n_lines = 0;
     for (const BuiltList& built : built_) n_lines += built.header.n_lines;
@@ -123,13 +123,13 @@ class BlocksBuilder {
   PostingLists lists_;
   const BlockParams& params_;
   const BuildContext& context_;
-  std::vector<BuiltList> built_;  ///< by term
+  std::vector<BuiltList> built_;  ///< one for each term
 };
 
 namespace {
 
-/// The share of a build with neighbours that is over when the blocks are there: a search a row
-/// takes longer than all else.
+/// Share of the progress at which blocks are built, in a build with neighbours: one search per row
+/// takes longest.
 constexpr double kBlocksShare = 0.4;
 
 }  // namespace

@@ -8,11 +8,10 @@
 namespace quiver::index::sparse {
 namespace {
 
-/// The neighbours need not be all of the best: a tenth of the answers missed is not seen in
-/// results.
+/// Neighbours need not be the best: missing a tenth of them does not show in results.
 constexpr BlockSearchParams kSearch = {.query_cut = 10, .heap_factor = 1, .head_factor = 0.7F};
 
-/// One thread's search for neighbours.
+/// Search for neighbours; one thread.
 class NeighbourFinder {
  public:
   NeighbourFinder(const Blocks& blocks, const SparseColumn& column, const TermMap& terms,

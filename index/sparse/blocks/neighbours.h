@@ -9,8 +9,8 @@
 
 namespace quiver::index::sparse {
 
-/// `[n_rows, n]`: the rows of the largest inner products with each row, best first; the row itself
-/// where fewer were found. Each row is a query; memory beside the result: 4 bytes a term for each
+/// `[n_rows, n]`: rows with the largest inner product with each row, best first; the row itself
+/// fills missing places. Each row is a query. Memory besides the result: 4 bytes per term and
 /// thread.
 [[nodiscard]] Result<std::vector<std::uint32_t>> find_neighbours(
     const Blocks& blocks, const SparseColumn& column, const TermMap& terms, const Records& records,

@@ -15,20 +15,20 @@ bool stronger(const Posting& a, const Posting& b) {
 
 std::uint32_t magnitude_bits(float value) { return std::bit_cast<std::uint32_t>(std::abs(value)); }
 
-/// The bin, from above, in which the `budget`-th value lies; takes those above it off `budget`.
+/// The bin that holds the `budget`-th largest value; subtracts the values above it from `budget`.
 std::uint32_t take_bins(const std::vector<std::uint64_t>& histogram, std::uint64_t& budget) {
   auto bin = static_cast<std::uint32_t>(histogram.size() - 1);
   while (bin > 0 && histogram[bin] <= budget) budget -= histogram[bin--];
   return bin;
 }
 
-/// Decides about the values of a column one after another.
+/// Decides which values of a column are kept, in column order.
 class ThresholdWalk {
  public:
   explicit ThresholdWalk(const ValueThreshold& threshold) : threshold_(threshold) {}
   bool keeps(float magnitude) {
     if (magnitude != threshold_.value) return magnitude > threshold_.value;
-    // Bresenham's line: of n_equal steps, n_kept go up.
+    // Bresenham's line: n_kept of n_equal steps go up.
     debt_ += threshold_.n_kept;
     if (debt_ < threshold_.n_equal) return false;
     debt_ -= threshold_.n_equal;
@@ -40,8 +40,8 @@ class ThresholdWalk {
   std::uint64_t debt_ = 0;
 };
 
-/// The terms of the `n` largest values of each row: `[n_rows, n]`, filled up with a number that no
-/// term has.
+/// Terms of the `n` largest values of each row, `[n_rows, n]`; missing ones are the number of
+/// terms.
 std::vector<std::uint32_t> covering_terms(const SparseColumn& column, const CodedRows& rows,
                                           std::size_t n) {
   std::vector<std::uint32_t> covered(rows.n_rows() * n, rows.n_terms());
@@ -121,7 +121,7 @@ class Pruner {
     }
     return static_cast<std::size_t>(double{params_.max_fraction} * n_postings_);
   }
-  /// Sorts the lists, and closes the gaps that cutting them makes.
+  /// Sorts and cuts the lists, and closes the gaps.
   void cut(PostingLists& lists) const {
     std::uint64_t out = 0;
     for (std::uint32_t term = 0; term < rows_.n_terms(); ++term) {

@@ -1,4 +1,4 @@
-// Static pruning: which postings of the inverted lists are kept.
+// Static pruning: which postings are kept.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace quiver::index::sparse {
 
 struct Posting {
-  float value = 0;  ///< absolute
+  float value = 0;  ///< absolute value
   std::uint32_t row = 0;
 };
 
-/// One list a term, values descending, ties by row.
+/// One list per term, by falling value; ties by row.
 struct PostingLists {
   std::vector<std::uint64_t> offsets;  ///< `[n_terms + 1]`
   std::vector<Posting> postings;
@@ -26,21 +26,20 @@ struct PostingLists {
   }
 };
 
-/// The values that a global budget keeps: all above `value`, and of those equal to it `n_kept` in
-/// `n_equal`, spread evenly in the order of the column.
+/// Values kept by a global budget: all above `value`, and `n_kept` of the `n_equal` equal to it,
+/// spread evenly in column order.
 struct ValueThreshold {
   float value = 0;
   std::uint64_t n_kept = 0;
   std::uint64_t n_equal = 0;
 };
 
-/// The threshold that keeps exactly the `budget` values of the largest magnitude; `budget` is less
-/// than their number. Two histograms over halves of the bit patterns, which have the order of the
-/// numbers.
+/// The threshold that keeps exactly the `budget` largest magnitudes; `budget` < number of values.
+/// Uses two histograms over halves of the bit patterns, which order like the numbers.
 [[nodiscard]] ValueThreshold threshold_for(std::span<const float> values, std::uint64_t budget);
 
-/// As `params` says. `rows`: the same rows as `column`, for their term numbers. 8 bytes for each
-/// posting that passes the global threshold (each non-zero with the other prunings).
+/// Prunes as `params` says. `rows`: the rows of `column`, for term numbers. Memory: 8 bytes per
+/// posting above the global threshold (other prunings: per non-zero).
 [[nodiscard]] PostingLists prune(const SparseColumn& column, const CodedRows& rows,
                                  const BlockParams& params);
 

@@ -17,7 +17,8 @@ std::size_t rank_lines(std::uint32_t n_terms) {
 
 std::size_t term_bytes(std::uint32_t n_terms) { return n_terms > 0xFFFF ? 4 : 2; }
 
-/// Ranks cost one look instead of about ten; they may take this many times the memory of terms.
+/// A directory of ranks takes one look-up in place of about ten. It may take this many times the
+/// memory of sorted terms.
 constexpr std::size_t kRankMemory = 8;
 
 TermDirectory choose_directory(std::size_t n_in_list, std::uint32_t n_terms) {
@@ -173,12 +174,12 @@ void Summarizer::add_block(std::span<const std::uint32_t> rows, std::uint16_t bl
   }
 }
 
-/// A counting sort; stable, so blocks ascend within a term.
+/// Counting sort by term; stable, so blocks ascend within a term.
 void Summarizer::sort_by_term() {
   terms_.clear();
   for (const Entry& entry : entries_) {
     if (n_of_term_[entry.term] != 0 && largest_[entry.term] == 0) {
-      largest_[entry.term] = 1;  // has been seen
+      largest_[entry.term] = 1;  // marks the term as seen
       terms_.push_back(entry.term);
     }
   }
@@ -196,7 +197,7 @@ void Summarizer::sort_by_term() {
 void Summarizer::write_directory(const ListHeader& header, std::byte* out) const {
   const std::uint32_t n_terms = rows_.n_terms();
   if (header.directory == static_cast<std::uint32_t>(TermDirectory::kSorted)) {
-    const std::size_t width = term_bytes(n_terms);  // the low bytes come first
+    const std::size_t width = term_bytes(n_terms);  // little-endian
     for (const std::uint32_t term : terms_) {
       std::memcpy(out, &term, width);
       out += width;

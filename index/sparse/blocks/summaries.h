@@ -1,5 +1,5 @@
-// Summaries: for each block the largest value of each term over its rows, cut to the largest ones,
-// stored by term so that a query reads only what its terms say about all blocks of a list.
+// Summaries: the largest value of each term over the rows of a block, cut to the largest ones.
+// Stored by term, so that a query reads only its terms, for all blocks of a list.
 #pragma once
 
 #include <bit>
@@ -17,13 +17,13 @@
 
 namespace quiver::index::sparse {
 
-/// Where one term's summaries are found in a list.
+/// How a list finds the summaries of a term.
 enum class TermDirectory : std::uint32_t {
-  kRanks = 0,   ///< lines of 448 terms: a rank and a bit a term
-  kSorted = 1,  ///< the terms that occur, u16 if there are fewer than 65,536 terms, else u32
+  kRanks = 0,   ///< lines of 448 terms: a rank, and one bit per term
+  kSorted = 1,  ///< occurring terms, sorted: u16 if there are fewer than 65,536 terms, else u32
 };
 
-/// One line of a directory of ranks: `rank` terms of lower lines occur.
+/// One line of a directory of ranks. `rank`: number of occurring terms in lower lines.
 struct RankLine {
   static constexpr std::uint32_t kTerms = 448;
   std::uint64_t rank = 0;
@@ -31,10 +31,10 @@ struct RankLine {
 };
 static_assert(sizeof(RankLine) == 64);
 
-/// What is known of one list. Its blocks are `[first_block, first_block + n_blocks)` of all. Its
-/// summaries start at line `line` (64 bytes) of the summaries of all: the directory, padded to 64
-/// bytes; u32 `[n_terms + 1]` offsets of entries; for each term that occurs, in ascending order,
-/// the numbers of blocks (u16, ascending) and then as many codes (u8).
+/// Header of one list. Its blocks are `[first_block, first_block + n_blocks)`. Its summaries start
+/// at 64-byte line `line` of all summaries: the directory, padded to 64 bytes; u32 `[n_terms + 1]`
+/// offsets of entries; for each occurring term, ascending, block numbers (u16, ascending) and then
+/// as many codes (u8).
 struct ListHeader {
   std::uint32_t first_block = 0;
   std::uint32_t n_blocks = 0;
@@ -47,13 +47,13 @@ struct ListHeader {
 };
 static_assert(sizeof(ListHeader) == 32);
 
-/// The summaries of one list, in place.
+/// A view of the summaries of one list.
 class SummaryView {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
   static constexpr std::size_t kEntryBytes = 3;
 
-  /// `base`: of the summaries of all lists. `n_terms`: of the index.
+  /// `base`: summaries of all lists. `n_terms`: terms of the index.
   SummaryView(const std::byte* base, const ListHeader& header, std::uint32_t n_terms)
       : directory_(base + std::size_t{header.line} * 64),
         header_(&header),
@@ -62,10 +62,10 @@ class SummaryView {
         runs_(offsets_ + (std::size_t{header.n_terms} + 1) * 4) {}
 
   [[nodiscard]] static std::size_t directory_bytes(const ListHeader& header, std::uint32_t n_terms);
-  /// Of a list, all parts together, in lines.
+  /// Lines of all parts of a list.
   [[nodiscard]] static std::size_t n_lines(const ListHeader& header, std::uint32_t n_terms);
 
-  /// What `rank` will read first.
+  /// Prefetches what `rank` reads first.
   void prefetch_rank(std::uint32_t term) const {
     if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
       prefetch_line(rank_line(term));
@@ -73,7 +73,7 @@ class SummaryView {
       prefetch_middle();
     }
   }
-  /// The number of the term among those that occur; kNone if it does not.
+  /// Number of the term among those that occur; kNone if it does not.
   [[nodiscard]] std::uint32_t rank(std::uint32_t term) const {
     if (header_->directory == static_cast<std::uint32_t>(TermDirectory::kRanks)) {
       return rank_in_lines(term);
@@ -102,7 +102,7 @@ class SummaryView {
     return {runs_ + std::size_t{first} * kEntryBytes, length_between(first, offset(rank + 1))};
   }
 
-  /// Whether everything in it is in place: offsets, ranks, order of terms, numbers of blocks.
+  /// True if offsets, ranks, term order and block numbers are valid.
   [[nodiscard]] bool valid(std::uint32_t n_terms) const;
 
  private:
@@ -141,12 +141,12 @@ class SummaryView {
   const std::byte* runs_;
 };
 
-/// Builds the summaries of one list after another. Scratch memory of 5 bytes a term; one thread.
+/// Builds the summaries of one list after another. Memory: 5 bytes per term; one thread.
 class Summarizer {
  public:
   Summarizer(const CodedRows& rows, const BlockParams& params);
 
-  /// Fills what `header` says of summaries (but `line`) and returns their bytes, whole lines.
+  /// Fills the summary fields of `header`, except `line`, and returns whole lines of bytes.
   std::vector<std::byte> summarize(const Grouping& blocks, ListHeader& header);
 
  private:
@@ -157,7 +157,7 @@ class Summarizer {
   };
 
   void add_block(std::span<const std::uint32_t> rows, std::uint16_t block);
-  /// The codes that stay: those above `code`, and `n_equal` that are equal to it.
+  /// Codes that are kept: those above `code`, and `n_equal` equal to it.
   struct Cut {
     std::uint32_t code = 0;
     std::size_t n_equal = 0;
@@ -170,11 +170,11 @@ class Summarizer {
 
   const CodedRows& rows_;
   const BlockParams& params_;
-  std::vector<std::uint8_t> largest_;     ///< by term, over the rows of a block
+  std::vector<std::uint8_t> largest_;     ///< largest code of each term in a block
   std::vector<std::uint32_t> occurring_;  ///< terms of the block
-  std::size_t counts_[256] = {};          ///< of codes in the block
-  std::vector<std::uint32_t> n_of_term_;  ///< entries of the list
-  std::vector<std::uint32_t> terms_;      ///< of the list, ascending
+  std::size_t counts_[256] = {};          ///< terms of the block with each code
+  std::vector<std::uint32_t> n_of_term_;  ///< entries of each term in the list
+  std::vector<std::uint32_t> terms_;      ///< terms of the list, ascending
   std::vector<Entry> entries_;
   std::vector<Entry> sorted_;
 };

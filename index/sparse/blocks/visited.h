@@ -1,5 +1,5 @@
-// The rows that a query has met: a hash table that stays in the first-level cache for the hundreds
-// of rows that a query scores.
+// The rows that a query has met, as a hash table: it stays in L1 for the hundreds of rows that a
+// query scores.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class VisitedRows {
     slots_.assign(kMinSlots, kEmpty);
     n_ = 0;
   }
-  /// False if it was there. `row` is not 2^32 - 1.
+  /// Inserts `row`, which is not 2^32 - 1; false if it was there.
   bool insert(std::uint32_t row) {
     std::uint32_t* slot = slot_of(row);
     if (*slot == row) return false;
@@ -29,7 +29,7 @@ class VisitedRows {
   static constexpr std::uint32_t kEmpty = 0xFFFFFFFF;
   static constexpr std::size_t kMinSlots = 1024;
 
-  /// Where it is or belongs. There is always an empty slot.
+  /// The slot that holds `row` or is free for it. There is always a free slot.
   std::uint32_t* slot_of(std::uint32_t row) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t i = (row * 0x9E3779B1U >> 7) & mask;  // Fibonacci hashing

@@ -99,7 +99,7 @@ std::uint32_t GrowingLists::n_covered() const {
 
 void GrowingLists::extend(const FieldColumn& column) {
   while (column.n_rows - n_covered() >= kSmallGroup) {
-    // A long step at once needs no small groups where a large one would take their place.
+    // Many new rows at once skip the small groups.
     const std::uint32_t first = n_covered();
     const bool large = first % kLargeGroup == 0 && column.n_rows - first >= kLargeGroup;
     cover(column.sparse(), first, large ? kLargeGroup : kSmallGroup);

@@ -1,8 +1,8 @@
-// Lists over rows that are still being added: what makes a fresh collection fast before anything
-// is built.
+// Posting lists over rows that are still being added, so that a fresh collection is fast before an
+// index is built.
 //
-// Rows are covered by lists of their own in groups of 1,024 as soon as a group is full, and eight
-// groups are made one. What no group covers yet is scored row by row. Everything is exact.
+// Every 1,024 new rows get lists of their own (a group), and eight groups are joined into one. Rows
+// without a group are scored one by one. All answers are exact.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace quiver::index::sparse {
 
-/// Lists of rows `[first, first + lists.n_rows())`.
+/// Posting lists of rows `[first, first + lists.n_rows())`.
 struct RowGroup {
   std::uint32_t first = 0;
   TermMap terms;
   ImpactLists lists;
 };
 
-/// One thread extends it; searchers are immutable and outlive it.
+/// One thread extends it. Searchers are immutable and may outlive it.
 class GrowingLists {
  public:
-  /// Rows from which on it is worth extending.
+  /// Rows of a small group.
   static constexpr std::uint32_t kStep = 1024;
 
-  /// `column` has all rows so far, those of earlier calls in front. Costs a few microseconds a
+  /// `column`: all rows so far, starting with those of earlier calls. Costs a few microseconds per
   /// row, twice.
   void extend(const FieldColumn& column);
-  /// Over `column`, as given to `extend` last.
+  /// A searcher over `column`, the one given to `extend` last.
   [[nodiscard]] std::shared_ptr<const Searcher> searcher(FieldColumn column) const;
 
  private:

@@ -32,7 +32,7 @@ static_assert(sizeof(ListFacts) == 16 + 2 * kLevels * sizeof(float));
 
 constexpr std::array<std::uint16_t, kLevels> kEmptyRun{};
 
-/// Gathers the runs of ranges, in order, behind one run of nothing.
+/// Collects the runs of ranges in order, after one empty run.
 class RunGatherer {
  public:
   RunGatherer(std::uint32_t n_terms, std::uint32_t n_ranges)
@@ -146,7 +146,7 @@ Result<ImpactLists> ImpactLists::open(const SectionReader& in, std::uint32_t n_r
   QV_TRY(lists.totals_, in.get<std::uint32_t>(kListTotals, 0, std::uint64_t{n_terms} * kLevels));
   QV_TRY(lists.places_,
          in.get<std::uint32_t>(kListPlaces, 0, std::uint64_t{n_terms} * lists.n_ranges_));
-  // Behind the last run there are more sections, and the file's trailer (`Run::kReadBehind`).
+  // More sections follow the last run, so reading behind it is safe (`Run::kReadBehind`).
   QV_TRY(lists.runs_, in.get<std::uint16_t>(kListRuns));
   for (std::size_t i = 0; i < lists.places_.size(); ++i) {
     const std::size_t first = std::size_t{lists.places_[i]} * kUnit;

@@ -1,11 +1,11 @@
-// Inverted lists that carry values: what both the exact and the truncated scan read.
+// Posting lists with quantized values (impacts), read by exact and truncated scans.
 //
-// Rows are grouped into ranges, so that the sums of a range stay in the first cache. A run holds
-// the rows of one term in one range, by falling impact: 16 levels of value, relative to the term's
-// largest, and within a level in row order. A reader adds one number to the sums of a whole level
-// and may stop at any of them.
+// Rows are grouped into ranges, so that the sums of a range stay in L1. A run holds the rows of one
+// term in one range by falling impact: 16 levels relative to the term's largest value, rows
+// ascending within a level. A scan adds one number for a whole level and may stop after any level.
 //
-// A value is never above the upper end of its level, so sums of upper ends bound scores from above.
+// A value never exceeds the upper end of its level, so sums of upper ends are upper bounds of
+// scores.
 #pragma once
 
 #include <array>
@@ -33,9 +33,9 @@ struct LevelTable {
   [[nodiscard]] std::size_t level_of(float share) const;
 };
 
-/// Postings of one term in one range. `n_from[l]`: how many have a level of at least l; they come
-/// first in `rows`, which are numbers within the range. So many numbers behind the last row may be
-/// read, too, whatever they are.
+/// Postings of one term in one range. `n_from[l]`: number of postings with a level >= l; they come
+/// first in `rows()`, which are row numbers within the range. kReadBehind numbers after the last
+/// row may be read; their values do not matter.
 struct ImpactRun {
   static constexpr std::size_t kReadBehind = 3;
   const std::uint16_t* n_from = nullptr;
@@ -45,11 +45,11 @@ struct ImpactRun {
 /// Immutable; shares its memory.
 class ImpactLists {
  public:
-  /// Of rows `[first, first + n)`, in memory; `n` <= kRangeRows. Row 0 is `first`.
+  /// Lists in memory of rows `[first, first + n)`, n <= kRangeRows. Row 0 of the lists is `first`.
   [[nodiscard]] static ImpactLists of_rows(const SparseColumn& column, std::uint32_t first,
                                            std::uint32_t n, const TermMap& terms);
-  /// Writes the lists of a whole column, a few ranges at a time: memory beyond the result's table
-  /// of places is about 8 bytes a non-zero of as many ranges as there are threads.
+  /// Writes the lists of a column, a few ranges at a time. Memory besides the table of places:
+  /// about 8 bytes per non-zero of as many ranges as there are threads.
   [[nodiscard]] static Result<> write(const SparseColumn& column, std::uint32_t n_rows,
                                       const TermMap& terms, const BuildContext& context,
                                       SectionWriter& out);
@@ -62,7 +62,7 @@ class ImpactLists {
   [[nodiscard]] const LevelTable& levels() const { return levels_; }
   /// The largest value of a term.
   [[nodiscard]] float max_of(std::uint32_t term) const { return maxima_[term]; }
-  /// `[kLevels]`: postings of a term with a level of at least l, over all ranges.
+  /// `[kLevels]`: number of the term's postings with a level >= l, over all ranges.
   [[nodiscard]] const std::uint32_t* totals_of(std::uint32_t term) const {
     return totals_.data() + std::size_t{term} * kLevels;
   }
@@ -72,7 +72,7 @@ class ImpactLists {
   [[nodiscard]] std::uint64_t bytes() const;
 
  private:
-  /// Runs start at multiples of this many numbers: half a cache line.
+  /// Runs start at multiples of this many u16: half a cache line.
   static constexpr std::size_t kUnit = kLevels;
 
   [[nodiscard]] std::size_t place_of(std::uint32_t term, std::uint32_t range) const {
@@ -84,11 +84,11 @@ class ImpactLists {
   LevelTable levels_;
   SharedSpan<float> maxima_;
   SharedSpan<std::uint32_t> totals_;
-  SharedSpan<std::uint32_t> places_;  ///< in units; 0 is a run of nothing
+  SharedSpan<std::uint32_t> places_;  ///< in `kUnit`s; 0: the empty run
   SharedSpan<std::uint16_t> runs_;
 };
 
-/// Rows of the lists that hold `component`, with a value of either sign.
+/// Number of rows that hold `component`, with a value of either sign.
 [[nodiscard]] std::uint64_t n_rows_with(std::uint32_t component, const TermMap& terms,
                                         const ImpactLists& lists);
 

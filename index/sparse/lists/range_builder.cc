@@ -35,7 +35,8 @@ Histogram histogram_of(const SparseColumn& column, std::uint32_t first, std::uin
 
 double middle_of(std::size_t bin) { return (static_cast<double>(bin) + 0.5) / kBins; }
 
-/// Moves `means` to the centres of gravity of what is nearest to them; those of nothing stay.
+/// One Lloyd round: moves each mean to the centroid of the bins nearest to it. Means without bins
+/// stay.
 void improve(const Histogram& bins, std::array<double, kLevels>& means) {
   std::array<double, kLevels> weight{}, sum{};
   std::size_t level = 0;
@@ -79,8 +80,8 @@ LevelTable fit_levels(const SparseColumn& column, std::uint32_t first, std::uint
   return levels;
 }
 
-/// Of each entry, in order, its term and level as `term * kLevels + (kLevels - 1 - level)`: the
-/// order of runs and of what is in them.
+/// Term and level of each entry, in order, as term * kLevels + (kLevels - 1 - level): the order of
+/// runs and of postings within them.
 std::vector<std::uint64_t> RangeBuilder::slots_of(std::uint32_t first, std::uint32_t n) const {
   std::vector<std::uint64_t> slots;
   slots.reserve(length_between(column_.offsets[first], column_.offsets[first + n]));
@@ -95,7 +96,7 @@ std::vector<std::uint64_t> RangeBuilder::slots_of(std::uint32_t first, std::uint
 
 RangeRuns RangeBuilder::build(std::uint32_t first, std::uint32_t n) const {
   const auto slots = slots_of(first, n);
-  std::vector<std::uint32_t> next(std::size_t{terms_.size()} * kLevels);  // sizes, then positions
+  std::vector<std::uint32_t> next(std::size_t{terms_.size()} * kLevels);  // sizes, later positions
   for (const std::uint64_t slot : slots) ++next[slot];
   RangeRuns range;
   range.places.assign(terms_.size(), RangeRuns::kNone);
@@ -120,7 +121,7 @@ RangeRuns RangeBuilder::build(std::uint32_t first, std::uint32_t n) const {
   for (std::uint32_t row = 0; row < n; ++row) {
     const std::size_t n_entries =
         length_between(column_.offsets[first + row], column_.offsets[first + row + 1]);
-    // Fewer slots than entries: only if the rows' file is damaged meanwhile.
+    // Fewer slots than entries: the rows' file was damaged meanwhile.
     for (std::size_t i = 0; i < n_entries && entry < slots.size(); ++i) {
       range.runs[next[slots[entry++]]++] = static_cast<std::uint16_t>(row);
     }

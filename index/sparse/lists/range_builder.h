@@ -11,12 +11,11 @@
 
 namespace quiver::index::sparse {
 
-/// The largest magnitude of each term in rows `[first, first + n)`.
+/// Largest magnitude of each term in rows `[first, first + n)`.
 [[nodiscard]] std::vector<float> largest_values(const SparseColumn& column, std::uint32_t first,
                                                 std::uint32_t n, const TermMap& terms);
 
-/// Levels with the least squared error over a sample of those rows (Lloyd's algorithm on a
-/// histogram).
+/// Levels of least squared error over a sample of these rows (Lloyd's algorithm on a histogram).
 [[nodiscard]] LevelTable fit_levels(const SparseColumn& column, std::uint32_t first,
                                     std::uint32_t n, const TermMap& terms,
                                     const std::vector<float>& maxima);
@@ -24,18 +23,19 @@ namespace quiver::index::sparse {
 /// The runs of one range, each padded to a multiple of kLevels numbers.
 struct RangeRuns {
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
-  std::vector<std::uint32_t> places;  ///< of each term, in units of kLevels numbers, or kNone
+  std::vector<std::uint32_t>
+      places;  ///< place of each term's run, in units of kLevels numbers; kNone: no run
   std::vector<std::uint16_t> runs;
 };
 
-/// Everything borrowed; any number of threads.
+/// Borrows everything; any number of threads.
 class RangeBuilder {
  public:
   RangeBuilder(const SparseColumn& column, const TermMap& terms, const std::vector<float>& maxima,
                const LevelTable& levels)
       : column_(column), terms_(terms), maxima_(maxima), levels_(levels) {}
 
-  /// Of rows `[first, first + n)`, `n` <= kRangeRows.
+  /// The runs of rows `[first, first + n)`, n <= kRangeRows.
   [[nodiscard]] RangeRuns build(std::uint32_t first, std::uint32_t n) const;
 
  private:

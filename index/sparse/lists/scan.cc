@@ -16,7 +16,7 @@ namespace {
 constexpr double kLargestSum = 65535;
 constexpr std::size_t kRowsPerWord = 64;
 
-/// Of one thread, reused by all its scans.
+/// Memory of one thread's scans, reused.
 struct SumScratch {
   alignas(64) std::array<std::uint16_t, kRangeRows> sums;
   std::array<std::uint16_t, kRangeRows> positions;
@@ -27,9 +27,8 @@ SumScratch& scratch() {
   return *instance;
 }
 
-/// Levels are short: a branch for the last few rows of each would be guessed wrong half of the
-/// time. So three more are always read (`Run`), and those that are not of this level get nothing
-/// added.
+/// Levels are short, so a branch for their last rows would be mispredicted half of the time.
+/// Instead three more rows are always read (`ImpactRun`); rows beyond the level get 0 added.
 void add_rows(std::uint16_t* sums, const std::uint16_t* rows, std::size_t n, std::uint16_t add) {
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {
@@ -46,12 +45,12 @@ void add_rows(std::uint16_t* sums, const std::uint16_t* rows, std::size_t n, std
   }
 }
 
-/// Fetches the rows of a run, some at a time.
+/// Prefetches the rows of a run, some at a time.
 template <Nearness nearness>
 class Fetching {
  public:
   Fetching(const ImpactRun& run, std::size_t n) : next_(run.rows()), end_(run.rows() + n) {}
-  /// About so many more.
+  /// Prefetches about `n` more rows.
   void fetch(std::size_t n) {
     const auto n_left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end_ - next_));
     for (const auto* until = next_ + std::min(n, n_left); next_ < until; next_ += kRowsPerLine) {
@@ -66,7 +65,7 @@ class Fetching {
   const std::uint16_t* end_;
 };
 
-/// Of the run that is added next.
+/// Prefetch of the next run.
 using Ahead = Fetching<Nearness::kL2>;
 
 /// Returns the postings read.
@@ -84,19 +83,19 @@ std::size_t add_run(std::uint16_t* sums, const ImpactRun& run, const ScanPlan::T
   return first;
 }
 
-/// The rows of the best sums so far, of equal ones the first. Rows come in ascending order.
+/// The rows with the best sums so far; ties go to the first. Rows arrive in ascending order.
 class BestSums {
  public:
   explicit BestSums(std::size_t n) : n_(n) {}
   [[nodiscard]] bool is_full() const { return rows_.size() >= n_; }
-  /// Only sums of at least this can be among the best.
+  /// Sums below this cannot be among the best.
   [[nodiscard]] std::uint32_t bar() const { return bar_; }
   void raise_bar(std::uint32_t bar) { bar_ = std::max(bar_, bar); }
   void add(std::uint32_t row, std::uint16_t sum) {
     rows_.push_back(row);
     sums_.push_back(sum);
   }
-  /// Drops what is not among the best, once it is worth the while.
+  /// Drops all but the best, if there are many.
   void tidy() {
     if (rows_.size() >= 2 * n_) keep_best();
   }
@@ -123,9 +122,9 @@ class BestSums {
     }
     rows_.resize(n_kept);
     sums_.resize(n_kept);
-    raise_bar(least + 1);  // rows to come lose ties
+    raise_bar(least + 1);  // later rows lose ties
   }
-  /// The largest number that `n_` sums reach.
+  /// The largest number that at least `n_` sums reach.
   [[nodiscard]] std::uint32_t nth_sum() const {
     std::uint32_t low = 0;
     for (std::uint32_t bit = 0x8000; bit != 0; bit /= 2) {
@@ -172,7 +171,7 @@ class RangeSums {
     return kernels().sums.count_at_least(scratch_.sums.data(), n_padded_,
                                          static_cast<std::uint16_t>(bar), allowed());
   }
-  /// The highest sum that `n` rows reach, or `least` if fewer reach that; within 1/1024.
+  /// The highest sum that `n` rows reach, within 1/1024; `least` if fewer reach that.
   [[nodiscard]] std::uint32_t reached_by(std::size_t n, std::uint32_t least) const {
     std::uint32_t low = least;
     std::uint32_t high = 0x10000;
@@ -199,12 +198,12 @@ class RangeSums {
   }
 
  private:
-  /// What says how long the runs of a range are.
+  /// Prefetches the lengths of a range's runs.
   void prefetch_heads(std::uint32_t range) const {
     if (range >= lists_.n_ranges()) return;
     for (const auto& term : plan_.terms()) prefetch_line(lists_.run(term.term, range).n_from);
   }
-  /// All that is read of the first range: nothing was added up before it meanwhile.
+  /// Prefetches all of the first range: no earlier range did.
   void prefetch_start() const {
     prefetch_heads(0);
     prefetch_heads(1);
@@ -258,7 +257,7 @@ ScanPlan::ScanPlan(const ImpactLists& lists, std::span<const QueryTerm> terms, V
     largest += static_cast<double>(term.weight) * lists.max_of(term.term);
   }
   has_other_terms_ = terms_.size() != terms.size();
-  // Rounding up adds less than 1 a term.
+  // Rounding up adds less than 1 per term.
   const double room = kLargestSum - static_cast<double>(terms_.size()) - 1;
   units_ = largest > 0 ? room / largest : 0;
   const auto& shares = value == Value::kMean ? lists.levels().mean : lists.levels().upper;
@@ -309,7 +308,7 @@ std::uint64_t ScanPlan::n_postings() const {
 }
 
 std::uint16_t ScanPlan::bound_of(float score) const {
-  // Scores are sums in f32: what rounding adds is far below these units.
+  // Scores are sums in f32, whose rounding is far below these units.
   const double slack = 8 + static_cast<double>(terms_.size()) / 4;
   if (!(static_cast<double>(score) * units_ > slack)) return 0;
   const double bound = std::floor(static_cast<double>(score) * units_ - slack);
@@ -366,7 +365,7 @@ Result<> scan_exactly(const ImpactLists& lists, const ScanPlan& plan, const Prep
   for (std::uint32_t range = 0; range < lists.n_ranges(); ++range) {
     if (cancel.poll()) return cancel.check();
     count_postings(sums.compute(range), work);
-    // The best sums first: their scores are a bar for the others.
+    // The best sums first: their scores raise the threshold for the others.
     std::uint32_t below = 0x10000;
     if (out.size() < out.k()) {
       below = sums.reached_by(2 * out.k(), least);

@@ -1,4 +1,4 @@
-// Memory in whole cache lines, which records, heads and summaries start on.
+// Memory aligned to cache lines, for records, top components and summaries.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace quiver::index::sparse {
 
-/// Zeros until they are written.
+/// A zeroed buffer.
 class AlignedBytes {
  public:
   static constexpr std::size_t kBytes = 64;
 
-  /// Room for `n_bytes`.
+  /// A buffer of `n_bytes`.
   explicit AlignedBytes(std::size_t n_bytes)
       : lines_(std::make_shared<std::vector<Line>>((n_bytes + kBytes - 1) / kBytes)),
         n_bytes_(n_bytes) {}
 
   [[nodiscard]] std::byte* data() { return reinterpret_cast<std::byte*>(lines_->data()); }
-  /// The bytes, which keep their memory alive. Written no more.
+  /// Shares the bytes; do not write afterwards.
   [[nodiscard]] SharedBytes share() {
     return {std::span<const std::byte>(data(), n_bytes_), lines_};
   }

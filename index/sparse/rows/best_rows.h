@@ -1,4 +1,4 @@
-// Rows that may be hits, by the scores of their records.
+// The rows with the best approximate scores.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,13 @@ struct ScoredRow {
   float score = 0;
   std::uint32_t row = 0;
 
-  /// Ties are ordered by row.
+  /// Best first; ties by row.
   friend bool operator<(const ScoredRow& a, const ScoredRow& b) {
     return a.score != b.score ? a.score > b.score : a.row < b.row;
   }
 };
 
-/// The `n` best candidates offered, whatever the order of offering. Keeps its memory from one
-/// search to the next.
+/// The `n` best rows offered, in any order of offering. Reuses its memory.
 class BestRows {
  public:
   void start(std::size_t n) {
@@ -28,13 +27,13 @@ class BestRows {
     heap_.clear();
   }
   [[nodiscard]] bool full() const { return heap_.size() >= n_; }
-  /// The score that a candidate must reach; -infinity while there is room.
+  /// The score that a row must reach; -infinity while there is room.
   [[nodiscard]] float threshold() const {
     return full() && n_ > 0 ? heap_.front().score : -std::numeric_limits<float>::infinity();
   }
   [[nodiscard]] const std::vector<ScoredRow>& candidates() const { return heap_; }
 
-  /// Whether it is one of the best now.
+  /// True if the row is now one of the best.
   bool offer(ScoredRow candidate) {
     if (n_ == 0) return false;
     if (full()) {
@@ -47,7 +46,7 @@ class BestRows {
     return true;
   }
 
-  /// Best first, into `out`.
+  /// Moves the rows to `out`, best first.
   void take(std::vector<ScoredRow>& out) {
     std::sort_heap(heap_.begin(), heap_.end());
     out.assign(heap_.begin(), heap_.end());
@@ -56,7 +55,7 @@ class BestRows {
 
  private:
   std::size_t n_ = 0;
-  std::vector<ScoredRow> heap_;  ///< the worst in front
+  std::vector<ScoredRow> heap_;  ///< worst first
 };
 
 }  // namespace quiver::index::sparse

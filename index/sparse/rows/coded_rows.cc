@@ -7,12 +7,12 @@
 namespace quiver::index::sparse {
 namespace {
 
-/// A little above largest / 255, so that rounding of the quotient never makes a code too small.
+/// Slightly above largest / 255, so that rounding never makes a code too small.
 float scale_of(std::span<const float> values) {
   float largest = 0;
   for (const float value : values) largest = std::max(largest, std::abs(value));
   if (largest == 0) return 1;
-  // A step that is no normal number could be rounded to nothing.
+  // A denormal scale could be flushed to zero.
   return std::max(std::numeric_limits<float>::min(), largest / kLargestCode * (1 + 1e-6F));
 }
 

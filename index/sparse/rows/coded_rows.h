@@ -1,4 +1,4 @@
-// Rows as blocks are built from them: term numbers, and values as bytes.
+// Rows with term numbers and byte codes, from which blocks are built.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace quiver::index::sparse {
 
-/// Of values as bytes.
+/// Largest code of a value.
 inline constexpr float kLargestCode = 255;
 
-/// A code is the absolute value in units of one scale for all, rounded up: the largest code of some
-/// rows is the code of their largest value, so that summaries are maxima of codes and never below
-/// the values they stand for. Zero has code 0. 5 bytes a non-zero, and 5 bytes for each of the
-/// `n_strongest` largest codes of a row.
+/// Code = absolute value / scale, rounded up, with one scale for all rows. So the largest code of
+/// some rows is the code of their largest value, and summaries are never below the values they
+/// stand for. Memory: 5 bytes per non-zero, and 5 for each of the `n_strongest` largest codes of a
+/// row.
 class CodedRows {
  public:
-  /// Terms ascending, except in `strongest`: codes descending there.
+  /// Terms ascend; in `strongest` codes descend instead.
   struct Row {
     std::span<const std::uint32_t> terms;
     std::span<const std::uint8_t> codes;
@@ -35,7 +35,7 @@ class CodedRows {
   [[nodiscard]] Row row(std::uint32_t i) const {
     return part(terms_, codes_, offsets_[i], offsets_[i + 1]);
   }
-  /// Fetches all of `row(i)`.
+  /// Prefetches all of `row(i)`.
   void prefetch(std::uint32_t i) const {
     for (std::uint64_t at = offsets_[i]; at < offsets_[i + 1]; at += 16) {
       prefetch_line(terms_.data() + at);
@@ -46,7 +46,7 @@ class CodedRows {
     prefetch_line(strong_terms_.data() + strong_offsets_[i]);
     prefetch_line(strong_codes_.data() + strong_offsets_[i]);
   }
-  /// The terms of the largest codes, ties by place.
+  /// The components with the largest codes; ties by position.
   [[nodiscard]] Row strongest(std::uint32_t i) const {
     return part(strong_terms_, strong_codes_, strong_offsets_[i], strong_offsets_[i + 1]);
   }
@@ -62,8 +62,8 @@ class CodedRows {
   std::uint32_t n_rows_ = 0;
   std::uint32_t n_terms_ = 0;
   float scale_ = 1;
-  /// A copy: builds look at them often, and must see the same if the file is damaged meanwhile
-  /// (base/io/mapped_region.h).
+  /// A copy: builds read offsets repeatedly, and must see the same values even if the file is
+  /// damaged meanwhile (base/io/mapped_region.h).
   std::vector<std::uint64_t> offsets_;
   std::vector<std::uint32_t> terms_;
   std::vector<std::uint8_t> codes_;

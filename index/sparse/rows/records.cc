@@ -148,7 +148,7 @@ class GapWriter {
   void for_each_step(const SparseView& row, const Use& use) const {
     std::uint32_t before = 0;
     for (std::size_t i = 0; i < row.indices.size(); ++i) {
-      // They ascend, unless the rows' file is damaged meanwhile: then as far as they are written.
+      // Terms ascend, unless the rows' file is damaged meanwhile.
       const std::uint32_t term = std::max(before, term_of(terms_, row, i));
       for (; term - before > 0xFFFF; before += 0xFFFF) use(0xFFFF, 0);
       use(term - before, code_of(row.values[i], scale_));
@@ -160,7 +160,7 @@ class GapWriter {
   float scale_;
 };
 
-/// One writer's records of all rows: their places, and their lines.
+/// Writes the records of all rows; returns their places and bytes.
 template <class Place, class Writer>
 std::pair<std::vector<Place>, AlignedBytes> write_all(const SparseColumn& column,
                                                       std::uint32_t n_rows, const Writer& writer) {
@@ -184,7 +184,7 @@ std::pair<std::vector<Place>, AlignedBytes> write_all(const SparseColumn& column
 Records Records::build(const SparseColumn& column, std::uint32_t n_rows, const TermMap& terms,
                        Codec codec) {
   Records records;
-  // Halves overflow at 65,520; such values are kept in full.
+  // f16 overflows at 65,520; such columns are kept as f32.
   const float max = largest(column.values.span());
   records.codec_ = codec == Codec::kF16 && max >= 65504.0F ? Codec::kF32 : codec;
   records.wide_ = terms.size() > 0xFFFF;
@@ -225,7 +225,7 @@ Result<Records> Records::open(const SectionReader& in, std::uint32_t n_rows,
   return records;
 }
 
-/// Of kGaps: up to the next record.
+/// kGaps: up to the next record.
 std::size_t Records::bytes_of(std::uint32_t row) const {
   const Place& place = places_[row];
   if (codec_ != Codec::kGaps) return record_bytes(place.n_padded, wide_, codec_);

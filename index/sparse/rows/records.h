@@ -1,5 +1,5 @@
-// The forward index: one record a row with its terms and codes of their values, for scoring
-// candidates in a few cache lines.
+// The forward index: one record per row with its terms and coded values, to score candidates in a
+// few cache lines.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace quiver::index::sparse {
 
-/// How values are kept in records. kU8 has one scale a column: largest value / 255. kGaps has the
-/// values of kU8, and terms as differences: about a quarter less memory, somewhat slower.
+/// Codec of record values. kU8: one scale per column, largest value / 255. kGaps: values as kU8,
+/// terms as differences; 3/4 of the memory, slower.
 enum class Codec : std::uint32_t { kF32 = 0, kF16 = 1, kU8 = 2, kGaps = 3 };
 
-/// Immutable; shares its memory. Terms are kept in 16 bits if fewer than 65,536 numbers are needed,
-/// else in 32. A record starts on a cache line: the terms, padded to a multiple of 16 with the
-/// number of terms (at which a query's table is 0), then as many values. Of kGaps it is what
-/// `RecordKernels::score_gaps` wants: steps of 0 pad it, and steps of value 0 bridge differences
+/// Immutable; shares its memory. Term numbers take 16 bits if fewer than 65,536 numbers are needed,
+/// else 32. A record starts on a cache line: the terms, padded to a multiple of 16 with the number
+/// of terms (where a query's table is 0), then the values. kGaps has the layout of
+/// `RecordKernels::score_gaps`: padding are steps of 0, and steps with value 0 bridge differences
 /// beyond 16 bits.
 class Records {
  public:
@@ -30,10 +30,10 @@ class Records {
   [[nodiscard]] static Result<Records> open(const SectionReader& in, std::uint32_t n_rows,
                                             std::uint32_t n_terms);
 
-  /// Sum over the terms of the row of `table[term]` times its value as coded. `table`: `[n_terms +
-  /// 1]`, 0 where the query has no weight, and at the end.
+  /// Sum over the row's terms of table[term] * coded value. `table`: `[n_terms + 1]`, 0 where the
+  /// query has no weight and at the end.
   [[nodiscard]] float score(const float* table, std::uint32_t row) const;
-  /// Fetches the line that says where the record is, then the record itself.
+  /// Prefetches where the record is, and then the record.
   void prefetch_place(std::uint32_t row) const { prefetch_line(places_.data() + row); }
   void prefetch(std::uint32_t row) const;
 
@@ -42,17 +42,17 @@ class Records {
 
  private:
   struct Place {
-    std::uint32_t line = 0;      ///< of 64 bytes
-    std::uint32_t n_padded = 0;  ///< terms
+    std::uint32_t line = 0;      ///< first cache line of the record
+    std::uint32_t n_padded = 0;  ///< terms with padding
   };
 
   [[nodiscard]] const std::byte* record(const Place& place) const {
     return lines_.data() + std::size_t{place.line} * 64;
   }
   [[nodiscard]] std::size_t bytes_of(std::uint32_t row) const;
-  /// Whether the record is within the lines; of kGaps, with all of its steps.
+  /// True if the record is within `lines_`; for kGaps, all of its steps.
   [[nodiscard]] bool is_in_place(std::uint32_t row) const;
-  /// Of a record in its place.
+  /// Largest term number; only if `is_in_place`.
   [[nodiscard]] std::uint64_t largest_term(std::uint32_t row) const;
 
   Codec codec_ = Codec::kU8;

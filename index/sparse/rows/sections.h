@@ -1,4 +1,4 @@
-// Sections of a sparse index's file; docs/formats/seismic.md describes them.
+// Section numbers of a sparse index's file: docs/formats/seismic.md.
 #pragma once
 
 #include <cstdint>

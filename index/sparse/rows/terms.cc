@@ -6,9 +6,9 @@ namespace quiver::index::sparse {
 namespace {
 
 constexpr std::uint32_t kNone = 0xFFFFFFFF;
-/// Keys up to here are found by one look-up; a table of 4 MiB at most.
+/// Keys below this are found in a table of at most 4 MiB.
 constexpr TermMap::Key kDirectKeys = 1 << 20;
-/// Keys up to here are marked in a bitmap when they are collected, others are sorted.
+/// Keys below this are collected in a bitmap, others by sorting.
 constexpr std::uint64_t kMarkedKeys = 1ULL << 28;
 
 std::vector<TermMap::Key> marked_keys(const std::vector<std::uint64_t>& words) {

@@ -11,7 +11,7 @@
 namespace quiver::index::sparse {
 namespace {
 
-constexpr std::uint32_t kComponentMultiple = 32;  ///< keeps terms on 32-byte boundaries
+constexpr std::uint32_t kComponentMultiple = 32;  ///< keeps rows on 32-byte boundaries
 constexpr std::uint32_t kMaxComponents = 65'536;
 
 struct HeadFacts {
@@ -24,7 +24,8 @@ struct Component {
   std::uint8_t code = 0;
 };
 
-/// The `n` largest codes, ties by term; in order of terms, for the sake of the table's cache lines.
+/// Writes the components with the `n` largest codes, ties by term, sorted by term: look-ups in the
+/// table then share cache lines.
 void strongest(const CodedRows::Row& row, std::size_t n, std::vector<Component>& out) {
   out.clear();
   for (std::size_t i = 0; i < row.terms.size(); ++i) out.push_back({row.terms[i], row.codes[i]});
@@ -60,7 +61,7 @@ TopComponents TopComponents::build(const CodedRows& rows, std::uint32_t n) {
     components.resize(heads.n_, {rows.n_terms(), 0});
     std::byte* head = lines.data() + row * heads.stride_;
     for (std::size_t i = 0; i < heads.n_; ++i) {
-      std::memcpy(head + i * width, &components[i].term, width);  // the low bytes come first
+      std::memcpy(head + i * width, &components[i].term, width);  // little-endian
       head[heads.n_ * width + i] = static_cast<std::byte>(components[i].code);
     }
   }

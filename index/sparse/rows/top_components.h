@@ -1,5 +1,5 @@
-// Heads: the largest components of each row, in a few cache lines that tell whether the whole
-// record is worth reading.
+// The largest components of each row, in a few cache lines: their score tells whether the whole
+// record is worth reading. Formats and parameters call them heads.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace quiver::index::sparse {
 
-/// Immutable; shares its memory. All heads have the same size: `n` terms, u16 if there are fewer
-/// than 65,536 of them, else u32, then as many codes. Rows of fewer components are filled up with
-/// the number of terms, at which a query's table is 0.
+/// Immutable; shares its memory. Every row has the same size: `n` terms (u16 if there are fewer
+/// than 65,536 terms, else u32), then `n` codes. Rows with fewer components are padded with the
+/// number of terms, where a query's table is 0.
 class TopComponents {
  public:
   TopComponents() = default;
-  /// `n` is rounded up to a multiple of 32; 0: no heads.
+  /// Keeps `n` components per row, rounded up to a multiple of 32. 0: none.
   [[nodiscard]] static TopComponents build(const CodedRows& rows, std::uint32_t n);
   /// Sections 46 and 47.
   void write(SectionWriter& out) const;
@@ -26,7 +26,7 @@ class TopComponents {
                                                   std::uint32_t n_terms);
 
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
-  /// Of a row's record, what its head adds up to.
+  /// The part of the record's score that the top components give.
   [[nodiscard]] float score(const float* table, std::uint32_t row) const;
   void prefetch(std::uint32_t row) const { prefetch_bytes(bytes_.data() + row * stride_, stride_); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }

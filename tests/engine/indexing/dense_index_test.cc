@@ -1,8 +1,8 @@
 // Dense fields under the index that they get by default: what is found, and what a change of the
 // configuration does. When indexes are built is in index_jobs_test.cc.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -15,9 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/patience.h"
-
 #include "engine/database.h"
+#include "tests/patience.h"
 
 namespace quiver::engine::testing {
 namespace {

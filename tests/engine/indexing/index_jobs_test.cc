@@ -1,8 +1,8 @@
 // When a collection's segments get their indexes, and what holds while they have none. Random
 // histories are in tests/model, damage and failing disks in tests/fault.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

@@ -1,11 +1,10 @@
-#include "engine/indexing/indexes.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "engine/indexing/index_params.h"
+#include "engine/indexing/indexes.h"
 #include "engine/segment/segment_file.h"
 #include "index/dense/params.h"
 #include "index/exact/type.h"
@@ -296,92 +295,6 @@ TEST_F(SegmentIndexes, ABuildIsGivenTheLargestIndexOfItsKindAmongInputs) {
   EXPECT_EQ(rows_of_predecessor(), 30U);
   inputs[3].n_deleted = 15;
   EXPECT_EQ(rows_of_predecessor(), 20U) << "rows that are dead do not count";
-}
-
-TEST(IndexParams, FromKindTypeAndEffort) {
-  const FieldSchema sparse{"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, {}};
-  const auto parse = [&](const SearchParams& params) {
-    const auto parsed = index_params(kCopied, sparse, params);
-    EXPECT_TRUE(parsed) << parsed.error().to_string();
-    return *parsed->as<CopiedSearchParams>().value();
-  };
-  SearchParams params;
-  EXPECT_EQ(parse(params).effort, 1U);
-  params.hnsw_ef = 99;
-  EXPECT_EQ(parse(params).effort, 99U);
-  params.index["sparse"]["effort"] = std::int64_t{5};
-  params.index["sparse"]["loud"] = true;
-  params.index["dense"]["nonsense"] = true;
-  params.index["no such index"]["nonsense"] = true;
-  EXPECT_EQ(parse(params).effort, 5U);
-  EXPECT_TRUE(parse(params).loud);
-  params.index["copied"]["effort"] = std::int64_t{6};
-  EXPECT_EQ(parse(params).effort, 6U) << "the type's name is the more special";
-}
-
-TEST(IndexParams, OversamplingIsForTypesThatHaveIt) {
-  const FieldSchema dense{"", FieldKind::kDense, 4, DType::kF32, Metric::kDot, {}};
-  SearchParams params;
-  params.oversampling = 2.5;
-  params.hnsw_ef = 7;
-  const auto copied = index_params(kCopied, dense, params);
-  ASSERT_TRUE(copied) << copied.error().to_string();
-  EXPECT_EQ(copied->as<CopiedSearchParams>().value()->effort, 7U);
-  const auto* ivf = default_index(dense);
-  auto parsed = index_params(*ivf, dense, params);
-  ASSERT_TRUE(parsed) << parsed.error().to_string();
-  EXPECT_EQ(parsed->as<index::dense::DenseSearchParams>().value()->oversampling, 2.5);
-  params.index["ivf"]["oversampling"] = 3.0;
-  params.index["dense"]["nprobe"] = std::int64_t{5};
-  parsed = index_params(*ivf, dense, params);
-  ASSERT_TRUE(parsed) << parsed.error().to_string();
-  EXPECT_EQ(parsed->as<index::dense::DenseSearchParams>().value()->oversampling, 3.0);
-  EXPECT_EQ(parsed->as<index::dense::DenseSearchParams>().value()->nprobe, 5U);
-}
-
-TEST(IndexParams, UnknownOnesAreNamedBesideTheKnown) {
-  const FieldSchema sparse{"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, {}};
-  SearchParams params;
-  params.index["sparse"]["querycut"] = std::int64_t{5};
-  const auto parsed = index_params(kCopied, sparse, params);
-  ASSERT_FALSE(parsed);
-  EXPECT_EQ(parsed.error().code(), Code::kInvalidArgument);
-  for (const char* name : {"querycut", "effort", "loud"}) {
-    EXPECT_NE(parsed.error().message().find(name), std::string::npos) << parsed.error().message();
-  }
-}
-
-TEST(IndexParams, FieldsThatAreSearchedExactlyTakeThoseOfTheirKind) {
-  for (const FieldKind kind : {FieldKind::kDense, FieldKind::kMulti}) {
-    for (const Metric metric : {Metric::kEuclid, Metric::kManhattan}) {
-      const FieldSchema schema{"", kind, 4, DType::kF32, metric, {}};
-      const char* group = kind == FieldKind::kDense ? "dense" : "multi";
-      const char* name = kind == FieldKind::kDense ? "nprobe" : "candidates";
-      SearchParams params;
-      params.index[group][name] = std::int64_t{5};
-      const auto known = index_params(*default_index(schema), schema, params);
-      EXPECT_TRUE(known) << known.error().to_string();
-      EXPECT_TRUE(index_params(*flat_index(), schema, params));
-      params.index[group]["nonsense"] = true;
-      const auto unknown = index_params(*flat_index(), schema, params);
-      ASSERT_FALSE(unknown);
-      EXPECT_EQ(unknown.error().code(), Code::kInvalidArgument);
-      EXPECT_NE(unknown.error().message().find(name), std::string::npos)
-          << unknown.error().message();
-      params.index.erase(group);
-      params.index["flat"]["nonsense"] = true;
-      EXPECT_FALSE(index_params(*flat_index(), schema, params));
-    }
-  }
-}
-
-TEST(IndexParams, EffortIsForThoseThatHaveIt) {
-  const FieldSchema dense{"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, {}};
-  SearchParams params;
-  params.hnsw_ef = 128;
-  EXPECT_TRUE(index_params(index::kFlat, dense, params));
-  params.hnsw_ef = ~std::uint64_t{0};
-  EXPECT_TRUE(index_params(kCopied, dense, params)) << "too large for this type: it is a hint";
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // What a collection remembers of its queries: evenly drawn, bounded, there after a restart, gone
 // when it is not to be.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,135 +19,11 @@
 #include "engine/indexing/drift.h"
 #include "engine/indexing/query_samples.h"
 #include "tests/engine/indexing/copied_index.h"
+#include "tests/engine/indexing/query_samples_support.h"
 #include "tests/patience.h"
 
 namespace quiver::engine::testing {
 namespace {
-
-constexpr std::uint64_t kReservoirSeed = 7;
-
-/// A query of one token that says which it is.
-void offer_numbers(QueryReservoir& reservoir, std::uint64_t first, std::uint64_t end) {
-  for (std::uint64_t i = first; i < end; ++i) {
-    const auto value = static_cast<float>(i);
-    reservoir.offer({&value, 1});
-  }
-}
-
-std::vector<float> numbers_in(const index::QuerySample& sample) {
-  std::vector<float> numbers;
-  for (const auto& query : sample.queries) numbers.push_back(query.at(0));
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
-
-TEST(QueryReservoir, KeepsAllWhileThereIsRoom) {
-  QueryReservoir reservoir(1, kReservoirSeed);
-  EXPECT_TRUE(reservoir.sample().queries.empty());
-  offer_numbers(reservoir, 0, QueryReservoir::kMaxQueries);
-  const auto numbers = numbers_in(reservoir.sample());
-  ASSERT_EQ(numbers.size(), QueryReservoir::kMaxQueries);
-  for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], static_cast<float>(i));
-  EXPECT_EQ(reservoir.n_changes(), QueryReservoir::kMaxQueries);
-}
-
-/// Over many seeds each tenth of the queries is as frequent in the sample as any other: 3,072 of
-/// them are expected in each, with a standard deviation of about 53.
-TEST(QueryReservoir, DrawsEvenly) {
-  constexpr std::uint64_t kOffered = 5000;
-  constexpr std::uint64_t kSeeds = 60;
-  std::vector<double> tenths(10);
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    QueryReservoir reservoir(1, seed);
-    offer_numbers(reservoir, 0, kOffered);
-    const auto numbers = numbers_in(reservoir.sample());
-    ASSERT_EQ(numbers.size(), QueryReservoir::kMaxQueries);
-    EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end());
-    for (const float number : numbers) ++tenths[static_cast<std::size_t>(number) * 10 / kOffered];
-  }
-  const double expected = kSeeds * QueryReservoir::kMaxQueries / 10.0;
-  for (const double n : tenths) EXPECT_NEAR(n, expected, 5 * std::sqrt(expected));
-}
-
-TEST(QueryReservoir, BoundsWhatItKeeps) {
-  const auto kept = [](std::uint32_t dim, std::size_t n_tokens) {
-    QueryReservoir reservoir(dim, kReservoirSeed);
-    const std::vector<float> tokens(n_tokens * dim, 1.0F);
-    reservoir.offer(tokens);
-    return reservoir.sample().queries.at(0).size() / dim;
-  };
-  EXPECT_EQ(kept(2, 3), 3U);
-  EXPECT_EQ(kept(2, 1000), QueryReservoir::kMaxTokens);
-  EXPECT_EQ(kept(128, 1000), 256U);
-  EXPECT_EQ(kept(1024, 1000), 32U);
-  EXPECT_EQ(kept(65'536, 3), 1U);
-}
-
-TEST(QueryReservoir, IsAFunctionOfTheOrderAlone) {
-  QueryReservoir one(1, kReservoirSeed);
-  QueryReservoir other(1, kReservoirSeed);
-  offer_numbers(one, 0, 3000);
-  offer_numbers(other, 0, 3000);
-  EXPECT_EQ(one.sample().queries, other.sample().queries);
-}
-
-TEST(QueryReservoir, TakesQueriesFromManyThreads) {
-  constexpr std::uint64_t kEach = 20'000;
-  QueryReservoir reservoir(1, kReservoirSeed);
-  std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&reservoir, t] {
-      offer_numbers(reservoir, t * kEach, (t + 1) * kEach);
-      EXPECT_FALSE(reservoir.sample().queries.empty());
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(reservoir.n_seen(), 4 * kEach);
-  const auto numbers = numbers_in(reservoir.sample());
-  ASSERT_EQ(numbers.size(), QueryReservoir::kMaxQueries);
-  EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end());
-}
-
-TEST(QueryReservoir, GoesOnWhereItWasSaved) {
-  const auto directory = make_memory_directory();
-  QueryReservoir whole(1, kReservoirSeed);
-  offer_numbers(whole, 0, 4000);
-  QueryReservoir before(1, kReservoirSeed);
-  offer_numbers(before, 0, 1500);
-  ASSERT_TRUE(before.save(*directory, "queries"));
-  QueryReservoir after(1, kReservoirSeed);
-  ASSERT_TRUE(after.load(*directory, "queries"));
-  EXPECT_EQ(after.n_seen(), 1500U);
-  EXPECT_EQ(after.sample().queries, before.sample().queries);
-  offer_numbers(after, 1500, 4000);
-  EXPECT_EQ(after.sample().queries, whole.sample().queries);
-}
-
-/// Every byte of a file counts, and none of it can do harm.
-TEST(QueryReservoir, RefusesDamagedFiles) {
-  const auto directory = make_memory_directory();
-  QueryReservoir reservoir(2, kReservoirSeed);
-  const std::vector<float> tokens = {1, 2, 3, 4};
-  for (int i = 0; i < 3; ++i) reservoir.offer(tokens);
-  ASSERT_TRUE(reservoir.save(*directory, "queries"));
-  const auto bytes = directory->read_file("queries").value();
-  const auto refused = [&](std::vector<std::byte> damaged) {
-    EXPECT_TRUE(directory->replace_file("queries", damaged));
-    QueryReservoir loaded(2, kReservoirSeed);
-    const auto result = loaded.load(*directory, "queries");
-    EXPECT_TRUE(loaded.sample().queries.empty());
-    return !result && result.error().code() == Code::kDataLoss;
-  };
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    auto flipped = bytes;
-    flipped[i] ^= std::byte{0x10};
-    EXPECT_TRUE(refused(flipped)) << "byte " << i;
-    EXPECT_TRUE(refused({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(i)}));
-  }
-  ASSERT_TRUE(directory->replace_file("queries", bytes));
-  QueryReservoir other_dim(4, kReservoirSeed);
-  EXPECT_EQ(other_dim.load(*directory, "queries").error().code(), Code::kDataLoss);
-}
 
 TEST(QuerySamples, SaveIsDueNowAndThen) {
   const std::vector<FieldSchema> fields = {{"t", FieldKind::kMulti, 1, {}, Metric::kDot, {}}};
@@ -348,30 +224,6 @@ TEST_F(RecordedQueries, AnIndexThatFindsNoMoreWhenNewIsLeftAsItIs) {
   ask_until_compared(3);
   close();
   EXPECT_EQ(copied_control.n_builds, 2);
-}
-
-TEST(FieldFits, BuildsAnewWhatFindsTooLittle) {
-  FieldFits fits;
-  EXPECT_FALSE(fits.note_measured(1, 0.97));
-  EXPECT_FALSE(fits.next_drifted());
-  EXPECT_TRUE(fits.note_measured(1, 0.9));
-  EXPECT_FALSE(fits.note_measured(1, 0.8)) << "it is to be built already";
-  EXPECT_TRUE(fits.note_measured(0, 0.5));
-  EXPECT_EQ(fits.next_drifted(), 0U);
-  fits.note_rebuilt(0);
-  EXPECT_EQ(fits.next_drifted(), 1U);
-}
-
-TEST(FieldFits, LeavesWhatFindsNoMoreWhenNew) {
-  FieldFits fits;
-  EXPECT_TRUE(fits.note_measured(0, 0.7));
-  fits.note_rebuilt(0);
-  EXPECT_FALSE(fits.note_measured(0, 0.8));
-  EXPECT_FALSE(fits.note_measured(0, 0.76));
-  EXPECT_TRUE(fits.note_measured(0, 0.74)) << "less than .8 by more than .05";
-  fits.note_rebuilt(0);
-  EXPECT_FALSE(fits.note_measured(0, 0.96));
-  EXPECT_TRUE(fits.note_measured(0, 0.9));
 }
 
 TEST_F(RecordedQueries, IndexesThatFindItStay) {

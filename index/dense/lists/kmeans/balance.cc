@@ -20,8 +20,8 @@ std::vector<Rows> members_of(const Clusters& clusters) {
   return lists;
 }
 
-/// Keeps the centroids of lists of at least `min` rows; their new numbers, or
-/// `kGone`.
+/// Drops the centroids of lists with fewer than `min` rows. Returns the new number of each list, or
+/// kGone.
 constexpr std::uint32_t kGone = ~std::uint32_t{0};
 std::vector<std::uint32_t> drop_small(const std::vector<Rows>& lists, std::uint32_t min,
                                       Clusters& clusters) {
@@ -54,7 +54,7 @@ Result<> dissolve_small(const RowReader& rows, std::uint32_t min, const BuildCon
   return {};
 }
 
-/// Two means of some rows, and where other rows lie between them.
+/// Splits rows by 2-means: tells on which side of the boundary a row lies.
 class TwoMeans {
  public:
   TwoMeans(const RowReader& rows, std::uint32_t dim, const Rows& members)
@@ -65,8 +65,7 @@ class TwoMeans {
     separate();
   }
 
-  /// Negative for rows nearer to the first mean; 0 for values so large that
-  /// there is no telling.
+  /// Negative for rows nearer to the first mean; 0 if values overflow.
   [[nodiscard]] float side(std::uint32_t row, std::vector<float>& buffer) const {
     rows_(row, buffer.data());
     const float side = dot(direction_.data(), buffer.data()) - offset_;
@@ -102,7 +101,7 @@ class TwoMeans {
                                     nearness.begin());
   }
 
-  /// Two rows that are far apart.
+  /// Starts from two rows that are far apart.
   void start() {
     const std::size_t a = farthest_from(0);
     const std::size_t b = farthest_from(a);
@@ -143,9 +142,8 @@ class TwoMeans {
   float offset_ = 0;
 };
 
-/// Cuts `members` between their two means, each part at least a third of the
-/// rows: rows that are all the same are split, too. The second part is
-/// returned.
+/// Splits `members` between their two means and returns the second part. Each part has at least a
+/// third of the rows, so equal rows are split, too.
 Rows split_off(const RowReader& rows, std::uint32_t dim, Rows& members) {
   const TwoMeans means(rows, dim, members);
   std::vector<std::pair<float, std::uint32_t>> sides;
@@ -164,7 +162,7 @@ Rows split_off(const RowReader& rows, std::uint32_t dim, Rows& members) {
   return second;
 }
 
-/// Parts of at most `max` rows.
+/// Splits `members` into parts of at most `max` rows.
 std::vector<Rows> split(const RowReader& rows, std::uint32_t dim, std::uint32_t max, Rows members) {
   std::vector<Rows> parts;
   parts.push_back(std::move(members));
@@ -192,7 +190,7 @@ std::vector<float> mean_of(const RowReader& rows, std::uint32_t dim, const Rows&
   return row;
 }
 
-/// The first part keeps the list's number, the others follow at the end.
+/// The first part keeps the list's number; the others get new numbers at the end.
 void take_parts(const std::vector<Rows>& parts, const std::vector<std::vector<float>>& means,
                 std::uint32_t list, Clusters& clusters) {
   for (std::size_t part = 0; part < parts.size(); ++part) {

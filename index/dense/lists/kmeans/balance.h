@@ -1,5 +1,4 @@
-// Lists brought within bounds after the last assignment: small ones dissolved,
-// large ones split.
+// Bounds on list sizes, enforced after the last assignment.
 #pragma once
 
 #include "index/dense/lists/kmeans/clustering.h"
@@ -7,10 +6,9 @@
 
 namespace quiver::index::dense {
 
-/// Dissolves lists below `bounds.min`, whose rows go to the nearest list that
-/// stays, and splits those above `bounds.max` in two, again and again.
-/// Afterwards every list is within the bounds, as long as `bounds.max >= 3 *
-/// bounds.min` and there are rows for one list.
+/// Dissolves lists smaller than `bounds.min`, whose rows go to the nearest remaining list, and
+/// halves those larger than `bounds.max` until they fit. Afterwards every list is within the
+/// bounds, if `bounds.max >= 3 * bounds.min` and there are rows for one list.
 Result<> balance(const RowReader& rows, const ListBounds& bounds, const BuildContext& context,
                  Clusters& clusters);
 

@@ -10,8 +10,8 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Measured: with eight groups of 28 over 800 centres the rows' distances to
-/// what is found are on average .02 % above the least; with four, .1 %.
+/// Groups searched per row. Of 28 groups over 800 centres, eight gave distances .02 % above the
+/// least on average, four .1 %.
 constexpr std::size_t kGroupsPerRow = 8;
 constexpr std::uint32_t kRounds = 6;
 

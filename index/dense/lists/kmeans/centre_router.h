@@ -1,4 +1,4 @@
-// The nearest of many centres without looking at all of them.
+// Search for the nearest of many centres without comparing all.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,23 @@
 
 namespace quiver::index::dense {
 
-/// Puts centres into groups, by k-means; of a row it looks at the centres of
-/// the eight groups that are nearest. Up to `kMaxFlatCentres` centres: at all. Any thread
-/// may call `nearest`.
+/// Groups centres by k-means and compares a row with the centres of the eight nearest groups. Up to
+/// `kMaxFlatCentres` centres are all compared. Any number of threads may call `nearest`.
 class CentreRouter {
  public:
-  /// Below it, all centres take hardly longer than a choice of them.
+  /// Up to here, comparing all centres takes hardly longer.
   static constexpr std::size_t kMaxFlatCentres = 512;
 
   /// Borrows `centres`.
   CentreRouter(const Centres& centres, const BuildContext& context);
 
-  /// Writes `list_of[0 .. rows.n)`.
+  /// Writes the nearest centre of each row to `list_of[0 .. rows.n)`.
   void nearest(const ByteView& rows, std::uint32_t* list_of) const;
 
  private:
   struct Groups {
     Centres centres;
-    Members members;  ///< the numbers of their centres
+    Members members;  ///< centre numbers of each group
   };
   [[nodiscard]] static std::unique_ptr<const Groups> groups_of(const Centres& centres,
                                                                const BuildContext& context);

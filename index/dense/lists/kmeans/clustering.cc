@@ -1,7 +1,6 @@
-// k-means works on rows as bytes (kmeans_rows.h): trained on a sample
-// (kmeans_training.h), then all rows are looked up (kmeans_router.h), and lists
-// brought within bounds (kmeans_balance.h). Memory: [n_sample, dim] bytes, a
-// number for each row, and 4 MiB or 1,024 rows a thread.
+// Steps: rows become bytes (rows.h), centres are trained on a sample (training.h), all rows are
+// assigned (centre_router.h), list sizes are bounded (balance.h). Memory: `[n_sample, dim]` bytes,
+// a number for each row, and 4 MiB or 1,024 rows per thread.
 #include "index/dense/lists/kmeans/clustering.h"
 
 #include <algorithm>
@@ -20,8 +19,7 @@ namespace {
 
 constexpr std::uint32_t kRowsPerCluster = 256;
 
-/// `fn(first row, number of rows)` for blocks of rows, on all threads; tells of
-/// progress.
+/// Calls `fn(first row, number of rows)` for blocks of rows on all threads, and reports progress.
 template <class F>
 Result<> for_blocks(std::uint32_t n_rows, std::uint32_t dim, const BuildContext& context, F&& fn) {
   constexpr std::size_t kBlockBytes = 4 * 1024 * 1024;
@@ -93,17 +91,16 @@ ByteMatrix encode_rows(const RowReader& rows, std::span<const std::uint32_t> num
   return codes;
 }
 
-/// Of the time that clusters take, the share of training.
+/// Share of the progress at which training ends.
 constexpr double kTrainedShare = 0.75;
 
-/// True if about as many lists are wanted as there are: fewer than half or more than twice as many
-/// would be another partition.
+/// True if the older partition has between half and twice the wanted number of lists.
 bool suits(const ClusterOptions& options, std::uint32_t n_clusters, std::uint32_t dim) {
   const std::size_t n_old = options.start.size() / dim;
   return n_old != 0 && n_old <= std::size_t{2} * n_clusters && n_clusters <= 2 * n_old;
 }
 
-/// As rows are where they lie beyond the grid.
+/// Clips means to the grid, as rows are clipped.
 std::vector<float> clipped(std::vector<float> means) {
   for (float& value : means) value = std::clamp(value, value_of(0), value_of(255));
   return means;
@@ -121,15 +118,15 @@ Result<Resumed> trained_on(const ByteMatrix& codes, std::uint32_t n_clusters,
   return Resumed{std::move(means), {}};
 }
 
-/// The choice of second lists, list by list. With |x - c|^2 as d(c): the product of differences (x
-/// - a) . (x - c) is (d(a) + d(c) - |a - c|^2) / 2. All in units of codes.
+/// Choice of second lists, list by list. With d(c) = |x - c|^2, own centroid a and other centroid
+/// c: (x - a) . (x - c) = (d(a) + d(c) - |a - c|^2) / 2. All in units of codes.
 class Spilling {
  public:
-  /// So many centroids around a row's own are looked at. Second lists are not those nearest to the
-  /// first: with 64 instead, a recall took a quarter more codes, with all of 1,264 as many.
+  /// Centroids compared, nearest to a row's own. Second lists are not those nearest to the first:
+  /// with 64, a given recall took a quarter more codes; with all 1,264, as many as with 512.
   static constexpr std::size_t kMaxNearCentroids = 512;
 
-  /// `means`: the centroids in units of codes.
+  /// `means`: the centroids, in units of codes.
   Spilling(std::span<const float> means, const Centres& centres, float lambda,
            const BuildContext& context)
       : means_(means),
@@ -137,9 +134,9 @@ class Spilling {
         neighbours_(centres, kMaxNearCentroids, context),
         lambda_(lambda) {}
 
-  /// Writes the second list of each of `rows`, all of list `own`, to `lists`.
+  /// Writes the second list of each of `rows`, which are all in list `own`, to `lists`.
   void choose(const ByteView& rows, std::uint32_t own, std::span<std::uint32_t> lists) const {
-    const auto near = neighbours_.of(own);  // the first is `own` itself
+    const auto near = neighbours_.of(own);  // first: `own` itself
     const std::vector<float> between = from_centroid(own, near);
     std::vector<std::uint32_t> members(rows.n);
     std::iota(members.begin(), members.end(), 0);

@@ -6,7 +6,7 @@
 namespace quiver::index::dense {
 namespace {
 
-/// `Members` of the lists of some rows alone.
+/// `Members` of the lists, of the rows `some` only.
 Members members_among(std::span<const std::uint32_t> some, const std::uint32_t* list_of,
                       std::size_t n_lists) {
   std::vector<std::uint32_t> lists(some.size());
@@ -70,9 +70,9 @@ void Mover::move(const Members& members, Small small, const BuildContext& contex
   }
 }
 
-/// Both centres go a little off the mean, on opposite sides, towards one of the
-/// rows: the next round finds about half of the rows on either. A row itself
-/// would be far from all the others.
+/// Moves both centres a little off the mean, to opposite sides along the direction to one of the
+/// rows. The next round assigns about half of the rows to each. A row itself as a centre would be
+/// far from all others.
 void Mover::halve(std::span<const std::uint32_t> members, float* mean, float* other) {
   constexpr float kStep = 0.2f;
   const std::uint8_t* row = rows_.at(members[random_() % members.size()]);
@@ -86,8 +86,7 @@ void Mover::halve(std::span<const std::uint32_t> members, float* mean, float* ot
 std::vector<float> lloyd(const ByteView& rows, std::span<const std::uint32_t> members,
                          const LloydOptions& options, const BuildContext& context,
                          std::uint32_t* list_of) {
-  // The first rounds, when centres are far from where they end, look at few
-  // rows.
+  // The first rounds, with centres far from their final places, use few rows.
   constexpr std::size_t kRowsAtFirst = 12;
   std::vector<float> means = first_means(rows, members, options);
   Mover mover(rows, options.seed + 1);

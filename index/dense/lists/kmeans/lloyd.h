@@ -1,4 +1,4 @@
-// Lloyd's algorithm over rows as bytes.
+// Lloyd's algorithm over rows of bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace quiver::index::dense {
 
-/// `[0, n)`.
+/// The numbers `[0, n)`.
 [[nodiscard]] std::vector<std::uint32_t> all_of(std::size_t n);
 
-/// `list_of[row]`, for each of `members`, becomes the nearest of all centres.
+/// Sets `list_of[row]` to the nearest centre, for each of `members`.
 void assign_all(const ByteView& rows, std::span<const std::uint32_t> members,
                 const Centres& centres, const BuildContext& context, std::uint32_t* list_of);
 
@@ -24,9 +24,8 @@ class Mover {
 
   Mover(const ByteView& rows, std::uint64_t seed) : rows_(rows), random_(seed) {}
 
-  /// `means` is `[n_lists, dim]` in units of codes. A centre without rows stays
-  /// where it is; `kRestart`: one of less than a quarter of the mean number
-  /// takes half of the largest cluster.
+  /// `means`: `[n_lists, dim]` in units of codes. A centre without rows stays. kRestart: a centre
+  /// with less than a quarter of the mean number of rows takes half of the largest cluster.
   void move(const Members& members, Small small, const BuildContext& context,
             std::vector<float>& means);
 
@@ -38,14 +37,13 @@ class Mover {
 };
 
 struct LloydOptions {
-  std::uint32_t n_clusters = 1;  ///< at most as many as there are members
+  std::uint32_t n_clusters = 1;  ///< at most the number of members
   std::uint32_t rounds = 1;
   std::uint64_t seed = 0;
 };
 
-/// k-means of `members`, each against all centres: `[n_clusters, dim]` in units
-/// of codes. `list_of` says the lists of `members` before the last move. Tells of
-/// rounds done.
+/// k-means of `members`, each compared with all centres. Returns means `[n_clusters, dim]` in units
+/// of codes, and in `list_of` the lists before the last move. Reports rounds as progress.
 std::vector<float> lloyd(const ByteView& rows, std::span<const std::uint32_t> members,
                          const LloydOptions& options, const BuildContext& context,
                          std::uint32_t* list_of);

@@ -15,7 +15,7 @@ const std::byte* bytes(const std::int8_t* codes) {
   return reinterpret_cast<const std::byte*>(codes);
 }
 
-/// Makes scores of dot products, and tells the greatest.
+/// Turns dot products into scores and returns the greatest.
 std::int32_t subtract(const std::int32_t* biases, std::size_t n, std::int32_t* dots) {
   std::int32_t greatest = std::numeric_limits<std::int32_t>::min();
   for (std::size_t i = 0; i < n; ++i) {

@@ -11,7 +11,7 @@ namespace {
 constexpr float kMiddle = 127.5f;
 constexpr float kHalf = 128.0f;
 
-/// `in - middle`, no farther from zero than `limit`.
+/// Writes `in - middle`, clipped to [-limit, limit].
 void centre(const float* in, const std::vector<float>& middle, float limit, float* out) {
   for (std::size_t d = 0; d < middle.size(); ++d) {
     const float difference = in[d] - middle[d];
@@ -20,8 +20,8 @@ void centre(const float* in, const std::vector<float>& middle, float limit, floa
   }
 }
 
-/// The median of the means of nine parts, in each dimension: a mean that a few rows far away do not
-/// move.
+/// Median of the means of nine parts of the sample, per dimension: a mean that a few outliers do
+/// not move.
 std::vector<float> middle_of(const RowReader& rows, std::span<const std::uint32_t> sample,
                              std::uint32_t dim) {
   const std::size_t n_parts = std::min<std::size_t>(9, sample.size());
@@ -46,8 +46,7 @@ std::vector<float> middle_of(const RowReader& rows, std::span<const std::uint32_
   return row;
 }
 
-/// The distance from the middle, in any one dimension, that 99 % of the rows keep
-/// within.
+/// Largest distance from the middle, in any dimension, of 99 % of the rows.
 float spread_of(const RowReader& rows, std::span<const std::uint32_t> sample,
                 const std::vector<float>& middle) {
   constexpr float kFar = 1e37f;

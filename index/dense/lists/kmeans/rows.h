@@ -1,6 +1,5 @@
-// Rows as bytes, for k-means: eight bits a value leave the nearest centroid
-// what it is, cost a quarter of the memory, and their sums are exact, so that
-// no order of adding shows.
+// Rows as bytes, for k-means. Eight bits per value hardly change the nearest centroid and take a
+// quarter of the memory. Sums of bytes are exact, so no order of adding shows.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +14,20 @@
 
 namespace quiver::index::dense {
 
-/// `n` of [0, n_of), ascending: one from each of as many equal parts. `n` <=
-/// `n_of`.
+/// `n` numbers of [0, n_of), ascending: one from each of n equal parts. n <= n_of.
 [[nodiscard]] std::vector<std::uint32_t> spread(std::uint32_t n, std::uint32_t n_of,
                                                 std::uint64_t seed);
 
-/// Code u stands for `middle + step * (u - 127.5)`; what is beyond is clipped.
+/// Code u stands for `middle + step * (u - 127.5)`; values beyond are clipped.
 class ByteGrid {
  public:
-  /// For rows like these: around their middle, as wide as 99 % of them need.
+  /// A grid around the middle of the sample, wide enough for 99 % of its rows.
   ByteGrid(const RowReader& rows, std::span<const std::uint32_t> sample, std::uint32_t dim);
 
   [[nodiscard]] std::uint32_t dim() const { return static_cast<std::uint32_t>(middle_.size()); }
-  /// Reads a row and writes `[dim]` codes; `buffer` has room for `[dim]`.
+  /// Reads a row and writes its codes, `[dim]`. `buffer`: room for `[dim]`.
   void encode(const RowReader& rows, std::uint32_t row, float* buffer, std::uint8_t* codes) const;
-  /// `[dim]` in units of codes, 0 in the middle, and back.
+  /// Converts `[dim]` values to units of codes (0: the middle), and back.
   void to_codes(const float* values, float* out) const;
   void from_codes(const float* codes, float* out) const;
 
@@ -37,10 +35,10 @@ class ByteGrid {
   std::vector<float> middle_;
   float limit_ = 0;
   float step_ = 0;
-  float scale_ = 0;  // 1 / step_, or 0 for rows that are all the same
+  float scale_ = 0;  // 1 / step_; 0 if all rows are equal
 };
 
-/// `[n, dim]` codes of somebody else's.
+/// Borrowed codes, `[n, dim]`.
 struct ByteView {
   const std::uint8_t* codes;
   std::size_t n;
@@ -49,7 +47,7 @@ struct ByteView {
   [[nodiscard]] const std::uint8_t* at(std::size_t i) const { return codes + i * dim; }
 };
 
-/// `[n, dim]` codes.
+/// Owned codes, `[n, dim]`.
 class ByteMatrix {
  public:
   ByteMatrix(std::size_t n, std::uint32_t dim)
@@ -69,10 +67,10 @@ class ByteMatrix {
   std::unique_ptr<std::uint8_t[]> codes_;
 };
 
-/// A code in units of codes: 0 in the middle.
+/// Value of a code in units of codes; 0: the middle.
 [[nodiscard]] inline float value_of(std::uint8_t code) { return static_cast<float>(code) - 127.5f; }
 
-/// Rows of each list, ascending.
+/// The rows of each list, ascending.
 struct Members {
   std::vector<std::uint32_t> offsets;  ///< `[n_lists + 1]`
   std::vector<std::uint32_t> rows;
@@ -84,7 +82,7 @@ struct Members {
   }
 };
 
-/// The mean of some rows in units of codes, `[dim]`; there is at least one.
+/// Writes the mean of `members`, at least one, in units of codes, `[dim]`.
 void mean_of(const ByteView& rows, std::span<const std::uint32_t> members, float* mean);
 
 }  // namespace quiver::index::dense

@@ -1,8 +1,8 @@
-// Few rounds of Lloyd's algorithm look at all centres, or, where these are
-// many, at those of one group of rows, after which each row is looked up among
-// those of several groups. The other rounds look at the centres around the one
-// that a row has: most of what changes is between neighbours, and a round costs
-// a tenth or less. Where an older partition is known, only these are left.
+// A few rounds of Lloyd's algorithm compare each row with all centres. If there are many centres,
+// rows are first grouped, each group is clustered alone, and each row is then assigned among
+// several groups. The remaining rounds compare a row with the centres around its own: most changes
+// are between neighbours, and such a round costs a tenth or less. If an older partition is known,
+// only these rounds run.
 #include "index/dense/lists/kmeans/training.h"
 
 #include <algorithm>
@@ -17,18 +17,20 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Up to here all rows are looked up among all centres to begin with.
+/// Up to here, the first rounds compare all rows with all centres.
 constexpr std::uint32_t kMaxFlatClusters = 1024;
 constexpr std::uint32_t kFullRounds = 3;
 constexpr std::size_t kNeighboursPerCentre = 32;
-/// Rounds from one look for neighbours to the next.
+/// Rounds between two updates of the neighbours.
 constexpr std::uint32_t kNeighbourRounds = 3;
-/// From older means. With one round, codes that a recall takes were 5 % more after ten generations.
+/// Rounds from older means. With one round, a given recall took 5 % more codes after ten
+/// generations.
 constexpr std::uint32_t kSettleRounds = 2;
-/// Rows of the same distribution came to 1.12 after 30 % were replaced; where 30 % of another moved
-/// in it was 1.55, and a search scanned 14 % more codes.
+/// Crowding beyond which an older partition is not used. Replacing 30 % of rows by others of the
+/// same distribution gave 1.12. With 30 % from another distribution it was 1.55, and a search
+/// scanned 14 % more codes.
 constexpr double kMaxCrowding = 1.3;
-/// Shares of the work until all rows were looked up among groups, and among all.
+/// Shares of the progress at which rows are assigned to groups, and to clusters.
 constexpr double kGroupedShare = 0.4;
 constexpr double kStartedShare = 0.65;
 
@@ -67,8 +69,8 @@ class Training {
   }
 
  private:
-  /// The length of the list of a row, in the mean of the rows, in lists of mean length: 1 if all
-  /// are of the same length.
+  /// Mean over rows of the length of a row's list, in mean list lengths: 1 if all lists are equally
+  /// long.
   [[nodiscard]] double crowding() const {
     const Members lists(list_of_, n_clusters());
     double squares = 0;
@@ -79,10 +81,10 @@ class Training {
     return squares * static_cast<double>(n_clusters()) / (n * n);
   }
 
-  /// Drops the smallest lists, or makes room for halves of the largest ones.
+  /// Drops the smallest lists, or adds empty ones.
   void resize(std::uint32_t n_wanted) {
     if (n_clusters() > n_wanted) return drop_smallest(n_clusters() - n_wanted);
-    // Empty lists are the smallest: `Mover` gives them halves of the largest ones.
+    // `Mover` fills empty lists with halves of the largest ones.
     means_.resize(std::size_t{n_wanted} * rows_.dim());
   }
 
@@ -112,7 +114,7 @@ class Training {
     assign_all(rows_.view(), homeless, Centres(means_, rows_.dim()), context_, list_of_.data());
   }
 
-  /// Rounds among neighbours. Lists are those of the means that they end with.
+  /// Rounds among neighbours. The final lists belong to the final means.
   Result<> settle() {
     for (std::uint32_t round = 0; round < kSettleRounds; ++round) {
       move(round == 0 ? Mover::Small::kRestart : Mover::Small::kKeep);
@@ -124,8 +126,8 @@ class Training {
     return {};
   }
 
-  /// Clusters the rows into groups, each group into its share of clusters, and
-  /// then finds each row's cluster in several groups.
+  /// Clusters the rows into groups, each group into its share of the clusters, then assigns each
+  /// row among several groups.
   void start_in_groups(std::uint32_t n_clusters, std::uint32_t rounds) {
     const auto n_groups = static_cast<std::uint32_t>(std::lround(std::sqrt(n_clusters)));
     const Members groups = groups_of_rows(n_groups);
@@ -154,7 +156,7 @@ class Training {
     move(Mover::Small::kRestart);
   }
 
-  /// Each row gets the nearest of all means.
+  /// Assigns each row to the nearest of all means.
   void route() {
     const Centres centres(means_, rows_.dim());
     route_all(rows_, CentreRouter(centres, context_), context_, list_of_.data());
@@ -193,8 +195,7 @@ class Training {
         neighbours.emplace(centres, kNeighboursPerCentre, context_);
       const std::size_t n_moved = assign_near(centres, *neighbours);
       QV_TRY(context_.cancel.check());
-      // A cluster that starts anew needs rounds to settle, and to be among its
-      // neighbours' ones.
+      // A restarted cluster needs rounds to settle and to become a neighbour of others.
       const bool restart =
           round % kNeighbourRounds == kNeighbourRounds - 1 && round + kNeighbourRounds <= rounds;
       move(restart ? Mover::Small::kRestart : Mover::Small::kKeep);
@@ -205,7 +206,7 @@ class Training {
     return {};
   }
 
-  /// Of how many rows the list has changed.
+  /// Moves rows between neighbouring lists; returns the number of rows moved.
   std::size_t assign_near(const Centres& centres, const CentreNeighbours& neighbours) {
     constexpr std::size_t kListsPerTask = 16;
     const Members members(list_of_, centres.n());

@@ -1,4 +1,4 @@
-// Centroids of a sample of rows.
+// Training of centroids on a sample of rows.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace quiver::index::dense {
 
-/// About `n_clusters` means `[n, dim]` of the rows, in units of codes; 1 <=
-/// `n_clusters` <= the number of rows. At most `iterations` rounds, fewer once
-/// less than one row in two hundred moves. Tells of progress in units of `rows`.
+/// About `n_clusters` means, `[n, dim]` in units of codes; 1 <= n_clusters <= number of rows. Runs
+/// at most `iterations` rounds, fewer once less than one row in 200 moves. Reports progress in
+/// rows.
 Result<std::vector<float>> train(const ByteMatrix& rows, std::uint32_t n_clusters,
                                  std::uint32_t iterations, std::uint64_t seed,
                                  const BuildContext& context);
 
 struct Resumed {
-  std::vector<float> means;            ///< `[n, dim]` in units of codes
-  std::vector<std::uint32_t> list_of;  ///< `[rows.n()]`: the nearest of those around a row's own
+  std::vector<float> means;  ///< `[n, dim]` in units of codes
+  std::vector<std::uint32_t>
+      list_of;  ///< `[rows.n()]`: list of each row, the nearest of those around its former one
 };
 
-/// As `train`, from `means` of other rows: rows are looked up once among all, the smallest lists
-/// dissolved or the largest halved until there are `n_clusters`, and then rows move between
-/// neighbours. Nothing if so many rows crowd in few lists that these must be of another
-/// distribution (docs/decisions/0025).
+/// As `train`, but starts from `means` of other rows. Assigns all rows once, dissolves the smallest
+/// lists or halves the largest until there are `n_clusters`, then moves rows between neighbouring
+/// lists. nullopt if rows crowd in few lists: their distribution has changed (docs/decisions/0025).
 Result<std::optional<Resumed>> resume(const ByteMatrix& rows, std::vector<float> means,
                                       std::uint32_t n_clusters, std::uint64_t seed,
                                       const BuildContext& context);

@@ -10,12 +10,13 @@
 namespace quiver::index::dense {
 namespace {
 
-/// For each hit that is wanted, so many rows are looked at to tell how far to go (calibration.cc).
+/// Rows per wanted hit from whose last estimate depths are measured, as in calibration.cc.
 constexpr std::size_t kDepthRowsPerHit = 10;
-/// The k-th best row is looked up again after one more list for each so many.
+/// While lists are scanned, the k-th best estimate is updated once more for every so many lists
+/// scanned.
 constexpr std::size_t kListsPerThresholdUpdate = 8;
-/// Where neighbours of rows are, those of queries are not all; took 10 to 15 % off a search of
-/// arxiv-100k from a recall of .97 on.
+/// Default of `stop`. Queries need more than rows do, for which 1 is enough. It took 10 to 15 % off
+/// a search of arxiv-100k from recall .97 on.
 constexpr double kDefaultStop = 1.4;
 
 }  // namespace
@@ -33,7 +34,7 @@ CandidateSearch::CandidateSearch(Partition lists, std::optional<ByteRows> second
 ListsSearchParams CandidateSearch::settled(ListsSearchParams params, std::size_t k) const {
   const auto wanted = static_cast<double>(std::max<std::size_t>(k, 10));
   const double effort = params.effort == 0 ? 1 : params.effort / cost::kUsualEffort;
-  // The k-th neighbour lies farther off than the tenth.
+  // The k-th neighbour lies farther away than the tenth.
   if (params.gap == 0) params.gap = lists_.facts().usual_gap;
   params.gap *= std::pow(effort, 0.4) * std::pow(wanted / 10, 0.1);
   params.stop = (params.stop == 0 ? kDefaultStop : params.stop) * std::pow(effort, 0.4);
@@ -42,7 +43,7 @@ ListsSearchParams CandidateSearch::settled(ListsSearchParams params, std::size_t
         std::min(1e6, (50 + 5 * static_cast<double>(k)) * std::sqrt(effort)));
   }
   params.rerank = static_cast<std::uint32_t>(std::min(1e6, params.rerank * params.oversampling));
-  // Of rows that are in two lists both codes may be found.
+  // Both codes of a row in two lists may be found.
   const std::size_t least = lists_.facts().is_spilled != 0 ? 2 * k : k;
   params.rerank = static_cast<std::uint32_t>(std::max<std::size_t>(params.rerank, least));
   return params;
@@ -52,8 +53,8 @@ double CandidateSearch::selectivity(std::size_t n_allowed) const {
   return std::min(1.0, static_cast<double>(n_allowed) / std::max(1.0, 1.0 * n_present_));
 }
 
-/// On arxiv-100k a random filter of selectivity s took s^-0.57 times as many lists; beside those,
-/// the usual ones are scanned without the filter, and all centroids are put in order.
+/// With a filter, the default lists are scanned without it, then more lists
+/// (kFilteredListsExponent), and all centroids are sorted.
 double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& params) const {
   const auto usual = static_cast<double>(bytes_per_search());
   const double rerank = params.rerank * cost::kRowSeekBytes;
@@ -64,8 +65,7 @@ double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& 
   return usual + lists + order + rerank;
 }
 
-/// Of the sets that were measured, a search read the codes of about five hundred rows for each
-/// hundredfold of their number.
+/// On the measured data sets a default search scanned 15 / sqrt(rows) of all codes.
 std::uint64_t CandidateSearch::bytes_per_search() const {
   if (lists_.n_lists() == 1) return lists_.code_bytes();
   const double n_rows = std::max(1.0, static_cast<double>(n_present_));
@@ -99,7 +99,7 @@ RotatedQuery CandidateSearch::rotate(std::span<const float> vector, QueryLines& 
   return {{values, dim}, kernels().codes.prepare(values, dim / 32, tables)};
 }
 
-/// The lists that are scanned if every row is allowed.
+/// The lists that an unfiltered search scans, nearest first.
 std::span<const Probe> CandidateSearch::route(const Search& search,
                                               const ListsSearchParams& params) const {
   const ListRouter router(lists_, similarity_);
@@ -127,8 +127,8 @@ Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
   return {};
 }
 
-/// Those of `probes`, farther than `first`, that are no more below the rows that were found than
-/// lists with neighbours are.
+/// The lists of `probes` worth scanning after the first ones (`stop` in params.h). `first`: the
+/// nearest list.
 std::span<const Probe> CandidateSearch::near(const Search& search, const Probe& first,
                                              std::span<const Probe> probes,
                                              const CodeScan& scan) const {
@@ -145,13 +145,13 @@ std::span<const Probe> CandidateSearch::near(const Search& search, const Probe& 
   return {probes.begin(), end};
 }
 
-/// Of the lists that are within `reach` of the k-th best row so far.
+/// Smallest key within `reach` of the k-th best row so far.
 float CandidateSearch::least_key(const Search& search, float reach, const CodeScan& scan) const {
   return reach == kWholeReach ? -kWholeReach : scan.kth(search.request.k) - reach;
 }
 
-/// Scans lists in their order until the next one is more than `reach` below the k-th best row; true
-/// if there was such a one.
+/// Scans lists in order until the next key is more than `reach` below the k-th best row. True if
+/// such a list ended the scan.
 Result<bool> CandidateSearch::scan_lists(const Search& search, std::span<const Probe> probes,
                                          float reach, CodeScan& scan) const {
   std::size_t next_look = reach == kWholeReach ? probes.size() : 0;
@@ -190,7 +190,7 @@ void CandidateSearch::scan_list(const Search& search, const Probe& probe, const 
   }
 }
 
-/// A row that was found in two lists is taken once.
+/// Leaves the rows of `hits` in `scratch.rows`, each once even if two lists held it.
 void CandidateSearch::collect_rows(const CodeHits& hits, Scratch& scratch) const {
   auto& rows = scratch.rows;
   auto& seen = scratch.seen;
@@ -210,12 +210,10 @@ void CandidateSearch::collect_rows(const CodeHits& hits, Scratch& scratch) const
   for (const std::uint32_t row : rows) seen[row / 64] = 0;
 }
 
-/// Leaves in `scratch.rows` those that are among the best by their second codes, with some to spare
-/// for their errors.
+/// Reduces `scratch.rows` to the best by second codes, with spares for their errors.
 void CandidateSearch::refine(const Search& search) const {
   auto& scratch = search.scratch;
   const std::size_t k = search.request.k;
-  // Of half bytes more are looked at, as they tell less.
   const bool are_halves = second_->n_bits() == ByteWriter::kHalfByteBits;
   const std::size_t want = are_halves ? cost::n_rescored_by_half_bytes(k) : cost::n_rescored(k);
   auto& rows = scratch.rows;
@@ -230,7 +228,7 @@ void CandidateSearch::refine(const Search& search) const {
   rows.resize(hits.n);
 }
 
-/// Drops rows that could be among the best k only if their second codes erred more than they do.
+/// Drops rows that are too far below the k-th best for the error of second codes.
 void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const {
   const std::size_t k = search.request.k;
   if (hits.n <= k) return;

@@ -1,5 +1,5 @@
-// Rows that may be the best, by the codes of an IVF index: the lists nearest to the query, the best
-// rows of those by their codes, the best of these by second codes.
+// Search of posting lists for candidates: scan the lists nearest to the query, keep the best rows
+// by their codes, then the best of those by second codes.
 #pragma once
 
 #include <cstddef>
@@ -20,28 +20,28 @@
 
 namespace quiver::index::dense {
 
-/// One search.
+/// Arguments of one search.
 struct CandidateRequest {
   std::span<const float> vector;  ///< `[dim]`, of unit length under Cosine
-  std::size_t k = 0;              ///< rows that are wanted in the end, at least one
-  ListsSearchParams params;       ///< nothing left to k, as `CandidateSearch::settled` has them
+  std::size_t k = 0;              ///< wanted hits, >= 1
+  ListsSearchParams params;       ///< from `CandidateSearch::settled`
   const RowFilter& filter;
-  std::size_t n_allowed = 0;  ///< by the filter, at least one row
-  /// What comparing all allowed rows exactly would take, in bytes of codes scanned meanwhile.
+  std::size_t n_allowed = 0;  ///< rows that the filter allows, >= 1; an estimate for LazyRows
+  /// Time to compare all allowed rows exactly, in bytes of codes (index/cost.h).
   double exact_bytes = 0;
   const Cancel& cancel;
   WorkCounters& work;
 };
 
-/// Distinct rows in no order, valid until the same thread searches again.
+/// Distinct rows, unordered. Valid until the same thread searches again.
 struct ListCandidates {
   std::span<const std::uint32_t> rows;
-  std::span<const float> scores;  ///< estimates, one for each row
-  /// False if the best rows may be others: compare all that are allowed.
+  std::span<const float> scores;  ///< estimated score of each row
+  /// False if other rows may be better: compare all allowed rows.
   bool is_telling = true;
 };
 
-/// A list that is scanned.
+/// Counts a scanned list.
 inline void count(const CodeBlocks& blocks, WorkCounters& work) {
   ++work.n_lists;
   work.n_blocks += blocks.n;
@@ -49,7 +49,7 @@ inline void count(const CodeBlocks& blocks, WorkCounters& work) {
   work.n_bytes += blocks.n * blocks.block_bytes();
 }
 
-/// A list that was read for another search and is in a cache.
+/// Counts a scan of a list that another search of the batch read into the cache.
 inline void count_again(const CodeBlocks& blocks, WorkCounters& work) {
   ++work.n_lists;
   work.n_codes_scored += blocks.n * CodeBlocks::kRows;
@@ -58,27 +58,27 @@ inline void count_again(const CodeBlocks& blocks, WorkCounters& work) {
 /// Immutable; any number of threads.
 class CandidateSearch {
  public:
-  /// `n_rows`: of the column, `n_present` of which have a vector.
+  /// `n_rows`: rows of the column; `n_present` of them have a vector.
   CandidateSearch(Partition lists, std::optional<ByteRows> second, Similarity similarity,
                   std::uint32_t n_rows, std::uint32_t n_present);
 
-  /// `params` with everything that depends on k and `effort` in place.
+  /// `params` with all defaults filled in for `k` hits and `effort` applied.
   [[nodiscard]] ListsSearchParams settled(ListsSearchParams params, std::size_t k) const;
-  /// Some more than k rows, if there are as many.
+  /// Finds a few more than k rows, if there are as many.
   [[nodiscard]] Result<ListCandidates> find(const CandidateRequest& request) const;
-  /// Gets the candidates of `requests[i]`, valid while it runs.
+  /// Receives the candidates of `requests[i]`, valid during the call.
   using TakeCandidates = std::function<Result<>(std::size_t i, const ListCandidates& found)>;
-  /// Finds for each of `requests`, none of which has a row of the lists filtered out, the same rows
-  /// as `find`. A list that several of them scan is read once.
+  /// Finds the same rows as `find` for each of `requests`, none of which filters rows out. A list
+  /// that several requests scan is read once.
   Result<> find_each(std::span<const CandidateRequest> requests, const TakeCandidates& take) const;
 
-  /// A query as the lists are searched with it; valid as long as `lines` is left as it is.
+  /// The rotated query with its look-up tables. Valid until `lines` change.
   [[nodiscard]] RotatedQuery rotate(std::span<const float> vector, QueryLines& lines) const;
-  /// The share of rows that a filter allows.
+  /// Share of the rows with a vector that a filter allows, at most 1.
   [[nodiscard]] double selectivity(std::size_t n_allowed) const;
-  /// About the bytes that `find` reads.
+  /// Estimated time of `find`, in bytes of codes.
   [[nodiscard]] double find_bytes(double selectivity, const ListsSearchParams& params) const;
-  /// With default parameters and without a filter.
+  /// Estimated bytes that `find` reads with default parameters and no filter.
   [[nodiscard]] std::uint64_t bytes_per_search() const;
   [[nodiscard]] const Partition& lists() const { return lists_; }
   [[nodiscard]] const ByteRows* second() const { return second_ ? &*second_ : nullptr; }
@@ -92,10 +92,10 @@ class CandidateSearch {
   struct SharedScratch;
   struct SharedSearch;
   struct Visit;
-  /// How far below its k-th best row a search looks.
+  /// How far below its k-th best row a search reached.
   struct Reach {
-    float lists = 0;  ///< to the last centroid
-    float rows = 0;   ///< to the last row that is looked at again
+    float lists = 0;  ///< key of the last list
+    float rows = 0;   ///< estimate of the last row kept by the scan
   };
 
   [[nodiscard]] std::span<const Probe> route(const Search& search,

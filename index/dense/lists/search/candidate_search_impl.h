@@ -1,4 +1,4 @@
-// What the files of `CandidateSearch` share.
+// Private parts of CandidateSearch, shared by its source files.
 #pragma once
 
 #include <limits>
@@ -9,15 +9,14 @@
 
 namespace quiver::index::dense {
 
-/// Lists that are scanned before it is known how good their rows are. Half as many took as long,
-/// twice as many longer.
+/// Lists scanned before `stop` may end the scan. With 16 a search took as long, with 64 longer.
 inline constexpr std::size_t kListsBeforeStop = 32;
-/// Lists that are scanned between two looks at the clock.
+/// Lists scanned between two polls of `cancel`.
 inline constexpr std::size_t kListsPerPoll = 32;
-/// No list is out of reach.
+/// A reach without limit.
 inline constexpr float kWholeReach = std::numeric_limits<float>::infinity();
 
-/// What one thread's searches write to; kept from one to the next.
+/// Memory of one thread's searches, reused.
 struct CandidateSearch::Scratch {
   QueryLines lines;
   ScanScratch scan;
@@ -25,18 +24,18 @@ struct CandidateSearch::Scratch {
   RouteScratch route;
   ByteQuery byte_query;
   std::vector<std::uint16_t> allowed;
-  std::vector<std::uint64_t> seen;  ///< a bit for each row; zero between searches
+  std::vector<std::uint64_t> seen;  ///< one bit per row; zero between searches
   std::vector<std::uint32_t> rows;
-  std::vector<float> scores;  ///< of the rows
+  std::vector<float> scores;  ///< score of each of `rows`
   std::vector<float> ordered;
 };
 
-/// One search, prepared.
+/// One prepared search.
 struct CandidateSearch::Search {
   const CandidateRequest& request;
   RotatedQuery query;
   double selectivity = 1;
-  std::uint64_t n_bytes_before = 0;  ///< of the request's `work`
+  std::uint64_t n_bytes_before = 0;  ///< the request's `work.n_bytes` before the search
   Scratch& scratch;
 };
 

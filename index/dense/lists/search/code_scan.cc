@@ -9,8 +9,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Selecting among four times as many rows as are wanted keeps selections rare, and the memory in
-/// L1.
+/// Room for more rows than wanted: selections stay rare, and the memory stays in L1.
 std::size_t room_for(std::size_t want) { return 3 * want + 64; }
 
 }  // namespace
@@ -64,7 +63,7 @@ bool CodeScan::narrow(const RowFilter& filter, std::span<const std::uint32_t> ro
   return threshold_ == -std::numeric_limits<float>::infinity() || hits_.n >= want / 4 * 3;
 }
 
-/// Of the hits from `first` on, those that are not allowed.
+/// Drops the hits from `first` on that are not allowed.
 void CodeScan::drop(std::size_t first, const RowFilter& filter,
                     std::span<const std::uint32_t> rows) {
   std::size_t n = first;
@@ -90,15 +89,16 @@ const CodeHits& CodeScan::best() {
   return hits_;
 }
 
-/// Rows that equal the threshold are found, too: whether they are kept is for their places to say.
+/// Keeps the best rows and raises the threshold to just below the last: ties at the threshold are
+/// decided by position, in `cut`.
 void CodeScan::shrink() {
   const float least = kernels().codes.keep_best(hits_, want_);
   threshold_ = std::max(threshold_, std::nextafter(least, -kInfinity));
-  // Many rows of one estimate could fill the room for good.
+  // Many equal estimates could fill the room for good.
   if (hits_.n + CodeBlocks::kRows > hits_.room) cut();
 }
 
-/// Keeps as many as are wanted; of rows of one estimate those whose places come first.
+/// Keeps exactly `want_` hits; ties go to the lowest positions.
 void CodeScan::cut() {
   const float last = kth(want_);
   auto& places = *places_;

@@ -1,4 +1,4 @@
-// The best of many coded rows by their estimates, block after block.
+// Scan of coded rows, block by block, that keeps the best estimates.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace quiver::index::dense {
 
-/// What one thread's scans write to; kept from one search to the next.
+/// Memory of one thread's scans, reused.
 struct ScanScratch {
   std::vector<float> scores;
   std::vector<std::uint32_t> positions;
@@ -19,27 +19,28 @@ struct ScanScratch {
   std::vector<std::uint32_t> places;
 };
 
-/// Keeps the positions with the `want` greatest estimates, of equal ones the first, in whatever
-/// order blocks are scanned; one at a time for each scratch.
+/// Keeps the positions of the `want` greatest estimates; ties go to the lowest position. The order
+/// of blocks does not matter. One scan at a time per scratch.
 class CodeScan {
  public:
   CodeScan(std::size_t want, ScanScratch& scratch);
 
-  /// Offers the rows of `blocks` with their places from `first_position` on.
+  /// Offers the rows of `blocks`, at positions from `first_position` on. `allowed`: a mask of 16
+  /// rows per block, or nullptr.
   void scan(const CodeTables& query, CodeBlocks blocks, float base, const std::uint16_t* allowed,
             std::uint32_t first_position);
-  /// As `scan`; rows that are not allowed are dropped once they are found, which is cheaper if few
-  /// are. `rows`: of each position.
+  /// As `scan`, but tests rows after they are found, which is cheaper if most are allowed. `rows`:
+  /// row of each position.
   void scan_and_drop(const CodeTables& query, CodeBlocks blocks, float base,
                      const RowFilter& filter, std::span<const std::uint32_t> rows,
                      std::uint32_t first_position);
 
-  /// Keeps of the rows that were found those that are allowed, and `want` from now on. False if
-  /// these are far fewer, and worse rows that were dropped may have been allowed: scan again then.
+  /// Drops found rows that are not allowed, and keeps `want` rows from now on. False if few are
+  /// left while dropped positions may have been allowed: scan again.
   bool narrow(const RowFilter& filter, std::span<const std::uint32_t> rows, std::size_t want);
-  /// The k-th greatest estimate so far, `k` <= `want`; minus infinity if there are fewer.
+  /// The k-th greatest estimate so far, k <= `want`; minus infinity if there are fewer.
   [[nodiscard]] float kth(std::size_t k) const;
-  /// The best, in order of scanning.
+  /// The kept positions, in order of scanning.
   [[nodiscard]] const CodeHits& best();
 
  private:

@@ -7,16 +7,16 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Centroids are looked at for each list that is wanted, as the order by codes is not quite theirs.
+/// Centroids compared per wanted list, and at least: their codes give not quite the right order.
 constexpr std::size_t kScoredCentroidsPerList = 3;
 constexpr std::size_t kMinScoredCentroids = 16;
-/// How much farther down the order by codes is looked than the gap, in `gap_unit`s for 1 / root of
-/// the dimension: codes of one bit err by .75 of that, and by more where centroids lie farther
-/// apart than rows from them.
+/// Allowance for the error of centroid codes, in `gap_unit`s / sqrt(dimension). Codes of one bit
+/// err by .75 of that, and by more where centroids lie farther apart than rows from their
+/// centroids.
 constexpr float kCodeErrorFactor = 1.5F;
 
 float greatest(std::span<const float> values) {
-  constexpr std::size_t kLanes = 16;  // as a running maximum waits for itself
+  constexpr std::size_t kLanes = 16;  // independent maxima: a single one would serialise the loop
   float lanes[kLanes];
   std::fill(lanes, lanes + kLanes, -std::numeric_limits<float>::infinity());
   std::size_t i = 0;
@@ -29,7 +29,7 @@ float greatest(std::span<const float> values) {
   return *std::max_element(lanes, lanes + kLanes);
 }
 
-/// The best `n`, in order.
+/// The best `n` of `probes`, sorted.
 std::span<const Probe> best_of(std::vector<Probe>& probes, std::size_t n) {
   if (n < probes.size()) {
     std::nth_element(probes.begin(), probes.begin() + static_cast<std::ptrdiff_t>(n), probes.end());
@@ -72,19 +72,19 @@ std::span<const Probe> ListRouter::within(const RotatedQuery& query, float gap, 
     score(query, {scratch.near.data(), n}, scratch);
   }
   auto& probes = scratch.probes;
-  // Sums of huge values are no numbers, and none of them is the best.
+  // Huge values give NaN keys, and no best list.
   if (probes.empty()) return probes;
   const float least = bar(std::min_element(probes.begin(), probes.end())->key, gap);
   std::erase_if(probes, [least](const Probe& probe) { return probe.key < least; });
   return best_of(probes, most);
 }
 
-/// Places behind the last list are found only if the file is damaged meanwhile.
+/// Larger numbers appear only if the file is damaged while it is in use.
 std::uint32_t ListRouter::list_at(std::uint32_t place) const {
   return std::min(place, lists_.n_lists() - 1);
 }
 
-/// Every list with an estimate of its key.
+/// Estimates the keys of all lists by their centroids' codes.
 CodeHits ListRouter::estimate(const RotatedQuery& query, ScanScratch& scan) const {
   const float base = kernels()
                          .dense(similarity_, RowType::kF32)

@@ -1,4 +1,4 @@
-// Which lists a search should scan.
+// Choice of the lists that a search scans.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@
 namespace quiver::index::dense {
 
 struct Probe {
-  float key = 0;   ///< `list_key`: the greater, the nearer
-  float base = 0;  ///< the centroid's score
+  float key = 0;   ///< `list_key`: greater is nearer
+  float base = 0;  ///< score of the centroid
   std::uint32_t list = 0;
 
-  /// Nearest first; ties are ordered by list.
+  /// Nearest first; ties by list number.
   friend bool operator<(const Probe& a, const Probe& b) {
     return a.key != b.key ? a.key > b.key : a.list < b.list;
   }
 };
 
-/// A query as the lists are searched with it: under Dot as long as rows are.
+/// A rotated query; under Dot as long as rows (`stretch`).
 struct RotatedQuery {
   std::span<const float> values;  ///< `[padded_dim]`
   CodeTables tables;
 };
 
-/// The memory of a rotated query, on cache lines.
+/// Memory of a rotated query, aligned to cache lines.
 struct QueryLines {
   struct alignas(64) Line {
     std::byte bytes[64];
@@ -38,25 +38,24 @@ struct QueryLines {
   std::vector<Line> tables;
 };
 
-/// What one thread's routing writes to; kept from one search to the next.
+/// Memory of one thread's routing, reused.
 struct RouteScratch {
   std::vector<float> scores;
   std::vector<std::uint32_t> near;
   std::vector<Probe> probes;
 };
 
-/// Lists by their keys, nearest first. With many lists, those whose codes tell
-/// that they are far are never looked at.
+/// Lists by key, nearest first. With many lists, centroids whose codes say that they are far are
+/// not compared.
 class ListRouter {
  public:
   ListRouter(const Partition& lists, Similarity similarity)
       : lists_(lists), similarity_(similarity) {}
 
-  /// The `n` nearest lists.
+  /// The `n` nearest lists, nearest first.
   std::span<const Probe> nearest(const RotatedQuery& query, std::size_t n, ScanScratch& scan,
                                  RouteScratch& scratch) const;
-  /// The lists whose keys are at most `gap`, in `gap_unit`s, less than the best one, but no more
-  /// than `most`.
+  /// The lists whose keys are at most `gap` `gap_unit`s below the best one; at most `most` lists.
   std::span<const Probe> within(const RotatedQuery& query, float gap, std::size_t most,
                                 ScanScratch& scan, RouteScratch& scratch) const;
 

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::string_view kListsFile = "lists.qvx";
 constexpr SectionFormat kListsFormat{"dense index", "QVIVF001", "QVIVFEND"};
-/// There if the index has second codes, which the first file tells.
+/// Exists if the header in the first file says that there are second codes.
 constexpr std::string_view kSecondFile = "rows.qvx";
 constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN"};
-/// The share of the work that second codes are.
+/// Share of the progress at which second codes are written.
 constexpr double kSecondCodesShare = 0.05;
 
 std::vector<float> start_for(const Partition* older, const Directory* former, std::uint32_t n_rows,

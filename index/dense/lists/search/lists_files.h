@@ -1,4 +1,4 @@
-// The files of an IVF index: docs/formats/ivf.md.
+// The files of posting lists: docs/formats/ivf.md.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,28 @@
 
 namespace quiver::index::dense {
 
-/// kInvalidArgument unless there can be second codes of so many bits.
+/// kInvalidArgument unless second codes may have `bits` bits.
 [[nodiscard]] Result<> check_refine_bits(std::uint32_t bits);
 
-/// Writes the lists of a dense column and, if they are asked for, second codes. `older`: lists of
-/// many of these rows, or nullptr: then lists start as those in `context.former` did.
+/// Writes the lists of a dense column and, if `params` ask for them, second codes. `older`: lists
+/// of an index that shares many of these rows, or nullptr; then initial centroids of
+/// `context.former` are used, if there are any.
 Result<> write_lists(const FieldColumn& column, const ListsBuildParams& params,
                      const Partition* older, const BuildContext& context, Directory& out);
 
 struct OpenLists {
   CandidateSearch candidates;
-  std::uint64_t n_bytes = 0;  ///< mapped
+  std::uint64_t n_bytes = 0;  ///< mapped files
 };
 
-/// What dense column the files were written for.
+/// The dense column that files must belong to.
 struct ListsColumn {
   const FieldSchema& schema;
   std::uint32_t n_rows = 0;
   std::uint32_t n_present = 0;
 };
 
-/// kDataLoss if the files are damaged or of another column.
+/// kDataLoss if the files are damaged or belong to another column.
 [[nodiscard]] Result<OpenLists> open_lists(const Directory& directory, const ListsColumn& column);
 
 }  // namespace quiver::index::dense

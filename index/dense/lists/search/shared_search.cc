@@ -1,4 +1,4 @@
-// Many searches together: a list that several of them scan is read once.
+// Searches of a batch: a list that several of them scan is read once.
 #include <algorithm>
 
 #include "index/dense/lists/search/candidate_search_impl.h"
@@ -6,14 +6,13 @@
 namespace quiver::index::dense {
 namespace {
 
-/// What queries and hits of searches that are done together may take. With 100,000 rows of 384
-/// dimensions, ten hits wanted, 256 searches took 4 % longer than the 550 that this allows, and
-/// 1,000 as long.
+/// Memory for queries and hits of searches done together. With 100,000 rows of 384 dimensions and
+/// ten hits this allows 550 searches; 256 took 4 % longer, 1,000 as long.
 constexpr std::size_t kMaxBytesPerBatch = std::size_t{3} << 20;
-/// Memory is kept from one call to the next if no search looked at more rows again than this.
+/// Memory is kept for the next call unless a search had a larger `rerank`.
 constexpr std::uint32_t kMaxRerankOfKeptMemory = 1024;
 
-/// As many of the first `requests` as are done together.
+/// The first of `requests` that are done together.
 std::span<const CandidateRequest> first_of(std::span<const CandidateRequest> requests,
                                            std::size_t padded_dim) {
   constexpr std::size_t kBytesPerDim = 8;
@@ -33,31 +32,31 @@ bool is_kept(const CandidateRequest& request) {
 
 }  // namespace
 
-/// What one thread's shared searches write to; kept from one call to the next.
+/// Memory of one thread's batches, reused.
 struct CandidateSearch::SharedScratch {
   struct Memory {
     QueryLines lines;
     ScanScratch scan;
   };
-  std::vector<Memory> memory;  ///< one for each search
+  std::vector<Memory> memory;  ///< memory of each search
   std::vector<Visit> visits;
-  std::vector<Probe> later;  ///< lists that are scanned if the rows of nearer ones are not enough
+  std::vector<Probe> later;  ///< lists after the first ones, scanned unless `stop` skips them
   std::vector<Visit> unsorted;
   std::vector<std::uint32_t> ends;  ///< `[n_lists + 1]`
 };
 
-/// A list that a search scans.
+/// One list of one search.
 struct CandidateSearch::Visit {
   Probe probe;
   std::uint32_t search = 0;
 };
 
-/// A search, and what it has found so far.
+/// A search and its hits so far.
 struct CandidateSearch::SharedSearch {
   Search search;
   CodeScan scan;
-  Probe first;              ///< the nearest list
-  std::size_t n_later = 0;  ///< of `SharedScratch::later`
+  Probe first;              ///< nearest list
+  std::size_t n_later = 0;  ///< number of its lists in `SharedScratch::later`
 };
 
 Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
@@ -82,7 +81,7 @@ Result<> CandidateSearch::find_each(std::span<const CandidateRequest> requests,
   return {};
 }
 
-/// Leaves the lists that are scanned in any case in `shared.unsorted`.
+/// Leaves the first lists of each search in `shared.unsorted`.
 Result<std::vector<CandidateSearch::SharedSearch>> CandidateSearch::route_each(
     std::span<const CandidateRequest> requests, Scratch& scratch, SharedScratch& shared) const {
   if (shared.memory.size() < requests.size()) shared.memory.resize(requests.size());
@@ -110,7 +109,7 @@ Result<std::vector<CandidateSearch::SharedSearch>> CandidateSearch::route_each(
   return searches;
 }
 
-/// Leaves the lists that are still to be scanned in `shared.unsorted`.
+/// Leaves the remaining lists of each search in `shared.unsorted`.
 void CandidateSearch::visit_later(std::span<const SharedSearch> searches,
                                   SharedScratch& shared) const {
   shared.unsorted.clear();
@@ -125,7 +124,7 @@ void CandidateSearch::visit_later(std::span<const SharedSearch> searches,
   }
 }
 
-/// By counting, as there are some tens of visits for each list.
+/// Counting sort: a list has some tens of visits.
 void CandidateSearch::sort_by_list(SharedScratch& shared) const {
   auto& ends = shared.ends;
   ends.assign(lists_.n_lists() + std::size_t{1}, 0);
@@ -135,8 +134,7 @@ void CandidateSearch::sort_by_list(SharedScratch& shared) const {
   for (const Visit& visit : shared.unsorted) shared.visits[ends[visit.probe.list]++] = visit;
 }
 
-/// Scans the lists in `shared.unsorted`. What a search finds does not depend on the order of its
-/// lists (`CodeScan`).
+/// Scans the lists in `shared.unsorted`. The order of lists does not change the hits (`CodeScan`).
 Result<> CandidateSearch::scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const {
   sort_by_list(shared);
   const std::span<const Visit> visits = shared.visits;

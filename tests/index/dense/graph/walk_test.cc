@@ -1,0 +1,146 @@
+// The graph of the index of dense vectors: the rows that wait, links, walks, when there is one, and
+// its files. What it owes every caller is in the conformance suite.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "encoders/transforms/rotation.h"
+#include "index/dense/graph/beam.h"
+#include "index/dense/graph/graph.h"
+#include "index/dense/graph/links.h"
+#include "index/dense/lists/search/lists_files.h"
+#include "tests/index/dense/dense_support.h"
+#include "tests/index/dense/graph/graph_support.h"
+
+namespace quiver::index::testing {
+namespace {
+
+double mean_recall(const IvfIndex& index, const std::vector<PreparedQuery>& queries,
+                   const KeyValues& params, const RowFilter& filter, std::size_t k) {
+  double sum = 0;
+  for (const PreparedQuery& query : queries) {
+    sum += recall_of(index.find(query, params, filter, k).hits, index.exact(query, filter, k));
+  }
+  return sum / static_cast<double>(queries.size());
+}
+
+std::vector<PreparedQuery> queries_like(const FieldSchema& schema, Random& random, int n = 30) {
+  const FieldColumn column = scattered(schema, static_cast<std::uint32_t>(n), random);
+  std::vector<PreparedQuery> queries;
+  std::vector<float> values(schema.dim);
+  const encoders::Rotation rotation(schema.dim, 1);
+  const dense::RowSource source(column, rotation);
+  for (std::uint32_t i = 0; i < source.n(); ++i) {
+    source.read_stored(i, values.data());
+    queries.push_back(PreparedQuery::dense(schema, values));
+  }
+  return queries;
+}
+
+/// Rows that lie nowhere near each other are the case that it is for.
+TEST(GraphSearch, FindsTheNearestOfScatteredRows) {
+  Random random(kSeed);
+  for (const Metric metric : {Metric::kCosine, Metric::kEuclid}) {
+    const auto schema = dense_schema(32, metric);
+    const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
+    const auto queries = queries_like(schema, random);
+    const auto all = RowFilter::all(6000);
+    double before = 0;
+    std::uint64_t work_before = 0;
+    for (const std::int64_t effort : {16, 64, 192}) {
+      const KeyValues params{{"effort", effort}};
+      const double recall = mean_recall(index, queries, params, all, 10);
+      const auto work = index.find(queries[0], params, all, 10).work;
+      EXPECT_GE(recall, before);
+      EXPECT_GT(work.n_codes_scored, work_before);
+      EXPECT_EQ(work.n_lists, 1U) << "no walk";
+      before = recall;
+      work_before = work.n_codes_scored;
+    }
+    EXPECT_GE(before, 0.97) << describe(schema);
+    EXPECT_GE(mean_recall(index, queries, {}, all, 10), 0.93);
+    EXPECT_GE(mean_recall(index, queries, {}, all, 100), 0.93);
+    EXPECT_GE(mean_recall(index, queries, {{"ef", std::int64_t{1000}}}, all, 10), 0.99);
+  }
+}
+
+/// Walks pass rows that are not allowed; narrow filters are for the lists.
+TEST(GraphSearch, FiltersCostNoRecall) {
+  Random random(kSeed);
+  const auto schema = dense_schema(32, Metric::kCosine);
+  const IvfIndex index(scattered(schema, 4000, random), {{"graph", "always"}});
+  const auto queries = queries_like(schema, random);
+  const double unfiltered = mean_recall(index, queries, {}, RowFilter::all(4000), 10);
+  for (const double share : {0.95, 0.6, 0.3, 0.05}) {
+    const Bitset allowed = random_rows(4000, share, random);
+    const auto filter = RowFilter::of(allowed);
+    EXPECT_GE(mean_recall(index, queries, {}, filter, 10), unfiltered - 0.01) << share;
+    for (const Hit& hit : index.find(queries[0], {}, filter, 10).hits) {
+      EXPECT_TRUE(allowed.test(hit.row)) << "at " << share;
+    }
+  }
+}
+
+/// All that is near the query is denied: what a walk passes on its way there are no answers.
+TEST(GraphSearch, WhereTheNearRowsAreDeniedFartherOnesAreFound) {
+  Random random(kSeed);
+  const auto schema = dense_schema(32, Metric::kEuclid);
+  const IvfIndex index(scattered(schema, 6000, random), {{"graph", "always"}});
+  double recall = 0;
+  for (const PreparedQuery& query : queries_like(schema, random)) {
+    Bitset allowed(6000, true);
+    for (const Hit& hit : index.exact(query, RowFilter::all(6000), 300)) allowed.reset(hit.row);
+    recall += mean_recall(index, {query}, {}, RowFilter::of(allowed), 10) / 30;
+  }
+  EXPECT_GE(recall, 0.9);
+}
+
+/// All rows are compared where a walk would take longer, however long a walk is asked for.
+TEST(GraphSearch, WalksAreBounded) {
+  Random random(kSeed);
+  const auto schema = dense_schema(32, Metric::kCosine);
+  const IvfIndex index(scattered(schema, 3000, random), with_graph());
+  const auto queries = queries_like(schema, random, 3);
+  const auto all = RowFilter::all(3000);
+  EXPECT_EQ(mean_recall(index, queries, {}, all, 1500), 1);
+  for (const KeyValues& params :
+       {KeyValues{{"ef", std::int64_t{1'000'000}}}, KeyValues{{"effort", std::int64_t{1'000'000}}},
+        KeyValues{{"oversampling", 1e6}}}) {
+    EXPECT_EQ(mean_recall(index, queries, params, all, 10), 1);
+    EXPECT_EQ(index.find(queries[0], params, all, 10).work.n_rows_scored, 3000U);
+  }
+}
+
+TEST(GraphSearch, WhoAsksForListsGetsThem) {
+  Random random(kSeed);
+  const auto schema = dense_schema(32);
+  const IvfIndex index(scattered(schema, 3000, random), with_graph());
+  const auto queries = queries_like(schema, random, 1);
+  const auto found =
+      index.find(queries[0], {{"nprobe", std::int64_t{7}}}, RowFilter::all(3000), 10);
+  EXPECT_EQ(found.work.n_lists, 7U);
+}
+
+TEST(GraphSearch, AWalkThatIsCancelledSaysSo) {
+  Random random(kSeed);
+  const auto schema = dense_schema(32);
+  const IvfIndex index(scattered(schema, 6000, random), with_graph());
+  Cancel cancel;
+  cancel.cancel();
+  TopK top(10);
+  WorkCounters work;
+  const auto params = index.type.parse_search({{"ef", std::int64_t{150}}});
+  const auto done = index.searcher->search(queries_like(schema, random, 1)[0], *params,
+                                           RowFilter::all(6000), {cancel}, top, work);
+  EXPECT_FALSE(done);
+  // What the walk left behind does not show in the next one.
+  const auto query = queries_like(schema, random, 1)[0];
+  const auto filter = RowFilter::all(6000);
+  EXPECT_GE(recall_of(index.find(query, {{"ef", std::int64_t{150}}}, filter, 10).hits,
+                      index.exact(query, filter, 10)),
+            0.9);
+}
+
+}  // namespace
+}  // namespace quiver::index::testing
