@@ -183,7 +183,7 @@ Result<PredicatePtr> compile(const std::optional<payload::Filter>& filter,
 Result<std::optional<std::vector<std::size_t>>> wanted_fields(const VectorSelector& selector,
                                                               const CollectionConfig& config) {
   if (selector.none()) return std::optional<std::vector<std::size_t>>();
-  QV_TRY(auto fields, selected_fields(selector, config.fields));
+  QV_TRY(auto fields, selected_fields(selector, config));
   return std::optional(std::move(fields));
 }
 

@@ -270,6 +270,13 @@ const FieldSchema* CollectionConfig::find_field(std::string_view name) const {
   return found == fields.end() ? nullptr : &*found;
 }
 
+Result<std::size_t> CollectionConfig::field(std::string_view name) const {
+  if (const FieldSchema* found = find_field(name)) {
+    return static_cast<std::size_t>(found - fields.data());
+  }
+  return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
+}
+
 std::string to_json(const CollectionConfig& config) {
   return payload::to_json(Value(Object{
       {"version", number(kVersion)},

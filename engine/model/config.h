@@ -1,10 +1,12 @@
 // What a collection is made of, as stored in the catalog.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/params.h"
@@ -63,7 +65,10 @@ struct CollectionConfig {
   /// The configuration as its creator wrote it: kept and echoed, never interpreted here.
   std::string wire_json;
 
+  /// nullptr if there is none of that name.
   [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;
+  /// The number of the field `name`. kInvalidArgument if there is none.
+  [[nodiscard]] Result<std::size_t> field(std::string_view name) const;
   bool operator==(const CollectionConfig&) const = default;
 };
 

@@ -106,7 +106,7 @@ class Selection {
 
 Result<> diversify(const SearchEnvironment& environment, const Query& node, std::uint64_t limit,
                    Candidates& candidates) {
-  QV_TRY(const std::size_t field, field_number(environment.config, node.using_field));
+  QV_TRY(const std::size_t field, environment.config.field(node.using_field));
   const Mmr& mmr = *std::get<Nearest>(node.kind).mmr;
   Selection selection(environment, field, mmr.diversity, std::move(candidates));
   QV_TRY(candidates, selection.choose(limit));

@@ -127,15 +127,12 @@ std::uint64_t n_products(const FieldQuery& query, const std::vector<Snapshot::Pl
 }
 
 Result<> check_request(const SearchEnvironment& environment, const ExplainRequest& request) {
-  const auto* field = environment.config.find_field(request.using_field);
-  if (field == nullptr) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("Not existing vector name error: {}", request.using_field));
-  }
-  if (field->kind == FieldKind::kMulti) return {};
+  QV_TRY(const std::size_t number, environment.config.field(request.using_field));
+  const FieldSchema& field = environment.config.fields[number];
+  if (field.kind == FieldKind::kMulti) return {};
   return fail(Code::kInvalidArgument,
               fmt::format("{} is {}, but only a multi-vector can be explained token by token",
-                          quoted_name(*field), with_article(field->kind)));
+                          quoted_name(field), with_article(field.kind)));
 }
 
 }  // namespace

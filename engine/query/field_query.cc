@@ -106,16 +106,9 @@ Result<index::PreparedQuery> prepare(const SearchEnvironment& environment, std::
 
 }  // namespace
 
-Result<std::size_t> field_number(const CollectionConfig& config, const std::string& name) {
-  for (std::size_t i = 0; i < config.fields.size(); ++i) {
-    if (config.fields[i].name == name) return i;
-  }
-  return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
-}
-
 Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::string& using_field,
                                const Nearest& nearest, const std::vector<float>& token_weights) {
-  QV_TRY(const std::size_t field, field_number(environment.config, using_field));
+  QV_TRY(const std::size_t field, environment.config.field(using_field));
   QV_TRY(auto value, value_of(environment, nearest, field));
   QV_TRY(auto query, prepare(environment, field, std::move(value), token_weights));
   // The vector of a point is a document, which is not what queries look like.

@@ -27,8 +27,4 @@ struct FieldQuery {
                                              const std::string& using_field, const Nearest& nearest,
                                              const std::vector<float>& token_weights);
 
-/// The number of the field of that name; kInvalidArgument if there is none.
-[[nodiscard]] Result<std::size_t> field_number(const CollectionConfig& config,
-                                               const std::string& name);
-
 }  // namespace quiver::engine

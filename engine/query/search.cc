@@ -222,7 +222,7 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
                                        const Ranking& ranking) {
   std::optional<std::vector<std::size_t>> fields;
   if (!query.with_vector.none()) {
-    QV_TRY(fields, selected_fields(query.with_vector, environment.config.fields));
+    QV_TRY(fields, selected_fields(query.with_vector, environment.config));
   }
   std::vector<Record> records;
   const bool listing = is_listing(query.kind);

@@ -1,9 +1,5 @@
 #include "engine/segment/snapshot.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 namespace quiver::engine {
 
 Snapshot::Snapshot(std::vector<std::shared_ptr<const SegmentSet>> shards)
@@ -34,19 +30,15 @@ Result<> Snapshot::check() const {
 }
 
 Result<std::vector<std::size_t>> selected_fields(const VectorSelector& selector,
-                                                 const std::vector<FieldSchema>& fields) {
+                                                 const CollectionConfig& config) {
   std::vector<std::size_t> numbers;
   if (selector.all) {
-    for (std::size_t i = 0; i < fields.size(); ++i) numbers.push_back(i);
+    for (std::size_t i = 0; i < config.fields.size(); ++i) numbers.push_back(i);
     return numbers;
   }
   for (const auto& name : selector.names) {
-    const auto found = std::find_if(fields.begin(), fields.end(),
-                                    [&](const FieldSchema& field) { return field.name == name; });
-    if (found == fields.end()) {
-      return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
-    }
-    numbers.push_back(static_cast<std::size_t>(found - fields.begin()));
+    QV_TRY(const std::size_t number, config.field(name));
+    numbers.push_back(number);
   }
   return numbers;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/model/config.h"
 #include "engine/model/query.h"
 #include "engine/segment/segment.h"
 
@@ -34,7 +35,7 @@ class Snapshot {
 
 /// Names of `selector` as field numbers. kInvalidArgument for a name that does not exist.
 [[nodiscard]] Result<std::vector<std::size_t>> selected_fields(
-    const VectorSelector& selector, const std::vector<FieldSchema>& fields);
+    const VectorSelector& selector, const CollectionConfig& config);
 
 /// A row as an answer shows it.
 [[nodiscard]] Record make_record(const Segment& segment, std::uint32_t row,

@@ -17,12 +17,8 @@ Result<std::vector<const BulkField*>> given_fields(const BulkChunk& chunk,
                                                    const CollectionConfig& config) {
   std::vector<const BulkField*> given(config.fields.size(), nullptr);
   for (const BulkField& field : chunk.fields) {
-    const FieldSchema* schema = config.find_field(field.name);
-    if (schema == nullptr) {
-      return fail(Code::kInvalidArgument,
-                  fmt::format("Not existing vector name error: {}", field.name));
-    }
-    auto& place = given[static_cast<std::size_t>(schema - config.fields.data())];
+    QV_TRY(const std::size_t number, config.field(field.name));
+    auto& place = given[number];
     if (place != nullptr) {
       return fail(Code::kInvalidArgument,
                   fmt::format("bulk chunk: vector `{}` is given twice", field.name));

@@ -1,18 +1,9 @@
 #include "engine/write/prepared.h"
 
-#include <fmt/format.h>
-
 namespace quiver::engine {
 namespace {
 
 using Kind = PreparedChange::Kind;
-
-Result<std::size_t> number_of_field(const CollectionConfig& config, const std::string& name) {
-  for (std::size_t i = 0; i < config.fields.size(); ++i) {
-    if (config.fields[i].name == name) return i;
-  }
-  return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
-}
 
 Result<PredicatePtr> compile_optional(const std::optional<payload::Filter>& filter,
                                       const CollectionConfig& config) {
@@ -26,7 +17,7 @@ Result<Row> prepare_row(const PointInput& point, const CollectionConfig& config)
   if (!point.payload.empty()) row.payload = point.payload;
   row.vectors.resize(config.fields.size());
   for (const auto& vector : point.vectors) {
-    QV_TRY(const std::size_t number, number_of_field(config, vector.name));
+    QV_TRY(const std::size_t number, config.field(vector.name));
     QV_TRY(row.vectors[number], to_stored(config.fields[number], vector.value));
   }
   return row;
@@ -80,7 +71,7 @@ struct Prepare {
   Result<PreparedOperation> operator()(const DeleteVectors& op) const {
     QV_TRY(auto prepared, change(Kind::kDeleteVectors, op.points));
     for (const auto& name : op.names) {
-      QV_TRY(const std::size_t number, number_of_field(config, name));
+      QV_TRY(const std::size_t number, config.field(name));
       prepared.fields.push_back(number);
     }
     return prepared;

@@ -75,12 +75,9 @@ Decoded<> check_ragged_type(const Request& request) {
 /// The multi-vector of this name.
 Decoded<FieldSchema> ragged_field(const engine::Collection& collection, const std::string& name) {
   const auto config = collection.config();
-  const auto* field = config->find_field(name);
-  if (field == nullptr) {
-    return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
-  }
-  QV_TRY(check_takes_ragged(*field));
-  return *field;
+  QV_TRY(const std::size_t number, config->field(name));
+  QV_TRY(check_takes_ragged(config->fields[number]));
+  return config->fields[number];
 }
 
 /// The multi-vectors that the parameters `using` name: the unnamed one if there are none.

@@ -27,10 +27,7 @@ Decoded<IndexBuildPatch> IndexBuildPatch::decode(std::string& body) {
 
 Result<> IndexBuildPatch::apply(engine::CollectionConfig& config) const {
   for (const auto& [name, changes] : fields_) {
-    const FieldSchema* field = config.find_field(name);
-    if (field == nullptr) {
-      return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
-    }
+    QV_TRY(const std::size_t field, config.field(name));
     engine::VectorIndexConfig index;
     const auto found = config.vector_indexes.find(name);
     if (found != config.vector_indexes.end()) index = found->second;
@@ -38,7 +35,7 @@ Result<> IndexBuildPatch::apply(engine::CollectionConfig& config) const {
       index.given.erase(key);
       if (value) index.given.emplace(key, *value);
     }
-    QV_TRY(engine::check_build_values(*field, index));
+    QV_TRY(engine::check_build_values(config.fields[field], index));
     config.vector_indexes.erase(name);
     if (index != engine::VectorIndexConfig()) config.vector_indexes[name] = std::move(index);
   }
