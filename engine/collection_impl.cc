@@ -337,7 +337,7 @@ OptimizationReport CollectionImpl::optimizations() const {
       const WorkSegment about{shard, data.id, segment.n_live()};
       if (is_worked_on(about, report.running)) continue;
       if (is_queued(data, config->optimizer, policy)) {
-        report.queued.push_back({data.sealed ? "index" : "seal", about});
+        report.queued.push_back({data.sealed ? JobKind::kIndex : JobKind::kSeal, about});
       } else {
         report.idle.push_back(about);
       }

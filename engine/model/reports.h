@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "engine/model/config.h"
+#include "engine/model/job_kind.h"
 #include "index/index.h"
 #include "payload/schema.h"
 
@@ -70,7 +71,7 @@ struct WorkSegment {
 
 /// Background work that waits for its turn.
 struct QueuedOptimization {
-  std::string name;  ///< as `OptimizationState::name`
+  JobKind kind = JobKind::kSeal;
   WorkSegment segment;
 };
 
@@ -78,7 +79,7 @@ struct QueuedOptimization {
 struct OptimizationState {
   std::uint32_t shard = 0;
   std::uint64_t id = 0;              ///< in its shard
-  std::string name;                  ///< "seal", "merge", "vacuum", "index"
+  JobKind kind = JobKind::kSeal;     ///< a seal, merge, vacuum or index
   std::optional<std::string> error;  ///< why it failed
   std::vector<WorkSegment> segments;
   std::uint64_t done = 0, total = 0;  ///< rows

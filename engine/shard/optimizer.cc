@@ -54,7 +54,7 @@ bool wants_vacuum(const SegmentFacts& segment, const OptimizerConfig& config) {
 /// The first `n` of `candidates` that fit one segment together; nothing if fewer than two do.
 std::optional<RewritePlan> merge_first(const std::vector<SegmentFacts>& candidates, std::size_t n,
                                        const OptimizerConfig& config) {
-  RewritePlan plan{"merge", {}};
+  RewritePlan plan{JobKind::kMerge, {}};
   std::uint64_t n_rows = 0;
   for (const auto& segment : candidates) {
     if (plan.segments.size() == std::min(n, kMaxInputs)) break;
@@ -69,7 +69,7 @@ std::optional<RewritePlan> merge_first(const std::vector<SegmentFacts>& candidat
 OptimizationState describe(const Job& job) {
   OptimizationState state;
   state.id = job.number;
-  state.name = job.name;
+  state.kind = job.kind;
   for (const auto& input : job.inputs)
     state.segments.push_back({0, input.data->id, input.n_live()});
   const double share = job.share_done.load(std::memory_order_relaxed);
@@ -120,7 +120,7 @@ double seconds_since_epoch() {
 
 std::optional<RewritePlan> plan_seal(const std::vector<SegmentFacts>& segments) {
   for (const auto& segment : segments) {
-    if (!segment.sealed && !segment.busy) return RewritePlan{"seal", {segment.id}};
+    if (!segment.sealed && !segment.busy) return RewritePlan{JobKind::kSeal, {segment.id}};
   }
   return std::nullopt;
 }
@@ -129,7 +129,7 @@ std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segment
                                         const OptimizerConfig& config) {
   const auto free = free_sealed(segments);
   for (const auto& segment : free) {
-    if (wants_vacuum(segment, config)) return RewritePlan{"vacuum", {segment.id}};
+    if (wants_vacuum(segment, config)) return RewritePlan{JobKind::kVacuum, {segment.id}};
   }
   std::map<int, std::vector<SegmentFacts>> tiers;
   for (const auto& segment : free) tiers[tier_of(live_bytes(segment))].push_back(segment);

@@ -38,7 +38,7 @@ struct SegmentFacts {
 
 /// Rewrite the live rows of these segments as one sealed segment.
 struct RewritePlan {
-  std::string_view name;  ///< "seal", "merge", "vacuum"
+  JobKind kind = JobKind::kSeal;
   std::vector<std::uint64_t> segments;
 };
 
@@ -67,7 +67,7 @@ struct RewritePlan {
 /// Background work: made in the lane, run in the background, finished in the lane.
 struct Job {
   std::uint64_t number = 0;
-  std::string_view name;
+  JobKind kind = JobKind::kSeal;
   std::vector<Segment> inputs;
   std::uint64_t n_rows = 0;  ///< live rows of the inputs at the start
   double started_at = seconds_since_epoch();

@@ -22,8 +22,6 @@ constexpr std::uint64_t kMinIdleBytes = 8ULL << 20;
 constexpr double kSoonSealSeconds = 10;
 constexpr auto kRetryDelay = std::chrono::seconds(5);
 constexpr auto kReclaimIdle = std::chrono::seconds(1);
-constexpr std::string_view kHousekeeping = "housekeeping";
-constexpr std::string_view kWriting = "writing to the store";
 
 bool is_worth_sealing(const MutableSegment& segment) {
   return segment.n_rows() >= kMinIdleRows || segment.data_bytes() >= kMinIdleBytes;
@@ -237,7 +235,7 @@ void Shard::freeze_if_full() {
     publish();
     return {};
   });
-  if (!frozen) note_failure("seal", frozen.error());
+  if (!frozen) note_failure(JobKind::kSeal, frozen.error());
 }
 
 void Shard::freeze() {
@@ -290,7 +288,7 @@ void Shard::publish_soon() noexcept {
   });
   if (published) return;
   catch_up_ = true;
-  note_failure(kHousekeeping, published.error());
+  note_failure(JobKind::kHousekeeping, published.error());
 }
 
 /// Without memory the status stays as it was; the next tick tries again.
@@ -364,8 +362,8 @@ void Shard::on_tick() {
     return {};
   });
   start_due_jobs();
-  if (!done) return note_failure(kHousekeeping, done.error());
-  note_recovery(kHousekeeping);
+  if (!done) return note_failure(JobKind::kHousekeeping, done.error());
+  note_recovery(JobKind::kHousekeeping);
   update_status();
   if (is_idle() && leftovers_.empty() && !sealing_ && !optimizing_ && !reclaiming_ &&
       !status().optimizing && store_->takes_writes()) {
@@ -378,10 +376,10 @@ bool Shard::repair_store() {
   if (store_->takes_writes()) return true;
   if (Clock::now() < retry_after_) return false;
   if (auto repaired = store_->write({}); !repaired) {
-    note_failure(kWriting, repaired.error());
+    note_failure(JobKind::kWriteStore, repaired.error());
     return false;
   }
-  note_recovery(kWriting);
+  note_recovery(JobKind::kWriteStore);
   retry_after_ = {};
   return true;
 }
@@ -410,25 +408,25 @@ bool Shard::is_idle() const {
   return idle_s >= config_.load()->optimizer.idle_seal_s;
 }
 
-void Shard::note_failure(std::string_view what, const Error& error) noexcept {
+void Shard::note_failure(JobKind what, const Error& error) noexcept {
   retry_after_ = Clock::now() + kRetryDelay;
   wants_tick_ = true;
   failed_work_ = what;
   try {
-    last_error_ = fmt::format("{}: {}", what, error.message());
-    failures_.log(LogLevel::kError, what, fmt::format("shard {}: {}", path_, last_error_));
+    last_error_ = fmt::format("{}: {}", to_string(what), error.message());
+    failures_.log(LogLevel::kError, to_string(what), fmt::format("shard {}: {}", path_, last_error_));
   } catch (...) {
     last_error_ = "out of memory";  // so short that it takes none
-    log_exception(what);
+    log_exception(to_string(what));
   }
   update_status();
 }
 
-void Shard::note_success(std::string_view what) noexcept {
-  if (failed_work_ != "seal" || what == "seal") last_error_.clear();
+void Shard::note_success(JobKind what) noexcept {
+  if (failed_work_ != JobKind::kSeal || what == JobKind::kSeal) last_error_.clear();
 }
 
-void Shard::note_recovery(std::string_view what) noexcept {
+void Shard::note_recovery(JobKind what) noexcept {
   if (failed_work_ == what) last_error_.clear();
 }
 

@@ -275,11 +275,11 @@ class Shard {
   [[nodiscard]] bool is_idle() const;
   [[nodiscard]] std::vector<SegmentFacts> segment_facts() const;
   [[nodiscard]] std::size_t n_unsealed() const;
-  void note_failure(std::string_view what, const Error& error) noexcept;
+  void note_failure(JobKind what, const Error& error) noexcept;
   /// A failed seal is forgotten when one succeeds, not when other work does meanwhile.
-  void note_success(std::string_view what) noexcept;
+  void note_success(JobKind what) noexcept;
   /// Of what runs all the time: says nothing of other work that failed.
-  void note_recovery(std::string_view what) noexcept;
+  void note_recovery(JobKind what) noexcept;
 
   // The manifest (shard_manifest.cc), in the lane.
   /// `finished`: a job whose inputs are left out; `output`: its segment, added.
@@ -352,9 +352,9 @@ class Shard {
   /// it; what `work` throws is an error. If this throws neither will run: a job is marked as
   /// running after it, so that its end is sure to come. `what` is told if the job does not end in
   /// time; it outlives the shard.
-  void run_in_background(Priority priority, std::string_view what, std::function<Result<>()> work,
+  void run_in_background(Priority priority, JobKind what, std::function<Result<>()> work,
                          std::function<void(Result<>)> finish);
-  void end_background(std::list<std::string_view>::iterator place) noexcept
+  void end_background(std::list<JobKind>::iterator place) noexcept
       QV_EXCLUDES(background_mutex_);
   /// False if some work has not ended within `patience`.
   [[nodiscard]] bool wait_for_background(std::chrono::milliseconds patience)
@@ -390,7 +390,7 @@ class Shard {
   std::uint64_t n_rows_dropped_ = 0;  ///< deleted or overwritten since the store was compacted
   std::optional<BulkLoad> bulk_;      ///< while there is one, no updates are applied
   std::string last_error_;
-  std::string_view failed_work_;  ///< what `last_error_` is of
+  JobKind failed_work_ = JobKind::kHousekeeping;  ///< what `last_error_` is of
   std::list<ColumnWaiter> column_waiters_;
   bool building_columns_ = false;
   bool catch_up_ = false;  ///< the configuration is not in force, or its effect not published
@@ -415,7 +415,7 @@ class Shard {
 
   Mutex background_mutex_;
   CondVar background_done_;
-  std::list<std::string_view> background_ QV_GUARDED_BY(background_mutex_);  ///< what runs
+  std::list<JobKind> background_ QV_GUARDED_BY(background_mutex_);  ///< what runs
 
   DrainTask drain_task_{*this};
   std::unique_ptr<SerialLane> lane_;

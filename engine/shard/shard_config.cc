@@ -46,7 +46,7 @@ void Shard::change_config(std::list<ColumnWaiter>& added) noexcept {
   });
   if (!applied) {
     catch_up_ = true;
-    note_failure("changing the configuration", applied.error());
+    note_failure(JobKind::kChangeConfig, applied.error());
     return fail_column_waiters(applied.error());
   }
   start_due_jobs();
@@ -105,7 +105,7 @@ void Shard::start_column_build() {
   }
   if (build->lacking.empty()) return;
   run_in_background(
-      Priority::kHigh, "payload indexes",  // somebody waits for them
+      Priority::kHigh, JobKind::kPayloadIndexes,  // somebody waits for them
       [this, build] { return build->run(*segments_directory_); },
       [this, build](const Result<>& result) { finish_column_build(*build, result); });
   building_columns_ = true;

@@ -29,7 +29,7 @@ void Shard::mend() noexcept {
     start_due_jobs();
     return {};
   });
-  if (!mended && !closed_) note_failure("reading a damaged segment again", mended.error());
+  if (!mended && !closed_) note_failure(JobKind::kReadLostSegment, mended.error());
 }
 
 /// Of a segment whose rows are sound.

@@ -14,7 +14,7 @@ IndexPolicy Shard::index_policy() const {
 void Shard::start_index(std::uint64_t segment) {
   auto job = std::make_shared<IndexJob>();
   job->number = next_segment_++;  // unlike that of any other job
-  job->name = "index";
+  job->kind = JobKind::kIndex;
   for (const State& state : segments_) {
     if (state.view.data->id != segment) continue;
     job->anew = state.fit.next_drifted();
@@ -22,7 +22,7 @@ void Shard::start_index(std::uint64_t segment) {
     job->n_rows = state.view.n_live();
   }
   run_in_background(
-      Priority::kLow, job->name, [this, job] { return build(*job); },
+      Priority::kLow, job->kind, [this, job] { return build(*job); },
       [this, job](Result<> result) { finish_index(*job, std::move(result)); });
   note_started(job);
 }
@@ -46,9 +46,9 @@ void Shard::finish_index(IndexJob& job, Result<> result) noexcept {
     });
   }
   if (result) {
-    note_success(job.name);
+    note_success(job.kind);
   } else if (!closed_) {
-    note_failure(job.name, result.error());
+    note_failure(job.kind, result.error());
   }
   jobs_.finish(job, result);
   job.inputs.clear();
@@ -88,7 +88,7 @@ bool Shard::is_drift_due() const {
 void Shard::check_drift() {
   if (measuring_drift_) return;
   run_in_background(
-      Priority::kLow, "measuring drift",
+      Priority::kLow, JobKind::kMeasureDrift,
       [this, segments = snapshot_.load()] {
         measure_drift(*segments);
         return Result<>();
@@ -148,7 +148,7 @@ Result<> Shard::index_output(RewriteJob& job) {
   if (built) {
     install_indexes(*job.output, *std::move(built));
   } else {
-    log_warning("shard {}: {}: {}", path_, job.name, built.error().message());
+    log_warning("shard {}: {}: {}", path_, to_string(job.kind), built.error().message());
   }
   return {};
 }

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::uint64_t kMinReclaimRows = 10'000;
 constexpr double kReclaimShare = 0.25;
-constexpr std::string_view kSeal = "seal";
-constexpr std::string_view kReclaim = "compacting the store";
 
 }  // namespace
 
@@ -24,7 +22,7 @@ void Shard::start_due_jobs() noexcept {
     start_jobs();
     return {};
   });
-  if (!started) note_failure("starting a job", started.error());
+  if (!started) note_failure(JobKind::kStartJobs, started.error());
 }
 
 void Shard::start_jobs() {
@@ -43,7 +41,7 @@ void Shard::start_jobs() {
   }
 }
 
-bool& Shard::is_running(const Job& job) { return job.name == kSeal ? sealing_ : optimizing_; }
+bool& Shard::is_running(const Job& job) { return job.kind == JobKind::kSeal ? sealing_ : optimizing_; }
 
 /// After its work was posted: from here on its end is sure to come.
 void Shard::note_started(const std::shared_ptr<const Job>& job) noexcept {
@@ -56,7 +54,7 @@ void Shard::note_started(const std::shared_ptr<const Job>& job) noexcept {
 void Shard::start_rewrite(RewritePlan plan) {
   auto job = std::make_shared<RewriteJob>();
   job->number = job->output_id = next_segment_++;
-  job->name = plan.name;
+  job->kind = plan.kind;
   job->indexes = config_.load()->indexes;
   for (const State& state : segments_) {
     const bool chosen = std::find(plan.segments.begin(), plan.segments.end(),
@@ -67,7 +65,7 @@ void Shard::start_rewrite(RewritePlan plan) {
   }
   // Writers wait for a seal: it goes before merges and builds, which may take long.
   run_in_background(
-      plan.name == kSeal ? Priority::kHigh : Priority::kLow, plan.name,
+      plan.kind == JobKind::kSeal ? Priority::kHigh : Priority::kLow, plan.kind,
       [this, job]() -> Result<> {
         job->rows = live_rows_by_id(job->inputs);
         return job->rows.empty() ? Result<>() : write_output(*job);
@@ -80,7 +78,7 @@ void Shard::start_rewrite(RewritePlan plan) {
 /// answer with their indexes, so its output comes with one.
 Result<> Shard::write_output(RewriteJob& job) {
   const auto config = config_.load();
-  const bool with_indexes = job.name != kSeal && has_indexes(config->fields, index_policy());
+  const bool with_indexes = job.kind != JobKind::kSeal && has_indexes(config->fields, index_policy());
   const double share_of_rows = with_indexes ? kShareOfRows : 1;
   const NewSegment segment{job.output_id, job.inputs, job.rows, job.indexes};
   QV_TRY(job.output, write_segment(segment, *segments_directory_, config->fields, closing_,
@@ -108,14 +106,14 @@ void Shard::end_rewrite(RewriteJob& job, const Result<>& result) noexcept {
   is_running(job) = false;
   jobs_.finish(job, result);
   if (result) {
-    note_success(job.name);
+    note_success(job.kind);
     run_logged("removing replaced segments", [&] {
       forget_damage();
       remove_inputs(job);
     });
   } else {
     abandon(job);
-    if (!closed_) note_failure(job.name, result.error());
+    if (!closed_) note_failure(job.kind, result.error());
   }
   job.inputs.clear();
   job.output.reset();
@@ -130,7 +128,7 @@ void Shard::add_columns(const std::shared_ptr<RewriteJob>& job) {
     for (auto& [key, column] : columns) job->output->columns[key] = std::move(column);
     return {};
   };
-  run_in_background(Priority::kHigh, job->name, std::move(add),
+  run_in_background(Priority::kHigh, job->kind, std::move(add),
                     [this, job](Result<> result) { finish_rewrite(job, std::move(result)); });
 }
 
@@ -188,7 +186,7 @@ void Shard::forget_damage() {
   const auto damaged = std::exchange(damaged_, {});
   if (auto saved = save_manifest(nullptr, nullptr, damaged); !saved) {
     damaged_ = damaged;
-    note_failure("saving the manifest", saved.error());
+    note_failure(JobKind::kSaveManifest, saved.error());
     return;
   }
   for (const std::uint64_t id : damaged) remove_segment_directory(id);
@@ -243,23 +241,23 @@ void Shard::start_reclaim() {
       kMinReclaimRows, static_cast<std::uint64_t>(kReclaimShare * static_cast<double>(n_live)));
   if (reclaiming_ || n_rows_dropped_ < limit || Clock::now() < retry_after_) return;
   run_in_background(
-      Priority::kLow, kReclaim, [this] { return store_->reclaim(); },
+      Priority::kLow, JobKind::kCompactStore, [this] { return store_->reclaim(); },
       [this, n_dropped = n_rows_dropped_](const Result<>& result) {
         reclaiming_ = false;
         n_rows_dropped_ -= n_dropped;
-        if (result) note_success(kReclaim);
-        if (!result && !closed_) note_failure(kReclaim, result.error());
+        if (result) note_success(JobKind::kCompactStore);
+        if (!result && !closed_) note_failure(JobKind::kCompactStore, result.error());
         update_status();
       });
   reclaiming_ = true;
   update_status();
 }
 
-void Shard::run_in_background(Priority priority, std::string_view what,
+void Shard::run_in_background(Priority priority, JobKind what,
                               std::function<Result<>()> work,
                               std::function<void(Result<>)> finish) {
   // All that takes memory is made before anything runs.
-  std::list<std::string_view> entry{what};
+  std::list<JobKind> entry{what};
   const auto place = entry.begin();
   auto outcome = std::make_shared<Result<>>();
   Task end([finish = std::move(finish), outcome] { finish(std::move(*outcome)); });
@@ -275,7 +273,7 @@ void Shard::run_in_background(Priority priority, std::string_view what,
   if (!context_.background->post(priority, std::move(task))) end_background(place);
 }
 
-void Shard::end_background(std::list<std::string_view>::iterator place) noexcept {
+void Shard::end_background(std::list<JobKind>::iterator place) noexcept {
   MutexLock lock(background_mutex_);
   background_.erase(place);
   background_done_.notify_all();
@@ -294,7 +292,9 @@ bool Shard::wait_for_background(std::chrono::milliseconds patience) {
 
 std::string Shard::running_work() {
   MutexLock lock(background_mutex_);
-  return background_.empty() ? "updates" : fmt::format("{}", fmt::join(background_, ", "));
+  std::vector<std::string_view> names;
+  for (const JobKind kind : background_) names.push_back(to_string(kind));
+  return names.empty() ? "updates" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace quiver::engine

@@ -61,9 +61,9 @@ void Shard::save_deletes() {
                                    [](const State& state) { return state.unsaved; });
   if (!unsaved) return;
   if (auto saved = save_manifest(nullptr); !saved) {
-    note_failure("saving deletes", saved.error());
+    note_failure(JobKind::kSaveDeletes, saved.error());
   } else {
-    note_success("saving deletes");
+    note_success(JobKind::kSaveDeletes);
   }
 }
 

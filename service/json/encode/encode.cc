@@ -81,7 +81,7 @@ void write_segments(Writer& out, std::span<const engine::WorkSegment> segments) 
 
 void write_progress(Writer& out, const engine::OptimizationState& state) {
   out.begin_object();
-  out.member("name", std::string_view(state.name));
+  out.member("name", to_string(state.kind));
   out.member("started_at", timestamp(state.started_at));
   if (state.finished_at) {
     out.member("finished_at", timestamp(*state.finished_at));
@@ -96,7 +96,7 @@ void write_progress(Writer& out, const engine::OptimizationState& state) {
 void write_optimization(Writer& out, const engine::OptimizationState& state) {
   out.begin_object();
   out.member("uuid", PointId::uuid(state.shard, state.id).to_string());
-  out.member("optimizer", std::string_view(state.name));
+  out.member("optimizer", to_string(state.kind));
   out.key("status");
   if (state.error) {
     out.begin_object();
@@ -122,7 +122,7 @@ void write_queued(Writer& out, std::span<const engine::QueuedOptimization> queue
   out.begin_array();
   for (const auto& work : queued) {
     out.begin_object();
-    out.member("optimizer", std::string_view(work.name));
+    out.member("optimizer", to_string(work.kind));
     out.key("segments");
     write_segments(out, {&work.segment, 1});
     out.end_object();

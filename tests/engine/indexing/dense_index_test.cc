@@ -150,7 +150,8 @@ class DenseIndex : public ::testing::TestWithParam<Metric> {
   [[nodiscard]] std::size_t n_built() const {
     const auto states = collection_->optimizations().completed;
     return static_cast<std::size_t>(std::count_if(
-        states.begin(), states.end(), [](const auto& s) { return s.name == "index" && !s.error; }));
+        states.begin(), states.end(),
+        [](const auto& s) { return s.kind == JobKind::kIndex && !s.error; }));
   }
   /// Of the indexes on disk, without the number of the field.
   [[nodiscard]] std::set<std::string> index_names() const {

@@ -94,17 +94,17 @@ class IndexJobs : public ::testing::Test {
     wait_until([&] { return collection_->info().health == Health::kGreen; });
   }
   void wait_for_build() {
-    wait_until([&] { return copied_control.n_builds > 0 && !running("index").empty(); });
+    wait_until([&] { return copied_control.n_builds > 0 && !running(JobKind::kIndex).empty(); });
   }
-  [[nodiscard]] std::vector<OptimizationState> running(std::string_view name) const {
+  [[nodiscard]] std::vector<OptimizationState> running(JobKind kind) const {
     auto states = collection_->optimizations().running;
-    std::erase_if(states, [&](const auto& state) { return state.name != name; });
+    std::erase_if(states, [&](const auto& state) { return state.kind != kind; });
     return states;
   }
-  [[nodiscard]] int n_completed(std::string_view name) const {
+  [[nodiscard]] int n_completed(JobKind kind) const {
     const auto states = collection_->optimizations().completed;
     return static_cast<int>(std::count_if(states.begin(), states.end(), [&](const auto& state) {
-      return state.name == name && !state.error;
+      return state.kind == kind && !state.error;
     }));
   }
 
@@ -145,7 +145,7 @@ TEST_F(IndexJobs, ASealedSegmentIsIndexedAndTheIndexIsOpenedAgain) {
   insert(0);
   wait_for_rest();
   EXPECT_EQ(collection_->info().n_indexed_vectors, kIdlePoints);
-  EXPECT_EQ(n_completed("index"), 1);
+  EXPECT_EQ(n_completed(JobKind::kIndex), 1);
   EXPECT_EQ(n_asked(nearest()), 1U);
   EXPECT_EQ(ids(nearest()), last(kIdlePoints));
   EXPECT_EQ(ids(nearest([](auto& params) { params.indexed_only = true; })), last(kIdlePoints));
@@ -160,11 +160,11 @@ TEST_F(IndexJobs, WhileItIsBuiltTheSegmentIsSearchedExactly) {
   copied_control.hold = true;
   insert(0);
   wait_for_build();
-  wait_until([&] { return running("index").at(0).done != 0; });  // it tells of half, and holds
+  wait_until([&] { return running(JobKind::kIndex).at(0).done != 0; });  // it tells of half, and holds
   const auto info = collection_->info();
   EXPECT_EQ(info.health, Health::kYellow);
   EXPECT_EQ(info.n_indexed_vectors, 0U);
-  const auto job = running("index").at(0);
+  const auto job = running(JobKind::kIndex).at(0);
   EXPECT_EQ(job.done, kIdlePoints / 2);
   EXPECT_EQ(job.total, kIdlePoints);
   EXPECT_TRUE(job.eta_s.has_value());
@@ -211,8 +211,8 @@ TEST_F(IndexJobs, AMergedSegmentComesWithItsIndex) {
     insert(i * kIdlePoints);
     wait_for_rest();
   }
-  EXPECT_EQ(n_completed("merge"), 1);
-  EXPECT_EQ(n_completed("index"), 3) << "of what was sealed";
+  EXPECT_EQ(n_completed(JobKind::kMerge), 1);
+  EXPECT_EQ(n_completed(JobKind::kIndex), 3) << "of what was sealed";
   EXPECT_EQ(copied_control.n_builds, 4);
   EXPECT_EQ(copied_control.n_carried, 1) << "the merge knew the index of an input";
   EXPECT_EQ(collection_->info().n_indexed_vectors, 3 * kIdlePoints);
@@ -229,7 +229,7 @@ TEST_F(IndexJobs, AMergedSegmentComesWithPayloadIndexesThatAreNewerThanTheMerge)
   }
   copied_control.hold = true;
   insert(2 * kIdlePoints);
-  wait_until([&] { return copied_control.n_builds == 3 && !running("merge").empty(); });
+  wait_until([&] { return copied_control.n_builds == 3 && !running(JobKind::kMerge).empty(); });
   payload::FieldIndex index;
   index.key = "n";
   index.kind = payload::IndexKind::kInteger;
@@ -243,7 +243,7 @@ TEST_F(IndexJobs, AMergedSegmentComesWithPayloadIndexesThatAreNewerThanTheMerge)
     const auto page = collection_->scroll(by_value, cancel);
     ASSERT_TRUE(page) << page.error().to_string();
   }
-  EXPECT_EQ(n_completed("merge"), 1);
+  EXPECT_EQ(n_completed(JobKind::kMerge), 1);
   EXPECT_TRUE(collection_->scroll(by_value, cancel));
 }
 
@@ -271,16 +271,16 @@ TEST_F(IndexJobs, ABulkLoadDoesNotWaitForItsIndex) {
 TEST_F(IndexJobs, FewLargeRowsAreSealedForBeingIdle) {
   insert(0, 10);
   wait_for_rest();
-  EXPECT_EQ(n_completed("seal"), 0) << "few and small";
+  EXPECT_EQ(n_completed(JobKind::kSeal), 0) << "few and small";
   insert(10, 10, R"({"text":")" + std::string(1 << 20, 'a') + "\"}");
-  wait_until([&] { return n_completed("seal") == 1; });
+  wait_until([&] { return n_completed(JobKind::kSeal) == 1; });
   wait_until([&] { return collection_->info().n_indexed_vectors == 20; });
 }
 
 TEST_F(IndexJobs, NothingIsBuiltUntilThreadsAreAllowed) {
   start_again([](CollectionConfig& config) { config.optimizer.max_threads = 0; });
   insert(0);
-  wait_until([&] { return n_completed("seal") == 1; });
+  wait_until([&] { return n_completed(JobKind::kSeal) == 1; });
   wait_for_rest();
   EXPECT_EQ(copied_control.n_builds, 0);
   EXPECT_EQ(n_asked(nearest()), 0U);

@@ -76,7 +76,7 @@ TEST(PlanSeal, OldestFrozenSegmentFirst) {
                                         {4, false, false, 10, 0, 1}};
   const auto plan = plan_seal(segments);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->name, "seal");
+  EXPECT_EQ(plan->kind, JobKind::kSeal);
   EXPECT_EQ(plan->segments, std::vector<std::uint64_t>{3});
   segments.resize(2);
   EXPECT_FALSE(plan_seal(segments));
@@ -96,7 +96,7 @@ TEST(PlanRewrite, VacuumNeedsBothShareAndNumber) {
   EXPECT_FALSE(plan_rewrite({sealed(1, 2000, 999)}, config)) << "too few rows";
   const auto plan = plan_rewrite({sealed(1, 500, 0), sealed(2, 100000, 20000)}, config);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->name, "vacuum");
+  EXPECT_EQ(plan->kind, JobKind::kVacuum);
   EXPECT_EQ(plan->segments, std::vector<std::uint64_t>{2});
 }
 
@@ -254,7 +254,7 @@ TEST(JobHistory, RunningThenDone) {
   JobHistory history;
   auto job = std::make_shared<RewriteJob>();
   job->number = 5;
-  job->name = "merge";
+  job->kind = JobKind::kMerge;
   job->n_rows = 1000;
   job->share_done = 0.25;
   history.add(job);
@@ -279,7 +279,7 @@ TEST(JobHistory, FailuresSayWhyAndHistoryIsBounded) {
   for (std::uint64_t i = 0; i < 100; ++i) {
     auto job = std::make_shared<RewriteJob>();
     job->number = i;
-    job->name = "seal";
+    job->kind = JobKind::kSeal;
     history.add(job);
     history.finish(*job, fail(Code::kResourceExhausted, "no space left on device"));
   }
