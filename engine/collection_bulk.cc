@@ -53,7 +53,7 @@ Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
   QV_TRY(settle_bulk());
   QV_TRY(auto rows, make_bulk_rows(chunk, *config_.load(), *context_.background));
   if (rows.parts.empty() && !chunk.cursor) return {};
-  last_load_ = std::max(last_load_, shards_.front()->decided_bulk_load()) + 1;
+  last_load_ = std::max(last_load_, shards_.front()->bulk().decided_load()) + 1;
   open_load_ = OpenLoad{};
   open_load_->number = last_load_;
   open_load_->shards.reserve(rows.parts.size());
@@ -66,18 +66,18 @@ Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
   return loaded ? settled : loaded;
 }
 
-Result<std::string> CollectionImpl::bulk_cursor() const { return shards_.front()->bulk_cursor(); }
+Result<std::string> CollectionImpl::bulk_cursor() const { return shards_.front()->bulk().cursor(); }
 
 Result<> CollectionImpl::run_bulk(BulkRows& rows, const std::optional<std::string>& cursor) {
   std::vector<BulkStart> starts;
   for (const BulkPart& part : rows.parts) {
-    QV_TRY(auto start, shards_[part.shard]->begin_bulk());
+    QV_TRY(auto start, shards_[part.shard]->bulk().begin());
     open_load_->shards.push_back(part.shard);
     starts.push_back(std::move(start));
   }
   set_seqs(rows, starts, static_cast<std::uint32_t>(shards_.size()));
   QV_TRY(write_bulk(rows, starts));
-  QV_TRY(shards_.front()->decide_bulk({open_load_->number, cursor}));
+  QV_TRY(shards_.front()->bulk().decide({open_load_->number, cursor}));
   open_load_->decided = true;
   return {};
 }
@@ -88,10 +88,10 @@ Result<> CollectionImpl::write_bulk(const BulkRows& rows, const std::vector<Bulk
   std::vector<Result<SegmentData>> segments(starts.size(), fail(Code::kInternal, "not written"));
   std::vector<std::function<Result<>()>> tasks;
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    Shard& shard = *shards_[rows.parts[i].shard];
+    const BulkLoad& shard = shards_[rows.parts[i].shard]->bulk();
     const std::span part(rows.parts[i].rows);
     tasks.emplace_back([&, i, part]() -> Result<> {
-      segments[i] = shard.write_bulk_segment(starts[i], data, part);
+      segments[i] = shard.write_segment(starts[i], data, part);
       return segments[i] ? Result<>() : fail(segments[i].error());
     });
     const std::uint64_t n_files = n_row_files(rows, rows.parts[i]);
@@ -99,7 +99,7 @@ Result<> CollectionImpl::write_bulk(const BulkRows& rows, const std::vector<Bulk
       const std::size_t begin = part.size() * f / n_files;
       const std::size_t end = part.size() * (f + 1) / n_files;
       tasks.emplace_back([&, i, f, some = part.subspan(begin, end - begin)] {
-        return shard.write_bulk_rows(starts[i], rows.data, some, f);
+        return shard.write_rows(starts[i], rows.data, some, f);
       });
     }
   }
@@ -109,7 +109,7 @@ Result<> CollectionImpl::write_bulk(const BulkRows& rows, const std::vector<Bulk
   for (auto& result : results) QV_TRY(std::move(result));
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const BulkIntent intent = intent_of(open_load_->number, starts[i], rows, rows.parts[i]);
-    QV_TRY(shards_[rows.parts[i].shard]->stage_bulk(intent, *std::move(segments[i])));
+    QV_TRY(shards_[rows.parts[i].shard]->bulk().stage(intent, *std::move(segments[i])));
   }
   return {};
 }
@@ -117,13 +117,13 @@ Result<> CollectionImpl::write_bulk(const BulkRows& rows, const std::vector<Bulk
 Result<> CollectionImpl::settle_bulk() {
   if (!open_load_) return {};
   if (open_load_->decided) {
-    for (const std::uint32_t shard : open_load_->shards) QV_TRY(shards_[shard]->finish_bulk());
+    for (const std::uint32_t shard : open_load_->shards) QV_TRY(shards_[shard]->bulk().finish());
   } else {
     // The first shard first: the others may forget the load only when its decision cannot turn up
     // any more.
-    QV_TRY(shards_.front()->cancel_bulk());
+    QV_TRY(shards_.front()->bulk().cancel());
     for (const std::uint32_t shard : open_load_->shards) {
-      if (shard != 0) QV_TRY(shards_[shard]->cancel_bulk());
+      if (shard != 0) QV_TRY(shards_[shard]->bulk().cancel());
     }
   }
   open_load_.reset();

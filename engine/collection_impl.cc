@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "engine/indexing/segment_info.h"
 #include "engine/indexing/vector_index_info.h"
 #include "engine/query/explain.h"
 #include "engine/query/ordering.h"
@@ -14,7 +15,6 @@
 #include "engine/repair.h"
 #include "engine/segment/columns.h"
 #include "engine/segment/segment_rows.h"
-#include "engine/shard/shard_info.h"
 
 namespace quiver::engine {
 namespace {

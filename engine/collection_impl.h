@@ -13,6 +13,7 @@
 #include "engine/segment/snapshot.h"
 #include "engine/shard/shard.h"
 #include "engine/work_totals.h"
+#include "engine/write/bulk_rows.h"
 
 namespace quiver::engine {
 

@@ -11,9 +11,10 @@
 #include "base/bitset.h"
 #include "base/observe/log.h"
 #include "engine/segment/segment_file.h"
-#include "engine/shard/manifest.h"
+#include "engine/shard/state/manifest.h"
 #include "engine/write/bulk_intent.h"
 #include "engine/write/bulk_rows.h"
+#include "engine/write/shard_log.h"
 #include "storage/repair/salvage.h"
 #include "storage/rows/keys.h"
 

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "engine/model/config.h"
 #include "engine/model/repair_report.h"
-#include "engine/shard/shard.h"
+#include "engine/shard/shard_context.h"
 
 namespace quiver::engine {
 

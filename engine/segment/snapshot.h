@@ -34,8 +34,8 @@ class Snapshot {
 };
 
 /// Names of `selector` as field numbers. kInvalidArgument for a name that does not exist.
-[[nodiscard]] Result<std::vector<std::size_t>> selected_fields(
-    const VectorSelector& selector, const CollectionConfig& config);
+[[nodiscard]] Result<std::vector<std::size_t>> selected_fields(const VectorSelector& selector,
+                                                               const CollectionConfig& config);
 
 /// A row as an answer shows it.
 [[nodiscard]] Record make_record(const Segment& segment, std::uint32_t row,

@@ -1,5 +1,5 @@
 // Dense fields under the index that they get by default: what is found, and what a change of the
-// configuration does. When indexes are built is in index_jobs_test.cc.
+// configuration does. When indexes are built is in tests/engine/shard/index_work_test.cc.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -149,9 +149,9 @@ class DenseIndex : public ::testing::TestWithParam<Metric> {
   }
   [[nodiscard]] std::size_t n_built() const {
     const auto states = collection_->optimizations().completed;
-    return static_cast<std::size_t>(std::count_if(
-        states.begin(), states.end(),
-        [](const auto& s) { return s.kind == JobKind::kIndex && !s.error; }));
+    return static_cast<std::size_t>(std::count_if(states.begin(), states.end(), [](const auto& s) {
+      return s.kind == JobKind::kIndex && !s.error;
+    }));
   }
   /// Of the indexes on disk, without the number of the field.
   [[nodiscard]] std::set<std::string> index_names() const {

@@ -42,13 +42,4 @@ struct Manifest {
 [[nodiscard]] std::string encode_bitset(const Bitset& bits);
 [[nodiscard]] Result<Bitset> decode_bitset(std::string_view bytes, std::size_t expected_size);
 
-/// Kind and id of a change, under its sequence number in `ops`.
-[[nodiscard]] std::string encode_op(bool is_put, const PointId& id);
-struct LoggedOp {
-  bool is_put = false;
-  PointId id;
-  bool operator==(const LoggedOp&) const = default;
-};
-[[nodiscard]] Result<LoggedOp> decode_op(std::string_view bytes);
-
 }  // namespace quiver::engine

@@ -160,7 +160,8 @@ TEST_F(IndexJobs, WhileItIsBuiltTheSegmentIsSearchedExactly) {
   copied_control.hold = true;
   insert(0);
   wait_for_build();
-  wait_until([&] { return running(JobKind::kIndex).at(0).done != 0; });  // it tells of half, and holds
+  wait_until(
+      [&] { return running(JobKind::kIndex).at(0).done != 0; });  // it tells of half, and holds
   const auto info = collection_->info();
   EXPECT_EQ(info.health, Health::kYellow);
   EXPECT_EQ(info.n_indexed_vectors, 0U);

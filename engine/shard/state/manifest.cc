@@ -1,4 +1,4 @@
-#include "engine/shard/manifest.h"
+#include "engine/shard/state/manifest.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,6 @@ namespace {
 constexpr std::uint64_t kManifestVersion = 1;
 constexpr std::uint64_t kVersionWithDamage = 2;
 constexpr std::string_view kDeletedPrefix = "deleted/";
-constexpr char kPut = 1;
-constexpr char kDelete = 2;
 
 tl::unexpected<Error> damaged_manifest(std::string_view what) {
   return fail(Code::kDataLoss, fmt::format("the shard's manifest is damaged: {}", what));
@@ -100,18 +98,6 @@ Result<Bitset> decode_bitset(std::string_view bytes, std::size_t expected_size) 
     std::memcpy(bits.words().data(), bytes.data() + sizeof(size), bits.words().size_bytes());
   }
   return bits;
-}
-
-std::string encode_op(bool is_put, const PointId& id) {
-  return std::string(1, is_put ? kPut : kDelete) + id.to_key();
-}
-
-Result<LoggedOp> decode_op(std::string_view bytes) {
-  const auto id = bytes.empty() ? std::nullopt : PointId::from_key(bytes.substr(1));
-  if (!id || (bytes[0] != kPut && bytes[0] != kDelete)) {
-    return fail(Code::kDataLoss, "an entry of the operation log is damaged");
-  }
-  return LoggedOp{bytes[0] == kPut, *id};
 }
 
 }  // namespace quiver::engine

@@ -1,4 +1,4 @@
-#include "engine/shard/manifest.h"
+#include "engine/shard/state/manifest.h"
 
 #include <gtest/gtest.h>
 
@@ -71,20 +71,6 @@ TEST(DeletedRows, KeysDiffer) {
   EXPECT_EQ(segment_of_deleted_key(deleted_key(11)), 11U);
   for (const auto* key : {"deleted/", "deleted/x", "deleted/1x", "manifest", ""}) {
     EXPECT_EQ(segment_of_deleted_key(key), std::nullopt) << key;
-  }
-}
-
-TEST(Operation, RoundTrip) {
-  for (const auto& id : {PointId::number(0), PointId::number(~0ULL), PointId::uuid(1, 2)}) {
-    for (const bool is_put : {false, true}) {
-      const std::string bytes = encode_op(is_put, id);
-      EXPECT_EQ(decode_op(bytes).value(), (LoggedOp{is_put, id}));
-      for (std::size_t n = 0; n < bytes.size(); ++n) {
-        ASSERT_FALSE(decode_op(bytes.substr(0, n)));
-      }
-      EXPECT_FALSE(decode_op("x" + bytes.substr(1)));
-      EXPECT_FALSE(decode_op(bytes + "x"));
-    }
   }
 }
 

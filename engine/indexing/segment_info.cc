@@ -1,4 +1,4 @@
-#include "engine/shard/shard_info.h"
+#include "engine/indexing/segment_info.h"
 
 namespace quiver::engine {
 namespace {

@@ -1,0 +1,108 @@
+#include "engine/shard/apply_lane.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/observe/failure.h"
+
+namespace quiver::engine {
+namespace {
+
+/// With this many frozen segments waiting to be sealed, writers wait for the background.
+constexpr std::size_t kMaxUnsealed = 4;
+
+Result<std::vector<Seq>> stage_request(const ShardRequest& request, const SegmentSet& base,
+                                       const CollectionConfig& config, Staging& group, Seq& next) {
+  Staging layer(base, config, &group);
+  std::vector<Seq> seqs;
+  Seq numbered = next;
+  for (const auto& operation : request.operations) {
+    QV_TRY(layer.apply(operation, numbered));
+    seqs.push_back(Seq{to_number(numbered) - 1});
+  }
+  next = numbered;
+  group.absorb(std::move(layer));
+  return seqs;
+}
+
+void answer(ShardRequest& request, Result<std::vector<Seq>> result) noexcept {
+  const auto done = std::exchange(request.done, nullptr);
+  if (done) run_logged("answering an update", [&] { done(std::move(result)); });
+}
+
+}  // namespace
+
+ApplyLane::ApplyLane(ShardCommon& common, SegmentTable& table, ShardLog& log, UpdateQueue& queue,
+                     const BulkLoad& bulk, WorkStatus& status, Maintenance& maintenance)
+    : common_(common),
+      table_(table),
+      log_(log),
+      queue_(queue),
+      bulk_(bulk),
+      status_(status),
+      maintenance_(maintenance),
+      committed_([this](const Result<>& result) { finish_group(result); }) {}
+
+bool ApplyLane::put_off() {
+  const bool waits_for_seal =
+      table_.n_unsealed() >= kMaxUnsealed && status_.is_running(JobKind::kSeal);
+  if (common_.closed || !(bulk_.is_open() || waits_for_seal)) return false;
+  queue_.put_off();
+  return true;
+}
+
+void ApplyLane::apply_group() noexcept {
+  group_.emplace(queue_.take(), table_.snapshot(), common_.config.load());
+  const Result<> staged = guarded([this] { return stage(); });
+  if (!staged || group_->staging.empty()) return finish_group(staged);
+  log_.append(group_->staging, committed_);
+}
+
+Result<> ApplyLane::stage() {
+  Group& group = *group_;
+  Seq next = table_.next_seq();
+  for (auto& [request, n_bytes, result] : group.requests) {
+    result = stage_request(request, *group.base, *group.config, group.staging, next);
+  }
+  QV_TRY(group.base->check());  // edits were made of the rows that are there
+  if (group.staging.empty()) return {};
+  if (bulk_.is_open()) {
+    return fail(Code::kUnavailable, "closing, and a bulk load is not finished");
+  }
+  table_.set_next_seq(next);
+  return {};
+}
+
+void ApplyLane::finish_group(const Result<>& committed) noexcept {
+  for (auto& [request, n_bytes, result] : group_->requests) {
+    if (!committed && result) result = fail(committed.error());
+    if (request.ack == Ack::kDurable) answer(request, std::move(result));
+  }
+  if (committed) apply_committed();
+  if (!committed) common_.wants_tick = true;  // to repair the store
+  for (auto& [request, n_bytes, result] : group_->requests) answer(request, std::move(result));
+  group_.reset();
+  if (table_.is_full()) maintenance_.freeze();
+  maintenance_.start_due_jobs();
+  queue_.drained();
+}
+
+void ApplyLane::apply_committed() noexcept {
+  run_whole("applying committed updates", [this] {
+    apply_to_memory();
+    table_.set_applied();
+    status_.publish();
+  });
+}
+
+void ApplyLane::apply_to_memory() {
+  const Staging& staging = group_->staging;
+  if (staging.empty()) return;
+  for (const auto& change : staging.changes()) {
+    table_.remove(change.id);
+    if (change.row != nullptr) table_.append(*change.row);
+  }
+  maintenance_.note_write();
+}
+
+}  // namespace quiver::engine

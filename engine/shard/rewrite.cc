@@ -1,0 +1,176 @@
+#include "engine/shard/rewrite.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/observe/failure.h"
+#include "base/observe/log.h"
+#include "engine/indexing/indexes.h"
+#include "engine/indexing/unwanted_indexes.h"
+#include "engine/segment/columns.h"
+#include "engine/segment/sealing.h"
+
+namespace quiver::engine {
+namespace {
+
+/// Of a rewrite that also builds indexes, the share of work that writing the rows counts as.
+constexpr double kShareOfRows = 0.2;
+
+}  // namespace
+
+void Rewrites::start(const RewritePlan& plan) {
+  auto job = std::make_shared<RewriteJob>();
+  job->number = job->output_id = table_.take_segment_id();
+  job->kind = plan.kind;
+  job->indexes = common_.config.load()->indexes;
+  for (const SegmentState& state : table_.segments()) {
+    if (std::find(plan.segments.begin(), plan.segments.end(), state.id()) == plan.segments.end()) {
+      continue;
+    }
+    job->inputs.push_back(state.view);
+    job->n_rows += state.view.n_live();
+  }
+  // Writers wait for a seal: it goes before merges and builds, which may take long.
+  common_.background.run(
+      plan.kind == JobKind::kSeal ? Priority::kHigh : Priority::kLow, plan.kind,
+      [this, job]() -> Result<> {
+        job->rows = live_rows_by_id(job->inputs);
+        return job->rows.empty() ? Result<>() : write_output(*job);
+      },
+      [this, job](Result<> result) { finish(job, std::move(result)); });
+  status_.started(job);
+}
+
+/// A seal is short: its rows are indexed by a job of their own. Until a merge ends its inputs
+/// answer with their indexes, so its output comes with one.
+Result<> Rewrites::write_output(RewriteJob& job) {
+  const auto config = common_.config.load();
+  const bool with_indexes =
+      job.kind != JobKind::kSeal && has_indexes(config->fields, status_.index_policy());
+  const double share_of_rows = with_indexes ? kShareOfRows : 1;
+  const NewSegment segment{job.output_id, job.inputs, job.rows, job.indexes};
+  QV_TRY(job.output, write_segment(segment, common_.segments(), config->fields, common_.closing,
+                                   [&](double share) { job.set_done(share * share_of_rows); }));
+  return with_indexes ? index_output(job) : Result<>();
+}
+
+/// The output is complete without an index, too; a job of its own then builds it.
+Result<> Rewrites::index_output(RewriteJob& job) {
+  const auto policy = status_.index_policy();
+  auto built = build_indexes(
+      *job.output, common_.segments(),
+      {policy,
+       common_.closing,
+       context_.background,
+       [&job](double share) { job.set_done(kShareOfRows + share * (1 - kShareOfRows)); },
+       context_.queries.get(),
+       {},
+       job.inputs});
+  QV_TRY(common_.closing.check());
+  if (built) {
+    install_indexes(*job.output, *std::move(built));
+  } else {
+    log_warning("shard {}: {}: {}", common_.path, to_string(job.kind), built.error().message());
+  }
+  return {};
+}
+
+void Rewrites::finish(const std::shared_ptr<RewriteJob>& job, Result<> result) noexcept {
+  if (result && !common_.closed) {
+    bool goes_on = false;
+    result = guarded([&]() -> Result<> {
+      goes_on = job->output && lacks_columns(*job->output, common_.config.load()->indexes);
+      if (goes_on) add_columns(job);
+      return {};
+    });
+    if (result && goes_on) return;
+  }
+  if (result) result = guarded([&] { return swap_in(*job); });
+  end(*job, result);
+  job_ended_();
+}
+
+void Rewrites::end(RewriteJob& job, const Result<>& result) noexcept {
+  status_.ended(job);
+  status_.record(job, result);
+  if (result) {
+    status_.note_success(job.kind);
+    run_logged("removing replaced segments", [&] {
+      forget_damage();
+      remove_inputs(job);
+    });
+  } else {
+    abandon(job);
+    if (!common_.closed) status_.note_failure(job.kind, result.error());
+  }
+  job.inputs.clear();
+  job.output.reset();
+  status_.update();
+}
+
+/// A payload index was created while the output was written, and may be in use: the output is
+/// swapped in with its column, too.
+void Rewrites::add_columns(const std::shared_ptr<RewriteJob>& job) {
+  auto add = [this, job, indexes = common_.config.load()->indexes]() -> Result<> {
+    QV_TRY(auto columns, missing_columns(*job->output, indexes, common_.segments()));
+    for (auto& [key, column] : columns) job->output->columns[key] = std::move(column);
+    return {};
+  };
+  common_.background.run(Priority::kHigh, job->kind, std::move(add),
+                         [this, job](Result<> result) { finish(job, std::move(result)); });
+}
+
+Result<> Rewrites::swap_in(RewriteJob& job) {
+  QV_TRY(check_inputs(job));
+  std::optional<SegmentState> output;
+  if (job.output) {
+    output = table_.successor(job.inputs, job.rows, *std::move(job.output));
+    output->view.data =
+        without_unwanted_indexes(output->view.data, common_.segments(), status_.index_policy());
+  }
+  QV_TRY(manifest_.save({job.inputs, output ? &*output : nullptr, {}}));
+  // The manifest names the output now, and updates find rows by what is published.
+  run_whole("swapping in a segment", [&] {
+    table_.replace(job.inputs, std::move(output));
+    status_.publish();
+  });
+  return {};
+}
+
+Result<> Rewrites::check_inputs(const RewriteJob& job) const {
+  for (const auto& input : job.inputs) {
+    QV_TRY(input.data->check_files());
+    if (table_.find(input.data->id) != nullptr) continue;
+    return fail(Code::kUnavailable, "a segment it reads could not be read any more");
+  }
+  return job.output ? job.output->check_files() : Result<>();
+}
+
+/// Once every row that was read from the store again is sealed, damaged segments are forgotten.
+void Rewrites::forget_damage() {
+  DamagedSegments& damaged = table_.damaged();
+  if (damaged.ids.empty() || table_.growing().id() <= damaged.rebuild_barrier) return;
+  for (const SegmentState& state : table_.segments()) {
+    if (!state.sealed() && state.id() <= damaged.rebuild_barrier) return;
+  }
+  const auto rebuilt = std::exchange(damaged.ids, {});
+  if (auto saved = manifest_.save({{}, nullptr, rebuilt}); !saved) {
+    damaged.ids = rebuilt;
+    status_.note_failure(JobKind::kSaveManifest, saved.error());
+    return;
+  }
+  for (const std::uint64_t id : rebuilt) manifest_.remove_directory(id);
+}
+
+void Rewrites::remove_inputs(const RewriteJob& job) {
+  for (const auto& input : job.inputs) {
+    if (input.data->sealed) manifest_.remove_directory(input.data->id);
+  }
+}
+
+void Rewrites::abandon(const RewriteJob& job) noexcept {
+  table_.set_busy(job.inputs, false);
+  run_logged("removing an unfinished segment", [&] { manifest_.remove_directory(job.output_id); });
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,40 @@
+// What all shards of a process share.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/io/file.h"
+#include "base/result.h"
+#include "base/threads/executor.h"
+#include "engine/indexing/indexes.h"
+#include "engine/indexing/query_samples.h"
+#include "engine/write/write_gate.h"
+#include "storage/rows/runtime.h"
+
+namespace quiver::engine {
+
+/// Everything outlives the shards.
+struct ShardContext {
+  std::shared_ptr<storage::Runtime> runtime;
+  Executor* lanes = nullptr;       ///< where the apply lanes run
+  Executor* background = nullptr;  ///< where segments are built
+  std::uint64_t max_queued_bytes = 64ULL << 20;
+  /// Opens a shard's directory; tests put their own file system in.
+  std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory =
+      open_real_directory;
+  /// The index types of fields; tests put their own in.
+  IndexChooser choose_index = default_index;
+  RecordQueries record_queries = RecordQueries::kYes;
+  /// Asked before an update is taken.
+  std::shared_ptr<const WriteGate> write_gate = std::make_shared<const WriteGate>();
+  /// Recorded queries of the collection; nullptr: none are recorded.
+  std::shared_ptr<QuerySamples> queries = nullptr;
+  /// How long closing waits for running work, and again once that was cancelled.
+  std::chrono::milliseconds close_patience = std::chrono::seconds(5);
+};
+
+}  // namespace quiver::engine

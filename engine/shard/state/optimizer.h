@@ -1,0 +1,54 @@
+// When to seal, merge, clean and index segments: pure functions of facts about the segments.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/model/config.h"
+#include "engine/model/job_kind.h"
+
+namespace quiver::engine {
+
+/// What the policy needs to know of a segment.
+struct SegmentFacts {
+  std::uint64_t id = 0;
+  bool sealed = false;
+  bool busy = false;
+  std::uint32_t n_rows = 0;
+  std::uint32_t n_deleted = 0;
+  std::uint64_t bytes = 0;
+  bool lacks_index = false;   ///< a field should have an index and has none, or another
+  bool has_drifted = false;   ///< a field's index is to be built anew
+  bool gains_merged = false;  ///< `may_gain_by_merging`
+
+  [[nodiscard]] std::uint32_t n_live() const { return n_rows - n_deleted; }
+};
+
+/// Rewrite the live rows of these segments as one sealed segment.
+struct RewritePlan {
+  JobKind kind = JobKind::kSeal;
+  std::vector<std::uint64_t> segments;
+};
+
+/// The next frozen segment to be sealed, oldest first.
+[[nodiscard]] std::optional<RewritePlan> plan_seal(const std::vector<SegmentFacts>& segments);
+/// The most useful merge or clean-up among the sealed segments. Segments are merged in tiers, each
+/// four times larger than the one before, so that a row is rewritten about log4(n) times; large
+/// ones only when there are more than `max_segments`. If no tier has enough of them then, the
+/// smallest are merged whatever their tier.
+[[nodiscard]] std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
+                                                      const OptimizerConfig& config);
+
+/// For a time without writes. A search through an index costs about as much in a segment of 100,000
+/// rows as in one of 20,000, so it pays to have few: merges the smallest of those segments as far
+/// as what is written anew is not mostly one large segment, and no more than some GiB. Leaves
+/// `idle_segments` at least.
+[[nodiscard]] std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
+                                                         const OptimizerConfig& config);
+
+/// The sealed segment whose missing index costs its searches most; if there is none, the largest
+/// with one to be built anew.
+[[nodiscard]] std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments);
+
+}  // namespace quiver::engine

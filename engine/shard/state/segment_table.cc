@@ -1,0 +1,212 @@
+#include "engine/shard/state/segment_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/observe/log.h"
+
+namespace quiver::engine {
+namespace {
+
+constexpr std::uint32_t kMinRowsWorthSealing = 1000;
+constexpr std::uint64_t kMinBytesWorthSealing = 8ULL << 20;
+
+}  // namespace
+
+bool contains(std::span<const Segment> inputs, std::uint64_t id) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const Segment& segment) { return segment.data->id == id; });
+}
+
+SegmentState* SegmentTable::find(std::uint64_t id) {
+  const auto found = std::find_if(segments_.begin(), segments_.end(),
+                                  [&](const SegmentState& state) { return state.id() == id; });
+  return found == segments_.end() ? nullptr : &*found;
+}
+
+std::size_t SegmentTable::n_unsealed() const {
+  return static_cast<std::size_t>(std::count_if(segments_.begin(), segments_.end(),
+                                                [](const SegmentState& s) { return !s.sealed(); }));
+}
+
+void SegmentTable::start_growing() {
+  const auto config = common_.config.load();
+  growing_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
+}
+
+bool SegmentTable::is_full() const {
+  const auto& optimizer = common_.config.load()->optimizer;
+  return growing_->n_rows() >= optimizer.seal_rows ||
+         growing_->data_bytes() >= optimizer.seal_bytes;
+}
+
+bool SegmentTable::is_worth_sealing() const {
+  return growing_->n_rows() >= kMinRowsWorthSealing ||
+         growing_->data_bytes() >= kMinBytesWorthSealing;
+}
+
+void SegmentTable::freeze() {
+  if (growing_->n_rows() == 0) return;
+  const auto config = common_.config.load();
+  auto next = std::make_unique<MutableSegment>(next_segment_, config->fields, config->indexes);
+  SegmentState state;
+  state.view.data = growing_->snapshot();
+  growing_deleted_.resize(growing_->n_rows());
+  segments_.reserve(segments_.size() + 1);
+  // Nothing below takes memory.
+  state.deleted = std::exchange(growing_deleted_, Bitset());
+  state.n_deleted = std::exchange(n_growing_deleted_, 0);
+  state.changed = true;
+  state.first_seq = growing_->first_seq();
+  segments_.push_back(std::move(state));
+  growing_ = std::move(next);
+  ++next_segment_;
+}
+
+void SegmentTable::set_busy(std::span<const Segment> inputs, bool busy) noexcept {
+  for (const Segment& input : inputs) {
+    if (SegmentState* state = find(input.data->id)) state->busy = busy;
+  }
+}
+
+SegmentState SegmentTable::successor(std::span<const Segment> inputs, std::span<const RowRef> rows,
+                                     SegmentData data) const {
+  std::vector<const SegmentState*> now;
+  for (const Segment& input : inputs) {
+    for (const SegmentState& state : segments_) {
+      if (state.id() == input.data->id) now.push_back(&state);
+    }
+  }
+  SegmentState output;
+  output.view.data = std::make_shared<const SegmentData>(std::move(data));
+  output.deleted = Bitset(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!now[rows[i].segment]->deleted.test(rows[i].row)) continue;
+    output.deleted.set(i);
+    ++output.n_deleted;
+  }
+  output.changed = output.n_deleted != 0;
+  return output;
+}
+
+void SegmentTable::replace(std::span<const Segment> inputs, std::optional<SegmentState> output) {
+  const auto is_input = [&](const SegmentState& state) { return contains(inputs, state.id()); };
+  const auto position =
+      std::find_if(segments_.begin(), segments_.end(), is_input) - segments_.begin();
+  std::erase_if(segments_, is_input);
+  if (output) segments_.insert(segments_.begin() + position, *std::move(output));
+}
+
+void SegmentTable::take_out_damaged() {
+  damaged_.ids.reserve(damaged_.ids.size() + segments_.size());
+  std::erase_if(segments_, [this](const SegmentState& state) {
+    if (!state.view.data->are_rows_damaged()) return false;
+    log_error(
+        "shard {}: segment {} could not be read any more; its rows are rebuilt from the store",
+        common_.path, state.id());
+    damaged_.ids.push_back(state.id());
+    damaged_.rows_missing = true;
+    return true;
+  });
+}
+
+void SegmentTable::remove(const PointId& id) {
+  const auto place = snapshot_.load()->find(id);
+  if (!place) return;
+  if (place->segment < segments_.size()) {
+    mark_dead(segments_[place->segment], place->row);
+  } else {
+    mark_growing_dead(place->row);
+  }
+}
+
+void SegmentTable::mark_dead(SegmentState& state, std::size_t row) {
+  if (state.deleted.test(row)) return;
+  state.deleted.set(row);
+  ++state.n_deleted;
+  ++n_rows_dropped_;
+  state.changed = state.unsaved = true;
+}
+
+void SegmentTable::mark_growing_dead(std::size_t row) {
+  growing_deleted_.resize(growing_->n_rows());
+  if (growing_deleted_.test(row)) return;
+  growing_deleted_.set(row);
+  ++n_growing_deleted_;
+  ++n_rows_dropped_;
+}
+
+void SegmentTable::remove_all(std::span<const PointId> ids, std::uint64_t kept) {
+  for (SegmentState& state : segments_) {
+    if (state.id() != kept) remove_all_in(state, ids);
+  }
+  remove_all_in_growing(ids);
+}
+
+void SegmentTable::remove_all_in(SegmentState& state, std::span<const PointId> ids) {
+  const auto& data = *state.view.data;
+  const auto old = data.ids.span();
+  if (!data.sealed) {
+    for (std::size_t row = 0; row < old.size(); ++row) {
+      if (std::binary_search(ids.begin(), ids.end(), old[row])) mark_dead(state, row);
+    }
+    return;
+  }
+  auto id = ids.begin();
+  auto row = old.begin();
+  while (id != ids.end() && row != old.end()) {
+    if (*row < *id) {
+      row = std::lower_bound(row, old.end(), *id);
+    } else if (*id < *row) {
+      id = std::lower_bound(id, ids.end(), *row);
+    } else {
+      mark_dead(state, static_cast<std::size_t>(row - old.begin()));
+      ++id;
+      ++row;
+    }
+  }
+}
+
+void SegmentTable::remove_all_in_growing(std::span<const PointId> ids) {
+  if (growing_->n_rows() == 0) return;
+  const auto data = growing_->snapshot();
+  for (std::size_t row = 0; row < data->n_rows; ++row) {
+    if (std::binary_search(ids.begin(), ids.end(), data->ids[row])) mark_growing_dead(row);
+  }
+}
+
+Seq SegmentTable::covered_seq(std::span<const Segment> finished) const {
+  Seq covered = applied_seq_;
+  const auto hold = [&](Seq first) { covered = std::min(covered, Seq{to_number(first) - 1}); };
+  if (growing_->n_rows() != 0) hold(growing_->first_seq());
+  for (const SegmentState& state : segments_) {
+    if (!state.sealed() && !contains(finished, state.id())) hold(state.first_seq);
+  }
+  return covered;
+}
+
+void SegmentTable::publish() {
+  auto set = std::make_shared<SegmentSet>();
+  set->seq = applied_seq_;
+  set->is_whole = !damaged_.rows_missing;
+  for (SegmentState& state : segments_) {
+    if (state.changed) {
+      state.view.deleted =
+          state.n_deleted == 0 ? nullptr : std::make_shared<const Bitset>(state.deleted);
+      state.view.n_deleted = state.n_deleted;
+      state.changed = false;
+    }
+    set->segments.push_back(state.view);
+  }
+  if (growing_->n_rows() != 0) {
+    Segment view{growing_->snapshot(), nullptr, n_growing_deleted_};
+    if (n_growing_deleted_ != 0) {
+      growing_deleted_.resize(growing_->n_rows());
+      view.deleted = std::make_shared<const Bitset>(growing_deleted_);
+    }
+    set->segments.push_back(std::move(view));
+  }
+  snapshot_.store(std::move(set));
+}
+
+}  // namespace quiver::engine

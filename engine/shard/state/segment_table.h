@@ -1,0 +1,147 @@
+// The segments of a shard: which there are, which of their rows are dead, and the snapshot of them
+// that readers see.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/bitset.h"
+#include "base/ids.h"
+#include "base/threads/published.h"
+#include "engine/segment/mutable_segment.h"
+#include "engine/segment/segment.h"
+#include "engine/segment/segment_file.h"
+#include "engine/shard/state/shard_common.h"
+
+namespace quiver::engine {
+
+/// A sealed or frozen segment as the lane keeps it.
+struct SegmentState {
+  Segment view;
+  Bitset deleted;  ///< `[n_rows]`, owned by the lane; newer than `view.deleted` if `changed`
+  std::uint32_t n_deleted = 0;
+  bool changed = false;        ///< since the last publication
+  bool unsaved = false;        ///< deletes were added since they were last stored
+  bool busy = false;           ///< input of a running job
+  bool index_damaged = false;  ///< an index was damaged and is not rebuilt yet
+  Seq first_seq{};             ///< frozen segments: the oldest change in it
+
+  [[nodiscard]] std::uint64_t id() const { return view.data->id; }
+  [[nodiscard]] bool sealed() const { return view.data->sealed; }
+};
+
+/// Segments whose files were found damaged.
+struct DamagedSegments {
+  /// Kept in the manifest until the rows that were read from the store are sealed again: after a
+  /// crash meanwhile they are read once more.
+  std::vector<std::uint64_t> ids;
+  /// Rows that were read again are in segments with ids up to this one.
+  std::uint64_t rebuild_barrier = 0;
+  /// Rows of a segment that became unreadable are not all read again: nothing is answered.
+  bool rows_missing = false;
+};
+
+/// Invariants:
+///  1. Only the lane calls anything but `snapshot`, `has_damage` and the constructor. Recovery
+///     counts as the lane: nothing else runs yet.
+///  2. A point is live in one segment at most. Appending a row comes after `remove` of its id.
+///  3. Readers see changes only after `publish`, all changes up to `applied` at once.
+///  4. Until the next publication the places in the snapshot hold for `segments()` and the growing
+///     segment: segments may be pushed back, but none is removed without `publish`.
+///  5. Segment ids and sequence numbers are never used twice.
+class SegmentTable {
+ public:
+  explicit SegmentTable(ShardCommon& common) : common_(common) {}
+
+  // Any thread.
+  [[nodiscard]] std::shared_ptr<const SegmentSet> snapshot() const { return snapshot_.load(); }
+  /// True if a file of a published segment could not be read any more.
+  [[nodiscard]] bool has_damage() const { return !snapshot()->check(); }
+
+  // Segments.
+  /// Sealed and frozen ones, oldest first.
+  [[nodiscard]] std::span<SegmentState> segments() { return segments_; }
+  [[nodiscard]] std::span<const SegmentState> segments() const { return segments_; }
+  /// nullptr if there is none of this id.
+  [[nodiscard]] SegmentState* find(std::uint64_t id);
+  [[nodiscard]] const MutableSegment& growing() const { return *growing_; }
+  [[nodiscard]] std::size_t n_unsealed() const;
+  [[nodiscard]] std::uint64_t take_segment_id() { return next_segment_++; }
+  [[nodiscard]] std::uint64_t next_segment_id() const { return next_segment_; }
+  void set_next_segment_id(std::uint64_t id) { next_segment_ = id; }
+  void add(SegmentState state) { segments_.push_back(std::move(state)); }
+  /// Creates the first growing segment.
+  void start_growing();
+  /// True if the growing segment has the size at which it is sealed.
+  [[nodiscard]] bool is_full() const;
+  /// False for a small growing segment: replaying it is quick, and so is an exact search.
+  [[nodiscard]] bool is_worth_sealing() const;
+  /// The growing segment becomes a frozen one. If this throws, nothing has changed.
+  void freeze();
+  /// Payload indexes of the growing segment.
+  void set_growing_indexes(const std::vector<payload::FieldIndex>& indexes) {
+    growing_->set_indexes(indexes);
+  }
+  void set_busy(std::span<const Segment> inputs, bool busy) noexcept;
+  /// A segment that is to take the place of `inputs`. `rows` are its rows, as rows of `inputs`; the
+  /// ones deleted since `inputs` were published are dead in it, too.
+  [[nodiscard]] SegmentState successor(std::span<const Segment> inputs,
+                                       std::span<const RowRef> rows, SegmentData data) const;
+  void replace(std::span<const Segment> inputs, std::optional<SegmentState> output);
+  /// Removes segments whose rows cannot be read and notes them as damaged.
+  void take_out_damaged();
+  [[nodiscard]] DamagedSegments& damaged() { return damaged_; }
+  [[nodiscard]] const DamagedSegments& damaged() const { return damaged_; }
+
+  // Rows.
+  void append(const Row& row) { growing_->append(row); }
+  /// Marks the live row of `id` dead. At most once for each id between two publications.
+  void remove(const PointId& id);
+  /// Marks the live rows of `ids` (ascending) dead, except in segment `kept`.
+  void remove_all(std::span<const PointId> ids, std::uint64_t kept);
+  /// Rows deleted or overwritten since the store was compacted.
+  [[nodiscard]] std::uint64_t n_rows_dropped() const { return n_rows_dropped_; }
+  void forget_dropped(std::uint64_t n_rows) { n_rows_dropped_ -= n_rows; }
+
+  // Sequence numbers.
+  /// Numbers before it are used, if only by a write that failed.
+  [[nodiscard]] Seq next_seq() const { return next_seq_; }
+  void set_next_seq(Seq next) { next_seq_ = next; }
+  [[nodiscard]] Seq last_seq() const { return Seq{to_number(next_seq_) - 1}; }
+  /// All changes up to `last_seq` are in the segments now.
+  void set_applied() { applied_seq_ = last_seq(); }
+  /// The last change up to which sealed segments hold everything, if those of `finished`, inputs of
+  /// a job, are replaced by its sealed output.
+  [[nodiscard]] Seq covered_seq(std::span<const Segment> finished) const;
+
+  /// Makes all changes visible. If this throws, readers keep the old snapshot.
+  void publish();
+
+ private:
+  void mark_dead(SegmentState& state, std::size_t row);
+  void mark_growing_dead(std::size_t row);
+  void remove_all_in(SegmentState& state, std::span<const PointId> ids);
+  void remove_all_in_growing(std::span<const PointId> ids);
+
+  ShardCommon& common_;
+  Published<SegmentSet> snapshot_;
+
+  // Lane only.
+  std::vector<SegmentState> segments_;
+  std::unique_ptr<MutableSegment> growing_;
+  Bitset growing_deleted_;
+  std::uint32_t n_growing_deleted_ = 0;
+  Seq next_seq_{1};
+  Seq applied_seq_{0};
+  std::uint64_t next_segment_ = 1;
+  DamagedSegments damaged_;
+  std::uint64_t n_rows_dropped_ = 0;
+};
+
+/// True if `inputs` contains segment `id`.
+[[nodiscard]] bool contains(std::span<const Segment> inputs, std::uint64_t id);
+
+}  // namespace quiver::engine

@@ -1,0 +1,87 @@
+#include "engine/write/update_queue.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace quiver::engine {
+namespace {
+
+/// One synced batch carries about this much at most.
+constexpr std::uint64_t kMaxGroupBytes = 16ULL << 20;
+
+std::uint64_t request_bytes(const ShardRequest& request) {
+  std::uint64_t bytes = 0;
+  for (const auto& operation : request.operations) bytes += size_bytes(operation);
+  return bytes;
+}
+
+}  // namespace
+
+Result<> UpdateQueue::submit(ShardRequest request) {
+  const std::uint64_t n_bytes = request_bytes(request);
+  std::list<QueuedRequest> added;
+  added.push_back({std::move(request), n_bytes, {}});
+  bool post = false;
+  {
+    MutexLock lock(mutex_);
+    if (closed_) return fail(Code::kUnavailable, "the collection is closed");
+    if (queued_bytes_ != 0 && queued_bytes_ + n_bytes > max_bytes_) {
+      return fail(Code::kResourceExhausted,
+                  fmt::format("the update queue is full: {} bytes wait, at most {} may",
+                              queued_bytes_, max_bytes_));
+    }
+    queued_bytes_ += n_bytes;
+    queue_.splice(queue_.end(), added);
+    post = !std::exchange(drain_posted_, true);
+  }
+  if (post) lane_.post(Task::borrow(drain_));
+  return {};
+}
+
+void UpdateQueue::close() {
+  MutexLock lock(mutex_);
+  closed_ = true;
+}
+
+std::uint64_t UpdateQueue::size() const {
+  MutexLock lock(mutex_);
+  return queue_.size();
+}
+
+std::list<QueuedRequest> UpdateQueue::take() {
+  MutexLock lock(mutex_);
+  std::list<QueuedRequest> taken;
+  std::uint64_t n_bytes = 0;
+  while (!queue_.empty() && (taken.empty() || n_bytes < kMaxGroupBytes)) {
+    n_bytes += queue_.front().n_bytes;
+    queued_bytes_ -= queue_.front().n_bytes;
+    taken.splice(taken.end(), queue_, queue_.begin());
+  }
+  return taken;
+}
+
+void UpdateQueue::put_off() {
+  MutexLock lock(mutex_);
+  drain_posted_ = false;
+}
+
+void UpdateQueue::drained() {
+  bool post = false;
+  {
+    MutexLock lock(mutex_);
+    post = drain_posted_ = !queue_.empty();
+  }
+  if (post) lane_.post(Task::borrow(drain_));
+}
+
+void UpdateQueue::wake() {
+  bool post = false;
+  {
+    MutexLock lock(mutex_);
+    post = !queue_.empty() && !std::exchange(drain_posted_, true);
+  }
+  if (post) lane_.post(Task::borrow(drain_));
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,72 @@
+// Updates that wait for the apply lane of a shard.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "base/threads/lane.h"
+#include "base/threads/task.h"
+#include "engine/model/reports.h"
+#include "engine/write/prepared.h"
+
+namespace quiver::engine {
+
+/// Operations of one request, applied together or not at all.
+struct ShardRequest {
+  std::vector<PreparedOperation> operations;
+  Ack ack = Ack::kVisible;
+  /// Called once, in the lane, with the last sequence number of each operation.
+  std::function<void(Result<std::vector<Seq>>)> done;
+};
+
+/// A request in the queue, and its result once it was applied.
+struct QueuedRequest {
+  ShardRequest request;
+  std::uint64_t n_bytes = 0;
+  Result<std::vector<Seq>> result;
+};
+
+/// Thread-safe. Invariants:
+///  1. While requests wait, a drain is posted to the lane, or the lane has put it off (`put_off`)
+///     and calls `wake` later.
+///  2. At most one drain is posted at a time. Posting takes no memory.
+class UpdateQueue {
+ public:
+  /// `drain` runs in `lane` and ends with `put_off` or `drained`. Both outlive the queue.
+  UpdateQueue(SerialLane& lane, Task::Callable& drain, std::uint64_t max_bytes)
+      : lane_(lane), drain_(drain), max_bytes_(max_bytes) {}
+
+  /// kResourceExhausted at once if too much waits already; `done` is not called then.
+  Result<> submit(ShardRequest request) QV_EXCLUDES(mutex_);
+  /// Refuses later requests.
+  void close() QV_EXCLUDES(mutex_);
+  [[nodiscard]] std::uint64_t size() const QV_EXCLUDES(mutex_);
+
+  // For the lane.
+  /// The oldest requests, about as many as one synced batch should carry.
+  [[nodiscard]] std::list<QueuedRequest> take() QV_EXCLUDES(mutex_);
+  /// The drain took nothing: it waits for `wake`.
+  void put_off() QV_EXCLUDES(mutex_);
+  /// The drain is over: posts the next one if requests wait.
+  void drained() QV_EXCLUDES(mutex_);
+  /// Posts a drain if requests wait and none is posted.
+  void wake() QV_EXCLUDES(mutex_);
+
+ private:
+  SerialLane& lane_;
+  Task::Callable& drain_;
+  const std::uint64_t max_bytes_;
+
+  mutable Mutex mutex_;
+  std::list<QueuedRequest> queue_ QV_GUARDED_BY(mutex_);
+  std::uint64_t queued_bytes_ QV_GUARDED_BY(mutex_) = 0;
+  bool drain_posted_ QV_GUARDED_BY(mutex_) = false;
+  bool closed_ QV_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace quiver::engine

@@ -1,0 +1,105 @@
+#include "engine/write/update_queue.h"
+
+#include <gtest/gtest.h>
+
+#include "base/threads/executor.h"
+
+namespace quiver::engine::testing {
+namespace {
+
+/// A request of about `n_bytes` bytes.
+ShardRequest request_of(std::size_t n_bytes) {
+  ShardRequest request;
+  PreparedChange change;
+  change.points = std::vector<PointId>();
+  change.payload = std::string(n_bytes, 'x');
+  request.operations.emplace_back(std::move(change));
+  return request;
+}
+
+class CountedDrain final : public Task::Callable {
+ public:
+  void call() override { ++n_calls; }
+  void release() noexcept override {}
+  int n_calls = 0;
+};
+
+class UpdateQueueTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kMaxBytes = 100'000;
+
+  int n_drains() {
+    lane_.drain();
+    return drain_.n_calls;
+  }
+
+  Executor executor_{1, "test"};
+  CountedDrain drain_;
+  SerialLane lane_{executor_, Priority::kHigh};
+  UpdateQueue queue_{lane_, drain_, kMaxBytes};
+};
+
+TEST_F(UpdateQueueTest, OneDrainIsPostedAtATime) {
+  ASSERT_TRUE(queue_.submit(request_of(1)));
+  ASSERT_TRUE(queue_.submit(request_of(1)));
+  queue_.wake();
+  EXPECT_EQ(n_drains(), 1);
+  EXPECT_EQ(queue_.size(), 2U);
+  EXPECT_EQ(queue_.take().size(), 2U);
+  queue_.drained();
+  EXPECT_EQ(n_drains(), 1) << "nothing waits";
+  queue_.wake();
+  EXPECT_EQ(n_drains(), 1);
+  ASSERT_TRUE(queue_.submit(request_of(1)));
+  EXPECT_EQ(n_drains(), 2);
+}
+
+TEST_F(UpdateQueueTest, WhatComesDuringADrainIsDrainedNext) {
+  ASSERT_TRUE(queue_.submit(request_of(1)));
+  EXPECT_EQ(n_drains(), 1);
+  (void)queue_.take();
+  ASSERT_TRUE(queue_.submit(request_of(1)));
+  EXPECT_EQ(n_drains(), 1);
+  queue_.drained();
+  EXPECT_EQ(n_drains(), 2);
+}
+
+TEST_F(UpdateQueueTest, PutOffDrainsWaitForWake) {
+  ASSERT_TRUE(queue_.submit(request_of(1)));
+  EXPECT_EQ(n_drains(), 1);
+  queue_.put_off();
+  EXPECT_EQ(n_drains(), 1);
+  queue_.wake();
+  queue_.wake();
+  EXPECT_EQ(n_drains(), 2);
+}
+
+TEST_F(UpdateQueueTest, AFullQueueRefuses) {
+  ASSERT_TRUE(queue_.submit(request_of(kMaxBytes))) << "one request of any size fits";
+  const auto refused = queue_.submit(request_of(1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+  (void)queue_.take();
+  EXPECT_TRUE(queue_.submit(request_of(1)));
+}
+
+TEST_F(UpdateQueueTest, AClosedQueueRefusesButKeepsWhatWaits) {
+  ASSERT_TRUE(queue_.submit(request_of(1)));
+  queue_.close();
+  const auto refused = queue_.submit(request_of(1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kUnavailable);
+  EXPECT_EQ(queue_.take().size(), 1U);
+}
+
+TEST_F(UpdateQueueTest, GroupsAreBounded) {
+  UpdateQueue queue(lane_, drain_, std::uint64_t{1} << 40);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(queue.submit(request_of(9U << 20)));
+  EXPECT_EQ(queue.take().size(), 2U);
+  EXPECT_EQ(queue.take().size(), 2U);
+  EXPECT_EQ(queue.take().size(), 1U);
+  EXPECT_EQ(n_drains(), 1);
+}
+
+}  // namespace
+}  // namespace quiver::engine::testing
