@@ -27,7 +27,8 @@ constexpr Ending kEndings[] = {
     {".idx", Format::kIdx},
 };
 
-/// "train-images-idx3-ubyte", "train-images.idx3-ubyte", "x.idx3": "idx", a digit, maybe a type.
+/// Names such as "train-images-idx3-ubyte", "train-images.idx3-ubyte", "x.idx3": "idx", a digit,
+/// and optionally a type.
 bool is_idx_name(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const auto at = name.rfind("idx");

@@ -1,4 +1,4 @@
-// What the name of a source says about its format.
+// The format of a source, by its name.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,22 @@ enum class Format : std::uint8_t {
   kIdx,
   kHdf5,
   kCsr,
-  kPrefix,  ///< none of these: what a set of .npy files shares
+  kPrefix,  ///< any other name: the common prefix of a set of .npy files
 };
 
 struct SourceName {
   Format format = Format::kPrefix;
   ValueType type = ValueType::kF32;  ///< of kVecs and kBin
-  std::string path;                  ///< with `.zst` or `.gz` if that was given
+  std::string path;                  ///< as given, with any `.zst` or `.gz`
   std::string dataset;               ///< of kHdf5; "" if none is named
 };
 
-/// "train.fvecs.zst" and the like; "x.hdf5:train" names a data set within a file.
+/// Parses names such as "train.fvecs.zst", or "x.hdf5:train" for a data set within a file.
 [[nodiscard]] SourceName parse_source(std::string_view source);
 
-/// For messages: the endings that are known.
+/// Known endings, for messages.
 inline constexpr std::string_view kKnownEndings =
     ".npy, .fvecs, .ivecs, .bvecs, .fbin, .u8bin, .i8bin, .ibin, .csr, -idx3-ubyte, .hdf5:DATASET "
-    "(each "
-    "also with .zst or .gz)";
+    "(each also with .zst or .gz)";
 
 }  // namespace quiver::dataset

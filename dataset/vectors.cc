@@ -16,8 +16,8 @@
 namespace quiver::dataset {
 namespace {
 
-constexpr std::size_t kLoadRows = 4096;
-// Heads of compressed files are not to be believed before their rows were read.
+constexpr std::size_t kRowsPerRead = 4096;
+// Memory is not reserved for more values: the header of a damaged or compressed file may lie.
 constexpr std::uint64_t kMaxReservedValues = std::uint64_t{1} << 30;
 
 std::string_view to_string(FieldKind kind) {
@@ -28,7 +28,7 @@ bool has_part(const std::string& prefix, std::string_view part) {
   return existing_path(fmt::format("{}.{}", prefix, part)).has_value();
 }
 
-/// The files of a set that are there, and the first that is not.
+/// Files of a set that exist, and the first missing one.
 struct SetParts {
   std::vector<std::string> found;
   std::string missing;
@@ -105,7 +105,7 @@ FieldKind kind_of(Format format, FieldKind wanted) {
   return format == Format::kCsr ? FieldKind::kSparse : FieldKind::kDense;
 }
 
-/// Appends `from`, which follows.
+/// Appends the rows of `from`, which come next.
 void append(VectorBatch& to, const VectorBatch& from) {
   to.values.insert(to.values.end(), from.values.begin(), from.values.end());
   to.indices.insert(to.indices.end(), from.indices.begin(), from.indices.end());
@@ -119,7 +119,7 @@ void append(VectorBatch& to, const VectorBatch& from) {
   to.n_rows += from.n_rows;
 }
 
-/// Room for the rows of a dense source that says how many it has.
+/// Reserves memory for the rows of a dense source of known size.
 void reserve(Vectors& vectors, RowRange rows) {
   if (vectors.shape.kind != FieldKind::kDense || !vectors.shape.n_rows) return;
   const std::uint64_t end = std::min(rows.end, *vectors.shape.n_rows);
@@ -215,8 +215,8 @@ Result<Vectors> load_vectors(const std::string& source, FieldKind kind, RowRange
   VectorBatch batch;
   while (reader->position() < rows.end) {
     const std::uint64_t n_left = rows.end - reader->position();
-    QV_TRY(
-        reader->read(static_cast<std::size_t>(std::min<std::uint64_t>(n_left, kLoadRows)), batch));
+    QV_TRY(reader->read(static_cast<std::size_t>(std::min<std::uint64_t>(n_left, kRowsPerRead)),
+                        batch));
     if (batch.n_rows == 0) break;
     if (kind == FieldKind::kSparse) QV_TRY(check_distinct(source, batch));
     append(vectors.batch, batch);

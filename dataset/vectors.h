@@ -1,11 +1,14 @@
-// Vectors in files: what a file holds, and reading it row by row or whole.
+// Files of vectors, read row by row or whole.
 //
-// A source is named by one text: a path, with or without `.zst` or `.gz`, whichever of these files
-// is there (`existing_path`); for a CSR or ragged set
-// of .npy files the prefix they share (`DIR/sparse` stands for `DIR/sparse.indptr.npy`,
-// `.indices.npy` and `.values.npy`; `DIR/tokens` for `DIR/tokens.indptr.npy` with `.values.npy`, or
-// with `DIR/tokens.npy`); for HDF5 `FILE.hdf5:DATASET`. The formats: .npy; .fvecs, .ivecs, .bvecs;
-// .fbin, .u8bin, .i8bin, .ibin; .csr; IDX.
+// One text names a source:
+//
+// - a path, with or without `.zst` or `.gz`: the file that exists is read (`existing_path`);
+// - `FILE.hdf5:DATASET`;
+// - the common prefix of a set of .npy files. `DIR/sparse` stands for `DIR/sparse.indptr.npy`,
+//   `.indices.npy` and `.values.npy` (CSR). `DIR/tokens` stands for `DIR/tokens.indptr.npy` with
+//   `DIR/tokens.values.npy` or `DIR/tokens.npy` (ragged).
+//
+// Formats: .npy; .fvecs, .ivecs, .bvecs; .fbin, .u8bin, .i8bin, .ibin; .csr; IDX.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +25,7 @@
 
 namespace quiver::dataset {
 
-/// How values lie in the file.
+/// Type of a value in the file.
 enum class ValueType : std::uint8_t {
   kF32,
   kF64,
@@ -40,22 +43,22 @@ enum class ValueType : std::uint8_t {
 struct VectorShape {
   FieldKind kind = FieldKind::kDense;
   ValueType type = ValueType::kF32;
-  std::uint32_t dim = 0;                ///< per vector or token; sparse: of the space, 0 if unknown
+  std::uint32_t dim = 0;  ///< of a vector or token; sparse: of the space, 0 if unknown
   std::optional<std::uint64_t> n_rows;  ///< nullopt: the file does not say
 };
 
-/// Consecutive rows, as f32. Reused from read to read.
+/// Consecutive rows, as f32. One object can be reused for many reads.
 struct VectorBatch {
   std::uint64_t first_row = 0;
   std::size_t n_rows = 0;
   std::vector<float> values;           ///< dense `[n_rows, dim]`, multi `[n_tokens, dim]`
   std::vector<std::uint64_t> offsets;  ///< sparse, multi: `[n_rows + 1]`, from 0
-  std::vector<std::uint32_t> indices;  ///< sparse: rising within a row, equal ones side by side
+  std::vector<std::uint32_t> indices;  ///< sparse: ascending within a row, equal ones side by side
 
   void clear();
 };
 
-/// An index that row `i` of a sparse batch has twice; nullopt if there is none.
+/// Returns an index that row `i` of a sparse batch has twice; nullopt if there is none.
 [[nodiscard]] std::optional<std::uint32_t> repeated_index(const VectorBatch& batch, std::size_t i);
 
 /// Reads forwards. One thread.
@@ -64,21 +67,21 @@ class VectorReader {
   virtual ~VectorReader() = default;
 
   [[nodiscard]] virtual const VectorShape& shape() const = 0;
-  /// The row that `read` gives next.
+  /// Number of the row that `read` returns next.
   [[nodiscard]] virtual std::uint64_t position() const = 0;
-  /// Replaces `out` by up to `max_rows` rows; 0 of them at the end. A file that breaks off, or
-  /// holds what it cannot hold, is kDataLoss or kInvalidArgument; the text names the file, the row
-  /// and the byte offset.
+  /// Replaces `out` by up to `max_rows` rows, by 0 rows at the end. Fails (kDataLoss,
+  /// kInvalidArgument) if the file breaks off or holds impossible values; the text names the file,
+  /// the row and the byte offset.
   virtual Result<> read(std::size_t max_rows, VectorBatch& out) = 0;
-  /// How many of the next `max_rows` rows take no more than `max_bytes` in a batch, one at least.
-  /// Where the file ends does not count.
+  /// Returns how many of the next `max_rows` rows take at most `max_bytes` in a batch, at least 1.
+  /// The end of the file is not considered.
   virtual Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_bytes);
-  /// Goes on at `row`, which is not before `position()`.
+  /// Continues at `row`, which is not before `position()`.
   virtual Result<> skip_to(std::uint64_t row) = 0;
 };
 
-/// kNotFound if there is no such file; kInvalidArgument if it holds something else than its name
-/// says, or another kind than `kind`.
+/// Fails with kNotFound if there is no such file, with kInvalidArgument if it does not hold what
+/// its name says, or not vectors of `kind`.
 [[nodiscard]] Result<std::unique_ptr<VectorReader>> open_vectors(const std::string& source,
                                                                  FieldKind kind);
 
@@ -87,28 +90,29 @@ struct RowRange {
   std::uint64_t first = 0;
   std::uint64_t end = UINT64_MAX;
 };
-/// "1000:2000", "1000:", ":2000" or "" for all. kInvalidArgument otherwise.
+/// Parses "1000:2000", "1000:", ":2000", or "" for all rows. Other texts are kInvalidArgument.
 [[nodiscard]] Result<RowRange> parse_rows(std::string_view text);
 
-/// All rows of a range, as f32. `batch.first_row` is the range's first. A sparse row that has an
-/// index twice is kInvalidArgument.
+/// All rows of a range, as f32. `batch.first_row` is the first row of the range.
 struct Vectors {
   VectorShape shape;
   VectorBatch batch;
 
   [[nodiscard]] std::size_t n_rows() const { return batch.n_rows; }
 };
+/// Fails (kInvalidArgument) also if a sparse row has an index twice.
 [[nodiscard]] Result<Vectors> load_vectors(const std::string& source, FieldKind kind,
                                            RowRange rows = {});
 
-/// Ids of a ground truth, `[n_queries, k]`, from .npy (integers), .ivecs, HDF5 (`neighbors` if no
-/// data set is named), or of any other ending as in big-ann-benchmarks: u32 queries, u32 k, the ids
-/// (i32), and maybe the distances (f32), which are passed over.
-struct Neighbours {
+/// Ids of the true nearest neighbours, `[n_queries, k]`.
+struct GroundTruth {
   std::size_t n_queries = 0;
   std::size_t k = 0;
   std::vector<std::int64_t> ids;
 };
-[[nodiscard]] Result<Neighbours> load_neighbours(const std::string& source);
+/// Reads .npy (integers), .ivecs, or HDF5 (`neighbors` if no data set is named). Files with any
+/// other ending are read as in big-ann-benchmarks: u32 queries, u32 k, i32 ids, and optional f32
+/// distances, which are ignored.
+[[nodiscard]] Result<GroundTruth> load_neighbours(const std::string& source);
 
 }  // namespace quiver::dataset

@@ -41,7 +41,7 @@ class DenseWriter final : public VectorWriter {
   std::uint32_t dim_;
 };
 
-/// The offsets of rows that come in batches, each of which counts from 0.
+/// Writes the offsets of rows. Each batch counts its offsets from 0.
 class OffsetsWriter {
  public:
   [[nodiscard]] static Result<OffsetsWriter> create(const std::string& path, IfExists if_exists) {
@@ -76,7 +76,7 @@ bool has_offsets(const VectorBatch& rows) {
          std::ranges::is_sorted(rows.offsets);
 }
 
-/// The offsets get their name last: a set that has them is complete.
+/// The offsets get their name last, so a set with offsets is complete.
 class SparseWriter final : public VectorWriter {
  public:
   SparseWriter(OffsetsWriter offsets, NpyWriter indices, NpyWriter values)

@@ -1,5 +1,5 @@
-// Vectors and lines into new files; what is written is what `dataset/vectors.h` and
-// `dataset/streams/lines.h` read.
+// Writers of new files of vectors and lines. `dataset/vectors.h` and `dataset/streams/lines.h` read
+// them.
 #pragma once
 
 #include <cstdint>
@@ -26,28 +26,29 @@ class VectorWriter {
  public:
   virtual ~VectorWriter() = default;
 
-  /// Appends the rows (`first_row` does not matter). kInvalidArgument if they are not of the
-  /// writer's shape or a value does not fit its type; kResourceExhausted if the disk is full.
+  /// Appends the rows; `first_row` is ignored. Fails with kInvalidArgument if the rows do not have
+  /// the writer's shape or a value does not fit its type, with kResourceExhausted if the disk is
+  /// full.
   virtual Result<> write(const VectorBatch& rows) = 0;
-  /// Everything is on disk, and the files have their names. Without it nothing stays. The last
-  /// call.
+  /// Syncs everything to disk and gives the files their names. Must be the last call; without it,
+  /// no file remains.
   virtual Result<> finish() = 0;
 };
 
-/// `destination` is a path that ends in `.npy` for dense vectors; for sparse and multi-vectors the
-/// prefix of the files of a set. With `.zst` at its end, indices and values are compressed.
-/// kAlreadyExists, kInvalidArgument for other names.
+/// For dense vectors, `destination` is a path that ends in `.npy`; for sparse and multi-vectors,
+/// the prefix of the files of a set. With `.zst` at its end, indices and values are compressed.
+/// Fails with kAlreadyExists, or with kInvalidArgument for other names.
 [[nodiscard]] Result<std::unique_ptr<VectorWriter>> create_vectors(const std::string& destination,
                                                                    const WriteOptions& options);
 
-/// JSON lines, compressed if the name ends in `.zst`. One thread.
+/// Writes JSON lines, compressed if the name ends in `.zst`. One thread.
 class LineWriter {
  public:
   [[nodiscard]] static Result<LineWriter> create(const std::string& path, IfExists if_exists);
 
-  /// `line` holds no "\n"; one is added.
+  /// `line` must not contain "\n"; one is added.
   Result<> write(std::string_view line);
-  /// As of `VectorWriter`.
+  /// Like `VectorWriter::finish`.
   Result<> finish() { return sink_->finish(); }
 
  private:

@@ -1,3 +1,5 @@
+// One interface for all encodings of single vectors. encoders/README.md says which the product
+// uses.
 #pragma once
 
 #include <cstddef>
@@ -8,31 +10,31 @@
 
 namespace quiver::encoders {
 
-/// Scores of one query. Thread-safe; made by an encoder, which it does not outlive.
+/// Scores rows against one query. Thread-safe. Made by an encoder, which must outlive it.
 class Scorer {
  public:
   virtual ~Scorer() = default;
 
-  /// Of all rows of `n_blocks` blocks, block after block from a 64-byte boundary; writes
-  /// `out[0 .. n_blocks * block_rows)`. Estimates of the scalar product or of the negated squared
+  /// Scores all rows of `n_blocks` consecutive blocks, which start on a 64-byte boundary; writes
+  /// `out[0 .. n_blocks * block_rows)`. Scores estimate the scalar product or the negated squared
   /// distance: larger is better.
   virtual void score(const std::byte* blocks, std::size_t n_blocks, float* out) const = 0;
 };
 
-/// A way to keep vectors as bytes: rows become blocks, of one row or of sixteen, and queries are
-/// scored against the blocks. Immutable and thread-safe; `similarity` is kDot or kNegL2Squared.
+/// Keeps vectors as bytes: rows become blocks of one or sixteen rows, and queries are scored
+/// against the blocks. Immutable and thread-safe. `similarity` is kDot or kNegL2Squared.
 class Encoder {
  public:
   virtual ~Encoder() = default;
 
   [[nodiscard]] Similarity similarity() const { return similarity_; }
   [[nodiscard]] std::uint32_t dim() const { return dim_; }
-  /// Rows that are stored, and scored, together.
+  /// Rows of a block, which are stored and scored together.
   [[nodiscard]] virtual std::size_t block_rows() const { return 1; }
   [[nodiscard]] virtual std::size_t block_bytes() const = 0;
 
-  /// `rows` is `[n, dim]`, finite, `n` <= block_rows; writes all of `block`. Rows that are not
-  /// given score anything finite.
+  /// `rows` is `[n, dim]`, finite, `n` <= block_rows; writes all of `block`. The missing rows of a
+  /// block score any finite value.
   virtual void encode(const float* rows, std::size_t n, std::byte* block) const = 0;
   /// `query` is `[dim]`, finite, and copied.
   [[nodiscard]] virtual std::unique_ptr<Scorer> scorer(const float* query) const = 0;

@@ -1,6 +1,6 @@
-// Encoders of token sets: a document's tokens and a query's tokens each become one vector, by
-// different maps, such that the scalar product of the two orders documents much as MaxSim does.
-// Such a product is no estimate of MaxSim: it is never shown, fused or compared with one.
+// Encoders of token sets. A document's tokens become one vector and a query's tokens another, by
+// different maps. Their scalar product orders documents much as MaxSim does. It is not an estimate
+// of MaxSim: it is never shown, fused, or compared with a MaxSim.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace quiver::encoders {
 
-/// Tokens `[n, dim]` one after another, finite.
+/// Tokens `[n, dim]`, contiguous and finite.
 struct TokenSet {
   const float* values = nullptr;
   std::size_t n = 0;
@@ -21,11 +21,11 @@ class SetEncoder {
   virtual ~SetEncoder() = default;
 
   [[nodiscard]] std::uint32_t token_dim() const { return token_dim_; }
-  /// Of the vectors that sets become.
+  /// Dimension of the vectors that sets become.
   [[nodiscard]] std::uint32_t dim() const { return dim_; }
 
-  /// Writes `[documents.size(), dim()]`; each has a token. Encoders may share work among documents;
-  /// a document's vector does not depend on its neighbours.
+  /// Writes `[documents.size(), dim()]`. Each document has at least one token. Its vector does not
+  /// depend on the other documents, although encoders may share work among them.
   virtual void encode_documents(std::span<const TokenSet> documents, float* out) const = 0;
   /// Writes `[dim()]`. Twice the query gives twice the vector.
   virtual void encode_query(const TokenSet& query, float* out) const = 0;

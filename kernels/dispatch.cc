@@ -26,7 +26,7 @@ constinit const KernelTable kGeneric = QV_LEVEL(generic);
 constinit const KernelTable kAvx2 = QV_LEVEL(avx2);
 constinit const KernelTable kAvx512 = QV_LEVEL(avx512);
 
-// clang 14 does not know "f16c" as a name.
+// clang 14 does not know the name "f16c".
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

@@ -1,4 +1,4 @@
-// The constants that the instruction levels define; read by dispatch.cc only.
+// The tables that the instruction levels define. Only dispatch.cc reads them.
 #pragma once
 
 #include "base/prefetch.h"

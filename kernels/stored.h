@@ -43,7 +43,7 @@ struct StoredBf16 {
   }
 };
 
-/// The terms of the three similarities; the sum's sign is turned by `finish`.
+/// Terms of the three similarities; `finish` negates the sums of distances.
 struct DotTerm {
   static float add(float sum, float q, float r) { return sum + q * r; }
   static float finish(float sum) { return sum; }

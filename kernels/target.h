@@ -14,19 +14,19 @@
 #define QV_TARGET_END QV_PRAGMA(GCC pop_options)
 #endif
 
-/// On functions and lambdas whose arguments must stay in registers.
+/// For functions and lambdas whose arguments must stay in registers.
 #define QV_INLINE __attribute__((always_inline)) inline
 #define QV_INLINE_LAMBDA __attribute__((always_inline))
 
-/// Before a loop of a few rounds over registers: an array stays in registers only if its loops are
-/// unrolled. Where the compiler does that too late: unroll.inc.
+/// Stands before a loop of a few rounds over registers: an array stays in registers only if its
+/// loops are unrolled. Where the compiler unrolls too late, use unroll.inc.
 #if defined(__clang__)
 #define QV_UNROLL QV_PRAGMA(clang loop unroll(full))
 #else
 #define QV_UNROLL QV_PRAGMA(GCC unroll 32)
 #endif
 
-/// Holds a vector in its register: the compiler would rather load it again for each use.
+/// Holds a vector in its register, where the compiler would load it again for each use.
 #define QV_KEEP(vector) __asm__("" : "+v"(vector))
 
 #define QV_AVX2 "avx2,fma,f16c,bmi2,popcnt"

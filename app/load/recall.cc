@@ -30,7 +30,7 @@ ScoredId hit_of(const payload::Value& point) {
   return hit;
 }
 
-Result<dataset::Neighbours> load_truth(const LoadOptions& options, std::uint64_t n_queries) {
+Result<dataset::GroundTruth> load_truth(const LoadOptions& options, std::uint64_t n_queries) {
   QV_TRY(auto truth, dataset::load_neighbours(options.ground_truth));
   if (truth.n_queries >= n_queries && truth.k >= options.k) return truth;
   return fail(Code::kInvalidArgument,

@@ -15,18 +15,20 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/encodings/float8_encoder.h"
+#include "bench/encodings/sparse_projection.h"
 #include "bench/micro/yardstick.h"
 #include "dataset/vectors.h"
 #include "encoders/codes/bit_encoders.h"
 #include "encoders/codes/value_encoders.h"
 #include "encoders/transforms/pca.h"
 #include "encoders/transforms/rotation.h"
-#include "encoders/transforms/sparse_projection.h"
 
 namespace quiver {
 namespace {
 
 using namespace encoders;
+using namespace encodings;
 
 constexpr std::size_t kTop = 10;
 constexpr std::size_t kMore = 40;

@@ -8,9 +8,10 @@
 namespace quiver::dataset {
 namespace {
 
-// Converted piece by piece, within the second-level cache.
-constexpr std::size_t kChunkValues = std::size_t{1} << 15;
-constexpr std::size_t kGrowthValues = std::size_t{1} << 24;
+// Values per conversion, which stay in L2.
+constexpr std::size_t kValuesPerChunk = std::size_t{1} << 15;
+// Values by which memory grows at most.
+constexpr std::size_t kMaxGrowthValues = std::size_t{1} << 24;
 
 void convert(ValueType type, const std::byte* in, std::span<float> out) { to_f32(type, in, out); }
 void convert(ValueType type, const std::byte* in, std::span<std::int64_t> out) {
@@ -33,10 +34,10 @@ template <class T>
 Result<std::size_t> ArrayStream::read_converted(std::span<T> out) {
   const std::size_t n_wanted =
       static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - position_));
-  scratch_.resize(kChunkValues * bytes_per_value(layout_.type));
+  scratch_.resize(kValuesPerChunk * bytes_per_value(layout_.type));
   std::size_t n_read = 0;
   while (n_read < n_wanted) {
-    const std::size_t n = std::min(kChunkValues, n_wanted - n_read);
+    const std::size_t n = std::min(kValuesPerChunk, n_wanted - n_read);
     QV_TRY(const std::size_t n_found,
            read_values(std::span(scratch_).first(n * bytes_per_value(layout_.type))));
     convert(layout_.type, scratch_.data(), out.subspan(n_read, n_found));
@@ -58,7 +59,7 @@ Result<std::size_t> ArrayStream::read(std::span<std::int64_t> out) { return read
 Result<std::size_t> ArrayStream::read(std::size_t n, std::vector<float>& out) {
   std::size_t n_read = 0;
   do {
-    const std::size_t n_step = std::min(n - n_read, kGrowthValues);
+    const std::size_t n_step = std::min(n - n_read, kMaxGrowthValues);
     out.resize(n_read + n_step);
     QV_TRY(const std::size_t n_found, read(std::span(out).subspan(n_read)));
     n_read += n_found;

@@ -15,7 +15,7 @@
 
 namespace quiver::dataset {
 
-/// How an array lies in its file.
+/// Layout of an array in its file.
 struct ArrayLayout {
   ValueType type = ValueType::kF32;
   ByteOrder order = ByteOrder::kLittle;
@@ -32,34 +32,34 @@ class ArrayStream {
 
   [[nodiscard]] ValueType type() const { return layout_.type; }
   [[nodiscard]] std::uint64_t size() const { return layout_.n_values; }
-  /// The value that `read` gives next.
+  /// Number of the value that `read` returns next.
   [[nodiscard]] std::uint64_t position() const { return position_; }
   [[nodiscard]] const std::string& path() const { return source_->path(); }
   [[nodiscard]] std::uint64_t byte_of(std::uint64_t value) const {
     return layout_.first_byte + value * bytes_per_value(layout_.type);
   }
 
-  /// The next values, up to `size()`; fewer only where the file breaks off.
+  /// Reads the next values, up to `size()`. Returns fewer only if the file breaks off.
   Result<std::size_t> read(std::span<float> out);
   Result<std::size_t> read(std::span<std::int64_t> out);
-  /// Replaces `out` by the next `n` values, or fewer where the file breaks off. Memory grows with
-  /// what was really found, so that a wrong `n` does no harm.
+  /// Replaces `out` by the next `n` values, or by fewer if the file breaks off. Memory grows with
+  /// the values read, so a wrong `n` does no harm.
   Result<std::size_t> read(std::size_t n, std::vector<float>& out);
 
-  /// Goes on at `value`, which is not before `position()`.
+  /// Continues at `value`, which is not before `position()`.
   Result<> skip_to(std::uint64_t value);
 
-  /// An error at `value`, which belongs to `row`.
+  /// Makes an error at `value`, which belongs to `row`.
   [[nodiscard]] Error error(Code code, std::uint64_t row, std::uint64_t value,
                             std::string_view text) const {
     return source_->error(code, row, byte_of(value), text);
   }
-  /// The error for a file that ends at `value`.
+  /// Makes the error for a file that ends at `value`.
   [[nodiscard]] Error broken_off(std::uint64_t row, std::uint64_t value) const;
-  /// Where the size of the file is known: kDataLoss if it ends before the last value,
+  /// Checks a known size of the file. Fails with kDataLoss if it ends before the last value, with
   /// kInvalidArgument if bytes follow. `values_per_row` is for the message, 0 if rows differ.
   [[nodiscard]] Result<> check_size(std::uint64_t values_per_row) const;
-  /// After the last value: kInvalidArgument if bytes follow that should not.
+  /// To be called after the last value. Fails with kInvalidArgument if bytes follow.
   Result<> check_end();
 
  private:
@@ -78,7 +78,7 @@ struct NpyArray {
   ArrayStream values;
   std::vector<std::uint64_t> shape;
 };
-/// Of `.npy`, maybe compressed. The size of the file is checked where it is known.
+/// Opens a `.npy`, plain or compressed. Checks the size of the file if it is known.
 [[nodiscard]] Result<NpyArray> open_npy(const std::string& path);
 
 }  // namespace quiver::dataset

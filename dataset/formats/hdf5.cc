@@ -23,8 +23,7 @@
 namespace quiver::dataset {
 namespace {
 
-/// The library keeps global state and is not promised to be built for threads. Held during its
-/// reads, which is what makes them take turns.
+/// Held during calls of the library, which keeps global state and may be built without threads.
 class LibraryLock {
  public:
   LibraryLock() : lock_(mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
@@ -37,7 +36,7 @@ class LibraryLock {
   MutexLock lock_;
 };
 
-/// One id of the library, released by the function for its kind.
+/// An id of the library, released by `Close`.
 template <herr_t (*Close)(hid_t)>
 class Handle {
  public:
@@ -54,14 +53,14 @@ class Handle {
  private:
   hid_t id_;
 };
-using File = Handle<H5Fclose>;
-using Dataset = Handle<H5Dclose>;
-using Space = Handle<H5Sclose>;
-using Type = Handle<H5Tclose>;
-using Object = Handle<H5Oclose>;
-using Properties = Handle<H5Pclose>;
+using FileHandle = Handle<H5Fclose>;
+using DatasetHandle = Handle<H5Dclose>;
+using SpaceHandle = Handle<H5Sclose>;
+using TypeHandle = Handle<H5Tclose>;
+using ObjectHandle = Handle<H5Oclose>;
+using PropertiesHandle = Handle<H5Pclose>;
 
-/// The innermost of the library's last errors.
+/// Text of the innermost of the library's last errors.
 std::string last_error() {
   std::string text = "unknown error";
   const auto keep_first = [](unsigned n, const H5E_error2_t* error, void* data) {
@@ -72,7 +71,7 @@ std::string last_error() {
   return text;
 }
 
-/// A file that has no name any more once it was opened.
+/// A temporary file, removed with this object.
 class TemporaryFile {
  public:
   TemporaryFile(std::string path, int descriptor)
@@ -117,24 +116,23 @@ Result<std::unique_ptr<TemporaryFile>> unpack(ByteSource& source) {
   return file;
 }
 
-/// For what has the marks of HDF5 and cannot be read. Files of newer libraries look like this: 2.0
+/// Error text for HDF5 files that cannot be read. Files of newer libraries are such: HDF5 2.0
 /// writes chunked data sets of a version that 1.10 refuses.
 std::string unreadable(std::string_view name, const std::string& why) {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   return fmt::format(
       "{}: cannot be read by the HDF5 library {}.{}.{} ({}): it is damaged, or in a newer format "
-      "(of "
-      "HDF5 2.0, say); wanted one that HDF5 1.10 reads, as h5py writes with libver='v110'",
+      "(of HDF5 2.0, say); wanted one that HDF5 1.10 reads, as h5py writes with libver='v110'",
       name, major, minor, release, why);
 }
 
-/// `path` for messages; `real_path` is what is opened.
-Result<File> open_file(const std::string& path, const std::string& real_path) {
-  const Properties properties(H5Pcreate(H5P_FILE_ACCESS));
+/// Opens `real_path`; `path` is for messages.
+Result<FileHandle> open_file(const std::string& path, const std::string& real_path) {
+  const PropertiesHandle properties(H5Pcreate(H5P_FILE_ACCESS));
   // Locks would keep files on read-only and network file systems from being read.
   H5Pset_file_locking(properties.get(), 0, 1);
-  File file(H5Fopen(real_path.c_str(), H5F_ACC_RDONLY, properties.get()));
+  FileHandle file(H5Fopen(real_path.c_str(), H5F_ACC_RDONLY, properties.get()));
   if (file) return file;
   const std::string why = last_error();
   const bool is_of_another_version = why.find("version") != std::string::npos;
@@ -145,7 +143,7 @@ Result<File> open_file(const std::string& path, const std::string& real_path) {
               fmt::format("{}: byte 0: wanted an HDF5 file, found: {}", path, why));
 }
 
-std::vector<std::string> datasets_of(const File& file) {
+std::vector<std::string> datasets_of(const FileHandle& file) {
   std::vector<std::string> names;
   const auto add = [](hid_t, const char* name, const H5L_info_t*, void* data) {
     static_cast<std::vector<std::string>*>(data)->emplace_back(name);
@@ -155,15 +153,17 @@ std::vector<std::string> datasets_of(const File& file) {
   return names;
 }
 
-/// There is something of this name, as far as the library can tell no group.
-bool holds_no_group(const File& file, const std::string& name) {
+/// True if something of this name exists that is not known to be a group.
+bool holds_no_group(const FileHandle& file, const std::string& name) {
   if (H5Lexists(file.get(), name.c_str(), H5P_DEFAULT) <= 0) return false;
-  const Object object(H5Oopen(file.get(), name.c_str(), H5P_DEFAULT));
+  const ObjectHandle object(H5Oopen(file.get(), name.c_str(), H5P_DEFAULT));
   return H5Iget_type(object.get()) != H5I_GROUP;
 }
 
-Result<Dataset> open_dataset(const File& file, const std::string& path, const std::string& name) {
-  Dataset dataset(name.empty() ? H5I_INVALID_HID : H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT));
+Result<DatasetHandle> open_dataset(const FileHandle& file, const std::string& path,
+                                   const std::string& name) {
+  DatasetHandle dataset(name.empty() ? H5I_INVALID_HID
+                                     : H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT));
   if (dataset) return dataset;
   const std::string why = last_error();
   if (!name.empty() && holds_no_group(file, name)) {
@@ -174,15 +174,15 @@ Result<Dataset> open_dataset(const File& file, const std::string& path, const st
                           name, fmt::join(datasets_of(file), ", ")));
 }
 
-std::string shape_of(const Space& space) {
+std::string shape_of(const SpaceHandle& space) {
   std::array<hsize_t, H5S_MAX_RANK> sizes;
   const int rank = H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr);
   return fmt::format(
       "[{}]", fmt::join(std::span(sizes).first(static_cast<std::size_t>(std::max(rank, 0))), ", "));
 }
 
-/// nullopt if no type of ours is as wide.
-std::optional<ValueType> value_type_of(const Type& type) {
+/// Returns nullopt if no `ValueType` has the same width.
+std::optional<ValueType> value_type_of(const TypeHandle& type) {
   const H5T_class_t kind = H5Tget_class(type.get());
   const std::size_t n_bytes = H5Tget_size(type.get());
   const bool is_signed = kind == H5T_INTEGER && H5Tget_sign(type.get()) == H5T_SGN_2;
@@ -207,8 +207,8 @@ struct Hdf5Matrix::Handles {
   ValueType type;
   std::array<hsize_t, 2> sizes;
   std::unique_ptr<TemporaryFile> unpacked;
-  File file;
-  Dataset dataset;
+  FileHandle file;
+  DatasetHandle dataset;
 
   ~Handles() {
     const LibraryLock lock;
@@ -222,8 +222,8 @@ struct Hdf5Matrix::Handles {
     const LibraryLock lock;
     const std::array<hsize_t, 2> begin = {first, 0};
     const std::array<hsize_t, 2> count = {n, sizes[1]};
-    const Space in_file(H5Dget_space(dataset.get()));
-    const Space in_memory(H5Screate_simple(2, count.data(), nullptr));
+    const SpaceHandle in_file(H5Dget_space(dataset.get()));
+    const SpaceHandle in_memory(H5Screate_simple(2, count.data(), nullptr));
     const bool is_read = H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, begin.data(), nullptr,
                                              count.data(), nullptr) >= 0 &&
                          H5Dread(dataset.get(), memory_type_of(out), in_memory.get(), in_file.get(),
@@ -241,11 +241,11 @@ Result<Hdf5Matrix> Hdf5Matrix::open(const std::string& path, const std::string& 
     QV_TRY(unpacked, unpack(*source));
   }
   const LibraryLock lock;
-  QV_TRY(File file, open_file(path, unpacked ? unpacked->path() : source->path()));
-  QV_TRY(Dataset found, open_dataset(file, path, dataset));
+  QV_TRY(FileHandle file, open_file(path, unpacked ? unpacked->path() : source->path()));
+  QV_TRY(DatasetHandle found, open_dataset(file, path, dataset));
   const std::string name = path + ":" + dataset;
-  const Space space(H5Dget_space(found.get()));
-  const auto type = value_type_of(Type(H5Dget_type(found.get())));
+  const SpaceHandle space(H5Dget_space(found.get()));
+  const auto type = value_type_of(TypeHandle(H5Dget_type(found.get())));
   std::array<hsize_t, 2> sizes = {0, 0};
   if (!type || H5Sget_simple_extent_ndims(space.get()) != 2 ||
       H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr) != 2) {

@@ -1,5 +1,5 @@
-// Data sets within HDF5 files, laid out as ann-benchmarks does: `train`, `test`, `neighbors`,
-// `distances`, each `[rows, columns]`.
+// Data sets in HDF5 files, as in ann-benchmarks: `train`, `test`, `neighbors` and `distances`, each
+// `[rows, columns]`.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace quiver::dataset {
 
-/// Two-dimensional numbers of any type and byte order; the library converts. One thread (calls into
-/// the library take turns).
+/// A matrix of numbers of any type and byte order, which the library converts. One thread; calls of
+/// several objects take turns in the library.
 class Hdf5Matrix {
  public:
-  /// kNotFound if there is no such file or no such data set (the text lists those there are);
-  /// kInvalidArgument for other files and for what is no matrix of numbers. A compressed file is
-  /// unpacked to the directory for temporary files first, because the format is not read front to
-  /// back.
+  /// Fails with kNotFound if there is no such file or data set (the text lists the data sets of the
+  /// file), with kInvalidArgument for other files and for data sets that are no matrix of numbers.
+  /// A compressed file is first unpacked to the directory for temporary files, because the format
+  /// needs random access.
   [[nodiscard]] static Result<Hdf5Matrix> open(const std::string& path, const std::string& dataset);
 
   /// "FILE:DATASET"
@@ -28,7 +28,7 @@ class Hdf5Matrix {
   [[nodiscard]] std::uint64_t n_rows() const;
   [[nodiscard]] std::uint64_t n_columns() const;
 
-  /// Rows [first, first + n) into `out`, `[n, n_columns]`.
+  /// Reads rows [first, first + n) into `out`, `[n, n_columns]`.
   Result<> read(std::uint64_t first, std::uint64_t n, float* out) const;
   Result<> read(std::uint64_t first, std::uint64_t n, std::int64_t* out) const;
 
@@ -39,7 +39,7 @@ class Hdf5Matrix {
   std::shared_ptr<const Handles> handles_;
 };
 
-/// Rows of a data set as dense vectors.
+/// Reads the rows of a data set as dense vectors.
 [[nodiscard]] Result<std::unique_ptr<VectorReader>> open_hdf5_vectors(const std::string& path,
                                                                       const std::string& dataset);
 

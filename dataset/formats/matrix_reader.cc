@@ -24,12 +24,12 @@ Result<std::unique_ptr<VectorReader>> make_reader(ArrayStream values, ValueType 
   return std::make_unique<MatrixReader>(std::move(values), shape);
 }
 
-/// Fills `out` or is kDataLoss.
-Result<> read_head(ByteSource& source, std::span<std::byte> out) {
+/// Fills `out`, or fails with kDataLoss.
+Result<> read_header_bytes(ByteSource& source, std::span<std::byte> out) {
   QV_TRY(const std::size_t n_read, source.read(out));
   if (n_read == out.size()) return {};
   return fail(source.error(Code::kDataLoss, std::nullopt, source.position(),
-                           "the file ends within its head"));
+                           "the file ends within its header"));
 }
 
 std::uint32_t big_endian(const std::byte* bytes) {
@@ -53,32 +53,32 @@ Result<ValueType> idx_type(const ByteSource& source, std::span<const std::byte, 
                   big_endian(magic.data()))));
 }
 
-struct IdxHead {
+struct IdxHeader {
   ValueType type;
   std::uint64_t n_rows = 0;
   std::uint64_t dim = 1;
 };
 
-Result<IdxHead> read_idx_head(ByteSource& source) {
+Result<IdxHeader> read_idx_header(ByteSource& source) {
   std::array<std::byte, 4> word;
-  QV_TRY(read_head(source, word));
-  IdxHead head;
-  QV_TRY(head.type, idx_type(source, word));
+  QV_TRY(read_header_bytes(source, word));
+  IdxHeader header;
+  QV_TRY(header.type, idx_type(source, word));
   const auto n_dims = static_cast<int>(word[3]);
   if (n_dims < 2) {
     return fail(source.error(Code::kInvalidArgument, std::nullopt, 3,
                              fmt::format("found {} dimensions, wanted 2 or more", n_dims)));
   }
-  QV_TRY(read_head(source, word));
-  head.n_rows = big_endian(word.data());
+  QV_TRY(read_header_bytes(source, word));
+  header.n_rows = big_endian(word.data());
   for (int i = 1; i < n_dims; ++i) {
-    QV_TRY(read_head(source, word));
+    QV_TRY(read_header_bytes(source, word));
     const std::uint64_t byte = source.position() - word.size();
     QV_TRY(check_dim(source, byte, big_endian(word.data())));
-    head.dim *= big_endian(word.data());
-    QV_TRY(check_dim(source, byte, head.dim));
+    header.dim *= big_endian(word.data());
+    QV_TRY(check_dim(source, byte, header.dim));
   }
-  return head;
+  return header;
 }
 
 }  // namespace
@@ -121,9 +121,9 @@ Result<std::unique_ptr<VectorReader>> open_npy_matrix(const std::string& path) {
 
 Result<std::unique_ptr<VectorReader>> open_bin_matrix(const std::string& path, ValueType type) {
   QV_TRY(std::unique_ptr<ByteSource> source, open_bytes(path));
-  std::array<std::uint32_t, 2> head;
-  QV_TRY(read_head(*source, std::as_writable_bytes(std::span(head))));
-  const auto [n_rows, dim] = head;
+  std::array<std::uint32_t, 2> header;
+  QV_TRY(read_header_bytes(*source, std::as_writable_bytes(std::span(header))));
+  const auto [n_rows, dim] = header;
   QV_TRY(check_dim(*source, 4, dim));
   ArrayStream values(std::move(source),
                      {type, ByteOrder::kLittle, 8, std::uint64_t{n_rows} * dim, true});
@@ -133,12 +133,12 @@ Result<std::unique_ptr<VectorReader>> open_bin_matrix(const std::string& path, V
 
 Result<std::unique_ptr<VectorReader>> open_idx_matrix(const std::string& path) {
   QV_TRY(std::unique_ptr<ByteSource> source, open_bytes(path));
-  QV_TRY(const IdxHead head, read_idx_head(*source));
+  QV_TRY(const IdxHeader header, read_idx_header(*source));
   const std::uint64_t first_byte = source->position();
   ArrayStream values(std::move(source),
-                     {head.type, ByteOrder::kBig, first_byte, head.n_rows * head.dim, true});
-  QV_TRY(values.check_size(head.dim));
-  return make_reader(std::move(values), head.type, head.n_rows, head.dim);
+                     {header.type, ByteOrder::kBig, first_byte, header.n_rows * header.dim, true});
+  QV_TRY(values.check_size(header.dim));
+  return make_reader(std::move(values), header.type, header.n_rows, header.dim);
 }
 
 Error no_such_row(const std::string& path, std::uint64_t row, std::uint64_t n_rows) {

@@ -1,4 +1,4 @@
-// Dense vectors that lie one after another: .npy, .fbin, .u8bin, .i8bin, IDX.
+// Contiguous dense vectors: .npy, .fbin, .u8bin, .i8bin, IDX.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace quiver::dataset {
 
-/// No file of vectors has more; keeps a damaged head from asking for absurd memory.
+/// Limit of dimensions, so that a damaged header does not allocate absurd memory.
 inline constexpr std::uint64_t kMaxDim = std::uint64_t{1} << 20;
-/// Bounds what one call of `read` gives when everything is asked for.
+/// Limit of values per call of `read`.
 inline constexpr std::uint64_t kMaxBatchValues = std::uint64_t{1} << 24;
 
 class MatrixReader final : public VectorReader {
  public:
-  /// `values` holds `n_rows * dim` of `shape`, and stands at the first.
+  /// `values` has `n_rows * dim` values (`shape`) and stands at the first one.
   MatrixReader(ArrayStream values, const VectorShape& shape)
       : values_(std::move(values)), shape_(shape) {}
 
@@ -31,15 +31,15 @@ class MatrixReader final : public VectorReader {
   std::uint64_t row_ = 0;
 };
 
-/// Two dimensions.
+/// A .npy of two dimensions.
 [[nodiscard]] Result<std::unique_ptr<VectorReader>> open_npy_matrix(const std::string& path);
 /// big-ann-benchmarks: u32 rows, u32 dimension, then the values.
 [[nodiscard]] Result<std::unique_ptr<VectorReader>> open_bin_matrix(const std::string& path,
                                                                     ValueType type);
-/// As of MNIST; one dimension for rows, the others make the vector.
+/// IDX, the format of MNIST: the first dimension is rows, the others make the vector.
 [[nodiscard]] Result<std::unique_ptr<VectorReader>> open_idx_matrix(const std::string& path);
 
-/// The error for a row that `skip_to` does not reach.
+/// Makes the error for a row beyond the end.
 [[nodiscard]] Error no_such_row(const std::string& path, std::uint64_t row, std::uint64_t n_rows);
 
 }  // namespace quiver::dataset

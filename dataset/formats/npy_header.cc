@@ -14,11 +14,11 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 20;
 
-struct Descr {
+struct TypeName {
   std::string_view text;
   ValueType type;
 };
-constexpr Descr kDescrs[] = {
+constexpr TypeName kTypeNames[] = {
     {"<f4", ValueType::kF32}, {"<f8", ValueType::kF64}, {"<f2", ValueType::kF16},
     {"|u1", ValueType::kU8},  {"|i1", ValueType::kI8},  {"<i4", ValueType::kI32},
     {"<i8", ValueType::kI64}, {"<u2", ValueType::kU16}, {"<i2", ValueType::kI16},
@@ -26,12 +26,12 @@ constexpr Descr kDescrs[] = {
     {"<i1", ValueType::kI8},
 };
 
-/// Walks over the Python dictionary of the header. Every step skips blanks first.
-class Cursor {
+/// Parses the Python dictionary of the header. Every step skips blanks first.
+class HeaderCursor {
  public:
-  explicit Cursor(std::string_view text) : text_(text) {}
+  explicit HeaderCursor(std::string_view text) : text_(text) {}
 
-  /// Steps over `word` if it comes next.
+  /// Skips `word` and returns true if it comes next.
   bool take(std::string_view word) {
     skip_blanks();
     if (!text_.starts_with(word)) return false;
@@ -39,7 +39,7 @@ class Cursor {
     return true;
   }
 
-  /// The inside of a quoted text.
+  /// Returns the inside of a quoted text.
   std::optional<std::string_view> quoted() {
     skip_blanks();
     if (text_.empty() || (text_[0] != '\'' && text_[0] != '"')) return std::nullopt;
@@ -60,7 +60,7 @@ class Cursor {
     return value;
   }
 
-  /// What is still to be read, for messages.
+  /// The beginning of the unread text, for messages.
   [[nodiscard]] std::string_view rest() const { return text_.substr(0, 60); }
 
  private:
@@ -75,12 +75,12 @@ tl::unexpected<Error> wrong(std::string text) {
   return fail(Code::kInvalidArgument, std::move(text));
 }
 
-Result<ValueType> parse_descr(Cursor& cursor) {
+Result<ValueType> parse_descr(HeaderCursor& cursor) {
   const std::string_view rest = cursor.rest();
   const auto text = cursor.quoted();
   if (!text) return wrong(fmt::format("found values of type {}, wanted a plain type", rest));
-  const auto* found = std::ranges::find(kDescrs, *text, &Descr::text);
-  if (found != std::end(kDescrs)) return found->type;
+  const auto* found = std::ranges::find(kTypeNames, *text, &TypeName::text);
+  if (found != std::end(kTypeNames)) return found->type;
   if (text->starts_with('>')) {
     return wrong(fmt::format("found big-endian values ('{}'), wanted little-endian ones ('<{}')",
                              *text, text->substr(1)));
@@ -89,7 +89,7 @@ Result<ValueType> parse_descr(Cursor& cursor) {
       "found values of type '{}', wanted one of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8", *text));
 }
 
-Result<std::vector<std::uint64_t>> parse_shape(Cursor& cursor) {
+Result<std::vector<std::uint64_t>> parse_shape(HeaderCursor& cursor) {
   const std::string rest(cursor.rest());
   std::vector<std::uint64_t> shape;
   bool is_good = cursor.take("(");
@@ -106,14 +106,14 @@ Result<std::vector<std::uint64_t>> parse_shape(Cursor& cursor) {
   return shape;
 }
 
-Result<> parse_order(Cursor& cursor) {
+Result<> parse_order(HeaderCursor& cursor) {
   if (cursor.take("False")) return {};
   if (cursor.take("True")) return wrong("found Fortran order, wanted C order");
   return wrong(fmt::format("found fortran_order {}, wanted False", cursor.rest()));
 }
 
-/// One `'key': value` of the dictionary.
-Result<std::string_view> parse_entry(Cursor& cursor, NpyHeader& header) {
+/// Parses one `'key': value` of the dictionary; returns the key.
+Result<std::string_view> parse_entry(HeaderCursor& cursor, NpyHeader& header) {
   const std::string_view rest = cursor.rest();
   const auto key = cursor.quoted();
   if (!key || !cursor.take(":")) {
@@ -134,7 +134,7 @@ Result<std::string_view> parse_entry(Cursor& cursor, NpyHeader& header) {
 
 Result<NpyHeader> parse_header(std::string_view text) {
   NpyHeader header;
-  Cursor cursor(text);
+  HeaderCursor cursor(text);
   std::vector<std::string_view> keys;
   bool is_open = cursor.take("{");
   if (!is_open) return wrong(fmt::format("found header {}, wanted a dictionary", cursor.rest()));
@@ -164,15 +164,16 @@ std::string hex(std::string_view bytes) {
   return fmt::format("{:02x}", fmt::join(std::span(data, bytes.size()), " "));
 }
 
-/// How long the dictionary is: after the magic, two bytes of version, then 2 or 4 of length.
+/// Reads the length of the dictionary: after the magic come two bytes of version, then 2 or 4 of
+/// length.
 Result<std::size_t> read_header_size(ByteSource& source) {
-  QV_TRY(const std::string head, read_text(source, kMagic.size() + 2));
-  if (!std::string_view(head).starts_with(kMagic.substr(0, head.size()))) {
+  QV_TRY(const std::string header, read_text(source, kMagic.size() + 2));
+  if (!std::string_view(header).starts_with(kMagic.substr(0, header.size()))) {
     return wrong(fmt::format("is no .npy file: found the bytes {} at its beginning, wanted {}",
-                             hex(head), hex(kMagic)));
+                             hex(header), hex(kMagic)));
   }
-  if (head.size() < kMagic.size() + 2) return fail(Code::kDataLoss, "ends within the header");
-  const int version = static_cast<unsigned char>(head[kMagic.size()]);
+  if (header.size() < kMagic.size() + 2) return fail(Code::kDataLoss, "ends within the header");
+  const int version = static_cast<unsigned char>(header[kMagic.size()]);
   if (version < 1 || version > 3) {
     return wrong(fmt::format("found .npy version {}, wanted 1, 2 or 3", version));
   }
@@ -195,7 +196,7 @@ Result<NpyHeader> read_header(ByteSource& source) {
 }
 
 std::string_view descr_of(ValueType type) {
-  return std::ranges::find(kDescrs, type, &Descr::type)->text;
+  return std::ranges::find(kTypeNames, type, &TypeName::type)->text;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The head of NumPy's .npy files, versions 1 to 3 (numpy.lib.format).
+// The header of NumPy's .npy files, versions 1 to 3 (numpy.lib.format).
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ struct NpyHeader {
   std::vector<std::uint64_t> shape;
 };
 
-/// From the beginning of `source`, which then stands at the first value. kInvalidArgument for
-/// anything but a plain array: other magic, big-endian or structured values, Fortran order.
+/// Reads the header from the beginning of `source`, which then stands at the first value. Fails
+/// (kInvalidArgument) for wrong magic, big-endian or structured values, and Fortran order.
 [[nodiscard]] Result<NpyHeader> read_npy_header(ByteSource& source);
 
-/// "[3, 384]"
+/// Text such as "[3, 384]".
 [[nodiscard]] std::string shape_text(std::span<const std::uint64_t> shape);
 
 inline constexpr std::size_t kNpyHeaderBytes = 128;
-/// Always `kNpyHeaderBytes` long for up to two dimensions, so that the number of rows can be
-/// written last.
+/// Makes a header. It has `kNpyHeaderBytes` for up to two dimensions, so that it can be overwritten
+/// when the number of rows is known.
 [[nodiscard]] std::string npy_header_text(ValueType type, std::span<const std::uint64_t> shape);
 
 }  // namespace quiver::dataset

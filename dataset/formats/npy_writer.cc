@@ -13,14 +13,14 @@
 namespace quiver::dataset {
 namespace {
 
-/// Where in `values` the first is that f16 cannot hold.
+/// Position of the first value that f16 cannot hold.
 std::size_t first_beyond_half(std::span<const float> values) {
   const auto found = std::ranges::find_if(
       values, [](float value) { return std::isfinite(value) && std::abs(value) >= 65520.0F; });
   return static_cast<std::size_t>(found - values.begin());
 }
 
-/// How many of the values are whole numbers from 0 to 255, up to the first that is not.
+/// Converts values up to the first that is no whole number from 0 to 255; returns their number.
 std::size_t to_u8(std::span<const float> values, std::byte* out) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float value = values[i];
@@ -42,10 +42,10 @@ Result<NpyWriter> NpyWriter::create(const std::string& path, ValueType type,
   if (plain != path) {
     QV_TRY(writer.packed_, create_bytes(path, if_exists));
   }
-  // What is compressed later never gets its plain name, so that another file may have it.
+  // A file that is compressed later never gets the plain name, which another file may have.
   QV_TRY(writer.file_, FileSink::create(plain, writer.packed_ ? IfExists::kReplace : if_exists));
-  const std::string room(kNpyHeaderBytes, ' ');
-  QV_TRY(writer.file_->append(as_byte_span(room)));
+  const std::string placeholder(kNpyHeaderBytes, ' ');
+  QV_TRY(writer.file_->append(as_byte_span(placeholder)));
   return writer;
 }
 
@@ -80,7 +80,7 @@ Result<> NpyWriter::finish() {
   const std::uint64_t shape[] = {n_values_ / std::max<std::uint64_t>(n_columns_, 1), n_columns_};
   const std::string header =
       npy_header_text(type_, std::span(shape).first(n_columns_ == 0 ? 1 : 2));
-  QV_TRY(file_->replace_head(as_byte_span(header)));
+  QV_TRY(file_->overwrite_header(as_byte_span(header)));
   if (!packed_) return file_->finish();
   QV_TRY(file_->copy_to(*packed_));
   return packed_->finish();

@@ -1,4 +1,4 @@
-// One array as a .npy file, whose length need not be known before.
+// Writes one array as a .npy file. The number of rows need not be known before.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace quiver::dataset {
 
-/// One thread. The number of rows is written last; a `.zst` therefore takes the way over an
-/// unpacked file beside it.
+/// One thread. The number of rows is written last. A `.zst` is therefore first written to an
+/// uncompressed file beside it.
 class NpyWriter {
  public:
-  /// `n_columns` is 0 for a list. `path` ends in `.npy` or `.npy.zst`.
+  /// `n_columns` is 0 for a one-dimensional array. `path` ends in `.npy` or `.npy.zst`.
   [[nodiscard]] static Result<NpyWriter> create(const std::string& path, ValueType type,
                                                 std::uint64_t n_columns, IfExists if_exists);
 
   [[nodiscard]] ValueType type() const { return type_; }
-  /// Values of the writer's type, whole rows.
+  /// Appends whole rows of the writer's type.
   Result<> append(std::span<const std::byte> values);
-  /// f32, converted to f32, f16 or u8. kInvalidArgument for what does not fit: beyond f16, or no
-  /// whole number from 0 to 255; the text names the row of this file.
+  /// Appends f32 values, converted to f32, f16 or u8. Fails (kInvalidArgument) for values beyond
+  /// f16, or values that are no whole number from 0 to 255; the text names the row of this file.
   Result<> append(std::span<const float> values);
   Result<> finish();
 

@@ -9,12 +9,12 @@
 namespace quiver::dataset {
 namespace {
 
-// Bounds what one call reads when everything is asked for.
+// Limit of rows per call.
 constexpr std::size_t kMaxBatchRows = std::size_t{1} << 16;
 
 }  // namespace
 
-/// Into `ahead_`, fewer only where the file breaks off.
+/// Fills `ahead_` with `n` offsets, or with fewer if the file breaks off.
 Result<> RowOffsets::look_ahead(std::size_t n) {
   const std::size_t n_before = ahead_.size();
   if (n <= n_before) return {};
@@ -94,7 +94,7 @@ Result<> RowOffsets::skip_to(std::uint64_t row) {
   QV_TRY(read_first());
   if (row > n_rows()) return fail(no_such_row(path(), row, n_rows()));
   if (row == row_) return {};
-  // The offset that ends the row before.
+  // The end of the row before.
   const auto n_passed = std::min<std::uint64_t>(row - row_ - 1, ahead_.size());
   ahead_.erase(ahead_.begin(), ahead_.begin() + static_cast<std::ptrdiff_t>(n_passed));
   if (ahead_.empty()) QV_TRY(stream_.skip_to(row));

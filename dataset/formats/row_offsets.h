@@ -1,4 +1,4 @@
-// The `indptr` of CSR and ragged sets: row i has the entries from offset i to offset i + 1.
+// The `indptr` of CSR and ragged sets: row i has entries [offset i, offset i + 1).
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,26 @@
 
 namespace quiver::dataset {
 
-/// Reads forwards, checking that offsets begin at 0, never fall and end at the number of entries.
+/// Reads forwards. Checks that offsets begin at 0, never decrease, and end at the number of
+/// entries.
 class RowOffsets {
  public:
-  /// `offsets` has `n_rows + 1` values; `n_entries` is what they must end at.
+  /// `offsets` has `n_rows + 1` values, of which the last must be `n_entries`.
   RowOffsets(ArrayStream offsets, std::uint64_t n_entries)
       : stream_(std::move(offsets)), n_entries_(n_entries) {}
 
   [[nodiscard]] std::uint64_t n_rows() const { return stream_.size() - 1; }
-  /// The row that `read` gives next.
+  /// Number of the row that `read` returns next.
   [[nodiscard]] std::uint64_t row() const { return row_; }
-  /// Where that row's entries begin, once something was read.
+  /// First entry of that row, once something was read.
   [[nodiscard]] std::uint64_t first_entry() const { return first_entry_; }
   [[nodiscard]] const std::string& path() const { return stream_.path(); }
 
-  /// Up to `max_rows` rows: `out` becomes `[n + 1]`, from 0; returns n.
+  /// Reads up to `max_rows` rows: `out` becomes `[n + 1]`, from 0. Returns n.
   Result<std::size_t> read(std::size_t max_rows, std::vector<std::uint64_t>& out);
-  /// How many of the next `max_rows` rows have no more than `max_entries` entries in all, one at
-  /// least. Looks no further than the file goes; what is wrong there, `read` says.
+  /// Returns how many of the next `max_rows` rows have at most `max_entries` entries together, at
+  /// least
+  /// 1. Stops at the end of the file; `read` reports errors there.
   Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_entries);
   /// `row` is not before `row()`.
   Result<> skip_to(std::uint64_t row);
@@ -42,10 +44,11 @@ class RowOffsets {
   std::uint64_t first_entry_ = 0;
   bool has_first_ = false;
   std::vector<std::int64_t> raw_;
-  std::vector<std::int64_t> ahead_;  ///< what `rows_within` saw behind `row_`
+  std::vector<std::int64_t> ahead_;  ///< offsets behind `row_` that `rows_within` has read
 };
 
-/// Opens an indptr in .npy form; kInvalidArgument unless it is a list of at least one integer.
+/// Opens an indptr in .npy form. Fails (kInvalidArgument) unless it is a list of at least one
+/// integer.
 [[nodiscard]] Result<ArrayStream> open_npy_offsets(const std::string& path);
 
 }  // namespace quiver::dataset

@@ -16,18 +16,18 @@ namespace {
 constexpr std::int64_t kMaxDimSparse = (std::int64_t{1} << 32) - 1;
 constexpr std::size_t kChunkIndices = std::size_t{1} << 15;
 
-/// The row of `batch` that holds its entry `entry`.
+/// Row of `batch` with entry number `entry`.
 std::uint64_t row_of(const VectorBatch& batch, std::uint64_t entry) {
   const auto after = std::ranges::upper_bound(batch.offsets, entry);
   return batch.first_row + static_cast<std::uint64_t>(after - batch.offsets.begin()) - 1;
 }
 
-/// PREFIX.NAME.npy, which may be there compressed.
+/// PREFIX.NAME.npy, plain or compressed.
 std::string member(const std::string& prefix, std::string_view name) {
   return fmt::format("{}.{}.npy", prefix, name);
 }
 
-/// Of a ragged set: PREFIX.values.npy or, if there is none, PREFIX.npy.
+/// Tokens of a ragged set: PREFIX.values.npy or, if there is none, PREFIX.npy.
 std::string values_of_tokens(const std::string& prefix) {
   const std::string values = prefix + ".values.npy";
   return existing_path(values) ? values : existing_path(prefix + ".npy").value_or(values);
@@ -40,28 +40,28 @@ Result<> check_list(const NpyArray& array, std::string_view wanted) {
                           shape_text(array.shape), wanted));
 }
 
-struct CsrHead {
+struct CsrHeader {
   std::int64_t n_rows, n_columns, n_entries;
 };
 
-Result<CsrHead> read_csr_head(ByteSource& source) {
-  std::array<std::int64_t, 3> head;
-  QV_TRY(const std::size_t n_read, source.read(std::as_writable_bytes(std::span(head))));
-  if (n_read < sizeof(head)) {
+Result<CsrHeader> read_csr_header(ByteSource& source) {
+  std::array<std::int64_t, 3> header;
+  QV_TRY(const std::size_t n_read, source.read(std::as_writable_bytes(std::span(header))));
+  if (n_read < sizeof(header)) {
     return fail(source.error(Code::kDataLoss, std::nullopt, n_read,
-                             "the file ends within its head of 24 bytes"));
+                             "the file ends within its header of 24 bytes"));
   }
   constexpr std::int64_t kLimit = std::int64_t{1} << 48;
   for (std::size_t i = 0; i < 3; ++i) {
     const std::int64_t least = i == 1 ? 1 : 0;
     const std::int64_t limit = i == 1 ? kMaxDimSparse : kLimit;
-    if (head[i] >= least && head[i] <= limit) continue;
+    if (header[i] >= least && header[i] <= limit) continue;
     constexpr std::string_view kNames[] = {"rows", "columns", "entries"};
     return fail(source.error(
         Code::kInvalidArgument, std::nullopt, i * 8,
-        fmt::format("found {} {}, wanted {} to {}", head[i], kNames[i], least, limit)));
+        fmt::format("found {} {}, wanted {} to {}", header[i], kNames[i], least, limit)));
   }
-  return CsrHead{head[0], head[1], head[2]};
+  return CsrHeader{header[0], header[1], header[2]};
 }
 
 Result<ArrayStream> open_part(const std::string& path, ArrayLayout layout) {
@@ -107,7 +107,7 @@ Result<> SparseReader::append_indices(std::span<const std::int64_t> found, Vecto
   return {};
 }
 
-/// Files of other programs have the entries of a row in any order.
+/// Sorts each row by index: files of other programs have entries in any order.
 void SparseReader::sort_rows(VectorBatch& batch) {
   for (std::size_t row = 0; row < batch.n_rows; ++row) {
     const std::size_t first = batch.offsets[row];
@@ -205,14 +205,14 @@ Result<std::unique_ptr<VectorReader>> open_npy_multi(const std::string& prefix) 
 
 Result<std::unique_ptr<VectorReader>> open_csr(const std::string& path) {
   QV_TRY(std::unique_ptr<ByteSource> source, open_bytes(path));
-  QV_TRY(const CsrHead head, read_csr_head(*source));
-  const auto n_rows = static_cast<std::uint64_t>(head.n_rows);
-  const auto n_entries = static_cast<std::uint64_t>(head.n_entries);
-  const std::uint64_t indices_byte = sizeof(CsrHead) + (n_rows + 1) * sizeof(std::int64_t);
+  QV_TRY(const CsrHeader header, read_csr_header(*source));
+  const auto n_rows = static_cast<std::uint64_t>(header.n_rows);
+  const auto n_entries = static_cast<std::uint64_t>(header.n_entries);
+  const std::uint64_t indices_byte = sizeof(CsrHeader) + (n_rows + 1) * sizeof(std::int64_t);
   const std::uint64_t values_byte = indices_byte + n_entries * sizeof(std::int32_t);
   constexpr ByteOrder kOrder = ByteOrder::kLittle;
   QV_TRY(ArrayStream offsets,
-         open_part(path, {ValueType::kI64, kOrder, sizeof(CsrHead), n_rows + 1, false}));
+         open_part(path, {ValueType::kI64, kOrder, sizeof(CsrHeader), n_rows + 1, false}));
   QV_TRY(ArrayStream indices,
          open_part(path, {ValueType::kI32, kOrder, indices_byte, n_entries, false}));
   QV_TRY(ArrayStream values,
@@ -220,7 +220,7 @@ Result<std::unique_ptr<VectorReader>> open_csr(const std::string& path) {
   QV_TRY(values.check_size(0));
   return std::make_unique<SparseReader>(RowOffsets(std::move(offsets), n_entries),
                                         std::move(indices), std::move(values),
-                                        static_cast<std::uint32_t>(head.n_columns));
+                                        static_cast<std::uint32_t>(header.n_columns));
 }
 
 }  // namespace quiver::dataset

@@ -15,7 +15,7 @@ namespace quiver::dataset {
 
 class SparseReader final : public VectorReader {
  public:
-  /// `dim` is 0 if unknown; indices are below it otherwise.
+  /// `dim` is 0 if unknown. Otherwise, indices must be below it.
   SparseReader(RowOffsets offsets, ArrayStream indices, ArrayStream values, std::uint32_t dim);
 
   [[nodiscard]] const VectorShape& shape() const override { return shape_; }
@@ -36,7 +36,7 @@ class SparseReader final : public VectorReader {
   ArrayStream values_;
   VectorShape shape_;
   std::vector<std::int64_t> scratch_;
-  std::vector<std::pair<std::uint32_t, float>> entries_;  ///< of a row that is sorted
+  std::vector<std::pair<std::uint32_t, float>> entries_;  ///< row that is being sorted
 };
 
 class MultiReader final : public VectorReader {

@@ -10,20 +10,20 @@
 namespace quiver::dataset {
 namespace {
 
-struct Half {
+struct StoredHalf {
   std::uint16_t bits;
   explicit operator float() const { return half_to_float(bits); }
   explicit operator std::int64_t() const { return static_cast<std::int64_t>(float{*this}); }
 };
 
-/// Calls `function` with a value of the C++ type that `type` stands for.
+/// Calls `function` with a zero of the C++ type for `type`.
 template <class Function>
 auto with_type(ValueType type, Function function) {
   switch (type) {
     case ValueType::kF64:
       return function(double{});
     case ValueType::kF16:
-      return function(Half{});
+      return function(StoredHalf{});
     case ValueType::kU8:
       return function(std::uint8_t{});
     case ValueType::kI8:

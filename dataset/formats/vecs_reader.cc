@@ -13,7 +13,7 @@ namespace quiver::dataset {
 namespace {
 
 constexpr std::size_t kHeadBytes = sizeof(std::int32_t);
-// Rows are taken out of blocks of this size, which stay in the second-level cache.
+// Rows are taken out of blocks of this size, which stay in L2.
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 
 std::int32_t head_of(const std::byte* row) {
@@ -22,7 +22,8 @@ std::int32_t head_of(const std::byte* row) {
   return dim;
 }
 
-/// Reads the first row's head by a source of its own, so that rows can then be read whole.
+/// Reads the dimension of the first row from a separate source, so that rows can then be read
+/// whole.
 Result<VectorShape> read_shape(const std::string& path, ValueType type) {
   QV_TRY(const std::unique_ptr<ByteSource> source, open_bytes(path));
   std::array<std::byte, kHeadBytes> head;
@@ -84,7 +85,7 @@ Result<> VecsReader::check_rows(std::size_t n_bytes) const {
                              source_->position(), "the file ends within a row"));
 }
 
-/// The next rows into `rows_`.
+/// Reads the next rows into `rows_`.
 Result<std::size_t> VecsReader::read_rows(std::size_t max_rows) {
   const std::size_t n_rows =
       std::min(max_rows, std::max<std::size_t>(kBlockBytes / row_bytes(), 1));

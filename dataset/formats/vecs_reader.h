@@ -13,16 +13,16 @@ namespace quiver::dataset {
 
 class VecsReader final : public VectorReader {
  public:
-  /// `source` stands at its beginning; kInvalidArgument if its first row has no sensible dimension.
+  /// Fails (kInvalidArgument) if the first row has no sensible dimension.
   [[nodiscard]] static Result<std::unique_ptr<VecsReader>> open(const std::string& path,
                                                                 ValueType type);
 
   [[nodiscard]] const VectorShape& shape() const override { return shape_; }
   [[nodiscard]] std::uint64_t position() const override { return row_; }
   Result<> read(std::size_t max_rows, VectorBatch& out) override;
-  /// The rows up to `row` are not looked at.
+  /// Skips rows without checking them.
   Result<> skip_to(std::uint64_t row) override;
-  /// Like `read`, as `[n_rows, dim]` integers; for .ivecs and .bvecs.
+  /// Like `read`, but as `[n_rows, dim]` integers; for .ivecs and .bvecs.
   Result<std::size_t> read(std::size_t max_rows, std::vector<std::int64_t>& out);
 
  private:

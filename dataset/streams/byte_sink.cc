@@ -57,7 +57,7 @@ Result<> FileSink::flush() {
   return {};
 }
 
-Result<> FileSink::replace_head(std::span<const std::byte> bytes) {
+Result<> FileSink::overwrite_header(std::span<const std::byte> bytes) {
   QV_TRY(flush());
   return write_all(descriptor_, bytes, 0, partial());
 }

@@ -1,5 +1,5 @@
-// New files, written front to back. A file has its name only once it is complete: until then it is
-// called `NAME.partial`, and is removed if nothing comes of it.
+// New files, written front to back. A file gets its name when it is complete. Until then it is
+// called `NAME.partial`, and it is removed if it is never finished.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace quiver::dataset {
 
-/// What happens to a file that has the name already.
+/// What to do if a file of that name exists.
 enum class IfExists : std::uint8_t { kFail, kReplace };
 
 /// One thread.
@@ -25,17 +25,17 @@ class ByteSink {
 
   /// kResourceExhausted if the disk is full.
   virtual Result<> append(std::span<const std::byte> bytes) = 0;
-  /// The bytes are on disk and the file has its name. The last call.
+  /// Syncs the bytes to disk and gives the file its name. Must be the last call.
   virtual Result<> finish() = 0;
 
  protected:
   ByteSink() = default;
 };
 
-/// A file as it is written.
+/// An uncompressed file.
 class FileSink final : public ByteSink {
  public:
-  /// kAlreadyExists, kNotFound if the directory is missing.
+  /// Fails with kAlreadyExists, or with kNotFound if the directory is missing.
   [[nodiscard]] static Result<std::unique_ptr<FileSink>> create(const std::string& path,
                                                                 IfExists if_exists);
   ~FileSink() override;
@@ -43,8 +43,8 @@ class FileSink final : public ByteSink {
   Result<> append(std::span<const std::byte> bytes) override;
   Result<> finish() override;
 
-  /// Writes over the first bytes, which were appended before.
-  Result<> replace_head(std::span<const std::byte> bytes);
+  /// Overwrites the first bytes, which must have been appended before.
+  Result<> overwrite_header(std::span<const std::byte> bytes);
   /// Appends everything to `other`.
   Result<> copy_to(ByteSink& other);
 
@@ -63,7 +63,7 @@ class FileSink final : public ByteSink {
 [[nodiscard]] Result<std::unique_ptr<ByteSink>> create_bytes(const std::string& path,
                                                              IfExists if_exists);
 
-/// Compresses into `file`. For `create_bytes`.
+/// Returns a sink that compresses into `file`. For `create_bytes`.
 [[nodiscard]] Result<std::unique_ptr<ByteSink>> compressing(std::unique_ptr<ByteSink> file);
 
 }  // namespace quiver::dataset

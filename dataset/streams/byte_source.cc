@@ -14,9 +14,9 @@
 namespace quiver::dataset {
 namespace {
 
-constexpr std::size_t kSkipBytes = std::size_t{1} << 18;
+constexpr std::size_t kBytesPerSkip = std::size_t{1} << 18;
 
-/// A regular file as it lies there.
+/// A regular file, read as it is.
 class FileSource final : public ByteSource {
  public:
   FileSource(std::string path, int descriptor, std::uint64_t size)
@@ -61,7 +61,7 @@ Error ByteSource::error(Code code, std::optional<std::uint64_t> row, std::uint64
 }
 
 Result<> ByteSource::seek(std::uint64_t position) {
-  std::vector<std::byte> skipped(std::min<std::uint64_t>(kSkipBytes, position - position_));
+  std::vector<std::byte> skipped(std::min<std::uint64_t>(kBytesPerSkip, position - position_));
   while (position_ < position) {
     const auto n = std::min<std::uint64_t>(skipped.size(), position - position_);
     QV_TRY(const std::size_t n_read, read(std::span(skipped).first(n)));

@@ -22,17 +22,17 @@ class ByteSource {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint64_t position() const { return position_; }
-  /// nullopt where only reading to the end tells.
+  /// Size in bytes; nullopt if it is known only at the end.
   [[nodiscard]] virtual std::optional<std::uint64_t> size() const = 0;
 
-  /// Fills `out`; returns less than its size only at the end of the file. kDataLoss for damaged
-  /// compressed data, kInternal for what the file system says.
+  /// Fills `out`; returns less than its size only at the end of the file. Fails with kDataLoss for
+  /// damaged compressed data, with kInternal for errors of the file system.
   virtual Result<std::size_t> read(std::span<std::byte> out) = 0;
-  /// Goes on at `position`, which is not before `position()`, or at the end if that comes first.
-  /// Reads up to there unless a kind of source knows better.
+  /// Continues at `position`, which is not before `position()`, or at the end if that comes first.
+  /// The default reads all bytes up to there.
   virtual Result<> seek(std::uint64_t position);
 
-  /// "FILE: row 3, byte 128: TEXT". The row is left out where it is unknown.
+  /// Makes an error "FILE: row 3, byte 128: TEXT". An unknown row is left out.
   [[nodiscard]] Error error(Code code, std::optional<std::uint64_t> row, std::uint64_t byte,
                             std::string_view text) const;
 
@@ -45,18 +45,18 @@ class ByteSource {
   std::string path_;
 };
 
-/// `path`, or if nothing is there, the name of the same file with or without a final ".zst" or
-/// ".gz"; nullopt if none of them is there.
+/// Returns `path` if it exists. Otherwise returns the existing file with the same name and another
+/// compression: `.zst`, `.gz` or none. nullopt if there is none.
 [[nodiscard]] std::optional<std::string> existing_path(const std::string& path);
 
-/// Opens the `existing_path`. kNotFound if there is none, kInvalidArgument if it is no regular
-/// file.
+/// Opens the `existing_path` of `name`. Fails with kNotFound if there is none, with
+/// kInvalidArgument if it is not a regular file.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& name);
 
-/// The path without a final ".zst" or ".gz".
+/// Returns the path without a final ".zst" or ".gz".
 [[nodiscard]] std::string_view unpacked_name(std::string_view path);
 
-/// Decompress what `compressed` gives. For `open_bytes`.
+/// Sources that decompress `compressed`. For `open_bytes`.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> unzstd(std::unique_ptr<ByteSource> compressed);
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> gunzipped(std::unique_ptr<ByteSource> compressed);
 

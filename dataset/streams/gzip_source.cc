@@ -9,15 +9,15 @@
 namespace quiver::dataset {
 namespace {
 
-constexpr std::size_t kInBytes = std::size_t{1} << 16;
-constexpr std::size_t kMaxOutBytes = std::size_t{1} << 30;  // zlib counts in 32 bits
-constexpr int kGzipOnly = 15 + 16;                          // largest window, gzip's head
+constexpr std::size_t kInputBytes = std::size_t{1} << 16;
+constexpr std::size_t kMaxOutputBytes = std::size_t{1} << 30;  // zlib counts in 32 bits
+constexpr int kGzipOnly = 15 + 16;                             // largest window, gzip header
 
-/// One or several members, one after another.
+/// Gzip data of one or several members.
 class GzipSource final : public ByteSource {
  public:
   explicit GzipSource(std::unique_ptr<ByteSource> file)
-      : ByteSource(file->path()), file_(std::move(file)), buffer_(kInBytes) {}
+      : ByteSource(file->path()), file_(std::move(file)), buffer_(kInputBytes) {}
   ~GzipSource() override { inflateEnd(&stream_); }
 
   Result<> init() {
@@ -40,7 +40,7 @@ class GzipSource final : public ByteSource {
   }
 
  private:
-  /// False when everything was given.
+  /// Returns false at the end.
   Result<bool> refill() {
     if (stream_.avail_in > 0) return true;
     QV_TRY(const std::size_t n, file_->read(buffer_));
@@ -53,7 +53,7 @@ class GzipSource final : public ByteSource {
 
   Result<std::size_t> step(std::span<std::byte> out) {
     if (has_ended_) inflateReset(&stream_);
-    const auto n_wanted = static_cast<uInt>(std::min(out.size(), kMaxOutBytes));
+    const auto n_wanted = static_cast<uInt>(std::min(out.size(), kMaxOutputBytes));
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
     stream_.avail_out = n_wanted;
     const int result = inflate(&stream_, Z_NO_FLUSH);
@@ -69,7 +69,7 @@ class GzipSource final : public ByteSource {
   std::unique_ptr<ByteSource> file_;
   std::vector<std::byte> buffer_;
   z_stream stream_ = {};
-  bool has_ended_ = false;  ///< a member, and maybe the file
+  bool has_ended_ = false;  ///< the current member has ended, and perhaps the file
 };
 
 }  // namespace

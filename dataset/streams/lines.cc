@@ -36,7 +36,7 @@ Result<> LineReader::fill() {
   return {};
 }
 
-/// Where in `buffer_` the line that begins at `begin_` ends.
+/// Returns the end in `buffer_` of the line that begins at `begin_`.
 Result<std::size_t> LineReader::find_end() {
   auto end = buffer_.find('\n', begin_);
   while (end == std::string::npos && !at_end_) {

@@ -1,5 +1,5 @@
-// Lines of a text file, one JSON object each: points, or payloads (line i is row i's). Only lines
-// here: what is in them, the caller's decoder knows.
+// Lines of a text file, each a JSON object: a point, or the payload of row i in line i. The caller
+// decodes them.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace quiver::dataset {
 
-/// Longer ones are an error, so that a file without lines does not end up in memory.
+/// Longer lines are an error, so that a file without line ends is not read into memory.
 inline constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;
 
-/// Reads forwards; decompresses if the name ends in `.zst` or `.gz`. One thread.
+/// Reads forwards. Decompresses if the name ends in `.zst` or `.gz`. One thread.
 class LineReader {
  public:
   /// kNotFound if there is no such file.
@@ -24,21 +24,21 @@ class LineReader {
                                                std::size_t max_line_bytes = kMaxLineBytes);
 
   [[nodiscard]] const std::string& path() const { return source_->path(); }
-  /// How many lines were given, which is also the number, from 1, of the last.
+  /// Lines returned so far: the number of the last one, counted from 1.
   [[nodiscard]] std::uint64_t line() const { return line_; }
-  /// Where the next line begins (in decompressed bytes).
+  /// Offset of the next line in decompressed bytes.
   [[nodiscard]] std::uint64_t byte() const {
     return source_->position() - (buffer_.size() - begin_);
   }
 
-  /// About the bytes of a line, as those that were read ahead have them; 0 where none were.
+  /// Estimated bytes of a line: the mean of those read ahead, or 0 if none were.
   [[nodiscard]] double guessed_line_bytes() const;
 
-  /// The next line without its "\n" or "\r\n", valid until the next call; nullopt at the end. Empty
-  /// lines count. A byte order mark at the beginning is left out. kDataLoss, kInvalidArgument for
-  /// damaged or overlong lines; the text names the file, the line and the byte.
+  /// Returns the next line without its "\n" or "\r\n", valid until the next call; nullopt at the
+  /// end. Empty lines count. A byte order mark at the beginning is left out. Fails (kDataLoss,
+  /// kInvalidArgument) for damaged data and overlong lines; the text names file, line and byte.
   Result<std::optional<std::string_view>> next();
-  /// Passes over lines until `line()` is `line`; kOutOfRange if there are fewer.
+  /// Skips lines until `line()` is `line`. Fails with kOutOfRange if there are fewer.
   Result<> skip_to(std::uint64_t line);
 
  private:

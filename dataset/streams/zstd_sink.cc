@@ -12,7 +12,7 @@ struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
 
-/// One frame with a checksum.
+/// Writes one frame with a checksum.
 class ZstdSink final : public ByteSink {
  public:
   ZstdSink(std::unique_ptr<ByteSink> file, ZSTD_CCtx* context)
@@ -33,7 +33,7 @@ class ZstdSink final : public ByteSink {
   }
 
  private:
-  /// Whether there is more to come out.
+  /// Returns true if more output is pending.
   Result<bool> step(ZSTD_inBuffer& input, ZSTD_EndDirective directive) {
     ZSTD_outBuffer output = {out_.data(), out_.size(), 0};
     const std::size_t n_left = ZSTD_compressStream2(context_.get(), &output, &input, directive);

@@ -9,7 +9,7 @@
 namespace quiver::dataset {
 namespace {
 
-// The format's largest window (2 GiB): what `zstd --long` wrote is read without being asked twice.
+// The format's largest window (2 GiB), so that files of `zstd --long` can be read.
 constexpr int kWindowLogMax = 31;
 
 struct FreeStream {
@@ -37,7 +37,7 @@ class ZstdSource final : public ByteSource {
   }
 
  private:
-  /// False when everything was given.
+  /// Returns false at the end.
   Result<bool> step(ZSTD_outBuffer& output) {
     if (input_.pos == input_.size) QV_TRY(refill());
     const bool at_end = input_.size == 0;
@@ -73,7 +73,7 @@ class ZstdSource final : public ByteSource {
   std::unique_ptr<ZSTD_DStream, FreeStream> stream_;
   std::vector<std::byte> buffer_;
   ZSTD_inBuffer input_ = {nullptr, 0, 0};
-  std::size_t n_missing_ = 1;  ///< 0 between frames
+  std::size_t n_missing_ = 1;  ///< bytes that the current frame still needs; 0 between frames
 };
 
 }  // namespace

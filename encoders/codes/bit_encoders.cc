@@ -5,12 +5,13 @@
 
 #include "encoders/codes/code_block.h"
 #include "encoders/codes/rabitq.h"
+#include "encoders/codes/table_scorer.h"
 #include "encoders/transforms/rotation.h"
 
 namespace quiver::encoders {
 namespace {
 
-/// Blocks of codes of `bits` bits, of rows that a subclass prepares and rounds.
+/// Codes of `bits` bits a dimension. A subclass prepares and rounds the rows.
 class BitEncoder : public Encoder {
  public:
   [[nodiscard]] std::size_t block_rows() const override { return CodeBlocks::kRows; }
@@ -47,9 +48,9 @@ class BitEncoder : public Encoder {
 
   [[nodiscard]] std::uint32_t padded_dim() const { return shape_.n_lines * 32; }
   [[nodiscard]] std::uint32_t bits() const { return shape_.n_bits; }
-  /// Rows and queries alike: `out` is `[padded_dim]`, zeros at first.
+  /// Prepares a row or a query; `out` is `[padded_dim]` and holds zeros at first.
   virtual void prepare(const float* in, float* out) const = 0;
-  /// Returns the scale of the grid points that it found.
+  /// Rounds to grid points; returns their scale.
   virtual float round(std::span<const float> row, std::uint8_t* codes) const = 0;
 
  private:

@@ -1,5 +1,5 @@
-// A row is `dim` bytes u, of which y = u - 127.5 times the row's scale is the value; then the
-// scale, unless all rows share it, then what distances add. The query becomes signed bytes too, so
+// A row is `dim` bytes u, which stand for the values (u - 127.5) * scale. Then follow the row's
+// scale, unless all rows share one, and the addend of distances. The query becomes signed bytes, so
 // that products are integers.
 #include <algorithm>
 #include <cmath>
@@ -59,9 +59,9 @@ class ByteEncoder final : public Encoder {
   float shared_scale_;
 };
 
-class ByteScorer final : public Scorer {
+class ByteCodeScorer final : public Scorer {
  public:
-  ByteScorer(const ByteEncoder& encoder, const float* query)
+  ByteCodeScorer(const ByteEncoder& encoder, const float* query)
       : encoder_(encoder), query_((encoder.dim() + 15) / 16 * 16), base_(encoder.base(query)) {
     std::vector<float> padded(query_.size());
     std::copy_n(query, encoder.dim(), padded.data());
@@ -97,7 +97,7 @@ class ByteScorer final : public Scorer {
 };
 
 std::unique_ptr<Scorer> ByteEncoder::scorer(const float* query) const {
-  return std::make_unique<ByteScorer>(*this, query);
+  return std::make_unique<ByteCodeScorer>(*this, query);
 }
 
 }  // namespace

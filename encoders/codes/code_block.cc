@@ -1,8 +1,6 @@
 #include "encoders/codes/code_block.h"
 
-#include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace quiver::encoders {
 
@@ -12,7 +10,7 @@ void clear_block(const CodeBlocks& shape, std::byte* block) {
 
 namespace {
 
-/// Bit `bit` of each of 32 codes, eight at a time: the product moves bit 8 i to bit 56 + i.
+/// Collects bit `bit` of 32 codes, eight at a time: the product moves bit 8 i to bit 56 + i.
 std::uint32_t plane_word(const std::uint8_t* codes, std::uint32_t bit) {
   std::uint32_t word = 0;
   for (std::uint32_t byte = 0; byte < 4; ++byte) {
@@ -42,20 +40,6 @@ void put_factors(const CodeBlocks& shape, const RowFactors& factors, std::size_t
   std::byte* scales = block + shape.block_bytes() - 128;
   std::memcpy(scales + i * sizeof(float), &factors.scale, sizeof(float));
   std::memcpy(scales + 64 + i * sizeof(float), &factors.add, sizeof(float));
-}
-
-// Every row is above the threshold, so hits are the scores of all rows in order.
-void TableScorer::score(const std::byte* blocks, std::size_t n_blocks, float* out) const {
-  constexpr std::size_t kBlocks = 64;
-  std::uint32_t positions[kBlocks * CodeBlocks::kRows];
-  CodeBlocks part = shape_;
-  for (std::size_t first = 0; first < n_blocks; first += kBlocks) {
-    part.first = blocks + first * shape_.block_bytes();
-    part.n = std::min(kBlocks, n_blocks - first);
-    CodeHits hits{out + first * CodeBlocks::kRows, positions, part.n * CodeBlocks::kRows, 0};
-    kernels().codes.scan(tables_, part, base_, -std::numeric_limits<float>::infinity(), nullptr, 0,
-                         hits);
-  }
 }
 
 }  // namespace quiver::encoders

@@ -1,5 +1,5 @@
-// From an estimated scalar product to a score, for codes that estimate <q, x> as f <q, y>:
-// -|q - x|^2 = 2 <q, x> - |x|^2 - |q|^2. What belongs to the row is stored with it.
+// Turns estimated scalar products into scores, for codes that estimate <q, x> as f <q, y>:
+// -|q - x|^2 = 2 <q, x> - |x|^2 - |q|^2. The row's factors are stored with it.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace quiver::encoders {
 
-/// `number / size`, or 0 where that might not be finite: so small values count as zero.
+/// `number / size`, or 0 for a size below 1e-35, where the quotient might not be finite.
 [[nodiscard]] inline float per(float size, float number) {
   return size > 1e-35f ? number / size : 0.0f;
 }

@@ -1,5 +1,5 @@
-// A pair's number is one nibble, and its 16 points are one table of a scan: the same blocks and the
-// same kernel as codes of one bit, four of which make a nibble there.
+// A pair's number is one nibble, and its 16 points are one table of a scan. Blocks and kernel are
+// those of 1-bit codes, where four dimensions make a nibble.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "encoders/codes/bit_encoders.h"
 #include "encoders/codes/code_block.h"
+#include "encoders/codes/table_scorer.h"
 #include "encoders/transforms/random_bits.h"
 
 namespace quiver::encoders {
@@ -18,22 +19,23 @@ namespace {
 
 constexpr std::size_t kPoints = 16;
 constexpr std::size_t kPairsPerLine = 8;
-/// A point is the mean of some 500 rows then, and more change nothing in recall.
-constexpr std::size_t kMaxSample = 8192;
+/// A point is then the mean of about 500 rows; more rows did not change recall.
+constexpr std::size_t kMaxSampleRows = 8192;
 constexpr int kPairIterations = 12;
 
-struct Point {
+struct ValuePair {
   float x = 0;
   float y = 0;
 };
 
 /// The 16 points of a pair of dimensions.
-struct Points {
+struct PairCodebook {
   std::array<float, kPoints> x{};
   std::array<float, kPoints> y{};
 
-  /// Distances are compared without their last four bits, which hold the number instead.
-  [[nodiscard]] std::uint32_t nearest(Point p) const {
+  /// The last four bits of each distance are replaced by the point's number, so that one minimum
+  /// finds both.
+  [[nodiscard]] std::uint32_t nearest(ValuePair p) const {
     std::array<float, kPoints> keys;
     for (std::uint32_t i = 0; i < kPoints; ++i) {
       const float distance = (x[i] - p.x) * (x[i] - p.x) + (y[i] - p.y) * (y[i] - p.y);
@@ -46,15 +48,15 @@ struct Points {
   }
 };
 
-float squared_distance(Point a, Point b) {
+float squared_distance(ValuePair a, ValuePair b) {
   return (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y);
 }
 
-/// k-means++ (Arthur and Vassilvitskii 2007): each next point is a row that is likely to be far
-/// from all so far.
-Points first_points(std::span<const Point> rows, std::uint64_t seed) {
+/// k-means++ (Arthur and Vassilvitskii 2007): each next point is a random row, chosen with a
+/// probability proportional to its squared distance from the points so far.
+PairCodebook first_points(std::span<const ValuePair> rows, std::uint64_t seed) {
   std::vector<float> distances(rows.size(), std::numeric_limits<float>::max());
-  Points points;
+  PairCodebook points;
   std::size_t chosen = random_bits(seed, 0) % rows.size();
   for (std::size_t i = 0; i < kPoints; ++i) {
     points.x[i] = rows[chosen].x;
@@ -73,10 +75,10 @@ Points first_points(std::span<const Point> rows, std::uint64_t seed) {
 }
 
 /// Lloyd's iteration. A point without rows stays where it is.
-void move_to_means(std::span<const Point> rows, Points& points) {
+void move_to_means(std::span<const ValuePair> rows, PairCodebook& points) {
   std::array<double, kPoints> x{}, y{};
   std::array<std::size_t, kPoints> counts{};
-  for (Point row : rows) {
+  for (ValuePair row : rows) {
     const std::uint32_t i = points.nearest(row);
     x[i] += row.x;
     y[i] += row.y;
@@ -91,7 +93,7 @@ void move_to_means(std::span<const Point> rows, Points& points) {
 
 class ProductEncoder final : public Encoder {
  public:
-  ProductEncoder(Similarity similarity, std::uint32_t dim, std::vector<Points> pairs)
+  ProductEncoder(Similarity similarity, std::uint32_t dim, std::vector<PairCodebook> pairs)
       : Encoder(similarity, dim), pairs_(std::move(pairs)) {
     shape_.n_lines =
         static_cast<std::uint32_t>((pairs_.size() + kPairsPerLine - 1) / kPairsPerLine);
@@ -114,17 +116,17 @@ class ProductEncoder final : public Encoder {
   [[nodiscard]] std::unique_ptr<Scorer> scorer(const float* query) const override;
 
  private:
-  [[nodiscard]] Point pair_of(const float* row, std::size_t pair) const {
+  [[nodiscard]] ValuePair pair_of(const float* row, std::size_t pair) const {
     return {row[2 * pair], 2 * pair + 1 < dim() ? row[2 * pair + 1] : 0.0f};
   }
 
-  /// Returns |x|^2 / <x, points>: points are means, shorter than what they stand for. Where they
-  /// are far from it (not in the sample), they are taken as they are.
+  /// Returns the factor |x|^2 / <x, points>, because points are means and shorter than the rows.
+  /// For rows unlike the sample, which are far from their points, the factor is 1.
   float encode_row(const float* row, std::span<std::uint8_t> bits) const {
     double dot = 0;
     double squares = 0;
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      const Point at = pair_of(row, p);
+      const ValuePair at = pair_of(row, p);
       const std::uint32_t number = pairs_[p].nearest(at);
       dot += double{at.x} * pairs_[p].x[number] + double{at.y} * pairs_[p].y[number];
       squares += double{at.x} * at.x + double{at.y} * at.y;
@@ -137,18 +139,18 @@ class ProductEncoder final : public Encoder {
     return is_alike ? static_cast<float>(squares / dot) : 1.0f;
   }
 
-  std::vector<Points> pairs_;
+  std::vector<PairCodebook> pairs_;
   CodeBlocks shape_;
 };
 
-/// What each point of each pair adds to the product, less the least of the pair.
+/// Addends of a query: each point's product with it, less the least one of the pair.
 struct Additions {
   std::vector<std::array<float, kPoints>> of_pairs;
-  float least = 0;    ///< of all pairs together
-  float largest = 0;  ///< of any pair
+  float least = 0;    ///< sum of the least products of all pairs
+  float largest = 0;  ///< largest addend of any pair
 };
 
-Additions additions_of(std::span<const Points> pairs, std::span<const float> query) {
+Additions additions_of(std::span<const PairCodebook> pairs, std::span<const float> query) {
   Additions additions;
   additions.of_pairs.resize(pairs.size());
   for (std::size_t p = 0; p < pairs.size(); ++p) {
@@ -172,14 +174,14 @@ std::unique_ptr<Scorer> ProductEncoder::scorer(const float* query) const {
   const float per_unit = per(additions.largest, 255.0f);
   TableMemory memory(shape_.n_lines);
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
-    // Tables of a line: the low nibbles of its four bytes, then the high ones.
+    // A line's tables: the low nibbles of its four bytes, then the high ones.
     const std::size_t place = p % kPairsPerLine / 2 + p % 2 * 4;
     std::uint8_t* table = memory.data() + (p / kPairsPerLine * kPairsPerLine + place) * kPoints;
     for (std::size_t i = 0; i < kPoints; ++i) {
       table[i] = static_cast<std::uint8_t>(std::nearbyint(additions.of_pairs[p][i] * per_unit));
     }
   }
-  // The scan takes half of `absolute` off, as is right for grid points around 0.
+  // The scan subtracts half of `absolute`, as is right for grid points around 0.
   CodeTables tables{memory.data(), additions.largest / 255.0f, -2 * additions.least};
   return std::make_unique<TableScorer>(shape_, std::move(memory), tables,
                                        base_of(is_distance(), query, dim()));
@@ -205,9 +207,9 @@ Result<EncoderPtr> train_product_encoder(Similarity similarity, std::uint32_t di
                                          std::span<const float> sample, std::uint64_t seed) {
   QV_TRY(check(dim, sample));
   const std::size_t n_rows = sample.size() / dim;
-  const std::size_t n = std::min(n_rows, kMaxSample);
-  std::vector<Points> pairs((dim + 1) / 2);
-  std::vector<Point> rows(n);
+  const std::size_t n = std::min(n_rows, kMaxSampleRows);
+  std::vector<PairCodebook> pairs((dim + 1) / 2);
+  std::vector<ValuePair> rows(n);
   for (std::size_t p = 0; p < pairs.size(); ++p) {
     for (std::size_t i = 0; i < n; ++i) {
       const float* row = sample.data() + i * n_rows / n * dim;

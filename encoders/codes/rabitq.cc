@@ -1,8 +1,8 @@
-// The best grid point is the nearest one to some multiple t * r (Gao et al., 2025, section 3.2: as
-// t grows, coordinates cross into their next cells one after the other). The paper walks through
-// all crossings; the cosine is nearly flat around its maximum, so a few multiples do: those at
-// which the largest value is a little inside or outside the grid, and then, as in Lloyd's
-// iteration, the one at which the point found so far is at the least distance.
+// The best grid point is the nearest one to some multiple t * r (Gao et al., 2025, section 3.2). As
+// t grows, coordinates cross into their next cells one after the other; the paper tries all
+// crossings. The cosine is nearly flat around its maximum, so a few multiples are enough. First
+// come multiples that put the largest value a little inside or outside the grid. Then comes the
+// multiple with the least distance to the point found so far, as in Lloyd's iteration.
 #include "encoders/codes/rabitq.h"
 
 #include <algorithm>
@@ -14,36 +14,36 @@
 namespace quiver::encoders {
 namespace {
 
-/// The first multiple puts the largest value at 0.8 of the grid's end, the last of this many at
-/// 0.8 * 1.15^13 = 4.9 ends, which only heavy tails at 2 bits want.
-constexpr float kFirst = 0.8f;
-constexpr float kGrowth = 1.15f;
-constexpr int kTries = 14;
-/// Tries without a better point after which larger multiples are not looked at.
-constexpr int kPatience = 3;
+/// The first multiple puts the largest value at 0.8 of the grid's end. The last one puts it at
+/// 0.8 * 1.15^13 = 4.9 ends, which only heavy tails at 2 bits need.
+constexpr float kFirstShareOfGrid = 0.8f;
+constexpr float kMultipleGrowth = 1.15f;
+constexpr int kMaxMultiples = 14;
+/// The sweep ends after so many multiples without a better point.
+constexpr int kMaxMultiplesWithoutGain = 3;
 constexpr int kLloydSteps = 2;
-/// Below, multiples might not be finite.
-constexpr float kTiny = 1e-35f;
+/// Vectors whose largest value is below this count as zero: their multiples might not be finite.
+constexpr float kLeastLargestValue = 1e-35f;
 
-struct Found {
+struct GridPoint {
   float multiple = 0;
   GridSums sums;
 
-  /// Of the cosine, as the norm of r is the same for all; <v, y> > 0 always.
+  /// Square of |r| times the cosine; |r| is the same for all points, and <v, y> > 0 always.
   [[nodiscard]] double quality() const {
     const double dot = double{sums.dot} / double{multiple};
     return dot * dot / double{sums.squares};
   }
 };
 
-class Search {
+class MultipleSearch {
  public:
-  Search(std::span<const float> values, float half) : values_(values), half_(half) {}
+  MultipleSearch(std::span<const float> values, float half) : values_(values), half_(half) {}
 
-  /// True if this is the best so far.
+  /// Returns true if this multiple is the best so far.
   bool try_multiple(float multiple) {
-    const Found found{multiple,
-                      kernels().grid.measure(values_.data(), values_.size(), multiple, half_)};
+    const GridPoint found{multiple,
+                          kernels().grid.measure(values_.data(), values_.size(), multiple, half_)};
     if (best_.multiple != 0 && found.quality() <= best_.quality()) return false;
     best_ = found;
     return true;
@@ -52,12 +52,13 @@ class Search {
   void sweep(float first) {
     int without = 0;
     float multiple = first;
-    for (int i = 0; i < kTries && without < kPatience; ++i, multiple *= kGrowth) {
+    for (int i = 0; i < kMaxMultiples && without < kMaxMultiplesWithoutGain;
+         ++i, multiple *= kMultipleGrowth) {
       without = try_multiple(multiple) ? 0 : without + 1;
     }
   }
 
-  /// Between the multiples of the sweep, then Lloyd's.
+  /// Tries multiples between those of the sweep, then Lloyd's iteration.
   void refine() {
     const float middle = best_.multiple;
     for (float factor : {0.91f, 0.955f, 1.047f, 1.096f}) try_multiple(middle * factor);
@@ -66,12 +67,12 @@ class Search {
     }
   }
 
-  [[nodiscard]] const Found& best() const { return best_; }
+  [[nodiscard]] const GridPoint& best() const { return best_; }
 
  private:
   std::span<const float> values_;
   float half_;
-  Found best_;
+  GridPoint best_;
 };
 
 }  // namespace
@@ -95,18 +96,18 @@ RabitqFactors rabitq_encode(std::span<const float> r, std::uint32_t bits, std::u
   const float half = static_cast<float>(1u << (bits - 1));
   const float largest = k.grid.largest(r.data(), r.size());
   const double norm = k.convert.norm(r.data(), r.size());
-  if (largest < kTiny) {
+  if (largest < kLeastLargestValue) {
     k.grid.encode(r.data(), r.size(), 1.0f, half, codes);
     return {};
   }
-  Search search(r, half);
+  MultipleSearch search(r, half);
   if (bits == 1) {
     search.try_multiple(1.0f / largest);
   } else {
-    search.sweep(kFirst * half / largest);
+    search.sweep(kFirstShareOfGrid * half / largest);
     search.refine();
   }
-  const Found& best = search.best();
+  const GridPoint& best = search.best();
   k.grid.encode(r.data(), r.size(), best.multiple, half, codes);
   return {norm * norm, double{best.sums.dot} / double{best.multiple}, double{best.sums.squares}};
 }

@@ -1,4 +1,5 @@
-// One stored value a dimension.
+// Encodings with one stored value a dimension. Benchmarked only; no index uses these encoders yet
+// (docs/decisions/0028).
 #pragma once
 
 #include <span>
@@ -7,23 +8,15 @@
 
 namespace quiver::encoders {
 
-/// f32, f16, bf16, rounded to nearest even. f16: values beyond 65504 become infinite.
+/// f32, f16 or bf16, rounded to nearest even. In f16, values beyond 65504 become infinite.
 [[nodiscard]] EncoderPtr make_float_encoder(Similarity similarity, std::uint32_t dim, RowType type);
 
-enum class Float8 { kE4m3, kE5m2 };
-
-/// Values times `scale` as eight-bit floats (encoders/codes/float8.h), saturating; a power of two
-/// loses nothing. Scores decode the rows: this form is for exchange and for hardware that
-/// multiplies it.
-[[nodiscard]] EncoderPtr make_float8_encoder(Similarity similarity, std::uint32_t dim,
-                                             Float8 format, float scale);
-
-/// A byte a dimension, 256 even steps between `-limit` and `limit`. With `limit` 0, each row has
-/// its own, its largest absolute value, which costs four bytes. Distances cost four bytes more.
+/// A byte a dimension: 256 even steps between `-limit` and `limit`. `limit` 0 means the largest
+/// absolute value of each row, which costs four bytes a row. Distances cost four bytes more.
 [[nodiscard]] EncoderPtr make_byte_encoder(Similarity similarity, std::uint32_t dim, float limit);
 
-/// The absolute value that all but a share of the values of a sample reach at most; `values` is not
-/// empty and `share` within [0, 1).
+/// Quantile of absolute values: all but a `share` in [0, 1) of `values` are at most this large.
+/// `values` is not empty.
 [[nodiscard]] float limit_of(std::span<const float> values, double share);
 
 }  // namespace quiver::encoders

@@ -6,9 +6,9 @@
 namespace quiver::encoders::fde {
 namespace {
 
-/// A token in a bucket whose code differs in one more bit.
+/// Distance of one bit between codes; the low bits hold the token.
 constexpr std::uint64_t kOneBit = std::uint64_t{1} << 32;
-/// Farther than any token.
+/// A distance beyond any token.
 constexpr std::uint64_t kNowhere = std::uint64_t{1} << 40;
 
 }  // namespace
@@ -29,8 +29,8 @@ void Buckets::assign(std::span<const std::uint16_t> codes, std::size_t n_buckets
   }
 }
 
-/// For each bit, a bucket's nearest token is its own or that of the bucket across this bit: a
-/// distance that is a sum over bits is minimised bit by bit.
+/// The distance is a sum over bits, so it is minimised bit by bit: for each bit, a bucket's nearest
+/// token is its own or that of the bucket across this bit.
 void Buckets::find_nearest() {
   const std::size_t n = ranges_.size();
   nearest_.resize(n);
@@ -54,7 +54,7 @@ void Buckets::fill() {
   if (n_tokens_ == 0 || std::none_of(ranges_.begin(), ranges_.end(), is_empty)) return;
   find_nearest();
   for (std::size_t b = 0; b < ranges_.size(); ++b) {
-    // Without a branch, which nothing could foresee.
+    // No branch, because it could not be predicted.
     ids_[n_tokens_ + b] = static_cast<std::uint32_t>(nearest_[b] % kOneBit);
     const auto place = static_cast<std::uint32_t>(n_tokens_ + b);
     const TokenRange range = ranges_[b];

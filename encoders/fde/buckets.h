@@ -8,18 +8,18 @@
 
 namespace quiver::encoders::fde {
 
-/// The tokens of each bucket of one repetition. One object takes repetition after repetition and
-/// its memory grows to the largest.
+/// Tokens of each bucket of one repetition. One object is reused for all repetitions; its memory
+/// grows to the largest.
 class Buckets {
  public:
-  /// Token i goes to bucket `codes[i]`. There are `n_buckets`, a power of two, and fewer than 2^32
+  /// Puts token i into bucket `codes[i]`. `n_buckets` is a power of two; there are fewer than 2^32
   /// tokens.
   void assign(std::span<const std::uint16_t> codes, std::size_t n_buckets);
-  /// Gives each empty bucket one token: of those whose code differs in the fewest bits, the first.
+  /// Gives each empty bucket one token: the first of those whose code differs in the fewest bits.
   /// Without tokens, buckets stay empty.
   void fill();
 
-  /// Into `ids`; tokens of a bucket ascend. Empty buckets have 0.
+  /// Range of a bucket in `ids`; its tokens ascend. An empty bucket has `n` = 0.
   [[nodiscard]] const TokenRange& operator[](std::size_t bucket) const { return ranges_[bucket]; }
   [[nodiscard]] const std::uint32_t* ids() const { return ids_.data(); }
 
@@ -28,7 +28,7 @@ class Buckets {
 
   std::size_t n_tokens_ = 0;
   std::vector<TokenRange> ranges_;
-  std::vector<std::uint32_t> ids_;      ///< tokens by bucket, then a place a bucket for `fill`
+  std::vector<std::uint32_t> ids_;      ///< tokens by bucket, then one place a bucket for `fill`
   std::vector<std::uint64_t> nearest_;  ///< `[n_buckets]`: (differing bits, token)
 };
 

@@ -12,9 +12,9 @@ namespace quiver::encoders {
 namespace {
 
 /// Sums of so many buckets stay in L1 between the steps.
-constexpr std::size_t kChunk = 32;
-/// Means are made at most 20 times as long: what is left of opposed tokens has no direction.
-constexpr float kLeastRatio = 0.05f;
+constexpr std::size_t kBucketsPerChunk = 32;
+/// A mean is made at most 1 / 0.05 = 20 times as long: the mean of opposed tokens has no direction.
+constexpr float kMinMeanLengthRatio = 0.05f;
 
 bool is_sketch_dim(std::uint32_t dim) {
   return dim % 16 == 0 || dim == 1 || dim == 2 || dim == 4 || dim == 8;
@@ -68,22 +68,22 @@ std::size_t lines(std::size_t n_values) { return (n_values + 15) / 16; }
 
 }  // namespace
 
-/// Grows to the largest set and stays.
+/// Memory of a thread, which grows to the largest set.
 struct FdeEncoder::Scratch {
-  fde::Tokens tokens;
+  fde::TokenLines tokens;
   std::vector<std::uint16_t> signs;
   std::vector<std::uint16_t> codes;
   fde::Buckets buckets;
-  std::vector<float> lengths;  ///< sums of those of each bucket's tokens
-  // Of the buckets of a chunk that have tokens.
+  std::vector<float> lengths;  ///< per bucket: sum of its tokens' lengths
+  // Buckets of a chunk that have tokens.
   std::size_t n = 0;
-  TokenRange ranges[kChunk];
-  std::uint32_t places[kChunk];  ///< in the chunk
-  float squares[kChunk];
-  float factors[kChunk];
-  fde::Lines<float> sums;
-  // Of all buckets of a chunk.
-  fde::Lines<float> blocks;
+  TokenRange ranges[kBucketsPerChunk];
+  std::uint32_t places[kBucketsPerChunk];  ///< positions in the chunk
+  float squares[kBucketsPerChunk];
+  float factors[kBucketsPerChunk];
+  fde::CacheLines<float> sums;
+  // All buckets of a chunk.
+  fde::CacheLines<float> blocks;
 };
 
 Result<std::unique_ptr<FdeEncoder>> FdeEncoder::make(std::uint32_t token_dim,
@@ -96,18 +96,18 @@ FdeEncoder::FdeEncoder(std::uint32_t token_dim, const FdeParams& params)
     : SetEncoder(token_dim, dim_of(token_dim, params)),
       params_(params),
       n_buckets_(std::size_t{1} << params.planes),
-      chunk_(std::min(n_buckets_, kChunk)),
+      chunk_(std::min(n_buckets_, kBucketsPerChunk)),
       block_dim_(block_dim_of(token_dim, params)),
       planes_(token_dim, params.repetitions, params.planes, params.seed) {
   using fde::Purpose;
   for (std::uint32_t r = 0; r < params.repetitions && params.projected_dim != 0; ++r) {
     block_sketches_.emplace_back(lines(token_dim), block_dim_,
-                                 fde::Random(params.seed, Purpose::kBlockSketch, r));
+                                 fde::CounterRandom(params.seed, Purpose::kBlockSketch, r));
   }
   if (params.final_dim != 0) {
     const std::size_t n_chunks = params.repetitions * (n_buckets_ / chunk_);
     final_sketch_.emplace(n_chunks * lines(chunk_ * block_dim_), params.final_dim,
-                          fde::Random(params.seed, Purpose::kFinalSketch, 0));
+                          fde::CounterRandom(params.seed, Purpose::kFinalSketch, 0));
   }
 }
 
@@ -143,7 +143,7 @@ void FdeEncoder::encode_repetition(std::uint32_t repetition, Side side, Scratch&
   const std::size_t n_values = chunk_ * block_dim_;
   for (std::size_t first = 0; first < n_buckets_; first += chunk_) {
     const std::size_t chunk = (repetition * n_buckets_ + first) / chunk_;
-    add_up(first, side, scratch);
+    sum_buckets(first, side, scratch);
     if (!final_sketch_) {
       write_blocks(repetition, scratch, out + chunk * n_values);
       continue;
@@ -156,8 +156,8 @@ void FdeEncoder::encode_repetition(std::uint32_t repetition, Side side, Scratch&
   }
 }
 
-/// The sums of buckets `[first, first + chunk_)` and what they are to be multiplied by.
-void FdeEncoder::add_up(std::size_t first, Side side, Scratch& scratch) const {
+/// Computes the sums of buckets `[first, first + chunk_)` and their factors.
+void FdeEncoder::sum_buckets(std::size_t first, Side side, Scratch& scratch) const {
   scratch.n = 0;
   for (std::uint32_t i = 0; i < chunk_; ++i) {
     scratch.ranges[scratch.n] = scratch.buckets[first + i];
@@ -175,7 +175,7 @@ void FdeEncoder::add_up(std::size_t first, Side side, Scratch& scratch) const {
   }
 }
 
-/// Of a whole chunk, those of empty buckets zero.
+/// Writes the blocks of a whole chunk; those of empty buckets are zero.
 void FdeEncoder::write_blocks(std::uint32_t repetition, const Scratch& scratch, float* out) const {
   std::fill_n(out, chunk_ * block_dim_, 0.0f);
   const float* sums = scratch.sums.data();
@@ -190,13 +190,13 @@ void FdeEncoder::write_blocks(std::uint32_t repetition, const Scratch& scratch, 
   }
 }
 
-/// What turns a sum of n tokens into their mean, and that into one about as long as they are: the
-/// mean of n independent directions is only 1 / sqrt(n) as long. A token that fills a bucket, and
-/// sums whose squares are beyond f32, stay as they are.
+/// Factor that turns a sum of n tokens into their mean, lengthened to about the tokens' length: the
+/// mean of n independent directions is only 1 / sqrt(n) as long. A token that fills an empty
+/// bucket, and sums whose squares exceed f32, are not lengthened.
 float FdeEncoder::mean_factor(std::uint32_t n, float square, float length) const {
   const float mean = 1.0f / static_cast<float>(n);
   if (params_.renormalize == 0) return mean;
-  const float ratio = std::max(kLeastRatio, std::min(1.0f, std::sqrt(square) / length));
+  const float ratio = std::max(kMinMeanLengthRatio, std::min(1.0f, std::sqrt(square) / length));
   if (params_.renormalize == 1) return mean / ratio;
   return mean * std::pow(ratio, -static_cast<float>(params_.renormalize));
 }

@@ -5,9 +5,9 @@
 
 namespace quiver::encoders::fde {
 
-/// Numbers from the start of a cache line on, whose memory stays when they become fewer.
+/// Array on cache lines. It keeps its memory when it shrinks.
 template <class T>
-class Lines {
+class CacheLines {
  public:
   void resize(std::size_t n) {
     const std::size_t n_lines = (n * sizeof(T) + 63) / 64;

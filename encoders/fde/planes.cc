@@ -8,9 +8,9 @@
 namespace quiver::encoders::fde {
 namespace {
 
-/// How many of 256 random bits are set: 128 and 8 times a nearly normal number (binomial; its
+/// Number of set bits among 256 random bits: 128 plus 8 times a nearly normal number (binomial; its
 /// fourth moment is within .3 %). Needs no logarithm, which libraries round differently.
-std::uint8_t draw_number(Random& random) {
+std::uint8_t draw_number(CounterRandom& random) {
   int n_set = 0;
   for (int i = 0; i < 4; ++i) n_set += std::popcount(random.bits());
   return static_cast<std::uint8_t>(std::clamp(n_set, 1, 255));
@@ -20,8 +20,8 @@ constexpr std::uint8_t kZero = 128;
 
 }  // namespace
 
-Planes::Planes(std::uint32_t dim, std::uint32_t n_repetitions, std::uint32_t n_planes,
-               std::uint64_t seed)
+HashPlanes::HashPlanes(std::uint32_t dim, std::uint32_t n_repetitions, std::uint32_t n_planes,
+                       std::uint64_t seed)
     : dim_(dim), n_planes_(n_planes) {
   shape_.n_words = (n_repetitions * n_planes + 15) / 16;
   shape_.n_steps = (dim + 15) / 16 * 4;
@@ -31,8 +31,8 @@ Planes::Planes(std::uint32_t dim, std::uint32_t n_repetitions, std::uint32_t n_p
   for (std::uint32_t r = 0; r < n_repetitions; ++r) draw(r, seed);
 }
 
-void Planes::draw(std::uint32_t repetition, std::uint64_t seed) {
-  Random random(seed, Purpose::kPlanes, repetition);
+void HashPlanes::draw(std::uint32_t repetition, std::uint64_t seed) {
+  CounterRandom random(seed, Purpose::kPlanes, repetition);
   for (std::size_t j = 0; j < n_planes_; ++j) {
     const std::size_t plane = std::size_t{repetition} * n_planes_ + j;
     std::uint8_t* word = numbers_.data() + plane / 16 * shape_.n_steps * 64;
@@ -42,16 +42,16 @@ void Planes::draw(std::uint32_t repetition, std::uint64_t seed) {
   }
 }
 
-void Planes::hash(const Tokens& tokens, std::vector<std::uint16_t>& signs) const {
-  // A word more, as codes are read from two.
+void HashPlanes::hash(const TokenLines& tokens, std::vector<std::uint16_t>& signs) const {
+  // One word more, because codes are read from two.
   signs.resize(tokens.n() * shape_.n_words + 1);
   SignPlanes planes = shape_;
   planes.planes = numbers_.data();
   kernels().sets.sign_words(planes, tokens.bytes(), tokens.sums(), tokens.n(), signs.data());
 }
 
-void Planes::codes(const std::vector<std::uint16_t>& signs, std::uint32_t repetition,
-                   std::span<std::uint16_t> codes) const {
+void HashPlanes::codes(const std::vector<std::uint16_t>& signs, std::uint32_t repetition,
+                       std::span<std::uint16_t> codes) const {
   if (n_planes_ == 0) return std::fill(codes.begin(), codes.end(), std::uint16_t{0});
   const std::uint32_t first = repetition * n_planes_;
   const std::uint16_t* words = signs.data() + first / 16;

@@ -10,23 +10,23 @@
 
 namespace quiver::encoders::fde {
 
-/// Random planes through the origin, a few a repetition: on which sides of them a token lies is its
-/// code there (SimHash: Charikar, STOC 2002). Tokens at an angle of a have a common code with a
-/// chance of (1 - a / pi)^n_planes.
+/// Random planes through the origin, a few per repetition. A token's code says on which side of
+/// each plane it lies (SimHash: Charikar, STOC 2002). Two tokens at an angle of a have the same
+/// code with probability (1 - a / pi)^n_planes.
 ///
-/// Directions are whole numbers near a normal distribution and tokens are rounded to bytes, which
-/// turns a token by about .01: all products are exact, so codes depend neither on the instruction
-/// level nor on the order of adding, and cost a quarter. A code depends on a token's direction
-/// alone (but for rounding). Thread-safe.
-class Planes {
+/// Directions are nearly normal whole numbers, and tokens are rounded to bytes, which turns a token
+/// by about .01 rad. Therefore all products are exact: codes depend neither on the instruction
+/// level nor on the order of adding, and cost a quarter. A code depends on a token's direction only
+/// (except for rounding). Thread-safe.
+class HashPlanes {
  public:
-  Planes(std::uint32_t dim, std::uint32_t n_repetitions, std::uint32_t n_planes,
-         std::uint64_t seed);
+  HashPlanes(std::uint32_t dim, std::uint32_t n_repetitions, std::uint32_t n_planes,
+             std::uint64_t seed);
 
-  /// Makes the signs of all tokens for all planes, for `codes`.
-  void hash(const Tokens& tokens, std::vector<std::uint16_t>& signs) const;
-  /// The codes of tokens in one repetition: bit j is set where the product with its plane j is
-  /// greater than 0. `codes.size()` tokens.
+  /// Computes the signs of all tokens for all planes, the input of `codes`.
+  void hash(const TokenLines& tokens, std::vector<std::uint16_t>& signs) const;
+  /// Computes the codes of `codes.size()` tokens in one repetition: bit j is set if the product
+  /// with plane j is greater than 0.
   void codes(const std::vector<std::uint16_t>& signs, std::uint32_t repetition,
              std::span<std::uint16_t> codes) const;
 
@@ -34,9 +34,9 @@ class Planes {
   void draw(std::uint32_t repetition, std::uint64_t seed);
 
   std::uint32_t dim_;
-  std::uint32_t n_planes_;  ///< a repetition
+  std::uint32_t n_planes_;  ///< per repetition
   SignPlanes shape_;
-  Lines<std::uint8_t> numbers_;
+  CacheLines<std::uint8_t> numbers_;
 };
 
 }  // namespace quiver::encoders::fde

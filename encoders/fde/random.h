@@ -9,18 +9,18 @@
 
 namespace quiver::encoders::fde {
 
-/// What numbers are drawn for: each purpose and repetition has numbers of its own.
+/// Use of random numbers. Each purpose and repetition has its own numbers.
 enum class Purpose : std::uint64_t { kPlanes = 1, kBlockSketch = 2, kFinalSketch = 3 };
 
-/// Whole numbers from a counter and a key: the same everywhere and for good.
-class Random {
+/// Random whole numbers from a counter and a key. Files depend on them, so they never change.
+class CounterRandom {
  public:
-  Random(std::uint64_t seed, Purpose purpose, std::uint64_t repetition)
+  CounterRandom(std::uint64_t seed, Purpose purpose, std::uint64_t repetition)
       : key_(random_bits(random_bits(seed, static_cast<std::uint64_t>(purpose)), repetition)) {}
 
   [[nodiscard]] std::uint64_t bits() { return random_bits(key_, next_++); }
 
-  /// Fisher and Yates. The remainder favours small numbers by 2^-44 for the longest.
+  /// Shuffle of Fisher and Yates. The remainder favours small numbers by at most 2^-44.
   template <class T>
   void permutation(std::span<T> out) {
     std::iota(out.begin(), out.end(), T{0});

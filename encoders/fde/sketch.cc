@@ -4,7 +4,7 @@
 
 namespace quiver::encoders::fde {
 
-BalancedSketch::BalancedSketch(std::size_t n_lines, std::uint32_t out_dim, Random random)
+BalancedSketch::BalancedSketch(std::size_t n_lines, std::uint32_t out_dim, CounterRandom random)
     : out_dim_(out_dim),
       n_slots_((out_dim + 15) / 16),
       slots_(n_lines),
@@ -18,8 +18,9 @@ BalancedSketch::BalancedSketch(std::size_t n_lines, std::uint32_t out_dim, Rando
   }
 }
 
-/// Fewer than 16 outputs: each part of the line is permuted within itself, and folding adds them.
-void BalancedSketch::draw_line(std::size_t line, Random& random) {
+/// With fewer than 16 outputs, each part of the line is permuted within itself, and `add_rows` adds
+/// the parts.
+void BalancedSketch::draw_line(std::size_t line, CounterRandom& random) {
   const std::size_t part = std::min<std::size_t>(out_dim_, 16);
   for (std::size_t first = 0; first < 16; first += part) {
     const std::span<std::uint8_t> lanes(lanes_.data() + line * 16 + first, part);

@@ -6,7 +6,7 @@
 
 namespace quiver::encoders::fde {
 
-void Tokens::assign(const TokenSet& set, std::uint32_t dim) {
+void TokenLines::assign(const TokenSet& set, std::uint32_t dim) {
   n_lines_ = (dim + 15) / 16;
   ids_.clear();
   largest_.clear();
@@ -20,7 +20,7 @@ void Tokens::assign(const TokenSet& set, std::uint32_t dim) {
   round();
 }
 
-const float* Tokens::padded(const TokenSet& set, std::uint32_t dim) {
+const float* TokenLines::padded(const TokenSet& set, std::uint32_t dim) {
   padded_.assign(set.n * n_lines_ * 16, 0.0f);
   for (std::size_t i = 0; i < set.n; ++i) {
     std::copy_n(set.values + i * dim, dim, padded_.data() + i * n_lines_ * 16);
@@ -28,8 +28,8 @@ const float* Tokens::padded(const TokenSet& set, std::uint32_t dim) {
   return padded_.data();
 }
 
-/// A sum of one token is its copy, onto cache lines: reads across two of them cost twice.
-void Tokens::copy(const float* tokens) {
+/// Sums of one token each are copies, on cache lines: reads across two lines cost twice.
+void TokenLines::copy(const float* tokens) {
   ranges_.resize(n());
   for (std::uint32_t i = 0; i < n(); ++i) ranges_[i] = {i, 1};
   values_.resize(n() * n_lines_ * 16);
@@ -39,7 +39,7 @@ void Tokens::copy(const float* tokens) {
   for (float& length : lengths_) length = std::sqrt(length);
 }
 
-void Tokens::round() {
+void TokenLines::round() {
   const std::size_t width = n_lines_ * 16;
   bytes_.resize(n() * width);
   sums_.resize(n());

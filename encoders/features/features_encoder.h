@@ -15,20 +15,20 @@ namespace quiver::encoders {
 /// features (RandomFeatures).
 class FeaturesEncoder final : public SetEncoder {
  public:
-  /// For queries alone, which need no sample: the same vectors as the one that encoded the
-  /// documents makes, of the same parameters and `seed`. `map`: of that one. Fails
-  /// (kInvalidArgument) if `n_features` is no multiple of 32 or `map` is not of its size.
+  /// Makes an encoder for queries only, which needs no sample. With the parameters, the `seed` and
+  /// the `map` of the encoder of the documents, it makes the same vectors. Fails (kInvalidArgument)
+  /// if `n_features` is not a multiple of 32 or `map` has the wrong size.
   static Result<FeaturesEncoder> for_queries(std::uint32_t token_dim, const FeaturesParams& params,
                                              std::uint64_t seed,
                                              std::vector<std::uint16_t> map = {});
-  /// For both; fails like FeaturesFit::fit.
+  /// Makes an encoder for documents and queries. Fails like FeaturesFit::fit.
   static Result<FeaturesEncoder> fit(std::uint32_t token_dim, const FeaturesParams& params,
                                      std::uint64_t seed, const FitSample& sample);
 
-  /// `[dim(), n_features]` bf16, by which features of queries are multiplied; empty without fewer
-  /// dimensions.
+  /// Matrix `[dim(), n_features]` of bf16 that maps features of queries to fewer dimensions; empty
+  /// if dimensions are not reduced.
   [[nodiscard]] const std::vector<std::uint16_t>& map() const { return map_; }
-  /// Not of one for queries alone.
+  /// Must not be called on an encoder for queries only.
   void encode_documents(std::span<const TokenSet> documents, float* out) const override;
   void encode_query(const TokenSet& query, float* out) const override;
 

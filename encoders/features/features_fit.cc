@@ -16,13 +16,13 @@
 namespace quiver::encoders {
 namespace {
 
-/// Tokens of the sample that are multiplied in one go: their products with 32 features (128 KiB)
-/// and with a batch of documents (256 KiB) stay in L2.
-constexpr std::size_t kPart = 1024;
-/// Documents that the solver is read for once.
-constexpr std::size_t kBatch = 64;
-/// Documents of the sample for which features of its tokens are computed once.
-constexpr std::size_t kFitBatch = 512;
+/// Tokens of the sample per matrix product. Products with 32 features (128 KiB) and with a batch of
+/// documents (256 KiB) stay in L2.
+constexpr std::size_t kTokensPerPart = 1024;
+/// Documents per pass over the solver.
+constexpr std::size_t kDocumentsPerPass = 64;
+/// Documents of the sample per computation of the features of its tokens.
+constexpr std::size_t kFitDocumentsPerPass = 512;
 
 Result<> check(std::span<const float> sample, std::uint32_t dim) {
   if (sample.empty() || sample.size() % dim != 0 || sample.size() / dim > FeaturesFit::kMaxSample) {
@@ -37,7 +37,7 @@ Result<> check(std::span<const float> sample, std::uint32_t dim) {
   return {};
 }
 
-/// Zero stays.
+/// Scales rows to unit length; zero rows stay zero.
 std::vector<float> unit_rows(std::span<const float> rows, std::uint32_t dim) {
   std::vector<float> unit(rows.begin(), rows.end());
   for (std::size_t i = 0; i < unit.size(); i += dim) {
@@ -50,12 +50,12 @@ std::vector<float> unit_rows(std::span<const float> rows, std::uint32_t dim) {
 /// Calls `work(first, n)` for the parts of a sample.
 template <class Work>
 void for_parts(std::size_t n_sample, Work&& work) {
-  for (std::size_t first = 0; first < n_sample; first += kPart) {
-    work(first, std::min(kPart, n_sample - first));
+  for (std::size_t first = 0; first < n_sample; first += kTokensPerPart) {
+    work(first, std::min(kTokensPerPart, n_sample - first));
   }
 }
 
-/// Z of some tokens, `[n, n_features]`.
+/// Features Z of `n` tokens, `[n, n_features]`.
 std::vector<float> features_of(const RandomFeatures& features, const float* tokens, std::size_t n) {
   std::vector<float> rows(n * features.n_features());
   for (std::size_t i = 0; i < n; ++i) {
@@ -66,7 +66,7 @@ std::vector<float> features_of(const RandomFeatures& features, const float* toke
 
 using Factors = Eigen::LLT<RowMajor, Eigen::Lower>;
 
-/// The Cholesky factor L of Z'Z + r I, r being `ridge` times the mean of the former's eigenvalues.
+/// Cholesky factor L of Z'Z + r I, where r is `ridge` times the mean eigenvalue of Z'Z.
 Result<Factors> factors_of(const RandomFeatures& features, const std::vector<float>& sample,
                            double ridge) {
   const std::size_t n_sample = sample.size() / features.token_dim();
@@ -86,11 +86,11 @@ Result<Factors> factors_of(const RandomFeatures& features, const std::vector<flo
                           ridge));
 }
 
-/// Tokens of a query that is made up of the sample's.
+/// Tokens of an artificial query, made of tokens of the sample.
 constexpr std::size_t kQueryTokens = 16;
 
-/// The mean square of each coordinate of queries under `map` `[n_dims, n_features]`: of sums of
-/// some tokens, whose common direction counts for more than it does in one.
+/// Mean square of each coordinate of queries under `map` `[n_dims, n_features]`. Queries are sums
+/// of tokens, in which the common direction has more weight than in a single token.
 std::vector<double> squares_of_queries(const RandomFeatures& features,
                                        const std::vector<float>& unit_sample, const RowMajor& map) {
   const std::size_t dim = features.token_dim();
@@ -112,31 +112,31 @@ std::vector<double> squares_of_queries(const RandomFeatures& features,
   return squares;
 }
 
-/// What documents' coordinates are multiplied by, and queries' divided by, so that codes of few
-/// bits err least in scalar products: these err by the product of both vectors' lengths, which is
+/// Scales by which documents' coordinates are multiplied and queries' divided. They minimise the
+/// error of scalar products of codes, which is proportional to the product of both lengths: it is
 /// least when a coordinate has the same share in both.
 std::vector<float> scales_of(const std::vector<double>& of_queries,
                              const std::vector<float>& of_documents) {
   const double largest = *std::max_element(of_documents.begin(), of_documents.end());
-  const double of_most = *std::max_element(of_queries.begin(), of_queries.end());
+  const double largest_of_queries = *std::max_element(of_queries.begin(), of_queries.end());
   std::vector<float> scales;
   for (std::size_t i = 0; i < of_queries.size(); ++i) {
     const double document = std::max<double>(of_documents[i], 1e-9 * largest + 1e-30);
-    const double query = std::max(of_queries[i], 1e-9 * of_most + 1e-30);
+    const double query = std::max(of_queries[i], 1e-9 * largest_of_queries + 1e-30);
     scales.push_back(static_cast<float>(std::pow(query / document, 0.25)));
   }
   return scales;
 }
 
-/// Half of the range of 8-bit codes: they are whole numbers from -127 to 127 times a step.
+/// 8-bit codes are whole numbers from -127 to 127, times a step.
 constexpr float kLargestCode = 127.0F;
 
 float step_of(const float* values, std::size_t n) {
   return kernels().grid.largest(values, n) / kLargestCode;
 }
 
-/// Codes plus 128, rounded to nearest: 0.5 more because what is cut off is the rest above a whole
-/// number. Steps that have no reciprocal count as zero.
+/// Codes plus 128, rounded to nearest by adding 0.5 and cutting off the fraction. A step without a
+/// reciprocal counts as zero.
 void encode(const float* values, std::size_t n, float step, std::uint8_t* out) {
   const float scale = step >= std::numeric_limits<float>::min() ? 1.0F / step : 0.0F;
   for (std::size_t i = 0; i < n; ++i) {
@@ -201,10 +201,10 @@ Result<std::vector<float>> FeaturesFit::products_with_features(
     const FitSample& sample) const {
   const std::size_t h = features.n_features();
   std::vector<float> out(sample.documents.n * h, 0.0F);
-  std::vector<float> targets(std::min(kFitBatch, sample.documents.n) * n_sample_);
-  for (std::size_t begin = 0; begin < sample.documents.n; begin += kFitBatch) {
+  std::vector<float> targets(std::min(kFitDocumentsPerPass, sample.documents.n) * n_sample_);
+  for (std::size_t begin = 0; begin < sample.documents.n; begin += kFitDocumentsPerPass) {
     if (sample.cancel != nullptr) QV_TRY(sample.cancel->check());
-    const std::size_t n_documents = std::min(kFitBatch, sample.documents.n - begin);
+    const std::size_t n_documents = std::min(kFitDocumentsPerPass, sample.documents.n - begin);
     float* target = targets.data();
     sample.documents.read(begin, n_documents, [&](std::span<const TokenSet> documents) {
       for (const TokenSet& document : documents) {
@@ -264,9 +264,10 @@ void FeaturesFit::find_targets(const TokenSet& document, float* out) const {
 
 void FeaturesFit::solve(std::span<const TokenSet> documents, float* out) const {
   std::fill_n(out, documents.size() * n_dims_, 0.0F);
-  std::vector<float> targets(std::min(kBatch, documents.size()) * n_sample_);
-  for (; !documents.empty(); documents = documents.subspan(std::min(kBatch, documents.size()))) {
-    const std::size_t n_documents = std::min(kBatch, documents.size());
+  std::vector<float> targets(std::min(kDocumentsPerPass, documents.size()) * n_sample_);
+  for (; !documents.empty();
+       documents = documents.subspan(std::min(kDocumentsPerPass, documents.size()))) {
+    const std::size_t n_documents = std::min(kDocumentsPerPass, documents.size());
     for (std::size_t i = 0; i < n_documents; ++i) {
       find_targets(documents[i], &targets[i * n_sample_]);
     }

@@ -14,92 +14,93 @@
 
 namespace quiver::encoders {
 
-/// Documents of a sample, which need not all be in memory at once.
+/// Documents of a sample. They need not all be in memory at once.
 struct FitDocuments {
   using Use = std::function<void(std::span<const TokenSet>)>;
 
   FitDocuments() = default;
-  /// Refers to `documents`.
+  /// Borrows `documents`.
   explicit FitDocuments(std::span<const TokenSet> documents);
 
   std::size_t n = 0;
-  /// Shows `[first, first + n)` to `use`, in order, as many at a time as suits.
+  /// Passes documents `[first, first + n)` to `use`, in order, in batches of any size.
   std::function<void(std::size_t first, std::size_t n, const Use& use)> read;
 };
 
-/// What features are fitted to.
+/// Sample to which features are fitted.
 struct FitSample {
   std::span<const float> tokens;  ///< `[S, token_dim]`
-  FitDocuments documents;         ///< for fewer dimensions: as many at least, better four times
+  FitDocuments documents;  ///< only for `n_dims` > 0: `n_dims` or more, better four times as many
   const Cancel* cancel = nullptr;
 };
 
-/// The weights of features that come nearest to a document's maxima, by least squares over a sample
-/// of tokens X `[S, token_dim]` scaled to unit length. With Z `[S, n_features]` their features and
-/// y(s) = max_p <x_s, p> over the document's tokens p, a document becomes w = G^-1 Z'y, where
-/// G = Z'Z + r I (LEMUR's last layer), the same for all documents but y.
+/// Weights of features that approximate a document's maxima by least squares. The sample has tokens
+/// X
+/// `[S, token_dim]`, scaled to unit length, with features Z `[S, n_features]`. For a document with
+/// tokens p, y(s) = max_p <x_s, p>, and its vector is w = G^-1 Z'y with G = Z'Z + r I (LEMUR's last
+/// layer). Only y differs between documents.
 ///
-/// LEMUR standardises y by a mean and deviation of all documents: w is linear in y, so these would
-/// add one vector to all of them and scale them all, which no ranking sees.
+/// Unlike LEMUR, y is not standardised by a mean and a deviation over all documents. As w is linear
+/// in y, this would add one vector to all documents and scale them all, which changes no ranking.
 ///
-/// With fewer dimensions: these weights are of little use in few bits, as most of their length lies
-/// where features hardly ever point. With G = L L', documents become L^-1 Z'y and queries L^-1
-/// phi, whose coordinates count alike, and of those only the space is kept in which documents
-/// differ most: with its axes U, scaled by S so that both sides have the same share in each, `map`
-/// S^-1 U L^-1 for queries, S U L^-1 Z'y for documents.
+/// Fewer dimensions (`n_dims`): w suits codes of few bits badly, because most of its length lies
+/// where features hardly ever point. With G = L L', documents become L^-1 Z'y and queries L^-1 phi,
+/// whose coordinates matter equally. Of these, only the space in which documents differ most is
+/// kept. With its axes U, and scales D that give both sides the same share in each axis, `map` is
+/// D^-1 U L^-1 for queries, and documents become D U L^-1 Z'y.
 ///
 /// Immutable and thread-safe. Depends on the instruction level by rounding.
 class FeaturesFit {
  public:
   static constexpr std::size_t kMaxSample = 65'536;
 
-  /// 8,192 tokens of documents are enough for 2,048 features; tokens of real queries among them
-  /// help more than as many more of documents. Keeps `4 S (n_dims + token_dim / 4)` bytes. Fails
-  /// (kInvalidArgument) without tokens, beyond `kMaxSample` of them, with too few documents, and if
-  /// values are not finite; with the error of `cancel`, which it looks at between steps of up to a
-  /// second with 2,048 features.
+  /// 8,192 tokens of documents are enough for 2,048 features. Tokens of real queries help more than
+  /// the same number of further document tokens. Keeps `4 S (n_dims + token_dim / 4)` bytes. Fails
+  /// (kInvalidArgument) without tokens, beyond `kMaxSample` tokens, with too few documents, and
+  /// with values that are not finite. Fails with the error of `cancel`, which it checks between
+  /// steps of up to a second (2,048 features).
   static Result<FeaturesFit> fit(const RandomFeatures& features, const FeaturesParams& params,
                                  const FitSample& sample);
 
   [[nodiscard]] std::size_t n_sample() const { return n_sample_; }
-  /// Of documents' vectors.
+  /// Dimension of documents' vectors.
   [[nodiscard]] std::uint32_t n_dims() const { return n_dims_; }
-  /// `[n_dims, n_features]`, by which features of queries are multiplied; empty if they stay as
-  /// they are.
+  /// Matrix `[n_dims, n_features]` that maps features of queries to fewer dimensions; empty if
+  /// dimensions are not reduced.
   [[nodiscard]] const std::vector<float>& map() const { return map_; }
 
-  /// Writes `[documents.size(), n_dims()]`, the same bits for a document in any company. Scalar
-  /// products with the sample are of 8-bit codes, their scale that of the document's largest value.
+  /// Writes `[documents.size(), n_dims()]`. A document's bits do not depend on the other documents.
+  /// Scalar products with the sample take 8-bit codes, scaled by the document's largest value.
   void solve(std::span<const TokenSet> documents, float* out) const;
 
  private:
   FeaturesFit(const RandomFeatures& features, std::size_t n_sample);
 
   void prepare_codes(const std::vector<float>& unit_sample);
-  /// Of one part of the sample after the other; `map` is `[n_dims, n_features]`.
+  /// Goes through the sample in parts; `map` is `[n_dims, n_features]`.
   void prepare_solver(const RandomFeatures& features, const std::vector<float>& unit_sample,
                       std::span<const float> map);
-  /// Y Z, `[documents, n_features]`.
+  /// Returns the product Y Z, `[documents, n_features]`.
   [[nodiscard]] Result<std::vector<float>> products_with_features(
       const RandomFeatures& features, const std::vector<float>& unit_sample,
       const FitSample& sample) const;
-  /// y `[n_sample]`.
+  /// Writes y, `[n_sample]`.
   void find_targets(const TokenSet& document, float* out) const;
 
   std::uint32_t token_dim_;
   std::uint32_t n_features_;
   std::uint32_t n_dims_;
   std::size_t n_sample_;
-  float sample_step_ = 0;           ///< what 1 in a code of the sample stands for
-  std::vector<std::int8_t> codes_;  ///< the sample, as `MaxSimKernels::prepare_codes` has it
+  float sample_step_ = 0;           ///< value of one unit of the sample's codes
+  std::vector<std::int8_t> codes_;  ///< the sample, by `MaxSimKernels::prepare_codes`
   std::vector<float> map_;
-  /// What y is multiplied by, as `MaxSimKernels::prepare` has the columns of one part of the sample
-  /// after the other.
+  /// Matrix by which y is multiplied: the columns of one part of the sample after the other, by
+  /// `MaxSimKernels::prepare`.
   std::vector<float> solver_;
 };
 
-/// `n` different numbers of `n_total` tokens, ascending, each set of them as likely as any other;
-/// all if there are no more.
+/// `n` distinct numbers below `n_total`, ascending; every set of `n` is equally likely. Returns all
+/// numbers if `n` >= `n_total`.
 [[nodiscard]] std::vector<std::uint64_t> sample_numbers(std::uint64_t n_total, std::uint64_t n,
                                                         std::uint64_t seed);
 

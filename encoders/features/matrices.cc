@@ -7,10 +7,10 @@
 namespace quiver::encoders {
 namespace {
 
-/// Columns of a symmetric product that are computed together, as many as a tile of the kernel has.
+/// Columns of a symmetric product per kernel call: those of one tile.
 constexpr std::size_t kColumns = 32;
-/// Dimensions that are multiplied in one go: 32 rows of them (128 KiB) stay in L2.
-constexpr std::size_t kDimsAtOnce = 1024;
+/// Dimensions per kernel call: 32 rows of them (128 KiB) stay in L2.
+constexpr std::size_t kDimsPerCall = 1024;
 
 }  // namespace
 
@@ -45,8 +45,8 @@ RowMajor products(std::span<const float> rows, std::size_t n_rows, std::span<con
   RowMajor out =
       RowMajor::Zero(static_cast<Eigen::Index>(n_rows), static_cast<Eigen::Index>(n_others));
   const std::size_t dim = rows.size() / n_rows;
-  for (std::size_t first = 0; first < dim; first += kDimsAtOnce) {
-    const std::size_t n = std::min(kDimsAtOnce, dim - first);
+  for (std::size_t first = 0; first < dim; first += kDimsPerCall) {
+    const std::size_t n = std::min(kDimsPerCall, dim - first);
     std::vector<float> blocks(
         MaxSimKernels::prepared_floats(n_others, static_cast<std::uint32_t>(n)));
     kernels().maxsim_family.prepare(others.data() + first, n_others, static_cast<std::uint32_t>(n),

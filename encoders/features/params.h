@@ -8,14 +8,14 @@
 namespace quiver::encoders {
 
 struct FeaturesParams {
-  /// A multiple of 32. Twice as many find the same
-  /// documents among about two thirds of the candidates, at twice the memory and time.
+  /// A multiple of 32. Twice as many features find the same documents among about two thirds of the
+  /// candidates, at twice the memory and time.
   std::uint32_t n_features = 2048;
-  /// Dimensions of the vectors that sets become, if fewer than features: those in which documents
-  /// differ most; 0: one for each feature.
+  /// Dimensions of the vectors that sets become. If fewer than features, those in which documents
+  /// differ most are kept; 0: one dimension for each feature.
   std::uint32_t n_dims = 0;
-  /// Of the least squares, times the mean eigenvalue of the sample's products. On real tokens .001
-  /// to .1 are about as good, and more than 1 is bad.
+  /// Ridge of the least squares, times the mean eigenvalue of the sample's products. On real tokens
+  /// .001 to .1 are about equally good; more than 1 is bad.
   double ridge = 0.03;
 
   template <class V>

@@ -10,14 +10,14 @@
 namespace quiver::encoders {
 namespace {
 
-/// More change no digit that matters: the spectra of documents fall off fast.
+/// More iterations change no digit that matters, because the spectra of documents fall off fast.
 constexpr int kIterations = 6;
 
 std::span<const float> span_of(const RowMajor& matrix) {
   return {matrix.data(), static_cast<std::size_t>(matrix.size())};
 }
 
-/// The covariance of rows, times their number, both triangles.
+/// Covariance of rows, times their number; both triangles.
 RowMajor spread_of(std::span<const float> rows, std::size_t n) {
   const auto dim = static_cast<Eigen::Index>(rows.size() / n);
   RowMajor centred = Eigen::Map<const RowMajor>(rows.data(), static_cast<Eigen::Index>(n), dim);
@@ -32,8 +32,8 @@ RowMajor spread_of(std::span<const float> rows, std::size_t n) {
 
 using Wide = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Rows that span the same space, orthonormal: by Cholesky factors of their products, twice, as the
-/// first time squares their condition, and in f64 for the same reason.
+/// Makes the rows orthonormal by Cholesky factors of their products. Runs twice and in f64, because
+/// the products square the condition number.
 void orthonormalise(RowMajor& basis) {
   Wide wide = basis.cast<double>();
   for (int round = 0; round < 2; ++round) {

@@ -1,5 +1,4 @@
-// Fewer dimensions for the vectors of random features: those in which documents differ most, as
-// queries see them.
+// Reduces vectors of random features to the dimensions in which documents differ most.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +8,16 @@
 
 namespace quiver::encoders {
 
-/// Orthonormal directions in which rows vary most around their mean: about their first principal
+/// Orthonormal directions in which rows vary most around their mean: nearly their first principal
 /// components.
 struct PrincipalSpace {
-  std::vector<float> basis;      ///< `[n_dims, dim]`
-  std::vector<float> variances;  ///< `[n_dims]`, of the rows along each, times their number
+  std::vector<float> basis;  ///< `[n_dims, dim]`
+  std::vector<float>
+      variances;  ///< `[n_dims]`, variance of the rows along each, times their number
 };
 
-/// Of `rows` `[n, dim]`; `n_dims` <= `dim`. By subspace iteration (Halko, Martinsson, Tropp, SIAM
-/// Review 2011, algorithm 4.4). Deterministic on an instruction level.
+/// Principal space of `rows` `[n, dim]`, `n_dims` <= `dim`, by subspace iteration (Halko,
+/// Martinsson, Tropp, SIAM Review 2011, algorithm 4.4). Deterministic on an instruction level.
 [[nodiscard]] PrincipalSpace principal_space(std::span<const float> rows, std::size_t n,
                                              std::uint32_t n_dims);
 

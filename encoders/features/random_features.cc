@@ -9,22 +9,22 @@
 namespace quiver::encoders {
 namespace {
 
-/// Sums that run side by side, so that the compiler may use vectors; their order is fixed.
+/// Partial sums, so that the compiler can vectorise; their order is fixed.
 constexpr std::size_t kLanes = 16;
 
-/// The error function for x >= 0, within 3e-7 (Abramowitz and Stegun 1964, 7.1.28): products, sums
-/// and one quotient, whose bits do not depend on a library.
+/// Error function for x >= 0, within 3e-7 (Abramowitz and Stegun 1964, 7.1.28). It needs products,
+/// sums and one quotient only, whose bits do not depend on a library.
 inline float erf_of(float x) {
   float p = 0.0000430638F;
   for (const float c :
        {0.0002765672F, 0.0001520143F, 0.0092705272F, 0.0422820123F, 0.0705230784F, 1.0F}) {
     p = p * x + c;
   }
-  for (int i = 0; i < 4; ++i) p *= p;  // at most infinite, then 1 is right
+  for (int i = 0; i < 4; ++i) p *= p;  // may become infinite, which gives 1
   return 1.0F - 1.0F / p;
 }
 
-/// x times the share of a normal distribution below x.
+/// GELU: x times the normal distribution function at x.
 inline float gelu(float x) {
   constexpr float kHalfRoot = 0.70710678F;  // sqrt(1/2)
   return 0.5F * x * (1.0F + std::copysign(erf_of(std::abs(x) * kHalfRoot), x));

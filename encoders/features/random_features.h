@@ -1,10 +1,10 @@
-// Random features of tokens, after the untrained variant of LEMUR (Jääsaari and others, ICML 2026),
-// whose one layer is GELU(LayerNorm(A x)) with a random A: functions that are linear in enough such
-// features come near what MaxSim makes of one query token, max_p <x, p>.
+// Random features of tokens, after the untrained variant of LEMUR (Jääsaari and others, ICML 2026).
+// Its one layer is GELU(LayerNorm(A x)) with a random matrix A. Functions that are linear in enough
+// such features approximate the MaxSim of one query token, max_p <x, p>.
 //
-// Where we differ: A is not Gaussian but some random rotations one below the other (orthogonal
-// random features: Yu and others, NeurIPS 2016), which find as much and take a sixth of the work;
-// and a token's length multiplies its features, as it does the maximum.
+// Where we differ: A is not Gaussian but a stack of random rotations (orthogonal random features:
+// Yu and others, NeurIPS 2016), which find as much with a sixth of the work. And a token's length
+// multiplies its features, as it multiplies the maximum.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace quiver::encoders {
 
-/// Rebuilt from its numbers: the same bits on every instruction level. Immutable and
+/// Recreated from its three numbers, with the same bits on every instruction level. Immutable and
 /// thread-safe.
 class RandomFeatures {
  public:
-  /// Of the map that a seed means; an index that stores a seed stores this, too.
+  /// Version of the map from seed to features. An index that stores a seed stores this, too.
   static constexpr std::uint32_t kVersion = 1;
 
   RandomFeatures(std::uint32_t token_dim, std::uint32_t n_features, std::uint64_t seed);
@@ -27,14 +27,15 @@ class RandomFeatures {
   [[nodiscard]] std::uint32_t token_dim() const { return token_dim_; }
   [[nodiscard]] std::uint32_t n_features() const { return n_features_; }
 
-  /// The sum of the tokens' features, `[n_features()]`. Those of x are
-  /// `|x| sqrt(2 / n_features()) GELU(LayerNorm(A x))`, where LayerNorm takes mean 0 and variance 1
-  /// and learns nothing. Of zero they are zero.
+  /// Writes the sum of the tokens' features, `[n_features()]`. The features of x are
+  /// `|x| sqrt(2 / n_features()) GELU(LayerNorm(A x))`, where LayerNorm scales to mean 0 and
+  /// variance
+  /// 1. The features of a zero token are zero.
   void sum(const TokenSet& tokens, float* out) const;
 
  private:
-  /// `[room()]`: the coordinates under all rotations, more than `n_features_` where the last one
-  /// has some to spare.
+  /// Writes the coordinates under all rotations, `[room()]`; the last rotation may exceed
+  /// `n_features_`.
   void rotate(const float* unit, float* out) const;
   [[nodiscard]] std::size_t room() const;
 

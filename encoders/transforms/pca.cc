@@ -11,10 +11,10 @@
 namespace quiver::encoders {
 namespace {
 
-using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Rows = Eigen::Map<const RowMajor>;
+using RowMap =
+    Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
-/// Rows that are multiplied in f32 before their sum goes to f64.
+/// Rows that are multiplied in f32 before their sum is added in f64.
 constexpr Eigen::Index kBlock = 512;
 
 Result<> check(std::span<const float> rows, std::uint32_t dim) {
@@ -32,14 +32,14 @@ Result<> check(std::span<const float> rows, std::uint32_t dim) {
   return {};
 }
 
-Eigen::VectorXd mean_of(const Rows& rows) {
+Eigen::VectorXd mean_of(const RowMap& rows) {
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(rows.cols());
   for (Eigen::Index i = 0; i < rows.rows(); ++i) sum += rows.row(i).cast<double>().transpose();
   return sum / static_cast<double>(rows.rows());
 }
 
-/// The lower triangle alone.
-Eigen::MatrixXd covariance_of(const Rows& rows, const Eigen::VectorXf& mean) {
+/// Only the lower triangle is filled.
+Eigen::MatrixXd covariance_of(const RowMap& rows, const Eigen::VectorXf& mean) {
   Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(rows.cols(), rows.cols());
   Eigen::MatrixXf part(rows.cols(), rows.cols());
   for (Eigen::Index first = 0; first < rows.rows(); first += kBlock) {
@@ -53,7 +53,7 @@ Eigen::MatrixXd covariance_of(const Rows& rows, const Eigen::VectorXf& mean) {
   return sum / static_cast<double>(rows.rows());
 }
 
-/// Either sign would do: the largest coordinate is made positive.
+/// Both signs are principal directions: makes the largest coordinate positive.
 void choose_sign(std::span<float> direction) {
   const auto largest = std::max_element(direction.begin(), direction.end(),
                                         [](float a, float b) { return std::abs(a) < std::abs(b); });
@@ -66,7 +66,7 @@ void choose_sign(std::span<float> direction) {
 
 Result<Pca> Pca::train(std::span<const float> rows, std::uint32_t dim) {
   QV_TRY(check(rows, dim));
-  const Rows matrix(rows.data(), static_cast<Eigen::Index>(rows.size() / dim), dim);
+  const RowMap matrix(rows.data(), static_cast<Eigen::Index>(rows.size() / dim), dim);
   const Eigen::VectorXf mean = mean_of(matrix).cast<float>();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance_of(matrix, mean));
   if (solver.info() != Eigen::Success) {
@@ -76,7 +76,7 @@ Result<Pca> Pca::train(std::span<const float> rows, std::uint32_t dim) {
   Pca pca;
   pca.dim_ = dim;
   pca.mean_.assign(mean.begin(), mean.end());
-  for (Eigen::Index i = dim; i-- > 0;) {  // the solver's are ascending
+  for (Eigen::Index i = dim; i-- > 0;) {  // the solver's eigenvalues are ascending
     pca.variances_.push_back(std::max(0.0f, static_cast<float>(solver.eigenvalues()[i])));
     const Eigen::VectorXf direction = solver.eigenvectors().col(i).cast<float>();
     pca.directions_.insert(pca.directions_.end(), direction.begin(), direction.end());

@@ -12,10 +12,10 @@ namespace {
 
 constexpr float kHalfRoot = 0.70710678f;  // sqrt(1/2)
 
-/// Found by the excess of coordinates over a normal distribution (tests). Where all steps are
-/// transforms, two leave sums of few values in vectors of few non-zeros. Elsewhere a round is three
-/// steps: transforms of the first and of the last dimensions, so that a single value is spread
-/// wherever it is, and a butterfly, as the two may have little in common.
+/// Numbers of steps. Tests compare the distribution of coordinates with a normal one. If all steps
+/// are transforms, two steps leave sums of few values for vectors with few non-zeros. Otherwise a
+/// round is three steps: a transform of the first dimensions, one of the last dimensions, so that a
+/// single value is spread wherever it is, and a butterfly, because the two may overlap little.
 constexpr std::uint32_t kStepsOfPower = 3;
 constexpr std::uint32_t kStepsOfOthers = 6;
 

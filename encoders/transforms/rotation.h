@@ -7,16 +7,17 @@
 namespace quiver::encoders {
 
 /// A random orthonormal map, recreated from its seed and the version below. The vector is extended
-/// with zeros and goes through steps of random signs followed by a fast Hadamard transform over the
-/// largest power of two that fits, once from the first and once to the last dimension, or by a
-/// butterfly of the two halves. After that, coordinates of any vector look like draws from one
-/// normal distribution, which is what codes of few bits want.
+/// with zeros. Each step applies random signs, then a fast Hadamard transform over the largest
+/// power of two that fits, or a butterfly of the two halves. Transforms alternate between the first
+/// and the last dimensions. Then the coordinates of any vector look like draws from one normal
+/// distribution, which codes of few bits need.
 ///
-/// Scalar products and distances are kept up to rounding. All instruction levels give the same
-/// bits. Thread-safe.
+/// Keeps scalar products and distances, up to rounding. All instruction levels give the same bits.
+/// Thread-safe.
 class Rotation {
  public:
-  /// Of the generator of signs and the order of steps: one version and seed are one map for good.
+  /// Version of the generator of signs and of the order of steps. A version and a seed always give
+  /// the same map.
   static constexpr std::uint32_t kVersion = 1;
 
   Rotation(std::uint32_t dim, std::uint64_t seed);
@@ -29,8 +30,8 @@ class Rotation {
   /// `in` is `[dim]`, `out` `[padded_dim]`, at any alignment (64 bytes is a quarter faster); they
   /// do not overlap.
   void apply(const float* in, float* out) const;
-  /// The other way: `in` is `[padded_dim]`, `out` `[dim]`. What `in` has outside the image of
-  /// `apply` is dropped.
+  /// Inverse of `apply`: `in` is `[padded_dim]`, `out` `[dim]`. Parts of `in` outside the image of
+  /// `apply` are dropped.
   void apply_inverse(const float* in, float* out) const;
 
  private:

@@ -32,7 +32,7 @@ class SparseScorer {
 
  private:
   SparseQuery query_;
-  SparseRows rows_;
+  CsrRows rows_;
   const SparseKernels& kernels_;
   std::size_t bytes_per_row_;
 };

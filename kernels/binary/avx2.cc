@@ -39,7 +39,7 @@ struct Shape {
 
 #include "kernels/byte_rows.inc"
 
-// Bits set, in 64-bit lanes.
+// Number of set bits, in 64-bit lanes.
 inline __m256i count_bits(__m256i v) {
   const __m256i counts = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,  //
                                           0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
@@ -83,7 +83,7 @@ struct Common : Codes {
   }
 };
 
-// The sum of one plane, worth 2^plane each.
+// Counts of one plane times 2^plane.
 template <int plane>
 struct Plane : Codes {
   static V add(V sum, V q, V r) {
@@ -97,7 +97,7 @@ struct Plane : Codes {
 }  // namespace
 
 constinit const BinaryKernels kBinaryKernels = {kForms<Bytes<Hamming>>, kForms<Bytes<Common>>,
-                                                kForms<Planes>};
+                                                kForms<BitPlanes>};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

@@ -55,7 +55,7 @@ struct Common : Codes {
   static V add(V sum, V q, V r) { return _mm512_add_epi64(sum, count_common(q, r)); }
 };
 
-// The sum of one plane, worth 2^plane each.
+// Counts of one plane times 2^plane.
 template <int plane>
 struct Plane : Codes {
   static V add(V sum, V q, V r) {
@@ -68,7 +68,7 @@ struct Plane : Codes {
 }  // namespace
 
 constinit const BinaryKernels kBinaryKernels = {kForms<Bytes<Hamming>>, kForms<Bytes<Common>>,
-                                                kForms<Planes>};
+                                                kForms<BitPlanes>};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

@@ -46,7 +46,7 @@ struct Unsigned {
 struct Signed {
   static __m256i widen(__m128i bytes) { return _mm256_cvtepi8_epi16(bytes); }
 };
-// i8 as u8: plus 128.
+// i8 as u8, plus 128.
 struct Raised {
   static __m256i widen(__m128i bytes) {
     return Unsigned::widen(_mm_xor_si128(bytes, _mm_set1_epi8(-128)));

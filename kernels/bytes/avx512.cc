@@ -45,7 +45,7 @@ struct Shape {
 
 inline __m512i flip(__m512i v) { return _mm512_xor_si512(v, _mm512_set1_epi8(-128)); }
 
-// i8 rows as u8: plus 128.
+// i8 rows as u8, plus 128.
 template <class Op>
 struct OfI8Rows : Op {
   using V = __m512i;
@@ -55,7 +55,7 @@ struct OfI8Rows : Op {
   }
 };
 
-// The u8 query comes less 128; where a tail has ended the row is zero.
+// The u8 query, less 128. Behind the end of a tail the row is zero.
 struct U8Dot : Plain<std::uint8_t, std::uint32_t> {
   static constexpr bool kRowTerm = true;
   static V query(const Query* q) { return flip(Plain::query(q)); }

@@ -1,4 +1,4 @@
-// Plain loops: the other levels equal them bit for bit.
+// Plain loops, which the other levels equal bit for bit.
 #include "kernels/levels.h"
 
 namespace quiver::generic {
@@ -17,7 +17,7 @@ struct U8 {
 struct I8 {
   static std::int32_t at(std::byte value) { return signed_value(value); }
 };
-// i8 as u8: plus 128.
+// i8 as u8, plus 128.
 struct Raised {
   static std::int32_t at(std::byte value) { return signed_value(value) + 128; }
 };

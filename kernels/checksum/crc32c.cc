@@ -1,4 +1,4 @@
-// The instruction takes 8 bytes in 3 cycles, each step waiting for the last: 8 GB/s at 3 GHz.
+// The instruction takes 8 bytes in 3 cycles, and each waits for the one before: 8 GB/s at 3 GHz.
 #include "kernels/checksum/crc32c.h"
 
 #include <nmmintrin.h>

@@ -1,10 +1,10 @@
-// There is no look-up of 64 bytes: each of the four bytes of a dword has one of its own, in which
-// the other three read zero. Bytes are added by multiplications with one.
+// There is no look-up of 64 bytes. Each of the four bytes of a dword has a look-up of its own, in
+// which the other three read zero. Multiplications by one add bytes.
 //
 // vpshufb ymm: latency 1 on Golden Cove, two per cycle there and on Zen 4; vpmaddubsw, vpmaddwd
 // ymm: latency 3 on Zen 4, 5 on Golden Cove, two per cycle on both. A sum for each eight rows, two
-// in all: eight look-ups take longer than the addition that waits. allowed, to_bytes and what
-// keep_best keeps go one by one, or as the compiler makes of it.
+// in all: eight look-ups take longer than the addition that waits. allowed,
+// to_bytes and the compression in keep_best are scalar code.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
 // GHz), g++ 12.2, shared, by steps_bench, one thread, medians, 384 dimensions, and the share of
@@ -26,7 +26,8 @@ QV_TARGET_BEGIN(QV_AVX2)
 namespace quiver::avx2 {
 namespace {
 
-/// Of values 0 to 7 or 8 to 15 in units: lane i adds the dimensions that are set in it.
+/// Entries `first` to `first + 7` of a table: lane i adds the dimensions set in `first` + i, in
+/// units of 1 / per_unit.
 QV_INLINE __m256i units(const float* v, float least, float per_unit, int first) {
   const __m256i lanes =
       _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(first));
@@ -53,7 +54,7 @@ void write_group(const float* v, float per_unit, std::uint8_t* table) {
 #include "kernels/codes/groups.inc"
 #include "kernels/codes/tables.inc"
 
-/// A quarter of a table's 64 bytes for each byte of the dwords.
+/// Looks up byte y of each dword in quarter y of the table's 64 bytes.
 QV_INLINE __m256i look_up(const std::uint8_t* table, __m256i nibbles) {
   __m256i found = _mm256_setzero_si256();
   for (int y = 0; y < 4; ++y) {
@@ -66,7 +67,7 @@ QV_INLINE __m256i look_up(const std::uint8_t* table, __m256i nibbles) {
   return found;
 }
 
-/// Of eight rows.
+/// Sums of one line for eight rows.
 QV_INLINE __m256i line_sums(const std::byte* half_line, const std::uint8_t* tables) {
   const __m256i nibble = _mm256_set1_epi8(15);
   const __m256i ones = _mm256_set1_epi8(1);

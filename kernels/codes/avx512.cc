@@ -35,13 +35,13 @@ struct Ranges {
   float absolute;
 };
 
-/// Lane 4 j: of group j, (v0 + v1) + (v2 + v3).
+/// Lane 4 j holds (v0 + v1) + (v2 + v3) of group j.
 QV_INLINE __m512 add_by_pairs(__m512 values) {
   const __m512 pairs = _mm512_add_ps(values, _mm512_permute_ps(values, 0b10110001));
   return _mm512_add_ps(pairs, _mm512_permute_ps(pairs, 0b01001110));
 }
 
-/// Lane 4 j: of group j, ((v0 + v1) + v2) + v3.
+/// Lane 4 j holds ((v0 + v1) + v2) + v3 of group j.
 QV_INLINE __m512 add_in_order(__m512 values) {
   __m512 sum = _mm512_add_ps(values, _mm512_permute_ps(values, 0b01010101));
   sum = _mm512_add_ps(sum, _mm512_permute_ps(values, 0b10101010));
@@ -62,12 +62,12 @@ Ranges measure(const float* query, std::size_t n_groups) {
   return {_mm512_reduce_max_ps(widest), (lanes[0] + lanes[4]) + (lanes[8] + lanes[12])};
 }
 
-/// Where the table of a group is: group g is half g % 2 of byte g / 2 % 4 of its line.
+/// Address of a group's table: group g is half g % 2 of byte g / 2 % 4 of its line.
 std::uint8_t* table_of(std::uint8_t* tables, std::size_t g) {
   return tables + g / 8 * 128 + g % 2 * 64 + g / 2 % 4 * 16;
 }
 
-/// A lane of `values` in all lanes.
+/// Broadcasts lane `lane` of `values`.
 QV_INLINE __m512 everywhere(__m512 values, std::size_t lane) {
   return _mm512_permutexvar_ps(_mm512_set1_epi32(static_cast<int>(lane)), values);
 }
@@ -136,7 +136,7 @@ QV_INLINE void append(__mmask16 kept, __m512 estimates, __m512i positions, CodeH
   hits.n += static_cast<std::size_t>(__builtin_popcount(kept));
 }
 
-/// Block `b`, or one of those that come after the last.
+/// Block `b`, or behind the last block, memory at `blocks.next`.
 QV_INLINE void prefetch(const CodeBlocks& blocks, std::size_t b) {
   const std::size_t n_bytes = blocks.block_bytes();
   if (b >= blocks.n && blocks.next == nullptr) return;
@@ -233,7 +233,7 @@ std::size_t count_at_least(const float* scores, std::size_t n, float bar) {
   return count;
 }
 
-/// What is stored never lies beyond what was read.
+/// Stores never pass the loads, because the count never passes the position.
 void compress(CodeHits& hits, float bar) {
   const __m512 bars = _mm512_set1_ps(bar);
   const std::size_t n = std::exchange(hits.n, 0);

@@ -1,6 +1,6 @@
-// Conversions of eight values at a time by the instructions for them: the body of both vector
-// levels, f16c.inc. bf16 is the upper half of an f32, rounded by integers, of which the compiler
-// makes loops: of ymm here.
+// Conversion instructions take eight values at a time; f16c.inc is the body of both vector levels.
+// bf16 is the upper half of an f32, rounded in integers; the compiler vectorises these loops, here
+// with ymm.
 //
 // Instructions and sums: see avx512.cc.
 //

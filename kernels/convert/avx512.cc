@@ -1,6 +1,6 @@
-// Conversions of eight values at a time by the instructions for them: the body of both vector
-// levels, f16c.inc. bf16 is the upper half of an f32, rounded by integers, of which the compiler
-// makes loops: of zmm here.
+// Conversion instructions take eight values at a time; f16c.inc is the body of both vector levels.
+// bf16 is the upper half of an f32, rounded in integers; the compiler vectorises these loops, here
+// with zmm.
 //
 // vcvtph2ps ymm: latency 4 on Zen 4, 8 on Golden Cove; vcvtps2pd ymm: 4 and 7; vcvtps2ph ymm and
 // vcvtpd2ps ymm: 8 and 7 on Golden Cove; one per cycle each, on both. Sums are those of the norm:

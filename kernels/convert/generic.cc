@@ -1,6 +1,5 @@
-// The other levels have the same bits: conversions are exact or correctly rounded, and products of
-// two f32 are exact in f64, so that only the order of the norm's 16 partial sums has to be the
-// same.
+// The other levels have the same bits. Conversions are exact or correctly rounded. Products of two
+// f32 are exact in f64, so only the order of the norm's 16 partial sums must agree.
 #include <cmath>
 
 #include "kernels/half.h"

@@ -1,5 +1,4 @@
-// One by one, as where there are no wide instructions: the chain from one decimal's end to the next
-// one's beginning is what takes the time.
+// Scalar code: the chain from one decimal's end to the next one's beginning takes the time.
 #if defined(__x86_64__)
 #include <array>
 #include <bit>

@@ -1,5 +1,5 @@
-// As avx512.cc, sixteen lanes in two registers. Codes are packed twice, and put in order by one
-// permutation in between.
+// Like avx512.cc, with sixteen lanes in two registers. Codes are packed twice, with one permutation
+// in between that puts them in order.
 //
 // vroundps ymm: latency 3 on Zen 4, 8 on Golden Cove, two per cycle and one; vmaxps, vminps ymm: 2
 // and 4; vmulps: 3 and 4; vaddps: 3 and 2 to 3; two per cycle on both. vpackusdw, vpermq: 3 on

@@ -1,4 +1,4 @@
-// Sums have sixteen partial ones, added in one order: every level has the same bits.
+// Every level adds sixteen partial sums in the same order, and so has the same bits.
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
-// As avx512.cc: query tokens in lanes, document values broadcast; a block of 16 query tokens is two
-// registers. 16 query tokens by 4 document tokens: 8 sums in registers, as many as two products a
-// cycle of latency 4 ask for; 24 by 4 fill all 16 registers. Codes: vpmaddubsw would saturate, so
+// Like avx512.cc: query tokens in lanes, document values broadcast; a block of 16 query tokens is
+// two registers. 16 query tokens by 4 document tokens: 8 sums in registers, as many as two products
+// a cycle of latency 4 ask for; 24 by 4 fill all 16 registers. Codes: vpmaddubsw would saturate, so
 // even and odd bytes are widened and multiplied by vpmaddwd.
 //
 // vfmadd ymm: latency 4, two per cycle on Zen 4, Haswell and later (there latency 5, then 4);
@@ -69,7 +69,7 @@ inline __m256i add_four_products(__m256i sum, __m256i query, __m256i codes) {
 #include "kernels/maxsim/prepare.inc"
 #include "kernels/maxsim/tile.inc"
 
-// What `work` makes of the shape for `n_query` query tokens or the first of them.
+// Calls `work` with the shape for `n_query` query tokens, or for the first of them.
 template <class Work>
 std::size_t with_shape(std::size_t n_query, Work&& work) {
   if (n_query > 24) return work(Shape<1, 0, 4>{});
@@ -78,8 +78,8 @@ std::size_t with_shape(std::size_t n_query, Work&& work) {
   return work(Shape<0, 1, 8>{});
 }
 
-// 32 dimensions are one register: each 64 bits of it take those that hold their codes, shifted by
-// what their dimensions want, and a shuffle looks the levels up.
+// 32 dimensions are one register. Each 64 bits take the bits with their codes, shifted to their
+// dimensions; a shuffle looks the levels up.
 template <std::size_t bits>
 struct Packed {
   static constexpr std::size_t kBits = bits;

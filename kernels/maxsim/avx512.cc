@@ -103,7 +103,7 @@ inline __m256i add_four_products(__m256i sum, __m256i query, __m256i codes) {
 #include "kernels/maxsim/prepare.inc"
 #include "kernels/maxsim/tile.inc"
 
-// What `work` makes of the shape for `n_query` query tokens or the first of them.
+// Calls `work` with the shape for `n_query` query tokens, or for the first of them.
 template <class Work>
 std::size_t with_shape(std::size_t n_query, Work&& work) {
   if (n_query > 24) return work(Shape<2, 0, 8>{});
@@ -112,10 +112,10 @@ std::size_t with_shape(std::size_t n_query, Work&& work) {
   return work(Shape<0, 1, 8>{});
 }
 
-// 64 dimensions, or 32, are one register: each 64 bits of it take those that hold their codes,
-// shifted by what their dimensions want. The look-up uses the lowest six bits of each byte; the
-// levels repeat, so that what a code has for neighbours does not matter. ymm would be twice as
-// many instructions on the ports that the products want.
+// 64 dimensions, or 32, are one register. Each 64 bits take the bits with their codes, shifted to
+// their dimensions. The look-up uses the lowest six bits of each byte; the levels repeat, so the
+// bits beside a code do not matter. ymm would take twice as many instructions on the ports that the
+// products need.
 template <std::size_t bits>
 struct Packed {
   static constexpr std::size_t kBits = bits;

@@ -40,7 +40,7 @@ float score(const float* prepared, std::size_t n_query, std::uint32_t dim, const
   return static_cast<float>(total);
 }
 
-// Values of document tokens plus 128, by dimension.
+// Codes of a document token, plus 128, by dimension.
 struct Codes8 {
   static std::int32_t at(const std::byte* token, std::size_t d) {
     return std::to_integer<std::int32_t>(token[d]);

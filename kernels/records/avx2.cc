@@ -55,8 +55,8 @@ float score(const float* table, const std::byte* terms, const std::byte* values,
   return total(_mm256_add_ps(even, odd));
 }
 
-/// For each byte of eight bits the places of the bytes of eight differences, of which those whose
-/// bit is set take two.
+/// By a byte of flags: the positions of the bytes of eight differences. A difference takes two
+/// bytes if its flag is set.
 struct Shuffles {
   alignas(16) std::uint8_t places[256][16];
 };
@@ -75,7 +75,7 @@ constexpr Shuffles make_shuffles() {
 
 constexpr Shuffles kShuffles = make_shuffles();
 
-/// Lane i gets the sum of lanes 0 to i.
+/// Prefix sums: lane i becomes the sum of lanes 0 to i.
 __m256i running_sums(__m256i lanes) {
   lanes = _mm256_add_epi32(lanes, _mm256_slli_si256(lanes, 4));
   lanes = _mm256_add_epi32(lanes, _mm256_slli_si256(lanes, 8));

@@ -60,7 +60,7 @@ float score(const float* table, const std::byte* terms, const std::byte* values,
   return total(_mm512_add_ps(even, odd));
 }
 
-/// Lane i gets the sum of lanes 0 to i.
+/// Prefix sums: lane i becomes the sum of lanes 0 to i.
 __m512i running_sums(__m512i lanes) {
   const __m512i zero = _mm512_setzero_si512();
   lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 15));

@@ -34,7 +34,7 @@ struct Products {
   __m256i low;
   __m256i high;
 };
-// Bytes 0 and 2, and 1 and 3, of each four, as i16.
+// Bytes 0 and 2, and bytes 1 and 3, of each four, as i16.
 struct TokenStep {
   __m256i even;
   __m256i odd;
@@ -104,7 +104,7 @@ QV_INLINE float sum_of(Vec v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-// Of eight lanes: where their values are, of which half (in the sign), and what negates them.
+// Source of eight lanes: lane number, half (in the sign bit), and the sign to flip.
 struct HalfPlacement {
   __m256i lanes;
   __m256 from_high;

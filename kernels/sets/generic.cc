@@ -1,4 +1,4 @@
-// Sums of squares have sixteen partial ones, added in one order: every level has the same bits.
+// Every level adds sixteen partial sums of squares in the same order, and so has the same bits.
 #include "kernels/levels.h"
 
 namespace quiver::generic {

@@ -1,7 +1,7 @@
-// As avx512.cc, eight entries at a time: the filter's four registers are chosen from by vpermd and
-// vblendvps, and entries are packed and spread by vpermd with a table of the 256 masks. Weights are
-// plain loads: the gather instruction is slower on Zen 4. Sums: lane = position in the row mod 16,
-// two registers.
+// Like avx512.cc, eight entries at a time: the filter's four registers are chosen from by vpermd
+// and vblendvps, and entries are packed and spread by vpermd with a table of the 256 masks. Weights
+// are plain loads: the gather instruction is slower on Zen 4. Sums: lane = position in the row mod
+// 16, two registers.
 //
 // Cycles of one on Zen 4 (Haswell): vpermd .5 (1), vblendvps .5 (2), vpmovzxbd .5 (1).
 // Measured on Zen 4, as in avx512.cc: 159 ns a row, 44 % of the bandwidth of reading.
@@ -19,8 +19,8 @@ constexpr std::size_t kWidth = 8;
 using Mask = std::uint8_t;
 
 struct Moves {
-  std::uint8_t order[256][8];  // of each mask: the lanes that are set, in order
-  std::uint8_t rank[256][8];   // of each lane: its place among those; 128 if it is not set
+  std::uint8_t order[256][8];  // by mask: the lanes that are set, in order
+  std::uint8_t rank[256][8];   // by mask: the place of each lane among them; 128 if not set
 };
 
 constexpr Moves make_moves() {
@@ -46,7 +46,7 @@ __m256i first_lanes(std::size_t n) {
                             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-// Up to 8 entries of `n` that are left.
+// The next 8 entries; `n` remain, and lanes beyond them are zero.
 __m256i load_indices(const std::uint32_t* indices, std::size_t n) {
   if (n >= kWidth) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(indices));
   return _mm256_maskload_epi32(reinterpret_cast<const int*>(indices), first_lanes(n));
@@ -55,8 +55,8 @@ __m256 load_values(const float* values, std::size_t n) {
   return n >= kWidth ? _mm256_loadu_ps(values) : _mm256_maskload_ps(values, first_lanes(n));
 }
 
-struct Filter {
-  explicit Filter(const SparseFilter& filter) {
+struct FilterRegisters {
+  explicit FilterRegisters(const SparseFilter& filter) {
     for (std::size_t i = 0; i < 4; ++i) {
       words[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(filter.words + 8 * i));
     }
@@ -110,12 +110,12 @@ struct Sums {
   __m256 high;
 };
 
-struct Candidates;
-bool look_up_scattered(const SparseQuery& query, Candidates& row);
+struct RowCandidates;
+bool look_up_scattered(const SparseQuery& query, RowCandidates& row);
 
 #include "kernels/sparse/candidates.inc"
 
-bool look_up_scattered(const SparseQuery& query, Candidates& row) {
+bool look_up_scattered(const SparseQuery& query, RowCandidates& row) {
   std::uint32_t found = 0;
   for (std::size_t c = 0; c < row.n; ++c) {
     const std::uint32_t index = row.indices[c];

@@ -27,7 +27,7 @@ using Mask = __mmask16;
 
 Mask first_lanes(std::size_t n) { return static_cast<Mask>(n < kWidth ? (1u << n) - 1u : 0xffffu); }
 
-// Up to 16 entries of `n` that are left.
+// The next 16 entries; `n` remain, and lanes beyond them are zero.
 __m512i load_indices(const std::uint32_t* indices, std::size_t n) {
   return _mm512_maskz_loadu_epi32(first_lanes(n), indices);
 }
@@ -35,8 +35,8 @@ __m512 load_values(const float* values, std::size_t n) {
   return _mm512_maskz_loadu_ps(first_lanes(n), values);
 }
 
-struct Filter {
-  explicit Filter(const SparseFilter& filter)
+struct FilterRegisters {
+  explicit FilterRegisters(const SparseFilter& filter)
       : low(_mm512_loadu_si512(filter.words)), high(_mm512_loadu_si512(filter.words + 16)) {}
 
   Mask test(__m512i indices, std::size_t n) const {
@@ -74,12 +74,12 @@ struct Sums {
   __m512 lanes;
 };
 
-struct Candidates;
-bool look_up_scattered(const SparseQuery& query, Candidates& row);
+struct RowCandidates;
+bool look_up_scattered(const SparseQuery& query, RowCandidates& row);
 
 #include "kernels/sparse/candidates.inc"
 
-bool look_up_scattered(const SparseQuery& query, Candidates& row) {
+bool look_up_scattered(const SparseQuery& query, RowCandidates& row) {
   const __m512i beyond = _mm512_set1_epi32(static_cast<int>(query.dim));
   __m512i found = _mm512_setzero_si512();
   for (std::size_t c = 0; c < row.n; c += kWidth) {

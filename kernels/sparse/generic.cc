@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLanes = 16;
 
-// The weights of ascending indices; +0 for an index that the query has not.
+// Weights of ascending indices; +0 for an index that the query does not have.
 class Weights {
  public:
   explicit Weights(const SparseQuery& query) : query_(query) {}

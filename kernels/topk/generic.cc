@@ -1,4 +1,4 @@
-// Without branches: every position is written, the count moves on only past those that stay.
+// No branches: every position is written, and the count grows only for those that stay.
 #include "kernels/levels.h"
 
 namespace quiver::generic {

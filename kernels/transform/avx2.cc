@@ -1,4 +1,4 @@
-// As avx512.cc, with eight registers of eight values: three stages inside each and three between
+// Like avx512.cc, with eight registers of eight values: three stages inside each and three between
 // them, for one load and one store.
 //
 // vfmadd ymm: latency 4 on Zen 4 and Golden Cove; vaddps, vsubps: 3, and 2 to 3; two per cycle on

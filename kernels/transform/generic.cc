@@ -1,4 +1,4 @@
-// Every output of every stage is one sum or difference, and stages run from near to far: so the
+// Every output of a stage is one sum or difference, and stages run from near to far. Therefore the
 // vector levels, which keep several stages in registers, have the same bits.
 #include "kernels/levels.h"
 

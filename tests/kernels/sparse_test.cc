@@ -47,7 +47,7 @@ class Rows {
       offsets_[i + 1] = at;
     }
   }
-  [[nodiscard]] SparseRows view() const { return {offsets_.get(), indices_.get(), values_.get()}; }
+  [[nodiscard]] CsrRows view() const { return {offsets_.get(), indices_.get(), values_.get()}; }
   [[nodiscard]] std::size_t size() const { return n_; }
 
  private:

@@ -336,7 +336,7 @@ Result<> best_sums(const ImpactLists& lists, const ScanPlan& plan, const RowFilt
 void score_exactly(const PreparedQuery& query, const SparseColumn& column,
                    std::span<const std::uint32_t> rows, TopK& out, WorkCounters& work) {
   constexpr std::size_t kAtOnce = 256;
-  const SparseRows all{column.offsets.data(), column.indices.data(), column.values.data()};
+  const CsrRows all{column.offsets.data(), column.indices.data(), column.values.data()};
   const SparseQuery prepared = query.sparse();
   std::array<float, kAtOnce> scores;
   for (std::size_t first = 0; first < rows.size(); first += kAtOnce) {

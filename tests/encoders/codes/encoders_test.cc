@@ -1,4 +1,4 @@
-// What all encoders promise, and how far each is from the exact scores.
+// Promises of all encoders, and the distance of their scores from the exact ones.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,7 @@
 #include "encoders/codes/bit_encoders.h"
 #include "encoders/codes/code_block.h"
 #include "encoders/codes/value_encoders.h"
-#include "encoders/encoder.h"
-#include "encoders/transforms/sparse_projection.h"
-#include "tests/encoders/support.h"
+#include "tests/encoders/codes/support.h"
 
 namespace quiver::testing {
 namespace {
@@ -38,8 +36,6 @@ std::vector<Named> all_encoders(Similarity similarity, std::uint32_t dim,
   add("f32", make_float_encoder(similarity, dim, RowType::kF32), 1e-6);
   add("f16", make_float_encoder(similarity, dim, RowType::kF16), 1e-4);
   add("bf16", make_float_encoder(similarity, dim, RowType::kBf16), 5e-4);
-  add("e4m3", make_float8_encoder(similarity, dim, Float8::kE4m3, 256), 6e-3);
-  add("e5m2", make_float8_encoder(similarity, dim, Float8::kE5m2, 256), 1.2e-2);
   add("byte", make_byte_encoder(similarity, dim, limit), 2e-3);
   add("byte, own scale", make_byte_encoder(similarity, dim, 0), 2e-3);
   add("step 4", make_step_encoder(similarity, dim, 4, limit), 0.02);
@@ -52,64 +48,6 @@ std::vector<Named> all_encoders(Similarity similarity, std::uint32_t dim,
   return all;
 }
 
-std::vector<float> unit_rows(std::size_t n, std::uint32_t dim, std::mt19937& random) {
-  std::vector<float> rows;
-  for (std::size_t i = 0; i < n; ++i) {
-    auto row = normal_vector(dim, random);
-    const double length = norm(row);
-    for (float value : row) rows.push_back(static_cast<float>(value / length));
-  }
-  return rows;
-}
-
-std::vector<std::byte> encode_all(const Encoder& encoder, const std::vector<float>& rows) {
-  const std::size_t n = rows.size() / encoder.dim();
-  const std::size_t n_blocks = (n + encoder.block_rows() - 1) / encoder.block_rows();
-  std::vector<std::byte> blocks(n_blocks * encoder.block_bytes(), std::byte{0xff});
-  for (std::size_t b = 0; b < n_blocks; ++b) {
-    const std::size_t first = b * encoder.block_rows();
-    encoder.encode(rows.data() + first * encoder.dim(), std::min(encoder.block_rows(), n - first),
-                   blocks.data() + b * encoder.block_bytes());
-  }
-  return blocks;
-}
-
-/// Blocks lie on cache lines.
-class Aligned {
- public:
-  explicit Aligned(const std::vector<std::byte>& bytes) : lines_(bytes.size() / 64 + 1) {
-    std::copy(bytes.begin(), bytes.end(), lines_.front().bytes);
-  }
-  const std::byte* data() const { return lines_.front().bytes; }
-
- private:
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
-  std::vector<Line> lines_;
-};
-
-std::vector<float> scores_of(const Encoder& encoder, const std::vector<float>& rows,
-                             const float* query) {
-  const std::vector<std::byte> bytes = encode_all(encoder, rows);
-  const Aligned blocks(bytes);
-  const std::size_t n_blocks = bytes.size() / encoder.block_bytes();
-  std::vector<float> scores(n_blocks * encoder.block_rows());
-  encoder.scorer(query)->score(blocks.data(), n_blocks, scores.data());
-  for (float score : scores) EXPECT_TRUE(std::isfinite(score));
-  scores.resize(rows.size() / encoder.dim());
-  return scores;
-}
-
-double exact(Similarity similarity, const float* a, const float* b, std::uint32_t dim) {
-  double sum = 0;
-  for (std::uint32_t d = 0; d < dim; ++d) {
-    const double difference = double{a[d]} - b[d];
-    sum += similarity == Similarity::kDot ? double{a[d]} * b[d] : -difference * difference;
-  }
-  return sum;
-}
-
 TEST(Encoders, ScoresAreNearTheExactOnes) {
   std::mt19937 random(kSeed);
   for (std::uint32_t dim : {100u, 129u}) {
@@ -117,18 +55,10 @@ TEST(Encoders, ScoresAreNearTheExactOnes) {
     const auto queries = unit_rows(5, dim, random);
     for (Similarity similarity : {Similarity::kDot, Similarity::kNegL2Squared}) {
       for (const Named& named : all_encoders(similarity, dim, rows)) {
-        double squares = 0;
-        for (std::size_t q = 0; q < 5; ++q) {
-          const float* query = queries.data() + q * dim;
-          const auto scores = scores_of(*named.encoder, rows, query);
-          for (std::size_t i = 0; i < scores.size(); ++i) {
-            const double error = scores[i] - exact(similarity, query, rows.data() + i * dim, dim);
-            squares += error * error / static_cast<double>(5 * scores.size());
-          }
-        }
+        const double error = mean_error(*named.encoder, rows, queries);
         const double allowed = named.error * (similarity == Similarity::kDot ? 1 : 2);
-        EXPECT_LT(std::sqrt(squares), allowed) << named.name << " dim " << dim << " seed " << kSeed;
-        EXPECT_GT(std::sqrt(squares), allowed / 1000) << named.name;
+        EXPECT_LT(error, allowed) << named.name << " dim " << dim << " seed " << kSeed;
+        EXPECT_GT(error, allowed / 1000) << named.name;
       }
     }
   }
@@ -210,30 +140,6 @@ TEST(Encoders, ProductQuantizationRefusesWhatIsNoSample) {
   EXPECT_THAT(refused(0, std::vector<float>(60)), HasSubstr("0 dimensions"));
   EXPECT_THAT(refused(1, std::vector<float>(60, std::numeric_limits<float>::quiet_NaN())),
               HasSubstr("not finite"));
-}
-
-TEST(SparseProjection, KeepsProductsOnTheAverage) {
-  std::mt19937 random(kSeed);
-  const std::uint32_t dim = 200;
-  const std::uint32_t out_dim = 100;
-  const auto rows = unit_rows(2, dim, random);
-  const std::vector<float> a(rows.begin(), rows.begin() + dim);
-  std::vector<float> b(rows.begin() + dim, rows.end());
-  for (std::uint32_t d = 0; d < dim; ++d) b[d] = 0.6f * a[d] + 0.8f * b[d];
-  const int n = 2000;
-  double mean = 0, squares = 0;
-  for (int i = 0; i < n; ++i) {
-    const SparseProjection projection(dim, out_dim, kSeed + static_cast<unsigned>(i));
-    ASSERT_EQ(projection.out_dim(), out_dim);
-    std::vector<float> pa(out_dim), pb(out_dim);
-    projection.apply(a.data(), pa.data());
-    projection.apply(b.data(), pb.data());
-    const double error = dot(pa, pb) - dot(a, b);
-    mean += error / n;
-    squares += error * error / n;
-  }
-  EXPECT_LT(std::abs(mean), 4 * std::sqrt(squares / n));
-  EXPECT_NEAR(std::sqrt(squares), 1 / std::sqrt(out_dim), 0.7 / std::sqrt(out_dim));
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace {
 
 using encoders::fde::BalancedSketch;
 using encoders::fde::Buckets;
-using encoders::fde::Planes;
+using encoders::fde::CounterRandom;
+using encoders::fde::HashPlanes;
 using encoders::fde::Purpose;
-using encoders::fde::Random;
 
 constexpr unsigned kFdePartsSeed = 20240609;
 
@@ -90,8 +90,8 @@ TEST(FdePlanes, SeparateByTheAngle) {
     for (double cosine : {0.95, 0.5, 0.0, -0.7}) {
       const auto [a, b] = pair_of(cosine, dim, random);
       const std::uint32_t n = 2000;
-      const Planes planes(dim, n, 5, random());
-      encoders::fde::Tokens prepared;
+      const HashPlanes planes(dim, n, 5, random());
+      encoders::fde::TokenLines prepared;
       const Tokens both = joined(a, b);
       prepared.assign(both.set(), dim);
       std::vector<std::uint16_t> signs, codes(2);
@@ -117,9 +117,9 @@ TEST(FdePlanes, AreTheSameForGood) {
     for (int j = 0; j < 20; ++j)
       tokens.values.push_back(static_cast<float>((i * 7 + j * 3) % 11 - 5));
   }
-  encoders::fde::Tokens prepared;
+  encoders::fde::TokenLines prepared;
   prepared.assign(tokens.set(), dim);
-  const Planes planes(dim, 3, 10, 42);
+  const HashPlanes planes(dim, 3, 10, 42);
   std::vector<std::uint16_t> signs, codes(4), all;
   planes.hash(prepared, signs);
   for (std::uint32_t r = 0; r < 3; ++r) {

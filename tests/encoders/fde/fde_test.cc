@@ -44,9 +44,10 @@ std::vector<FdeParams> shapes() {
 
 /// The codes of tokens in each repetition, `[repetitions, n]`.
 std::vector<std::vector<std::uint16_t>> codes_of(const Tokens& tokens, const FdeParams& params) {
-  encoders::fde::Tokens prepared;
+  encoders::fde::TokenLines prepared;
   prepared.assign(tokens.set(), tokens.dim);
-  const encoders::fde::Planes planes(tokens.dim, params.repetitions, params.planes, params.seed);
+  const encoders::fde::HashPlanes planes(tokens.dim, params.repetitions, params.planes,
+                                         params.seed);
   std::vector<std::uint16_t> signs;
   planes.hash(prepared, signs);
   std::vector<std::vector<std::uint16_t>> codes(params.repetitions);

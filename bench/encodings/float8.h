@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace quiver::encoders {
+namespace quiver::encodings {
 
-/// Floats of eight bits as in OCP's "8-bit floating point specification" (2023): a sign, then
-/// exponent, then mantissa, with subnormals.
+/// Eight-bit floats of OCP's "8-bit floating point specification" (2023): sign, exponent, mantissa,
+/// with subnormals.
 struct E4m3 {
   static constexpr int kMantissaBits = 3;
   static constexpr int kBias = 7;
@@ -25,13 +25,13 @@ struct E5m2 {
   static constexpr std::uint8_t kNan = 0x7f;
 };
 
-/// Rounds to nearest even. What rounds beyond `kLargest`, infinities too, becomes `kLargest` of its
-/// sign; NaN becomes `kNan` of its sign.
+/// Rounds to nearest even. Values that round beyond `kLargest`, and infinities, become `kLargest`
+/// with their sign. NaN becomes `kNan` with its sign.
 template <class Format>
 [[nodiscard]] inline std::uint8_t to_float8(float value) {
   constexpr int kShift = 23 - Format::kMantissaBits;
   constexpr std::uint32_t kSmallestNormal = static_cast<std::uint32_t>(128 - Format::kBias) << 23;
-  // A float whose last place is that of our subnormals: adding it rounds to them.
+  // A float whose last place is that of the format's subnormals: adding it rounds to them.
   constexpr std::uint32_t kMagic = static_cast<std::uint32_t>(128 - Format::kBias + kShift) << 23;
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint8_t>(bits >> 24 & 0x80u);
@@ -69,7 +69,7 @@ template <class Format>
   return std::bit_cast<float>(sign | ((magnitude << kShift) + exponent_shift));
 }
 
-/// `from_float8` of all 256 codes.
+/// Values of all 256 codes.
 template <class Format>
 [[nodiscard]] const std::array<float, 256>& float8_values() {
   static const std::array<float, 256> values = [] {
@@ -81,4 +81,4 @@ template <class Format>
   return values;
 }
 
-}  // namespace quiver::encoders
+}  // namespace quiver::encodings

@@ -1,4 +1,4 @@
-#include "encoders/codes/float8.h"
+#include "bench/encodings/float8.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 namespace quiver::testing {
 namespace {
 
-using namespace encoders;
+using namespace encodings;
 
-/// The value of a finite code, by the book.
+/// Value of a finite code, by definition.
 template <class Format>
 double value_of(unsigned code) {
   const int exponent = static_cast<int>(code & 0x7f) >> Format::kMantissaBits;

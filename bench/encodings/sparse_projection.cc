@@ -1,10 +1,10 @@
-#include "encoders/transforms/sparse_projection.h"
+#include "bench/encodings/sparse_projection.h"
 
 #include <cmath>
 
 #include "encoders/transforms/random_bits.h"
 
-namespace quiver::encoders {
+namespace quiver::encodings {
 
 SparseProjection::SparseProjection(std::uint32_t dim, std::uint32_t out_dim, std::uint64_t seed)
     : dim_(dim) {
@@ -13,7 +13,7 @@ SparseProjection::SparseProjection(std::uint32_t dim, std::uint32_t out_dim, std
   offsets_.push_back(0);
   for (std::uint64_t row = 0; row < out_dim; ++row) {
     for (std::uint32_t d = 0; d < dim; ++d) {
-      const double draw = random_unit(seed, row * dim + d) * s;
+      const double draw = encoders::random_unit(seed, row * dim + d) * s;
       if (draw < 1.0) entries_.push_back(2 * d + (draw < 0.5 ? 1 : 0));
     }
     offsets_.push_back(static_cast<std::uint32_t>(entries_.size()));
@@ -31,4 +31,4 @@ void SparseProjection::apply(const float* in, float* out) const {
   }
 }
 
-}  // namespace quiver::encoders
+}  // namespace quiver::encodings

@@ -1,0 +1,29 @@
+// What dense kernels compute, and the types of the values they read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/schema.h"
+
+namespace quiver {
+
+/// Score of a query and a row. Distances are negated, so that larger is better.
+enum class Similarity : std::uint8_t { kDot = 0, kNegL2Squared = 1, kNegL1 = 2 };
+inline constexpr std::size_t kSimilarities = 3;
+inline constexpr std::size_t kDTypes = 3;
+
+/// Cosine is a dot product, because rows are normalised when they are stored.
+[[nodiscard]] constexpr Similarity similarity_of(Metric metric) {
+  return metric == Metric::kEuclid      ? Similarity::kNegL2Squared
+         : metric == Metric::kManhattan ? Similarity::kNegL1
+                                        : Similarity::kDot;
+}
+
+/// Types of stored values. The first three are the types of fields (`DType`), with the same
+/// numbers.
+enum class RowType : std::uint8_t { kF32 = 0, kF16 = 1, kU8 = 2, kI8 = 3, kBf16 = 4 };
+inline constexpr std::size_t kRowTypes = 5;
+[[nodiscard]] constexpr RowType row_type(DType dtype) { return static_cast<RowType>(dtype); }
+
+}  // namespace quiver

@@ -1,0 +1,18 @@
+// Selection for a top-k heap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quiver {
+
+/// Exact.
+struct TopKKernels {
+  /// Writes the positions of `scores[i] >= threshold` in ascending order and returns their number.
+  /// Equal scores are kept, so that ids can break ties; NaN is never kept. `positions` has room for
+  /// `n`, all of which may be written.
+  std::size_t (*at_least)(const float* scores, std::size_t n, float threshold,
+                          std::uint32_t* positions);
+};
+
+}  // namespace quiver
