@@ -32,20 +32,38 @@ enum class Code : std::int32_t {
 
 [[nodiscard]] std::string_view to_string(Code code);
 
+/// The thing that an error is about. Transports have words of their own for these.
+enum class Subject : std::uint8_t {
+  kNone,
+  kCollection,
+  kAlias,
+  kVectorField,
+  kDisk,    ///< kResourceExhausted: no space left
+  kMemory,  ///< kResourceExhausted: none left
+};
+
 /// A failure. It is one shared pointer, so copies are cheap and success costs nothing. Immutable.
 class Error {
  public:
   Error(Code code, std::string message)
-      : detail_(std::make_shared<const Detail>(Detail{code, std::move(message)})) {}
+      : Error(code, Subject::kNone, std::string(), std::move(message)) {}
+  /// `name`: of the subject, "" if it has none.
+  Error(Code code, Subject subject, std::string name, std::string message)
+      : detail_(std::make_shared<const Detail>(
+            Detail{code, subject, std::move(name), std::move(message)})) {}
 
   [[nodiscard]] Code code() const { return detail_->code; }
   [[nodiscard]] const std::string& message() const { return detail_->message; }
-  /// "not_found: Collection `x` doesn't exist!": for logs and tests.
+  [[nodiscard]] Subject subject() const { return detail_->subject; }
+  [[nodiscard]] const std::string& subject_name() const { return detail_->name; }
+  /// "not_found: collection `x` does not exist": for logs and tests.
   [[nodiscard]] std::string to_string() const;
 
  private:
   struct Detail {
     Code code;
+    Subject subject;
+    std::string name;
     std::string message;
   };
   std::shared_ptr<const Detail> detail_;
@@ -61,6 +79,11 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 
 [[nodiscard]] inline tl::unexpected<Error> fail(Code code, std::string message) {
   return tl::unexpected<Error>(Error(code, std::move(message)));
+}
+
+[[nodiscard]] inline tl::unexpected<Error> fail(Code code, Subject subject, std::string_view name,
+                                                std::string message) {
+  return tl::unexpected<Error>(Error(code, subject, std::string(name), std::move(message)));
 }
 
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) {

@@ -28,7 +28,8 @@ std::size_t thread_count(std::uint32_t wanted, std::size_t at_least) {
 }
 
 tl::unexpected<Error> no_such_collection(const std::string& name) {
-  return fail(Code::kNotFound, fmt::format("Collection `{}` doesn't exist!", name));
+  return fail(Code::kNotFound, Subject::kCollection, name,
+              fmt::format("collection `{}` does not exist", name));
 }
 
 /// A collection of the catalog, open or not.
@@ -135,16 +136,15 @@ class DatabaseImpl final : public Database {
 
   Result<> create_collection(const std::string& name, CollectionConfig config) override {
     if (const auto collection = catalog_->resolve(name); collection && *collection != name) {
-      return fail(Code::kInvalidArgument,
-                  fmt::format("Can't create collection with name {}. Alias with the same name "
-                              "already exists",
-                              name));
+      return fail(Code::kInvalidArgument, Subject::kAlias, name,
+                  fmt::format("a collection cannot be called `{}`: an alias has that name", name));
     }
     QV_TRY(writes_->check());
     auto created = checked(catalog_->create(name, to_json(config)));
     if (!created) {
       if (created.error().code() != Code::kAlreadyExists) return fail(created.error());
-      return fail(Code::kAlreadyExists, fmt::format("Collection `{}` already exists!", name));
+      return fail(Code::kAlreadyExists, Subject::kCollection, name,
+                  fmt::format("collection `{}` exists already", name));
     }
     const EntryPtr entry = new_entry(*created);
     auto opened = open_new(entry);

@@ -70,7 +70,7 @@ class Database {
 
   /// Names, ascending.
   [[nodiscard]] virtual std::vector<std::string> collection_names() const = 0;
-  /// By name or alias; opens it at first touch. kNotFound "Collection `X` doesn't exist!".
+  /// By name or alias; opens it at first touch. kNotFound about the collection.
   [[nodiscard]] virtual Result<std::shared_ptr<Collection>> collection(const std::string& name) = 0;
   /// Those that are open now, by name; opens none.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::shared_ptr<Collection>>>
@@ -81,7 +81,7 @@ class Database {
   /// Names below `collections/` that belong to no collection, as found at the start; left alone.
   [[nodiscard]] virtual std::vector<std::string> strangers() const { return {}; }
   [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;
-  /// kAlreadyExists "Collection `X` already exists!".
+  /// kAlreadyExists about the collection.
   virtual Result<> create_collection(const std::string& name, CollectionConfig config) = 0;
   /// Reads all of a collection that is not open, by shard. kFailedPrecondition if it is open.
   [[nodiscard]] virtual Result<std::vector<ShardFindings>> check(const std::string& name) {

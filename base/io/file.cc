@@ -60,7 +60,8 @@ Result<std::uint64_t> own_blocks(const std::string& path) {
 Error file_error(int error_number, std::string_view operation, std::string_view path) {
   const Code code = code_of(error_number);
   if (code == Code::kResourceExhausted) {
-    return {code, fmt::format("no space left on device: cannot {} `{}`", operation, path)};
+    return {code, Subject::kDisk, std::string(path),
+            fmt::format("no space left on device: cannot {} `{}`", operation, path)};
   }
   return {code, fmt::format("cannot {} `{}`: {}", operation, path,
                             std::generic_category().message(error_number))};

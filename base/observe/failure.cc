@@ -17,7 +17,7 @@ constexpr const char* kEnd =
     "; the process ends here, because its state is incomplete; the next start recovers "
     "acknowledged updates";
 /// Allocated at start, before memory can run out.
-const Error kOutOfMemory(Code::kResourceExhausted, "out of memory");
+const Error kOutOfMemory(Code::kResourceExhausted, Subject::kMemory, "", "out of memory");
 
 Error error_of(const std::exception& exception) noexcept {
   try {

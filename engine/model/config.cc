@@ -274,7 +274,8 @@ Result<std::size_t> CollectionConfig::field(std::string_view name) const {
   if (const FieldSchema* found = find_field(name)) {
     return static_cast<std::size_t>(found - fields.data());
   }
-  return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
+  return fail(Code::kInvalidArgument, Subject::kVectorField, name,
+              fmt::format("vector field `{}` does not exist", name));
 }
 
 std::string to_json(const CollectionConfig& config) {

@@ -115,7 +115,7 @@ Decoded<Answer> create_collection(Exchange& x) {
 Decoded<> check_exists(const Exchange& x) {
   const auto& name = x.captures[0];
   if (json::is_collection_name(name) && x.service().database().exists(name)) return {};
-  return fail(Code::kNotFound, fmt::format("Collection `{}` doesn't exist!", name));
+  return fail(Code::kNotFound, Subject::kCollection, name, std::string());
 }
 
 Decoded<Answer> patch_collection(Exchange& x) {

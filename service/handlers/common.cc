@@ -97,7 +97,7 @@ Decoded<std::shared_ptr<engine::Collection>> collection_of(const Exchange& x) {
   const std::string& name = x.captures[0];
   QV_TRY(json::check_name_length(name));
   if (!json::is_collection_name(name)) {
-    return fail(Code::kNotFound, fmt::format("Collection `{}` doesn't exist!", name));
+    return fail(Code::kNotFound, Subject::kCollection, name, std::string());
   }
   QV_TRY(auto collection, x.service().database().collection(name));
   x.service().remember_open(name, collection);

@@ -28,18 +28,35 @@ Mapping mapping(const Error& error) {
     case Code::kCancelled:
       return {408, "Timeout: "};
     case Code::kResourceExhausted:
-      if (error.message().find("no space left") != std::string::npos) {
-        return {507, "Insufficient storage: "};
-      }
-      if (error.message().find("out of memory") != std::string::npos) {
-        return {507, "Insufficient memory: "};
-      }
+      if (error.subject() == Subject::kDisk) return {507, "Insufficient storage: "};
+      if (error.subject() == Subject::kMemory) return {507, "Insufficient memory: "};
       return {429, "Rate limiting exceeded: "};
     case Code::kUnavailable:
     case Code::kDataLoss:
       return {503, "Shard temporarily unavailable: "};
     default:
       return {500, "Service internal error: "};
+  }
+}
+
+/// Qdrant's words, which its clients compare.
+std::string wire_text(const Error& error) {
+  const bool is_missing = error.code() == Code::kNotFound;
+  const std::string& name = error.subject_name();
+  switch (error.subject()) {
+    case Subject::kCollection:
+      return fmt::format("Collection `{}` {}!", name,
+                         is_missing ? "doesn't exist" : "already exists");
+    case Subject::kAlias:
+      if (error.code() == Code::kInvalidArgument) {
+        return fmt::format(
+            "Can't create collection with name {}. Alias with the same name already exists", name);
+      }
+      return fmt::format("Alias {} {}!", name, is_missing ? "does not exists" : "already exists");
+    case Subject::kVectorField:
+      return fmt::format("Not existing vector name error: {}", name);
+    default:
+      return error.message();
   }
 }
 
@@ -51,7 +68,7 @@ std::string at(const Path& path, std::string_view text) {
 }  // namespace
 
 ApiError::ApiError(const Error& error) : status(mapping(error).status) {
-  text = fmt::format("{}{}", mapping(error).prefix, error.message());
+  text = fmt::format("{}{}", mapping(error).prefix, wire_text(error));
 }
 
 std::string Path::to_string() const {

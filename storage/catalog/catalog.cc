@@ -12,16 +12,19 @@ namespace quiver::storage {
 namespace {
 
 tl::unexpected<Error> no_collection(std::string_view name) {
-  return fail(Code::kNotFound, fmt::format("Collection `{}` doesn't exist!", name));
+  return fail(Code::kNotFound, Subject::kCollection, name,
+              fmt::format("collection `{}` does not exist", name));
 }
 
 tl::unexpected<Error> no_alias(std::string_view name) {
-  return fail(Code::kNotFound, fmt::format("Alias {} does not exists!", name));
+  return fail(Code::kNotFound, Subject::kAlias, name,
+              fmt::format("alias `{}` does not exist", name));
 }
 
 Result<> check_free(const Catalog::State& state, std::string_view name) {
   if (state.collections.contains(name)) {
-    return fail(Code::kAlreadyExists, fmt::format("Collection `{}` already exists!", name));
+    return fail(Code::kAlreadyExists, Subject::kCollection, name,
+                fmt::format("collection `{}` exists already", name));
   }
   return {};
 }
@@ -127,7 +130,8 @@ Result<CatalogEntry> Catalog::create(std::string_view name, std::string_view con
   State next = copy();
   QV_TRY(check_free(next, name));
   if (next.aliases.contains(name)) {
-    return fail(Code::kAlreadyExists, fmt::format("Alias {} already exists!", name));
+    return fail(Code::kAlreadyExists, Subject::kAlias, name,
+                fmt::format("alias `{}` exists already", name));
   }
   QV_TRY(std::string fresh, free_directory(next));
   CatalogEntry entry{std::string(name), std::move(fresh), std::string(config)};

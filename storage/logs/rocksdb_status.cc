@@ -28,7 +28,7 @@ Code code_of(const rocksdb::Status& status) {
 Error to_error(const rocksdb::Status& status, std::string_view operation, std::string_view path) {
   const std::string text = status.ToString();
   if (is_disk_full(status, text)) {
-    return Error(Code::kResourceExhausted,
+    return Error(Code::kResourceExhausted, Subject::kDisk, std::string(path),
                  fmt::format("no space left on device: cannot {} `{}`: {}", operation, path, text));
   }
   return Error(code_of(status), fmt::format("cannot {} `{}`: {}", operation, path, text));

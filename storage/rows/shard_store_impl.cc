@@ -148,7 +148,7 @@ Result<> ShardStore::Impl::check_disk() {
   const auto& files = runtime_->shared().env->GetFileSystem();
   const auto status = files->GetFreeSpace(path_, rocksdb::IOOptions(), &available, nullptr);
   if (status.ok() && available < wanted) {
-    return fail(Code::kResourceExhausted,
+    return fail(Code::kResourceExhausted, Subject::kDisk, path_,
                 fmt::format("no space left on device: `{}` has {} bytes free, repair wants {}",
                             path_, available, wanted));
   }
@@ -169,7 +169,7 @@ Result<> ShardStore::Impl::reopen() {
   auto opened = open();
   if (opened && !needs_repair_) opened = write_back();
   if (opened && needs_repair_) {
-    opened = fail(Code::kResourceExhausted,
+    opened = fail(Code::kResourceExhausted, Subject::kDisk, path_,
                   fmt::format("no space left on device: `{}` is open for reading only", path_));
   }
   needs_repair_ = !opened;

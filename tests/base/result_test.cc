@@ -31,6 +31,14 @@ TEST(Result, PassesValuesAndErrorsOn) {
   EXPECT_EQ(nothing(1).error().code(), Code::kOutOfRange);
 }
 
+TEST(Result, AnErrorNamesItsSubject) {
+  const Result<> failed =
+      fail(Code::kNotFound, Subject::kCollection, "books", "collection `books` does not exist");
+  EXPECT_EQ(failed.error().subject(), Subject::kCollection);
+  EXPECT_EQ(failed.error().subject_name(), "books");
+  EXPECT_EQ(Error(Code::kInternal, "x").subject(), Subject::kNone);
+}
+
 TEST(Result, CodesAreThoseOfGrpc) {
   EXPECT_EQ(static_cast<int>(Code::kNotFound), 5);
   EXPECT_EQ(static_cast<int>(Code::kUnauthenticated), 16);

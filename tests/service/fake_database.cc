@@ -25,7 +25,7 @@ const engine::DenseVector* dense_of(const engine::Query& query) {
 }
 
 Error missing(const std::string& name) {
-  return Error(Code::kNotFound, fmt::format("Collection `{}` doesn't exist!", name));
+  return Error(Code::kNotFound, Subject::kCollection, name, "no such collection");
 }
 
 }  // namespace
@@ -263,7 +263,7 @@ bool FakeDatabase::exists(const std::string& name_or_alias) const {
 Result<> FakeDatabase::create_collection(const std::string& name, engine::CollectionConfig config) {
   MutexLock lock(mutex_);
   if (collections_.count(name) > 0) {
-    return fail(Code::kAlreadyExists, fmt::format("Collection `{}` already exists!", name));
+    return fail(Code::kAlreadyExists, Subject::kCollection, name, "it exists");
   }
   collections_[name] = std::make_shared<FakeCollection>(std::move(config), updates_);
   return {};

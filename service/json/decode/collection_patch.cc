@@ -129,7 +129,7 @@ Result<> check_patched_fields(Object patch, std::string_view member,
       return field.name == n && (field.kind == FieldKind::kSparse) == is_sparse;
     };
     if (std::none_of(config.fields.begin(), config.fields.end(), same)) {
-      return fail(Code::kInvalidArgument, fmt::format("Not existing vector name error: {}", name));
+      return fail(Code::kInvalidArgument, Subject::kVectorField, name, std::string());
     }
   }
   return {};

@@ -206,7 +206,7 @@ TEST_P(Explain, RefusesWhatDoesNotFit) {
           "the default vector is a dense vector, but only a multi-vector can be explained token by "
           "token");
   refused(explain(tokens(2), {1}, "no"), Code::kInvalidArgument,
-          "Not existing vector name error: no");
+          "vector field `no` does not exist");
   refused(explain(MultiVector{1, 2, {1, 2}}, {1}), Code::kInvalidArgument,
           "Vector dimension error: expected dim: 9, got 2");
   refused(explain(PointId::number(500), {1}), Code::kNotFound, "No point with id 500 found");

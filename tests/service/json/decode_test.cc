@@ -692,7 +692,8 @@ TEST(CollectionPatch, Merges) {
   EXPECT_EQ(config.optimizer.max_threads, std::nullopt);
   const auto unknown = patch(config, R"({"vectors":{"x":{"on_disk":true}}})");
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().message(), "Not existing vector name error: x");
+  EXPECT_EQ(unknown.error().subject(), Subject::kVectorField);
+  EXPECT_EQ(unknown.error().subject_name(), "x");
 }
 
 TEST(CollectionPatch, MetadataIsReplacedKeyByKey) {
@@ -882,8 +883,8 @@ TEST(DecodeIndex, Schemas) {
 }
 
 TEST(Errors, OfTheEngine) {
-  const auto map = [](Code code, std::string text) {
-    const ApiError error(Error(code, std::move(text)));
+  const auto map = [](Code code, std::string text, Subject subject = Subject::kNone) {
+    const ApiError error(Error(code, subject, "n", std::move(text)));
     return std::to_string(error.status) + " " + error.text;
   };
   EXPECT_EQ(map(Code::kInvalidArgument, "x"), "400 Wrong input: x");
@@ -892,8 +893,23 @@ TEST(Errors, OfTheEngine) {
   EXPECT_EQ(map(Code::kAlreadyExists, "x"), "409 Wrong input: x");
   EXPECT_EQ(map(Code::kDeadlineExceeded, "x"), "408 Timeout: x");
   EXPECT_EQ(map(Code::kResourceExhausted, "x"), "429 Rate limiting exceeded: x");
-  EXPECT_EQ(map(Code::kResourceExhausted, "no space left on device"),
+  EXPECT_EQ(map(Code::kResourceExhausted, "no space left on device", Subject::kDisk),
             "507 Insufficient storage: no space left on device");
+  EXPECT_EQ(map(Code::kResourceExhausted, "none", Subject::kMemory),
+            "507 Insufficient memory: none");
+  EXPECT_EQ(map(Code::kNotFound, "", Subject::kCollection),
+            "404 Not found: Collection `n` doesn't exist!");
+  EXPECT_EQ(map(Code::kAlreadyExists, "", Subject::kCollection),
+            "409 Wrong input: Collection `n` already exists!");
+  EXPECT_EQ(map(Code::kNotFound, "", Subject::kAlias), "404 Not found: Alias n does not exists!");
+  EXPECT_EQ(map(Code::kAlreadyExists, "", Subject::kAlias),
+            "409 Wrong input: Alias n already exists!");
+  EXPECT_EQ(
+      map(Code::kInvalidArgument, "", Subject::kAlias),
+      "400 Wrong input: Can't create collection with name n. Alias with the same name already "
+      "exists");
+  EXPECT_EQ(map(Code::kInvalidArgument, "", Subject::kVectorField),
+            "400 Wrong input: Not existing vector name error: n");
   EXPECT_EQ(map(Code::kUnavailable, "x"), "503 Shard temporarily unavailable: x");
   EXPECT_EQ(map(Code::kDataLoss, "x"), "503 Shard temporarily unavailable: x");
   EXPECT_EQ(map(Code::kInternal, "x"), "500 Service internal error: x");
