@@ -16,6 +16,7 @@
 #include "engine/model/bulk.h"
 #include "engine/model/config.h"
 #include "engine/model/operation.h"
+#include "engine/model/planned_query.h"
 #include "engine/model/query.h"
 #include "engine/model/reports.h"
 
@@ -52,7 +53,10 @@ class Collection {
   /// The cursor of the last chunk that had one, "" if none had.
   [[nodiscard]] virtual Result<std::string> bulk_cursor() const { return std::string(); }
 
-  /// Reads run on the calling thread, large ones helped by the compute executor.
+  /// Takes the snapshot that answers `query` and estimates its cost; microseconds, nothing is read.
+  /// The planned query keeps this collection alive.
+  [[nodiscard]] virtual std::shared_ptr<const PlannedQuery> plan(Query query) const = 0;
+  /// Plans and runs. Reads run on the calling thread, large ones helped by the compute executor.
   [[nodiscard]] virtual Result<std::vector<Record>> query(const Query& query,
                                                           const Cancel& cancel) const = 0;
   /// An answer for each query, all of one snapshot; an error of one is that of all.
@@ -71,13 +75,11 @@ class Collection {
                                                   const Cancel& cancel) const = 0;
   [[nodiscard]] virtual Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                                     const Cancel& cancel) const = 0;
-  /// True if the query reads vectors without an index above all, so that one pass over them could
-  /// answer others that `are_searched_alike`, too.
+  /// `QueryCost` of a snapshot taken now; `plan` gives it with the query.
   [[nodiscard]] virtual bool shares_passes(const Query& query) const {
     (void)query;
     return false;
   }
-  /// True if the query touches so little that a hop to another thread would cost more.
   [[nodiscard]] virtual bool is_small(const Query& query) const = 0;
 
   /// Replaces an index on the same key. It is kept from the return on; kVisible: it answers for

@@ -9,22 +9,17 @@
 #include "base/observe/log.h"
 #include "engine/indexing/segment_info.h"
 #include "engine/indexing/vector_index_info.h"
+#include "engine/query/cost.h"
 #include "engine/query/explain.h"
-#include "engine/query/ordering.h"
-#include "engine/query/search.h"
+#include "engine/query/plan.h"
+#include "engine/query/shared_pass.h"
 #include "engine/repair.h"
 #include "engine/segment/columns.h"
+#include "engine/segment/ordering.h"
 #include "engine/segment/segment_rows.h"
 
 namespace quiver::engine {
 namespace {
-
-/// A query that reads no more than this is answered where it arrived: a hop to another thread costs
-/// about as much as reading it.
-constexpr std::uint64_t kSmallBytes = 256 * 1024;
-/// A query that reads more is searched by several threads: waking one costs about as much as
-/// reading this.
-constexpr std::uint64_t kParallelBytes = 4 * 1024 * 1024;
 
 /// Waits for the shards of one request and answers once.
 class Join {
@@ -380,13 +375,48 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
   return {};
 }
 
+/// A query over the snapshot and configuration of the moment it was planned.
+class CollectionImpl::Planned final : public PlannedQuery {
+ public:
+  Planned(std::shared_ptr<const CollectionImpl> collection, Query query)
+      : collection_(std::move(collection)),
+        query_(std::move(query)),
+        snapshot_(collection_->snapshot()),
+        config_(collection_->config()),
+        cost_(estimate_cost(snapshot_, query_)),
+        plan_(query_) {}
+
+  [[nodiscard]] const Query& query() const override { return query_; }
+  [[nodiscard]] const QueryCost& cost() const override { return cost_; }
+  [[nodiscard]] Result<std::vector<Record>> run(const Cancel& cancel) const override {
+    return collection_->run(plan_, cost_, snapshot_, config_, cancel);
+  }
+
+ private:
+  const std::shared_ptr<const CollectionImpl> collection_;
+  const Query query_;
+  const Snapshot snapshot_;
+  const std::shared_ptr<const CollectionConfig> config_;
+  const QueryCost cost_;
+  const Plan plan_;  ///< borrows `query_`
+};
+
+std::shared_ptr<const PlannedQuery> CollectionImpl::plan(Query query) const {
+  return std::make_shared<const Planned>(shared_from_this(), std::move(query));
+}
+
 Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Cancel& cancel) const {
   const Snapshot now = snapshot();
-  const auto config = config_.load();
-  Executor* executor = scan_bytes(now, query) > kParallelBytes ? &compute_ : nullptr;
+  return run(Plan(query), estimate_cost(now, query), now, config_.load(), cancel);
+}
+
+Result<std::vector<Record>> CollectionImpl::run(
+    const Plan& plan, const QueryCost& cost, const Snapshot& now,
+    const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const {
+  Executor* executor = cost.is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  auto records = run_query(
-      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
+  auto records = plan.run(
+      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()});
   search_work_.add(work);
   return checked(now, std::move(records));
 }
@@ -495,11 +525,11 @@ Result<std::uint64_t> CollectionImpl::count_from(const Snapshot& now,
 }
 
 bool CollectionImpl::shares_passes(const Query& query) const {
-  return engine::shares_passes(snapshot(), query);
+  return estimate_cost(snapshot(), query).can_share_pass;
 }
 
 bool CollectionImpl::is_small(const Query& query) const {
-  return scan_bytes(snapshot(), query) <= kSmallBytes;
+  return estimate_cost(snapshot(), query).is_small();
 }
 
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {

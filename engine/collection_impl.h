@@ -17,6 +17,8 @@
 
 namespace quiver::engine {
 
+class Plan;
+
 class CollectionImpl final : public Collection,
                              public std::enable_shared_from_this<CollectionImpl> {
  public:
@@ -54,6 +56,7 @@ class CollectionImpl final : public Collection,
                   std::function<void(Result<std::vector<UpdateResult>>)> done) override;
   Result<> bulk_load(const BulkChunk& chunk) override QV_EXCLUDES(bulk_mutex_);
   [[nodiscard]] Result<std::string> bulk_cursor() const override;
+  [[nodiscard]] std::shared_ptr<const PlannedQuery> plan(Query query) const override;
   [[nodiscard]] Result<std::vector<Record>> query(const Query& query,
                                                   const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<std::vector<Record>>> query_batch(
@@ -105,7 +108,12 @@ class CollectionImpl final : public Collection,
   Result<> settle_bulk() QV_REQUIRES(bulk_mutex_);
   void retry_bulk();
 
+  class Planned;
+
   [[nodiscard]] Snapshot snapshot() const;
+  [[nodiscard]] Result<std::vector<Record>> run(
+      const Plan& plan, const QueryCost& cost, const Snapshot& now,
+      const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const;
   /// `answer`, unless what it was made of turned out to be damaged: then kUnavailable.
   template <class T>
   static Result<T> checked(const Snapshot& read, Result<T> answer);

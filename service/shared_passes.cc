@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "engine/query/search.h"
+#include "engine/query/shared_pass.h"
 
 namespace quiver::service {
 namespace {

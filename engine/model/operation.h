@@ -1,4 +1,5 @@
-// Everything that changes points. An operation is a deterministic function of (state, operation).
+// The operations that change points. The new state is a deterministic function of (state,
+// operation).
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,13 @@ struct PointInput {
   std::string payload;  ///< canonical JSON object; empty means {}
 };
 
-/// Which points an operation is about.
+/// The points that an operation changes: by id or by filter.
 using PointSelector = std::variant<std::vector<PointId>, payload::Filter>;
 
 enum class UpsertMode : std::uint8_t { kUpsert, kInsertOnly, kUpdateOnly };
 
-/// Replaces or creates points. With `update_filter`, existing points that do not match stay as
-/// they are (new points are inserted all the same).
+/// Replaces or creates points. Existing points that do not match `update_filter` stay as they are;
+/// new points are inserted without regard to it.
 struct Upsert {
   std::vector<PointInput> points;
   UpsertMode mode = UpsertMode::kUpsert;
@@ -34,18 +35,19 @@ struct Upsert {
 struct DeletePoints {
   PointSelector points;
 };
-// Of what follows, an id that does not exist is kNotFound, and nothing of the request is applied to
-// the shard that finds it so.
+// The operations below answer kNotFound if an id does not exist. The shard that misses the id then
+// applies nothing of the request.
 
-/// Merges `payload` at the top level, or under `key`.
+/// Merges `payload` into the points' payloads, at the top level or under `key`.
 struct SetPayload {
   std::string payload;  ///< canonical JSON object
   std::optional<std::string> key;
   PointSelector points;
 };
+/// Replaces the points' payloads.
 struct OverwritePayload {
-  std::string payload;
-  std::optional<std::string> key;  ///< given: as SetPayload
+  std::string payload;             ///< canonical JSON object
+  std::optional<std::string> key;  ///< if set, this is a SetPayload
   PointSelector points;
 };
 struct DeletePayload {
@@ -55,13 +57,13 @@ struct DeletePayload {
 struct ClearPayload {
   PointSelector points;
 };
-/// Sets the given fields of existing points, leaving payload and other fields.
+/// Sets the given vectors of existing points. Payload and other vectors stay.
 struct UpdateVectors {
-  std::vector<PointInput> points;  ///< payload unused
+  std::vector<PointInput> points;  ///< without payload
   std::optional<payload::Filter> update_filter;
 };
 struct DeleteVectors {
-  std::vector<std::string> names;
+  std::vector<std::string> names;  ///< of vector fields
   PointSelector points;
 };
 
@@ -69,8 +71,8 @@ using Operation = std::variant<Upsert, DeletePoints, SetPayload, OverwritePayloa
                                ClearPayload, UpdateVectors, DeleteVectors>;
 
 struct UpdateResult {
-  Seq operation_id{};      ///< of the last change made
-  bool completed = false;  ///< true: visible to every later read; false: durable only
+  Seq operation_id{};      ///< position of the last change in its shard's sequence
+  bool completed = false;  ///< true: visible to every later read; false: only durable
 };
 
 }  // namespace quiver::engine

@@ -1,4 +1,4 @@
-// What can be asked of a collection, and the answers.
+// Questions to a collection and their answers: plain structs.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,18 @@ struct VectorSelector {
   [[nodiscard]] bool none() const { return !all && names.empty(); }
 };
 
-/// Order by the values of a payload index that can be ranged over (integer, float, datetime).
+/// Order by the values of a payload index that has an order (integer, float, datetime).
 struct OrderBy {
   std::string key;
   bool descending = false;
-  /// Inclusive; of a datetime key: microseconds since the epoch.
+  /// Inclusive. For a datetime key: microseconds since the epoch.
   std::optional<payload::Number> start_from;
 };
 
 /// A vector given by value, or the vector of a stored point.
 using QueryVector = std::variant<VectorValue, PointId>;
 
+/// The collection whose point a `PointId` names.
 struct LookupFrom {
   std::string collection;
   std::optional<std::string> vector;  ///< default: the query's `using`
@@ -43,62 +44,65 @@ struct LookupFrom {
 struct SearchParams {
   bool exact = false;
   bool indexed_only = false;
-  std::optional<std::uint64_t> hnsw_ef;  ///< the effort a stock client can send
-  /// Dense fields: codes are not looked at, which is to say that the search is exact.
+  std::optional<std::uint64_t> hnsw_ef;  ///< search effort, under the name that stock clients use
+  /// Dense and multi-vector fields: codes are not used, so the search is exact.
   bool ignore_codes = false;
-  /// Candidates whose scores are computed again, as a multiple of the usual number.
+  /// Candidates that are re-ranked, as a multiple of the usual number.
   std::optional<double> oversampling;
-  /// `params.<name>`: parameters of indexes, by the kind of field or the name of the index type
-  /// that they are for (index_params.h); others are ignored.
+  /// `params.<name>`: index parameters. The name is a kind of field or an index type
+  /// (engine/indexing/index_params.h); other names are ignored.
   std::map<std::string, KeyValues, std::less<>> index;
-  /// What each token of a multi-vector query counts for, >= 0; empty: all the same.
+  /// Weight of each token of a multi-vector query, >= 0; empty: all 1.
   std::vector<float> token_weights;
   bool operator==(const SearchParams&) const = default;
 };
 
-/// Maximal marginal relevance (Carbonell, Goldstein 1998): of the best candidates, hits are chosen
-/// one by one, each by its score less what it resembles a hit that was chosen before.
+/// Maximal marginal relevance (Carbonell, Goldstein 1998): chooses hits one by one from the best
+/// candidates, each by its score less its similarity to the hits chosen before.
 struct Mmr {
-  static constexpr std::uint64_t kMostCandidates = 16'384;
-  float diversity = 0.5F;                         ///< [0, 1]; 0: the scores alone
+  static constexpr std::uint64_t kMaxCandidates = 16'384;
+  float diversity = 0.5F;                         ///< [0, 1]; 0: by score alone
   std::optional<std::uint64_t> candidates_limit;  ///< default: the limit of the query
 };
 
+/// Nearest neighbours of a vector.
 struct Nearest {
   QueryVector vector;
-  /// The point of the same collection that the vector was looked up from, if it was.
+  /// The point of this collection from which the vector was looked up, if it was. It is no hit.
   std::optional<PointId> own = std::nullopt;
   std::optional<Mmr> mmr = std::nullopt;
 };
-/// Reciprocal rank fusion: sum of 1 / ((rank + 1) / weight + k - 1), rank from 0.
+/// Reciprocal rank fusion: the sum of 1 / ((rank + 1) / weight + k - 1) over lists, rank from 0.
 struct Rrf {
   std::uint64_t k = 2;
-  std::vector<float> weights;  ///< empty: all 1; else one per prefetch
+  std::vector<float> weights;  ///< one for each prefetch; empty: all 1
 };
 /// Distribution-based score fusion.
 struct Dbsf {};
+/// Points drawn at random, score 1.
 struct Sample {};
 /// No query at all: points in id order, score 1.
 struct NoQuery {};
 
 using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample>;
 
-/// True if its scores are made of ranks or of several lists' scores.
+/// True if the query's scores are made of ranks or of several lists' scores.
 [[nodiscard]] inline bool is_fusion(const QueryKind& kind) {
   return std::holds_alternative<Rrf>(kind) || std::holds_alternative<Dbsf>(kind);
 }
 
-/// A query or, nested, a prefetch. With prefetches, the query fuses or re-scores their union.
+/// A query or, nested, a prefetch. With prefetches, the query fuses them or rescores their union.
 struct Query {
   std::vector<Query> prefetch;
   QueryKind kind = NoQuery{};
   std::string using_field;
   std::optional<payload::Filter> filter;
   SearchParams params;
-  std::optional<float> score_threshold;  ///< as users see scores; strict but for fusions
+  /// In scores as users see them. A score that equals it is a hit of fusions only.
+  std::optional<float> score_threshold;
   std::optional<LookupFrom> lookup_from;
   std::uint64_t limit = 10;
-  std::uint64_t offset = 0;  ///< root only
+  std::uint64_t offset = 0;  ///< best hits to leave out; ignored in prefetches
   payload::Selector with_payload = payload::Selector::none();
   VectorSelector with_vector;
 };
@@ -106,7 +110,7 @@ struct Query {
 /// A value of `order_by` as the user stored it.
 using OrderValue = std::variant<std::int64_t, double>;
 
-/// One point of an answer; what was not asked for is absent.
+/// One point of an answer. Parts that were not asked for are absent.
 struct Record {
   PointId id;
   Seq version{};
@@ -116,34 +120,36 @@ struct Record {
   std::optional<OrderValue> order_value;
 };
 
+/// Points by id.
 struct RetrieveRequest {
   std::vector<PointId> ids;
   payload::Selector with_payload = payload::Selector::all();
   VectorSelector with_vector;
 };
 
-/// Which tokens of stored points the tokens of a query meet.
+/// Asks which document token matches each query token best.
 struct ExplainRequest {
   QueryVector query;
   std::string using_field;  ///< a multi-vector
   std::vector<PointId> ids;
-  std::vector<float> token_weights = {};  ///< as of SearchParams
+  std::vector<float> token_weights = {};  ///< as in SearchParams
 };
 
-/// The document token with the greatest similarity to a query token; of equal ones the first.
+/// The document token most similar to a query token; the first of equal ones.
 struct TokenMatch {
-  std::uint32_t document = 0;
-  float score = 0;  ///< as users see it
+  std::uint32_t document = 0;  ///< number of the document token
+  float score = 0;             ///< as users see it
 };
 
 struct Explanation {
   PointId id;
-  float score = 0;                 ///< the same bits as a search gives it
-  std::vector<TokenMatch> tokens;  ///< one for each token of the query, in order
+  float score = 0;                 ///< the same bits as in the answer of a search
+  std::vector<TokenMatch> tokens;  ///< one for each query token, in order
 };
 
+/// A page of points, by id or by `order_by`.
 struct ScrollRequest {
-  std::optional<PointId> offset;  ///< first id of the page
+  std::optional<PointId> offset;  ///< first id of the page; ignored under `order_by`
   std::uint64_t limit = 10;
   std::optional<payload::Filter> filter;
   payload::Selector with_payload = payload::Selector::all();
@@ -153,7 +159,7 @@ struct ScrollRequest {
 
 struct ScrollPage {
   std::vector<Record> points;
-  std::optional<PointId> next;
+  std::optional<PointId> next;  ///< first id of the next page; nullopt: there is none
 };
 
 }  // namespace quiver::engine

@@ -1,4 +1,4 @@
-// Vectors on their way in and out, always f32 here; a field's stored type is the segment's matter.
+// Vectors as users give and get them: always f32. Segments store a field's own type.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace quiver::engine {
 
 using DenseVector = std::vector<float>;
 
-/// Same length, indices unique; sorted by index once checked.
+/// Indices and values of the same length. Indices are unique, and sorted once the vector was
+/// checked.
 struct SparseVector {
   std::vector<std::uint32_t> indices;
   std::vector<float> values;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "engine/model/row.h"
-#include "engine/query/candidates.h"
-#include "engine/query/field_query.h"
+#include "engine/query/stages/candidates.h"
+#include "engine/query/stages/field_query.h"
 #include "index/exact/searcher.h"
 #include "index/stored_rows.h"
 #include "kernels/kernels.h"
@@ -18,18 +18,18 @@
 namespace quiver::engine {
 namespace {
 
-/// Document tokens that are scored between two looks at the clock, and query tokens that share a
-/// pass over them.
+/// Document tokens that are scored between two polls of `cancel`.
 constexpr std::size_t kBlockTokens = 256;
+/// Query tokens that share a pass over a block.
 constexpr std::size_t kTileTokens = 8;
-/// Products of two numbers from which waking other threads is worth it, a millisecond or so.
-constexpr std::uint64_t kParallelProducts = 1ULL << 24;
+/// Products of two numbers, about a millisecond of work: fewer are not worth waking threads.
+constexpr std::uint64_t kMinParallelProducts = 1ULL << 24;
 
-/// Of values so large that sums of them are no number.
+/// The score if products overflow: infinities of both signs add up to NaN.
 constexpr float kNoScore = std::numeric_limits<float>::quiet_NaN();
 
-/// Document tokens as they are scored: as stored or, under Cosine, where bytes cannot be stored at
-/// length 1, as floats that are. One block at a time; what it returns lasts until the next.
+/// Document tokens in blocks, as they are scored: as stored, but u8 tokens under Cosine as floats
+/// scaled to length 1.
 class ComparedTokens {
  public:
   ComparedTokens(const FieldSchema& schema, const MatrixView& tokens)
@@ -39,6 +39,7 @@ class ComparedTokens {
 
   [[nodiscard]] std::size_t size() const { return tokens_.n_rows; }
   [[nodiscard]] DType dtype() const { return scaled_ ? DType::kF32 : tokens_.dtype; }
+  /// Valid until the next call.
   [[nodiscard]] MatrixView block(std::size_t first) {
     const std::size_t n = std::min(kBlockTokens, tokens_.n_rows - first);
     if (!scaled_) {
@@ -60,7 +61,8 @@ class ComparedTokens {
   std::vector<float> unit_;
 };
 
-/// Lets the tokens of a block compete for the query tokens `first, first + 1, …`.
+/// Scores a block of document tokens against the query tokens `first, first + 1, …`, and keeps in
+/// `matches`, one for each of these, what is better than before.
 void match_block(const index::PreparedQuery& query, std::size_t first, const MatrixView& block,
                  std::uint32_t first_document, std::span<TokenMatch> matches) {
   const std::uint32_t dim = block.dim;
@@ -69,11 +71,11 @@ void match_block(const index::PreparedQuery& query, std::size_t first, const Mat
   similarity.tile({query.values().data() + first * dim, dim, matches.size()}, dim, block.data,
                   block.stride_bytes, block.n_rows, {scores.data(), kBlockTokens});
   for (std::size_t j = 0; j < matches.size(); ++j) {
-    const float* of_token = scores.data() + j * kBlockTokens;
+    const float* token_scores = scores.data() + j * kBlockTokens;
     for (std::size_t i = 0; i < block.n_rows; ++i) {
-      // The first of equal ones stays; NaN (overflow) never wins, as in the score.
-      if (!(of_token[i] > matches[j].score)) continue;
-      matches[j] = {first_document + static_cast<std::uint32_t>(i), of_token[i]};
+      // The first of equal scores stays; NaN (overflow) never wins, as in the score.
+      if (!(token_scores[i] > matches[j].score)) continue;
+      matches[j] = {first_document + static_cast<std::uint32_t>(i), token_scores[i]};
     }
   }
 }
@@ -95,7 +97,7 @@ Result<std::vector<TokenMatch>> matches_of(const index::PreparedQuery& query,
   return matches;
 }
 
-/// Points of the request that can be explained.
+/// The points of `ids` that exist and have the vector.
 std::vector<Snapshot::Place> places_of(const SearchEnvironment& environment,
                                        const std::vector<PointId>& ids, std::size_t field) {
   std::vector<Snapshot::Place> places;
@@ -128,7 +130,7 @@ std::uint64_t n_products(const FieldQuery& query, const std::vector<Snapshot::Pl
 
 Result<> check_request(const SearchEnvironment& environment, const ExplainRequest& request) {
   QV_TRY(const std::size_t number, environment.config.field(request.using_field));
-  const FieldSchema& field = environment.config.fields[number];
+  const auto& field = environment.config.fields[number];
   if (field.kind == FieldKind::kMulti) return {};
   return fail(Code::kInvalidArgument,
               fmt::format("{} is {}, but only a multi-vector can be explained token by token",
@@ -152,7 +154,7 @@ Result<std::vector<Explanation>> explain(const SearchEnvironment& environment,
   const auto explain_one = [&](std::size_t i) {
     parts[i] = explain_place(query, places[i], environment.cancel);
   };
-  if (environment.executor != nullptr && n_products(query, places) >= kParallelProducts) {
+  if (environment.executor != nullptr && n_products(query, places) >= kMinParallelProducts) {
     environment.executor->parallel_for(places.size(), explain_one);
   } else {
     for (std::size_t i = 0; i < places.size(); ++i) explain_one(i);

@@ -6,6 +6,7 @@
 
 namespace quiver::engine {
 
+/// Borrows `data`.
 class SegmentRows final : public payload::RowsView {
  public:
   explicit SegmentRows(const SegmentData& data) : data_(data) {}
@@ -31,7 +32,8 @@ class SegmentRows final : public payload::RowsView {
   const SegmentData& data_;
 };
 
-/// The live rows of `segment` that match; all of them without a predicate.
+/// The live rows of `segment` that match; all live rows if `predicate` is nullptr. Errors are those
+/// of `Predicate::evaluate`.
 [[nodiscard]] inline Result<Bitset> matching_rows(const Segment& segment,
                                                   const payload::Predicate* predicate,
                                                   const Cancel& cancel) {

@@ -154,6 +154,33 @@ Result<std::vector<std::vector<Record>>> FakeCollection::query_batch(
   return answers;
 }
 
+namespace {
+
+class FakePlannedQuery final : public engine::PlannedQuery {
+ public:
+  FakePlannedQuery(const FakeCollection& collection, engine::Query query)
+      : collection_(collection), query_(std::move(query)) {
+    cost_.read_bytes = collection.is_small(query_) ? 0 : engine::QueryCost::kMaxSerialBytes;
+    cost_.can_share_pass = collection.shares_passes(query_);
+  }
+  const engine::Query& query() const override { return query_; }
+  const engine::QueryCost& cost() const override { return cost_; }
+  Result<std::vector<engine::Record>> run(const Cancel& cancel) const override {
+    return collection_.query(query_, cancel);
+  }
+
+ private:
+  const FakeCollection& collection_;
+  const engine::Query query_;
+  engine::QueryCost cost_;
+};
+
+}  // namespace
+
+std::shared_ptr<const engine::PlannedQuery> FakeCollection::plan(engine::Query query) const {
+  return std::make_shared<const FakePlannedQuery>(*this, std::move(query));
+}
+
 bool FakeCollection::shares_passes(const engine::Query&) const { return is_asked_to_be("shared"); }
 
 Result<std::vector<Record>> FakeCollection::query(const engine::Query& query,

@@ -30,6 +30,8 @@ class FakeCollection final : public engine::Collection {
   std::vector<engine::ShardInfo> shards() const override;
   Result<> update(std::vector<engine::Operation> operations, engine::Ack ack,
                   std::function<void(Result<std::vector<engine::UpdateResult>>)> done) override;
+  /// Outlives what it returns.
+  std::shared_ptr<const engine::PlannedQuery> plan(engine::Query query) const override;
   Result<std::vector<engine::Record>> query(const engine::Query& query,
                                             const Cancel& cancel) const override;
   Result<std::vector<std::vector<engine::Record>>> query_batch(

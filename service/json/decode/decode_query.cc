@@ -105,9 +105,9 @@ Decoded<engine::Mmr> decode_mmr(Element element, const Path& path) {
   if (const auto limit = find(object, "candidates_limit")) {
     const Path here = path.member("candidates_limit");
     QV_TRY(mmr.candidates_limit, get_u64(*limit, here));
-    if (*mmr.candidates_limit > engine::Mmr::kMostCandidates) {
+    if (*mmr.candidates_limit > engine::Mmr::kMaxCandidates) {
       return out_of_range(here, to_json(*limit),
-                          fmt::format("{} or smaller", engine::Mmr::kMostCandidates));
+                          fmt::format("{} or smaller", engine::Mmr::kMaxCandidates));
     }
   }
   return mmr;

@@ -1,5 +1,10 @@
-#include "engine/query/diversity.h"
-
+// Maximal marginal relevance (Carbonell, Goldstein 1998): hits that differ from each other.
+//
+// The best hit comes first. Each further one is the pending hit with the greatest
+//   (1 - diversity) * score - diversity * (greatest similarity to a chosen hit),
+// of equal ones the better by (score, id). Similarity is the field's metric between stored vectors,
+// negative for distances, as scores are. Sparse vectors without a common index have similarity 0,
+// and the field's IDF modifier does not apply. Of two multi-vectors, the pending one is the query.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -7,7 +12,8 @@
 #include <vector>
 
 #include "engine/model/row.h"
-#include "engine/query/field_query.h"
+#include "engine/query/stages/field_query.h"
+#include "engine/query/stages/stages.h"
 #include "index/exact/searcher.h"
 
 namespace quiver::engine {
@@ -15,6 +21,7 @@ namespace {
 
 constexpr std::size_t kScoresBetweenChecks = 64;
 
+/// Prepares a stored vector as the query of its field.
 struct AsQuery {
   const FieldSchema& schema;
 
@@ -29,6 +36,7 @@ struct AsQuery {
   }
 };
 
+/// The greedy choice. `candidates`: best first.
 class Selection {
  public:
   Selection(const SearchEnvironment& environment, std::size_t field, float diversity,
@@ -83,7 +91,8 @@ class Selection {
   }
 
   Result<> compare_with(const Candidate& chosen) {
-    // MaxSim differs by side; of the others one query is prepared for all.
+    // MaxSim is not symmetric: each pending multi-vector is the query. Otherwise one query, the
+    // chosen vector, serves all.
     const bool is_multi = environment_.config.fields[field_].kind == FieldKind::kMulti;
     const index::PreparedQuery query = query_of(chosen);
     for (std::size_t i = 0; i < pending_.size(); ++i) {
@@ -99,18 +108,33 @@ class Selection {
   const std::size_t field_;
   const float diversity_;
   Candidates pending_;                 ///< in order of score
-  std::vector<float> nearest_chosen_;  ///< of each pending one
+  std::vector<float> nearest_chosen_;  ///< greatest similarity of each pending one to a chosen one
+};
+
+class DiversifyStage final : public PlanStage {
+ public:
+  DiversifyStage(const Query& query, std::uint64_t limit, StagePtr input)
+      : query_(query), limit_(limit), input_(std::move(input)) {}
+
+  [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
+    QV_TRY(auto ranking, input_->run(environment));
+    QV_TRY(const std::size_t field, environment.config.field(query_.using_field));
+    const float diversity = std::get<Nearest>(query_.kind).mmr->diversity;
+    Selection selection(environment, field, diversity, std::move(ranking.candidates));
+    QV_TRY(ranking.candidates, selection.choose(limit_));
+    return ranking;
+  }
+
+ private:
+  const Query& query_;
+  const std::uint64_t limit_;
+  const StagePtr input_;
 };
 
 }  // namespace
 
-Result<> diversify(const SearchEnvironment& environment, const Query& node, std::uint64_t limit,
-                   Candidates& candidates) {
-  QV_TRY(const std::size_t field, environment.config.field(node.using_field));
-  const Mmr& mmr = *std::get<Nearest>(node.kind).mmr;
-  Selection selection(environment, field, mmr.diversity, std::move(candidates));
-  QV_TRY(candidates, selection.choose(limit));
-  return {};
+StagePtr diversify(const Query& query, std::uint64_t limit, StagePtr input) {
+  return std::make_unique<DiversifyStage>(query, limit, std::move(input));
 }
 
 }  // namespace quiver::engine

@@ -1,4 +1,4 @@
-#include "engine/query/segment_search.h"
+#include "engine/query/stages/segment_search.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,28 +7,14 @@
 #include <utility>
 
 #include "engine/indexing/index_params.h"
-#include "engine/query/field_query.h"
-#include "engine/segment/segment_rows.h"
+#include "engine/segment/segment_filter.h"
 #include "index/index.h"
 
 namespace quiver::engine {
 namespace {
 
-/// Of each query, the score that a hit must reach, as some segment has found out.
+/// The score that a hit of each query must reach: some segment has `limit` hits at least as good.
 using Floors = std::vector<std::atomic<float>>;
-
-/// The rows that may be hits; nullopt: all.
-Result<std::optional<Bitset>> allowed_rows(const SearchEnvironment& environment,
-                                           const FieldSearch& search, const Segment& segment) {
-  const bool filtered = search.predicate != nullptr && !search.predicate->always_true();
-  const auto& column = segment.data->fields[search.field];
-  if (!filtered && segment.n_deleted == 0 && column.all_present()) {
-    return std::optional<Bitset>();
-  }
-  QV_TRY(auto allowed, matching_rows(segment, search.predicate, environment.cancel));
-  allowed = with_vector(segment, search.field, std::move(allowed));
-  return std::optional<Bitset>(std::move(allowed));
-}
 
 index::Prefer preference(const SearchEnvironment& environment, const FieldSearch& search) {
   const auto kind = environment.config.fields[search.field].kind;
@@ -46,15 +32,30 @@ Result<> search_index(const SearchEnvironment& environment, const FieldSearch& s
   if (heaps.size() == 1) {
     return searcher.search(*search.queries[0], params, filter, context, heaps[0], work);
   }
-  std::vector<index::TopK*> outs;
-  for (auto& heap : heaps) outs.push_back(&heap);
-  return searcher.search_batch(search.queries, params, filter, context, outs, work);
+  std::vector<index::TopK*> heap_of_query;
+  for (auto& heap : heaps) heap_of_query.push_back(&heap);
+  return searcher.search_batch(search.queries, params, filter, context, heap_of_query, work);
 }
 
-/// Whether the user would rather miss its points than wait for a search without the index.
+/// True if the query is `indexed_only` and the segment's index is missing: its points are left out.
 bool is_left_out(const SearchEnvironment& environment, const FieldSearch& search,
                  const SegmentData& data) {
   return search.params.indexed_only && lacks_index(data, search.field, environment.indexes);
+}
+
+std::vector<index::TopK> heaps_for(const FieldSearch& search, const Segment& segment,
+                                   Floors& floors) {
+  const auto& data = *segment.data;
+  std::vector<index::TopK> heaps;
+  heaps.reserve(search.queries.size());
+  for (std::size_t i = 0; i < search.queries.size(); ++i) {
+    const std::uint64_t limit = search.limits[i];
+    // A heap that cannot hold `limit` hits says nothing about the other segments.
+    heaps.emplace_back(std::min<std::uint64_t>(limit, segment.n_live()),
+                       data.sealed ? std::span<const PointId>() : data.ids.span(),
+                       segment.n_live() >= limit ? &floors[i] : nullptr);
+  }
+  return heaps;
 }
 
 Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environment,
@@ -65,18 +66,11 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   const auto& data = *segment.data;
   if (data.fields[search.field].n_present == 0) return std::vector<Candidates>{};
   if (is_left_out(environment, search, data)) return std::vector<Candidates>{};
-  QV_TRY(const auto allowed, allowed_rows(environment, search, segment));
-  const auto filter = allowed ? index::RowFilter::of(*allowed) : index::RowFilter::all(data.n_rows);
-  std::vector<index::TopK> heaps;
-  heaps.reserve(search.queries.size());
-  for (std::size_t i = 0; i < search.queries.size(); ++i) {
-    const std::uint64_t limit = search.limits[i];
-    heaps.emplace_back(std::min<std::uint64_t>(limit, segment.n_live()),
-                       data.sealed ? std::span<const PointId>() : data.ids.span(),
-                       segment.n_live() >= limit ? &floors[i] : nullptr);
-  }
+  QV_TRY(const auto filter,
+         SegmentFilter::make(segment, search.field, search.predicate, environment.cancel));
+  auto heaps = heaps_for(search, segment, floors);
   const auto& searcher = *data.searchers[search.field];
-  QV_TRY(search_index(environment, search, params, searcher, filter, heaps, work));
+  QV_TRY(search_index(environment, search, params, searcher, filter.view(), heaps, work));
   std::vector<Candidates> candidates(heaps.size());
   for (std::size_t i = 0; i < heaps.size(); ++i) {
     for (const auto& hit : heaps[i].take_sorted()) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/database.h"
-#include "engine/query/search.h"
+#include "engine/query/shared_pass.h"
 #include "tests/engine/support.h"
 
 namespace quiver::engine::testing {

@@ -1,4 +1,4 @@
-#include "engine/query/ordering.h"
+#include "engine/segment/ordering.h"
 
 #include <fmt/format.h>
 
@@ -12,15 +12,17 @@
 namespace quiver::engine {
 namespace {
 
-/// Rows looked at in the first step of a filtered page; each step is four times longer.
-constexpr std::uint32_t kFirstWindow = 4096;
+/// Rows that the first step of a page considers, at least.
+constexpr std::uint32_t kMinWindowRows = 4096;
+/// Each step considers so many times more rows than the one before.
+constexpr std::uint64_t kWindowGrowth = 4;
 
 using Places = std::vector<Snapshot::Place>;
 
 const PointId& id_of(const Snapshot::Place& place) { return place.segment->data->ids[place.row]; }
 
-/// With copies of the ids: sorting goes out of bounds if they change under it, as those of a
-/// damaged file do.
+/// Sorts by id and leaves the first `n`. Works on copies of the ids: sorting goes out of bounds if
+/// ids change meanwhile, as those of a damaged file may.
 void keep_first(Places& places, std::uint64_t n) {
   struct Entry {
     PointId id;
@@ -46,11 +48,11 @@ Result<Bitset> filtered(const Segment& segment, Bitset candidates,
   return predicate->evaluate(SegmentRows(*segment.data), candidates, cancel);
 }
 
-/// Rows are in id order: look at windows until `n` were found.
+/// A sealed segment's rows are in id order: evaluates windows of rows until `n` are found.
 Result<> add_sealed(const Segment& segment, std::uint32_t first, std::uint64_t n,
                     const payload::Predicate* predicate, const Cancel& cancel, Places& out) {
   std::uint64_t n_found = 0;
-  std::uint64_t window = std::max<std::uint64_t>(kFirstWindow, n);
+  std::uint64_t window = std::max<std::uint64_t>(kMinWindowRows, n);
   while (first < segment.n_rows() && n_found < n) {
     const auto end =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(segment.n_rows(), first + window));
@@ -63,7 +65,7 @@ Result<> add_sealed(const Segment& segment, std::uint32_t first, std::uint64_t n
       if (n_found++ < n) out.push_back({&segment, static_cast<std::uint32_t>(row)});
     });
     first = end;
-    window *= 4;
+    window *= kWindowGrowth;
   }
   return {};
 }

@@ -1,4 +1,4 @@
-#include "engine/query/field_query.h"
+#include "engine/query/stages/field_query.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "engine/model/row.h"
+#include "engine/segment/segment_filter.h"
 #include "index/index.h"
 
 namespace quiver::engine {
 namespace {
 
-/// By value.
+/// The vector itself, read from the snapshot if the query names a point.
 Result<VectorValue> value_of(const SearchEnvironment& environment, const Nearest& nearest,
                              std::size_t field) {
   if (const auto* value = std::get_if<VectorValue>(&nearest.vector)) return *value;
@@ -31,19 +32,19 @@ Result<VectorValue> value_of(const SearchEnvironment& environment, const Nearest
   return to_value(schema, stored);
 }
 
-/// Adds to `counts` the live points with each term; the result is how many have a vector.
+/// Adds to `counts[i]` the number of live points with index `terms[i]`. Returns how many live
+/// points have a vector.
 Result<std::uint64_t> count_terms(const Segment& segment, std::size_t field,
                                   std::span<const std::uint32_t> terms,
                                   std::span<std::uint64_t> counts, const Cancel& cancel) {
-  const auto& data = *segment.data;
-  const auto some = live_with_vector(segment, field);
-  const auto rows = some ? index::RowFilter::of(*some) : index::RowFilter::all(data.n_rows);
-  QV_TRY(data.searchers[field]->count_terms(terms, rows, counts, cancel));
+  QV_TRY(const auto live, SegmentFilter::make(segment, field, nullptr, cancel));
+  const auto rows = live.view();
+  QV_TRY(segment.data->searchers[field]->count_terms(terms, rows, counts, cancel));
   return rows.n_allowed();
 }
 
-/// Multiplies by ln((N - n + 0.5) / (n + 0.5) + 1): N points with a vector, n of them with the
-/// index.
+/// Multiplies each value by its IDF, ln((N - n + 0.5) / (n + 0.5) + 1), as in BM25: N points have a
+/// vector, n of them hold the index.
 Result<> weigh_by_idf(const SearchEnvironment& environment, std::size_t field,
                       SparseVector& query) {
   std::vector<std::uint64_t> counts(query.indices.size(), 0);
@@ -82,8 +83,10 @@ Result<> check_weights(const FieldSchema& schema, std::size_t n_tokens,
   return {};
 }
 
-Result<index::PreparedQuery> prepare(const SearchEnvironment& environment, std::size_t field,
-                                     VectorValue value, const std::vector<float>& token_weights) {
+/// `value` as the index takes it. A dense vector for a multi-vector field is one token.
+Result<index::PreparedQuery> prepared_query(const SearchEnvironment& environment, std::size_t field,
+                                            VectorValue value,
+                                            const std::vector<float>& token_weights) {
   const auto& schema = environment.config.fields[field];
   if (schema.kind == FieldKind::kMulti && std::holds_alternative<DenseVector>(value)) {
     auto& token = std::get<DenseVector>(value);
@@ -110,8 +113,8 @@ Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::
                                const Nearest& nearest, const std::vector<float>& token_weights) {
   QV_TRY(const std::size_t field, environment.config.field(using_field));
   QV_TRY(auto value, value_of(environment, nearest, field));
-  QV_TRY(auto query, prepare(environment, field, std::move(value), token_weights));
-  // The vector of a point is a document, which is not what queries look like.
+  QV_TRY(auto query, prepared_query(environment, field, std::move(value), token_weights));
+  // A point's own vector is a document: samples are of queries only.
   const bool is_given = std::holds_alternative<VectorValue>(nearest.vector) && !nearest.own;
   if (environment.queries != nullptr && is_given) {
     environment.queries->offer(field, query.values());

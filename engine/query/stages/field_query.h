@@ -2,15 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/bitset.h"
 #include "base/result.h"
 #include "engine/model/query.h"
-#include "engine/query/search.h"
-#include "engine/segment/segment.h"
+#include "engine/query/stages/environment.h"
 #include "index/prepared_query.h"
 
 namespace quiver::engine {
@@ -20,9 +17,10 @@ struct FieldQuery {
   index::PreparedQuery prepared;
 };
 
-/// kInvalidArgument if there is no field of that name or the vector does not fit it; kNotFound if
-/// it is that of a point which is not there or has none. `token_weights`: of multi-vectors, looked
-/// at nowhere else.
+/// Prepares the query of a nearest search and records it where the environment wants that.
+/// kInvalidArgument if there is no such field or the vector does not fit it; kNotFound if the
+/// vector is that of a point which does not exist or has none. `token_weights`: for multi-vectors,
+/// otherwise ignored.
 [[nodiscard]] Result<FieldQuery> field_query(const SearchEnvironment& environment,
                                              const std::string& using_field, const Nearest& nearest,
                                              const std::vector<float>& token_weights);

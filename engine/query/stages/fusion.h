@@ -15,13 +15,15 @@ struct Ranked {
   float score = 0;
 };
 
-/// Cormack, Clarke, Buettcher 2009, with weights: a hit of rank r (from 0) adds
-/// 1 / ((r + 1) / w + k - 1); a weight of 0 or less adds nothing. Best first, ties by id.
+/// Cormack, Clarke, Buettcher 2009 (Reciprocal Rank Fusion), with weights: a hit of rank r (from 0)
+/// in a list of weight w adds 1 / ((r + 1) / w + k - 1); w <= 0 adds nothing. Best first, ties by
+/// id. `rrf.weights` is empty (all 1) or has one weight for each list.
 [[nodiscard]] std::vector<Ranked> fuse_rrf(std::span<const std::vector<Ranked>> lists,
                                            const Rrf& rrf);
 
-/// Each list is mapped so that mean - 3 sd is 0 and mean + 3 sd is 1 (sample standard deviation;
-/// not clamped; 0.5 where there is no spread), then scores are added. Best first, ties by id.
+/// Maps each list so that mean - 3 sd is 0 and mean + 3 sd is 1, then adds up the scores.
+/// sd: sample standard deviation; no clamping; 0.5 for every hit of a list without spread. Best
+/// first, ties by id.
 [[nodiscard]] std::vector<Ranked> fuse_dbsf(std::span<const std::vector<Ranked>> lists);
 
 }  // namespace quiver::engine

@@ -1,0 +1,46 @@
+// A query that is ready to run, and what it will cost.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "base/threads/cancel.h"
+#include "engine/model/query.h"
+
+namespace quiver::engine {
+
+/// An estimate: nothing has been read yet.
+struct QueryCost {
+  /// A query that reads no more is answered on the thread that received it: a hop to another thread
+  /// costs about as much as reading this.
+  static constexpr std::uint64_t kMaxSmallBytes = 256 * 1024;
+  /// A query that reads more is searched by several threads: waking one costs about as much as
+  /// reading this.
+  static constexpr std::uint64_t kMaxSerialBytes = 4 * 1024 * 1024;
+
+  std::uint64_t read_bytes = 0;  ///< vectors, codes and, under a filter, payloads
+  /// True if the query reads mainly dense vectors without an index, so that one pass over them can
+  /// answer other queries that `are_searched_alike`, too.
+  bool can_share_pass = false;
+
+  [[nodiscard]] bool is_small() const { return read_bytes <= kMaxSmallBytes; }
+  [[nodiscard]] bool is_parallel() const { return read_bytes > kMaxSerialBytes; }
+};
+
+/// A query and the snapshot that answers it. Immutable; any number of threads. Keeps the snapshot's
+/// segments alive, and so their memory, while it lives.
+class PlannedQuery {
+ public:
+  PlannedQuery() = default;
+  virtual ~PlannedQuery() = default;
+  PlannedQuery(const PlannedQuery&) = delete;
+  PlannedQuery& operator=(const PlannedQuery&) = delete;
+
+  [[nodiscard]] virtual const Query& query() const = 0;
+  [[nodiscard]] virtual const QueryCost& cost() const = 0;
+  /// Runs on the calling thread, large queries helped by the compute executor.
+  [[nodiscard]] virtual Result<std::vector<Record>> run(const Cancel& cancel) const = 0;
+};
+
+}  // namespace quiver::engine

@@ -1,0 +1,57 @@
+#include "engine/query/cost.h"
+
+#include "engine/query/stages/nearest.h"
+#include "index/exact/type.h"
+
+namespace quiver::engine {
+namespace {
+
+/// Estimated bytes of one part of the query.
+struct ReadBytes {
+  std::uint64_t payload = 0;
+  std::uint64_t vectors = 0;
+  std::uint64_t unindexed_dense = 0;  ///< part of `vectors`
+
+  ReadBytes& operator+=(const ReadBytes& other) {
+    payload += other.payload;
+    vectors += other.vectors;
+    unindexed_dense += other.unindexed_dense;
+    return *this;
+  }
+};
+
+/// Without prefetches.
+ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
+  ReadBytes bytes;
+  for (const Segment* segment : snapshot.segments()) {
+    const auto& data = *segment->data;
+    if (query.filter) bytes.payload += data.documents.bytes.size();
+    for (std::size_t f = 0; f < data.fields.size(); ++f) {
+      const auto& schema = data.fields[f].schema;
+      if (schema.name != query.using_field) continue;
+      const std::uint64_t n = data.searchers[f]->bytes_per_search();
+      bytes.vectors += n;
+      const bool is_scan = query.params.exact || data.indexes[f].type == &index::kFlat;
+      if (is_scan && schema.kind == FieldKind::kDense) bytes.unindexed_dense += n;
+    }
+  }
+  return bytes;
+}
+
+ReadBytes read_bytes_of_tree(const Snapshot& snapshot, const Query& query) {
+  ReadBytes bytes = read_bytes(snapshot, query);
+  for (const auto& prefetch : query.prefetch) bytes += read_bytes_of_tree(snapshot, prefetch);
+  return bytes;
+}
+
+}  // namespace
+
+QueryCost estimate_cost(const Snapshot& snapshot, const Query& query) {
+  const ReadBytes bytes = read_bytes_of_tree(snapshot, query);
+  QueryCost cost;
+  cost.read_bytes = bytes.payload + bytes.vectors;
+  cost.can_share_pass = is_plain_nearest(query) && bytes.unindexed_dense > bytes.vectors / 2;
+  return cost;
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,38 @@
+// How a query is answered: a tree of stages that follows the tree of the query.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/model/query.h"
+#include "engine/query/stages/candidates.h"
+#include "engine/query/stages/environment.h"
+#include "engine/query/stages/stage.h"
+
+namespace quiver::engine {
+
+/// Immutable; any number of threads.
+class Plan {
+ public:
+  /// Borrows `query`, which outlives the plan.
+  explicit Plan(const Query& query);
+
+  /// The hits, best first, those of the offset included.
+  [[nodiscard]] Result<Ranking> rank(const SearchEnvironment& environment) const;
+  /// The answer: `rank` without the offset, with payload and vectors as the query selects them.
+  [[nodiscard]] Result<std::vector<Record>> run(const SearchEnvironment& environment) const;
+
+ private:
+  const Query& query_;
+  const StagePtr root_;
+};
+
+/// `query.limit + query.offset`, or the greatest number if that is less.
+[[nodiscard]] std::uint64_t n_ranked(const Query& query);
+
+/// `ranking`, that of `query` itself, as the answer shows it.
+[[nodiscard]] Result<std::vector<Record>> records_of(const SearchEnvironment& environment,
+                                                     const Query& query, const Ranking& ranking);
+
+}  // namespace quiver::engine

@@ -1,0 +1,63 @@
+#include "engine/query/shared_pass.h"
+
+#include <cstddef>
+
+#include "engine/query/plan.h"
+#include "engine/query/stages/nearest.h"
+#include "engine/query/stages/threshold.h"
+
+namespace quiver::engine {
+namespace {
+
+using Answers = std::vector<std::vector<Record>>;
+
+/// The numbers of the queries that `are_searched_alike`, in groups.
+std::vector<std::vector<std::size_t>> groups_of(std::span<const Query> queries) {
+  std::vector<std::vector<std::size_t>> groups;
+  std::vector<bool> is_grouped(queries.size(), false);
+  for (std::size_t first = 0; first < queries.size(); ++first) {
+    if (is_grouped[first]) continue;
+    auto& group = groups.emplace_back(1, first);
+    for (std::size_t i = first + 1; i < queries.size(); ++i) {
+      if (is_grouped[i] || !are_searched_alike(queries[first], queries[i])) continue;
+      group.push_back(i);
+      is_grouped[i] = true;
+    }
+  }
+  return groups;
+}
+
+Result<> run_group(const SearchEnvironment& environment, std::span<const Query> queries,
+                   std::span<const std::size_t> group, Answers& answers) {
+  std::vector<NearestQuery> nearest;
+  for (const std::size_t i : group) nearest.push_back({&queries[i], n_ranked(queries[i])});
+  QV_TRY(auto rankings, search_nearest(environment, nearest, nullptr));
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const Query& query = queries[group[i]];
+    apply_threshold(query, rankings[i]);
+    QV_TRY(answers[group[i]], records_of(environment, query, rankings[i]));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool are_searched_alike(const Query& a, const Query& b) {
+  return is_plain_nearest(a) && is_plain_nearest(b) && a.using_field == b.using_field &&
+         a.params == b.params;
+}
+
+Result<Answers> run_queries(const SearchEnvironment& environment, std::span<const Query> queries) {
+  Answers answers(queries.size());
+  for (const auto& group : groups_of(queries)) {
+    const std::size_t first = group.front();
+    if (group.size() == 1) {
+      QV_TRY(answers[first], Plan(queries[first]).run(environment));
+    } else {
+      QV_TRY(run_group(environment, queries, group, answers));
+    }
+  }
+  return answers;
+}
+
+}  // namespace quiver::engine
