@@ -6,11 +6,11 @@ namespace quiver::index {
 
 Result<> Searcher::search_batch(std::span<const PreparedQuery* const> queries,
                                 const AnyParams& params, const RowFilter& filter,
-                                const SearchContext& context, std::span<TopK* const> outs,
+                                const SearchContext& context, std::span<TopK* const> results,
                                 WorkCounters& work) const {
-  assert(queries.size() == outs.size());
+  assert(queries.size() == results.size());
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    QV_TRY(search(*queries[i], params, filter, context, *outs[i], work));
+    QV_TRY(search(*queries[i], params, filter, context, *results[i], work));
   }
   return {};
 }

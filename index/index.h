@@ -1,7 +1,8 @@
 // The contract between the engine and every index type.
 //
 // An index is a cache over the rows of one field of one sealed segment: losing it costs time, never
-// answers. Adding a type is a folder, a line in registry.cc and a row in the conformance suite.
+// answers. Adding a type is a folder, a line in registry/registry.cc and a row in the conformance
+// suite.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +33,8 @@ struct WorkCounters {
   std::uint64_t n_lists = 0;
   std::uint64_t n_blocks = 0;
   std::uint64_t n_codes_scored = 0;
-  std::uint64_t n_rows_scored =
-      0;                      ///< rows scored exactly; a row counts once for each query of a batch
-  std::uint64_t n_bytes = 0;  ///< bytes of vectors and codes read
+  std::uint64_t n_rows_scored = 0;  ///< rows scored exactly, once per query of a batch
+  std::uint64_t n_bytes = 0;        ///< bytes of vectors and codes read
 
   WorkCounters& operator+=(const WorkCounters& other);
 };
@@ -78,13 +78,13 @@ class Searcher {
                           const RowFilter& filter, const SearchContext& context, TopK& out,
                           WorkCounters& work) const = 0;
 
-  /// Searches for each query with the same hits as `search`. Hits of `queries[i]` go to `outs[i]`;
-  /// heaps are distinct. Types that can share a pass over their memory do; the default is a loop.
-  /// `work` counts memory that is read once for several queries once. After an error some heaps may
-  /// be filled.
+  /// Searches for each query with the same hits as `search`. Hits of `queries[i]` go to
+  /// `results[i]`; heaps are distinct. Types that can share a pass over their memory do; the
+  /// default is a loop. `work` counts memory that is read once for several queries once. After an
+  /// error some heaps may be filled.
   virtual Result<> search_batch(std::span<const PreparedQuery* const> queries,
                                 const AnyParams& params, const RowFilter& filter,
-                                const SearchContext& context, std::span<TopK* const> outs,
+                                const SearchContext& context, std::span<TopK* const> results,
                                 WorkCounters& work) const;
   /// Sparse fields: adds to `counts[i]` the number of allowed rows that hold index `terms[i]`,
   /// exactly. `terms` ascend. Polls `cancel`. Other kinds: kUnimplemented, the default.

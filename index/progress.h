@@ -44,7 +44,7 @@ class BuildProgress {
       : context_(context), n_rows_(n_rows), total_(std::max<std::uint64_t>(total, 1)) {}
   void add(std::uint64_t n) { done_ += n; }
   /// Call it from one thread.
-  void tell() const {
+  void report() const {
     if (!context_.progress) return;
     const double share = static_cast<double>(done_.load()) / static_cast<double>(total_);
     context_.progress(static_cast<std::uint64_t>(static_cast<double>(n_rows_) * share));

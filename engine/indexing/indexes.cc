@@ -174,8 +174,8 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
 Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
                                  const IndexBuild& build, const SegmentProgress& progress) {
   const auto spec = spec_of(data.fields[field].schema, build.policy).value();
-  Result<BuiltIndex> index = fail(Code::kNotFound, "it is to be built anew");
-  if (build.anew != field) index = open_index(data, field, spec, directory);
+  Result<BuiltIndex> index = fail(Code::kNotFound, "the index must be rebuilt");
+  if (build.rebuilt_field != field) index = open_index(data, field, spec, directory);
   if (!index) index = build_index(data, field, spec, directory, build, progress);
   if (index) remove_indexes(directory, field, index_directory(field, spec));
   return index;
@@ -297,11 +297,12 @@ bool open_indexes(SegmentData& data, const Directory& directory, const IndexPoli
 Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory& segments,
                                               const IndexBuild& build) {
   auto fields = missing_indexes(data, build.policy);
-  const bool has_anew =
-      build.anew && wanted_index(data.fields[*build.anew], build.policy).has_value();
-  if (has_anew) {  // after the missing ones, whose failure would discard it
-    std::erase(fields, *build.anew);
-    fields.push_back(*build.anew);
+  const bool has_rebuild =
+      build.rebuilt_field &&
+      wanted_index(data.fields[*build.rebuilt_field], build.policy).has_value();
+  if (has_rebuild) {  // after the missing ones, whose failure would discard it
+    std::erase(fields, *build.rebuilt_field);
+    fields.push_back(*build.rebuilt_field);
   }
   if (fields.empty()) return std::vector<BuiltIndex>{};
   QV_TRY(const auto directory, segments.open_subdirectory(std::to_string(data.id)));

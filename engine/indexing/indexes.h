@@ -95,14 +95,14 @@ struct IndexBuild {
   Executor* executor = nullptr;                    ///< nullptr: stay on the calling thread
   std::function<void(double)> progress = nullptr;  ///< receives the share done
   const QuerySamples* queries = nullptr;           ///< recorded queries; nullptr: none
-  std::optional<std::size_t> anew = {};            ///< a field whose index is rebuilt
+  std::optional<std::size_t> rebuilt_field = {};   ///< a field whose index is rebuilt
   std::span<const Segment> inputs = {};  ///< segments whose rows were merged into this one
 };
 
-/// Builds the missing indexes of a sealed segment below `segments`, then that of `build.anew`, and
-/// opens them. Replaced indexes are removed. Durable on return. An index gets its name when all its
-/// files are complete. After an error the failed one leaves nothing; those before it stay, and so
-/// does the one it was to replace.
+/// Builds the missing indexes of a sealed segment below `segments`, then that of
+/// `build.rebuilt_field`, and opens them. Replaced indexes are removed. Durable on return. An index
+/// gets its name when all its files are complete. After an error the failed one leaves nothing;
+/// those before it stay, and so does the one it was to replace.
 [[nodiscard]] Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data,
                                                             Directory& segments,
                                                             const IndexBuild& build);

@@ -35,7 +35,7 @@ QuerySamples::QuerySamples(std::unique_ptr<Directory> directory,
     field.reservoir = std::make_unique<QueryReservoir>(fields[i].dim, kSampleSeed + i);
     if (!directory_->exists(field.file)) continue;
     if (auto loaded = field.reservoir->load(*directory_, field.file); !loaded) {
-      log_warning("{}; recording queries begins anew", loaded.error().message());
+      log_warning("{}; recording queries starts empty", loaded.error().message());
     }
   }
 }

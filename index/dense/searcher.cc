@@ -38,7 +38,7 @@ std::optional<std::span<const std::uint32_t>> enough(const ListCandidates& found
     return n >= request.n_allowed &&
            (request.filter.is_counted() || n >= request.filter.n_allowed());
   };
-  if (!found.is_telling || (n < request.k && !is_all())) return std::nullopt;
+  if (!found.is_conclusive || (n < request.k && !is_all())) return std::nullopt;
   return found.rows;
 }
 
@@ -67,19 +67,19 @@ Result<> DenseSearcher::search(const PreparedQuery& query, const AnyParams& para
 
 Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queries,
                                      const AnyParams& params, const RowFilter& filter,
-                                     const SearchContext& context, std::span<TopK* const> outs,
+                                     const SearchContext& context, std::span<TopK* const> results,
                                      WorkCounters& work) const {
   const std::size_t n_allowed = filter.n_rows() == 0 ? 0 : filter.n_allowed_estimate();
   if (n_allowed == 0) return {};
   QV_TRY(const DenseSearchParams* asked, params.as<DenseSearchParams>());
   if (context.prefer == Prefer::kExact || is_hopeless(*asked)) {
-    return flat_.search_batch(queries, {}, filter, context, outs, work);
+    return flat_.search_batch(queries, {}, filter, context, results, work);
   }
   const Call call{as_tried(*asked, files_.trial), filter, n_allowed, context, work};
   const bool has_all_rows = files_.lists.selectivity(n_allowed) >= 1;
-  if (has_all_rows && !walks(call)) return search_together(call, queries, outs);
+  if (has_all_rows && !walks(call)) return search_together(call, queries, results);
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (outs[i]->k() != 0) QV_TRY(search_alone(call, *queries[i], *outs[i]));
+    if (results[i]->k() != 0) QV_TRY(search_alone(call, *queries[i], *results[i]));
   }
   return {};
 }
@@ -117,14 +117,14 @@ Result<> DenseSearcher::search_alone(const Call& call, const PreparedQuery& quer
 
 Result<> DenseSearcher::search_together(const Call& call,
                                         std::span<const PreparedQuery* const> queries,
-                                        std::span<TopK* const> outs) const {
+                                        std::span<TopK* const> results) const {
   std::vector<CandidateRequest> requests;
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (outs[i]->k() == 0) continue;
-    const auto request = request_of(call, *queries[i], outs[i]->k());
+    if (results[i]->k() == 0) continue;
+    const auto request = request_of(call, *queries[i], results[i]->k());
     if (!is_lists_turn(request)) {
-      QV_TRY(offer(call, *queries[i], Found(), *outs[i]));
+      QV_TRY(offer(call, *queries[i], Found(), *results[i]));
       continue;
     }
     requests.push_back(request);
@@ -132,7 +132,7 @@ Result<> DenseSearcher::search_together(const Call& call,
   }
   return files_.lists.find_each(requests, [&](std::size_t j, const ListCandidates& found) {
     const std::size_t i = numbers[j];
-    return offer(call, *queries[i], enough(found, requests[j]), *outs[i]);
+    return offer(call, *queries[i], enough(found, requests[j]), *results[i]);
   });
 }
 

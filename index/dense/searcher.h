@@ -22,7 +22,7 @@ class DenseSearcher final : public Searcher {
   /// once.
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
-                        std::span<TopK* const> outs, WorkCounters& work) const override;
+                        std::span<TopK* const> results, WorkCounters& work) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;
   [[nodiscard]] MemoryUse memory() const override { return {sizeof(*this), files_.n_bytes}; }
   [[nodiscard]] Description describe() const override;
@@ -41,7 +41,7 @@ class DenseSearcher final : public Searcher {
   [[nodiscard]] bool walks(const Call& call) const;
   Result<> search_alone(const Call& call, const PreparedQuery& query, TopK& out) const;
   Result<> search_together(const Call& call, std::span<const PreparedQuery* const> queries,
-                           std::span<TopK* const> outs) const;
+                           std::span<TopK* const> results) const;
   Result<> offer(const Call& call, const PreparedQuery& query, const Found& found, TopK& out) const;
   Result<Found> by_graph(const DenseSearchParams& params, const CandidateRequest& request) const;
   Result<Found> by_lists(const CandidateRequest& request) const;

@@ -40,12 +40,12 @@ class Trial {
     for (const std::uint32_t row : source.rows()) present_.set(row);
     QV_TRY(choose_queries(source, searcher));
     std::vector<const PreparedQuery*> queries;
-    std::vector<TopK*> outs;
+    std::vector<TopK*> results;
     for (const auto& query : queries_) queries.push_back(&query);
-    for (auto& out : nearest_) outs.push_back(&out);
+    for (auto& out : nearest_) results.push_back(&out);
     WorkCounters work;
     return FlatSearcher(column_).search_batch(queries, {}, filter(), {context_.cancel, nullptr},
-                                              outs, work);
+                                              results, work);
   }
 
   Result<double> recall(const DenseSearcher& searcher) const {

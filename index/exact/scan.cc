@@ -15,19 +15,20 @@ std::vector<RowRange> cut_into_pieces(std::uint32_t n_rows, std::size_t bytes_pe
   return pieces;
 }
 
-PieceHits::PieceHits(std::span<TopK* const> outs, std::span<std::atomic<float>> own_floors) {
-  heaps_.reserve(outs.size());
-  for (std::size_t j = 0; j < outs.size(); ++j) {
-    std::atomic<float>* shared = outs[j]->shared_floor();
-    heaps_.emplace_back(outs[j]->k(), outs[j]->ids(), shared != nullptr ? shared : &own_floors[j]);
+PieceHits::PieceHits(std::span<TopK* const> results, std::span<std::atomic<float>> own_floors) {
+  heaps_.reserve(results.size());
+  for (std::size_t j = 0; j < results.size(); ++j) {
+    std::atomic<float>* shared = results[j]->shared_floor();
+    heaps_.emplace_back(results[j]->k(), results[j]->ids(),
+                        shared != nullptr ? shared : &own_floors[j]);
     pointers_.push_back(&heaps_.back());
   }
 }
 
 void Gathered::add(PieceHits& hits, const WorkCounters& work_done, Result<> result) {
   MutexLock lock(mutex_);
-  for (std::size_t j = 0; j < outs_.size(); ++j) {
-    for (const Hit& hit : hits.heaps()[j].take_sorted()) outs_[j]->offer(hit.score, hit.row);
+  for (std::size_t j = 0; j < results_.size(); ++j) {
+    for (const Hit& hit : hits.heaps()[j].take_sorted()) results_[j]->offer(hit.score, hit.row);
   }
   work_ += work_done;
   if (!result && status_) status_ = std::move(result);

@@ -54,20 +54,20 @@ std::uint32_t rows_of_block(const S& scorer) {
   return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlockRows)));
 }
 
-/// Scan of a range of rows. `outs`, one heap for each query, belong to the scanning thread.
+/// Scan of a range of rows. `results`, one heap for each query, belong to the scanning thread.
 template <TileScorer S>
 class Scan {
  public:
   Scan(const S& scorer, const RowFilter& filter, const Cancel& cancel)
       : scorer_(scorer), filter_(filter), cancel_(cancel), block_rows_(rows_of_block(scorer)) {}
 
-  Result<> run(RowRange range, std::span<TopK* const> outs, WorkCounters& work) const {
+  Result<> run(RowRange range, std::span<TopK* const> results, WorkCounters& work) const {
     for (std::uint32_t first = range.begin; first < range.end; first += block_rows_) {
       if (cancel_.poll()) return cancel_.check();
       const std::uint32_t n = std::min(block_rows_, range.end - first);
       const std::size_t n_scored =
-          is_full(first, n) ? score_run(first, n, outs) : score_allowed(first, n, outs);
-      work.n_rows_scored += n_scored * outs.size();
+          is_full(first, n) ? score_run(first, n, results) : score_allowed(first, n, results);
+      work.n_rows_scored += n_scored * results.size();
       work.n_bytes += n_scored * scorer_.bytes_per_row();
     }
     return {};
@@ -88,15 +88,16 @@ class Scan {
     return true;
   }
 
-  std::size_t score_run(std::uint32_t first, std::uint32_t n, std::span<TopK* const> outs) const {
+  std::size_t score_run(std::uint32_t first, std::uint32_t n,
+                        std::span<TopK* const> results) const {
     BlockScores scores;
     scorer_.score_run(first, n, scores);
-    offer(scores, n, outs, [first](std::uint32_t i) { return first + i; });
+    offer(scores, n, results, [first](std::uint32_t i) { return first + i; });
     return n;
   }
 
   std::size_t score_allowed(std::uint32_t first, std::uint32_t n,
-                            std::span<TopK* const> outs) const {
+                            std::span<TopK* const> results) const {
     std::array<std::uint32_t, kBlockRows> rows;
     std::uint32_t n_rows = 0;
     const std::uint64_t* words = filter_.words(first, first + n);
@@ -109,20 +110,20 @@ class Scan {
     if (n_rows == 0) return 0;
     BlockScores scores;
     scorer_.score_rows(std::span(rows).first(n_rows), scores);
-    offer(scores, n_rows, outs, [&rows](std::uint32_t i) { return rows[i]; });
+    offer(scores, n_rows, results, [&rows](std::uint32_t i) { return rows[i]; });
     return n_rows;
   }
 
   template <class RowOf>
-  static void offer(const BlockScores& scores, std::size_t n_rows, std::span<TopK* const> outs,
+  static void offer(const BlockScores& scores, std::size_t n_rows, std::span<TopK* const> results,
                     RowOf row_of) {
     std::array<std::uint32_t, kBlockRows> positions;
-    for (std::size_t j = 0; j < outs.size(); ++j) {
+    for (std::size_t j = 0; j < results.size(); ++j) {
       const float* of_query = scores.data() + j * kBlockRows;
       const std::size_t n =
-          kernels().topk.at_least(of_query, n_rows, outs[j]->threshold(), positions.data());
+          kernels().topk.at_least(of_query, n_rows, results[j]->threshold(), positions.data());
       for (std::size_t i = 0; i < n; ++i) {
-        outs[j]->offer(of_query[positions[i]], row_of(positions[i]));
+        results[j]->offer(of_query[positions[i]], row_of(positions[i]));
       }
     }
   }
@@ -141,8 +142,8 @@ class Scan {
 /// Hits of one piece: a heap for each query, with the floor that the threads share.
 class PieceHits {
  public:
-  PieceHits(std::span<TopK* const> outs, std::span<std::atomic<float>> own_floors);
-  [[nodiscard]] std::span<TopK* const> outs() const { return pointers_; }
+  PieceHits(std::span<TopK* const> results, std::span<std::atomic<float>> own_floors);
+  [[nodiscard]] std::span<TopK* const> results() const { return pointers_; }
   [[nodiscard]] std::vector<TopK>& heaps() { return heaps_; }
 
  private:
@@ -153,7 +154,7 @@ class PieceHits {
 /// Collects hits and counters from the threads of one search.
 class Gathered {
  public:
-  Gathered(std::span<TopK* const> outs, WorkCounters& work) : outs_(outs), work_(work) {}
+  Gathered(std::span<TopK* const> results, WorkCounters& work) : results_(results), work_(work) {}
 
   void add(PieceHits& hits, const WorkCounters& work_done, Result<> result) QV_EXCLUDES(mutex_);
   /// The first error; call it when all threads are done.
@@ -164,7 +165,7 @@ class Gathered {
 
  private:
   Mutex mutex_;
-  std::span<TopK* const> outs_ QV_GUARDED_BY(mutex_);
+  std::span<TopK* const> results_ QV_GUARDED_BY(mutex_);
   WorkCounters& work_ QV_GUARDED_BY(mutex_);
   Result<> status_ QV_GUARDED_BY(mutex_);
 };
@@ -172,29 +173,29 @@ class Gathered {
 template <TileScorer S>
 Result<> scan_in_parallel(const S& scorer, const std::vector<RowRange>& pieces,
                           const RowFilter& filter, const SearchContext& context,
-                          std::span<TopK* const> outs, WorkCounters& work) {
+                          std::span<TopK* const> results, WorkCounters& work) {
   const Scan<S> scan(scorer, filter, context.cancel);
-  std::vector<std::atomic<float>> floors(outs.size());
+  std::vector<std::atomic<float>> floors(results.size());
   for (auto& floor : floors) floor = -std::numeric_limits<float>::infinity();
-  Gathered gathered(outs, work);
+  Gathered gathered(results, work);
   context.executor->parallel_for(pieces.size(), [&](std::size_t i) {
-    PieceHits hits(outs, floors);
+    PieceHits hits(results, floors);
     WorkCounters work_done;
-    auto result = scan.run(pieces[i], hits.outs(), work_done);
+    auto result = scan.run(pieces[i], hits.results(), work_done);
     gathered.add(hits, work_done, std::move(result));
   });
   return gathered.status();
 }
 
-/// Offers the allowed rows to `outs`, one heap for each query of `scorer`.
+/// Offers the allowed rows to `results`, one heap for each query of `scorer`.
 template <TileScorer S>
 Result<> scan_rows(const S& scorer, const RowFilter& filter, const SearchContext& context,
-                   std::span<TopK* const> outs, WorkCounters& work) {
+                   std::span<TopK* const> results, WorkCounters& work) {
   if (context.executor != nullptr) {
     const auto pieces = cut_into_pieces(filter.n_rows(), scorer.bytes_per_row());
-    if (pieces.size() > 1) return scan_in_parallel(scorer, pieces, filter, context, outs, work);
+    if (pieces.size() > 1) return scan_in_parallel(scorer, pieces, filter, context, results, work);
   }
-  return Scan<S>(scorer, filter, context.cancel).run({0, filter.n_rows()}, outs, work);
+  return Scan<S>(scorer, filter, context.cancel).run({0, filter.n_rows()}, results, work);
 }
 
 }  // namespace quiver::index

@@ -37,22 +37,22 @@ auto with_scorer(const PreparedQuery& query, const FieldColumn& column, Visit vi
 /// Queries of one kind (with bytes, or without), which share tiles, and their heaps.
 struct Batch {
   std::vector<const PreparedQuery*> queries;
-  std::vector<TopK*> outs;
+  std::vector<TopK*> results;
 
   void add(const PreparedQuery* query, TopK* out) {
     queries.push_back(query);
-    outs.push_back(out);
+    results.push_back(out);
   }
 };
 
 Result<> search_tiles(const Batch& batch, const DenseColumn& column, const RowFilter& filter,
                       const SearchContext& context, WorkCounters& work) {
   const std::span queries(batch.queries);
-  const std::span outs(batch.outs);
+  const std::span results(batch.results);
   for (std::size_t first = 0; first < queries.size(); first += kTileQueries) {
     const std::size_t n = std::min(kTileQueries, queries.size() - first);
     QV_TRY(with_dense(queries.subspan(first, n), column, [&](const auto& scorer) {
-      return scan_rows(scorer, filter, context, outs.subspan(first, n), work);
+      return scan_rows(scorer, filter, context, results.subspan(first, n), work);
     }));
   }
   return {};
@@ -63,25 +63,25 @@ Result<> search_tiles(const Batch& batch, const DenseColumn& column, const RowFi
 Result<> FlatSearcher::search(const PreparedQuery& query, const AnyParams&, const RowFilter& filter,
                               const SearchContext& context, TopK& out, WorkCounters& work) const {
   if (filter.n_rows() == 0 || out.k() == 0) return {};
-  TopK* const outs[] = {&out};
+  TopK* const results[] = {&out};
   return with_scorer(query, column_, [&](const auto& scorer) {
-    return scan_rows(scorer, filter, context, outs, work);
+    return scan_rows(scorer, filter, context, results, work);
   });
 }
 
 Result<> FlatSearcher::search_batch(std::span<const PreparedQuery* const> queries,
                                     const AnyParams& params, const RowFilter& filter,
-                                    const SearchContext& context, std::span<TopK* const> outs,
+                                    const SearchContext& context, std::span<TopK* const> results,
                                     WorkCounters& work) const {
   if (column_.schema.kind != FieldKind::kDense) {
-    return Searcher::search_batch(queries, params, filter, context, outs, work);
+    return Searcher::search_batch(queries, params, filter, context, results, work);
   }
   if (filter.n_rows() == 0) return {};
   Batch with_bytes;
   Batch without;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (outs[i]->k() == 0) continue;
-    (queries[i]->bytes().empty() ? without : with_bytes).add(queries[i], outs[i]);
+    if (results[i]->k() == 0) continue;
+    (queries[i]->bytes().empty() ? without : with_bytes).add(queries[i], results[i]);
   }
   QV_TRY(search_tiles(with_bytes, column_.dense(), filter, context, work));
   return search_tiles(without, column_.dense(), filter, context, work);

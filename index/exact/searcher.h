@@ -17,7 +17,7 @@ class FlatSearcher final : public Searcher {
   /// Dense fields: a tile of queries shares a pass over the rows.
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
-                        std::span<TopK* const> outs, WorkCounters& work) const override;
+                        std::span<TopK* const> results, WorkCounters& work) const override;
   /// Reads the indices of all allowed rows.
   Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;

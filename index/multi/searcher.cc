@@ -155,7 +155,7 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
                                             .exact_bytes = all_bytes,
                                             .cancel = request.context.cancel,
                                             .work = request.work}));
-  if (!found.is_telling || found.rows.size() < request.out.k()) return false;
+  if (!found.is_conclusive || found.rows.size() < request.out.k()) return false;
   scratch.rows.assign(found.rows.begin(), found.rows.end());
   scratch.scores.assign(found.scores.begin(), found.scores.end());
   CodeHits hits{scratch.scores.data(), scratch.rows.data(), scratch.rows.size(),

@@ -131,12 +131,12 @@ Result<> SparseSearcher::search(const PreparedQuery& query, const AnyParams& par
 /// Scans share nothing: each query reads its own lists. Searches of blocks take turns.
 Result<> SparseSearcher::search_batch(std::span<const PreparedQuery* const> queries,
                                       const AnyParams& params, const RowFilter& filter,
-                                      const SearchContext& context, std::span<TopK* const> outs,
+                                      const SearchContext& context, std::span<TopK* const> results,
                                       WorkCounters& work) const {
   QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
   std::vector<Request> waiting;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    Request request = prepare(*queries[i], *options, filter, context, *outs[i], work);
+    Request request = prepare(*queries[i], *options, filter, context, *results[i], work);
     const Way way = way_of(request);
     if (way == Way::kBlocks) {
       waiting.push_back(std::move(request));

@@ -35,7 +35,7 @@ class SparseSearcher final : public Searcher {
                   const SearchContext& context, TopK& out, WorkCounters& work) const override;
   Result<> search_batch(std::span<const PreparedQuery* const> queries, const AnyParams& params,
                         const RowFilter& filter, const SearchContext& context,
-                        std::span<TopK* const> outs, WorkCounters& work) const override;
+                        std::span<TopK* const> results, WorkCounters& work) const override;
   Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                        std::span<std::uint64_t> counts, const Cancel& cancel) const override;
   [[nodiscard]] std::uint64_t bytes_per_search() const override;

@@ -45,12 +45,12 @@ Result<> find_neighbours(const RowSource& source, CalibrationSample& sample,
   Bitset present(column.n_rows);
   for (std::uint32_t i = 0; i < source.n(); ++i) present.set(source.row(i));
   std::vector<const PreparedQuery*> queries;
-  std::vector<TopK*> outs;
+  std::vector<TopK*> results;
   for (auto& query : sample.queries) queries.push_back(&query);
-  for (auto& out : sample.neighbours) outs.push_back(&out);
+  for (auto& out : sample.neighbours) results.push_back(&out);
   WorkCounters work;
   const auto filter = column.all_present() ? RowFilter::all(column.n_rows) : RowFilter::of(present);
-  return FlatSearcher(column).search_batch(queries, {}, filter, {context.cancel, nullptr}, outs,
+  return FlatSearcher(column).search_batch(queries, {}, filter, {context.cancel, nullptr}, results,
                                            work);
 }
 

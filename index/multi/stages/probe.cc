@@ -84,10 +84,10 @@ ScoreTable stage_scores(const TokenSource& tokens, const ProbeSample& sample,
 
 /// Stages to try. Without documents nothing can be fitted, and few do not tell stages apart.
 std::vector<StageKind> stages_to_try(const MultiBuildParams& params, std::uint32_t n_present,
-                                     bool is_telling) {
+                                     bool is_conclusive) {
   std::vector<StageKind> stages;
   for (const StageKind kind : {StageKind::kMean, StageKind::kFde, StageKind::kFeatures}) {
-    const bool is_wanted = params.stage == "auto" ? is_telling : params.stage == to_string(kind);
+    const bool is_wanted = params.stage == "auto" ? is_conclusive : params.stage == to_string(kind);
     if (is_wanted && n_present != 0) stages.push_back(kind);
   }
   return stages.empty() ? std::vector{StageKind::kMean} : stages;
@@ -165,11 +165,11 @@ class Prober {
         costs_(row_costs(codes, signs, tokens_.tokens_per_row())) {}
 
   Result<Choice> choose() {
-    if (sample_.is_telling()) QV_TRY(sample_.find_best(codes_, context_));
-    if (sample_.is_telling() && signs_ != nullptr) QV_TRY(try_signs());
-    if (sample_.is_telling()) describe_sample();
+    if (sample_.is_conclusive()) QV_TRY(sample_.find_best(codes_, context_));
+    if (sample_.is_conclusive() && signs_ != nullptr) QV_TRY(try_signs());
+    if (sample_.is_conclusive()) describe_sample();
     const FieldShape shape{tokens_.dim(), tokens_.tokens_per_row(), column_.n_present};
-    const auto stages = stages_to_try(params_, column_.n_present, sample_.is_telling());
+    const auto stages = stages_to_try(params_, column_.n_present, sample_.is_conclusive());
     for (std::size_t i = 0; i < stages.size(); ++i) {
       report(i + 1, stages.size() + 1);
       const StageKind kind = stages[i];
@@ -230,7 +230,7 @@ class Prober {
   Result<> try_stage(const StageFacts& facts) {
     QV_TRY(auto stage, make_stage(facts, column_, asked_.fitted, context_.cancel));
     Numbers numbers;
-    if (sample_.is_telling()) {
+    if (sample_.is_conclusive()) {
       const auto places = sample_.places(stage_scores(tokens_, sample_, *stage.encoder, context_));
       QV_TRY(context_.cancel.check());
       add_rows(facts, places, choice_.probe);

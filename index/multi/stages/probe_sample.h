@@ -35,7 +35,7 @@ class ProbeSample {
 
   [[nodiscard]] std::span<const std::uint32_t> rows() const { return rows_; }
   [[nodiscard]] std::span<const ProbeQuery> queries() const { return queries_; }
-  [[nodiscard]] bool is_telling() const { return rows_.size() >= kMinRows; }
+  [[nodiscard]] bool is_conclusive() const { return rows_.size() >= kMinRows; }
   /// Share of all rows that is in the sample.
   [[nodiscard]] double share() const;
 

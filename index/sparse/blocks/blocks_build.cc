@@ -65,7 +65,7 @@ class BlocksBuilder {
       for (std::size_t i = next++; i < order.size() && !context_.cancel.poll(); i = next++) {
         build_list(order[i], blocker, summarizer);
         progress.add(lists_.list(order[i]).size());
-        if (worker == 0) progress.tell();
+        if (worker == 0) progress.report();
       }
     };
     if (context_.executor == nullptr) {
@@ -73,7 +73,7 @@ class BlocksBuilder {
     } else {
       context_.executor->parallel_for(context_.executor->n_threads() + 1, work, Priority::kLow);
     }
-    if (!context_.cancel.poll()) progress.tell();
+    if (!context_.cancel.poll()) progress.report();
   }
   void build_list(std::uint32_t term, Blocker& blocker, Summarizer& summarizer) {
     const auto list = lists_.list(term);

@@ -63,7 +63,7 @@ Result<std::vector<std::uint32_t>> find_neighbours(const Blocks& blocks, const S
     for (std::uint32_t row = next++; row < blocks.n_rows(); row = next++) {
       if (!finder.find(row, std::span(neighbours).subspan(std::size_t{row} * n, n))) return;
       progress.add(1);
-      if (worker == 0) progress.tell();
+      if (worker == 0) progress.report();
     }
   };
   if (context.executor == nullptr) {
@@ -72,7 +72,7 @@ Result<std::vector<std::uint32_t>> find_neighbours(const Blocks& blocks, const S
     context.executor->parallel_for(context.executor->n_threads() + 1, work, Priority::kLow);
   }
   QV_TRY(context.cancel.check());
-  progress.tell();
+  progress.report();
   return neighbours;
 }
 

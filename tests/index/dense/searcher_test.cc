@@ -199,16 +199,16 @@ TEST_P(IvfSearch, ABatchGivesTheHitsOfItsQueries) {
       tops.emplace_back(i * 3);
     }
     std::vector<const PreparedQuery*> query_pointers;
-    std::vector<TopK*> outs;
+    std::vector<TopK*> results;
     for (std::size_t i = 0; i < 13; ++i) {
       query_pointers.push_back(&queries[i]);
-      outs.push_back(&tops[i]);
+      results.push_back(&tops[i]);
     }
     const Cancel cancel;
     WorkCounters work;
     const RowFilter filter = RowFilter::of(allowed);
     ASSERT_TRUE(index.searcher->search_batch(query_pointers, *params, filter, {cancel, nullptr, {}},
-                                             outs, work));
+                                             results, work));
     for (std::size_t i = 0; i < 13; ++i) {
       expect_same_hits(tops[i].take_sorted(), index.find(queries[i], {}, filter, i * 3).hits);
     }

@@ -77,15 +77,15 @@ Result<ListCandidates> CandidateSearch::find(const CandidateRequest& request) co
   thread_local Scratch scratch;
   const Search search{request, rotate(request.vector, scratch.lines),
                       selectivity(request.n_allowed), request.work.n_bytes, scratch};
-  bool is_telling = true;
+  bool is_conclusive = true;
   if (search.selectivity < 1) {
-    QV_TRY(is_telling, scan_filtered(search));
+    QV_TRY(is_conclusive, scan_filtered(search));
   } else {
     QV_TRY(scan_unfiltered(search));
   }
-  if (second_ && is_telling) refine(search);
+  if (second_ && is_conclusive) refine(search);
   return ListCandidates{scratch.rows, std::span(scratch.scores).first(scratch.rows.size()),
-                        is_telling};
+                        is_conclusive};
 }
 
 RotatedQuery CandidateSearch::rotate(std::span<const float> vector, QueryLines& lines) const {

@@ -38,7 +38,7 @@ struct ListCandidates {
   std::span<const std::uint32_t> rows;
   std::span<const float> scores;  ///< estimated score of each row
   /// False if other rows may be better: compare all allowed rows.
-  bool is_telling = true;
+  bool is_conclusive = true;
 };
 
 /// Counts a scanned list.
@@ -107,7 +107,7 @@ class CandidateSearch {
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
   Result<> scan_unfiltered(const Search& search) const;
   Result<bool> scan_filtered(const Search& search) const;
-  [[nodiscard]] bool tells_best(const Search& search, float usual, float depth) const;
+  [[nodiscard]] bool can_rank_best(const Search& search, float usual, float depth) const;
   Result<> scan_beyond(const Search& search, float end, float reach, CodeScan& scan) const;
   Result<Reach> reach_of(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;
   [[nodiscard]] float least_key(const Search& search, float reach, const CodeScan& scan) const;

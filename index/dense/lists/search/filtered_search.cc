@@ -36,7 +36,7 @@ Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   }
   const float depth = scan.kth(request.k) - scan.kth(rerank);
   collect_rows(scan.best(), scratch);
-  return tells_best(search, reach.rows, depth);
+  return can_rank_best(search, reach.rows, depth);
 }
 
 /// Scans the lists within `reach` whose keys are below `end`: first those that are little farther,
@@ -67,7 +67,7 @@ Result<> CandidateSearch::scan_beyond(const Search& search, float end, float rea
 /// `usual`, `depth`: range of scores of the kept rows without and with the filter. On arxiv-100k,
 /// random filters and filters of near rows stayed above .55 of it, and filters of far rows below. A
 /// tenth of random filters came below .8.
-bool CandidateSearch::tells_best(const Search& search, float usual, float depth) const {
+bool CandidateSearch::can_rank_best(const Search& search, float usual, float depth) const {
   constexpr float kMinDepthShare = 0.55F;
   constexpr float kMinDepthShareIfExactIsCheap = 0.8F;
   constexpr double kCheapExactFactor = 3;

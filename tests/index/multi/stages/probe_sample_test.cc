@@ -18,7 +18,7 @@ TEST(MultiProbe, PlacesAreThoseBehindEqualOnes) {
   const Corpus corpus(tokens_of(16), 300, random);
   const auto asked = std::vector<std::vector<float>>{corpus.queries[0].values};
   multi::ProbeSample sample(corpus.column, asked, 1);
-  EXPECT_TRUE(sample.is_telling());
+  EXPECT_TRUE(sample.is_conclusive());
   ASSERT_EQ(sample.rows().size(), 300U);
   const CodesFile file(corpus.column, 8);
   const Cancel cancel;

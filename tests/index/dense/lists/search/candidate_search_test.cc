@@ -55,14 +55,14 @@ TEST_P(IvfSearch, ABatchReadsAListOnce) {
         KeyValues{{"gap", 1e6}, {"stop", 0.5}}, KeyValues{{"nprobe", std::int64_t{3}}},
         KeyValues{{"rerank", std::int64_t{1100}}}}) {
     std::vector<TopK> tops;
-    std::vector<TopK*> outs;
+    std::vector<TopK*> results;
     for (std::size_t i = 0; i < kQueries; ++i) tops.emplace_back(i % 7 == 3 ? 60 : i % 12);
-    for (TopK& top : tops) outs.push_back(&top);
+    for (TopK& top : tops) results.push_back(&top);
     const Cancel cancel;
     WorkCounters work;
     const auto params = ivf_type().parse_search(values);
     ASSERT_TRUE(index.searcher->search_batch(query_pointers, *params, all, {cancel, nullptr, {}},
-                                             outs, work));
+                                             results, work));
     WorkCounters alone;
     for (std::size_t i = 0; i < kQueries; ++i) {
       const Found found = index.find(queries[i], values, all, tops[i].k());
