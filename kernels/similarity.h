@@ -1,4 +1,4 @@
-// What dense kernels compute, and the types of the values they read.
+// The similarities of dense kernels, and the types of the values they read.
 #pragma once
 
 #include <cstddef>

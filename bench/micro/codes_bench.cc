@@ -1,7 +1,7 @@
-// Scans of codes (FastScan blocks of 16 rows) against the two limits that the same run measures:
-// reading the same lists in the same order with a loop of eight independent 64-byte sums, and the
-// instructions of the scan on registers alone (nan where the processor lacks them). All take turns
-// in one process and medians are printed, so that a busy neighbour disturbs all alike.
+// Scans of codes (FastScan blocks of 16 rows) beside two limits measured in the same run: reading
+// the same lists in the same order with eight independent 64-byte sums, and the instructions of the
+// scan on registers alone (nan where the processor lacks them). All take turns in one process and
+// medians are printed, so that a busy neighbour disturbs all equally.
 //
 //   codes_bench [rounds [dim [rows_per_list]]]      defaults: 9 rounds, 384 dimensions, 160 rows
 //
@@ -24,8 +24,8 @@
 namespace quiver {
 namespace {
 
-/// What 16 rows of 32 dimensions take: two look-ups, two sums, and two operations for the indices
-/// of each look-up.
+/// Instructions for 16 rows of 32 dimensions: two look-ups, two sums, and two operations for the
+/// indices of each look-up.
 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vnni"))) void look_up_lines(
     std::size_t n) {
   for (std::size_t line = 0; line < n; ++line) {
@@ -64,7 +64,7 @@ class Scan {
     for (auto& value : query) value = normal(random);
     query_ = kernels().codes.prepare(query.data(), dim / 32,
                                      reinterpret_cast<std::uint8_t*>(tables_.get()));
-    // Half a row's products are of sign +: the sum's deviation is half the root of dim.
+    // Half of a row's products are positive: the sum's deviation is sqrt(dim) / 2.
     threshold_ = 2.33F * 0.5F * std::sqrt(static_cast<float>(dim));
   }
 
@@ -84,7 +84,7 @@ class Scan {
   void ports() const {
     if (has_ports()) look_up_lines(n_lists_ * blocks_.n * blocks_.n_lines);
   }
-  /// Whether the processor has the instructions of that limit.
+  /// True if the processor has the instructions of that limit.
   static bool has_ports() {
     return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
   }

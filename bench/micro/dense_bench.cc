@@ -1,7 +1,7 @@
-// Kernels over rows (dense, bytes, bits) against the two limits that the same run measures: reading
-// the same memory with a loop of eight independent 64-byte sums, and the instruction of the family
-// on registers alone. Limits and kernels take turns in one process and medians are printed, so that
-// a busy neighbour disturbs all alike.
+// Kernels over rows (dense, bytes, bits) beside two limits measured in the same run: reading the
+// same memory with eight independent 64-byte sums, and the family's instruction on registers alone.
+// Limits and kernels take turns in one process and medians are printed, so that a busy neighbour
+// disturbs all equally.
 //
 //   dense_bench [rounds [n_rows [dim]]]     defaults: 9 rounds over 100,000 rows of 384 values
 //
@@ -28,7 +28,7 @@ namespace quiver {
 namespace {
 
 constexpr std::size_t kTile = 8;
-constexpr std::size_t kBlock = 256;  // rows that are scored at a time, as a search does
+constexpr std::size_t kBlock = 256;  // rows per call, as in a search
 constexpr std::size_t kCachedBytes = 256 * 1024;
 constexpr std::size_t kPeakRounds = 20'000;
 
@@ -68,7 +68,7 @@ struct Shape {
   std::uint32_t dim;
 };
 
-/// Rows of one stored type, queries of one, and the kernels over them.
+/// Rows of one stored type, queries, and the kernels over them.
 template <class Query, class Score>
 class Family {
  public:
@@ -92,7 +92,7 @@ class Family {
     cases_.push_back({"(port)", 0, [this] { port_.run(kPeakRounds); }});
   }
 
-  /// The kernels keep a reference to `kernel`.
+  /// Borrows `kernel`.
   void add(const std::string& name, const RowKernels<Query, Score>& kernel) {
     cases_.push_back({name + " many", 1, [&kernel, this] {
                         for_blocks([&](std::size_t first, std::size_t n) {
@@ -133,7 +133,7 @@ class Family {
     return reinterpret_cast<const Query*>(queries_.get());
   }
   [[nodiscard]] std::size_t bytes() const { return shape_.n_rows * stride_ / 512 * 512; }
-  /// So that small sets are timed for as long as large ones.
+  /// Repeats small sets, so that they are timed for as long as large ones.
   [[nodiscard]] std::size_t repeats() const { return bytes() > 8 * kCachedBytes ? 1 : 40; }
 
   template <class Work>
@@ -161,7 +161,7 @@ class Family {
   std::size_t stride_;
   std::size_t query_stride_;
   double operations_;  ///< per query and row
-  Peak port_;          ///< of the instruction that bounds the family
+  Peak port_;          ///< rate of the instruction that bounds the family
   Memory rows_;
   Memory queries_;
   std::vector<std::uint32_t> ids_;
@@ -205,7 +205,7 @@ void bench_bytes(const Shape& shape) {
   i8.run();
 }
 
-/// Codes of `shape.dim` bytes.
+/// Measures codes of `shape.dim` bytes.
 void bench_binary(const Shape& shape) {
   Family<std::uint8_t, std::uint32_t> bits("codes of 1 bit, bytes", shape, Values::kBytes,
                                            shape.dim, Values::kBytes, shape.dim, 8.0 * shape.dim,
@@ -222,7 +222,7 @@ void bench_binary(const Shape& shape) {
   planes.run();
 }
 
-/// The same with as many rows as fit the cache.
+/// The same shape with as many rows as fit the cache.
 Shape cached(Shape shape, std::size_t row_bytes) {
   shape.n_rows = std::max<std::size_t>(kBlock, kCachedBytes / row_bytes / kBlock * kBlock);
   return shape;

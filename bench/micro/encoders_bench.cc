@@ -1,9 +1,9 @@
-// What should I store? Every encoding of a set of vectors: bytes, recall@10 of a scan over all
-// codes, alone and with the exact scores of the best 40, what encoding a row and scoring one cost.
-// One thread; times are those of the thread. The rows' mean is taken off first, which no distance
-// and no ranking by scalar product sees. Prints Markdown tables.
+// Compares the encodings of a set of vectors (docs/encoders.md): bytes; recall@10 of a scan over
+// all codes, alone and with the best 40 re-ranked exactly; time to encode and to score a row. One
+// thread; times are those of the thread. The rows' mean is subtracted first, which changes no
+// distance and no ranking by scalar product. Prints Markdown tables.
 //
-//   encoders_bench ROWS QUERIES dot|euclid FIRST:END      queries of the file; dataset/vectors.h
+//   encoders_bench ROWS QUERIES dot|euclid FIRST:END      rows of the query file; dataset/vectors.h
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,11 +31,11 @@ using namespace encoders;
 using namespace encodings;
 
 constexpr std::size_t kTop = 10;
-constexpr std::size_t kMore = 40;
-constexpr std::size_t kSample = 20000;
+constexpr std::size_t kReranked = 40;
+constexpr std::size_t kSampleRows = 20000;
 constexpr std::uint64_t kSeed = 1;
-/// Of the values of a sample, those that a scale shared by all rows cuts off.
-constexpr double kCutOff = 1e-4;
+/// Share of a sample's values that a scale shared by all rows cuts off.
+constexpr double kCutOffShare = 1e-4;
 
 struct Matrix {
   std::uint32_t dim = 0;
@@ -48,7 +48,7 @@ struct Matrix {
 /// Evenly spread rows.
 Matrix sample_of(const Matrix& rows) {
   Matrix sample{rows.dim, {}};
-  const std::size_t n = std::min(kSample, rows.n_rows());
+  const std::size_t n = std::min(kSampleRows, rows.n_rows());
   for (std::size_t i = 0; i < n; ++i) {
     const float* row = rows.row(i * rows.n_rows() / n);
     sample.values.insert(sample.values.end(), row, row + rows.dim);
@@ -58,7 +58,7 @@ Matrix sample_of(const Matrix& rows) {
 
 using Positions = std::vector<std::uint32_t>;
 
-/// The `n` best, best first. A bar from the first scores leaves few to sort.
+/// The `n` best, best first. A threshold from the first scores leaves few to sort.
 Positions best_of(const std::vector<float>& scores, std::size_t n) {
   std::vector<float> first(scores.begin(),
                            scores.begin() + std::min<std::ptrdiff_t>(4096, std::ssize(scores)));
@@ -74,7 +74,7 @@ Positions best_of(const std::vector<float>& scores, std::size_t n) {
   return found;
 }
 
-/// The queries' exact scores decide what is right.
+/// Exact scores of the queries, which decide which rows are right.
 class Truth {
  public:
   Truth(const Matrix& rows, const Matrix& queries, Similarity similarity)
@@ -88,7 +88,7 @@ class Truth {
     }
   }
 
-  /// Share of the wanted rows among the best `kTop` of `found` by exact score, or by its order.
+  /// Share of the true best rows among the best `kTop` of `found`, by exact score or by its order.
   [[nodiscard]] double recall(std::size_t query, const Positions& found, bool by_order) const {
     const std::size_t n = by_order ? std::min(kTop, found.size()) : found.size();
     std::size_t n_right = 0;
@@ -112,7 +112,7 @@ class Truth {
   std::vector<float> bars_;
 };
 
-/// What comes before the encoding: nothing, or fewer dimensions.
+/// Map applied before the encoding.
 struct Projection {
   std::string name;
   bool is_brief = false;  ///< shown with a few encodings only
@@ -156,7 +156,7 @@ std::vector<Projection> all_projections(const Pca& pca) {
 /// An encoding, made for rows like those of a sample.
 struct Encoding {
   std::string name;
-  bool is_brief = false;  ///< one of the few
+  bool is_brief = false;  ///< shown also for brief projections
   std::function<Result<EncoderPtr>(Similarity, const Matrix& sample)> make;
 };
 
@@ -168,9 +168,11 @@ float float8_scale(const Matrix& sample, float largest) {
 std::vector<Encoding> all_encodings() {
   std::vector<Encoding> all;
   const auto add = [&](std::string name, auto make) {
-    constexpr std::string_view kFew[] = {"f16",           "i8, one scale", "4-bit, one scale",
-                                         "RaBitQ 4 bits", "RaBitQ 1 bit",  "PQ, 2 dims a nibble"};
-    const bool is_brief = std::find(std::begin(kFew), std::end(kFew), name) != std::end(kFew);
+    constexpr std::string_view kBriefNames[] = {
+        "f16",           "i8, one scale", "4-bit, one scale",
+        "RaBitQ 4 bits", "RaBitQ 1 bit",  "PQ, 2 dims a nibble"};
+    const bool is_brief =
+        std::find(std::begin(kBriefNames), std::end(kBriefNames), name) != std::end(kBriefNames);
     all.push_back({std::move(name), is_brief,
                    [make](Similarity s, const Matrix& sample) -> Result<EncoderPtr> {
                      return make(s, sample);
@@ -187,10 +189,11 @@ std::vector<Encoding> all_encodings() {
     return make_float8_encoder(s, m.dim, Float8::kE5m2, float8_scale(m, 57344));
   });
   add("i8, one scale",
-      [](S s, M m) { return make_byte_encoder(s, m.dim, limit_of(m.values, kCutOff)); });
+      [](S s, M m) { return make_byte_encoder(s, m.dim, limit_of(m.values, kCutOffShare)); });
   add("i8, scale a row", [](S s, M m) { return make_byte_encoder(s, m.dim, 0); });
-  add("4-bit, one scale",
-      [](S s, M m) { return make_step_encoder(s, m.dim, 4, limit_of(m.values, 10 * kCutOff)); });
+  add("4-bit, one scale", [](S s, M m) {
+    return make_step_encoder(s, m.dim, 4, limit_of(m.values, 10 * kCutOffShare));
+  });
   add("4-bit, scale a row", [](S s, M m) { return make_step_encoder(s, m.dim, 4, 0); });
   for (std::uint32_t bits : {8u, 6u, 5u, 4u, 3u, 2u, 1u}) {
     add(fmt::format("RaBitQ {} bit{}", bits, bits > 1 ? "s" : ""),
@@ -254,7 +257,7 @@ class Bench {
     std::printf(
         "\n**%s**\n\n| code | bytes | of f32 | recall, codes alone | best %zu re-ranked | "
         "encode us | score ns |\n|---|---|---|---|---|---|---|\n",
-        projection.name.c_str(), kMore);
+        projection.name.c_str(), kReranked);
     for (const Encoding& encoding : all_encodings()) {
       if (projection.is_brief && !encoding.is_brief) continue;
       QV_TRY(const EncoderPtr encoder, encoding.make(similarity_, sample));
@@ -278,7 +281,7 @@ class Bench {
         encoder.scorer(queries.row(q))->score(codes.data(), codes.n_blocks(), scores.data());
       }));
       scores.resize(rows.n_rows());
-      const Positions found = best_of(scores, kMore);
+      const Positions found = best_of(scores, kReranked);
       scores.resize(codes.n_blocks() * encoder.block_rows());
       alone += truth_.recall(q, found, true);
       reranked += truth_.recall(q, found, false);
@@ -322,8 +325,8 @@ Result<> run(char** arguments) {
   QV_TRY(auto queries, dataset::load_vectors(arguments[2], FieldKind::kDense, range));
   Matrix row_matrix{rows.shape.dim, std::move(rows.batch.values)};
   Matrix query_matrix{queries.shape.dim, std::move(queries.batch.values)};
-  // Products with the query lose one number, the same for all rows; distances are kept if the query
-  // moves too.
+  // Products with the query change by one number, the same for all rows. Distances stay the same if
+  // the query moves, too.
   const std::vector<float> mean = mean_of(row_matrix);
   subtract(mean, row_matrix);
   if (metric == "euclid") subtract(mean, query_matrix);

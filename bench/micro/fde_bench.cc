@@ -1,7 +1,7 @@
-// What it costs to make one vector of a token set: a document of 80 tokens and a query of 32, of
-// 128 dimensions. One thread; times are those of the thread, medians. The floor beside them is what
-// the products with the planes would take in f32 at the processor's best: the planes are where a
-// straightforward encoder spends most of its time.
+// Time to make one vector of a token set: a document of 80 tokens and a query of 32, of 128
+// dimensions. One thread; times are medians of the thread's time. The floor beside them is the time
+// of the products with the planes in f32 at the processor's best rate: a straightforward encoder
+// spends most of its time there.
 //
 //   fde_bench
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::size_t kQueryTokens = 32;
 constexpr std::size_t kSets = 8;  // with their vectors, they stay in L2
 constexpr std::size_t kRounds = 101;
 
-/// Sets of unit vectors in random directions: the worst case, as the most buckets are touched.
+/// Sets of unit vectors in random directions: the worst case, with the most buckets.
 std::vector<float> random_sets(std::size_t n_tokens, std::uint64_t seed) {
   std::vector<float> values(kSets * n_tokens * kDim);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -47,7 +47,7 @@ double microseconds(const std::function<void()>& work, std::size_t n) {
   return median(times) * 1e6 / static_cast<double>(n);
 }
 
-/// Multiplications and additions of f32 in a microsecond.
+/// Multiplications and additions of f32 per microsecond.
 double peak() {
   constexpr std::size_t kPeakRounds = 20000;
   const Peak peak = float_peak();

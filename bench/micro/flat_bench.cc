@@ -1,6 +1,6 @@
-// Exact dense search over real rows, one thread: one query per call, and batches of eight, over
-// rows of f32 and of u8, against the bandwidth of a loop that only reads the same memory. All take
-// turns; medians are printed.
+// Exact dense search over real rows, one thread: one query per call and batches of eight, over rows
+// of f32 and of u8, beside the bandwidth of a loop that only reads the same memory. All take turns;
+// medians are printed.
 //
 //   flat_bench ROWS QUERIES [rounds]      files of vectors (dataset/vectors.h), metric Dot; for u8,
 //                                         values are scaled and shifted to [0, 255]
@@ -51,11 +51,11 @@ index::FieldColumn read_column(const dataset::Vectors& set, DType dtype) {
   return column;
 }
 
-/// One way to search, timed in turn with the others.
+/// One kind of search, timed in turn with the others.
 struct Case {
   std::string name;
-  double n_queries = 0;  ///< 0: only reads
-  double n_bytes = 0;    ///< of all rows
+  double n_queries = 0;  ///< 0 for the loop that only reads
+  double n_bytes = 0;    ///< bytes of all rows
   std::function<Result<>(int round)> work;
   std::vector<double> times = {};
 };

@@ -1,8 +1,8 @@
-// Kernels against the memory they read and the products they make: nanoseconds per row, GB/s,
-// G operations/s (two for each product and sum), and the shares of two limits of the same run: the
-// bandwidth that a loop with eight independent accumulators reaches over the same bytes, and
-// products of f32 on registers alone. Loops and kernels take turns in one process, and medians are
-// printed, so that a busy neighbour disturbs all alike.
+// Kernels beside two limits of the same run: the bandwidth of a loop with eight independent
+// accumulators over the same bytes, and products of f32 on registers alone. Prints nanoseconds per
+// row, GB/s, G operations/s (two for each product and sum), and the shares of both limits. Loops
+// and kernels take turns in one process and medians are printed, so that a busy neighbour disturbs
+// all equally.
 //
 //   micro_bench [rounds]        late interaction and the threshold filter; default: 15 rounds, one
 //                               thread. Kernels over dense rows have dense_bench.
@@ -66,16 +66,16 @@ struct Case {
   std::vector<double> times = {};
 };
 
-/// What one run of a case reads and computes.
+/// Bytes and operations of one run of a case.
 struct Work {
   std::size_t n_rows;
   std::size_t bytes;
-  double operations;  ///< of products; 0: there are none
+  double operations;  ///< two for each product; 0: none
 };
 
 constexpr std::size_t kPeakRounds = 50'000;
 
-/// The first of `cases` is the reading of the same bytes.
+/// The first of `cases` only reads the same bytes.
 void run(const char* title, std::vector<Case>& cases, int rounds, const Work& work) {
   std::vector<double> products;
   for (int round = 0; round < rounds; ++round) {

@@ -1,6 +1,7 @@
 // Late interaction over real token vectors, one thread, one query per call: exact search over f32
-// and f16 tokens, and the kernel for 8-bit codes, against the products per second of registers
-// alone and the bandwidth of a loop that only reads the f32 tokens. All take turns in one process.
+// and f16 tokens, and the kernel for 8-bit codes. Limits beside them: products per second on
+// registers alone, and the bandwidth of a loop that only reads the f32 tokens. All take turns in
+// one process.
 //
 //   multi_bench DOCUMENTS QUERIES [n_queries [passes]]     ragged sets by their prefixes; 20
 //                                                          queries, 3 passes
@@ -24,7 +25,7 @@ namespace quiver {
 namespace {
 
 constexpr std::size_t kTop = 10;
-/// Values of unit vectors beyond this are rare; see prepare_codes.
+/// Larger values of unit vectors are rare; see prepare_codes.
 constexpr float kLargest = 0.35F;
 
 struct Documents {
@@ -114,8 +115,8 @@ void score_codes(const Documents& documents, const PreparedQuery& query) {
 struct Case {
   std::string name;
   std::function<void(const PreparedQuery&)> work;
-  double bytes;                                 ///< a query reads
-  double peak = 0;                              ///< of operations a second, once measured
+  double bytes;                                 ///< read by a query
+  double peak = 0;                              ///< operations a second, once measured
   std::vector<std::vector<double>> times = {};  ///< [query][pass]
 
   [[nodiscard]] double seconds() const {

@@ -1,6 +1,5 @@
-// What the processor's ports can deliver, measured beside what a kernel makes of them: products
-// from registers alone, and look-ups in a table. A limit whose instruction the processor lacks is
-// not measured, and is printed as nan.
+// Limits of the processor's ports, measured beside the kernels: products on registers alone, and
+// look-ups in a table. A limit whose instruction the processor lacks is printed as nan.
 #pragma once
 
 #include <immintrin.h>
@@ -68,7 +67,7 @@ __attribute__((target("avx512f,avx512vnni"))) inline void multiply_add_codes(std
 }
 constexpr std::size_t kCodeOperationsPerRound = kPeakChains * 64 * 2;
 
-/// An instruction on registers alone, and what it delivers.
+/// An instruction on registers alone, and its rate.
 struct Peak {
   void (*loop)(std::size_t n_rounds) = nullptr;  ///< null: the processor has no such instruction
   double operations_per_round = 0;
@@ -76,7 +75,7 @@ struct Peak {
   void run(std::size_t n_rounds) const {
     if (loop != nullptr) loop(n_rounds);
   }
-  /// Operations a second.
+  /// Returns operations a second.
   [[nodiscard]] double rate(std::size_t n_rounds, double seconds) const {
     if (loop == nullptr) return std::numeric_limits<double>::quiet_NaN();
     return static_cast<double>(n_rounds) * operations_per_round / seconds;

@@ -1,6 +1,6 @@
-// What the loops of kernels take on registers alone: the instructions of one step without its
-// loads, stores and branches, over and over on zeros, so that nothing but the ports that execute
-// them and sums that wait for themselves take time. Registers 8 to 15 are only read.
+// Loops of kernels on registers alone: the instructions of one step without its loads, stores and
+// branches, repeated on zeros. So only the executing ports, and sums that wait for themselves, take
+// time. Registers 8 to 15 are only read.
 #pragma once
 
 #include <immintrin.h>
@@ -13,7 +13,8 @@
 
 namespace quiver::ports {
 
-/// `name(n)`: the steps of `text`, `n` times. Needs a processor that has the instructions.
+/// Defines `name(n)`, which repeats the steps of `text` `n` times. The processor must have the
+/// instructions.
 #define QV_PORTS(name, text)                                                                \
   inline void name(std::size_t n) {                                                         \
     __asm__ volatile("vzeroall\n.p2align 5\n 1:\n" text "dec %0\n jnz 1b\n vzeroupper"      \
@@ -29,7 +30,7 @@ namespace quiver::ports {
 
 // clang-format off
 
-// convert, both levels, of 8 values: overflows are counted beside the conversion.
+// convert, both levels: 8 values; overflows are counted beside the conversion.
 QV_PORTS(to_f16,
   "vandnps %%ymm8, %%ymm9, %%ymm0\n vcmpps $13, %%ymm10, %%ymm0, %%ymm1\n"
   "vcmpps $1, %%ymm11, %%ymm0, %%ymm2\n vandps %%ymm1, %%ymm2, %%ymm2\n"
@@ -44,7 +45,7 @@ QV_PORTS(length,  // of 16
 QV_PORTS(scaled, QV_2(
   "vcvtps2pd %%xmm8, %%ymm0\n vmulpd %%ymm0, %%ymm9, %%ymm0\n vcvtpd2ps %%ymm0, %%xmm0\n"))
 
-// transform, of a register: the ten stages of 1,024 values; signs; two registers of pairs.
+// transform: a register through the ten stages of 1,024 values; signs; two registers of pairs.
 #define QV_WITHIN(permute, r) permute ", %%" r "mm8, %%" r "mm0\n" \
   "vfmadd231ps %%" r "mm9, %%" r "mm10, %%" r "mm0\n"
 #define QV_ADD(r) "vaddps %%" r "mm8, %%" r "mm9, %%" r "mm1\n"
@@ -69,7 +70,7 @@ QV_PORTS(flip_8,
 QV_PORTS(pair_16, QV_PAIR("z"))
 QV_PORTS(pair_8, QV_PAIR("y"))
 
-// grid, of 16 values; the largest of 64.
+// grid: 16 values; the largest of 64.
 #define QV_STEP(round, r) "vmulps %%" r "mm8, %%" r "mm9, %%" r "mm0\n" \
   round ", %%" r "mm0, %%" r "mm1\n vmaxps %%" r "mm1, %%" r "mm10, %%" r "mm1\n" \
   "vminps %%" r "mm1, %%" r "mm11, %%" r "mm1\n vaddps %%" r "mm1, %%" r "mm12, %%" r "mm1\n"
@@ -94,7 +95,7 @@ QV_PORTS(encode_256,
 QV_PORTS(largest_512, QV_GREATEST("z"))
 QV_PORTS(largest_256, QV_2(QV_GREATEST("y")))
 
-// sums, of 64.
+// sums: 64 of them.
 QV_PORTS(reach_512,
   "vpcmpnltuw %%zmm8, %%zmm9, %%k0\n kmovd %%k0, %%eax\n vpcmpnltuw %%zmm8, %%zmm10, %%k1\n"
   "kmovd %%k1, %%eax\n popcnt %%rax, %%rax\n")

@@ -1,4 +1,4 @@
-// Rows and queries for timings: random, and such as vectors have.
+// Random rows and queries for timings, with values that vectors have.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline void fill_floats(std::mt19937& random, Values values, std::size_t n, std:
   if (values == Values::kF32) std::copy(floats.begin(), floats.end(), reinterpret_cast<float*>(to));
 }
 
-/// `n_bytes`, rounded up to a multiple of 512, from a 64-byte boundary.
+/// Allocates `n_bytes`, rounded up to a multiple of 512, on a 64-byte boundary.
 inline Memory random_memory(std::size_t n_bytes, Values values) {
   constexpr std::size_t kChunk = 4096;
   n_bytes = (n_bytes + 511) / 512 * 512;

@@ -1,7 +1,7 @@
-// Exact sparse search over real rows, one thread, one query per call, against its floor: the bytes
-// of the rows at the bandwidth of a loop that only reads them, or a look-up for every entry of
-// every row at the rate of a loop that only gathers, whichever is longer. All take turns in one
-// process. Operations are two for every entry, a product and a sum, as if all were in the query.
+// Exact sparse search over real rows, one thread, one query per call, beside its floor. The floor
+// is the longer of two times: reading the rows at the bandwidth of a loop that only reads, and one
+// look-up per entry at the rate of a loop that only gathers. All take turns in one process.
+// Operations are two for every entry, a product and a sum, as if all were in the query.
 //
 //   sparse_bench ROWS QUERIES [n_queries [passes]]     CSR sets by their prefixes; 40 queries,
 //                                                      3 passes
@@ -62,7 +62,7 @@ Result<Times> measure(const index::FieldColumn& column, SparseView vector) {
     read_all_of(rows.indices);
     read_all_of(rows.values);
   });
-  // The same indices over and over: from L1, so that memory does not count twice.
+  // The same indices again and again, from L1, so that memory does not count twice.
   constexpr std::size_t kBlock = 2048;
   times.looking_up = thread_seconds([&] {
     for (std::size_t i = 0; i + kBlock <= rows.indices.size(); i += kBlock) {

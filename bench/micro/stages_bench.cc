@@ -1,12 +1,12 @@
-// First stages of late interaction: of each query's best 10 documents by exact MaxSim, the share
-// among the N documents whose vectors have the greatest scalar products with the query's vector,
-// and what the vectors cost to make. One thread; times are those of the thread, beside what its
-// registers alone can multiply. Prints a Markdown table.
+// First stages of late interaction. Recall is the share of each query's best 10 documents by exact
+// MaxSim among the N documents whose vectors have the greatest scalar products with the query's
+// vector. Also prints the time to make the vectors, beside the products that registers alone can
+// make. One thread; times are those of the thread. Prints a Markdown table.
 //
 //   stages_bench DOCUMENTS QUERIES FIRST:END FIRST:END     ragged sets by their prefixes; which
 //                                                          documents, which queries
 //
-// The queries before those are what samples of recorded queries are taken from.
+// Samples of recorded queries are taken from the queries before these.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ class Bench {
     std::printf("---|---|---|\n");
   }
 
-  /// `make_s`: what it took to make the encoder.
+  /// `make_s`: seconds to make the encoder.
   void report(const std::string& name, const SetEncoder& encoder, double make_s) const {
     std::vector<float> rows(documents_.sets.size() * encoder.dim());
     const double documents_s = thread_seconds([&] {
@@ -121,7 +121,7 @@ class Bench {
   }
 
  private:
-  /// Adds to each of `found` how many of the wanted documents are among its candidates.
+  /// Adds to each of `found` the number of wanted documents among its candidates.
   void add_found(std::size_t q, const std::vector<float>& rows, const std::vector<float>& query,
                  std::vector<double>& found) const {
     std::vector<float> scores(documents_.sets.size());
@@ -145,7 +145,7 @@ class Bench {
   const Sets& documents_;
   const Sets& queries_;
   std::vector<std::vector<float>> exact_;  ///< `[n_queries, n_documents]`
-  std::vector<float> bars_;                ///< what the wanted documents' scores reach
+  std::vector<float> bars_;                ///< least score of the wanted documents
 };
 
 Result<> report_features(const Bench& bench, std::uint32_t dim, const std::vector<float>& sample,
@@ -164,7 +164,7 @@ Result<> report_features(const Bench& bench, std::uint32_t dim, const std::vecto
   return {};
 }
 
-/// Sizes of the paper's kind: a repetition's cells times dimensions of a block.
+/// Sizes as in the paper: buckets of a repetition times dimensions of a block.
 Result<> report_fixed(const Bench& bench, std::uint32_t dim) {
   struct Size {
     std::uint32_t planes, projected_dim;

@@ -1,5 +1,5 @@
-// A kernel at every level of this processor beside two limits of the same run: reading as many
-// bytes, and the instructions of its loop on registers alone (ports.h).
+// Measures a kernel at every level of this processor beside two limits of the same run: reading as
+// many bytes, and the instructions of its loop on registers alone (ports.h).
 #pragma once
 
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace quiver {
 
 using Loop = void (*)(std::size_t n);
 
-/// Instructions on registers alone, and how many units a step of them is; null: none are measured.
+/// Instructions on registers alone, and the units of one step; null: not measured.
 struct Ports {
   Loop loop = nullptr;
   double units = 1;
@@ -26,9 +26,9 @@ struct Step {
   const char* name;
   const char* unit;
   double n;            ///< units
-  double bytes;        ///< of a unit, read and written
-  double operations;   ///< of a unit
-  Ports avx512, avx2;  ///< of these levels
+  double bytes;        ///< per unit, read and written
+  double operations;   ///< per unit
+  Ports avx512, avx2;  ///< instructions of these levels
   std::function<void(const KernelTable&)> run;
 
   [[nodiscard]] Ports ports(const std::string& level) const {
@@ -36,7 +36,7 @@ struct Step {
   }
 };
 
-/// So many runs as take a quarter of a millisecond; their median time is that of one.
+/// Times batches of runs of a quarter of a millisecond; returns the median time of one run.
 class Timer {
  public:
   explicit Timer(std::function<void()> work) : work_(std::move(work)) {
@@ -57,7 +57,7 @@ class Timer {
   std::vector<double> times_;
 };
 
-/// Prints a line for each level: kernels and limits take turns, medians count.
+/// Prints a line for each level. Kernels and limits take turns; medians are printed.
 inline void measure(const Step& step, int rounds) {
   const auto n_bytes = static_cast<std::size_t>(step.n * step.bytes + 511) / 512 * 512;
   const Memory memory = random_memory(n_bytes, Values::kF32);

@@ -1,15 +1,17 @@
 // The steps between scans, kernel by kernel and level by level: conversions, transforms, grids,
-// sums, records, sets, signs and codes. ns a unit (value, entry, token, ...), GB/s of what is read
-// and written, Gop/s, and the shares of two limits of the same run: reading as many bytes from as
-// near with eight independent sums, and the instructions of a step on registers alone (ports.h; of
-// records and `allowed` a gather a value). Kernels and limits take turns, and medians are printed.
+// sums, records, sets, signs and codes. Prints ns a unit (value, entry, token, ...), GB/s read and
+// written, Gop/s, and the shares of two limits of the same run: reading as many bytes from the same
+// cache with eight independent sums, and the instructions of a step on registers alone (ports.h;
+// for records and `allowed`, a gather a value). Kernels and limits take turns, and medians are
+// printed.
 //
 //   steps_bench [rounds [part of a name]]      default: 25 rounds, all
 //
-// An operation is what the definition of a kernel asks of a value, whatever a level makes of it:
-// an addition, product, comparison, conversion, rounding, absolute value, or exclusive or; of codes
-// a look-up of four dimensions and its addition. Data lie in L1, records and documents in L2. What
-// writes cannot reach the bandwidth of reading, and what waits for itself not that of the ports.
+// Operations are counted by a kernel's definition, not by the instructions of a level: additions,
+// products, comparisons, conversions, roundings, absolute values and exclusive ors; for codes, a
+// look-up of four dimensions and its addition. Data lie in L1, records and documents in L2. A
+// kernel that writes cannot reach the bandwidth of reading, and one that waits for itself not the
+// rate of the ports.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -308,7 +310,7 @@ void add_codes(Steps& steps) {
   steps.push_back({"codes.to_bytes", "value", kN, 5, 5, {to_bytes_512, 16}, {}, [=](K k) {
                      g_code_sink = k.codes.to_bytes(in, kN, 127.0F, bytes);
                    }});
-  // An operation a hit, kept or not; the copy of what is chosen from is counted, too.
+  // One operation a hit, kept or not. The copy of the hits is timed, too.
   auto* scores = room_for<float>(kN);
   auto* positions = room_for<std::uint32_t>(kN);
   steps.push_back({"codes.keep_best 256 of 2,048", "hit", kN, 8, 1, {}, {}, [=](K k) {

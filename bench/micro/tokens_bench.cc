@@ -1,6 +1,6 @@
-// Token codes of a multi-vector index: approximate MaxSim in 8, 4 and 2 bits, of documents in cache
-// and of documents at random in memory, beside the u8 x i8 products a second that registers alone
-// make in the same run. One thread, one query per call, random values.
+// Token codes of a multi-vector index: approximate MaxSim in 8, 4 and 2 bits, for documents in
+// cache and for random documents in memory, beside the u8 x i8 products a second on registers alone
+// in the same run. One thread, one query per call, random values.
 //
 //   tokens_bench [n_documents [passes]]     24,000 (246 MB of 8 bits), 12
 #include <cstdio>
@@ -69,7 +69,7 @@ std::vector<float> query_of(std::size_t n_tokens) {
   return tokens;
 }
 
-/// Every row once, at random.
+/// Every row once, in random order.
 std::vector<std::uint32_t> shuffled(std::size_t n) {
   std::vector<std::uint32_t> rows(n);
   std::iota(rows.begin(), rows.end(), 0);

@@ -1,4 +1,4 @@
-// What memory can deliver, and how time is taken: shared by the micro benchmarks.
+// Bandwidth of memory, and timing; shared by the micro benchmarks.
 #pragma once
 
 #include <time.h>
@@ -17,7 +17,7 @@ using Floats16 = float __attribute__((vector_size(16)));
 
 inline volatile float g_sink;
 
-/// What std::aligned_alloc gave.
+/// Memory of std::aligned_alloc.
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
@@ -44,7 +44,7 @@ __attribute__((target("avx2"))) inline void read_by_32(const std::byte* data, st
 }
 inline void read_by_16(const std::byte* data, std::size_t n) { sum_all<Floats16>(data, n); }
 
-/// The yardstick: reads `n_bytes` (a multiple of 512, from a 64-byte boundary) once, with eight
+/// Reads `n_bytes` (a multiple of 512, from a 64-byte boundary) once, with eight
 /// independent sums of the widest vectors that the processor has.
 inline void read_all(const std::byte* data, std::size_t n_bytes) {
   static const auto read = __builtin_cpu_supports("avx512f") ? read_by_64
@@ -53,7 +53,7 @@ inline void read_all(const std::byte* data, std::size_t n_bytes) {
   read(data, n_bytes);
 }
 
-/// Time of this thread alone: what other processes take from the core is not ours.
+/// Time of this thread only, so that other processes on the core do not count.
 template <class Work>
 double thread_seconds(Work&& work) {
   const auto now = [] {

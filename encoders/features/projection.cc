@@ -30,17 +30,17 @@ RowMajor spread_of(std::span<const float> rows, std::size_t n) {
   return spread;
 }
 
-using Wide = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using MatrixF64 = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// Makes the rows orthonormal by Cholesky factors of their products. Runs twice and in f64, because
 /// the products square the condition number.
 void orthonormalise(RowMajor& basis) {
-  Wide wide = basis.cast<double>();
+  MatrixF64 wide = basis.cast<double>();
   for (int round = 0; round < 2; ++round) {
-    Wide squares = Wide::Zero(wide.rows(), wide.rows());
+    MatrixF64 squares = MatrixF64::Zero(wide.rows(), wide.rows());
     squares.selfadjointView<Eigen::Lower>().rankUpdate(wide);
     squares.diagonal().array() += 1e-14 * squares.diagonal().maxCoeff() + 1e-300;
-    const Eigen::LLT<Wide, Eigen::Lower> factors(squares);
+    const Eigen::LLT<MatrixF64, Eigen::Lower> factors(squares);
     factors.matrixL().solveInPlace(wide);
   }
   basis = wide.cast<float>();

@@ -96,7 +96,7 @@ struct Plane : Codes {
 
 }  // namespace
 
-constinit const BinaryKernels kBinaryKernels = {kForms<Bytes<Hamming>>, kForms<Bytes<Common>>,
+constinit const BinaryKernels kBinaryKernels = {kForms<ByteSums<Hamming>>, kForms<ByteSums<Common>>,
                                                 kForms<BitPlanes>};
 
 }  // namespace quiver::avx2

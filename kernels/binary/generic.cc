@@ -43,7 +43,7 @@ std::uint64_t bits_that_differ(std::uint64_t q, std::uint64_t r) { return q ^ r;
 std::uint64_t bits_in_both(std::uint64_t q, std::uint64_t r) { return q & r; }
 
 template <std::uint64_t combine(std::uint64_t, std::uint64_t), std::size_t n_planes = 1>
-struct Bits : Shape {
+struct BitCounts : Shape {
   template <std::size_t n_queries, std::size_t n_rows>
   static void score(const Query* query, std::size_t, std::size_t dim,
                     const std::byte* const (&rows)[n_rows], Score* out, std::size_t) {
@@ -57,7 +57,8 @@ struct Bits : Shape {
 
 }  // namespace
 
-constinit const BinaryKernels kBinaryKernels = {
-    kForms<Bits<bits_that_differ>>, kForms<Bits<bits_in_both>>, kForms<Bits<bits_in_both, 4>>};
+constinit const BinaryKernels kBinaryKernels = {kForms<BitCounts<bits_that_differ>>,
+                                                kForms<BitCounts<bits_in_both>>,
+                                                kForms<BitCounts<bits_in_both, 4>>};
 
 }  // namespace quiver::generic

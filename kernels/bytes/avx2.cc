@@ -109,11 +109,11 @@ using I8 = Widened<std::uint8_t, std::uint32_t, Unsigned, Raised>;
 }  // namespace
 
 constinit const ByteKernels kByteKernels = {
-    {kForms<Bytes<Dot<U8>>>, kForms<Bytes<L2<U8>>>, kForms<Bytes<L1<U8>>>},
-    kForms<Bytes<Dot<U8OfI8>>>,
-    kForms<Bytes<Dot<I8OfU8>>>,
-    kForms<Bytes<L2<I8>>>,
-    kForms<Bytes<L1<I8>>>};
+    {kForms<ByteSums<Dot<U8>>>, kForms<ByteSums<L2<U8>>>, kForms<ByteSums<L1<U8>>>},
+    kForms<ByteSums<Dot<U8OfI8>>>,
+    kForms<ByteSums<Dot<I8OfU8>>>,
+    kForms<ByteSums<L2<I8>>>,
+    kForms<ByteSums<L1<I8>>>};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

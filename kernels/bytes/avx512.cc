@@ -98,11 +98,11 @@ struct U8DotI8 : Plain<std::int8_t, std::int32_t> {
 }  // namespace
 
 constinit const ByteKernels kByteKernels = {
-    {kForms<Bytes<U8Dot>>, kForms<Bytes<U8L2>>, kForms<Bytes<U8L1>>},
-    kForms<Bytes<U8DotI8>>,
-    kForms<Bytes<I8Dot>>,
-    kForms<Bytes<OfI8Rows<U8L2>>>,
-    kForms<Bytes<OfI8Rows<U8L1>>>};
+    {kForms<ByteSums<U8Dot>>, kForms<ByteSums<U8L2>>, kForms<ByteSums<U8L1>>},
+    kForms<ByteSums<U8DotI8>>,
+    kForms<ByteSums<I8Dot>>,
+    kForms<ByteSums<OfI8Rows<U8L2>>>,
+    kForms<ByteSums<OfI8Rows<U8L1>>>};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

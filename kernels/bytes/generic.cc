@@ -23,7 +23,7 @@ struct Raised {
 };
 
 template <Sum sum, class Row, class QueryValue, class ScoreValue>
-struct Bytes {
+struct ByteSums {
   using Query = QueryValue;
   using Score = ScoreValue;
   static constexpr std::size_t kManyRows = 1;
@@ -53,16 +53,15 @@ struct Bytes {
   }
 };
 
-using Code = std::uint8_t;
-
 }  // namespace
 
-constinit const ByteKernels kByteKernels = {{kForms<Bytes<Sum::kDot, U8, Code, std::uint32_t>>,
-                                             kForms<Bytes<Sum::kL2, U8, Code, std::uint32_t>>,
-                                             kForms<Bytes<Sum::kL1, U8, Code, std::uint32_t>>},
-                                            kForms<Bytes<Sum::kDot, U8, std::int8_t, std::int32_t>>,
-                                            kForms<Bytes<Sum::kDot, I8, Code, std::int32_t>>,
-                                            kForms<Bytes<Sum::kL2, Raised, Code, std::uint32_t>>,
-                                            kForms<Bytes<Sum::kL1, Raised, Code, std::uint32_t>>};
+constinit const ByteKernels kByteKernels = {
+    {kForms<ByteSums<Sum::kDot, U8, std::uint8_t, std::uint32_t>>,
+     kForms<ByteSums<Sum::kL2, U8, std::uint8_t, std::uint32_t>>,
+     kForms<ByteSums<Sum::kL1, U8, std::uint8_t, std::uint32_t>>},
+    kForms<ByteSums<Sum::kDot, U8, std::int8_t, std::int32_t>>,
+    kForms<ByteSums<Sum::kDot, I8, std::uint8_t, std::int32_t>>,
+    kForms<ByteSums<Sum::kL2, Raised, std::uint8_t, std::uint32_t>>,
+    kForms<ByteSums<Sum::kL1, Raised, std::uint8_t, std::uint32_t>>};
 
 }  // namespace quiver::generic

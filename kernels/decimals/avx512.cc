@@ -34,7 +34,7 @@ constexpr std::ptrdiff_t kMaxBytes = 1 << 30;
 constexpr std::uint32_t kNowhere = 0x7FFFFFFF;
 
 /// Offsets of marks of one kind in a stretch, ascending.
-struct Places {
+struct MarkOffsets {
   std::uint32_t at[kStretch + kMaxMarksPerBlock + 16];
   std::uint32_t n = 0;
 
@@ -54,8 +54,8 @@ struct Places {
 
 /// Points and commas, up to the first bytes that no list of decimals has.
 struct Marks {
-  Places points;
-  Places commas;
+  MarkOffsets points;
+  MarkOffsets commas;
 };
 
 /// Classes of 64 bytes, one bit a byte.

@@ -1,5 +1,5 @@
 // There is no unsigned comparison: a sum reaches the threshold if it is the greater of the two.
-// What reaches it is packed to bytes for one mask of 32. The body is words.inc.
+// Results are packed to bytes for one mask of 32. The body is words.inc.
 //
 // vpmaxuw, vpcmpeqw ymm: latency 1, two per cycle on Golden Cove, four on Zen 4; vpmovmskb, vpermq,
 // vpacksswb: one per cycle on Golden Cove. There are no sums in registers: 64 counts are one popcnt

@@ -1,4 +1,4 @@
-// What kernels are timed with: values, and limits on every processor.
+// Values and processor limits with which kernels are timed.
 #include <gtest/gtest.h>
 
 #include <cmath>

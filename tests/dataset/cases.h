@@ -137,7 +137,7 @@ inline std::vector<SourceCase> set_cases() {
   return {csr, set, small, multi};
 }
 
-/// The library's own bytes; its files may be followed by anything.
+/// A file written by the library; any bytes may follow its data.
 inline SourceCase hdf5_case() {
   const TemporaryDirectory directory;
   write_hdf5(directory.path("a.hdf5"), "train", {3, 2}, H5T_IEEE_F64BE, H5T_NATIVE_FLOAT,
@@ -157,7 +157,7 @@ inline std::vector<SourceCase> all_cases() {
   return cases;
 }
 
-/// What names the files of a source when each has this ending.
+/// Name of a source whose files have this ending.
 inline std::string packed_source(const std::string& source, const std::string& ending = ".zst") {
   if (source == "s" || source == "t") return source;
   const std::size_t colon = std::min(source.find(':'), source.size());

@@ -1,4 +1,4 @@
-// What is cut off, mislabelled or contradicts itself is an error that says where.
+// Files that are cut off, mislabelled or contradictory give an error that says where.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -136,7 +136,7 @@ TEST_P(MalformedTest, SomethingElseUnderThisName) {
   }
 }
 
-// Whatever the bytes are, the answer is rows or an error, and rows are sound.
+// Any bytes give sound rows or an error.
 TEST_P(MalformedTest, DamagedBytes) {
   if (GetParam().may_be_followed) return;  // the library's own affair
   constexpr unsigned kSeed = 4;
@@ -213,7 +213,7 @@ TEST(Malformed, DimensionsThatNoFileHas) {
   expect_in(message("a.fvecs.zst", ""), {"byte 0", "ends within compressed data"});
 }
 
-// Big-endian heads (little-endian ones in IDX) claim sizes that no file has.
+// Headers of the wrong byte order claim sizes that no file has.
 TEST(Malformed, TheOtherByteOrder) {
   const std::string fvecs = pack_big<std::int32_t>({2}) + pack_big<float>({1, 2});
   expect_in(message("a.fvecs", fvecs), {"row 0, byte 0", "found dimension 33554432, wanted 1 to"});
@@ -244,7 +244,7 @@ TEST(Malformed, CsrHeads) {
   expect_in(csr({2, 1, 1}), {"the file ends here"});
 }
 
-/// Of rows {0, 2} and {1, 3} in 4 columns with one number replaced.
+/// A file of rows {0, 2} and {1, 3} in 4 columns, with one number replaced.
 std::string csr_message(std::vector<std::int64_t> indptr, std::vector<std::int32_t> indices) {
   return message("a.csr",
                  csr_bytes({static_cast<std::int64_t>(indptr.size()) - 1, 4, 4}, indptr, indices,
@@ -267,7 +267,7 @@ TEST(Malformed, SparseIndices) {
             {"row 1, byte 56", "found index -1, wanted 0 to"});
   expect_in(csr_message({0, 2, 4}, {0, 4, 1, 3}),
             {"row 0, byte 52", "found index 4, wanted 0 to 3"});
-  // Readers leave it to the caller whether a row that has an index twice ends everything.
+  // Readers do not fail for a row that has an index twice; callers may.
   EXPECT_EQ(csr_message({0, 1, 4}, {2, 3, 1, 3}), "no error");
   const TemporaryDirectory directory;
   const std::string path =
@@ -321,7 +321,7 @@ TEST(Malformed, NamesThatSayNothing) {
             {"is no regular file"});
 }
 
-// Sizes that a head merely claims may not become memory.
+// Memory is not allocated for sizes that only the header claims.
 TEST(Malformed, HugeClaimsInCompressedFiles) {
   const TemporaryDirectory directory;
   const auto failure = [&](const std::string& name, const std::string& bytes, FieldKind kind) {

@@ -75,7 +75,7 @@ TEST_P(ReadersTest, SaysWhatItHolds) {
   EXPECT_EQ(reader->shape().n_rows.has_value(), tells_rows);
 }
 
-// Whether a file is compressed, its name need not say.
+// A source may be named with or without its compression.
 TEST_P(ReadersTest, OpensWhatIsThereUnderTheOtherNames) {
   for (const std::string other : {"", ".zst", ".gz"}) {
     const auto rows =
@@ -221,7 +221,7 @@ TEST(Ragged, TokensMayLieInAFileOfThePrefixItself) {
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ(found->batch.values, (std::vector<float>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(found->batch.offsets, (std::vector<std::uint64_t>{0, 1, 3}));
-  // The other name comes first.
+  // `t.values.npy` is preferred to `t.npy`.
   directory.write("t.values.npy", npy("<f4", "(3, 1)", pack<float>({7, 8, 9})));
   EXPECT_EQ(load_vectors(directory.path("t"), FieldKind::kMulti)->batch.values,
             (std::vector<float>{7, 8, 9}));

@@ -1,4 +1,4 @@
-// Files of vectors made byte by byte, so that the readers are not checked by our own writers.
+// Files of vectors made byte by byte, so that the tests of readers do not depend on our writers.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 
 namespace quiver::dataset {
 
-/// Removed at the end.
+/// A temporary directory, removed at the end.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -53,7 +53,7 @@ inline std::string compressed(const std::string& bytes) {
   return out;
 }
 
-/// As a file with this ending holds them: "", ".zst" or ".gz".
+/// Compresses bytes for a file with this ending: "", ".zst" or ".gz".
 inline std::string packed(const std::string& bytes, const std::string& ending) {
   return ending.empty() ? bytes : ending == ".zst" ? compressed(bytes) : gzipped(bytes);
 }
@@ -90,7 +90,7 @@ inline std::string npy(const std::string& descr, const std::string& shape, const
   return std::string(head, sizeof(head)) + header + data;
 }
 
-/// What a reader gives from its position to the end, in batches of `max_rows`.
+/// Rows of a reader from its position to the end, in batches of `max_rows`.
 inline Result<VectorBatch> read_rest(VectorReader& reader, std::size_t max_rows) {
   VectorBatch all;
   VectorBatch batch;
@@ -118,7 +118,7 @@ inline Result<VectorBatch> read_source(const std::string& source, FieldKind kind
   return read_rest(*reader, 3);
 }
 
-/// The message of what must fail.
+/// Message of a result that must be an error.
 template <class T>
 std::string error_of(const Result<T>& result) {
   return result ? "no error" : result.error().to_string();

@@ -141,7 +141,7 @@ TEST_F(WritersTest, ExistingFilesAreKept) {
   EXPECT_EQ(LineWriter::create(directory_.path("a.jsonl"), IfExists::kFail).error().code(),
             Code::kAlreadyExists);
   EXPECT_EQ(read_file(directory_.path("a.npy")), "precious");
-  // Compressing passes over a plain file, but not over this one.
+  // Compressing writes a plain file first, but must not overwrite this one.
   ASSERT_TRUE(write("a.npy.zst", options, {}));
   EXPECT_EQ(read_file(directory_.path("a.npy")), "precious");
 }

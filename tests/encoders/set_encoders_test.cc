@@ -1,4 +1,4 @@
-// What both kinds of vectors of token sets find, and what the mean promises.
+// Recall of the mean and of FDE, and the promises of the mean.
 #include <gtest/gtest.h>
 
 #include "encoders/fde/fde_encoder.h"

@@ -11,7 +11,7 @@
 
 namespace quiver::testing {
 
-/// Tokens `[n, dim]` and what encoders take.
+/// Tokens `[n, dim]`, and their view for encoders.
 struct Tokens {
   std::uint32_t dim = 0;
   std::vector<float> values;

@@ -1,5 +1,5 @@
-// Documents and queries of tokens with words and topics in common, by seed: what encoders of token
-// sets must rank as MaxSim does. Independent random tokens would have no neighbours to find.
+// Documents and queries with common words and topics, by seed, which encoders of token sets must
+// rank as MaxSim does. Independent random tokens would have no neighbours to find.
 #pragma once
 
 #include <algorithm>

@@ -23,7 +23,7 @@ struct Slow {
   std::uint32_t dot_4bit = 0;
 };
 
-/// Bit by bit; of `query`, the first plane alone for the first two.
+/// Counts bit by bit. Hamming and common read the first plane of `query` only.
 Slow slow(const std::uint8_t* query, const std::byte* row, std::uint32_t dim) {
   Slow result;
   const auto* code = reinterpret_cast<const std::uint8_t*>(row);

@@ -11,7 +11,7 @@ constexpr std::size_t kRows = 11;
 using BytesTest = KernelTest;
 QV_EVERY_LEVEL(BytesTest);
 
-/// Values in a block of exactly their size.
+/// Values in a heap block of exactly their size.
 template <class Value>
 std::unique_ptr<Value[]> random_bytes(std::size_t n, std::mt19937& random) {
   std::unique_ptr<Value[]> values(new Value[n]);
@@ -21,7 +21,7 @@ std::unique_ptr<Value[]> random_bytes(std::size_t n, std::mt19937& random) {
 
 enum class Term { kDot, kL2, kL1 };
 
-/// What the definition says; rows as they are, the query less `offset`.
+/// Score by definition, of a row and a query less `offset`.
 template <class Query>
 std::int64_t slow(Term term, const Query* query, int offset, const StoredRows& rows, std::size_t i,
                   std::uint32_t dim) {
@@ -102,7 +102,7 @@ TEST_P(BytesTest, ExtremeValuesInTheLongestRows) {
   check_extremes(k().bytes.i8_l1, Term::kL1, RowType::kI8, 128);
 }
 
-/// What a format does with `i8_dot` and with `u8_dot_i8`.
+/// The corrections that a format applies to `i8_dot` and `u8_dot_i8`.
 TEST_P(BytesTest, TheDotProductOfI8ByEitherCorrection) {
   std::mt19937 random(kSeed);
   for (std::uint32_t dim : {1, 63, 100, 768}) {

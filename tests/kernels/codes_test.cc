@@ -19,7 +19,7 @@ struct alignas(64) Line {
   std::uint8_t bytes[64];
 };
 
-/// Random codes with what a scan needs, and each row's code for the definition.
+/// Random blocks, and each row's code for the definition.
 struct Rows {
   Rows(std::size_t n_blocks, std::uint32_t n_lines, std::uint32_t n_bits, std::mt19937& random)
       : blocks{nullptr, n_lines, n_bits, n_blocks},
@@ -49,7 +49,7 @@ struct Rows {
                 reinterpret_cast<float*>(block + blocks.n_lines * blocks.n_bits));
   }
 
-  /// By the definition, with a query that is not rounded.
+  /// Estimate by definition, with a query that is not rounded.
   [[nodiscard]] double estimate(std::size_t i, const std::vector<float>& query, float base) const {
     const std::size_t dim = blocks.n_lines * 32;
     const double middle = ((1U << blocks.n_bits) - 1) / 2.0;
@@ -116,7 +116,7 @@ TEST(Codes, EstimatesAreThoseOfTheDefinitionButForRoundedTables) {
         const auto tables = query.prepare(*table, n_lines);
         const auto found = scan(*table, tables, rows.blocks, 0.25F, kNever, nullptr);
         ASSERT_EQ(found.scores.size(), 80U) << table->name;
-        // Each group errs by half a step, times the weight of its bits.
+        // The error of each group is at most half a step, times the weight of its bits.
         const double most = 0.5 * tables.step * n_lines * 8 * ((1U << n_bits) - 1);
         for (std::size_t i = 0; i < 80; ++i) {
           const double wanted = rows.estimate(i, query.values, 0.25F);

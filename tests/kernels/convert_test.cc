@@ -33,7 +33,7 @@ TEST_P(ConvertTest, EveryHalf) {
   }
 }
 
-// Around every point where rounding turns: exactly between two halves, and a float to either side.
+// Around every rounding boundary: exactly between two halves, and a float to either side.
 TEST_P(ConvertTest, RoundsToNearestEven) {
   for (std::uint16_t half = 0; half < 0x7bff; ++half) {
     const double low = half_value(half);
@@ -95,7 +95,7 @@ TEST_P(ConvertTest, Bytes) {
   }
 }
 
-/// The nearer of the two neighbours; of equally near ones, the even.
+/// The nearer of the two neighbours, or the even one if both are equally near.
 std::uint16_t slow_bf16(float value) {
   const auto below = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
   if (std::isinf(value)) return below;

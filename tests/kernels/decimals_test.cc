@@ -1,5 +1,5 @@
-// Decimal text: every level against the standard library's reading, number by number, and against
-// each other where lists end.
+// Decimal text: every level agrees with the standard library on each number, and with the other
+// levels on the end of the list.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -48,7 +48,7 @@ Found read(const KernelTable& table, std::string_view string, std::size_t room =
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The length of a decimal at the front; 0 if it is none that is to be read. By the contract.
+/// Length of a decimal at the front, by the contract of `DecimalKernels::read`; 0 if there is none.
 std::size_t length_of_decimal(std::string_view text) {
   std::size_t at = !text.empty() && text[0] == '-' ? 1 : 0;
   const std::size_t whole = at;
@@ -70,8 +70,8 @@ float nearest(std::string_view text) {
   return static_cast<float>(value);
 }
 
-/// What was read of `text` must be all that may be; the next decimal, if there is one, must be one
-/// that its first sixteen digits do not tell.
+/// All decimals must be read. If one is left, its first sixteen digits must not determine its
+/// float.
 void check(std::string_view text, const Found& found, std::size_t room = 4096) {
   std::size_t at = 0;
   std::size_t last = 0;
@@ -129,7 +129,7 @@ std::string plain(std::mt19937_64& random) {
   }
 }
 
-/// Numbers of other forms, and what is none.
+/// Numbers of other forms, and texts that are no numbers.
 std::string other(std::mt19937_64& random) {
   static const std::vector<std::string> kOthers = {"1e-05",
                                                    "-2.5e3",
@@ -196,7 +196,7 @@ TEST_P(DecimalsTest, StopsBeforeWhatIsOfAnotherForm) {
   }
 }
 
-/// Bytes at random out of those that matter, most of them no list at all.
+/// Random bytes of those that matter; most texts are no list.
 TEST_P(DecimalsTest, AgreesWithTheContractOverAnyBytes) {
   static constexpr std::string_view kBytes = "00123456789..,,  --e[]\n";
   std::mt19937_64 random(3);
@@ -207,7 +207,7 @@ TEST_P(DecimalsTest, AgreesWithTheContractOverAnyBytes) {
   }
 }
 
-/// As users send them: more commas than a stretch of decimals has room for.
+/// More commas than a stretch of decimals has room for.
 TEST_P(DecimalsTest, StopsBeforeWholeNumbersHoweverMany) {
   std::mt19937_64 random(7);
   for (const std::size_t n_decimals : {0U, 1U, 7U, 100U, 127U, 300U}) {

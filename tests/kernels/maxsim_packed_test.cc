@@ -36,7 +36,7 @@ struct PackedCase {
     for (std::size_t i = 0; i < doc_bytes; ++i) doc[i] = static_cast<std::byte>(random());
   }
 
-  /// Of dimension `d` of document token `i`, by the text of kernels.h.
+  /// Code of dimension `d` of document token `i`, by the layout in maxsim.h.
   [[nodiscard]] int value(std::size_t i, std::size_t d) const {
     const std::size_t group_bytes = 4 * bits;
     const std::size_t at = d / 32 * group_bytes + d % 32 % group_bytes;
@@ -89,7 +89,7 @@ TEST_P(PackedMaxSimTest, IsExactAtEveryLength) {
   }
 }
 
-// The greatest sums that there are, in either direction.
+// The greatest possible sums, of either sign.
 TEST_P(PackedMaxSimTest, ExtremesAreExact) {
   std::mt19937 random(kSeed);
   for (const std::uint32_t bits : {2u, 4u}) {

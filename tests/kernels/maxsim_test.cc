@@ -71,8 +71,8 @@ TEST_P(MaxSimTest, RaggedSizesMeetTheBound) {
   }
 }
 
-// The whole equals, bit for bit, the sum in token order of the greatest of single pairs: no tile
-// shows.
+// The score has the bits of the sum, in token order, of the maxima of single pairs: tiles do not
+// matter.
 TEST_P(MaxSimTest, TilesDoNotShowInTheBits) {
   std::mt19937 random(kSeed);
   for (const Size& size :
@@ -177,7 +177,7 @@ TEST_P(MaxSimTest, CodesAreExactAtEveryLength) {
   }
 }
 
-// The greatest sums that there are, in either direction.
+// The greatest possible sums, of either sign.
 TEST_P(MaxSimTest, ExtremeCodesAreExact) {
   std::mt19937 random(kSeed);
   for (const std::uint32_t dim : {1u, 4u, 130u, 65'536u}) {

@@ -68,7 +68,7 @@ TEST_P(SetsTest, SignsAreThoseOfTheProducts) {
   }
 }
 
-// Products of the largest numbers in as many dimensions as there may be fit 32 bits.
+// Products of the largest numbers fit 32 bits in the largest number of dimensions.
 TEST_P(SetsTest, SignsOfTheLargestProducts) {
   const std::uint32_t n_steps = 16384;
   std::vector<std::uint8_t> numbers(std::size_t{n_steps} * 64);

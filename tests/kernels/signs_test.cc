@@ -59,7 +59,7 @@ TEST_P(SignsTest, CountsTheFewestBits) {
   for (const std::size_t n_words : {16, 31, 64}) expect_least(k(), {9, n_words, 7}, random);
 }
 
-// All bits of as many dimensions as a token may have.
+// All bits differ, in the largest number of dimensions.
 TEST_P(SignsTest, CountsAllBits) {
   const Shape shape{3, 1024, 1};
   const std::vector<std::uint64_t> query(shape.n_query * shape.n_words, ~std::uint64_t{0});

@@ -189,7 +189,7 @@ TEST_P(SparseTest, ARowScoresTheSameBitsInEveryForm) {
   }
 }
 
-// Beyond the query's last index nothing is looked up, wherever the filter would send it.
+// Indices beyond the query's last one are not looked up, whatever the filter says.
 TEST_P(SparseTest, IndicesBeyondTheQueryContributeNothing) {
   for (const std::uint32_t beyond : {6u, 5u + 1024u, 0x7fffffffu, 0x80000005u, 0xffffffffu}) {
     for (const Form form : {Form::kScattered, Form::kMerged}) {
@@ -199,7 +199,7 @@ TEST_P(SparseTest, IndicesBeyondTheQueryContributeNothing) {
   }
 }
 
-// A zero that is there is shared; a zero that is not there is not.
+// A stored zero counts as a shared index; a missing one does not.
 TEST_P(SparseTest, SharingAnIndexDecides) {
   for (const Form form : {Form::kScattered, Form::kMerged}) {
     EXPECT_TRUE(same_bits(one(k(), {{1, 0.0f}}, {{1, 5.0f}}, form), 0.0f));

@@ -1,4 +1,4 @@
-// What the kernel tests share: every level as a test parameter, stored rows in buffers without a
+// Shared by the kernel tests: every level as a test parameter, stored rows in buffers without a
 // spare byte (so that AddressSanitizer sees an over-read), and arithmetic in double to compare
 // with.
 #pragma once
@@ -37,7 +37,7 @@ inline std::string level_name(const ::testing::TestParamInfo<const KernelTable*>
   INSTANTIATE_TEST_SUITE_P(   \
       Levels, suite, ::testing::ValuesIn(available().begin(), available().end()), level_name)
 
-/// The value of a half, by the book.
+/// Value of a half, by definition.
 inline double half_value(std::uint16_t half) {
   const int exponent = (half >> 10) & 31;
   const int mantissa = half & 1023;
@@ -118,7 +118,7 @@ class StoredRows {
   std::byte* first_;
 };
 
-/// Floats in a block of exactly their size.
+/// Floats in a heap block of exactly their size.
 inline std::unique_ptr<float[]> random_floats(std::size_t n, std::mt19937& random) {
   std::unique_ptr<float[]> values(new float[n]);
   std::normal_distribution<float> normal;
@@ -146,7 +146,7 @@ inline Exact exact(Similarity similarity, const float* query, const StoredRows& 
   return result;
 }
 
-/// The bound of kernels.h.
+/// The error bound of kernels.h.
 inline double bound(std::uint32_t dim, double magnitude) {
   return dim * (std::ldexp(magnitude, -22) + std::ldexp(1.0, -149));
 }

@@ -83,7 +83,7 @@ std::pair<Tokens, Tokens> pair_of(double cosine, std::uint32_t dim, std::mt19937
   return {Tokens{dim, {both[0], both[0] + dim}}, b};
 }
 
-// Goemans and Williamson 1995: a random plane is between two vectors with a chance of angle / pi.
+// Goemans and Williamson 1995: a random plane is between two vectors with probability angle / pi.
 TEST(FdePlanes, SeparateByTheAngle) {
   std::mt19937 random(kFdePartsSeed);
   for (std::uint32_t dim : {3u, 16u, 128u}) {
@@ -109,7 +109,7 @@ TEST(FdePlanes, SeparateByTheAngle) {
   }
 }
 
-// One seed is one encoder for good: a change of these numbers is a new version.
+// A seed always gives the same encoder: a change of these numbers needs a new version.
 TEST(FdePlanes, AreTheSameForGood) {
   const std::uint32_t dim = 20;
   Tokens tokens{dim, {}};
@@ -184,7 +184,8 @@ TEST(FdeSketch, IsBalanced) {
   }
 }
 
-/// Of <sketch x, sketch y>: two coordinates of different groups meet with a chance of 1 / out_dim.
+/// Variance of <sketch x, sketch y>: coordinates of different groups meet with probability
+/// 1 / out_dim.
 double variance_of(const std::vector<float>& x, const std::vector<float>& y, std::size_t out_dim) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {

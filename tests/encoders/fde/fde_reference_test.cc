@@ -1,6 +1,6 @@
-// The encodings of the MUVERA authors' library, computed here independently: its generator of
-// numbers as libstdc++ has it, Gaussian planes, buckets in Gray order, count sketches. Grouping,
-// filling and summing are ours, given its codes.
+// The encodings of the MUVERA authors' library, computed independently: its random numbers (as in
+// libstdc++), Gaussian planes, buckets in Gray order, count sketches. Grouping, filling and summing
+// are our code, given its codes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -97,7 +97,7 @@ std::vector<std::uint16_t> reference_codes(const Tokens& tokens, std::uint32_t n
 
 enum class Side { kDocument, kQuery };
 
-/// What our buckets hold, given the reference's codes: `[n_buckets, dim]`.
+/// Contents of our buckets, given the reference's codes: `[n_buckets, dim]`.
 Matrix blocks_of(const Tokens& tokens, std::uint32_t n_planes, std::uint32_t seed, Side side) {
   const std::size_t n_buckets = std::size_t{1} << n_planes;
   encoders::fde::Buckets buckets;

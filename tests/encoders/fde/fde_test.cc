@@ -1,4 +1,4 @@
-// What fixed-dimensional encodings promise, whatever planes and projections were drawn.
+// Promises of fixed-dimensional encodings, for any planes and projections.
 #include "encoders/fde/fde_encoder.h"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ Tokens without_zeros(const Tokens& tokens) {
   return out;
 }
 
-/// Tokens of a bucket, or the one that is nearest.
+/// Tokens of a bucket, or the nearest one.
 std::vector<std::size_t> members(const std::vector<std::uint16_t>& codes, unsigned bucket,
                                  bool filled) {
   std::vector<std::size_t> found;

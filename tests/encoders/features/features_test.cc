@@ -131,7 +131,7 @@ std::vector<double> solution(std::vector<std::vector<double>> matrix, std::vecto
   return right;
 }
 
-/// What FeaturesFit promises, in f64; `sample` has unit length.
+/// The vectors that FeaturesFit promises, in f64; `sample` has unit length.
 std::vector<double> slow_weights(const RandomFeatures& features, const std::vector<float>& sample,
                                  double ridge, const TokenSet& document) {
   const std::uint32_t dim = features.token_dim(), n = features.n_features();

@@ -82,7 +82,7 @@ TEST(Rotation, OneSeedIsOneMap) {
   }
 }
 
-// The map is a part of formats: these values never change within a version.
+// Files depend on the map: these values never change within a version.
 TEST(Rotation, Golden) {
   std::vector<float> a(70);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7);
@@ -116,7 +116,7 @@ std::vector<float> hard_vector(std::uint32_t dim, std::size_t kind, std::size_t 
   return a;
 }
 
-/// What tells coordinates of many rotations from draws of one normal distribution.
+/// Statistics that distinguish coordinates of many rotations from draws of a normal distribution.
 struct Spread {
   double kurtosis = 0;             ///< 3 of a normal distribution
   double largest = 0;              ///< in standard deviations

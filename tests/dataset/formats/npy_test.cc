@@ -1,4 +1,4 @@
-// Heads of .npy files, and what odd values become.
+// Headers of .npy files, and conversion of odd values.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What only HDF5 has: several data sets in a file, types that the library converts.
+// Features of HDF5 only: several data sets in a file, types that the library converts.
 #include "dataset/formats/hdf5.h"
 
 #include <gtest/gtest.h>

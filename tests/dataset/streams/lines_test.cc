@@ -27,7 +27,7 @@ class LinesTest : public testing::Test {
     QV_TRY(auto reader, LineReader::open(directory_.write(name, bytes)));
     return read_rest(reader);
   }
-  /// Of the plain and of the compressed file.
+  /// Checks the plain and the compressed file.
   void expect_lines(const std::string& bytes, const Lines& wanted) {
     const auto plain = read("a.jsonl", bytes);
     ASSERT_TRUE(plain) << error_of(plain);
@@ -118,7 +118,7 @@ TEST_F(LinesTest, ThePlainNameOfACompressedFile) {
   ASSERT_TRUE(reader) << error_of(reader);
   EXPECT_EQ(read_rest(*reader), Lines({"{}", "{}"}));
   EXPECT_EQ(reader->path(), directory_.path("a.jsonl.zst"));
-  // The name that is given comes first, and is the one of messages where there is none.
+  // The given name is tried first, and is the one in messages if no file exists.
   EXPECT_EQ(read("a.jsonl", "[]"), Lines({"[]"}));
   EXPECT_EQ(
       error_of(LineReader::open(directory_.path("b.jsonl"))),
