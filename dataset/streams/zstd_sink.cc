@@ -6,7 +6,7 @@
 namespace quiver::dataset {
 namespace {
 
-constexpr int kLevel = 3;
+constexpr int kCompressionLevel = 3;
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -54,7 +54,7 @@ class ZstdSink final : public ByteSink {
 Result<std::unique_ptr<ByteSink>> compressing(std::unique_ptr<ByteSink> file) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   if (context == nullptr) return fail(Code::kResourceExhausted, "no memory for compression");
-  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kCompressionLevel);
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
   return std::make_unique<ZstdSink>(std::move(file), context);
 }

@@ -35,10 +35,9 @@ struct FitSample {
 };
 
 /// Weights of features that approximate a document's maxima by least squares. The sample has tokens
-/// X
-/// `[S, token_dim]`, scaled to unit length, with features Z `[S, n_features]`. For a document with
-/// tokens p, y(s) = max_p <x_s, p>, and its vector is w = G^-1 Z'y with G = Z'Z + r I (LEMUR's last
-/// layer). Only y differs between documents.
+/// X `[S, token_dim]` of unit length, with features Z `[S, n_features]`. For a document with tokens
+/// p, y(s) = max_p <x_s, p>. Its vector is w = G^-1 Z'y with G = Z'Z + r I (LEMUR's last layer).
+/// Only y differs between documents.
 ///
 /// Unlike LEMUR, y is not standardised by a mean and a deviation over all documents. As w is linear
 /// in y, this would add one vector to all documents and scale them all, which changes no ranking.

@@ -8,8 +8,8 @@ namespace quiver {
 
 /// A query as look-up tables (FastScan: André et al., PVLDB 2015), made by `CodeKernels::prepare`.
 struct CodeTables {
-  /// `[n_lines, 2, 4, 16]` on a cache line. A line's dword has four bytes of a low and a high half
-  /// each; the table of a half has the addend of each of its 16 values.
+  /// `[n_lines, 2, 4, 16]` on a cache line: for the low and the high half of each of the four bytes
+  /// of a line's dword, the addend of each of its 16 values.
   const std::uint8_t* tables = nullptr;
   float step = 0;      ///< value of one unit of the sum
   float absolute = 0;  ///< sum of the query's absolute values

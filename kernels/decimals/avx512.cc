@@ -236,9 +236,9 @@ std::uint32_t read_eight(const char* text, const Lanes& found, float* out) {
       _mm512_add_epi64(_mm512_mullo_epi64(_mm512_cvtepu32_epi64(wholes.values), power), digits);
   const __m512d value = _mm512_mul_pd(_mm512_cvtepi64_pd(all), inverse);
   const __m512d off = _mm512_mul_pd(value, _mm512_set1_pd(kUncertain));
-  const __m512d more = _mm512_maskz_mov_pd(_mm256_cmpgt_epu32_mask(lanes.n_digits, most), inverse);
+  const __m512d width = _mm512_maskz_mov_pd(_mm256_cmpgt_epu32_mask(lanes.n_digits, most), inverse);
   const __m256 low = _mm512_cvtpd_ps(_mm512_sub_pd(value, off));
-  const __m256 high = _mm512_cvtpd_ps(_mm512_add_pd(_mm512_add_pd(value, off), more));
+  const __m256 high = _mm512_cvtpd_ps(_mm512_add_pd(_mm512_add_pd(value, off), width));
   const __mmask8 certain = _mm256_mask_cmp_ps_mask(lanes.are, low, high, _CMP_EQ_OQ);
   const auto n = static_cast<std::uint32_t>(std::countr_one(static_cast<std::uint8_t>(certain)));
   const __m256i bits = _mm256_or_si256(_mm256_castps_si256(low), wholes.sign_bits);
