@@ -209,7 +209,8 @@ Result<> SectionReader::check(ReadableFile& file) {
   table_.resize(trailer.n_sections);
   const auto table = std::as_writable_bytes(std::span(table_));
   QV_TRY(file.read(trailer.table_offset, table));
-  if (checksum(table) != trailer.table_checksum) return damaged("checksum of the section table");
+  if (checksum(table) != trailer.table_checksum)
+    return damaged("wrong checksum of the section table");
   n_rows_ = trailer.n_rows;
   return check_sections(pass, trailer.table_offset);
 }
@@ -217,17 +218,17 @@ Result<> SectionReader::check(ReadableFile& file) {
 Result<> SectionReader::check_header(Bytes header, const std::optional<FileOrigin>& origin) const {
   const auto head = read_as<Head>(header);
   if (std::string_view(head.magic.data(), 8) != format_.magic) {
-    return damaged(fmt::format("no {}", format_.name));
+    return damaged("wrong magic bytes");
   }
   if (head.version != kWithoutOrigin && head.version != kWithOrigin) {
     return damaged(
         fmt::format("version {}, expected {} or {}", head.version, kWithoutOrigin, kWithOrigin));
   }
   if (head.reserved != 0 || !are_zeros(header.subspan(sizeof(Head)))) {
-    return damaged("bytes of the header");
+    return damaged("wrong bytes in the header");
   }
   if (head.version == kWithoutOrigin) {
-    return head.origin == FileOrigin{} ? Result<>() : damaged("bytes of the header");
+    return head.origin == FileOrigin{} ? Result<>() : damaged("wrong bytes in the header");
   }
   return origin && head.origin != *origin ? damaged(describe_origin(head.origin, *origin))
                                           : Result<>();
@@ -241,15 +242,16 @@ Result<> SectionReader::check_sections(Pass& pass, std::uint64_t table_offset) {
       return damaged(fmt::format("section {} is out of place", entry.kind));
     }
     QV_TRY(const bool follows, pass.is_padding(end, entry.offset));
-    if (!follows) return damaged(fmt::format("bytes before section {}", entry.kind));
+    if (!follows) return damaged(fmt::format("wrong bytes before section {}", entry.kind));
     end = entry.offset + entry.size;
     QV_TRY(const std::uint64_t sum, pass.checksum_of(entry.offset, entry.size));
     if (sum != entry.checksum) {
-      return damaged(fmt::format("checksum of section {} of field {}", entry.kind, entry.field));
+      return damaged(
+          fmt::format("wrong checksum of section {} of field {}", entry.kind, entry.field));
     }
   }
   QV_TRY(const bool follows, pass.is_padding(end, table_offset));
-  return follows ? Result<>() : damaged("bytes before the section table");
+  return follows ? Result<>() : damaged("wrong bytes before the section table");
 }
 
 }  // namespace quiver

@@ -227,8 +227,8 @@ class ColumnFileOpener {
     const auto stored = as_text(bytes_.span().subspan(section->offset, section->n_elements));
     if (header_.kind != static_cast<std::uint32_t>(index.kind) || stored != index_record(index)) {
       return fail(Code::kFailedPrecondition,
-                  fmt::format("payload column file {} belongs to another index than that of '{}'",
-                              name_, index.key));
+                  fmt::format("payload column file {} does not belong to the index of '{}'", name_,
+                              index.key));
     }
     return {};
   }

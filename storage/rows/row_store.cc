@@ -165,7 +165,7 @@ RowStore::~RowStore() {
   if (db_ == nullptr) return;  // opening failed
   for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
   const auto status = db_->Close();
-  if (!status.ok()) log_warning("closing `{}`: {}", path_, status.ToString());
+  if (!status.ok()) log_warning("cannot close `{}` cleanly: {}", path_, status.ToString());
   if (mark_ != nullptr) mark_->sync();
 }
 

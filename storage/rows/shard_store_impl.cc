@@ -41,7 +41,7 @@ Result<> ShardStore::Impl::open() {
     QV_TRY(row_store_, std::move(opened));
     return {};
   }
-  log_error("{}; it is opened for reading until there is room", opened.error().message());
+  log_error("{}; opened for reading only, until there is space", opened.error().message());
   return open_read_only();
 }
 
@@ -149,7 +149,7 @@ Result<> ShardStore::Impl::check_disk() {
   const auto status = files->GetFreeSpace(path_, rocksdb::IOOptions(), &available, nullptr);
   if (status.ok() && available < wanted) {
     return fail(Code::kResourceExhausted, Subject::kDisk, path_,
-                fmt::format("no space left on device: `{}` has {} bytes free, repair wants {}",
+                fmt::format("no space left on device: `{}` has {} bytes free, repair needs {}",
                             path_, available, wanted));
   }
   return write_probe_file();

@@ -32,7 +32,9 @@ class SalvageTest : public ::testing::Test {
       batch.put_op(Seq{i + 1}, "op");
       batch.put_meta("fact", std::to_string(i));
       EXPECT_TRUE(store->write(batch));
-      if (i + 1 == n_flushed) EXPECT_TRUE(store->flush());
+      if (i + 1 == n_flushed) {
+        EXPECT_TRUE(store->flush());
+      }
       ends.push_back(fs::file_size(newest(".log")));
     }
     return ends;
