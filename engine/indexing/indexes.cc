@@ -120,13 +120,13 @@ class SegmentProgress {
   std::uint64_t n_done_ = 0;
 };
 
-Result<BuiltIndex> open_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
-                              const Directory& directory) {
+Result<BuiltFieldIndex> open_index(const SegmentData& data, std::size_t field,
+                                   const IndexSpec& spec, const Directory& directory) {
   QV_TRY(const auto files, directory.open_subdirectory(index_directory(field, spec)));
   const auto mapped = std::make_shared<MappedFiles>();
   files->watch(mapped);
   QV_TRY(auto searcher, spec.type->open(*files, data.fields[field]));
-  return BuiltIndex{field, spec, std::move(searcher), mapped};
+  return BuiltFieldIndex{field, spec, std::move(searcher), mapped};
 }
 
 /// The index of the same kind with the most live rows among `inputs`; nullptr: none.
@@ -142,9 +142,9 @@ const index::Searcher* predecessor_of(std::span<const Segment> inputs, std::size
   return predecessor;
 }
 
-Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const IndexSpec& spec,
-                               Directory& directory, const IndexBuild& build,
-                               const SegmentProgress& progress) {
+Result<BuiltFieldIndex> build_index(const SegmentData& data, std::size_t field,
+                                    const IndexSpec& spec, Directory& directory,
+                                    const IndexBuild& build, const SegmentProgress& progress) {
   QV_TRY(const auto params, spec.type->parse_build(spec.build));
   const auto queries =
       build.queries != nullptr ? build.queries->sample(field) : index::QuerySample();
@@ -171,10 +171,11 @@ Result<BuiltIndex> build_index(const SegmentData& data, std::size_t field, const
 }
 
 /// Opens the index if a former build, which failed at a later field, completed it; else builds it.
-Result<BuiltIndex> open_or_build(const SegmentData& data, std::size_t field, Directory& directory,
-                                 const IndexBuild& build, const SegmentProgress& progress) {
+Result<BuiltFieldIndex> open_or_build(const SegmentData& data, std::size_t field,
+                                      Directory& directory, const IndexBuild& build,
+                                      const SegmentProgress& progress) {
   const auto spec = spec_of(data.fields[field].schema, build.policy).value();
-  Result<BuiltIndex> index = fail(Code::kNotFound, "the index must be rebuilt");
+  Result<BuiltFieldIndex> index = fail(Code::kNotFound, "the index must be rebuilt");
   if (build.rebuilt_field != field) index = open_index(data, field, spec, directory);
   if (!index) index = build_index(data, field, spec, directory, build, progress);
   if (index) remove_indexes(directory, field, index_directory(field, spec));
@@ -276,7 +277,7 @@ std::vector<std::size_t> unwanted_indexes(const SegmentData& data, const IndexPo
 
 bool open_indexes(SegmentData& data, const Directory& directory, const IndexPolicy& policy) {
   bool whole = true;
-  std::vector<BuiltIndex> opened;
+  std::vector<BuiltFieldIndex> opened;
   for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
     // An existing index is used even if the configuration would not build it now.
     const auto spec = spec_of(data.fields[field].schema, policy);
@@ -294,8 +295,8 @@ bool open_indexes(SegmentData& data, const Directory& directory, const IndexPoli
   return whole;
 }
 
-Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory& segments,
-                                              const IndexBuild& build) {
+Result<std::vector<BuiltFieldIndex>> build_indexes(const SegmentData& data, Directory& segments,
+                                                   const IndexBuild& build) {
   auto fields = missing_indexes(data, build.policy);
   const bool has_rebuild =
       build.rebuilt_field &&
@@ -304,10 +305,10 @@ Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory
     std::erase(fields, *build.rebuilt_field);
     fields.push_back(*build.rebuilt_field);
   }
-  if (fields.empty()) return std::vector<BuiltIndex>{};
+  if (fields.empty()) return std::vector<BuiltFieldIndex>{};
   QV_TRY(const auto directory, segments.open_subdirectory(std::to_string(data.id)));
   SegmentProgress progress(data, fields.size(), build.progress);
-  std::vector<BuiltIndex> built;
+  std::vector<BuiltFieldIndex> built;
   for (const std::size_t field : fields) {
     QV_TRY(auto index, open_or_build(data, field, *directory, build, progress));
     built.push_back(std::move(index));
@@ -316,7 +317,7 @@ Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data, Directory
   return built;
 }
 
-void install_indexes(SegmentData& data, std::vector<BuiltIndex> built) {
+void install_indexes(SegmentData& data, std::vector<BuiltFieldIndex> built) {
   for (auto& index : built) {
     data.searchers[index.field] = std::move(index.searcher);
     data.indexes[index.field] = std::move(index.spec);

@@ -82,7 +82,7 @@ struct IndexPolicy {
 /// opened: its field is then searched exactly, and the reason is logged.
 bool open_indexes(SegmentData& data, const Directory& directory, const IndexPolicy& policy);
 
-struct BuiltIndex {
+struct BuiltFieldIndex {
   std::size_t field = 0;
   IndexSpec spec;
   std::shared_ptr<const index::Searcher> searcher;
@@ -103,11 +103,11 @@ struct IndexBuild {
 /// `build.rebuilt_field`, and opens them. Replaced indexes are removed. Durable on return. An index
 /// gets its name when all its files are complete. After an error the failed one leaves nothing;
 /// those before it stay, and so does the one it was to replace.
-[[nodiscard]] Result<std::vector<BuiltIndex>> build_indexes(const SegmentData& data,
-                                                            Directory& segments,
-                                                            const IndexBuild& build);
+[[nodiscard]] Result<std::vector<BuiltFieldIndex>> build_indexes(const SegmentData& data,
+                                                                 Directory& segments,
+                                                                 const IndexBuild& build);
 /// Makes `data` search with them.
-void install_indexes(SegmentData& data, std::vector<BuiltIndex> built);
+void install_indexes(SegmentData& data, std::vector<BuiltFieldIndex> built);
 /// Makes the field search exactly.
 void uninstall_index(SegmentData& data, std::size_t field);
 /// Removes the directories of all indexes of a field except `kept`. Failures are logged.

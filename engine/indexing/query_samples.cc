@@ -18,7 +18,7 @@ void remove_samples(Directory& directory, std::size_t n_fields) {
   for (std::size_t field = 0; field < n_fields; ++field) {
     if (!directory.exists(sample_file(field))) continue;
     if (auto removed = directory.remove_file(sample_file(field)); !removed) {
-      log_error("queries are not to be recorded, but: {}", removed.error().message());
+      log_error("recorded queries could not be removed: {}", removed.error().message());
     }
   }
 }

@@ -23,7 +23,7 @@ namespace quiver::engine {
 /// Builds the missing vector indexes of its one input, and again that of the field `rebuilt`.
 struct IndexJob : Job {
   std::optional<std::size_t> rebuilt;
-  std::vector<BuiltIndex> built;
+  std::vector<BuiltFieldIndex> built;
 };
 
 /// Lane only, but for `is_drift_due` and what runs in the background.

@@ -13,7 +13,7 @@ namespace quiver::index::dense {
 struct DenseBuildParams : ListsBuildParams {
   static constexpr std::string_view kWhat = "build parameters of `ivf`";
   /// Graph over all rows beside the lists: `always`, `never` or `auto`. `auto` builds it where a
-  /// default search of the lists reads much more than a walk. Memory: about 1.5 KiB a row of 128
+  /// default search of the lists reads much more than a walk. Memory: about 1.5 KiB per row of 128
   /// dimensions.
   std::string graph = "auto";
   /// Links of each row: a multiple of 16, up to 128. More links: better recall, memory in

@@ -2,12 +2,12 @@
 
 namespace quiver::index {
 
-std::vector<RowRange> cut_into_pieces(std::uint32_t n_rows, std::size_t bytes_per_row) {
+std::vector<ScanRange> cut_into_pieces(std::uint32_t n_rows, std::size_t bytes_per_row) {
   constexpr std::size_t kPieceBytes = 4 * 1024 * 1024;
   const std::size_t rows = std::max<std::size_t>(kBlockRows, kPieceBytes / bytes_per_row);
   const auto step =
       static_cast<std::uint32_t>(std::min<std::size_t>(rows / kBlockRows * kBlockRows, 1U << 30));
-  std::vector<RowRange> pieces;
+  std::vector<ScanRange> pieces;
   for (std::uint32_t first = 0; first < n_rows; first += step) {
     pieces.push_back({first, std::min(n_rows, first + step)});
     if (n_rows - first <= step) break;

@@ -38,7 +38,7 @@ concept TileScorer = requires(const S& s, std::uint32_t first, std::uint32_t n,
   s.cost_per_row();            // bytes that one query reads in that time, for block sizes
 };
 
-struct RowRange {
+struct ScanRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
@@ -61,7 +61,7 @@ class Scan {
   Scan(const S& scorer, const RowFilter& filter, const Cancel& cancel)
       : scorer_(scorer), filter_(filter), cancel_(cancel), block_rows_(rows_of_block(scorer)) {}
 
-  Result<> run(RowRange range, std::span<TopK* const> results, WorkCounters& work) const {
+  Result<> run(ScanRange range, std::span<TopK* const> results, WorkCounters& work) const {
     for (std::uint32_t first = range.begin; first < range.end; first += block_rows_) {
       if (cancel_.poll()) return cancel_.check();
       const std::uint32_t n = std::min(block_rows_, range.end - first);
@@ -136,8 +136,8 @@ class Scan {
 
 /// Cuts rows into pieces of whole blocks, about 4 MiB each: one thread's task. With a single piece
 /// the scan stays on its thread.
-[[nodiscard]] std::vector<RowRange> cut_into_pieces(std::uint32_t n_rows,
-                                                    std::size_t bytes_per_row);
+[[nodiscard]] std::vector<ScanRange> cut_into_pieces(std::uint32_t n_rows,
+                                                     std::size_t bytes_per_row);
 
 /// Hits of one piece: a heap for each query, with the floor that the threads share.
 class PieceHits {
@@ -171,7 +171,7 @@ class Gathered {
 };
 
 template <TileScorer S>
-Result<> scan_in_parallel(const S& scorer, const std::vector<RowRange>& pieces,
+Result<> scan_in_parallel(const S& scorer, const std::vector<ScanRange>& pieces,
                           const RowFilter& filter, const SearchContext& context,
                           std::span<TopK* const> results, WorkCounters& work) {
   const Scan<S> scan(scorer, filter, context.cancel);

@@ -3,8 +3,8 @@
 
 #include "base/io/file.h"
 #include "index/index.h"
-#include "index/multi/params.h"
 #include "index/multi/searcher.h"
+#include "index/multi/stages/params.h"
 
 namespace quiver::index::multi {
 

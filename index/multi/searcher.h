@@ -11,8 +11,8 @@
 #include "index/dense/lists/search/candidate_search.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
-#include "index/multi/params.h"
 #include "index/multi/stages/index_facts.h"
+#include "index/multi/stages/params.h"
 #include "index/multi/tokens/token_codes.h"
 #include "index/multi/tokens/token_signs.h"
 

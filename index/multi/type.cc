@@ -4,8 +4,8 @@
 
 #include "index/dense/lists/search/lists_files.h"
 #include "index/multi/build.h"
-#include "index/multi/params.h"
 #include "index/multi/searcher.h"
+#include "index/multi/stages/params.h"
 
 namespace quiver::index {
 namespace {

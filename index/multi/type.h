@@ -6,7 +6,8 @@
 
 namespace quiver::index {
 
-/// `multi`, for multi-vector fields of metric Dot or Cosine. Parameters: index/multi/params.h.
+/// `multi`, for multi-vector fields of metric Dot or Cosine. Parameters:
+/// index/multi/stages/params.h.
 extern const IndexType kMulti;
 
 }  // namespace quiver::index

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "index/index.h"
-#include "index/multi/params.h"
 #include "index/multi/stages/index_facts.h"
+#include "index/multi/stages/params.h"
 #include "index/multi/tokens/token_codes.h"
 #include "index/multi/tokens/token_signs.h"
 

@@ -13,7 +13,7 @@
 #include "base/threads/cancel.h"
 #include "encoders/set_encoder.h"
 #include "index/index.h"
-#include "index/multi/params.h"
+#include "index/multi/stages/params.h"
 
 namespace quiver::index::multi {
 

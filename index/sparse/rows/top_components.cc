@@ -80,7 +80,7 @@ Result<TopComponents> TopComponents::open(const SectionReader& in, std::uint32_t
   QV_TRY(const auto facts, in.get<HeadFacts>(kHeadFacts, 0, 1));
   if (facts[0].n % kComponentMultiple != 0 || facts[0].n > kMaxComponents ||
       !std::isfinite(facts[0].scale)) {
-    return in.damaged("shape of heads");
+    return in.damaged("shape of top components");
   }
   TopComponents heads;
   heads.set_shape(facts[0].n, n_terms);
@@ -91,7 +91,7 @@ Result<TopComponents> TopComponents::open(const SectionReader& in, std::uint32_t
     for (std::size_t i = 0; i < heads.n_; ++i) {
       std::uint32_t term = 0;
       std::memcpy(&term, heads.bytes_.data() + head + i * width, width);
-      if (term > n_terms) return in.damaged("terms of a head");
+      if (term > n_terms) return in.damaged("terms of top components");
     }
   }
   return heads;

@@ -288,6 +288,21 @@ TEST(DecodeQuery, EffortIsAtLeastOne) {
   EXPECT_EQ(query(R"({"query":[1],"params":{"hnsw_ef":null}})")->params.hnsw_ef, std::nullopt);
 }
 
+TEST(DecodeQuery, ParametersOfIndexesAreObjectsByKindAndByType) {
+  const auto wanted = query(R"({"query":[1],"params":{"ivf":3}})").error();
+  EXPECT_EQ(wanted.status, 400);
+  for (const char* name : {"flat", "seismic", "multi", "dense", "sparse"}) {
+    const auto found =
+        query(R"({"query":[1],"params":{")" + std::string(name) + R"(":3}})").error();
+    EXPECT_EQ(found.status, wanted.status) << name;
+    std::string text = wanted.text;
+    text.replace(text.find("ivf"), 3, name);
+    EXPECT_EQ(found.text, text);
+    EXPECT_TRUE(query(R"({"query":[1],"params":{")" + std::string(name) + R"(":null}})"));
+  }
+  EXPECT_TRUE(query(R"({"query":[1],"params":{"something else":3}})"));
+}
+
 TEST(DecodeQuery, IdfIsThatOfTheWholeCollection) {
   EXPECT_TRUE(query(R"({"query":[1],"params":{"idf":"global"}})"));
   EXPECT_TRUE(query(R"({"query":[1],"params":{"idf":null}})"));

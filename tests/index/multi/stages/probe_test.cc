@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/threads/executor.h"
-#include "index/multi/params.h"
+#include "index/multi/stages/params.h"
 #include "index/multi/stages/probe_sample.h"
 #include "tests/index/documented.h"
 #include "tests/index/multi/multi_index.h"
