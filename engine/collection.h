@@ -29,9 +29,9 @@ class Collection {
   [[nodiscard]] virtual std::shared_ptr<const CollectionConfig> config() const = 0;
   [[nodiscard]] virtual CollectionInfo info() const = 0;
   [[nodiscard]] virtual OptimizationReport optimizations() const = 0;
-  /// By shard, segment and field.
+  /// Ordered by shard, segment and field.
   [[nodiscard]] virtual std::vector<SegmentIndexInfo> segment_indexes() const { return {}; }
-  /// Takes time in proportion to the rows that are deleted or have values of payload indexes.
+  /// Time: proportional to the rows that are deleted or have values of payload indexes.
   [[nodiscard]] virtual std::vector<ShardInfo> shards() const { return {}; }
 
   /// Checks everything first (an error is returned at once and nothing is applied), then queues
@@ -40,12 +40,12 @@ class Collection {
   virtual Result<> update(std::vector<Operation> operations, Ack ack,
                           std::function<void(Result<std::vector<UpdateResult>>)> done) = 0;
 
-  /// Upserts a large chunk by the fast path of an import. Returns when it is durable and visible,
-  /// whole and together with its cursor; a crash at any moment leaves both or neither. Checks
+  /// Upserts a large chunk by the fast path of an import. Returns when the whole chunk and its
+  /// cursor are durable and visible; a crash at any moment leaves both or neither. Checks
   /// everything first: kInvalidArgument names the point, and nothing is applied. After kUnavailable
   /// or kResourceExhausted (a failing or full disk) `bulk_cursor` tells whether the chunk is in;
-  /// what is left to do is done when the disk works again. One call at a time, others wait; updates
-  /// of the same collection wait meanwhile.
+  /// the rest of the work is done when the disk works again. One call runs at a time, others wait,
+  /// and so do updates of the collection.
   virtual Result<> bulk_load(const BulkChunk& chunk) {
     (void)chunk;
     return fail(Code::kUnimplemented, "this collection takes no bulk loads");
@@ -59,13 +59,13 @@ class Collection {
   /// Plans and runs. Reads run on the calling thread, large ones helped by the compute executor.
   [[nodiscard]] virtual Result<std::vector<Record>> query(const Query& query,
                                                           const Cancel& cancel) const = 0;
-  /// An answer for each query, all of one snapshot; an error of one is that of all.
+  /// An answer for each query, all from one snapshot. If one query fails, all fail.
   [[nodiscard]] virtual Result<std::vector<std::vector<Record>>> query_batch(
       std::span<const Query> queries, const Cancel& cancel) const = 0;
   /// Points in the order asked for; unknown ids are left out.
   [[nodiscard]] virtual Result<std::vector<Record>> retrieve(
       const RetrieveRequest& request) const = 0;
-  /// Token by token; points that are unknown or lack the vector are left out.
+  /// Explains scores token by token. Points that are unknown or lack the vector are left out.
   [[nodiscard]] virtual Result<std::vector<Explanation>> explain(const ExplainRequest& request,
                                                                  const Cancel& cancel) const {
     (void)request, (void)cancel;
@@ -82,8 +82,8 @@ class Collection {
   }
   [[nodiscard]] virtual bool is_small(const Query& query) const = 0;
 
-  /// Replaces an index on the same key. It is kept from the return on; kVisible: it answers for
-  /// every segment, too.
+  /// Replaces an index on the same key. On return the index is durable; with kVisible every segment
+  /// uses it, too.
   virtual Result<> create_index(const payload::FieldIndex& index, Ack ack) = 0;
   /// False if there was none.
   virtual Result<bool> drop_index(const std::string& key) = 0;

@@ -1,13 +1,14 @@
-// A bulk load over all shards: docs/decisions/0011.
+#include "engine/collection_bulk.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
-#include "engine/collection_impl.h"
-#include "engine/write/bulk_rows.h"
+#include "base/threads/task.h"
 
 namespace quiver::engine {
 namespace {
@@ -47,18 +48,17 @@ void set_seqs(BulkRows& rows, const std::vector<BulkStart>& starts, std::uint32_
 
 }  // namespace
 
-Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
-  QV_TRY(check_gates());
-  MutexLock lock(bulk_mutex_);
-  QV_TRY(settle_bulk());
-  QV_TRY(auto rows, make_bulk_rows(chunk, *config_.load(), *context_.background));
+Result<> CollectionBulk::load(const BulkChunk& chunk) {
+  MutexLock lock(mutex_);
+  QV_TRY(settle());
+  QV_TRY(auto rows, make_bulk_rows(chunk, *config_.load(), background_));
   if (rows.parts.empty() && !chunk.cursor) return {};
   last_load_ = std::max(last_load_, shards_.front()->bulk().decided_load()) + 1;
   open_load_ = OpenLoad{};
   open_load_->number = last_load_;
   open_load_->shards.reserve(rows.parts.size());
-  auto loaded = guarded([&] { return run_bulk(rows, chunk.cursor); });
-  auto settled = guarded([this] { return settle_bulk(); });
+  auto loaded = guarded([&] { return run(rows, chunk.cursor); });
+  auto settled = guarded([this] { return settle(); });
   if (!settled) {
     log_error("a bulk load is not over yet: {}", settled.error().message());
     unsettled_ = true;
@@ -66,9 +66,7 @@ Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
   return loaded ? settled : loaded;
 }
 
-Result<std::string> CollectionImpl::bulk_cursor() const { return shards_.front()->bulk().cursor(); }
-
-Result<> CollectionImpl::run_bulk(BulkRows& rows, const std::optional<std::string>& cursor) {
+Result<> CollectionBulk::run(BulkRows& rows, const std::optional<std::string>& cursor) {
   std::vector<BulkStart> starts;
   for (const BulkPart& part : rows.parts) {
     QV_TRY(auto start, shards_[part.shard]->bulk().begin());
@@ -76,13 +74,13 @@ Result<> CollectionImpl::run_bulk(BulkRows& rows, const std::optional<std::strin
     starts.push_back(std::move(start));
   }
   set_seqs(rows, starts, static_cast<std::uint32_t>(shards_.size()));
-  QV_TRY(write_bulk(rows, starts));
+  QV_TRY(write(rows, starts));
   QV_TRY(shards_.front()->bulk().decide({open_load_->number, cursor}));
   open_load_->decided = true;
   return {};
 }
 
-Result<> CollectionImpl::write_bulk(const BulkRows& rows, const std::vector<BulkStart>& starts) {
+Result<> CollectionBulk::write(const BulkRows& rows, const std::vector<BulkStart>& starts) {
   const Segment data{std::shared_ptr<const SegmentData>(std::shared_ptr<void>(), &rows.data),
                      nullptr, 0};
   std::vector<Result<SegmentData>> segments(starts.size(), fail(Code::kInternal, "not written"));
@@ -104,7 +102,7 @@ Result<> CollectionImpl::write_bulk(const BulkRows& rows, const std::vector<Bulk
     }
   }
   std::vector<Result<>> results(tasks.size());
-  context_.background->parallel_for(
+  background_.parallel_for(
       tasks.size(), [&](std::size_t i) { results[i] = tasks[i](); }, Priority::kLow);
   for (auto& result : results) QV_TRY(std::move(result));
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -114,7 +112,7 @@ Result<> CollectionImpl::write_bulk(const BulkRows& rows, const std::vector<Bulk
   return {};
 }
 
-Result<> CollectionImpl::settle_bulk() {
+Result<> CollectionBulk::settle() {
   if (!open_load_) return {};
   if (open_load_->decided) {
     for (const std::uint32_t shard : open_load_->shards) QV_TRY(shards_[shard]->bulk().finish());
@@ -131,14 +129,13 @@ Result<> CollectionImpl::settle_bulk() {
   return {};
 }
 
-/// After a failure of the disk: updates wait until the load is over.
-void CollectionImpl::retry_bulk() {
+void CollectionBulk::retry(std::shared_ptr<const void> owner) {
   if (!unsettled_) return;
-  Task retry([self = shared_from_this()] {
-    MutexLock lock(self->bulk_mutex_);
-    if (!guarded([&] { return self->settle_bulk(); })) self->unsettled_ = true;
+  Task task([this, kept = std::move(owner)] {
+    MutexLock lock(mutex_);
+    if (!guarded([this] { return settle(); })) unsettled_ = true;
   });
-  if (unsettled_.exchange(false)) context_.background->post(Priority::kLow, std::move(retry));
+  if (unsettled_.exchange(false)) background_.post(Priority::kLow, std::move(task));
 }
 
 }  // namespace quiver::engine

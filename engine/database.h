@@ -29,12 +29,11 @@ struct DatabaseOptions {
   std::uint64_t block_cache_bytes = 256ULL << 20;
   std::uint64_t write_buffer_bytes = 256ULL << 20;  ///< over all shards
   std::uint64_t max_queued_bytes = 64ULL << 20;     ///< per shard; more is refused
-  std::uint32_t max_open_collections = 1024;        ///< idle ones beyond it are closed (LRU)
-  /// How long `close` waits for a shard's updates, for its jobs, and again once they are cancelled.
+  std::uint32_t max_open_collections = 1024;        ///< more idle ones are closed (LRU)
+  /// Time that `close` waits for a shard's updates, for its jobs, and again after cancelling them.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
-  bool record_queries = true;  ///< samples of those of multi-vectors are kept, also on disk
-  /// Seams for fault tests: the file system below the shard stores, and the directories of
-  /// segments.
+  bool record_queries = true;  ///< keep samples of queries of multi-vectors, also on disk
+  /// Seams for fault tests: the file system of the shard stores, and the directories of segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory;
   /// Seam for fault tests: the directory of the catalog.
@@ -44,9 +43,9 @@ struct DatabaseOptions {
   IndexChooser choose_index = default_index;
 };
 
-/// What the stores of all collections hold in memory.
+/// Memory of the stores of all collections.
 struct StoreMemory {
-  std::uint64_t cache_bytes = 0;         ///< at most `block_cache_bytes`, about
+  std::uint64_t cache_bytes = 0;         ///< at most about `block_cache_bytes`
   std::uint64_t write_buffer_bytes = 0;  ///< rows not yet in table files
 };
 
@@ -72,27 +71,27 @@ class Database {
   [[nodiscard]] virtual std::vector<std::string> collection_names() const = 0;
   /// By name or alias; opens it at first touch. kNotFound about the collection.
   [[nodiscard]] virtual Result<std::shared_ptr<Collection>> collection(const std::string& name) = 0;
-  /// Those that are open now, by name; opens none.
+  /// The collections that are open now, by name; opens none.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::shared_ptr<Collection>>>
   open_collections() const {
     return {};
   }
   [[nodiscard]] virtual StoreMemory store_memory() const { return {}; }
-  /// Names below `collections/` that belong to no collection, as found at the start; left alone.
+  /// Names below `collections/` that belonged to no collection at the start; they are left alone.
   [[nodiscard]] virtual std::vector<std::string> strangers() const { return {}; }
   [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;
   /// kAlreadyExists about the collection.
   virtual Result<> create_collection(const std::string& name, CollectionConfig config) = 0;
-  /// Reads all of a collection that is not open, by shard. kFailedPrecondition if it is open.
+  /// Reads all files of a collection; one result per shard. kFailedPrecondition if it is open.
   [[nodiscard]] virtual Result<std::vector<ShardFindings>> check(const std::string& name) {
     return fail(Code::kUnimplemented, "check of " + name);
   }
-  /// Rebuilds the shards of a collection that is not open whose rows are gone or damaged
-  /// (engine/repair.h); nullopt for shards with nothing to do.
+  /// Rebuilds the shards whose rows are gone or damaged (engine/repair.h); nullopt for the others.
+  /// kFailedPrecondition if the collection is open.
   virtual Result<std::vector<std::optional<ShardRepair>>> repair(const std::string& name) {
     return fail(Code::kUnimplemented, "repair of " + name);
   }
-  /// False if there was none. Its aliases go with it.
+  /// Drops its aliases, too. False if there was none.
   virtual Result<bool> drop_collection(const std::string& name) = 0;
   /// Calls `change` on a copy of the configuration and stores the outcome durably.
   virtual Result<> update_config(const std::string& name,
@@ -102,17 +101,18 @@ class Database {
   virtual Result<> update_aliases(const std::vector<AliasAction>& actions) = 0;
   [[nodiscard]] virtual std::vector<Alias> aliases() const = 0;
 
-  /// Replaces ids to be looked up in collections (`lookup_from`) by their vectors. `name`: of the
-  /// collection that is asked. kNotFound for a collection that does not exist, be it needed or not.
+  /// Replaces ids to be looked up in other collections (`lookup_from`) by their vectors. `name`:
+  /// the collection that the query is for. kNotFound if a named collection does not exist, needed
+  /// or not.
   virtual Result<> resolve_lookups(const std::string& name, Query& query) = 0;
 
   /// True when every collection can serve; else the reason in `why`.
   [[nodiscard]] virtual bool ready(std::string* why) const = 0;
-  /// Where queries that are not small run.
+  /// The executor for queries that are not small.
   [[nodiscard]] virtual Executor& compute() = 0;
   /// Finishes what is queued, then closes everything. Called once, before destruction.
-  /// kDeadlineExceeded, naming what runs, if a collection does not end in time: destruction would
-  /// wait for it, so the process should end without. Nothing acknowledged is lost by that.
+  /// kDeadlineExceeded, naming what still runs, if a collection does not end in time. Destruction
+  /// would wait for it, so the process should end without; nothing acknowledged is lost.
   virtual Result<> close() = 0;
 };
 

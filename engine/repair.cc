@@ -57,12 +57,12 @@ Result<std::string> put_aside(const fs::path& path, std::string_view word) {
   }
 }
 
-/// What the old store says of its segments, as far as it can be read.
+/// Facts that could still be read from the old store.
 struct Facts {
   std::optional<Manifest> manifest;
   std::unordered_map<std::uint64_t, std::string> deleted;  ///< bitmaps, by segment
   std::vector<std::pair<std::string, std::string>> others;
-  Seq last{};  ///< the last operation that it knows of
+  Seq last{};  ///< the last operation in the old store
 };
 
 Facts read_facts(const storage::ShardStore* store) {
@@ -95,7 +95,7 @@ bool is_named(const Facts& facts, std::uint64_t id) {
          std::ranges::find(facts.manifest->segments, id) != facts.manifest->segments.end();
 }
 
-/// Of segments that a manifest has counted and does not name, it has newer rows elsewhere.
+/// False for segments that the manifest has counted and does not name: newer rows are elsewhere.
 bool is_wanted(const Facts& facts, std::uint64_t id) {
   return is_named(facts, id) || id >= facts.manifest->next_segment;
 }
@@ -124,7 +124,7 @@ Result<Segments> open_segments(const Paths& paths, const Facts& facts,
   return segments;
 }
 
-/// Makes the new store: of each point the newest row that it is given.
+/// Writes the new store: keeps the newest row of each point that it is given.
 class Rebuild {
  public:
   Rebuild(const CollectionConfig& config, storage::ShardStore& store)
@@ -140,7 +140,7 @@ class Rebuild {
     QV_TRY(write_if_full());
     return true;
   }
-  /// kDataLoss if `row` is none.
+  /// kDataLoss if `row` is damaged.
   Result<bool> add(const PointId& id, std::string_view row) {
     QV_TRY(const Row decoded, decode_row(id, row, config_.fields));
     return add(id, decoded.seq, row);
@@ -221,7 +221,7 @@ class Repair {
     return rename_durably(paths_.unfinished, paths_.finished);
   }
 
-  /// Deletions with their numbers; ids of what was written since the last seal.
+  /// Adds deletions with their numbers, and notes the ids that were put since the last seal.
   Result<> add_operations(const storage::Salvage& old, Rebuild& out) {
     if (old.store() == nullptr) return {};
     Result<> status;
@@ -294,7 +294,7 @@ class Repair {
     return row && !*row;
   }
 
-  /// A row has its number in itself; that of a deletion stands in its operation.
+  /// A row holds its own number; the number of a deletion stands in its operation.
   Result<> add_late_batches(const storage::Salvage& old, Rebuild& out) {
     if (!fs::exists(paths_.rows)) return {};
     Result<> status;
@@ -322,7 +322,7 @@ class Repair {
     return out.erase(op->id, *seq);
   }
 
-  /// Better an older version of a point than none, where the newest cannot be read.
+  /// Takes an older version of a point whose newest one cannot be read.
   Result<> add_older_versions(const Segments& segments, Rebuild& out) {
     std::unordered_set<PointId> missing;
     for (const PointId& id : written_) {
@@ -361,7 +361,7 @@ class Repair {
   const Paths paths_;
   const CollectionConfig& config_;
   const std::shared_ptr<storage::Runtime> runtime_;
-  std::vector<PointId> written_;  ///< put since the last seal, says the old store
+  std::vector<PointId> written_;  ///< put since the last seal, by the old store's log
   ShardRepair report_;
 };
 

@@ -1,5 +1,5 @@
-// A shard whose rows are gone or damaged: what is wrong with it, and a new store of all that can
-// still be read. For shards that nobody has open. docs/reliability.md says what it can save.
+// Checks a shard whose rows may be gone or damaged, and rebuilds its store from all that can still
+// be read. The shard must not be open. docs/reliability.md says what can be saved.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace quiver::engine {
                                                 const CollectionConfig& config,
                                                 const ShardContext& context);
 
-/// Makes a new store of what can be read of the old one, of its logs and of the segments; of each
-/// point the newest. The old files stay beside it, under other names. Memory: about 60 bytes a
-/// point. After a crash a second call goes on.
+/// Writes a new store with the newest version of each point that the old store, its logs or the
+/// segments still have. The old files stay beside it, under other names. Memory: about 60 bytes a
+/// point. After a crash a second call completes the repair.
 [[nodiscard]] Result<ShardRepair> repair_shard(const std::string& path,
                                                const CollectionConfig& config,
                                                const ShardContext& context);

@@ -6,7 +6,8 @@
 
 namespace quiver::engine {
 
-/// Thread-safe. What `load` gives while others add is true of each counter by itself.
+/// Thread-safe. `load` while others add: each counter is exact, the counters may not fit each
+/// other.
 class WorkTotals {
  public:
   void add(const index::WorkCounters& work) {

@@ -1,4 +1,4 @@
-// What a collection, its shards, segments, indexes and background work say about themselves.
+// Reports on a collection, its shards, segments, indexes and background work.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ struct IndexInfo {
   std::uint64_t n_points = 0;  ///< live points with a value under the key
 };
 
-/// What the vectors of a field are searched with.
+/// The vector index of a field, over all segments that have the same.
 struct VectorIndexInfo {
   std::string field;
-  std::string index;  ///< the type and what it was built with: `ivf-bits=4`; flat: exactly
-  std::uint64_t n_vectors = 0;  ///< of segments with such an index; deleted ones among them
-  std::uint64_t n_bytes = 0;    ///< of its files
+  std::string index;  ///< type and build parameters, as in `ivf-bits=4`; flat: exact search
+  std::uint64_t n_vectors = 0;  ///< in segments with this index, deleted ones included
+  std::uint64_t n_bytes = 0;    ///< size of its files
 };
 
-/// What the vectors of one field of one segment are searched with.
+/// The vector index of one field of one segment.
 struct SegmentIndexInfo {
   std::uint32_t shard = 0;
   std::uint64_t segment = 0;  ///< its number in the shard
   bool sealed = false;
   std::string field;
-  std::string index;  ///< as of VectorIndexInfo
+  std::string index;  ///< as `VectorIndexInfo::index`
   std::uint64_t n_vectors = 0;
   std::uint64_t n_bytes = 0;
   index::Description description;
@@ -48,34 +48,33 @@ struct CollectionInfo {
   std::uint64_t n_indexed_vectors = 0;
   std::uint64_t n_segments = 0;
   std::uint64_t n_queued_updates = 0;
-  double opening_s = 0;  ///< how long the collection took to open
-  /// Segments whose files were found damaged and whose rows were taken from the store instead;
-  /// they are searched without an index until they are sealed again.
+  double opening_s = 0;  ///< time that opening the collection took
+  /// Segments with damaged files, whose rows were read from the store instead; they are searched
+  /// without an index until they are sealed again.
   std::uint64_t n_damaged_segments = 0;
-  /// Segments with an index that was found damaged; until it is built again they are searched
-  /// exactly.
+  /// Segments with a damaged index; they are searched exactly until it is rebuilt.
   std::uint64_t n_damaged_indexes = 0;
-  /// Of all searches since the collection was opened.
+  /// Work of all searches since the collection was opened.
   index::WorkCounters search_work;
   CollectionConfig config;
   std::vector<IndexInfo> indexes;
   std::vector<VectorIndexInfo> vector_indexes;  ///< by field and index, ascending
 };
 
-/// A segment that background work is about.
+/// A segment that background work reads.
 struct WorkSegment {
   std::uint32_t shard = 0;
   std::uint64_t id = 0;  ///< in its shard
   std::uint64_t n_points = 0;
 };
 
-/// Background work that waits for its turn.
+/// A background job that waits for its turn.
 struct QueuedOptimization {
   JobKind kind = JobKind::kSeal;
   WorkSegment segment;
 };
 
-/// One piece of background work, running or done.
+/// A background job, running or done.
 struct OptimizationState {
   std::uint32_t shard = 0;
   std::uint64_t id = 0;              ///< in its shard
@@ -90,15 +89,15 @@ struct OptimizationState {
 
 struct OptimizationReport {
   std::vector<QueuedOptimization> queued;
-  std::vector<WorkSegment> idle;  ///< as they should be, the growing one among them
+  std::vector<WorkSegment> idle;  ///< with no work due, the mutable one included
   std::vector<OptimizationState> running;
   std::vector<OptimizationState> completed;  ///< newest first, bounded
 };
 
-/// All background work of a shard since it was opened.
+/// All background jobs of a shard since it was opened.
 struct WorkSummary {
-  std::uint64_t n_done = 0;    ///< well
-  std::uint64_t n_failed = 0;  ///< the numbers below leave them out
+  std::uint64_t n_done = 0;    ///< jobs that succeeded
+  std::uint64_t n_failed = 0;  ///< left out of the numbers below
   std::uint64_t n_rows = 0;
   double total_s = 0, min_s = 0, max_s = 0;
   double last_at = 0;  ///< seconds since the epoch
@@ -107,24 +106,24 @@ struct WorkSummary {
 /// A field of a segment.
 struct SegmentFieldInfo {
   std::string field;
-  std::uint64_t n_vectors = 0;          ///< of live points
-  std::uint64_t n_deleted_vectors = 0;  ///< of others
-  std::uint64_t n_bytes = 0;            ///< of the vectors
-  std::string index;                    ///< as of VectorIndexInfo
-  std::uint64_t n_index_bytes = 0;      ///< of its files
-  std::uint64_t n_heap_bytes = 0;       ///< that its searches keep in memory
+  std::uint64_t n_vectors = 0;          ///< vectors of live points
+  std::uint64_t n_deleted_vectors = 0;  ///< vectors of deleted points
+  std::uint64_t n_bytes = 0;            ///< size of the vectors
+  std::string index;                    ///< as `VectorIndexInfo::index`
+  std::uint64_t n_index_bytes = 0;      ///< size of the index files
+  std::uint64_t n_heap_bytes = 0;       ///< memory of the searcher besides files
   bool is_exact = true;                 ///< searched row by row
-  bool is_indexed = false;              ///< searched as it should be, be it row by row
+  bool is_indexed = false;              ///< no index is missing
 };
 
 /// The payload index of a segment.
 struct SegmentColumnInfo {
   payload::FieldIndex index;
-  std::uint64_t n_points = 0;  ///< live ones with a value
-  std::uint64_t n_values = 0;  ///< of all rows
+  std::uint64_t n_points = 0;  ///< live points with a value
+  std::uint64_t n_values = 0;  ///< values of all rows
 };
 
-/// A segment as it is now.
+/// The present state of a segment.
 struct SegmentInfo {
   std::uint64_t id = 0;  ///< in its shard
   bool sealed = false;   ///< its columns are in files, else in memory
@@ -138,7 +137,7 @@ struct ShardInfo {
   Health health = Health::kGreen;
   std::string optimizer_error;  ///< empty: "ok"
   std::uint64_t n_queued_updates = 0;
-  Seq last_seq{};  ///< of the changes that are visible
+  Seq last_seq{};  ///< the last visible change
   WorkSummary work;
   std::vector<SegmentInfo> segments;
 };

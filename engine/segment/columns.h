@@ -1,4 +1,4 @@
-// Payload columns of segments: which are wanted, which are there, how they are made.
+// Payload columns of segments: which are missing, and how they are built and opened.
 #pragma once
 
 #include <map>
@@ -21,23 +21,23 @@ using ColumnMap = std::map<std::string, payload::ColumnView, std::less<>>;
 /// nullptr if no index has this key.
 [[nodiscard]] const payload::FieldIndex* find_index(std::span<const payload::FieldIndex> indexes,
                                                     std::string_view key);
-/// Whether one column serves both: same key, kind and text options.
+/// True if one column serves both: same key, kind and text options.
 [[nodiscard]] bool same_column(const payload::FieldIndex& a, const payload::FieldIndex& b);
-/// The name of an index's column file; another kind or other text options give another name.
+/// The name of the column file of an index. It depends on key, kind and text options.
 [[nodiscard]] std::string column_file(const payload::FieldIndex& index);
 
 [[nodiscard]] bool lacks_columns(const SegmentData& data,
                                  std::span<const payload::FieldIndex> indexes);
-/// Builds what `data` lacks: for a sealed segment as files in its directory below `segments`, which
-/// are durable on return, else in memory.
+/// Builds the columns that `data` lacks. For a sealed segment they are files in its directory below
+/// `segments`, durable on return; else they are in memory.
 [[nodiscard]] Result<ColumnMap> missing_columns(const SegmentData& data,
                                                 std::span<const payload::FieldIndex> indexes,
                                                 Directory& segments);
 
-/// Opens the columns of a sealed segment; what is missing or damaged is built again.
+/// Opens the columns of a sealed segment; builds those that are missing or damaged.
 [[nodiscard]] Result<> open_columns(SegmentData& data, Directory& directory,
                                     std::span<const payload::FieldIndex> indexes);
-/// Writes the columns of a segment made of `rows` of `inputs`, and opens them.
+/// Writes and opens the columns of a segment that consists of `rows` of `inputs`.
 [[nodiscard]] Result<> merge_columns(SegmentData& output, std::span<const Segment> inputs,
                                      std::span<const RowRef> rows, Directory& directory,
                                      std::span<const payload::FieldIndex> indexes);

@@ -1,4 +1,4 @@
-// The one segment of a shard that grows: append-only columns in memory.
+// The one growing segment of a shard: append-only columns in memory.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace quiver::engine {
 
-/// Written by the shard's apply lane alone; what `snapshot` returns may be read by any thread.
+/// Only the shard's apply lane writes it. Any thread may read a `snapshot`.
 class MutableSegment {
  public:
   MutableSegment(std::uint64_t id, const std::vector<FieldSchema>& fields,
@@ -26,29 +26,29 @@ class MutableSegment {
 
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] std::uint32_t n_rows() const { return static_cast<std::uint32_t>(ids_.size()); }
-  /// Of vectors and payload.
+  /// Size of vectors and payload.
   [[nodiscard]] std::uint64_t data_bytes() const { return data_bytes_; }
-  /// The oldest operation that wrote a row.
+  /// Number of the oldest change that wrote a row.
   [[nodiscard]] Seq first_seq() const { return first_seq_; }
 
-  /// If it throws, columns have different lengths, and the segment is of no use any more.
+  /// If this throws, columns have different lengths, and the segment is unusable.
   void append(const Row& row);
   /// Adds a payload column over the rows so far; replaces one of the same key.
   void add_index(const payload::FieldIndex& index);
-  /// The payload columns are those of `indexes` from now on. If it throws some are missing, and the
-  /// next call adds them.
+  /// From now on the payload columns are those of `indexes`. If this throws, some are missing, and
+  /// the next call adds them.
   void set_indexes(const std::vector<payload::FieldIndex>& indexes);
 
   [[nodiscard]] std::shared_ptr<const SegmentData> snapshot() const;
 
  private:
-  /// One vector field. What a kind does not need stays empty.
+  /// One vector field. Members that its kind does not need stay empty.
   struct FieldBuffer {
     explicit FieldBuffer(FieldSchema field);
     /// Returns the bytes added.
     std::size_t append(const StoredVector& vector);
     [[nodiscard]] index::FieldColumn view() const;
-    /// Over the rows so far: `column` is a `view` of them.
+    /// A searcher over `column`, a `view` of the rows so far.
     [[nodiscard]] std::shared_ptr<const index::Searcher> searcher(index::FieldColumn column) const;
 
     FieldSchema schema;

@@ -1,4 +1,4 @@
-// Writing a sealed segment with all its files.
+// Writes a sealed segment with all its files.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace quiver::engine {
 
-/// What a segment is made of. Borrowed.
+/// The content of a new segment. Borrowed.
 struct NewSegment {
   std::uint64_t id = 0;
   std::span<const Segment> inputs;
-  std::span<const RowRef> rows;  ///< of `inputs`, ascending by id, at least one
+  std::span<const RowRef> rows;  ///< rows of `inputs`, ascending by id, at least one
   std::span<const payload::FieldIndex> indexes;
 };
 
-/// Writes rows and payload columns below `segments` and opens them. Durable on return, under the
-/// segment's own name. `progress` gets the share done.
+/// Writes rows and payload columns into the directory `segments`/<id> and opens them. Durable on
+/// return. `progress` gets the share done.
 [[nodiscard]] Result<SegmentData> write_segment(const NewSegment& segment, Directory& segments,
                                                 const std::vector<FieldSchema>& fields,
                                                 const Cancel& cancel,

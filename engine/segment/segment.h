@@ -1,5 +1,5 @@
-// Rows that are stored and searched together: a frozen view of the mutable segment, or a sealed one
-// whose columns lie in mapped files. Both look the same to a reader.
+// Rows that are stored and searched together: a view of the mutable segment, or a sealed segment
+// with columns in mapped files. Both look the same to a reader.
 #pragma once
 
 #include <cstdint>
@@ -35,18 +35,18 @@ struct Documents {
   }
 };
 
-/// A vector index: of which type, and what it was built with.
+/// A vector index: its type and build parameters.
 struct IndexSpec {
-  const index::IndexType* type = nullptr;  ///< flat: exact, no files
+  const index::IndexType* type = nullptr;  ///< the flat type searches exactly, without files
   KeyValues build;
 
   bool operator==(const IndexSpec&) const = default;
 };
 
-/// Columns of the rows of one segment. Immutable; shares the memory it shows.
+/// Columns of the rows of one segment. Immutable; shares the memory of the columns.
 ///
-/// The files of a sealed one may become unreadable while they are in use (`MappedFile`): whoever
-/// made something of what they hold asks `check_files` before it counts.
+/// Files of a sealed segment may become unreadable while they are in use (`MappedFile`). Whoever
+/// derives something from them calls `check_files` before the result counts.
 struct SegmentData {
   std::uint64_t id = 0;
   bool sealed = false;  ///< rows are in id order, and on disk
@@ -56,28 +56,28 @@ struct SegmentData {
   Documents documents;
   std::vector<index::FieldColumn> fields;  ///< as in the collection's configuration
   std::vector<std::shared_ptr<const index::Searcher>> searchers;    ///< one for each field
-  std::vector<IndexSpec> indexes;                                   ///< of the searchers
-  std::vector<std::shared_ptr<const MappedFiles>> index_files;      ///< likewise; nullptr: none
+  std::vector<IndexSpec> indexes;                                   ///< one for each searcher
+  std::vector<std::shared_ptr<const MappedFiles>> index_files;      ///< the same; nullptr: none
   std::map<std::string, payload::ColumnView, std::less<>> columns;  ///< payload indexes by key
   std::shared_ptr<const IdTable> id_table;                          ///< unsealed only
-  std::shared_ptr<const MappedFile> file;                           ///< of the rows, sealed only
+  std::shared_ptr<const MappedFile> file;                           ///< the rows; sealed only
 
-  /// Bytes of vectors and payload.
+  /// Size of vectors and payload, bytes.
   [[nodiscard]] std::uint64_t data_bytes() const;
-  /// kUnavailable, naming what it is of, if a file could not be read any more: then nothing counts
-  /// that was made of this segment until now. A few loads for each file.
+  /// kUnavailable, naming the part, if a file could not be read any more: nothing that was derived
+  /// from this segment until now counts then. Costs a few loads for each file.
   [[nodiscard]] Result<> check_files() const;
-  /// The same of the file of the rows alone.
+  /// As `check_files`, for the file of the rows alone.
   [[nodiscard]] Result<> check_rows() const;
   [[nodiscard]] bool are_rows_damaged() const { return file != nullptr && file->is_damaged(); }
   void add_field(index::FieldColumn column, std::shared_ptr<const index::Searcher> searcher,
                  const index::IndexType* type);
 };
 
-/// Bytes of the vectors of a field.
+/// Size of the vectors of a field, bytes.
 [[nodiscard]] std::uint64_t data_bytes(const index::FieldColumn& field);
 
-/// A segment in a snapshot: its columns and which of its rows are dead.
+/// A segment in a snapshot: its columns, and a bitmap of its dead rows.
 struct Segment {
   std::shared_ptr<const SegmentData> data;
   std::shared_ptr<const Bitset> deleted;  ///< `[n_rows]`; nullptr: none
@@ -88,7 +88,7 @@ struct Segment {
   [[nodiscard]] bool is_live(std::uint32_t row) const {
     return deleted == nullptr || !deleted->test(row);
   }
-  /// The live row of `id`; none of a segment whose rows are damaged.
+  /// The live row of `id`. Nothing if the rows are damaged.
   [[nodiscard]] std::optional<std::uint32_t> find(const PointId& id) const;
   /// Live rows as a bitmap.
   [[nodiscard]] Bitset live() const;
@@ -99,9 +99,9 @@ struct Segment {
 
 /// One consistent state of a shard: every id is live in at most one segment.
 struct SegmentSet {
-  Seq seq{};  ///< the last operation in it
+  Seq seq{};  ///< the last change in it
   std::vector<Segment> segments;
-  bool is_whole = true;  ///< false: rows of a damaged segment are not all read again
+  bool is_whole = true;  ///< false: rows of a damaged segment are still missing
 
   struct Place {
     std::uint32_t segment = 0;
@@ -109,16 +109,16 @@ struct SegmentSet {
   };
   [[nodiscard]] std::optional<Place> find(const PointId& id) const;
   [[nodiscard]] std::uint64_t n_live() const;
-  /// kUnavailable if what was read of it until now may be wrong.
+  /// kUnavailable if something that was read from it may be wrong.
   [[nodiscard]] Result<> check() const;
 };
 
-/// The first row of `ids` (ascending) that is not below `id`.
+/// The first row of `ids` (ascending) with an id not below `id`.
 [[nodiscard]] std::uint32_t lower_bound_row(std::span<const PointId> ids, const PointId& id);
 
-/// The live rows that have a vector; nothing: every row is one.
+/// The live rows that have a vector in the field; nullopt: all rows.
 [[nodiscard]] std::optional<Bitset> live_with_vector(const Segment& segment, std::size_t field);
-/// Those of `rows` that have a vector.
+/// The rows of `rows` that have a vector in the field.
 [[nodiscard]] Bitset with_vector(const Segment& segment, std::size_t field, Bitset rows);
 
 }  // namespace quiver::engine

@@ -1,4 +1,4 @@
-// A sealed segment's file: docs/formats/segment.md.
+// The file of a sealed segment: docs/formats/segment.md.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace quiver::engine {
 
 inline constexpr std::string_view kSegmentFile = "rows.qvs";
 
-/// Of the directories in `segments` that have the names of segments. Others are not ours.
+/// Ids of the directories in `segments` that are named like segments. Others are ignored.
 [[nodiscard]] Result<std::vector<std::uint64_t>> segment_ids(const Directory& segments);
 
 /// A row of one of several segments.
@@ -27,8 +27,8 @@ struct RowRef {
 /// The live rows of `inputs`, ascending by id.
 [[nodiscard]] std::vector<RowRef> live_rows_by_id(std::span<const Segment> inputs);
 
-/// Writes the given rows, which must be ascending by id, as a segment file and syncs it (not its
-/// directory). Memory: a few megabytes and the table of rows. `progress` gets the share done.
+/// Writes `rows`, ascending by id, as a segment file and syncs it, but not its directory. Memory: a
+/// few megabytes and the table of rows. `progress` gets the share done.
 [[nodiscard]] Result<> write_segment_file(Directory& directory, std::span<const Segment> inputs,
                                           std::span<const RowRef> rows, const Cancel& cancel,
                                           const std::function<void(double)>& progress);

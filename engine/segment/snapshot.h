@@ -1,4 +1,4 @@
-// One consistent view of all shards of a collection, and the answers read from it.
+// One view of all shards of a collection, and records read from it.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class Snapshot {
  public:
   explicit Snapshot(std::vector<std::shared_ptr<const SegmentSet>> shards);
 
-  /// Of all shards.
+  /// The segments of all shards.
   [[nodiscard]] const std::vector<const Segment*>& segments() const { return segments_; }
 
   struct Place {
@@ -25,7 +25,7 @@ class Snapshot {
   };
   [[nodiscard]] std::optional<Place> find(const PointId& id) const;
   [[nodiscard]] std::uint64_t n_live() const;
-  /// kUnavailable if what was read of it until now may be wrong.
+  /// kUnavailable if something that was read from it may be wrong.
   [[nodiscard]] Result<> check() const;
 
  private:
@@ -33,11 +33,11 @@ class Snapshot {
   std::vector<const Segment*> segments_;
 };
 
-/// Names of `selector` as field numbers. kInvalidArgument for a name that does not exist.
+/// The numbers of the fields that `selector` names. kInvalidArgument for an unknown name.
 [[nodiscard]] Result<std::vector<std::size_t>> selected_fields(const VectorSelector& selector,
                                                                const CollectionConfig& config);
 
-/// A row as an answer shows it.
+/// A row as clients see it. `fields`: numbers of the vectors in it; nullptr: none.
 [[nodiscard]] Record make_record(const Segment& segment, std::uint32_t row,
                                  const payload::Selector& with_payload,
                                  const std::vector<std::size_t>* fields);

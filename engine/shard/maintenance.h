@@ -37,7 +37,7 @@ class Maintenance {
   void start_due_jobs() noexcept;
   /// Rows were written: idle work waits again.
   void note_write();
-  /// Seals the growing segment in the background. If this fails, the segment grows on, and the next
+  /// Seals the mutable segment in the background. If this fails, the segment grows on, and the next
   /// update tries again.
   void freeze() noexcept;
   /// Idle work, leftovers, and what failed before.

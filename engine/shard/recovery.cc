@@ -40,7 +40,7 @@ Result<> Recovery::run(const BulkLoad* first_bulk) {
   QV_TRY(set_owner());
   table.damaged().ids = manifest.damaged;
   QV_TRY(open_segments(manifest));
-  table.start_growing();
+  table.start_mutable();
   QV_TRY(const auto last, parts_.log.last());
   const Seq last_seq = std::max({manifest.covered, manifest.last, last.value_or(Seq{0})});
   table.set_next_seq(Seq{to_number(last_seq) + 1});

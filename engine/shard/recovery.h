@@ -54,7 +54,7 @@ class Recovery {
   /// kDataLoss if there are segments, but the store never held anything.
   Result<> check_rows_of_segments(std::span<const std::uint64_t> found) const;
   Result<> remove_orphans(const Manifest& manifest, std::span<const std::uint64_t> found);
-  /// Gives new files an owner, by which they are told from those of other shards.
+  /// Gives new files an owner, which distinguishes them from files of other shards.
   Result<> set_owner();
   Result<> open_segments(const Manifest& manifest);
   Result<SegmentState> open_segment(std::uint64_t id) const;

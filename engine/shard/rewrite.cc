@@ -13,7 +13,7 @@
 namespace quiver::engine {
 namespace {
 
-/// Of a rewrite that also builds indexes, the share of work that writing the rows counts as.
+/// Writing the rows counts as this share of a rewrite that also builds indexes.
 constexpr double kShareOfRows = 0.2;
 
 }  // namespace
@@ -149,7 +149,7 @@ Result<> Rewrites::check_inputs(const RewriteJob& job) const {
 /// Once every row that was read from the store again is sealed, damaged segments are forgotten.
 void Rewrites::forget_damage() {
   DamagedSegments& damaged = table_.damaged();
-  if (damaged.ids.empty() || table_.growing().id() <= damaged.rebuild_barrier) return;
+  if (damaged.ids.empty() || table_.mutable_segment().id() <= damaged.rebuild_barrier) return;
   for (const SegmentState& state : table_.segments()) {
     if (!state.sealed() && state.id() <= damaged.rebuild_barrier) return;
   }

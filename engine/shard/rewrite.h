@@ -26,7 +26,7 @@ namespace quiver::engine {
 struct RewriteJob : Job {
   std::uint64_t output_id = 0;
   std::vector<payload::FieldIndex> indexes;
-  std::vector<RowRef> rows;           ///< of the output, set by the background thread
+  std::vector<RowRef> rows;           ///< rows of the output, set by the background thread
   std::optional<SegmentData> output;  ///< nothing if no row was left
 };
 

@@ -30,7 +30,7 @@ struct ShardStatus {
   std::uint64_t n_damaged = 0;          ///< segments found damaged and not yet sealed again
   std::uint64_t n_damaged_indexes = 0;  ///< segments with a damaged index, not yet rebuilt
   bool optimizing = false;              ///< work is running or due
-  std::string error;                    ///< of the last background job, empty if it went well
+  std::string error;                    ///< the last error of a background job; empty if none
 };
 
 /// Invariants:

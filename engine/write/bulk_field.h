@@ -1,4 +1,4 @@
-// One field of a bulk chunk, checked and in stored form; and what checking a chunk takes.
+// Checks one field of a bulk chunk and converts it to stored form; helpers for checking a chunk.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ struct BulkBlock {
   std::size_t end = 0;
 };
 
-/// `fn(block)` for all rows, some blocks at a time; the error of the first block that has one.
+/// Calls `fn(block)` for all rows, some blocks at a time. Returns the error of the first block that
+/// has one.
 template <class F>
 Result<> for_each_block(std::size_t n_rows, Executor& executor, F fn) {
   const std::size_t n_blocks = (n_rows + BulkBlock::kRows - 1) / BulkBlock::kRows;
@@ -44,12 +45,12 @@ template <class T>
   return SharedSpan<T>(elements, nullptr);
 }
 
-/// Says which point an error is about.
+/// `error`, with the point that it is about.
 [[nodiscard]] tl::unexpected<Error> about(const PointId& id, const Error& error);
 [[nodiscard]] Result<> check_length(std::string_view what, std::size_t got, std::size_t wanted);
 
-/// `field` for the points `ids`, checked and converted; what can be used as it is stays borrowed.
-/// kInvalidArgument names the point.
+/// The column of `field` for the points `ids`. Values that need no conversion stay borrowed.
+/// kInvalidArgument names the point that does not fit.
 [[nodiscard]] Result<index::FieldColumn> make_column(std::span<const PointId> ids,
                                                      const BulkField& field,
                                                      const FieldSchema& schema, Executor& executor);

@@ -1,4 +1,4 @@
-// A bulk chunk checked and in stored form: what row files and segments are written from.
+// A bulk chunk, checked and in stored form: row files and segments are written from it.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ namespace quiver::engine {
 /// The rows of one shard.
 struct BulkPart {
   std::uint32_t shard = 0;
-  /// As an upsert counts them: each row of the chunk takes a number, also one that is overwritten
-  /// by a later row of the same id.
+  /// Each row of the chunk takes a sequence number, as in an upsert, even if a later row of the
+  /// same id overwrites it.
   std::uint64_t n_numbers = 0;
-  std::vector<RowRef> rows;  ///< of segment 0, which is `BulkRows::data`; ascending by id
+  std::vector<RowRef> rows;  ///< rows of `BulkRows::data` as segment 0; ascending by id
 };
 
 struct BulkRows {
-  /// Borrows what of the chunk can be used as it is. Unsealed, without id table and searchers.
+  /// Borrows values of the chunk that need no conversion. Unsealed, without id table and searchers.
   SegmentData data;
-  std::vector<Seq> numbers;     ///< `[n_rows]`; for each shard on its own, from 0
-  std::vector<BulkPart> parts;  ///< of shards that get rows, ascending
+  std::vector<Seq> numbers;     ///< `[n_rows]`; counted from 0 in each shard
+  std::vector<BulkPart> parts;  ///< shards that get rows, ascending
 };
 
-/// Checks the whole chunk and converts it, on the caller's thread and on those of `executor`.
+/// Checks the whole chunk and converts it, on the calling thread and on `executor`.
 /// kInvalidArgument names the first point that does not fit.
 [[nodiscard]] Result<BulkRows> make_bulk_rows(const BulkChunk& chunk,
                                               const CollectionConfig& config, Executor& executor);
 
-/// Appends the row's value for the store.
+/// Appends the value of a row as the store keeps it.
 void append_row(const SegmentData& data, std::uint32_t row, std::string& out);
 
 }  // namespace quiver::engine

@@ -1,5 +1,5 @@
-// Operations after checking: vectors in stored form, filters compiled, paths parsed. What is left
-// to do in the apply lane cannot fail for a reason the caller could have known.
+// Operations after checking: vectors in stored form, filters compiled, paths parsed. Applying them
+// cannot fail for a reason that the caller could have known.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace quiver::engine {
 
 using PredicatePtr = std::shared_ptr<const payload::Predicate>;
 
-/// Rows to put. For `vectors_only`, absent vectors and the payload keep their stored values, and
+/// Rows to put. If `vectors_only`, absent vectors and the payload keep their stored values, and
 /// every point must exist.
 struct PreparedPoints {
   std::vector<Row> rows;
@@ -29,7 +29,7 @@ struct PreparedPoints {
   PredicatePtr update_filter;  ///< nullptr: none
 };
 
-/// A change of the points that are named or that match.
+/// A change of points, which are named or match a filter.
 struct PreparedChange {
   enum class Kind : std::uint8_t {
     kDelete,
@@ -52,11 +52,11 @@ using PreparedOperation = std::variant<PreparedPoints, PreparedChange>;
 [[nodiscard]] Result<PreparedOperation> prepare(const Operation& operation,
                                                 const CollectionConfig& config);
 
-/// The part of `operation` that concerns shard `shard` of `n_shards`.
+/// The part of `operation` for shard number `shard` of `n_shards`.
 [[nodiscard]] PreparedOperation part_for_shard(const PreparedOperation& operation,
                                                std::uint32_t shard, std::uint32_t n_shards);
 [[nodiscard]] bool is_empty(const PreparedOperation& operation);
-/// About how much memory it holds.
+/// The estimated memory that it holds.
 [[nodiscard]] std::uint64_t size_bytes(const PreparedOperation& operation);
 
 [[nodiscard]] inline std::uint32_t shard_of(const PointId& id, std::uint32_t n_shards) {

@@ -1,4 +1,4 @@
-// What operations make of a state, before any of it is durable or visible.
+// The outcome of operations before any of it is durable or visible.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace quiver::engine {
 
-/// The newest version of every point that was touched, over a base state. Layers stack: a request
-/// is staged over its group, so that a request that fails leaves nothing behind.
+/// The newest version of each point that was touched, over a base state. Layers stack: a request is
+/// staged over its group, so that a request that fails leaves nothing behind.
 class Staging {
  public:
   /// nullptr: the point is deleted.
@@ -24,10 +24,10 @@ class Staging {
   Staging(const SegmentSet& base, const CollectionConfig& config, const Staging* below)
       : base_(base), config_(config), below_(below) {}
 
-  /// Applies the operation, numbering its changes from `next`, which it advances. kNotFound if a
-  /// point that must exist does not; this layer is then to be thrown away.
+  /// Applies the operation. Numbers its changes from `next`, which it advances. kNotFound if a
+  /// point that must exist does not; this layer is of no use then.
   Result<> apply(const PreparedOperation& operation, Seq& next);
-  /// Takes over the changes of a layer that was staged over this one.
+  /// Takes over the changes of the layer above this one.
   void absorb(Staging&& above);
 
   struct Change {
@@ -45,7 +45,7 @@ class Staging {
   Result<> change_points(const PreparedChange& change, Seq& next);
   Result<std::vector<PointId>> select(const PreparedChange& change) const;
   Result<std::vector<PointId>> matching(const payload::Predicate& predicate) const;
-  /// Found in a layer: the row, or nullptr if it was deleted there. Else nullopt.
+  /// The row in a layer, or nullptr if it was deleted there; nullopt if no layer has the point.
   [[nodiscard]] std::optional<RowPtr> staged(const PointId& id) const;
   [[nodiscard]] bool exists(const PointId& id) const;
   /// nullptr if the point does not exist.

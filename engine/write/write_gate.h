@@ -1,4 +1,4 @@
-// Whether updates may be acknowledged: one gate a database, asked by each of its collections.
+// Whether updates may be acknowledged: one gate per database, asked by each of its collections.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace quiver::engine {
 
-/// Any number of threads.
+/// Thread-safe.
 class WriteGate {
  public:
   /// Refuses updates with `why` until `open`.

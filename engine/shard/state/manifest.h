@@ -1,4 +1,4 @@
-// Which sealed segments make up a shard, as stored in the shard store under `meta`.
+// The record of which sealed segments make up a shard, in the shard store under `meta`.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct Manifest {
   /// Every operation up to here is in the segments below and in their stored deletes.
   Seq covered{};
   std::vector<std::uint64_t> segments;
-  /// The last number given to an operation; those of bulk loads stand in no log. 0 in manifests of
-  /// stores that had no bulk load.
+  /// The last number given to a change: numbers of bulk loads are in no log. 0 in manifests that
+  /// are older than bulk loads.
   Seq last{};
-  /// Segments whose files were found damaged: they are not opened again, even if they can be, as
-  /// their deletes are not kept any more. Their rows are read from the store.
+  /// Segments whose files were damaged. They are never opened again, since their deletes are not
+  /// kept any more. Their rows are read from the store.
   std::vector<std::uint64_t> damaged;
 
   bool operator==(const Manifest&) const = default;

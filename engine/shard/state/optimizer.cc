@@ -9,15 +9,15 @@ namespace {
 
 constexpr std::size_t kTierFactor = 4;
 constexpr std::uint64_t kSmallestTierBytes = 1 << 20;
-/// Segments beyond this tier (64 MiB) are merged only when there are too many: what a bulk load
-/// wrote is not written again, and what is sealed at its usual size waits for more of its kind.
+/// Segments beyond this tier (64 MiB) are merged only when there are too many: bulk loads are not
+/// rewritten, and segments of the usual sealed size wait for more of their size.
 constexpr int kLastEagerTier = 3;
-/// Segments merged at once at most: bounds the open inputs and the length of one job.
+/// Inputs of one merge at most: bounds open files and the length of a job.
 constexpr std::size_t kMaxInputs = 16;
-/// Of a merge without writes: keeps it to minutes.
+/// Inputs of an idle merge, in bytes: keeps it to minutes.
 constexpr std::uint64_t kMaxIdleBytes = 4ULL << 30;
-/// The largest input of a merge without writes is at most this many times the others together:
-/// bounds how often a row is written.
+/// The largest input of an idle merge, as a multiple of the others together: bounds how often a row
+/// is rewritten.
 constexpr std::uint64_t kMaxIdleShare = 8;
 
 int tier_of(std::uint64_t bytes) {
@@ -48,7 +48,7 @@ bool wants_vacuum(const SegmentFacts& segment, const OptimizerConfig& config) {
          segment.n_deleted >= config.deleted_threshold * segment.n_rows;
 }
 
-/// The first `n` of `candidates` that fit one segment together; nothing if fewer than two do.
+/// Merges the first candidates, at most `n`, that fit one segment; nothing if fewer than two do.
 std::optional<RewritePlan> merge_first(const std::vector<SegmentFacts>& candidates, std::size_t n,
                                        const OptimizerConfig& config) {
   RewritePlan plan{JobKind::kMerge, {}};

@@ -10,7 +10,7 @@
 
 namespace quiver::engine {
 
-/// What the policy needs to know of a segment.
+/// The facts about a segment that decide about work.
 struct SegmentFacts {
   std::uint64_t id = 0;
   bool sealed = false;
@@ -19,7 +19,7 @@ struct SegmentFacts {
   std::uint32_t n_deleted = 0;
   std::uint64_t bytes = 0;
   bool lacks_index = false;   ///< a field should have an index and has none, or another
-  bool has_drifted = false;   ///< a field's index is to be built anew
+  bool has_drifted = false;   ///< a field's index has to be rebuilt
   bool gains_merged = false;  ///< `may_gain_by_merging`
 
   [[nodiscard]] std::uint32_t n_live() const { return n_rows - n_deleted; }
@@ -31,24 +31,24 @@ struct RewritePlan {
   std::vector<std::uint64_t> segments;
 };
 
-/// The next frozen segment to be sealed, oldest first.
+/// Seals the oldest frozen segment.
 [[nodiscard]] std::optional<RewritePlan> plan_seal(const std::vector<SegmentFacts>& segments);
-/// The most useful merge or clean-up among the sealed segments. Segments are merged in tiers, each
-/// four times larger than the one before, so that a row is rewritten about log4(n) times; large
-/// ones only when there are more than `max_segments`. If no tier has enough of them then, the
+/// The most useful merge or vacuum of sealed segments. Segments are merged in tiers, each four
+/// times larger than the one before, so that a row is rewritten about log4(n) times. Large ones are
+/// merged only when there are more than `max_segments`; if then no tier has enough of them, the
 /// smallest are merged whatever their tier.
 [[nodiscard]] std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segments,
                                                       const OptimizerConfig& config);
 
-/// For a time without writes. A search through an index costs about as much in a segment of 100,000
-/// rows as in one of 20,000, so it pays to have few: merges the smallest of those segments as far
-/// as what is written anew is not mostly one large segment, and no more than some GiB. Leaves
-/// `idle_segments` at least.
+/// The merge for a time without writes. A search through an index costs about as much in a segment
+/// of 100,000 rows as in one of 20,000, so few segments are better. Merges the smallest indexed
+/// ones, at most some GiB, and none that is much larger than the others together. Leaves at least
+/// `idle_segments`.
 [[nodiscard]] std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
                                                          const OptimizerConfig& config);
 
-/// The sealed segment whose missing index costs its searches most; if there is none, the largest
-/// with one to be built anew.
+/// The largest sealed segment that lacks an index; if there is none, the largest with an index to
+/// rebuild.
 [[nodiscard]] std::optional<std::uint64_t> plan_index(const std::vector<SegmentFacts>& segments);
 
 }  // namespace quiver::engine

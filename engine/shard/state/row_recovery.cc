@@ -51,7 +51,7 @@ Result<> RowRecovery::rebuild() {
     return status.has_value();
   }));
   QV_TRY(std::move(status));
-  table_.damaged().rebuild_barrier = table_.growing().id();
+  table_.damaged().rebuild_barrier = table_.mutable_segment().id();
   return {};
 }
 

@@ -29,37 +29,37 @@ std::size_t SegmentTable::n_unsealed() const {
                                                 [](const SegmentState& s) { return !s.sealed(); }));
 }
 
-void SegmentTable::start_growing() {
+void SegmentTable::start_mutable() {
   const auto config = common_.config.load();
-  growing_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
+  mutable_ = std::make_unique<MutableSegment>(next_segment_++, config->fields, config->indexes);
 }
 
 bool SegmentTable::is_full() const {
   const auto& optimizer = common_.config.load()->optimizer;
-  return growing_->n_rows() >= optimizer.seal_rows ||
-         growing_->data_bytes() >= optimizer.seal_bytes;
+  return mutable_->n_rows() >= optimizer.seal_rows ||
+         mutable_->data_bytes() >= optimizer.seal_bytes;
 }
 
 bool SegmentTable::is_worth_sealing() const {
-  return growing_->n_rows() >= kMinRowsWorthSealing ||
-         growing_->data_bytes() >= kMinBytesWorthSealing;
+  return mutable_->n_rows() >= kMinRowsWorthSealing ||
+         mutable_->data_bytes() >= kMinBytesWorthSealing;
 }
 
 void SegmentTable::freeze() {
-  if (growing_->n_rows() == 0) return;
+  if (mutable_->n_rows() == 0) return;
   const auto config = common_.config.load();
   auto next = std::make_unique<MutableSegment>(next_segment_, config->fields, config->indexes);
   SegmentState state;
-  state.view.data = growing_->snapshot();
-  growing_deleted_.resize(growing_->n_rows());
+  state.view.data = mutable_->snapshot();
+  mutable_deleted_.resize(mutable_->n_rows());
   segments_.reserve(segments_.size() + 1);
   // Nothing below takes memory.
-  state.deleted = std::exchange(growing_deleted_, Bitset());
-  state.n_deleted = std::exchange(n_growing_deleted_, 0);
+  state.deleted = std::exchange(mutable_deleted_, Bitset());
+  state.n_deleted = std::exchange(n_mutable_deleted_, 0);
   state.changed = true;
-  state.first_seq = growing_->first_seq();
+  state.first_seq = mutable_->first_seq();
   segments_.push_back(std::move(state));
-  growing_ = std::move(next);
+  mutable_ = std::move(next);
   ++next_segment_;
 }
 
@@ -116,7 +116,7 @@ void SegmentTable::remove(const PointId& id) {
   if (place->segment < segments_.size()) {
     mark_dead(segments_[place->segment], place->row);
   } else {
-    mark_growing_dead(place->row);
+    mark_mutable_dead(place->row);
   }
 }
 
@@ -128,11 +128,11 @@ void SegmentTable::mark_dead(SegmentState& state, std::size_t row) {
   state.changed = state.unsaved = true;
 }
 
-void SegmentTable::mark_growing_dead(std::size_t row) {
-  growing_deleted_.resize(growing_->n_rows());
-  if (growing_deleted_.test(row)) return;
-  growing_deleted_.set(row);
-  ++n_growing_deleted_;
+void SegmentTable::mark_mutable_dead(std::size_t row) {
+  mutable_deleted_.resize(mutable_->n_rows());
+  if (mutable_deleted_.test(row)) return;
+  mutable_deleted_.set(row);
+  ++n_mutable_deleted_;
   ++n_rows_dropped_;
 }
 
@@ -140,7 +140,7 @@ void SegmentTable::remove_all(std::span<const PointId> ids, std::uint64_t kept) 
   for (SegmentState& state : segments_) {
     if (state.id() != kept) remove_all_in(state, ids);
   }
-  remove_all_in_growing(ids);
+  remove_all_in_mutable(ids);
 }
 
 void SegmentTable::remove_all_in(SegmentState& state, std::span<const PointId> ids) {
@@ -167,18 +167,18 @@ void SegmentTable::remove_all_in(SegmentState& state, std::span<const PointId> i
   }
 }
 
-void SegmentTable::remove_all_in_growing(std::span<const PointId> ids) {
-  if (growing_->n_rows() == 0) return;
-  const auto data = growing_->snapshot();
+void SegmentTable::remove_all_in_mutable(std::span<const PointId> ids) {
+  if (mutable_->n_rows() == 0) return;
+  const auto data = mutable_->snapshot();
   for (std::size_t row = 0; row < data->n_rows; ++row) {
-    if (std::binary_search(ids.begin(), ids.end(), data->ids[row])) mark_growing_dead(row);
+    if (std::binary_search(ids.begin(), ids.end(), data->ids[row])) mark_mutable_dead(row);
   }
 }
 
 Seq SegmentTable::covered_seq(std::span<const Segment> finished) const {
   Seq covered = applied_seq_;
   const auto hold = [&](Seq first) { covered = std::min(covered, Seq{to_number(first) - 1}); };
-  if (growing_->n_rows() != 0) hold(growing_->first_seq());
+  if (mutable_->n_rows() != 0) hold(mutable_->first_seq());
   for (const SegmentState& state : segments_) {
     if (!state.sealed() && !contains(finished, state.id())) hold(state.first_seq);
   }
@@ -198,11 +198,11 @@ void SegmentTable::publish() {
     }
     set->segments.push_back(state.view);
   }
-  if (growing_->n_rows() != 0) {
-    Segment view{growing_->snapshot(), nullptr, n_growing_deleted_};
-    if (n_growing_deleted_ != 0) {
-      growing_deleted_.resize(growing_->n_rows());
-      view.deleted = std::make_shared<const Bitset>(growing_deleted_);
+  if (mutable_->n_rows() != 0) {
+    Segment view{mutable_->snapshot(), nullptr, n_mutable_deleted_};
+    if (n_mutable_deleted_ != 0) {
+      mutable_deleted_.resize(mutable_->n_rows());
+      view.deleted = std::make_shared<const Bitset>(mutable_deleted_);
     }
     set->segments.push_back(std::move(view));
   }

@@ -49,7 +49,7 @@ struct DamagedSegments {
 ///     counts as the lane: nothing else runs yet.
 ///  2. A point is live in one segment at most. Appending a row comes after `remove` of its id.
 ///  3. Readers see changes only after `publish`, all changes up to `applied` at once.
-///  4. Until the next publication the places in the snapshot hold for `segments()` and the growing
+///  4. Until the next publication the places in the snapshot hold for `segments()` and the mutable
 ///     segment: segments may be pushed back, but none is removed without `publish`.
 ///  5. Segment ids and sequence numbers are never used twice.
 class SegmentTable {
@@ -67,23 +67,23 @@ class SegmentTable {
   [[nodiscard]] std::span<const SegmentState> segments() const { return segments_; }
   /// nullptr if there is none of this id.
   [[nodiscard]] SegmentState* find(std::uint64_t id);
-  [[nodiscard]] const MutableSegment& growing() const { return *growing_; }
+  [[nodiscard]] const MutableSegment& mutable_segment() const { return *mutable_; }
   [[nodiscard]] std::size_t n_unsealed() const;
   [[nodiscard]] std::uint64_t take_segment_id() { return next_segment_++; }
   [[nodiscard]] std::uint64_t next_segment_id() const { return next_segment_; }
   void set_next_segment_id(std::uint64_t id) { next_segment_ = id; }
   void add(SegmentState state) { segments_.push_back(std::move(state)); }
-  /// Creates the first growing segment.
-  void start_growing();
-  /// True if the growing segment has the size at which it is sealed.
+  /// Creates the first mutable segment.
+  void start_mutable();
+  /// True if the mutable segment has the size at which it is sealed.
   [[nodiscard]] bool is_full() const;
-  /// False for a small growing segment: replaying it is quick, and so is an exact search.
+  /// False for a small mutable segment: replaying it is quick, and so is an exact search.
   [[nodiscard]] bool is_worth_sealing() const;
-  /// The growing segment becomes a frozen one. If this throws, nothing has changed.
+  /// The mutable segment becomes a frozen one. If this throws, nothing has changed.
   void freeze();
-  /// Payload indexes of the growing segment.
-  void set_growing_indexes(const std::vector<payload::FieldIndex>& indexes) {
-    growing_->set_indexes(indexes);
+  /// Payload indexes of the mutable segment.
+  void set_mutable_indexes(const std::vector<payload::FieldIndex>& indexes) {
+    mutable_->set_indexes(indexes);
   }
   void set_busy(std::span<const Segment> inputs, bool busy) noexcept;
   /// A segment that is to take the place of `inputs`. `rows` are its rows, as rows of `inputs`; the
@@ -97,7 +97,7 @@ class SegmentTable {
   [[nodiscard]] const DamagedSegments& damaged() const { return damaged_; }
 
   // Rows.
-  void append(const Row& row) { growing_->append(row); }
+  void append(const Row& row) { mutable_->append(row); }
   /// Marks the live row of `id` dead. At most once for each id between two publications.
   void remove(const PointId& id);
   /// Marks the live rows of `ids` (ascending) dead, except in segment `kept`.
@@ -122,18 +122,18 @@ class SegmentTable {
 
  private:
   void mark_dead(SegmentState& state, std::size_t row);
-  void mark_growing_dead(std::size_t row);
+  void mark_mutable_dead(std::size_t row);
   void remove_all_in(SegmentState& state, std::span<const PointId> ids);
-  void remove_all_in_growing(std::span<const PointId> ids);
+  void remove_all_in_mutable(std::span<const PointId> ids);
 
   ShardCommon& common_;
   Published<SegmentSet> snapshot_;
 
   // Lane only.
   std::vector<SegmentState> segments_;
-  std::unique_ptr<MutableSegment> growing_;
-  Bitset growing_deleted_;
-  std::uint32_t n_growing_deleted_ = 0;
+  std::unique_ptr<MutableSegment> mutable_;
+  Bitset mutable_deleted_;
+  std::uint32_t n_mutable_deleted_ = 0;
   Seq next_seq_{1};
   Seq applied_seq_{0};
   std::uint64_t next_segment_ = 1;

@@ -1,0 +1,274 @@
+#include "engine/collection_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/observe/failure.h"
+#include "base/observe/heap.h"
+#include "base/observe/log.h"
+#include "engine/closed_collection.h"
+
+namespace quiver::engine {
+namespace {
+
+std::shared_ptr<CollectionEntry> new_entry(const storage::CatalogEntry& stored) {
+  auto entry = std::make_shared<CollectionEntry>();
+  entry->name = stored.name;
+  entry->directory = stored.directory;
+  return entry;
+}
+
+void note_check(CollectionEntry& entry, const Result<>& fine) {
+  if (fine) return;
+  entry.failure.store(std::make_shared<const Error>(fine.error()));
+  log_error("collection `{}` cannot serve: {}", entry.name, fine.error().message());
+}
+
+/// `fine`: whether the rows of an open collection are in their place. Its reads go on.
+void note_place(CollectionEntry& entry, const Result<>& fine) {
+  const bool was_fine = entry.failure.load() == nullptr;
+  if (fine) {
+    if (!was_fine) entry.failure.store(nullptr);
+    return;
+  }
+  if (was_fine) log_error("collection `{}`: {}", entry.name, fine.error().message());
+  entry.failure.store(std::make_shared<const Error>(fine.error()));
+}
+
+}  // namespace
+
+tl::unexpected<Error> no_such_collection(const std::string& name) {
+  return fail(Code::kNotFound, Subject::kCollection, name,
+              fmt::format("collection `{}` does not exist", name));
+}
+
+Result<> CollectionTable::add_stored(Directory& collections) {
+  collections_ = &collections;
+  for (const auto& garbage : gate_.catalog().garbage()) remove_garbage(garbage);
+  for (const auto& name : gate_.catalog().strangers()) {
+    log_warning("`{}/{}` belongs to no collection; it is left as it is", collections_->path(),
+                name);
+  }
+  for (const auto& stored : gate_.catalog().entries()) {
+    QV_TRY(parse_config(stored.config));
+    add(new_entry(stored));
+  }
+  for (const auto& entry : all()) check_manifests_of(*entry);
+  return {};
+}
+
+void CollectionTable::add(EntryPtr entry) {
+  MutexLock lock(mutex_);
+  entries_[entry->name] = std::move(entry);
+}
+
+CollectionTable::EntryPtr CollectionTable::find(const std::string& name) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
+std::vector<CollectionTable::EntryPtr> CollectionTable::all() const {
+  std::vector<EntryPtr> all;
+  MutexLock lock(mutex_);
+  for (const auto& [name, entry] : entries_) all.push_back(entry);
+  return all;
+}
+
+Result<std::shared_ptr<CollectionImpl>> CollectionTable::open(const std::string& name_or_alias) {
+  EntryPtr entry = find(name_or_alias);
+  if (entry == nullptr) {
+    const auto name = gate_.catalog().resolve(name_or_alias);
+    if (name) entry = find(*name);
+  }
+  if (entry == nullptr || closed_) return no_such_collection(name_or_alias);
+  entry->last_used = ++clock_;
+  if (auto collection = entry->now()) return collection;
+  bool opened = false;
+  std::shared_ptr<CollectionImpl> collection;
+  {
+    MutexLock lock(entry->mutex);
+    if (entry->dropped) return no_such_collection(name_or_alias);
+    collection = entry->now();
+    if (collection == nullptr) {
+      auto shards = open_shards(*entry);
+      entry->failure.store(shards ? nullptr : std::make_shared<const Error>(shards.error()));
+      QV_TRY(collection, std::move(shards));
+      entry->set(collection);
+      opened = true;
+    }
+  }
+  if (opened) close_least_used();
+  return collection;
+}
+
+Result<> CollectionTable::create(const storage::CatalogEntry& stored) {
+  const EntryPtr entry = new_entry(stored);
+  auto opened = open_new(*entry);
+  if (opened) {
+    add(entry);
+    close_least_used();
+    return {};
+  }
+  if (auto dropped = drop(entry); !dropped) {
+    log_error("undoing the creation of `{}`: {}", entry->name, dropped.error().message());
+  }
+  return fail(opened.error());
+}
+
+/// The entry is not listed yet: nobody else sees the collection before it is complete.
+Result<> CollectionTable::open_new(CollectionEntry& entry) {
+  MutexLock lock(entry.mutex);
+  QV_TRY(auto opened, open_shards(entry));
+  entry.set(std::move(opened));
+  return {};
+}
+
+Result<bool> CollectionTable::drop(const EntryPtr& entry) {
+  auto dropped = gate_.checked(gate_.catalog().drop(entry->name));
+  if (!dropped) {
+    if (dropped.error().code() == Code::kNotFound) return false;
+    return fail(dropped.error());
+  }
+  {
+    MutexLock lock(mutex_);
+    const auto found = entries_.find(entry->name);
+    if (found != entries_.end() && found->second == entry) entries_.erase(found);
+  }
+  close_dropped(*entry);
+  remove_garbage(entry->directory);
+  return_free_memory();
+  return true;
+}
+
+void CollectionTable::close_dropped(CollectionEntry& entry) {
+  MutexLock lock(entry.mutex);
+  entry.dropped = true;
+  const auto open = entry.now();
+  if (open == nullptr) return;
+  if (auto closed = open->close(); !closed) {
+    log_warning("closing `{}`: {}", entry.name, closed.error().message());
+  }
+  entry.set(nullptr);
+}
+
+/// Removes the directory of a dropped collection. What fails is tried again at the next start.
+void CollectionTable::remove_garbage(const std::string& directory) {
+  auto removed = [&]() -> Result<> {
+    if (collections_->exists(directory)) {
+      QV_TRY(collections_->remove_subdirectory(directory));
+      QV_TRY(collections_->sync());
+    }
+    return gate_.checked(gate_.catalog().forget_garbage(directory));
+  }();
+  if (!removed) {
+    log_warning("removing the dropped collection `{}/{}`: {}", collections_->path(), directory,
+                removed.error().message());
+  }
+}
+
+std::string CollectionTable::path_of(const CollectionEntry& entry) const {
+  return fmt::format("{}/{}/{}", data_dir_, storage::Catalog::kCollectionsDirectory,
+                     entry.directory);
+}
+
+void CollectionTable::check_manifests_of(CollectionEntry& entry) {
+  const auto stored = current_config(entry.name);
+  if (!stored) return;
+  note_check(entry, check_manifests(path_of(entry), *stored->config, context_, stored->opening));
+}
+
+void CollectionTable::check_all_logs() {
+  for (const auto& entry : all()) {
+    MutexLock lock(entry->mutex);
+    if (closed_) return;
+    if (entry->dropped || entry->now() != nullptr || entry->failure.load() != nullptr) continue;
+    const auto stored = current_config(entry->name);
+    if (!stored) continue;
+    note_check(*entry, check_logs(path_of(*entry), *stored->config, context_));
+  }
+}
+
+Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_shards(CollectionEntry& entry) {
+  // Called with the collection's own lock, never with the entry's.
+  auto save = [this, raw = &entry](const CollectionConfig& config) -> Result<> {
+    return gate_.checked(gate_.catalog().update(raw->name, to_json(config)));
+  };
+  QV_TRY(const auto stored, current_config(entry.name));
+  QV_TRY(auto opened, CollectionImpl::open(path_of(entry), stored.config, context_, stored.opening,
+                                           compute_, std::move(save)));
+  if (stored.opening == storage::Opening::kMayCreate) {
+    QV_TRY(collections_->sync());
+    QV_TRY(gate_.checked(gate_.catalog().complete(entry.name)));
+  }
+  return opened;
+}
+
+Result<CollectionTable::StoredConfig> CollectionTable::current_config(
+    const std::string& name) const {
+  const auto stored = gate_.catalog().find(name);
+  if (!stored) return no_such_collection(name);
+  QV_TRY(auto config, parse_config(stored->config));
+  return StoredConfig{
+      std::make_shared<const CollectionConfig>(std::move(config)),
+      stored->complete ? storage::Opening::kMustExist : storage::Opening::kMayCreate};
+}
+
+/// Closes collections that nobody uses, the least recently asked for first, until few enough are
+/// open.
+void CollectionTable::close_least_used() {
+  auto entries = all();
+  std::sort(entries.begin(), entries.end(),
+            [](const EntryPtr& a, const EntryPtr& b) { return a->last_used < b->last_used; });
+  std::size_t n_open = 0;
+  for (const auto& entry : entries) {
+    if (entry->now() != nullptr) ++n_open;
+  }
+  for (const auto& entry : entries) {
+    if (n_open <= max_open_) return;
+    if (close_if_unused(*entry)) --n_open;
+  }
+}
+
+bool CollectionTable::close_if_unused(CollectionEntry& entry) {
+  if (entry.now() == nullptr) return false;  // perhaps being opened, which is not waited for
+  MutexLock lock(entry.mutex);
+  std::shared_ptr<CollectionImpl> unused;
+  {
+    MutexLock open_lock(entry.open_mutex);
+    if (entry.open == nullptr || entry.open.use_count() > 1) return false;
+    unused.swap(entry.open);
+  }
+  if (auto closed = unused->close(); !closed) {
+    log_warning("closing `{}`: {}", entry.name, closed.error().message());
+  }
+  return true;
+}
+
+void CollectionTable::tick() {
+  for (const auto& entry : all()) {
+    const auto open = entry->now();
+    if (open == nullptr) continue;
+    open->tick();
+    note_place(*entry, open->check_place());
+  }
+}
+
+Result<> CollectionTable::close_all() {
+  Result<> result;
+  for (const auto& entry : all()) {
+    MutexLock lock(entry->mutex);
+    const auto open = entry->now();
+    if (open == nullptr) continue;
+    auto closed = open->close();
+    // Others may hang alike, and the process is to end: their logs bring back all they took.
+    if (!closed && closed.error().code() == Code::kDeadlineExceeded) return closed;
+    entry->set(nullptr);
+    if (!closed) result = std::move(closed);
+  }
+  return result;
+}
+
+}  // namespace quiver::engine

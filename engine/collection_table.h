@@ -1,0 +1,145 @@
+// The collections of a data directory, open or not.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/io/file.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "base/threads/executor.h"
+#include "base/threads/published.h"
+#include "engine/catalog_gate.h"
+#include "engine/collection_impl.h"
+#include "engine/model/config.h"
+#include "engine/shard/shard_context.h"
+#include "storage/catalog/catalog.h"
+#include "storage/rows/shard_store.h"
+
+namespace quiver::engine {
+
+/// A collection of the catalog, open or not.
+struct CollectionEntry {
+  std::string name;
+  std::string directory;
+  Mutex mutex;  ///< held while opening and closing, which may take long
+  bool dropped QV_GUARDED_BY(mutex) = false;
+  mutable Mutex open_mutex;  ///< held for a line; taken after `mutex`, or alone
+  /// Changed under both.
+  std::shared_ptr<CollectionImpl> open QV_GUARDED_BY(open_mutex);
+  /// Why the collection cannot serve, from the check at the start or the last opening; null if that
+  /// went well. Read without waiting for an opening.
+  Published<Error> failure;
+  std::atomic<std::uint64_t> last_used = 0;
+
+  /// The collection if it is open now. Never waits for an opening.
+  [[nodiscard]] std::shared_ptr<CollectionImpl> now() const {
+    MutexLock lock(open_mutex);
+    return open;
+  }
+  void set(std::shared_ptr<CollectionImpl> collection) QV_REQUIRES(mutex) {
+    MutexLock lock(open_mutex);
+    open.swap(collection);  // the old one is released outside the lock
+  }
+};
+
+/// kNotFound, as clients read it.
+[[nodiscard]] tl::unexpected<Error> no_such_collection(const std::string& name);
+
+/// Thread-safe after `add_stored`. Locks in this order: an entry's `mutex`, its `open_mutex`; the
+/// table's own mutex is held for lines only and never while another is taken.
+class CollectionTable {
+ public:
+  using EntryPtr = std::shared_ptr<CollectionEntry>;
+
+  /// All outlive this. At most `max_open` collections stay open; idle ones beyond it are closed.
+  CollectionTable(std::string data_dir, std::uint32_t max_open, const ShardContext& context,
+                  CatalogGate& gate, Executor& compute)
+      : data_dir_(std::move(data_dir)),
+        max_open_(max_open),
+        context_(context),
+        gate_(gate),
+        compute_(compute) {}
+
+  /// Adds what the catalog names and checks its manifests; opens none. `collections`: the directory
+  /// of collections; outlives this.
+  Result<> add_stored(Directory& collections);
+
+  /// nullptr if there is none of this name. Aliases are not looked up.
+  [[nodiscard]] EntryPtr find(const std::string& name) const QV_EXCLUDES(mutex_);
+  /// By name, ascending.
+  [[nodiscard]] std::vector<EntryPtr> all() const QV_EXCLUDES(mutex_);
+  /// By name or alias; opens it at first touch.
+  Result<std::shared_ptr<CollectionImpl>> open(const std::string& name_or_alias);
+  /// Creates the shards of a collection that the catalog has just taken. After an error nothing of
+  /// it is left.
+  Result<> create(const storage::CatalogEntry& stored);
+  /// False if it is gone already.
+  Result<bool> drop(const EntryPtr& entry);
+  /// Calls `fn(entry, config, path)` with a collection that stays closed meanwhile.
+  template <class F>
+  auto while_closed(const std::string& name, F fn)
+      -> std::invoke_result_t<F, CollectionEntry&, const CollectionConfig&, const std::string&>;
+
+  /// A collection that cannot be opened is known before somebody asks for it.
+  void check_manifests_of(CollectionEntry& entry);
+  /// Reads the logs of all collections, which takes long. A collection that is opened meanwhile is
+  /// checked by that. Not for the executors: it waits for openings, which may wait for them.
+  void check_all_logs();
+  /// For all open collections.
+  void tick();
+  /// Opens none from now on, and ends `check_all_logs` early.
+  void refuse_openings() { closed_ = true; }
+  /// Closes all collections. kDeadlineExceeded at once if one does not end in time.
+  Result<> close_all();
+
+ private:
+  struct StoredConfig {
+    std::shared_ptr<const CollectionConfig> config;
+    storage::Opening opening = storage::Opening::kMustExist;
+  };
+
+  void add(EntryPtr entry) QV_EXCLUDES(mutex_);
+  [[nodiscard]] std::string path_of(const CollectionEntry& entry) const;
+  Result<StoredConfig> current_config(const std::string& name) const;
+  Result<std::shared_ptr<CollectionImpl>> open_shards(CollectionEntry& entry)
+      QV_REQUIRES(entry.mutex);
+  Result<> open_new(CollectionEntry& entry);
+  void close_dropped(CollectionEntry& entry);
+  void remove_garbage(const std::string& directory);
+  void close_least_used();
+  bool close_if_unused(CollectionEntry& entry);
+
+  const std::string data_dir_;
+  const std::uint32_t max_open_;
+  const ShardContext& context_;
+  CatalogGate& gate_;
+  Executor& compute_;
+  Directory* collections_ = nullptr;
+  std::atomic<std::uint64_t> clock_ = 0;  ///< counts openings and look-ups: `last_used`
+  std::atomic<bool> closed_ = false;
+
+  mutable Mutex mutex_;
+  std::map<std::string, EntryPtr> entries_ QV_GUARDED_BY(mutex_);
+};
+
+template <class F>
+auto CollectionTable::while_closed(const std::string& name, F fn)
+    -> std::invoke_result_t<F, CollectionEntry&, const CollectionConfig&, const std::string&> {
+  const EntryPtr entry = find(name);
+  if (entry == nullptr) return no_such_collection(name);
+  MutexLock lock(entry->mutex);
+  if (entry->dropped) return no_such_collection(name);
+  if (entry->now() != nullptr) {
+    return fail(Code::kFailedPrecondition, "collection `" + name + "` is open");
+  }
+  QV_TRY(const auto stored, current_config(name));
+  return fn(*entry, *stored.config, path_of(*entry));
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,73 @@
+// All collections of one data directory: the verbs of Database, threads, start and stop.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/io/file.h"
+#include "base/mutex.h"
+#include "base/threads/executor.h"
+#include "engine/catalog_gate.h"
+#include "engine/collection_table.h"
+#include "engine/database.h"
+#include "engine/shard/shard_context.h"
+
+namespace quiver::engine {
+
+/// Thread-safe after `start`. Two threads of its own: one ticks, one reads logs after the start.
+class DatabaseImpl final : public Database {
+ public:
+  explicit DatabaseImpl(DatabaseOptions options);
+  ~DatabaseImpl() override;
+  DatabaseImpl(const DatabaseImpl&) = delete;
+  DatabaseImpl& operator=(const DatabaseImpl&) = delete;
+
+  Result<> start();
+
+  [[nodiscard]] std::vector<std::string> collection_names() const override;
+  [[nodiscard]] Result<std::shared_ptr<Collection>> collection(const std::string& name) override;
+  [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<Collection>>> open_collections()
+      const override;
+  [[nodiscard]] StoreMemory store_memory() const override;
+  [[nodiscard]] std::vector<std::string> strangers() const override;
+  [[nodiscard]] bool exists(const std::string& name_or_alias) const override;
+  Result<> create_collection(const std::string& name, CollectionConfig config) override;
+  [[nodiscard]] Result<std::vector<ShardFindings>> check(const std::string& name) override;
+  Result<std::vector<std::optional<ShardRepair>>> repair(const std::string& name) override;
+  Result<bool> drop_collection(const std::string& name) override;
+  Result<> update_config(const std::string& name,
+                         const std::function<Result<>(CollectionConfig&)>& change) override;
+  Result<> update_aliases(const std::vector<AliasAction>& actions) override;
+  [[nodiscard]] std::vector<Alias> aliases() const override;
+  Result<> resolve_lookups(const std::string& name, Query& query) override;
+  [[nodiscard]] bool ready(std::string* why) const override;
+  [[nodiscard]] Executor& compute() override { return compute_; }
+  Result<> close() override QV_EXCLUDES(tick_mutex_);
+
+ private:
+  [[nodiscard]] storage::Catalog& catalog() const { return gate_.catalog(); }
+  void fill_context();
+  void tick_until_closed() QV_EXCLUDES(tick_mutex_);
+
+  const DatabaseOptions options_;
+  Executor compute_;
+  Executor lanes_;
+  Executor background_;
+  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<Directory> collections_directory_;
+  ShardContext context_;
+  CatalogGate gate_;
+  CollectionTable collections_;
+
+  Mutex tick_mutex_;
+  CondVar tick_wake_;
+  std::atomic<bool> closed_ = false;  ///< set under `tick_mutex_`
+  std::thread ticker_;
+  std::thread log_check_;  ///< by itself, since it waits for openings; ends when all are read
+};
+
+}  // namespace quiver::engine
