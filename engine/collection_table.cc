@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/observe/failure.h"
-#include "base/observe/heap.h"
 #include "base/observe/log.h"
+#include "base/observe/memory.h"
 #include "engine/closed_collection.h"
 
 namespace quiver::engine {

@@ -70,6 +70,7 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
   const std::uint64_t end =
       std::min<std::uint64_t>(ranking.candidates.size(), saturating_add(first, query.limit));
   std::vector<Record> records;
+  records.reserve(end > first ? end - first : 0);
   for (std::uint64_t i = first; i < end; ++i) {
     if (i % kRecordsBetweenChecks == 0) QV_TRY(environment.cancel.check());
     const auto& candidate = ranking.candidates[i];

@@ -1,6 +1,7 @@
 #include "engine/query/shared_pass.h"
 
 #include <cstddef>
+#include <cstdint>
 
 #include "engine/query/plan.h"
 #include "engine/query/stages/nearest.h"
@@ -29,9 +30,13 @@ std::vector<std::vector<std::size_t>> groups_of(std::span<const Query> queries) 
 
 Result<> run_group(const SearchEnvironment& environment, std::span<const Query> queries,
                    std::span<const std::size_t> group, Answers& answers) {
-  std::vector<NearestQuery> nearest;
-  for (const std::size_t i : group) nearest.push_back({&queries[i], n_ranked(queries[i])});
-  QV_TRY(auto rankings, search_nearest(environment, nearest, nullptr));
+  std::vector<const Query*> nearest;
+  std::vector<std::uint64_t> limits;
+  for (const std::size_t i : group) {
+    nearest.push_back(&queries[i]);
+    limits.push_back(n_ranked(queries[i]));
+  }
+  QV_TRY(auto rankings, search_nearest(environment, nearest, limits));
   for (std::size_t i = 0; i < group.size(); ++i) {
     const Query& query = queries[group[i]];
     apply_threshold(query, rankings[i]);

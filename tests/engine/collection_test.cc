@@ -120,6 +120,25 @@ TEST_F(CollectionTest, ASampleHasNoOffset) {
   EXPECT_EQ(ids(query).size(), 1U) << "of the hits of prefetches it is the list that is cut";
 }
 
+TEST_F(CollectionTest, APlannedQueryKeepsItsSnapshot) {
+  const auto planned = collection_->plan(nearest("a", 3));
+  EXPECT_EQ(planned->query().using_field, "a");
+  EXPECT_TRUE(planned->cost().is_small());
+  EXPECT_EQ(planned->cost().is_small(), collection_->is_small(planned->query()));
+  EXPECT_EQ(planned->cost().can_share_pass, collection_->shares_passes(planned->query()));
+  ASSERT_TRUE(update(DeletePoints{std::vector{PointId::number(8)}}));
+  const auto planned_ids = [&] {
+    std::vector<std::uint64_t> ids;
+    const auto records = planned->run(Cancel()).value();
+    for (const auto& record : records) ids.push_back(record.id.low());
+    return ids;
+  };
+  EXPECT_EQ(planned_ids(), (Ids{8, 7, 6})) << "of the moment of planning";
+  EXPECT_EQ(planned_ids(), (Ids{8, 7, 6})) << "as often as it runs";
+  EXPECT_EQ(ids(nearest("a", 3)), (Ids{7, 6, 5}));
+  EXPECT_FALSE(collection_->plan(nearest("nosuch", 3))->run(Cancel()));
+}
+
 TEST_F(CollectionTest, OnlyADeletionMayNameAPointThatIsNotThere) {
   const std::vector<PointId> ids = {PointId::number(1), PointId::number(99)};
   EXPECT_TRUE(update(DeletePoints{ids}));

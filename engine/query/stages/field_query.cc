@@ -14,11 +14,9 @@
 namespace quiver::engine {
 namespace {
 
-/// The vector itself, read from the snapshot if the query names a point.
-Result<VectorValue> value_of(const SearchEnvironment& environment, const Nearest& nearest,
-                             std::size_t field) {
-  if (const auto* value = std::get_if<VectorValue>(&nearest.vector)) return *value;
-  const auto& id = std::get<PointId>(nearest.vector);
+/// Reads the vector of a point.
+Result<VectorValue> stored_value(const SearchEnvironment& environment, const PointId& id,
+                                 std::size_t field) {
   const auto place = environment.snapshot.find(id);
   if (!place) {
     return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
@@ -83,28 +81,49 @@ Result<> check_weights(const FieldSchema& schema, std::size_t n_tokens,
   return {};
 }
 
-/// `value` as the index takes it. A dense vector for a multi-vector field is one token.
-Result<index::PreparedQuery> prepared_query(const SearchEnvironment& environment, std::size_t field,
-                                            VectorValue value,
-                                            const std::vector<float>& token_weights) {
+Result<index::PreparedQuery> multi_query(const FieldSchema& schema, std::span<const float> tokens,
+                                         const std::vector<float>& token_weights) {
+  QV_TRY(check_weights(schema, tokens.size() / schema.dim, token_weights));
+  return index::PreparedQuery::multi(schema, tokens, token_weights);
+}
+
+Result<index::PreparedQuery> sparse_query(const SearchEnvironment& environment, std::size_t field,
+                                          const VectorValue& value) {
   const auto& schema = environment.config.fields[field];
-  if (schema.kind == FieldKind::kMulti && std::holds_alternative<DenseVector>(value)) {
-    auto& token = std::get<DenseVector>(value);
-    const auto dim = static_cast<std::uint32_t>(token.size());
-    value = MultiVector{1, dim, std::move(token)};
-  }
-  QV_TRY(check_vector(schema, value));
-  if (const auto* multi = std::get_if<MultiVector>(&value)) {
-    QV_TRY(check_weights(schema, multi->values.size() / schema.dim, token_weights));
-    return index::PreparedQuery::multi(schema, multi->values, token_weights);
-  }
-  if (const auto* dense = std::get_if<DenseVector>(&value)) {
-    return index::PreparedQuery::dense(schema, *dense);
-  }
   QV_TRY(const auto stored, to_stored(schema, value));
   auto sparse = std::get<SparseVector>(stored);
   if (schema.modifier == SparseModifier::kIdf) QV_TRY(weigh_by_idf(environment, field, sparse));
   return index::PreparedQuery::sparse(schema, {sparse.indices, sparse.values});
+}
+
+/// `value` as the index takes it.
+Result<index::PreparedQuery> prepared_query(const SearchEnvironment& environment, std::size_t field,
+                                            const VectorValue& value,
+                                            const std::vector<float>& token_weights) {
+  const auto& schema = environment.config.fields[field];
+  const auto* dense = std::get_if<DenseVector>(&value);
+  if (schema.kind == FieldKind::kMulti && dense != nullptr) {  // one token
+    const auto dim = static_cast<std::uint32_t>(dense->size());
+    const VectorValue token = MultiVector{1, dim, *dense};
+    return prepared_query(environment, field, token, token_weights);
+  }
+  QV_TRY(check_vector(schema, value));
+  if (dense != nullptr) return index::PreparedQuery::dense(schema, *dense);
+  if (const auto* multi = std::get_if<MultiVector>(&value)) {
+    return multi_query(schema, multi->values, token_weights);
+  }
+  return sparse_query(environment, field, value);
+}
+
+/// The query of a vector given by value, or of a point's own.
+Result<index::PreparedQuery> query_for(const SearchEnvironment& environment, std::size_t field,
+                                       const QueryVector& vector,
+                                       const std::vector<float>& token_weights) {
+  if (const auto* value = std::get_if<VectorValue>(&vector)) {
+    return prepared_query(environment, field, *value, token_weights);
+  }
+  QV_TRY(const auto stored, stored_value(environment, std::get<PointId>(vector), field));
+  return prepared_query(environment, field, stored, token_weights);
 }
 
 }  // namespace
@@ -112,8 +131,7 @@ Result<index::PreparedQuery> prepared_query(const SearchEnvironment& environment
 Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::string& using_field,
                                const Nearest& nearest, const std::vector<float>& token_weights) {
   QV_TRY(const std::size_t field, environment.config.field(using_field));
-  QV_TRY(auto value, value_of(environment, nearest, field));
-  QV_TRY(auto query, prepared_query(environment, field, std::move(value), token_weights));
+  QV_TRY(auto query, query_for(environment, field, nearest.vector, token_weights));
   // A point's own vector is a document: samples are of queries only.
   const bool is_given = std::holds_alternative<VectorValue>(nearest.vector) && !nearest.own;
   if (environment.queries != nullptr && is_given) {

@@ -11,15 +11,23 @@
 namespace quiver::engine {
 namespace {
 
+Result<FieldQuery> field_query_of(const SearchEnvironment& environment, const Query& query) {
+  return field_query(environment, query.using_field, std::get<Nearest>(query.kind),
+                     query.params.token_weights);
+}
+
 class NearestStage final : public PlanStage {
  public:
   explicit NearestStage(PlanNode node) : node_(std::move(node)) {}
 
   [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
     QV_TRY(const auto predicate, compile_filter(node_, environment));
-    const std::array queries = {NearestQuery{&node_.query, node_.limit}};
-    QV_TRY(auto rankings, search_nearest(environment, queries, predicate.get()));
-    return std::move(rankings[0]);
+    QV_TRY(const auto query, field_query_of(environment, node_.query));
+    const std::array queries = {&query.prepared};
+    const std::array limits = {node_.limit};
+    QV_TRY(auto candidates, search_segments(environment, {queries, limits, query.field,
+                                                          predicate.get(), node_.query.params}));
+    return Ranking{std::move(candidates[0]), query.prepared.schema().metric};
   }
 
  private:
@@ -29,25 +37,21 @@ class NearestStage final : public PlanStage {
 }  // namespace
 
 Result<std::vector<Ranking>> search_nearest(const SearchEnvironment& environment,
-                                            std::span<const NearestQuery> queries,
-                                            const payload::Predicate* predicate) {
-  std::vector<FieldQuery> prepared;
-  prepared.reserve(queries.size());
-  for (const auto& [query, limit] : queries) {
-    QV_TRY(auto one, field_query(environment, query->using_field, std::get<Nearest>(query->kind),
-                                 query->params.token_weights));
-    prepared.push_back(std::move(one));
+                                            std::span<const Query* const> queries,
+                                            std::span<const std::uint64_t> limits) {
+  std::vector<FieldQuery> field_queries;
+  field_queries.reserve(queries.size());
+  for (const Query* query : queries) {
+    QV_TRY(auto one, field_query_of(environment, *query));
+    field_queries.push_back(std::move(one));
   }
-  FieldSearch search{{}, {}, prepared[0].field, predicate, queries[0].query->params};
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    search.queries.push_back(&prepared[i].prepared);
-    search.limits.push_back(queries[i].limit);
-  }
-  QV_TRY(auto candidates, search_segments(environment, search));
+  std::vector<const index::PreparedQuery*> prepared;
+  for (const auto& query : field_queries) prepared.push_back(&query.prepared);
+  QV_TRY(auto candidates, search_segments(environment, {prepared, limits, field_queries[0].field,
+                                                        nullptr, queries[0]->params}));
   std::vector<Ranking> rankings;
-  rankings.reserve(queries.size());
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    rankings.push_back({std::move(candidates[i]), prepared[i].prepared.schema().metric});
+    rankings.push_back({std::move(candidates[i]), prepared[i]->schema().metric});
   }
   return rankings;
 }

@@ -10,21 +10,14 @@
 #include "engine/model/query.h"
 #include "engine/query/stages/candidates.h"
 #include "engine/query/stages/environment.h"
-#include "payload/filter/predicate.h"
 
 namespace quiver::engine {
 
-/// A nearest query and how many hits it wants. Borrowed.
-struct NearestQuery {
-  const Query* query = nullptr;
-  std::uint64_t limit = 0;
-};
-
-/// The best of each query, best first, without thresholds. The queries are of one field and have
-/// the same parameters; `predicate` (nullptr: none) holds for all of them. At least one query.
+/// The best `limits[i]` of `queries[i]`, best first; thresholds and offsets do not count here. At
+/// least one query; all are plain nearest queries of one field with the same parameters.
 [[nodiscard]] Result<std::vector<Ranking>> search_nearest(const SearchEnvironment& environment,
-                                                          std::span<const NearestQuery> queries,
-                                                          const payload::Predicate* predicate);
+                                                          std::span<const Query* const> queries,
+                                                          std::span<const std::uint64_t> limits);
 
 /// True for a plain nearest query: vector given by value, no filter, prefetch or MMR.
 [[nodiscard]] bool is_plain_nearest(const Query& query);

@@ -73,7 +73,9 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   QV_TRY(search_index(environment, search, params, searcher, filter.view(), heaps, work));
   std::vector<Candidates> candidates(heaps.size());
   for (std::size_t i = 0; i < heaps.size(); ++i) {
-    for (const auto& hit : heaps[i].take_sorted()) {
+    const auto hits = heaps[i].take_sorted();
+    candidates[i].reserve(hits.size());
+    for (const auto& hit : hits) {
       candidates[i].push_back({data.ids[hit.row], hit.score, &segment, hit.row, {}});
     }
   }

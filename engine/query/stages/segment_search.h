@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -15,10 +16,10 @@
 namespace quiver::engine {
 
 /// Queries of one field with the same parameters and filter. They share a pass over its vectors
-/// where the index supports that. All pointers are borrowed.
+/// where the index supports that. Borrows all that it refers to.
 struct FieldSearch {
-  std::vector<const index::PreparedQuery*> queries;
-  std::vector<std::uint64_t> limits;  ///< hits wanted by each query
+  std::span<const index::PreparedQuery* const> queries;
+  std::span<const std::uint64_t> limits;  ///< hits wanted by each query
   std::size_t field;
   const payload::Predicate* predicate;  ///< nullptr: every row may be a hit
   const SearchParams& params;

@@ -1,0 +1,89 @@
+#include "engine/query/cost.h"
+
+#include "index/exact/type.h"
+#include "tests/engine/query/support.h"
+
+namespace quiver::engine::testing {
+namespace {
+
+/// What the searchers of a field say themselves.
+std::uint64_t searcher_bytes(const Snapshot& snapshot, std::size_t field) {
+  std::uint64_t bytes = 0;
+  for (const Segment* segment : snapshot.segments()) {
+    bytes += segment->data->searchers[field]->bytes_per_search();
+  }
+  return bytes;
+}
+
+std::uint64_t payload_bytes(const Snapshot& snapshot) {
+  std::uint64_t bytes = 0;
+  for (const Segment* segment : snapshot.segments()) {
+    bytes += segment->data->documents.bytes.size();
+  }
+  return bytes;
+}
+
+TEST(EstimateCost, SumsWhatSearchersAndFiltersRead) {
+  const NumbersWorld world;
+  Query query = nearest_number("dot", 1, 3);
+  const std::uint64_t dot = searcher_bytes(world.snapshot, 0);
+  ASSERT_GT(dot, 0U);
+  EXPECT_EQ(estimate_cost(world.snapshot, query).read_bytes, dot);
+  query.filter = only_odd();
+  const std::uint64_t filtered = dot + payload_bytes(world.snapshot);
+  EXPECT_EQ(estimate_cost(world.snapshot, query).read_bytes, filtered);
+  Query outer = nearest_number("tokens", 1, 3);
+  outer.prefetch = {query, nearest_number("nosuch", 1, 3)};
+  EXPECT_EQ(estimate_cost(world.snapshot, outer).read_bytes,
+            filtered + searcher_bytes(world.snapshot, 3));
+  EXPECT_EQ(estimate_cost(world.snapshot, Query{}).read_bytes, 0U);
+}
+
+TEST(EstimateCost, ExactScansOfDenseVectorsCanBeShared) {
+  const NumbersWorld world;
+  const auto shares = [&](const Query& query) {
+    return estimate_cost(world.snapshot, query).can_share_pass;
+  };
+  const Query plain = nearest_number("dot", 1, 3);
+  EXPECT_TRUE(shares(plain));
+  Query filtered = plain;
+  filtered.filter = only_odd();
+  EXPECT_FALSE(shares(filtered));
+  EXPECT_FALSE(shares(nearest_number("tokens", 1, 3)));
+  EXPECT_FALSE(shares(nearest_number("nosuch", 1, 3)));
+}
+
+TEST(EstimateCost, APassIsSharedIfMostOfItIsWithoutAnIndex) {
+  const CollectionConfig config = numbers_config();
+  auto segments = NumbersWorld::segments(config);
+  const index::IndexType other{};  // any type but exact search
+  const auto with_index = [&](Segment segment) {
+    auto data = std::make_shared<SegmentData>(*segment.data);
+    data->indexes[0].type = &other;
+    segment.data = std::move(data);
+    return segment;
+  };
+  Query query = nearest_number("dot", 1, 3);
+  const auto small = with_index(segments[0]);
+  EXPECT_TRUE(estimate_cost(snapshot_of({small, segments[1]}), query).can_share_pass)
+      << "4 rows with an index, 5 without";
+  const auto large = with_index(segments[1]);
+  EXPECT_FALSE(estimate_cost(snapshot_of({segments[0], large}), query).can_share_pass);
+  query.params.exact = true;
+  EXPECT_TRUE(estimate_cost(snapshot_of({segments[0], large}), query).can_share_pass);
+}
+
+TEST(QueryCostLimits, AreInclusive) {
+  QueryCost cost;
+  cost.read_bytes = QueryCost::kMaxSmallBytes;
+  EXPECT_TRUE(cost.is_small());
+  cost.read_bytes += 1;
+  EXPECT_FALSE(cost.is_small());
+  cost.read_bytes = QueryCost::kMaxSerialBytes;
+  EXPECT_FALSE(cost.is_parallel());
+  cost.read_bytes += 1;
+  EXPECT_TRUE(cost.is_parallel());
+}
+
+}  // namespace
+}  // namespace quiver::engine::testing
