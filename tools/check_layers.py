@@ -169,11 +169,13 @@ def check_file(path, root, rooms):
 
 
 def check_tree(root, rooms):
+    """Yields all messages. A folder below one of NO_ROOMS is a room if it has a row (`bench/ann`)."""
     for folder in sorted(p for p in root.iterdir() if p.is_dir() and p.name[0] != "."):
-        if folder.name in rooms:
+        if folder.name in rooms or folder.name in NO_ROOMS:
             for path in source_files(folder):
-                yield from check_file(path, root, rooms)
-        elif folder.name not in NO_ROOMS and source_files(folder):
+                if room_of(path.relative_to(root).as_posix(), rooms):
+                    yield from check_file(path, root, rooms)
+        elif source_files(folder):
             yield f"{folder.name}/:1: holds sources but is no room of ARCHITECTURE.md"
 
 

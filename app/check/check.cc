@@ -18,7 +18,7 @@ Result<std::unique_ptr<engine::Database>> open_directory(const std::string& data
   if (!std::filesystem::is_directory(data_dir)) {
     return fail(Code::kNotFound, fmt::format("there is no data directory `{}`", data_dir));
   }
-  set_up_log({.level = LogLevel::kOff});  // what is wrong is printed
+  set_up_log({.level = LogLevel::kOff});  // this command prints problems itself
   engine::DatabaseOptions options;
   options.data_dir = data_dir;
   return engine::Database::open(std::move(options));
@@ -28,7 +28,7 @@ std::string shard_name(const std::string& collection, std::size_t shard) {
   return fmt::format("collection {}, shard {}", collection, shard);
 }
 
-/// The number of problems.
+/// Returns the number of problems.
 Result<std::size_t> check_one(engine::Database& database, const std::string& name) {
   QV_TRY(const auto shards, database.check(name));
   std::size_t n_problems = 0;
@@ -75,18 +75,19 @@ std::string findings_text(const std::string& shard, const engine::ShardFindings&
         problem);
   }
   for (const auto& problem : findings.segments) {
-    text += fmt::format("  segment: {}\n    it is made anew from rows when the server opens it\n",
-                        problem);
+    text += fmt::format(
+        "  segment: {}\n    the server rebuilds it from rows when it opens the collection\n",
+        problem);
   }
   return text;
 }
 
 std::string repair_text(const std::string& shard, const engine::ShardRepair& repair) {
-  std::string text =
-      fmt::format("{}: taken from the rows {}, from logs behind damage {}, from segments {}\n",
-                  shard, repair.n_from_store, repair.n_from_logs, repair.n_from_segments);
+  std::string text = fmt::format(
+      "{}: points taken from rows: {}, from logs after the damage: {}, from segments: {}\n", shard,
+      repair.n_from_store, repair.n_from_logs, repair.n_from_segments);
   if (repair.n_lost != 0) {
-    text += fmt::format("  lost: {} points that the rows name and nothing holds\n", repair.n_lost);
+    text += fmt::format("  lost: {} points that the rows name but no file holds\n", repair.n_lost);
   }
   if (repair.n_bad_segments != 0) {
     text += fmt::format("  {} segments could not be read\n", repair.n_bad_segments);
@@ -96,14 +97,14 @@ std::string repair_text(const std::string& shard, const engine::ShardRepair& rep
         fmt::format("  {} points are older versions: the newest cannot be read\n", repair.n_older);
   }
   if (repair.rows_are_gone) {
-    text += "  nothing of the rows could be read: points that were not sealed yet are lost\n";
+    text += "  no row could be read: points that were not sealed yet are lost\n";
   }
   if (repair.has_damaged_logs) {
     text += "  changes whose records in the logs are damaged or missing are lost\n";
   }
   if (repair.rows_are_gone || repair.has_damaged_logs || !repair.deletes_are_known) {
     text +=
-        "  points that were deleted or replaced since they were sealed may be back as they were\n";
+        "  points deleted or replaced after they were sealed may be back in their old version\n";
   }
   for (const auto& path : repair.kept) text += fmt::format("  kept: {}\n", path);
   return text;

@@ -1,4 +1,5 @@
-// What is wrong in a data directory, and how a damaged collection is put together again.
+// `quiver check` and `quiver repair`: find damage in a data directory, rebuild a damaged
+// collection.
 #pragma once
 
 #include <string>
@@ -9,12 +10,12 @@
 
 namespace quiver::app {
 
-/// Prints a line for each shard and each problem. kDataLoss if there is any.
+/// Prints a line per shard and per problem. kDataLoss if there is a problem.
 [[nodiscard]] Result<> run_check(const CheckOptions& options);
-/// Prints what was taken from where, what is lost, and where the old files are.
+/// Prints the sources of the recovered points, what is lost, and where the old files are kept.
 [[nodiscard]] Result<> run_repair(const RepairOptions& options);
 
-/// The lines of one shard.
+/// The printed lines of one shard.
 [[nodiscard]] std::string findings_text(const std::string& shard,
                                         const engine::ShardFindings& findings);
 [[nodiscard]] std::string repair_text(const std::string& shard, const engine::ShardRepair& repair);

@@ -5,13 +5,13 @@ namespace quiver::app {
 CLI::App* add_check(CLI::App& app, CheckOptions& options) {
   auto* command = app.add_subcommand(
       "check",
-      "Read all rows, logs and segments of a data directory, and say what is damaged or missing.");
+      "Read all rows, logs and segments of a data directory and print what is damaged or missing.");
   command
       ->add_option("--data-dir", options.data_dir,
-                   "Read this data directory, which no server has open")
+                   "Data directory to read; no server may have it open")
       ->required();
-  command->add_option("--collection", options.collection, "Only this one");
-  command->footer("Changes no collection. Exits with 1 if anything is wrong.");
+  command->add_option("--collection", options.collection, "Check only this collection");
+  command->footer("Changes no collection. Exit status 1 if there is a problem.");
   return command;
 }
 
@@ -20,13 +20,13 @@ CLI::App* add_repair(CLI::App& app, RepairOptions& options) {
       "repair", "Rebuild the rows of a damaged collection from all that can still be read.");
   command
       ->add_option("--data-dir", options.data_dir,
-                   "Repair in this data directory, which no server has open")
+                   "Data directory to repair; no server may have it open")
       ->required();
-  command->add_option("--collection", options.collection, "This one")->required();
+  command->add_option("--collection", options.collection, "Collection to repair")->required();
   command->footer(
-      "Of each point the newest version is taken that the rows, their logs and the segments hold.\n"
-      "The damaged files stay, under other names, which are printed; so there must be room for a\n"
-      "second copy. Does nothing where nothing is wrong.");
+      "Takes the newest version of each point that the rows, their logs or the segments hold.\n"
+      "Keeps the damaged files under other names and prints these, so the disk must have room for\n"
+      "a second copy. Does nothing if there is no damage.");
   return command;
 }
 

@@ -1,4 +1,4 @@
-// `quiver check` and `quiver repair`: what the command line says.
+// Options of `quiver check` and `quiver repair`.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The configuration of a server: every key is declared once (config_keys.cc), and that declaration
-// parses, checks, prints and documents it.
+// The configuration of a server. Every key is declared once, in keys.cc; parsing, checks, printing
+// and documentation follow from that declaration.
 //
 // Later sources win: defaults, TOML file, environment (QUIVER__SECTION__KEY), flags.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace quiver::app {
 
-/// What the keys set, in the shape that the rooms below take.
+/// The values of all keys, as the options of the rooms below.
 struct Settings {
   engine::DatabaseOptions database;
   service::ServerOptions server;
@@ -32,18 +32,18 @@ struct Settings {
 enum class KeyType { kBool, kInteger, kNumber, kString };
 enum class Secrecy { kPublic, kSecret };
 
-/// One configuration key. `section.key` is its name in every source.
+/// One configuration key. Every source names it `section.name`.
 struct Key {
   std::string section;
   std::string name;
   KeyType type = KeyType::kString;
-  ParamRange range;                  ///< of integers and numbers
-  std::vector<std::string> choices;  ///< of strings; empty: any text
+  ParamRange range;                  ///< for integers and numbers
+  std::vector<std::string> choices;  ///< for strings; empty: any text
   Secrecy secrecy = Secrecy::kPublic;
-  std::string doc;     ///< what it is, one sentence
-  std::string effect;  ///< what more or less of it does; may be empty
+  std::string doc;     ///< what it sets, one sentence
+  std::string effect;  ///< effect of larger or smaller values; may be empty
   std::function<ParamValue(const Settings&)> get;
-  /// The value was checked against type, range and choices.
+  /// The value must have passed `check_value`.
   std::function<void(Settings&, const ParamValue&)> set;
 
   [[nodiscard]] std::string full_name() const { return section + "." + name; }
@@ -51,14 +51,14 @@ struct Key {
   [[nodiscard]] std::string environment_name() const;
 };
 
-/// Every key, section by section, in the order in which they are printed.
+/// All keys by section, in the order of printing.
 [[nodiscard]] const std::vector<Key>& keys();
-/// The index in `keys()`. kInvalidArgument names the nearest known key.
+/// Returns the index in `keys()`. kInvalidArgument names the most similar key.
 [[nodiscard]] Result<std::size_t> find_key(std::string_view full_name);
-/// kInvalidArgument unless `value` has the type (an integer will do for a number) and lies within
-/// range or choices.
+/// Returns the value in the key's type; an integer is accepted for a number. kInvalidArgument if
+/// the type differs or the value is outside range or choices.
 [[nodiscard]] Result<ParamValue> check_value(const Key& key, ParamValue value);
-/// The value of `key` that `text` writes, checked.
+/// Parses and checks a value.
 [[nodiscard]] Result<ParamValue> parse_value(const Key& key, std::string_view text);
 
 /// The settings in force and where each came from.
@@ -66,19 +66,19 @@ class Config {
  public:
   Config();
 
-  /// `origin` is for people: "flag --http".
+  /// `origin` names the source for people: "flag --http".
   [[nodiscard]] Result<> set(std::string_view full_name, ParamValue value, std::string origin);
   [[nodiscard]] Result<> set_text(std::string_view full_name, std::string_view text,
                                   std::string origin);
-  /// Every value of a TOML text; `file` is for messages.
+  /// Sets every value of a TOML text; `file` names it in messages.
   [[nodiscard]] Result<> set_toml(std::string_view toml, const std::string& file);
-  /// Every NAME=VALUE whose name begins with QUIVER__.
+  /// Sets every NAME=VALUE whose name begins with QUIVER__.
   [[nodiscard]] Result<> set_environment(const char* const* environment);
-  /// What concerns several keys at once; called when all are set.
+  /// Checks rules over several keys; call it when all are set.
   [[nodiscard]] Result<> validate() const;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  /// In the order of `keys()`.
+  /// Origin of each value, in the order of `keys()`.
   [[nodiscard]] const std::vector<std::string>& origins() const { return origins_; }
 
  private:
@@ -86,7 +86,7 @@ class Config {
   std::vector<std::string> origins_;
 };
 
-/// What the command line of `quiver serve` says.
+/// The configuration flags of `quiver serve`.
 struct Flags {
   std::optional<std::string> config_file;
   std::optional<std::string> data_dir;
@@ -94,15 +94,15 @@ struct Flags {
   std::vector<std::string> set;     ///< section.key=value
 };
 
-/// All sources, in their order, validated.
+/// Reads all sources in order and validates the result.
 [[nodiscard]] Result<Config> load_config(const Flags& flags, const char* const* environment);
 
-/// "127.0.0.1:6333", "[::1]:6333" or "localhost:0".
+/// Parses "127.0.0.1:6333", "[::1]:6333" or "localhost:0".
 [[nodiscard]] Result<std::pair<std::string, std::uint16_t>> parse_host_port(std::string_view text);
 
-/// TOML with a comment per value: where it came from. Secrets are hidden.
+/// TOML of all values, with their origins as comments. Secrets are hidden.
 [[nodiscard]] std::string print_config(const Config& config);
-/// docs/configuration.md
+/// The text of docs/configuration.md.
 [[nodiscard]] std::string config_docs();
 
 }  // namespace quiver::app

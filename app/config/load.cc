@@ -1,4 +1,4 @@
-// Where settings come from: file, environment, flags.
+// Reads settings from file, environment and flags.
 #include <fmt/format.h>
 #include <toml++/toml.h>
 

@@ -1,4 +1,4 @@
-// Values of keys: from text, and checked against the declaration.
+// Parses values of keys and checks them against the declaration.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace quiver::app {
 namespace {
 
-/// Edits (insert, delete, replace) that turn one text into the other.
+/// Levenshtein distance: insertions, deletions and replacements.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -55,7 +55,7 @@ tl::unexpected<Error> wrong(const Key& key, std::string_view found, std::string_
               fmt::format("{} is {}, wanted {}", key.full_name(), found, wanted));
 }
 
-/// What a message may show of a value.
+/// The value as a message may show it: secrets are hidden.
 std::string shown(const Key& key, const ParamValue& value) {
   return key.secrecy == Secrecy::kSecret ? "(hidden)" : to_string(value);
 }

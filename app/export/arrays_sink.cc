@@ -22,7 +22,7 @@ using dataset::NpyWriter;
 
 std::string file_part(const std::string& name) { return name.empty() ? "" : "." + name; }
 
-/// The rows of one field, and which of them there are.
+/// Writes the vectors of one field and the mask of present ones.
 class FieldSink {
  public:
   static Result<FieldSink> create(const std::string& directory, const FieldSchema& field,

@@ -1,24 +1,22 @@
 #include "app/export/command.h"
 
-#include "app/usage.h"
+#include "app/common/usage.h"
 
 namespace quiver::app {
 namespace {
 
 constexpr const char* kExportExamples =
-    "--out FILE.jsonl (or .jsonl.zst): a point a line, {\"id\", \"payload\", \"vector\"}, and "
-    "beside it\n"
-    "FILE.create.json, the body that creates the collection. Read by `quiver import --points`.\n"
+    "--out FILE.jsonl (or .jsonl.zst): one point per line, {\"id\", \"payload\", \"vector\"}, and\n"
+    "FILE.create.json, the body that creates the collection. `quiver import --points` reads it.\n"
     "\n"
     "--out DIR: export.json, ids.npy (ids.jsonl if there are UUIDs), payload.jsonl, and for each\n"
     "vector field vectors.NAME.npy in the field's type (dense), vectors.NAME.{indptr,indices,\n"
     "values}.npy (sparse) or vectors.NAME.{indptr,values}.npy (multi); present.NAME.npy holds 0\n"
-    "where a point has no such vector, if there are such points. Read by `quiver import\n"
-    "--from-export DIR`, and by NumPy. Other endings (.csv, .npy, …) are refused.\n"
+    "for points without the vector, if there are any. `quiver import --from-export DIR` and NumPy\n"
+    "read these files. Other endings (.csv, .npy, …) are refused.\n"
     "\n"
-    "Points come in the order of their ids. Over HTTP, points that change meanwhile are exported "
-    "as\n"
-    "they are when their page is read.\n"
+    "Points are ordered by id. Over HTTP, a point that changes during the export is written as it\n"
+    "is when its page is read.\n"
     "\n"
     "Examples:\n"
     "  quiver export --url http://127.0.0.1:6333 --collection docs --out docs.jsonl.zst\n"
@@ -31,17 +29,17 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
   command->add_option("--url", options.url, "Server; default http://127.0.0.1:6333");
   command->add_option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
   command->add_option("--data-dir", options.data_dir,
-                      "Read this data directory, which no server has open");
+                      "Data directory to read; no server may have it open");
   command->add_option("--collection", options.collection, "Collection")->required();
   command
       ->add_option("--out", options.out,
                    "FILE.jsonl, FILE.jsonl.zst, or a directory; a new directory with a dot in its "
                    "name ends in /")
       ->required();
-  command->add_option("--page", options.page, "Points read at a time; 0: about 8 MB of them")
+  command->add_option("--page", options.page, "Points read at a time; 0: about 8 MB")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
-  command->add_flag("--force", options.force, "Replace files that are there");
+  command->add_flag("--force", options.force, "Replace existing files");
   command->add_flag("--quiet", options.quiet, "No progress");
   command->get_option("--url")->excludes("--data-dir");
   command->footer(kExportExamples);

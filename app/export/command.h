@@ -1,4 +1,4 @@
-// `quiver export` on the command line.
+// The flags of `quiver export`.
 #pragma once
 
 #include <CLI/CLI.hpp>

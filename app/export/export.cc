@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/common/signals.h"
 #include "app/export/point_sink.h"
 #include "app/export/point_source.h"
 #include "app/import/run/progress.h"
-#include "app/signals.h"
 #include "base/clock.h"
 
 namespace quiver::app {
@@ -17,23 +17,23 @@ namespace {
 
 constexpr std::string_view kDefaultUrl = "http://127.0.0.1:6333";
 
-/// So many points that their vectors are about 8 MB as text.
+/// Points per page: their vectors take about 8 MB as text.
 std::uint64_t page_size(const ExportOptions& options, const CollectionFacts& facts) {
   constexpr std::uint64_t kGoodPageBytes = 8 << 20;
   constexpr std::uint64_t kBytesPerFloat = 12;
-  constexpr std::uint64_t kTokens = 100;
+  constexpr std::uint64_t kGuessedTokens = 100;  // per point; also non-zeros of sparse vectors
   if (options.page > 0) return options.page;
   std::uint64_t bytes = 1000;
   for (const FieldSchema& field : facts.fields) {
     const std::uint64_t n = field.kind == FieldKind::kDense   ? field.dim
-                            : field.kind == FieldKind::kMulti ? field.dim * kTokens
-                                                              : 2 * kTokens;
+                            : field.kind == FieldKind::kMulti ? field.dim * kGuessedTokens
+                                                              : 2 * kGuessedTokens;
     bytes += n * kBytesPerFloat;
   }
   return std::clamp<std::uint64_t>(kGoodPageBytes / bytes, 1, 10'000);
 }
 
-/// UUIDs order after all numbers, so one look tells.
+/// UUIDs order after all numbers, so one point from there on answers it.
 Result<IdKinds> id_kinds(PointSource& source) {
   QV_TRY(const auto page, source.page(PointId::uuid(0, 0), 1));
   return page.points.empty() ? IdKinds::kNumbers : IdKinds::kAny;
@@ -49,7 +49,7 @@ Result<std::unique_ptr<PointSink>> create_sink(const ExportOptions& options, Poi
   return create_arrays(options.out, source.facts(), ids, if_exists);
 }
 
-/// How many points were written.
+/// Returns the number of points written.
 Result<std::uint64_t> copy_points(const ExportOptions& options, PointSource& source,
                                   PointSink& sink) {
   ProgressDisplay display(0, source.facts().n_points,

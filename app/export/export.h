@@ -1,4 +1,4 @@
-// `quiver export`: a collection into files.
+// `quiver export`: writes a collection to files.
 #pragma once
 
 #include "app/export/options.h"
@@ -6,8 +6,8 @@
 
 namespace quiver::app {
 
-/// Exit status 0, or 128 + its number after a signal; then nothing stays. Prints progress to stderr
-/// and what was done to stdout.
+/// Returns the exit status: 0, or 128 + its number after a signal, which leaves no files. Prints
+/// progress to stderr and the result to stdout.
 [[nodiscard]] Result<int> run_export(ExportOptions options);
 
 }  // namespace quiver::app

@@ -26,7 +26,8 @@ void copy_member(Writer& json, const Value& config, std::string_view from, std::
   json.raw(payload::to_json(*value));
 }
 
-/// What describes a collection also creates one, but for the places of its parts.
+/// The body of PUT /collections/{name} from a collection's description. The parts are the same, in
+/// other places.
 Result<std::string> creation_of(const Value& config) {
   QV_TRY(const Value* params, member(config, "params"));
   std::string body;
@@ -48,7 +49,7 @@ Result<std::string> creation_of(const Value& config) {
   return body;
 }
 
-/// "params" where an index has some, else its type alone.
+/// `schema.params` if the index has parameters, else its type alone.
 Result<std::string> index_body(const std::string& field, const Value& schema) {
   const Value* params = schema.find("params");
   QV_TRY(const Value* type, member(schema, "data_type"));

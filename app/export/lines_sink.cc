@@ -28,7 +28,7 @@ class LinesSink final : public PointSink {
   std::string text_;
 };
 
-/// "docs.jsonl.zst" has "docs.create.json" beside it.
+/// "docs.create.json" for "docs.jsonl.zst".
 std::string creation_path(const std::string& path) {
   return path.substr(0, path.rfind(".jsonl")) + ".create.json";
 }

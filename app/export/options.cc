@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "app/client/http.h"
+#include "service/client/http.h"
 
 namespace quiver::app {
 
@@ -22,7 +22,7 @@ Result<ExportFormat> export_format(const std::string& out) {
 
 Result<> check_usage(const ExportOptions& options) {
   QV_TRY(export_format(options.out));
-  if (!options.url.empty()) QV_TRY(parse_url(options.url));
+  if (!options.url.empty()) QV_TRY(client::parse_url(options.url));
   return {};
 }
 

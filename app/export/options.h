@@ -1,4 +1,4 @@
-// `quiver export`: what the command line says.
+// Options of `quiver export`.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ struct ExportOptions {
   std::string data_dir;
   std::string collection;
   std::string out;         ///< a directory, or a file of JSON lines
-  std::uint32_t page = 0;  ///< points per request; 0: as many as make a good answer
-  bool force = false;      ///< replace files that are there
+  std::uint32_t page = 0;  ///< points per request; 0: about 8 MB
+  bool force = false;      ///< replace existing files
   bool quiet = false;
 };
 
 enum class ExportFormat : std::uint8_t { kLines, kArrays };
 
-/// What `out` stands for: FILE.jsonl or FILE.jsonl.zst lines; a directory (one that is there, a
-/// name that ends in '/' or has no ending) arrays. kInvalidArgument for any other ending.
+/// The format that `out` names. FILE.jsonl and FILE.jsonl.zst: lines. An existing directory, a name
+/// that ends in '/' or has no extension: arrays. kInvalidArgument for any other extension.
 [[nodiscard]] Result<ExportFormat> export_format(const std::string& out);
 
-/// What is wrong with the flags whatever the collection holds.
+/// Checks the flags without looking at the collection.
 [[nodiscard]] Result<> check_usage(const ExportOptions& options);
 
 }  // namespace quiver::app

@@ -1,4 +1,4 @@
-// Where exported points go.
+// Writes exported points to files.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace quiver::app {
 
 enum class IdKinds : std::uint8_t { kNumbers, kAny };
 
-/// One thread.
+/// Use from one thread.
 class PointSink {
  public:
   virtual ~PointSink() = default;
 
   virtual Result<> write(std::span<const engine::Record> points) = 0;
-  /// The files are complete. The last call.
+  /// Completes the files. The last call.
   virtual Result<> finish() = 0;
 };
 
-/// JSON lines, and the body of the creation beside them.
+/// Creates a file of JSON lines, and beside it the body that creates the collection.
 [[nodiscard]] Result<std::unique_ptr<PointSink>> create_lines(const std::string& path,
                                                               const CollectionFacts& facts,
                                                               dataset::IfExists if_exists);
-/// A directory of .npy files.
+/// Creates a directory of .npy files.
 [[nodiscard]] Result<std::unique_ptr<PointSink>> create_arrays(const std::string& directory,
                                                                const CollectionFacts& facts,
                                                                IdKinds ids,

@@ -15,24 +15,24 @@
 
 namespace quiver::app {
 
-/// What an export needs to know beforehand.
+/// What an export needs to know of a collection before it reads points.
 struct CollectionFacts {
   std::vector<FieldSchema> fields;
-  std::uint64_t n_points = 0;        ///< as of now
+  std::uint64_t n_points = 0;        ///< when the export starts
   std::string create;                ///< body of PUT /collections/{name}
   std::vector<std::string> indexes;  ///< bodies of PUT /collections/{name}/index
 };
 
-/// One thread.
+/// Use from one thread.
 class PointSource {
  public:
   virtual ~PointSource() = default;
 
   [[nodiscard]] virtual const CollectionFacts& facts() const = 0;
-  /// Up to `limit` points from `first` on, with payload and vectors.
+  /// Returns up to `limit` points from id `first` on, with payload and vectors.
   virtual Result<engine::ScrollPage> page(const std::optional<PointId>& first,
                                           std::uint64_t limit) = 0;
-  /// The last call.
+  /// Releases the source. The last call.
   virtual Result<> close() = 0;
 };
 
@@ -42,7 +42,7 @@ class PointSource {
 [[nodiscard]] Result<std::unique_ptr<PointSource>> open_directory_points(
     const ExportOptions& options);
 
-/// From `result` of GET /collections/{name}.
+/// Parses `result` of GET /collections/{name}.
 [[nodiscard]] Result<CollectionFacts> parse_facts(const std::string& info);
 
 }  // namespace quiver::app

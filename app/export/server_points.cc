@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "app/client/connection.h"
 #include "app/export/point_source.h"
 #include "payload/json/document.h"
+#include "service/client/server_connection.h"
 #include "service/json/decode/decode.h"
 #include "service/json/encode/encode.h"
 #include "service/json/writer.h"
@@ -10,16 +10,16 @@
 namespace quiver::app {
 namespace {
 
-constexpr int kAttempts = 5;
+constexpr int kMaxAttempts = 5;
 
 class ServerPoints final : public PointSource {
  public:
-  ServerPoints(const Endpoint& endpoint, const ExportOptions& options)
-      : path_("/collections/" + escape_segment(options.collection)),
+  ServerPoints(const client::Endpoint& endpoint, const ExportOptions& options)
+      : path_("/collections/" + client::escape_segment(options.collection)),
         connection_(endpoint, options.api_key) {}
 
   Result<> open() {
-    QV_TRY(const Answer answer, ask("GET", path_, ""));
+    QV_TRY(const client::HttpResponse answer, ask("GET", path_, ""));
     QV_TRY(const payload::Value body, payload::parse_json(answer.body));
     const payload::Value* result = body.find("result");
     if (result == nullptr) return fail(Code::kInvalidArgument, "the server's answer has no result");
@@ -39,7 +39,7 @@ class ServerPoints final : public PointSource {
     json.member("with_vector", true);
     if (first) json.key("offset"), service::json::write_id(json, *first);
     json.end_object();
-    QV_TRY(Answer answer, ask("POST", path_ + "/points/scroll", body));
+    QV_TRY(client::HttpResponse answer, ask("POST", path_ + "/points/scroll", body));
     auto decoded = service::json::decode_scroll_page(answer.body);
     if (!decoded) return fail(Code::kInvalidArgument, decoded.error().text);
     return *std::move(decoded);
@@ -48,26 +48,27 @@ class ServerPoints final : public PointSource {
   Result<> close() override { return {}; }
 
  private:
-  /// Reading again does no harm: a connection that breaks is replaced.
-  Result<Answer> ask(std::string_view method, const std::string& target, const std::string& body) {
-    Result<Answer> answer = connection_.exchange(method, target, body);
-    for (int i = 1; i < kAttempts && !answer; ++i) {
+  /// Retries when the connection breaks: reading twice does no harm.
+  Result<client::HttpResponse> ask(std::string_view method, const std::string& target,
+                                   const std::string& body) {
+    Result<client::HttpResponse> answer = connection_.exchange(method, target, body);
+    for (int i = 1; i < kMaxAttempts && !answer; ++i) {
       answer = connection_.exchange(method, target, body);
     }
     if (!answer || answer->status == 200) return answer;
     return fail(answer->status == 404 ? Code::kNotFound : Code::kFailedPrecondition,
-                fmt::format("the server answered {}", error_text(*answer)));
+                fmt::format("the server answered {}", client::error_text(*answer)));
   }
 
   const std::string path_;
-  Connection connection_;
+  client::ServerConnection connection_;
   CollectionFacts facts_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PointSource>> open_server_points(const ExportOptions& options) {
-  QV_TRY(const Endpoint endpoint, parse_url(options.url));
+  QV_TRY(const client::Endpoint endpoint, client::parse_url(options.url));
   auto points = std::make_unique<ServerPoints>(endpoint, options);
   QV_TRY(points->open());
   return std::unique_ptr<PointSource>(std::move(points));

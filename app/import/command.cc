@@ -1,27 +1,27 @@
 #include "app/import/command.h"
 
+#include "app/common/usage.h"
 #include "app/import/plan/plan.h"
-#include "app/usage.h"
 
 namespace quiver::app {
 namespace {
 
 constexpr const char* kImportExamples =
-    "Sources are .npy, .fvecs/.ivecs/.bvecs, .fbin/.u8bin, IDX, FILE.hdf5:DATASET, .csr, or a "
-    "prefix\n"
-    "DIR/NAME of .npy files: NAME.{indptr,indices,values}.npy (sparse), NAME.{indptr,values}.npy\n"
-    "(multi); any may be compressed (.zst). JSON lines: .jsonl, .jsonl.zst.\n"
+    "Sources are .npy, .fvecs/.ivecs/.bvecs, .fbin/.u8bin, IDX, FILE.hdf5:DATASET, .csr, or the\n"
+    "prefix DIR/NAME of .npy files: NAME.{indptr,indices,values}.npy (sparse),\n"
+    "NAME.{indptr,values}.npy (multi). All may be compressed (.zst). JSON lines: .jsonl, "
+    ".jsonl.zst.\n"
     "\n"
-    "A row becomes a point: row i of every source and line i of --payload belong together, and i "
-    "is\n"
-    "the id unless flags say otherwise. Points with an id that exists are replaced.\n"
+    "Each row becomes a point: row i of every source and line i of --payload belong together, and "
+    "i\n"
+    "is the id unless flags say otherwise. A point replaces an existing one of the same id.\n"
     "\n"
-    "An import that was interrupted, in whatever way, goes on where it stopped when the same "
-    "command\n"
-    "is given again. With --data-dir or --state, one that finished says so and does nothing; else\n"
-    "its file is removed, and the command imports again.\n"
+    "To continue an interrupted import, give the same command again. After the import finished,\n"
+    "the same command does nothing with --data-dir or --state. Otherwise the state file is "
+    "removed\n"
+    "and the command imports again.\n"
     "\n"
-    "Exit status: 0 done, 1 failed (the text names file and row), 2 wrong command line,\n"
+    "Exit status: 0 done, 1 failed (the message names file and row), 2 wrong command line,\n"
     "130 or 143 stopped by SIGINT or SIGTERM.\n"
     "\n"
     "Examples:\n"
@@ -31,7 +31,7 @@ constexpr const char* kImportExamples =
     "      --vectors multi:tokens=DIR/tokens --data-dir ./quiver-data --collection docs --create\n"
     "  quiver import --points points.jsonl.zst --collection docs";
 
-/// The options below one heading of the help.
+/// The options under one heading of the help text.
 struct Group {
   CLI::App& app;
   const char* heading;
@@ -40,7 +40,7 @@ struct Group {
   CLI::Option* option(const char* name, T& value, const char* text) const {
     return app.add_option(name, value, text)->group(heading);
   }
-  /// One value per flag, which may be repeated.
+  /// A flag that may be repeated, with one value each time.
   CLI::Option* list(const char* name, std::vector<std::string>& values, const char* text) const {
     return option(name, values, text)->allow_extra_args(false);
   }
@@ -61,17 +61,18 @@ void add_sources(CLI::App& app, ImportOptions& options) {
       .list("--payload-keys", options.payload_keys,
             "KEY,KEY,…: of each payload, keep only these members")
       ->delimiter(',');
-  group.option("--from-export", options.from_export,
-               "Directory that `quiver export` wrote: all of it, with ids, payloads and --create");
-  group.option("--ids", options.ids, "Ids: .npy list of integers, or JSON lines, an id each");
+  group.option(
+      "--from-export", options.from_export,
+      "Directory that `quiver export` wrote: imports vectors, ids and payloads, implies --create");
+  group.option("--ids", options.ids, "Ids: .npy list of integers, or JSON lines with one id each");
   group.option("--id-column", options.id_column,
-               "Ids (unsigned integers or UUIDs) are this member of the payloads");
-  group.option("--id-offset", options.id_offset, "Ids are row number + this");
+               "Member of the payloads that holds the id (unsigned integer or UUID)");
+  group.option("--id-offset", options.id_offset, "Number added to the row number to give the id");
   group.option("--rows", options.rows, "FIRST:END of the sources' rows; default all");
   group.list("--scale", options.scale,
-             "[NAME=]FACTOR: values are multiplied by it (0.5, 1/127). May be repeated");
+             "[NAME=]FACTOR: multiply values by it (0.5, 1/127). May be repeated");
   group.flag("--allow-missing-vectors", options.allow_missing_vectors,
-             "Sources may end before others: points beyond go without their vectors");
+             "Let a source end before others: later points go without its vectors");
 }
 
 void add_target(CLI::App& app, ImportOptions& options) {
@@ -79,14 +80,14 @@ void add_target(CLI::App& app, ImportOptions& options) {
   group.option("--url", options.url, "Server; default http://127.0.0.1:6333");
   group
       .option("--data-dir", options.data_dir,
-              "Data directory that no server has open: rows go straight into its files")
+              "Write to this data directory instead; no server may have it open")
       ->excludes("--url");
   group.option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
   group.option("--collection", options.collection, "Collection")->required();
   group
       .option("--create", options.create,
-              "[JSON or @FILE]: create the collection unless it is there, from this body of PUT "
-              "/collections/{name}, or without one from the sources and the flags below")
+              "[JSON or @FILE]: create the collection if it does not exist, from this body of PUT "
+              "/collections/{name}; without a body, from the sources and the flags below")
       ->expected(0, 1);
   group.list("--metric", options.metric,
              "[NAME=]METRIC for --create: cosine (default), dot, euclid or manhattan");
@@ -101,8 +102,8 @@ void add_how(CLI::App& app, ImportOptions& options) {
   const Group group{app, "How"};
   group
       .option("--batch", options.batch,
-              "Points per request; 0: about 1 MiB. With --data-dir, points per chunk, of 16 "
-              "to 256 MiB whatever is given")
+              "Points per request; 0: about 1 MiB. With --data-dir, points per chunk; a chunk "
+              "always has 16 to 256 MiB")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   group.option("--connections", options.connections, "Connections to the server")
@@ -110,14 +111,14 @@ void add_how(CLI::App& app, ImportOptions& options) {
       ->capture_default_str();
   group
       .option("--retry", options.retry_s,
-              "Seconds to go on trying while the server is away or overloaded")
+              "Seconds to keep trying while the server is away or overloaded")
       ->capture_default_str();
   group.option("--state", options.state,
-               "File that remembers how far the import came, and stays; default "
-               "COLLECTION.SOURCE.import, removed when all is imported");
-  group.flag("--restart", options.restart, "Begin at the first row, whatever was done before");
+               "File that records the progress of the import, and is kept. Default: "
+               "COLLECTION.SOURCE.import, removed when everything is imported");
+  group.flag("--restart", options.restart, "Start at the first row, whatever an earlier run did");
   group.flag("--skip-bad", options.skip_bad,
-             "Leave out rows that cannot be imported, and name them at the end");
+             "Skip rows that cannot be imported, and list them at the end");
   group.flag("--quiet", options.quiet, "No progress");
 }
 

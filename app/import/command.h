@@ -1,4 +1,4 @@
-// `quiver import` on the command line.
+// The flags of `quiver import`.
 #pragma once
 
 #include <CLI/CLI.hpp>

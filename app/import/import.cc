@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "app/common/signals.h"
 #include "app/import/directory/directory_import.h"
 #include "app/import/http/acknowledged.h"
 #include "app/import/http/http_import.h"
@@ -13,7 +14,6 @@
 #include "app/import/run/creation.h"
 #include "app/import/run/identity.h"
 #include "app/import/run/import_run.h"
-#include "app/signals.h"
 
 namespace quiver::app {
 namespace {
@@ -34,14 +34,14 @@ Result<CollectionIs> prepare_collection(const HttpTarget& target, const ImportOp
   return CollectionIs::kNew;
 }
 
-/// A file that the user did not name is not left behind.
+/// The state file. It is removed at the end unless the user named it.
 StateFile state_file(const ImportOptions& options, const ImportPlan& plan) {
   if (!options.state.empty()) return {options.state, WhenFinished::kKeep};
   return {default_state_path(options, plan), WhenFinished::kRemove};
 }
 
 Result<int> import_to_server(const ImportOptions& options, const ImportPlan& plan) {
-  QV_TRY(const Endpoint endpoint, parse_url(options.url));
+  QV_TRY(const client::Endpoint endpoint, client::parse_url(options.url));
   const HttpTarget target{endpoint, options.api_key, options.collection, options.retry_s};
   BadRows bad_rows(options.skip_bad ? OnBadRow::kSkip : OnBadRow::kStop);
   QV_TRY(const auto reader, RowReader::open(plan, bad_rows));

@@ -1,4 +1,4 @@
-// `quiver import`: files of vectors and payloads into a collection.
+// `quiver import`: reads files of vectors and payloads into a collection.
 #pragma once
 
 #include "app/import/plan/options.h"
@@ -6,8 +6,8 @@
 
 namespace quiver::app {
 
-/// The exit status: 0 when everything is imported, 128 + its number after a signal. Prints progress
-/// to stderr and what was done to stdout. An error says also how to go on.
+/// Returns the exit status: 0 when everything is imported, 128 + its number after a signal. Prints
+/// progress to stderr and the result to stdout. An error also says how to continue.
 [[nodiscard]] Result<int> run_import(ImportOptions options);
 
 }  // namespace quiver::app

@@ -7,15 +7,15 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
       app.add_subcommand("inspect", "Print what a data directory holds: segments and indexes.");
   command
       ->add_option("--data-dir", options.data_dir,
-                   "Read this data directory, which no server has open")
+                   "Data directory to read; no server may have it open")
       ->required();
-  command->add_option("--collection", options.collection, "Only this one");
+  command->add_option("--collection", options.collection, "Print only this collection");
   command->add_flag("--json", options.json,
-                    "As JSON, an object for each collection and line; if there are files below\n"
-                    "collections/ that belong to none, a last object names them");
+                    "Print one JSON object per collection and line; a last object names the files\n"
+                    "below collections/ that belong to no collection, if there are any");
   command->footer(
-      "Of a running server: GET /v1/collections/NAME/indexes.\n"
-      "Opening a directory finishes what a crash left undone, as the server would.");
+      "For a running server use GET /v1/collections/NAME/indexes.\n"
+      "Opening the directory also completes what a crash interrupted, as the server does.");
   return command;
 }
 

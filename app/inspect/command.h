@@ -1,4 +1,4 @@
-// `quiver inspect` on the command line.
+// The flags of `quiver inspect`.
 #pragma once
 
 #include <CLI/CLI.hpp>

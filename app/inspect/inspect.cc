@@ -92,7 +92,7 @@ void print_strangers(const std::vector<std::string>& strangers, bool as_json) {
     json.end_array();
     json.end_object();
   } else {
-    text = "below collections/, of no collection:";
+    text = "below collections/, belonging to no collection:";
     for (const auto& name : strangers) text += "\n  " + name;
   }
   std::puts(text.c_str());

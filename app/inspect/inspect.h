@@ -1,4 +1,4 @@
-// `quiver inspect`: the segments of a data directory, and what their vectors are searched with.
+// `quiver inspect`: prints the segments of a data directory and their vector indexes.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace quiver::app {
 
-/// Prints to stdout.
+/// Prints the collections to stdout.
 Result<> run_inspect(const InspectOptions& options);
 
-/// A collection as `run_inspect` prints it, for people.
+/// The text that `run_inspect` prints for one collection.
 [[nodiscard]] std::string inspection(const std::string& name, const engine::CollectionInfo& info,
                                      const std::vector<engine::SegmentIndexInfo>& indexes);
 

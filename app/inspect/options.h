@@ -1,4 +1,4 @@
-// `quiver inspect`: what the command line says.
+// Options of `quiver inspect`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-"""The `quiver` binary as a process: what it prints, how it ends. usage: process_test.py BINARY"""
+"""Tests the `quiver` binary as a process: output and exit status. usage: process_test.py BINARY"""
 
 import http.client
 import json
@@ -35,7 +35,7 @@ def write_npy(path, rows, letter="f"):
 
 
 class Serving:
-    """A server on a free port; ends with the `with`."""
+    """A server on a free port, until the end of the `with` block."""
 
     def __init__(self, data_dir, *arguments):
         self.process = subprocess.Popen(
@@ -121,7 +121,7 @@ class CommandLine(unittest.TestCase):
             answer = run(*arguments)
             self.assertEqual(answer.returncode, 2, (arguments, answer.stderr))
             self.assertIn(wanted, answer.stderr)
-        # What only files and servers tell is another matter.
+        # Errors that only files or a server reveal have exit status 1.
         for arguments in ((*ann,), (*export, "x", "--data-dir", "/no-such-directory"), (*export, "x.csv/", "--data-dir", "/no-such"),
                           ("import", "--collection", "c", "--vectors", "a.npy", "--url", "http://127.0.0.1:1")):
             self.assertEqual(run(*arguments).returncode, 1, arguments)
@@ -204,7 +204,7 @@ class Serve(unittest.TestCase):
             self.assertGreater(report["cpu_us"], 0)
             self.assertLessEqual(report["p50_us"], report["p999_us"])
 
-            truth = self.folder / "truth.npy"  # of rows that tie, the last: the server gives the first
+            truth = self.folder / "truth.npy"  # of tied rows the last; the server returns the first
             scores = [[a * c + b * d for c, d in rows] for a, b in rows]
             write_npy(truth, [sorted(range(len(rows)), key=lambda i: (-s[i], -i))[:10] for s in scores], "i")
             answer = run("bench", "load", *common, "--queries", vectors, "--requests", 5, "--rows", "10:20", "--with-payload",

@@ -93,6 +93,20 @@ class CheckLayers(unittest.TestCase):
         self.write("storage/bad.cc", '#include "tests/help.h"\n')
         self.assertIn("which is in no room", self.check()[0])
 
+    def test_folder_with_a_row_below_one_that_is_no_room(self):
+        self.write("ARCHITECTURE.md", TABLE.replace("| `app/` ", "| `bench/ann/` | recall | engine, base |\n| `app/` "))
+        self.write("bench/micro/dot.h", "#include <rocksdb/db.h>\n")
+        self.write("bench/ann/run.h", '#include "engine/shard/shard.h"\n#include "base/ids.h"\n')
+        self.write("app/main.cc", '#include "bench/ann/run.h"\n')
+        self.assertEqual(self.check(), [])
+        self.write("bench/ann/run.cc", '#include "storage/store.h"\n')
+        self.write("bench/ann/ann.cc", '#include "bench/micro/dot.h"\n')
+        self.write("engine/bad.cc", '#include "bench/ann/run.h"\n')
+        self.assertEqual(self.check(), [
+            "bench/ann/ann.cc:1: `bench/ann` may not include `bench/micro/dot.h`, which is in no room",
+            "bench/ann/run.cc:1: `bench/ann` may not include `storage` (storage/store.h)",
+            "engine/bad.cc:1: `engine` may not include `bench/ann` (bench/ann/run.h)"])
+
     def test_rooms_are_in_the_table(self):
         self.write("newroom/a.cc", "")
         self.assertEqual(self.check(),

@@ -83,7 +83,7 @@ VectorColumn empty_like(const VectorColumn& column) {
   return empty;
 }
 
-/// Rows of which the block has no point, or which say something although they are absent, go.
+/// False if the column has rows without a point, or values for absent rows.
 bool is_aligned(const VectorColumn& column, std::size_t n_points) {
   if (column.batch.n_rows != n_points) return false;
   if (column.kind == FieldKind::kDense) return true;

@@ -1,4 +1,4 @@
-// Blocks of rows in the shape that bulk loading takes.
+// Converts blocks of rows into chunks for bulk loading.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@
 
 namespace quiver::app {
 
-/// Takes points out of `block` that do not fit `fields` and gives them to `bad_rows`; `describe`
-/// names a row. Looks at every vector, slowly: for blocks that were refused, and for JSON points.
-/// When one of them stops the import, the block ends before it, and the error is returned.
+/// Moves the points that do not fit `fields` from `block` to `bad_rows`; `describe` names a row.
+/// Slow, because it checks every vector: used for refused blocks and JSON points. If a bad point
+/// stops the import, the block ends before it and the error is returned.
 Result<> remove_unfit(RowBlock& block, const std::vector<FieldSchema>& fields, BadRows& bad_rows,
                       const std::function<std::string(std::uint64_t)>& describe);
 
-/// The vectors of JSON points become columns, and columns lose the rows that have no point, so that
-/// row i of every column belongs to point i. All points fit `fields`.
+/// Turns the vectors of JSON points into columns and removes rows without a point, so that row i of
+/// every column belongs to point i. All points must fit `fields`.
 void align_columns(RowBlock& block, const std::vector<FieldSchema>& fields);
 
-/// Borrows everything from an aligned block.
+/// A chunk for bulk loading that borrows from an aligned block.
 class ChunkOf {
  public:
   explicit ChunkOf(const RowBlock& block);
@@ -39,7 +39,7 @@ class ChunkOf {
   engine::BulkChunk chunk_;
 };
 
-/// About how much memory the vectors and payloads of `block` take.
+/// Estimated memory of the vectors and payloads of `block`, in bytes.
 [[nodiscard]] std::uint64_t size_bytes(const RowBlock& block);
 
 }  // namespace quiver::app

@@ -8,13 +8,13 @@
 #include <memory>
 #include <utility>
 
+#include "app/common/signals.h"
 #include "app/import/directory/bulk_rows.h"
 #include "app/import/plan/schema.h"
 #include "app/import/reading/row_reader.h"
 #include "app/import/run/creation.h"
 #include "app/import/run/identity.h"
 #include "app/import/run/import_run.h"
-#include "app/signals.h"
 #include "base/observe/log.h"
 #include "engine/database.h"
 #include "service/json/decode/decode.h"
@@ -25,7 +25,7 @@ namespace {
 using engine::Collection;
 using engine::Database;
 
-/// The state as the collection's cursor.
+/// Keeps the state of the import in the collection's bulk cursor.
 class CursorStore final : public StateStore {
  public:
   explicit CursorStore(Collection& collection) : collection_(collection) {}
@@ -47,26 +47,27 @@ class CursorStore final : public StateStore {
   Collection& collection_;
 };
 
-/// Of the vectors and payloads of a chunk, whatever `--batch` says: each chunk is a bulk load and a
-/// segment of its own. 60,000 x 32 f32 load at 590,000 rows/s, in chunks of 500 rows at 93,000;
-/// 400,000 x 128 in chunks of this size as fast as in those of 256 MiB (2 cores, one disk).
-constexpr std::uint64_t kLeastChunkBytes = 16ULL << 20;
-static_assert(kLeastChunkBytes <= engine::kBulkChunkBytes);
+/// Minimum size of a chunk, whatever `--batch` says: each chunk is a bulk load and a segment of its
+/// own. Measured on 2 cores, one disk: 60,000 x 32 f32 load at 590,000 rows/s, but at 93,000 rows/s
+/// in chunks of 500 rows. 400,000 x 128 load as fast in chunks of this size as in chunks of 256
+/// MiB.
+constexpr std::uint64_t kMinChunkBytes = 16ULL << 20;
+static_assert(kMinChunkBytes <= engine::kBulkChunkBytes);
 
-/// Before the first block: about the bytes of a row.
+/// Estimated bytes per row before the first block is read.
 double guessed_row_bytes(const RowReader& reader) {
-  constexpr double kEntries = 100;  // non-zeros, tokens
+  constexpr double kGuessedEntries = 100;  // non-zeros or tokens per row
   double bytes = sizeof(RowPoint) + reader.guessed_line_bytes();
   for (const ColumnReader& column : reader.columns()) {
     const double dim = column.shape().dim;
     if (column.spec().kind == FieldKind::kDense) bytes += dim * 4;
-    if (column.spec().kind == FieldKind::kSparse) bytes += kEntries * 8;
-    if (column.spec().kind == FieldKind::kMulti) bytes += kEntries * dim * 4;
+    if (column.spec().kind == FieldKind::kSparse) bytes += kGuessedEntries * 8;
+    if (column.spec().kind == FieldKind::kMulti) bytes += kGuessedEntries * dim * 4;
   }
   return bytes;
 }
 
-/// The next block is read while one is loaded.
+/// Reads the next block while the current one is loaded.
 class DirectoryImport {
  public:
   DirectoryImport(Collection& collection, RowReader& reader, BadRows& bad_rows, ImportRun& run,
@@ -96,13 +97,14 @@ class DirectoryImport {
   }
 
  private:
-  /// By the rows before it; where the next ones are much longer, by their bytes.
+  /// Chooses the number of rows by the size of earlier rows; the byte limit holds if the next rows
+  /// are much longer.
   Result<RowBlock> read() {
-    const std::size_t least = rows_of(kLeastChunkBytes);
-    if (batch_ != 0 && batch_ < least) return reader_.read({least, kLeastChunkBytes});
-    const std::size_t most = rows_of(engine::kBulkChunkBytes);
-    return reader_.read(
-        {batch_ == 0 ? most : std::min<std::size_t>(batch_, most), engine::kBulkChunkBytes});
+    const std::size_t min_rows = rows_of(kMinChunkBytes);
+    if (batch_ != 0 && batch_ < min_rows) return reader_.read({min_rows, kMinChunkBytes});
+    const std::size_t max_rows = rows_of(engine::kBulkChunkBytes);
+    return reader_.read({batch_ == 0 ? max_rows : std::min<std::size_t>(batch_, max_rows),
+                         engine::kBulkChunkBytes});
   }
 
   [[nodiscard]] std::size_t rows_of(std::uint64_t bytes) const {
@@ -110,7 +112,7 @@ class DirectoryImport {
     return std::max<std::size_t>(1, static_cast<std::size_t>(rows));
   }
 
-  /// What the collection refuses is looked at point by point.
+  /// If the collection refuses the block, checks it point by point and loads the rest.
   Result<> load(RowBlock& block) {
     Result<> stopped;
     if (has_json_vectors(block)) stopped = remove_unfit(block);
@@ -148,7 +150,7 @@ class DirectoryImport {
 
   Collection& collection_;
   const std::vector<FieldSchema> fields_;
-  RowReader& reader_;  ///< of the reading thread while there is one
+  RowReader& reader_;  ///< owned by the reading thread while it runs
   BadRows& bad_rows_;
   ImportRun& run_;
   const std::uint32_t batch_;

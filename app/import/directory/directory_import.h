@@ -1,4 +1,4 @@
-// Imports straight into a data directory that no server has open.
+// Imports directly into a data directory that no server has open.
 #pragma once
 
 #include "app/import/plan/options.h"
@@ -7,8 +7,8 @@
 
 namespace quiver::app {
 
-/// As `run_import`. The state of the import is kept in the collection itself, in one step with its
-/// rows. kUnavailable if a server holds the directory.
+/// Returns the exit status, as `run_import`. The collection keeps the state of the import, written
+/// atomically with the rows. kUnavailable if a server has the directory open.
 [[nodiscard]] Result<int> import_to_directory(const ImportOptions& options, const ImportPlan& plan);
 
 }  // namespace quiver::app

@@ -36,7 +36,7 @@ bool BlockQueue::front_may_go() const {
   if (blocks_.empty()) return false;
   if (ids_ == Ids::kDistinct) return true;
   for (const RowPoint& point : blocks_.front().points) {
-    if (on_their_way_.contains(point.id)) return false;
+    if (in_flight_.contains(point.id)) return false;
   }
   return true;
 }
@@ -50,7 +50,7 @@ std::optional<RowBlock> BlockQueue::pop() {
     block = std::move(blocks_.front());
     blocks_.pop_front();
     if (ids_ == Ids::kMayRepeat) {
-      for (const RowPoint& point : block->points) on_their_way_.insert(point.id);
+      for (const RowPoint& point : block->points) in_flight_.insert(point.id);
     }
   }
   changed_.notify_all();
@@ -61,7 +61,7 @@ void BlockQueue::done(RowBlock block) {
   {
     MutexLock lock(mutex_);
     if (ids_ == Ids::kMayRepeat) {
-      for (const RowPoint& point : block.points) on_their_way_.erase(point.id);
+      for (const RowPoint& point : block.points) in_flight_.erase(point.id);
     }
     if (used_.size() < capacity_) used_.push_back(std::move(block));
   }

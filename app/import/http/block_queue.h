@@ -1,8 +1,8 @@
-// Blocks between the thread that reads and the threads that send.
+// Passes blocks from the reading thread to the sending threads.
 //
-// A block is handed out only when none of its ids is on its way already: two rows with one id then
-// take effect in the order of the file, on however many connections. (The next block waits, so
-// blocks start in order.)
+// `pop` returns a block only when no block in flight has one of its ids. So two rows with the same
+// id take effect in the order of the file, over any number of connections. Later blocks wait behind
+// it, so blocks start in order.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@ class BlockQueue {
  public:
   BlockQueue(std::size_t capacity, Ids ids) : capacity_(capacity), ids_(ids) {}
 
-  /// Waits for room. False when nobody wants blocks any more.
+  /// Waits for room. False after `stop`.
   bool push(RowBlock block) QV_EXCLUDES(mutex_);
   /// No more blocks will come.
   void finish() QV_EXCLUDES(mutex_);
-  /// What waits is dropped, nobody gets more.
+  /// Drops the waiting blocks; `push` and `pop` return at once.
   void stop() QV_EXCLUDES(mutex_);
 
-  /// The next block; nullopt at the end. `done` follows.
+  /// Returns the next block; nullopt at the end. The caller passes it to `done` afterwards.
   std::optional<RowBlock> pop() QV_EXCLUDES(mutex_);
   void done(RowBlock block) QV_EXCLUDES(mutex_);
-  /// A block that was done, for its memory; an empty one if there is none.
+  /// A finished block whose memory can be reused; an empty one if there is none.
   RowBlock used() QV_EXCLUDES(mutex_);
 
  private:
@@ -45,7 +45,7 @@ class BlockQueue {
   CondVar changed_;
   std::deque<RowBlock> blocks_ QV_GUARDED_BY(mutex_);
   std::vector<RowBlock> used_ QV_GUARDED_BY(mutex_);
-  std::unordered_set<PointId> on_their_way_ QV_GUARDED_BY(mutex_);
+  std::unordered_set<PointId> in_flight_ QV_GUARDED_BY(mutex_);
   bool finished_ QV_GUARDED_BY(mutex_) = false;
   bool stopped_ QV_GUARDED_BY(mutex_) = false;
 };

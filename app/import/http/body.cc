@@ -32,8 +32,8 @@ void write_multi(Writer& json, std::span<const float> values, std::size_t dim) {
   json.end_array();
 }
 
-/// Tokens of columns stand before the JSON; what a file says is there, but has none, is for the
-/// server to refuse.
+/// True if the tokens of row `i` precede the JSON. A vector that is present but has no tokens goes
+/// into the JSON, and the server refuses it.
 bool has_tokens(const VectorColumn& column, std::size_t i) {
   return column.kind == FieldKind::kMulti && column.present[i] != 0 && n_tokens(column, i) > 0;
 }
@@ -60,7 +60,7 @@ struct WriteValue {
   }
 };
 
-/// An object of all of them by name; the unnamed one is called "" there, as the API allows.
+/// Writes an object of all vectors by name. The API accepts "" as the name of the unnamed vector.
 void write_vectors(Writer& json, const RowBlock& block, const RowPoint& point) {
   const std::size_t i = point.column_row;
   json.begin_object();
@@ -81,7 +81,7 @@ void append(const T& value, std::string& body) {
   body.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
-/// `values` as numbers of `type`, which holds them exactly.
+/// Appends `values` converted to `type`, which holds them exactly.
 void append_values(std::span<const float> values, DType type, std::string& body) {
   const std::size_t begin = body.size();
   body.resize(begin + values.size() * bytes_per_value(type));
@@ -112,7 +112,7 @@ void append_header(const VectorColumn& column, std::uint64_t n_points, std::uint
   append(n_tokens, body);
 }
 
-/// As docs/late-interaction.md has it.
+/// Appends the matrix format of docs/late-interaction.md.
 void append_tokens(const VectorColumn& column, std::span<const RowPoint> points,
                    std::string& body) {
   std::vector<std::uint64_t> offsets = {0};

@@ -1,4 +1,4 @@
-// The body of an upsert, written from a block of rows.
+// Writes the body of an upsert from a block of rows.
 #pragma once
 
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace quiver::app {
 
-/// The names of the block's columns of multi-vectors, whose tokens go before the JSON as binary
-/// matrices, in this order. None: the body is JSON alone.
+/// Names of the block's multi-vector columns, in order. Their tokens precede the JSON as binary
+/// matrices. Without such columns the body is only JSON.
 [[nodiscard]] std::vector<std::string> token_fields(const RowBlock& block);
 
-/// The body of an upsert of some of a block's points: JSON for PUT /collections/{c}/points, or a
-/// ragged body (docs/late-interaction.md) where there are `token_fields`. Replaces `body`, whose
-/// memory is used again.
+/// Writes the body of an upsert of `points`, which belong to `block`: JSON for PUT
+/// /collections/{c}/points, or a ragged body (docs/late-interaction.md) if there are
+/// `token_fields`. Replaces `body` and reuses its memory.
 void write_upsert(const RowBlock& block, std::span<const RowPoint> points, std::string& body);
 
 }  // namespace quiver::app

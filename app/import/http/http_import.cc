@@ -10,29 +10,29 @@
 namespace quiver::app {
 namespace {
 
-/// Large enough that a request costs little beside its points, small enough that several
-/// connections share what is queued.
-constexpr std::size_t kGoodBodyBytes = 1 << 20;
+/// Size of a request: large enough to hide its overhead, small enough that several connections
+/// share the queue.
+constexpr std::size_t kTargetBodyBytes = 1 << 20;
 constexpr std::size_t kMaxBlockRows = 10'000;
-constexpr auto kTick = std::chrono::milliseconds(50);
+constexpr auto kTickInterval = std::chrono::milliseconds(50);
 
-/// Before anything was sent: about what a row takes of a body.
+/// Estimated bytes of a row in a body, before the first answer gives measured ones.
 double guessed_body_bytes(const RowReader& reader) {
   constexpr double kBytesPerFloat = 12;
-  constexpr double kEntries = 100;  // non-zeros, tokens
+  constexpr double kGuessedEntries = 100;  // non-zeros or tokens per row
   double bytes = 500;
   for (const ColumnReader& column : reader.columns()) {
     const double dim = column.shape().dim;
     if (column.spec().kind == FieldKind::kDense) bytes += dim * kBytesPerFloat;
-    if (column.spec().kind == FieldKind::kSparse) bytes += kEntries * 2 * kBytesPerFloat;
+    if (column.spec().kind == FieldKind::kSparse) bytes += kGuessedEntries * 2 * kBytesPerFloat;
     if (column.spec().kind == FieldKind::kMulti) {
-      bytes += kEntries * dim * bytes_per_value(column.type());
+      bytes += kGuessedEntries * dim * bytes_per_value(column.type());
     }
   }
   return bytes;
 }
 
-/// The threads and what they share.
+/// The reading thread, the sending threads and their shared state.
 class HttpImport {
  public:
   HttpImport(const HttpTarget& target, const HttpImportOptions& options, RowReader& reader,
@@ -53,7 +53,7 @@ class HttpImport {
       threads.emplace_back([this] { send_all(); });
     }
     while (n_working_ > 0) {
-      std::this_thread::sleep_for(kTick);
+      std::this_thread::sleep_for(kTickInterval);
       if (!tick(acknowledged_.progress())) stop();
     }
     for (std::thread& thread : threads) thread.join();
@@ -84,11 +84,11 @@ class HttpImport {
 
   [[nodiscard]] std::size_t rows_per_block() const {
     if (options_.batch > 0) return options_.batch;
-    const double rows = static_cast<double>(kGoodBodyBytes) / row_bytes_;
+    const double rows = static_cast<double>(kTargetBodyBytes) / row_bytes_;
     return std::clamp<std::size_t>(static_cast<std::size_t>(rows), 1, kMaxBlockRows);
   }
 
-  /// An error of reading comes after the rows before it were sent.
+  /// Keeps a reading error until the rows before it are sent.
   void read_all() {
     while (true) {
       auto block = reader_.read({.rows = rows_per_block()}, queue_.used());
@@ -122,10 +122,10 @@ class HttpImport {
   BadRows& bad_rows_;
   Acknowledged& acknowledged_;
   BlockQueue queue_;
-  std::atomic<double> row_bytes_;  ///< of bodies, as last measured
+  std::atomic<double> row_bytes_;  ///< last measured bytes per row of a body
   std::atomic<bool> stopping_ = false;
   std::atomic<std::uint32_t> n_working_;
-  std::optional<Error> reading_error_;  ///< of the reading thread until it ended
+  std::optional<Error> reading_error_;  ///< owned by the reading thread until it ends
   Mutex mutex_;
   std::optional<Error> error_ QV_GUARDED_BY(mutex_);
   std::uint64_t error_row_ QV_GUARDED_BY(mutex_) = 0;

@@ -15,14 +15,13 @@ namespace quiver::app {
 
 struct HttpImportOptions {
   std::uint32_t connections = 4;
-  std::uint32_t batch = 0;  ///< points per request; 0: as many as fill a good body
+  std::uint32_t batch = 0;  ///< points per request; 0: about 1 MiB
   Ids ids = Ids::kDistinct;
 };
 
-/// Reads all rows of `reader` and sends them; `tick` is called several times a second with what is
-/// done so far, and ends the import in good order by returning false. Returns when nothing is on
-/// its way any more: the error says what kept it from reaching the end (of several, the one of the
-/// lowest row).
+/// Reads all rows of `reader` and sends them. Calls `tick` several times a second with the
+/// progress; if it returns false, the import ends in good order. Returns when no request is in
+/// flight. Of several errors it returns that of the lowest row.
 [[nodiscard]] Result<> import_over_http(
     const HttpTarget& target, const HttpImportOptions& options, RowReader& reader,
     BadRows& bad_rows, Acknowledged& acknowledged,

@@ -16,30 +16,32 @@ namespace {
 
 constexpr double kFirstDelayS = 0.02;
 constexpr double kMaxDelayS = 2;
-constexpr double kStopCheckS = 0.05;
+constexpr double kStopCheckIntervalS = 0.05;
 
 std::string collection_path(const HttpTarget& target) {
-  return "/collections/" + escape_segment(target.collection);
+  return "/collections/" + client::escape_segment(target.collection);
 }
 
 tl::unexpected<Error> refusal(const HttpTarget& target, std::string_view what,
-                              const Answer& answer) {
-  return fail(Code::kFailedPrecondition, fmt::format("cannot {} `{}`: the server answered {}", what,
-                                                     target.collection, error_text(answer)));
+                              const client::HttpResponse& answer) {
+  return fail(Code::kFailedPrecondition,
+              fmt::format("cannot {} `{}`: the server answered {}", what, target.collection,
+                          client::error_text(answer)));
 }
 
 const payload::Value* find(const payload::Value* value, std::string_view key) {
   return value == nullptr ? nullptr : value->find(key);
 }
 
-/// Overloaded, starting, or its disk is full: another time the answer may be another.
+/// The server is overloaded, starting, or its disk is full: a retry may succeed.
 bool is_later(int status) { return status == 429 || status == 408 || status >= 500; }
 
 }  // namespace
 
 Result<std::optional<std::vector<FieldSchema>>> fetch_fields(const HttpTarget& target) {
-  Connection connection(target.endpoint, target.api_key);
-  QV_TRY(const Answer answer, connection.exchange("GET", collection_path(target), ""));
+  client::ServerConnection connection(target.endpoint, target.api_key);
+  QV_TRY(const client::HttpResponse answer,
+         connection.exchange("GET", collection_path(target), ""));
   if (answer.status == 404) return std::optional<std::vector<FieldSchema>>();
   if (answer.status != 200) return refusal(target, "look at", answer);
   QV_TRY(const payload::Value body, payload::parse_json(answer.body));
@@ -53,11 +55,12 @@ Result<std::optional<std::vector<FieldSchema>>> fetch_fields(const HttpTarget& t
 
 Result<> create_collection(const HttpTarget& target, const std::string& body,
                            const std::vector<std::string>& indexes) {
-  Connection connection(target.endpoint, target.api_key);
-  QV_TRY(const Answer answer, connection.exchange("PUT", collection_path(target), body));
+  client::ServerConnection connection(target.endpoint, target.api_key);
+  QV_TRY(const client::HttpResponse answer,
+         connection.exchange("PUT", collection_path(target), body));
   if (answer.status != 200) return refusal(target, "create", answer);
   for (const std::string& index : indexes) {
-    QV_TRY(const Answer indexed,
+    QV_TRY(const client::HttpResponse indexed,
            connection.exchange("PUT", collection_path(target) + "/index?wait=true", index));
     if (indexed.status != 200) return refusal(target, "create an index of", indexed);
   }
@@ -65,13 +68,14 @@ Result<> create_collection(const HttpTarget& target, const std::string& body,
 }
 
 Result<std::uint64_t> count_points(const HttpTarget& target) {
-  // Goes to every shard and changes no point. Once it is visible, so is what came before it.
+  // Goes to every shard and changes no point. When it is visible, all earlier writes are too.
   constexpr const char* kNoPoint = R"({"payload":{},"filter":{"must":[{"has_id":[]}]}})";
-  Connection connection(target.endpoint, target.api_key);
+  client::ServerConnection connection(target.endpoint, target.api_key);
   const std::string path = collection_path(target) + "/points";
-  QV_TRY(const Answer changed, connection.exchange("POST", path + "/payload?wait=true", kNoPoint));
+  QV_TRY(const client::HttpResponse changed,
+         connection.exchange("POST", path + "/payload?wait=true", kNoPoint));
   if (changed.status != 200) return refusal(target, "wait for", changed);
-  QV_TRY(const Answer answer, connection.exchange("POST", path + "/count", "{}"));
+  QV_TRY(const client::HttpResponse answer, connection.exchange("POST", path + "/count", "{}"));
   if (answer.status != 200) return refusal(target, "count the points of", answer);
   QV_TRY(const payload::Value body, payload::parse_json(answer.body));
   const auto* count = find(find(&body, "result"), "count");
@@ -100,20 +104,20 @@ BlockSender::Outcome BlockSender::send(const RowBlock& block) {
   return outcome;
 }
 
-/// Tokens of files go as they are: JSON spends ten bytes and more on a number.
+/// Tokens from files are sent as binary: JSON takes ten bytes or more per number.
 void BlockSender::address(const RowBlock& block) {
   const auto fields = token_fields(block);
-  content_type_ = fields.empty() ? kJsonType : service::kRaggedType;
+  content_type_ = fields.empty() ? client::kJsonType : service::kRaggedType;
   path_ = fields.empty() ? collection_path(target_) + "/points?wait=false"
                          : "/v1" + collection_path(target_) + "/points/ragged?wait=false";
-  for (const std::string& field : fields) path_ += "&using=" + escape_segment(field);
+  for (const std::string& field : fields) path_ += "&using=" + client::escape_segment(field);
 }
 
 Result<> BlockSender::send_points(const RowBlock& block, Points points, Outcome& outcome) {
   if (points.empty()) return {};
   write_upsert(block, points, body_);
   outcome.n_points_sent += points.size();
-  QV_TRY(const Answer answer, ask());
+  QV_TRY(const client::HttpResponse answer, ask());
   if (answer.status != 200) {
     outcome.n_points_sent -= points.size();
     return refused(block, points, answer, outcome);
@@ -124,13 +128,14 @@ Result<> BlockSender::send_points(const RowBlock& block, Points points, Outcome&
   return {};
 }
 
-Result<> BlockSender::refused(const RowBlock& block, Points points, const Answer& answer,
-                              Outcome& outcome) {
+Result<> BlockSender::refused(const RowBlock& block, Points points,
+                              const client::HttpResponse& answer, Outcome& outcome) {
   const bool is_about_points = answer.status == 400 || answer.status == 413 || answer.status == 422;
   if (!is_about_points) return refusal(target_, "write to", answer);
   if (points.size() == 1) {
-    QV_TRY(bad_rows_.add(points[0].row, fmt::format("{}: the server refused it: {}",
-                                                    describe_(points[0].row), error_text(answer))));
+    QV_TRY(bad_rows_.add(points[0].row,
+                         fmt::format("{}: the server refused it: {}", describe_(points[0].row),
+                                     client::error_text(answer))));
     outcome.end_row = points[0].row + 1;
     return {};
   }
@@ -139,18 +144,18 @@ Result<> BlockSender::refused(const RowBlock& block, Points points, const Answer
   return send_points(block, points.subspan(half), outcome);
 }
 
-Result<Answer> BlockSender::ask() {
+Result<client::HttpResponse> BlockSender::ask() {
   const Stopwatch since;
   delay_s_ = 0;
   while (true) {
     auto answer = connection_.exchange("PUT", path_, body_, content_type_);
     if (answer && !is_later(answer->status)) return answer;
-    QV_TRY(wait_to_retry(
-        since, answer ? "the server answered " + error_text(*answer) : answer.error().message()));
+    QV_TRY(wait_to_retry(since, answer ? "the server answered " + client::error_text(*answer)
+                                       : answer.error().message()));
   }
 }
 
-/// The first attempt to reconnect comes at once: servers close connections that were idle.
+/// The first retry comes at once, because servers close idle connections.
 Result<> BlockSender::wait_to_retry(const Stopwatch& since, const std::string& why) {
   if (since.seconds() > target_.retry_s) {
     return fail(Code::kUnavailable, fmt::format("{} (tried for {} s)", why, target_.retry_s));
@@ -159,7 +164,8 @@ Result<> BlockSender::wait_to_retry(const Stopwatch& since, const std::string& w
   while (waiting.seconds() < delay_s_) {
     if (stopping_) return fail(Code::kCancelled, why);
     const double left = delay_s_ - waiting.seconds();
-    std::this_thread::sleep_for(std::chrono::duration<double>(std::clamp(left, 0.0, kStopCheckS)));
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(std::clamp(left, 0.0, kStopCheckIntervalS)));
   }
   delay_s_ = std::clamp(2 * delay_s_, kFirstDelayS, kMaxDelayS);
   return {};

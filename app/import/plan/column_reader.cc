@@ -24,7 +24,7 @@ void append(VectorBatch& to, const VectorBatch& from) {
                  [&](std::uint64_t offset) { return base + offset; });
 }
 
-/// Looks at exponents only, so that it vectorizes.
+/// Compares exponents only, so that the loop vectorizes.
 bool all_finite(std::span<const float> values) {
   constexpr std::uint32_t kExponent = 0x7F800000;
   std::uint32_t n_bad = 0;
@@ -41,7 +41,7 @@ std::string name_infinite(std::span<const float> values) {
   return fmt::format("value {} is {}, wanted a finite one", at - values.begin(), *at);
 }
 
-/// The file's values, whole or row by row, have nothing for row `i`.
+/// True for a sparse row without entries and a multi-vector without tokens.
 bool is_empty_row(const VectorColumn& column, std::size_t i) {
   return column.kind != FieldKind::kDense && column.batch.offsets[i] == column.batch.offsets[i + 1];
 }
@@ -75,9 +75,9 @@ Result<std::size_t> ColumnReader::read(std::size_t n, VectorColumn& out) {
   const std::uint64_t first_row = reader_->position();
   QV_TRY(reader_->read(n, out.batch));
   while (out.batch.n_rows > 0 && out.batch.n_rows < n) {
-    QV_TRY(reader_->read(n - out.batch.n_rows, more_));
-    if (more_.n_rows == 0) break;
-    append(out.batch, more_);
+    QV_TRY(reader_->read(n - out.batch.n_rows, rest_));
+    if (rest_.n_rows == 0) break;
+    append(out.batch, rest_);
   }
   out.name = spec_.name;
   out.kind = spec_.kind;
@@ -93,7 +93,7 @@ Result<std::size_t> ColumnReader::read(std::size_t n, VectorColumn& out) {
 
 Result<> ColumnReader::skip_to(std::uint64_t row) { return reader_->skip_to(row); }
 
-/// Without a word on it, a row without tokens or non-zeros is a point without this vector.
+/// Without a mask file, a row without entries or tokens is a point without this vector.
 void ColumnReader::mark_present(std::uint64_t first_row, VectorColumn& column) const {
   column.present.assign(column.batch.n_rows, 1);
   for (std::size_t i = 0; i < column.batch.n_rows; ++i) {

@@ -1,4 +1,4 @@
-// The vectors of one field, from their file.
+// Reads the vectors of one field from their file.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace quiver::app {
 
-/// One thread.
+/// Use from one thread.
 class ColumnReader {
  public:
   [[nodiscard]] static Result<ColumnReader> open(SourceSpec spec);
@@ -23,17 +23,18 @@ class ColumnReader {
   [[nodiscard]] const SourceSpec& spec() const { return spec_; }
   [[nodiscard]] const dataset::VectorShape& shape() const { return reader_->shape(); }
 
-  /// The smallest type of the server's that holds the values as they are read: scaled ones are not
-  /// what the file holds any more.
+  /// The smallest server type that holds the values exactly: the file's type, kF32 for scaled
+  /// values.
   [[nodiscard]] DType type() const;
 
-  /// Replaces `out` by the next `n` rows, fewer only at the end of the file; returns how many.
+  /// Replaces `out` with the next `n` rows, fewer only at the end of the file. Returns their
+  /// number.
   Result<std::size_t> read(std::size_t n, VectorColumn& out);
-  /// How many of the next `max_rows` rows take no more than `max_bytes` in memory, one at least.
+  /// How many of the next `max_rows` rows fit into `max_bytes` of memory; at least one.
   Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_bytes) {
     return reader_->rows_within(max_rows, max_bytes);
   }
-  /// Goes on at `row`, which lies ahead.
+  /// Continues at `row`, which is not behind the current position.
   Result<> skip_to(std::uint64_t row);
 
  private:
@@ -43,12 +44,12 @@ class ColumnReader {
 
   SourceSpec spec_;
   std::unique_ptr<dataset::VectorReader> reader_;
-  std::vector<std::uint8_t> present_;  ///< by row; empty: not said
-  dataset::VectorBatch more_;          ///< what a second read gave
+  std::vector<std::uint8_t> present_;  ///< mask by row; empty: no mask file
+  dataset::VectorBatch rest_;          ///< scratch for further reads of one block
 };
 
-/// What is wrong with the vector of row `i` of the block: values that are not finite, an index
-/// that is there twice. nullopt if nothing is.
+/// Describes what is wrong with the vector of row `i` of the block: a value that is not finite, an
+/// index that occurs twice. nullopt if the vector is valid.
 [[nodiscard]] std::optional<std::string> problem_of(const VectorColumn& column, std::size_t i);
 
 }  // namespace quiver::app

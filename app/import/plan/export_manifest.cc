@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "app/names.h"
+#include "base/schema_names.h"
 #include "payload/json/document.h"
 #include "service/json/writer.h"
 

@@ -1,4 +1,4 @@
-// `export.json`: what a directory that `quiver export` wrote holds (docs/import.md).
+// `export.json`: the contents of a directory that `quiver export` wrote (docs/import.md).
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline constexpr const char* kExportManifest = "export.json";
 
 struct ExportManifest {
   std::uint64_t n_points = 0;
-  std::string ids;  ///< file names are those within the directory
+  std::string ids;  ///< file name within the directory, as are all others here
   std::string payload;
   std::vector<SourceSpec> vectors;
   std::string create;                ///< body of PUT /collections/{name}
@@ -21,7 +21,7 @@ struct ExportManifest {
 };
 
 [[nodiscard]] std::string to_json(const ExportManifest& manifest);
-/// kDataLoss if `json` is no such file.
+/// kDataLoss if `json` is not a manifest.
 [[nodiscard]] Result<ExportManifest> parse_manifest(const std::string& json);
 
 }  // namespace quiver::app

@@ -1,4 +1,4 @@
-// `quiver import`: what the command line says.
+// Options of `quiver import`.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,34 @@
 namespace quiver::app {
 
 struct ImportOptions {
-  // From where.
+  // Sources.
   std::vector<std::string> vectors;  ///< [KIND:][NAME=]SOURCE each
-  std::string points;                ///< JSON lines, a point each; empty: none
-  std::string payload;               ///< JSON lines, a payload each; empty: none
+  std::string points;                ///< JSON lines, one point each; empty: none
+  std::string payload;               ///< JSON lines, one payload each; empty: none
   std::string ids;                   ///< .npy of ids; empty: none
-  std::string from_export;           ///< a directory that `quiver export` wrote; empty: none
+  std::string from_export;           ///< directory that `quiver export` wrote; empty: none
   std::string rows;                  ///< FIRST:END
-  std::string id_column;             ///< member of the payload; empty: not from there
+  std::string id_column;             ///< member of the payload that holds the id; empty: none
   std::uint64_t id_offset = 0;
   std::vector<std::string> payload_keys;  ///< empty: all
   std::vector<std::string> scale;         ///< [NAME=]FACTOR each
   bool allow_missing_vectors = false;
 
-  // To where.
+  // Target.
   std::string url;
   std::string api_key;
   std::string data_dir;
   std::string collection;
-  std::optional<std::string> create;  ///< given: may be created, from this JSON if not empty
+  std::optional<std::string> create;  ///< if given, a missing collection is created; body, or empty
   std::vector<std::string> metric;    ///< [NAME=]METRIC each
   std::vector<std::string> dtype;     ///< [NAME=]TYPE each
   std::uint32_t shards = 1;
 
-  // How.
-  std::uint32_t batch = 0;  ///< points per request or chunk; 0: as many as fill a good one
+  // Procedure.
+  std::uint32_t batch = 0;  ///< points per request or chunk; 0: chosen by size
   std::uint32_t connections = 4;
   std::uint32_t retry_s = 60;
-  std::string state;  ///< file; empty: named after collection and source
+  std::string state;  ///< state file; empty: named after collection and source
   bool restart = false;
   bool skip_bad = false;
   bool quiet = false;

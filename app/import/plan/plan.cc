@@ -8,10 +8,10 @@
 #include <sstream>
 #include <utility>
 
-#include "app/client/http.h"
 #include "app/import/plan/export_manifest.h"
 #include "app/import/plan/schema.h"
 #include "dataset/streams/byte_source.h"
+#include "service/client/http.h"
 
 namespace quiver::app {
 namespace {
@@ -43,7 +43,7 @@ bool is_regular_file(const std::optional<std::string>& path) {
   return path && std::filesystem::is_regular_file(*path, error);
 }
 
-/// A directory that `quiver export` wrote says everything itself.
+/// Adds the sources that the manifest of an export names.
 Result<> add_export(const std::string& directory, ImportPlan& plan) {
   const std::string path = directory + "/" + kExportManifest;
   std::ifstream file(path, std::ios::binary);
@@ -121,7 +121,7 @@ Result<> check_usage(const ImportOptions& options) {
   QV_TRY(const ImportPlan plan, plan_of_flags(options));
   QV_TRY(options.from_export.empty() ? check_plan(plan) : check_from_export(options));
   QV_TRY(check_words(options));
-  if (!options.url.empty()) QV_TRY(parse_url(options.url));
+  if (!options.url.empty()) QV_TRY(client::parse_url(options.url));
   if (options.state.empty() || options.data_dir.empty()) return {};
   return usage("--state goes with --url: in a data directory the collection keeps the state");
 }

@@ -1,4 +1,4 @@
-// What an import is to read, from the flags.
+// The plan of an import: what to read, from the flags.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +15,33 @@ namespace quiver::app {
 
 struct ImportPlan {
   std::vector<SourceSpec> vectors;
-  std::string points;   ///< JSON lines, a point each; empty: none
-  std::string payload;  ///< JSON lines, a payload each; empty: none
+  std::string points;   ///< JSON lines, one point each; empty: none
+  std::string payload;  ///< JSON lines, one payload each; empty: none
   std::string ids;      ///< .npy or JSON lines; empty: none
   dataset::RowRange rows;
   std::optional<std::string> id_column;
   std::uint64_t id_offset = 0;
   std::vector<std::string> payload_keys;
   bool allow_missing_vectors = false;
-  // What an export says its collection was; empty: nothing.
-  std::string create_body;                ///< of PUT /collections/{name}
-  std::vector<std::string> index_bodies;  ///< of PUT /collections/{name}/index
+  // From the manifest of an export; empty without one.
+  std::string create_body;                ///< body of PUT /collections/{name}
+  std::vector<std::string> index_bodies;  ///< bodies of PUT /collections/{name}/index
 
-  /// True where two rows may carry one id.
+  /// True if two rows may have the same id.
   [[nodiscard]] bool ids_may_repeat() const {
     return id_column.has_value() || !ids.empty() || !points.empty();
   }
-  /// The first source, as the user named it.
+  /// The main source, as the user named it: points, else vectors, else payloads.
   [[nodiscard]] const std::string& main_source() const;
 };
 
-/// What is wrong with the flags whatever the files and the target hold; no file is looked at.
+/// Checks the flags without looking at files or the target.
 [[nodiscard]] Result<> check_usage(const ImportOptions& options);
 
-/// kInvalidArgument for what does not fit together.
+/// Makes the plan. kInvalidArgument for flags that do not fit together.
 [[nodiscard]] Result<ImportPlan> make_plan(const ImportOptions& options);
 
-/// The files behind a source: itself, or those that share its prefix, or its HDF5 file.
+/// The files of a source: itself, the files with its prefix, or its HDF5 file.
 [[nodiscard]] std::vector<std::string> files_of(const std::string& source);
 
 }  // namespace quiver::app

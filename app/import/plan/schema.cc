@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "app/names.h"
+#include "base/schema_names.h"
 #include "service/json/decode/decode.h"
 #include "service/json/writer.h"
 
@@ -13,14 +13,14 @@ namespace {
 
 using service::json::Writer;
 
-// As the wire spells them; users may, too.
+// The words of the REST API; flags accept them too.
 constexpr std::string_view kWireMetrics[] = {"Dot", "Cosine", "Euclid", "Manhattan"};
 constexpr std::string_view kWireTypes[] = {"float32", "float16", "uint8"};
 
 std::string_view wire_name(Metric metric) { return kWireMetrics[static_cast<std::size_t>(metric)]; }
 std::string_view wire_name(DType type) { return kWireTypes[static_cast<std::size_t>(type)]; }
 
-Result<Metric> parse_metric(const std::string& text) {
+Result<Metric> parse_wire_metric(const std::string& text) {
   for (std::size_t i = 0; i < kMetricNames.size(); ++i) {
     if (text == kMetricNames[i] || text == kWireMetrics[i]) return static_cast<Metric>(i);
   }
@@ -28,7 +28,7 @@ Result<Metric> parse_metric(const std::string& text) {
               fmt::format("--metric {}: wanted cosine, dot, euclid or manhattan", text));
 }
 
-Result<DType> parse_type(const std::string& text) {
+Result<DType> parse_wire_type(const std::string& text) {
   for (std::size_t i = 0; i < std::size(kWireTypes); ++i) {
     if (text == kWireTypes[i]) return static_cast<DType>(i);
   }
@@ -36,18 +36,18 @@ Result<DType> parse_type(const std::string& text) {
               fmt::format("--dtype {}: wanted float32, float16 or uint8", text));
 }
 
-/// What the flags say of the field `name`; nullopt: nothing.
+/// The value of --metric for field `name`; nullopt if there is none.
 Result<std::optional<Metric>> metric_flag(const ImportOptions& options, const std::string& name) {
   const auto text = PerName(options.metric).find(name);
   if (!text) return std::optional<Metric>();
-  QV_TRY(const Metric metric, parse_metric(*text));
+  QV_TRY(const Metric metric, parse_wire_metric(*text));
   return std::optional(metric);
 }
 
 Result<std::optional<DType>> type_flag(const ImportOptions& options, const std::string& name) {
   const auto text = PerName(options.dtype).find(name);
   if (!text) return std::optional<DType>();
-  QV_TRY(const DType type, parse_type(*text));
+  QV_TRY(const DType type, parse_wire_type(*text));
   return std::optional(type);
 }
 
@@ -98,7 +98,7 @@ void write_sparse_vectors(Writer& json, const std::vector<ColumnReader>& columns
   json.end_object();
 }
 
-/// Of the fields that have a metric and a type.
+/// Names of the columns that have a metric and a type: all but sparse ones.
 std::vector<std::string> names_of(const std::vector<ColumnReader>& columns) {
   std::vector<std::string> names;
   for (const ColumnReader& column : columns) {
@@ -148,8 +148,8 @@ Result<> check_flags_of(const FieldSchema& field, const ImportOptions& options) 
 
 Result<> check_words(const ImportOptions& options) {
   const auto value_of = [](const std::string& text) { return text.substr(text.find('=') + 1); };
-  for (const std::string& text : options.metric) QV_TRY(parse_metric(value_of(text)));
-  for (const std::string& text : options.dtype) QV_TRY(parse_type(value_of(text)));
+  for (const std::string& text : options.metric) QV_TRY(parse_wire_metric(value_of(text)));
+  for (const std::string& text : options.dtype) QV_TRY(parse_wire_type(value_of(text)));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The collection an import writes to: what to create, and whether what is there fits.
+// The target collection of an import: how to create it, and whether an existing one fits.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@
 
 namespace quiver::app {
 
-/// For a body that says what a collection is to be: how many shards a server lets it have is for
-/// that server to say.
+/// Options for decoding a creation body. The shard limit is the largest possible: the server
+/// applies its own.
 inline constexpr engine::CreationOptions kAnyCollection{
     .optimizer = {}, .max_shard_number = engine::kMaxShardNumber};
 
-/// kInvalidArgument for a --metric or --dtype that is none.
+/// kInvalidArgument for an unknown word in --metric or --dtype.
 [[nodiscard]] Result<> check_words(const ImportOptions& options);
 
-/// The JSON body that creates a collection for these sources, from flags where they say something:
-/// metric cosine, and the type of values as in the file, unless told otherwise.
+/// The JSON body that creates a collection for these sources. Without flags, the metric is cosine
+/// and the type of values that of the file.
 [[nodiscard]] Result<std::string> creation_body(const ImportOptions& options,
                                                 const std::vector<ColumnReader>& columns);
 
-/// The fields in the body of a creation, or in `config.params` of a collection's description.
+/// Parses the fields of a creation body, or of `config.params` in a collection's description.
 [[nodiscard]] Result<std::vector<FieldSchema>> parse_fields(std::string body);
 
 /// kFailedPrecondition unless each column has a field of its name, kind and dimension.
@@ -34,14 +34,14 @@ inline constexpr engine::CreationOptions kAnyCollection{
                                     const std::vector<ColumnReader>& columns,
                                     std::string_view collection);
 
-/// kFailedPrecondition unless the fields that are imported to have the metrics and types that
-/// --metric and --dtype name. Without columns, all dense and multi fields are.
+/// kFailedPrecondition unless the fields of `columns` have the metrics and types of --metric and
+/// --dtype. Without columns it checks all dense and multi fields.
 [[nodiscard]] Result<> check_flags(const std::vector<FieldSchema>& fields,
                                    const std::vector<ColumnReader>& columns,
                                    const ImportOptions& options);
 
-/// kFailedPrecondition unless each of `wanted` is among `fields`, of the same kind, dimension, type
-/// and metric.
+/// kFailedPrecondition unless each field of `wanted` is in `fields` with the same kind, dimension,
+/// type and metric.
 [[nodiscard]] Result<> check_same(const std::vector<FieldSchema>& fields,
                                   const std::vector<FieldSchema>& wanted,
                                   std::string_view collection);

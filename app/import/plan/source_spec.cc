@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "app/names.h"
+#include "base/schema_names.h"
 
 namespace quiver::app {
 namespace {

@@ -1,4 +1,4 @@
-// Rows that cannot become points: named, and skipped only when asked.
+// Rows that cannot become points. They stop the import unless the user asked to skip them.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +13,28 @@ namespace quiver::app {
 
 struct BadRow {
   std::uint64_t row = 0;
-  std::string text;  ///< file, line or row, and what is wrong
+  std::string text;  ///< file, line or row, and the problem
 };
 
 enum class OnBadRow : std::uint8_t { kStop, kSkip };
 
-/// Any thread may call anything.
+/// Thread-safe.
 class BadRows {
  public:
-  /// Texts beyond this many are only counted.
+  /// Bad rows beyond this many are counted without their texts.
   static constexpr std::size_t kMaxKept = 1000;
 
   explicit BadRows(OnBadRow policy) : policy_(policy) {}
 
-  /// Takes a row that is left out; kInvalidArgument with its text if the import is to stop there.
+  /// Records a skipped row; kInvalidArgument with `text` if the policy is to stop.
   Result<> add(std::uint64_t row, std::string text) QV_EXCLUDES(mutex_);
-  /// What an earlier run left out.
+  /// Adds the rows that an earlier run skipped: `n` in all, some with texts.
   void restore(std::uint64_t n, std::vector<BadRow> rows) QV_EXCLUDES(mutex_);
 
   [[nodiscard]] std::uint64_t count() const QV_EXCLUDES(mutex_);
-  /// Of rows before `end`; those whose text was dropped are taken to be.
+  /// Number of bad rows before `end`. Rows without a kept text count as before it.
   [[nodiscard]] std::uint64_t count_before(std::uint64_t end) const QV_EXCLUDES(mutex_);
-  /// Those before row `end`, by row.
+  /// Bad rows before `end`, in order of rows.
   [[nodiscard]] std::vector<BadRow> before(std::uint64_t end) const QV_EXCLUDES(mutex_);
   [[nodiscard]] bool skips() const { return policy_ == OnBadRow::kSkip; }
 

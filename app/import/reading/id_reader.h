@@ -1,4 +1,4 @@
-// Ids from a file of their own: a list of integers (.npy), or JSON lines, an id each.
+// Reads ids from a file: a list of integers (.npy) or JSON lines with one id each.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,18 @@
 
 namespace quiver::app {
 
-/// Of a path, which may be compressed.
+/// True for a .npy path, compressed or not.
 [[nodiscard]] bool is_npy(const std::string& path);
 
-/// One thread.
+/// Use from one thread.
 class IdReader {
  public:
-  /// `.npy` is [n] of an integer type; anything else is taken for JSON lines.
+  /// A .npy file must hold integers of shape `[n]`; any other file is read as JSON lines.
   [[nodiscard]] static Result<IdReader> open(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Replaces `out` by the next `n` ids, fewer only at the end; one that is none is an error.
+  /// Replaces `out` with the next `n` ids, fewer only at the end. An invalid id is an error
+  /// element.
   Result<> read(std::size_t n, std::vector<Result<PointId>>& out);
   Result<> skip_to(std::uint64_t row);
 

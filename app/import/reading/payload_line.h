@@ -1,4 +1,4 @@
-// A line of JSON as a payload, and the id in it.
+// Reads a payload, and the id in it, from a line of JSON.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,9 @@
 namespace quiver::app {
 
 struct PayloadRules {
-  std::vector<std::string> keys;         ///< members to keep, at the top level; empty: all
-  std::optional<std::string> id_column;  ///< the member that holds the id; it stays if it is kept
+  std::vector<std::string> keys;  ///< top-level members to keep; empty: all
+  std::optional<std::string>
+      id_column;  ///< member that holds the id; `keys` decides whether it stays
 };
 
 struct PayloadLine {
@@ -22,11 +23,11 @@ struct PayloadLine {
   std::optional<PointId> id;
 };
 
-/// An unsigned integer, or a UUID as text.
+/// Accepts an unsigned integer or a UUID as text.
 [[nodiscard]] Result<PointId> to_point_id(const payload::Value& value);
 
-/// kInvalidArgument unless `line` is a JSON object (or null, without an id column) that holds what
-/// the rules want.
+/// kInvalidArgument unless `line` is a JSON object with a valid id column, or null where no id
+/// column is wanted.
 [[nodiscard]] Result<PayloadLine> read_payload(std::string_view line, const PayloadRules& rules);
 
 }  // namespace quiver::app

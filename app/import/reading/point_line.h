@@ -1,4 +1,4 @@
-// A line of JSON as a point.
+// Reads a point from a line of JSON.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,10 @@ struct LinePoint {
   std::vector<engine::NamedVector> vectors;
 };
 
-/// A payload alone. kInvalidArgument names what is wrong.
+/// Reads a line that is a payload. kInvalidArgument says what is wrong.
 [[nodiscard]] Result<LinePoint> read_payload_line(const std::string& line,
                                                   const PayloadRules& rules);
-/// {"id", "vector", "payload"}, each of them optional. `line` may be lengthened.
+/// Reads {"id", "vector", "payload"}, all optional. May append padding to `line`.
 [[nodiscard]] Result<LinePoint> read_point_line(std::string& line, const PayloadRules& rules);
 
 }  // namespace quiver::app

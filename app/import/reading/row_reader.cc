@@ -39,8 +39,8 @@ std::optional<std::uint64_t> RowReader::end_row() const {
   return plan_.rows.end == UINT64_MAX ? std::nullopt : std::optional(plan_.rows.end);
 }
 
-/// Files of different lengths are found here already, if their heads tell; what lies beyond the
-/// rows that are asked for does not count.
+/// Finds sources of different lengths before reading, where their headers state a row count. Rows
+/// beyond the wanted range do not matter.
 Result<> RowReader::check_row_counts() const {
   if (plan_.allow_missing_vectors) return {};
   const auto n_wanted = [&](const ColumnReader& column) {
@@ -60,8 +60,8 @@ Result<> RowReader::check_row_counts() const {
   return {};
 }
 
-/// A range that the files, of which `source` has `n_rows`, do not hold is none that was meant. Of
-/// an empty file all rows can be imported; a part of it cannot.
+/// Fails if `source`, with `n_rows` rows, does not hold the range of --rows. Without --rows an
+/// empty file is accepted.
 Result<> RowReader::check_holds_range(const std::string& source, std::uint64_t n_rows) const {
   const auto [first, end] = plan_.rows;
   const bool has_end = end != UINT64_MAX;
@@ -105,21 +105,22 @@ const std::string& RowReader::main_source() const {
   return lines_ != nullptr ? lines_->path() : plan_.main_source();
 }
 
-Result<RowReader::LinesRead> RowReader::read_lines(BlockSize most) {
-  texts_.resize(most.rows);
+Result<RowReader::LinesRead> RowReader::read_lines(BlockSize limit) {
+  texts_.resize(limit.rows);
   std::uint64_t n_bytes = 0;
-  for (std::size_t i = 0; i < most.rows; ++i) {
-    if (n_bytes >= most.bytes) return LinesRead{i, i};
+  for (std::size_t i = 0; i < limit.rows; ++i) {
+    if (n_bytes >= limit.bytes) return LinesRead{i, i};
     QV_TRY(const auto line, lines_->next());
-    if (!line) return LinesRead{i, most.rows};
+    if (!line) return LinesRead{i, limit.rows};
     texts_[i].assign(*line);
     n_bytes += line->size();
   }
-  return LinesRead{most.rows, most.rows};
+  return LinesRead{limit.rows, limit.rows};
 }
 
-/// How many of the block's `n` rows all sources have that must; one that ends before others stops
-/// the import after those, so that a bad row among them, such as a line that is cut off, is named.
+/// Returns how many of the block's `n` rows all required sources have. A source that ends early
+/// stops the import after these rows, so that a bad one among them, such as a cut-off line, is
+/// reported.
 std::size_t RowReader::whole_rows(std::size_t n, std::size_t n_lines, const RowBlock& block) {
   std::size_t n_whole = n;
   const auto limit = [&](const std::string& source, std::size_t n_found) {
@@ -139,13 +140,13 @@ std::size_t RowReader::whole_rows(std::size_t n, std::size_t n_lines, const RowB
   return n_whole;
 }
 
-Result<std::size_t> RowReader::read_sources(BlockSize most, RowBlock& block) {
+Result<std::size_t> RowReader::read_sources(BlockSize limit, RowBlock& block) {
   for (ColumnReader& column : columns_) {
-    QV_TRY(most.rows, column.rows_within(most.rows, most.bytes));
+    QV_TRY(limit.rows, column.rows_within(limit.rows, limit.bytes));
   }
-  LinesRead lines{0, most.rows};
+  LinesRead lines{0, limit.rows};
   if (lines_ != nullptr) {
-    QV_TRY(lines, read_lines(most));
+    QV_TRY(lines, read_lines(limit));
   }
   const std::size_t n = lines.n_rows;
   std::size_t n_found = lines.n_lines;
@@ -196,14 +197,14 @@ Result<RowPoint> RowReader::make_point(const RowBlock& block, std::size_t i) {
   return point;
 }
 
-Result<RowBlock> RowReader::read(BlockSize most, RowBlock used) {
+Result<RowBlock> RowReader::read(BlockSize limit, RowBlock used) {
   if (stopped_) return fail(*stopped_);
   RowBlock block = std::move(used);
   block.points.clear();
   block.first_row = block.end_row = position_;
-  most.rows =
-      static_cast<std::size_t>(std::min<std::uint64_t>(most.rows, plan_.rows.end - position_));
-  QV_TRY(const std::size_t n_found, read_sources(most, block));
+  limit.rows =
+      static_cast<std::size_t>(std::min<std::uint64_t>(limit.rows, plan_.rows.end - position_));
+  QV_TRY(const std::size_t n_found, read_sources(limit, block));
   if (n_found == 0 && !stopped_) QV_TRY(check_holds_range(main_source(), position_));
   block.points.reserve(n_found);
   for (std::size_t i = 0; i < n_found; ++i) {

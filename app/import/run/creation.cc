@@ -11,7 +11,7 @@
 namespace quiver::app {
 namespace {
 
-/// "{…}" or "@FILE".
+/// The JSON itself, "{…}", or the contents of "@FILE".
 Result<std::string> text_or_file(const std::string& text) {
   if (!text.starts_with('@')) return text;
   std::ifstream file(text.substr(1), std::ios::binary);
@@ -22,7 +22,7 @@ Result<std::string> text_or_file(const std::string& text) {
   return std::move(bytes).str();
 }
 
-/// From `--create`, else from the export that is imported; empty: from neither.
+/// The body of `--create`, else that of the imported export; empty if there is neither.
 Result<std::string> given_body(const ImportOptions& options, const ImportPlan& plan) {
   if (!options.create->empty()) return text_or_file(*options.create);
   return plan.create_body;

@@ -1,5 +1,4 @@
-// The collection of an import: the body that creates it, and whether what is there is what the
-// flags say.
+// The target collection of an import: the body that creates it, and checks of an existing one.
 #pragma once
 
 #include <string>
@@ -13,14 +12,14 @@
 
 namespace quiver::app {
 
-/// From `--create`, else from the export that is imported, else from the sources. kNotFound if
-/// nobody asked for a creation.
+/// The creation body, from `--create`, else from the imported export, else from the sources.
+/// kNotFound if neither flag nor export asks for a creation.
 [[nodiscard]] Result<std::string> body_to_create(const ImportOptions& options,
                                                  const ImportPlan& plan,
                                                  const std::vector<ColumnReader>& columns);
 
-/// kFailedPrecondition unless a collection of these fields takes the sources and is what the flags
-/// ask for: each word of --metric and --dtype, and each field of a body that is given for --create.
+/// kFailedPrecondition unless a collection with these fields accepts the sources and agrees with
+/// --metric, --dtype and each field in the body of --create.
 [[nodiscard]] Result<> check_collection(const std::vector<FieldSchema>& fields,
                                         const ImportOptions& options, const ImportPlan& plan,
                                         const std::vector<ColumnReader>& columns);

@@ -1,4 +1,4 @@
-// What makes an import the same as an earlier one.
+// The identity of an import: whether a run continues an earlier one.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace quiver::app {
 
-/// Target, sources with their sizes and times, and the flags that change what is written: a line
-/// each. kNotFound if a source is not there.
+/// One line for the target, for each source with size and time, and for each flag that changes what
+/// is written. kNotFound if a source does not exist.
 [[nodiscard]] Result<std::vector<std::string>> import_identity(const ImportOptions& options,
                                                                const ImportPlan& plan);
-/// In words, the first line of `before` or `now` that the other does not have in its place: another
-/// file, the same one with another size or time, another flag. Empty: none.
+/// Describes the first line in which `before` and `now` differ: another file, another size or time,
+/// another flag. Empty if they are equal.
 [[nodiscard]] std::string first_difference(const std::vector<std::string>& before,
                                            const std::vector<std::string>& now);
 
-/// How the line of a file begins, which names it.
+/// The beginning of a file's line, which names the file.
 [[nodiscard]] std::string file_text(const std::string& path);
-/// That beginning of `line`; empty: the line is of no file.
+/// That beginning of `line`; empty if the line is not about a file.
 [[nodiscard]] std::string_view file_part(std::string_view line);
 
 /// "COLLECTION.SOURCE.import" in the current directory.

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/common/signals.h"
 #include "app/import/run/identity.h"
 #include "app/import/run/text_before.h"
-#include "app/signals.h"
 
 namespace quiver::app {
 namespace {
@@ -31,7 +31,7 @@ void print_bad_rows(const BadRows& bad_rows) {
   if (n > n_printed) std::printf("  and %s more\n", with_commas(n - n_printed).c_str());
 }
 
-/// Text sources are others, but the rows that were taken from them are the same.
+/// True if only text sources changed, and only after the rows imported so far.
 bool is_mended(const ImportState& state, const std::vector<std::string>& now,
                const ImportPlan& plan) {
   if (state.text_digest.empty() || !differ_in_texts_only(state.identity, now, plan)) return false;
@@ -83,7 +83,7 @@ ImportRun::ImportRun(const ImportOptions& options, StateStore& store, ImportStat
 
 bool ImportRun::is_finished() const {
   if (!state_.finished) return false;
-  std::printf("finished already: %s points were imported (state %s); --restart begins anew\n",
+  std::printf("finished already: %s points were imported (state %s); --restart starts again\n",
               with_commas(state_.n_points).c_str(), store_.place().c_str());
   return true;
 }
@@ -134,7 +134,7 @@ Result<int> ImportRun::end(const Result<>& outcome, std::uint64_t n_points_ahead
   return outcome ? say_finished() : say_stopped(outcome.error());
 }
 
-/// Empty unless the sources are still those that were read.
+/// Digest of the text before `next_row`; empty if the sources have changed since they were read.
 std::string ImportRun::text_digest() const {
   auto digest = digest_of_texts(reader_.plan(), state_.next_row);
   const auto identity = import_identity(options_, reader_.plan());

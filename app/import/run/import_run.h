@@ -1,4 +1,4 @@
-// One run of an import: from the state it found to the state it leaves, and what it says about it.
+// One run of an import: loads and saves its state, and reports to the user.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,41 @@ namespace quiver::app {
 
 enum class CollectionIs : std::uint8_t { kOld, kNew };
 
-/// The state to go on from: that of an earlier run of the same import, or a fresh one. A state of
-/// another import is kFailedPrecondition unless that one is finished or not wanted any more. It is
-/// the same import if a text source was mended behind the row that stopped it.
+/// The state to start from: that of an earlier run of the same import, or a new one. The import is
+/// still the same if a text source changed only after the row that stopped it. kFailedPrecondition
+/// if another import is unfinished, unless --restart discards it.
 [[nodiscard]] Result<ImportState> starting_state(const ImportOptions& options,
                                                  std::vector<std::string> identity,
                                                  const RowReader& reader, const StateStore& store,
                                                  CollectionIs collection);
 
-/// Says how many points a collection has now, where several rows may have become one. What cannot
-/// be counted is not said: the import is done all the same.
+/// Prints the number of points in the collection: several rows may have become one point. Prints
+/// nothing if counting failed, because the import itself is done.
 void say_total(const std::string& collection, const Result<std::uint64_t>& n_points);
 
-/// One thread. Its arguments outlive it.
+/// Use from one thread. The arguments outlive it.
 class ImportRun {
  public:
   ImportRun(const ImportOptions& options, StateStore& store, ImportState state, RowReader& reader,
             BadRows& bad_rows);
 
-  /// An earlier run did everything; says so.
+  /// True if an earlier run finished the import; prints so.
   [[nodiscard]] bool is_finished() const;
-  /// Brings the reader to the first row to do, and saves the state, which shows that it can be.
+  /// Moves the reader to the first row to import. Saves the state, so that a failure to save shows
+  /// early.
   Result<> begin();
 
-  /// Rows before `next_row` are done; `n_points`, of them, since the run began.
+  /// Records that rows before `next_row` are done; `n_points` points since this run began.
   void advance(std::uint64_t next_row, std::uint64_t n_points);
   [[nodiscard]] const ImportState& state() const { return state_; }
   [[nodiscard]] std::uint64_t next_row() const { return state_.next_row; }
-  /// The state as it will be then.
+  /// The state after that `advance`.
   [[nodiscard]] ImportState state_at(std::uint64_t next_row, std::uint64_t n_points) const;
-  /// Saves if that was some time ago.
+  /// Saves the state if the last save was some time ago.
   Result<> save_sometimes();
 
-  /// Saves and says what was done; `n_points_ahead`, of rows that are not before `next_row`,
-  /// were sent and may be there. The exit status; an error says how to go on.
+  /// Saves the state, prints the result and returns the exit status. `n_points_ahead` points of
+  /// rows from `next_row` on were sent and may have been written. An error says how to continue.
   Result<int> end(const Result<>& outcome, std::uint64_t n_points_ahead = 0);
 
  private:

@@ -1,4 +1,4 @@
-// Progress for people: a bar on a terminal, plain lines elsewhere.
+// Shows progress: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace quiver::app {
 [[nodiscard]] std::string duration_text(double seconds);
 
 struct ProgressPoint {
-  std::uint64_t done = 0;              ///< rows, those of earlier runs included
+  std::uint64_t done = 0;              ///< rows, including those of earlier runs
   std::optional<std::uint64_t> total;  ///< rows, if known
-  double rate = 0;                     ///< rows per second of late
+  double rate = 0;                     ///< recent rows per second
 };
 /// "[=====>    ]  52.0 %  5,200 of 10,000 rows  21,000/s  0 s left".
 [[nodiscard]] std::string progress_bar(const ProgressPoint& point);
@@ -26,13 +26,13 @@ struct ProgressPoint {
 
 enum class Verbosity : std::uint8_t { kQuiet, kNormal };
 
-/// Writes to stderr. One thread.
+/// Writes to stderr. Use from one thread.
 class ProgressDisplay {
  public:
-  /// `first`: rows that were done before.
+  /// `first`: rows done before.
   ProgressDisplay(std::uint64_t first, std::optional<std::uint64_t> total, Verbosity verbosity);
 
-  /// Called often; shows something ten times a second on a terminal, else every ten seconds.
+  /// May be called often. Shows progress ten times a second on a terminal, else every ten seconds.
   void show(std::uint64_t done);
   /// Removes the bar.
   void clear();

@@ -1,8 +1,8 @@
-// How far an import came, in a small JSON file, so that the next run goes on there.
+// The progress of an import in a small JSON file, so that the next run can continue there.
 //
-// Every row before `next_row` is in the collection (or was left out); those after it may be, and
-// are sent again, which changes nothing: points are replaced by id. So the file may lag, and no
-// sync of it is needed.
+// Every row before `next_row` is in the collection or was skipped. Later rows may be there too; the
+// next run sends them again, which replaces points by id. So the file may lag behind and needs no
+// sync.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@
 namespace quiver::app {
 
 struct ImportState {
-  /// What was imported to where, a line each; another import has other lines.
+  /// Sources, target and flags (`import_identity`).
   std::vector<std::string> identity;
   std::uint64_t next_row = 0;
   std::uint64_t n_points = 0;
   bool finished = false;
-  /// Of the text sources before `next_row`, where a bad row stopped the import and no row behind it
-  /// was sent: what follows there may be mended. Empty otherwise.
+  /// Digest of the text sources before `next_row`, if a bad row stopped the import and no later row
+  /// was sent: the user may then correct the text after it. Empty otherwise.
   std::string text_digest = {};
   std::uint64_t n_bad = 0;
-  std::vector<BadRow> bad_rows;  ///< the first of them
+  std::vector<BadRow> bad_rows;  ///< the first `BadRows::kMaxKept` of them
 };
 
-/// nullopt if there is no such file; kDataLoss if it holds something else.
+/// nullopt if the file does not exist; kDataLoss if it holds something else.
 [[nodiscard]] Result<std::optional<ImportState>> load_state(const std::string& path);
-/// In one step: a reader finds the old state or this one.
+/// Atomic: a reader finds the old state or the new one.
 [[nodiscard]] Result<> save_state(const std::string& path, const ImportState& state);
-/// No file is none to remove.
+/// Succeeds if the file does not exist.
 [[nodiscard]] Result<> remove_state(const std::string& path);
 
 [[nodiscard]] std::string to_json(const ImportState& state);

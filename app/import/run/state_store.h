@@ -1,4 +1,4 @@
-// Where the state of an import is kept.
+// Stores the state of an import.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ class StateStore {
 
   [[nodiscard]] virtual Result<std::optional<ImportState>> load() const = 0;
   virtual Result<> save(const ImportState& state) = 0;
-  /// For people: "in FILE".
+  /// The place for messages: "in FILE".
   [[nodiscard]] virtual std::string place() const = 0;
 };
 
-/// What becomes of a file when its import has finished.
+/// What happens to the file when the import finishes.
 enum class WhenFinished : std::uint8_t { kKeep, kRemove };
 
 class StateFile final : public StateStore {

@@ -1,4 +1,4 @@
-// What the text sources of an import hold before a row: a text may be mended behind it.
+// Compares the text sources of an import before a row: text after it may change between runs.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace quiver::app {
 
-/// A digest of the first `n_lines` lines of each of the plan's text sources; kOutOfRange if one has
-/// fewer. Reads them.
+/// Reads the first `n_lines` lines of each text source of the plan and returns their digest.
+/// kOutOfRange if a source has fewer lines.
 [[nodiscard]] Result<std::string> digest_of_texts(const ImportPlan& plan, std::uint64_t n_lines);
 
-/// Whether identities of imports (`import_identity`) differ in nothing but the sizes and times of
-/// the plan's text sources.
+/// True if two identities (`import_identity`) differ only in sizes and times of the plan's text
+/// sources.
 [[nodiscard]] bool differ_in_texts_only(const std::vector<std::string>& before,
                                         const std::vector<std::string>& now,
                                         const ImportPlan& plan);

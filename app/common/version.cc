@@ -1,0 +1,19 @@
+#include "app/common/version.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "kernels/kernels.h"
+
+namespace quiver::app {
+
+std::string version_line() {
+  std::string levels;
+  for (const KernelTable* table : available()) (levels += ' ') += table->name;
+  const std::string_view commit = kCommit;
+  return fmt::format("quiver {} (git {}, isa {} of{}, cuda no)", kVersion,
+                     commit.empty() ? "unknown" : commit.substr(0, 12), kernels().name, levels);
+}
+
+}  // namespace quiver::app

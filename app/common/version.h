@@ -1,0 +1,14 @@
+// Version and commit of this binary.
+#pragma once
+
+#include <string>
+
+namespace quiver::app {
+
+extern const char* const kVersion;  ///< "0.1.0"
+extern const char* const kCommit;   ///< 40 hex digits; empty if built outside a repository
+
+/// "quiver 0.1.0 (git 0123456789ab, isa avx512 of avx512 avx2 generic, cuda no)"
+[[nodiscard]] std::string version_line();
+
+}  // namespace quiver::app

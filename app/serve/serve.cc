@@ -1,0 +1,108 @@
+#include "app/serve/serve.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "app/common/signals.h"
+#include "app/common/version.h"
+#include "app/serve/collection_metrics.h"
+#include "app/serve/open_files.h"
+
+namespace quiver::app {
+namespace {
+
+/// Raises the limit of open files, often 1024, and lowers `max_connections` to what it allows.
+void divide_open_files(service::ServerOptions& server) {
+  const std::uint64_t max_open_files = raise_open_files();
+  const std::uint32_t wanted = server.max_connections;
+  server.max_connections = connections_within(max_open_files, wanted);
+  if (server.max_connections == wanted) return;
+  log_warning(
+      "service.max_connections is {} in place of {}: the process may have {} files open (its hard "
+      "limit, `ulimit -Hn`), and storage needs the others",
+      server.max_connections, wanted, max_open_files);
+}
+
+service::Identity identity_of(const Settings& settings) {
+  service::Identity identity;
+  identity.version = kVersion;
+  identity.commit = kCommit;
+  if (settings.identity != "qdrant") return identity;
+  identity = service::compatible_identity();
+  // The commit of our sources. Clients require one, so an unknown commit becomes zeros, as in git.
+  identity.commit = *kCommit != '\0' ? kCommit : std::string(40, '0');
+  return identity;
+}
+
+std::string url_of(const std::string& host, std::uint16_t port) {
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+/// Prints a line at once, for people and scripts that wait for it.
+void say(const std::string& line) {
+  std::fprintf(stdout, "%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+/// Ends the process without destructors: threads still use the objects. No acknowledged write is
+/// lost.
+[[noreturn]] void end_unfinished(const Error& error) {
+  log_error("{}; the process ends now, the next start recovers", error.message());
+  std::_Exit(EXIT_FAILURE);
+}
+
+}  // namespace
+
+Result<> serve(Settings settings) {
+  QV_TRY(install_stop_signals());
+  set_up_log(settings.log);
+  divide_open_files(settings.server);
+  settings.server.identity = identity_of(settings);
+  if (settings.server.api_key.empty() && !is_loopback(settings.server.host)) {
+    log_warning(
+        "listening on {} without service.api_key: anyone who can reach it can change all data",
+        settings.server.host);
+  }
+
+  MetricsRegistry metrics;
+  metrics.add_collector(collect_process_metrics);
+  QV_TRY(const auto database, engine::Database::open(settings.database));
+  metrics.add_collector(
+      [&database](MetricsText& text) { collect_collection_metrics(*database, text); });
+  auto started = service::Server::start(settings.server, *database, metrics);
+  if (!started) {
+    if (auto closed = database->close(); !closed) log_error("{}", closed.error().message());
+    return fail(std::move(started).error());
+  }
+  const auto server = *std::move(started);
+
+  say(fmt::format("quiver {} listens on {}", kVersion,
+                  url_of(settings.server.host, server->port())));
+  say("data in " + absolute_path(settings.database.data_dir));
+
+  const int signal = wait_for_stop();
+  log_info("stopping: {}", strsignal(signal));
+  if (auto stopped = server->stop(); !stopped) end_unfinished(stopped.error());
+  auto closed = database->close();
+  if (!closed && closed.error().code() == Code::kDeadlineExceeded) end_unfinished(closed.error());
+  return closed;
+}
+
+}  // namespace quiver::app

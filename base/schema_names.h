@@ -1,0 +1,31 @@
+// The words for metrics and value types in command lines, reports and manifests, and parsers of
+// these and of field kinds (base/schema.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/schema.h"
+
+namespace quiver {
+
+// In the order of the enums' values.
+inline constexpr std::array<std::string_view, 4> kMetricNames = {"dot", "cosine", "euclid",
+                                                                 "manhattan"};
+inline constexpr std::array<std::string_view, 3> kDTypeNames = {"f32", "f16", "u8"};
+
+[[nodiscard]] constexpr std::string_view metric_name(Metric metric) {
+  return kMetricNames[static_cast<std::size_t>(metric)];
+}
+[[nodiscard]] constexpr std::string_view dtype_name(DType dtype) {
+  return kDTypeNames[static_cast<std::size_t>(dtype)];
+}
+
+/// kInvalidArgument, with the known words, for an unknown one.
+[[nodiscard]] Result<FieldKind> parse_kind(std::string_view word);
+[[nodiscard]] Result<Metric> parse_metric(std::string_view word);
+[[nodiscard]] Result<DType> parse_dtype(std::string_view word);
+
+}  // namespace quiver

@@ -1,0 +1,50 @@
+#include "bench/ann/search.h"
+
+#include <algorithm>
+
+namespace quiver::bench {
+namespace {
+
+template <class T, class Range>
+std::vector<T*> pointers(Range& values) {
+  std::vector<T*> all;
+  all.reserve(values.size());
+  for (auto& value : values) all.push_back(&value);
+  return all;
+}
+
+}  // namespace
+
+Allowed::Allowed(const index::FieldColumn& column)
+    : n_rows_(column.n_rows), all_(column.all_present()) {
+  if (all_) return;
+  bits_.resize(n_rows_);
+  for (std::uint32_t row = 0; row < n_rows_; ++row) {
+    if (column.present[row] != 0) bits_.set(row);
+  }
+}
+
+Result<> search_call(const SearchSetup& setup, std::span<const std::uint32_t> which,
+                     std::span<std::vector<index::Hit>> hits, index::WorkCounters& work) {
+  const Cancel cancel;
+  const index::SearchContext context{cancel};
+  const auto filter = setup.allowed.view();
+  if (which.size() == 1) {
+    const auto query = setup.queries.prepare(which[0]);
+    index::TopK top(setup.k);
+    QV_TRY(setup.searcher.search(query, setup.params, filter, context, top, work));
+    hits[0] = top.take_sorted();
+    return {};
+  }
+  std::vector<index::PreparedQuery> queries;
+  std::vector<index::TopK> tops(which.size(), index::TopK(setup.k));
+  queries.reserve(which.size());
+  for (const std::uint32_t i : which) queries.push_back(setup.queries.prepare(i));
+  QV_TRY(setup.searcher.search_batch(pointers<const index::PreparedQuery>(queries), setup.params,
+                                     filter, context, pointers<index::TopK>(tops), work));
+  std::transform(tops.begin(), tops.end(), hits.begin(),
+                 [](index::TopK& top) { return top.take_sorted(); });
+  return {};
+}
+
+}  // namespace quiver::bench

@@ -1,0 +1,170 @@
+#include "service/client/http.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+namespace quiver::client {
+namespace {
+
+constexpr std::uint16_t kDefaultPort = 6333;
+constexpr time_t kTimeoutS = 60;
+
+Error socket_error(std::string_view operation, const Endpoint& endpoint) {
+  return Error(Code::kUnavailable, fmt::format("cannot {} {}:{}: {}", operation, endpoint.host,
+                                               endpoint.port, std::strerror(errno)));
+}
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+Result<Addresses> resolve(const Endpoint& endpoint) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int status =
+      getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
+  if (status != 0) {
+    return fail(Code::kUnavailable,
+                fmt::format("cannot resolve {}: {}", endpoint.host, gai_strerror(status)));
+  }
+  return Addresses(found, &freeaddrinfo);
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+std::optional<std::size_t> parse_size(std::string_view text) {
+  std::size_t size = 0;
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  return size;
+}
+
+std::optional<std::size_t> content_length(std::string_view head) {
+  constexpr std::string_view kName = "content-length:";
+  while (!head.empty()) {
+    const std::string_view line = head.substr(0, head.find("\r\n"));
+    if (line.size() > kName.size() && equals_ignoring_case(line.substr(0, kName.size()), kName)) {
+      return parse_size(line.substr(kName.size()));
+    }
+    head.remove_prefix(std::min(line.size() + 2, head.size()));
+  }
+  return std::nullopt;
+}
+
+void set_timeouts(int fd) {
+  const timeval timeout{.tv_sec = kTimeoutS, .tv_usec = 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+}
+
+}  // namespace
+
+Socket::~Socket() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Result<Endpoint> parse_url(std::string_view url) {
+  const auto wrong = [&] {
+    return fail(Code::kInvalidArgument, fmt::format("\"{}\" is no http://HOST:PORT", url));
+  };
+  constexpr std::string_view kScheme = "http://";
+  if (!url.starts_with(kScheme)) return wrong();
+  std::string_view rest = url.substr(kScheme.size());
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  Endpoint endpoint{.host = std::string(rest), .port = kDefaultPort};
+  const auto colon = rest.rfind(':');
+  if (colon != std::string_view::npos && !rest.ends_with(']')) {
+    const std::string_view port = rest.substr(colon + 1);
+    const auto parsed = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
+    if (parsed.ec != std::errc() || parsed.ptr != port.data() + port.size()) return wrong();
+    endpoint.host = rest.substr(0, colon);
+  }
+  if (endpoint.host.starts_with('[') && endpoint.host.ends_with(']')) {
+    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+  }
+  if (endpoint.host.empty() || endpoint.host.find('/') != std::string::npos) return wrong();
+  return endpoint;
+}
+
+Result<Socket> connect_to(const Endpoint& endpoint) {
+  QV_TRY(const Addresses addresses, resolve(endpoint));
+  for (const addrinfo* a = addresses.get(); a != nullptr; a = a->ai_next) {
+    Socket connected(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
+    if (connected.fd() < 0) continue;
+    set_timeouts(connected.fd());
+    if (connect(connected.fd(), a->ai_addr, a->ai_addrlen) != 0) continue;
+    const int on = 1;
+    setsockopt(connected.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return connected;
+  }
+  return fail(socket_error("connect to", endpoint));
+}
+
+std::string request_text(std::string_view method, std::string_view target, const Endpoint& endpoint,
+                         std::string_view api_key, std::string_view body) {
+  const bool is_ipv6 = endpoint.host.find(':') != std::string::npos;
+  std::string text =
+      fmt::format("{} {} HTTP/1.1\r\nHost: {}{}{}:{}\r\n", method, target, is_ipv6 ? "[" : "",
+                  endpoint.host, is_ipv6 ? "]" : "", endpoint.port);
+  if (!api_key.empty()) text += fmt::format("api-key: {}\r\n", api_key);
+  if (!body.empty()) {
+    text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
+  }
+  return (text += "\r\n") += body;
+}
+
+std::string escape_segment(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~';
+    out += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return out;
+}
+
+char* ResponseReader::reserve(std::size_t n) {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (buffer_.size() < end_ + n) {
+    buffer_.erase(0, begin_);
+    end_ -= begin_;
+    begin_ = 0;
+    buffer_.resize(std::max(buffer_.size(), end_ + n));
+  }
+  return buffer_.data() + end_;
+}
+
+Result<std::optional<ResponseView>> ResponseReader::next() {
+  const std::string_view bytes(buffer_.data() + begin_, end_ - begin_);
+  const auto head_size = bytes.find("\r\n\r\n");
+  if (head_size == std::string_view::npos) return std::optional<ResponseView>();
+  const std::string_view head = bytes.substr(0, head_size + 2);
+  const auto length = content_length(head);
+  const auto status = parse_size(head.substr(std::min<std::size_t>(head.find(' '), head.size())));
+  if (!head.starts_with("HTTP/1.") || !length || !status) {
+    return fail(Code::kInvalidArgument, "the server's answer has no status or Content-Length: " +
+                                            std::string(head.substr(0, 200)));
+  }
+  const std::size_t body_at = head_size + 4;
+  if (bytes.size() - body_at < *length) return std::optional<ResponseView>();
+  begin_ += body_at + *length;
+  return std::optional(ResponseView{static_cast<int>(*status), bytes.substr(body_at, *length)});
+}
+
+}  // namespace quiver::client

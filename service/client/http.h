@@ -1,0 +1,69 @@
+// The part of HTTP/1.1 that clients of our server need, with little work per request.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace quiver::client {
+
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+/// Parses "http://HOST[:PORT][/]"; the default port is 6333.
+[[nodiscard]] Result<Endpoint> parse_url(std::string_view url);
+
+/// Owns a file descriptor and closes it.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket();
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Opens a blocking TCP connection with TCP_NODELAY and timeouts of a minute.
+[[nodiscard]] Result<Socket> connect_to(const Endpoint& endpoint);
+
+/// A whole request, head and body. `target` must be escaped already.
+[[nodiscard]] std::string request_text(std::string_view method, std::string_view target,
+                                       const Endpoint& endpoint, std::string_view api_key,
+                                       std::string_view body);
+/// Percent-encodes `text` as one segment of a path.
+[[nodiscard]] std::string escape_segment(std::string_view text);
+
+struct ResponseView {
+  int status = 0;
+  std::string_view body;  ///< borrowed from the reader until its next call
+};
+
+/// Splits a byte stream into responses. Each must have a Content-Length.
+class ResponseReader {
+ public:
+  /// Returns space for `n` bytes; `commit` says how many were received.
+  [[nodiscard]] char* reserve(std::size_t n);
+  void commit(std::size_t n) { end_ += n; }
+  /// Returns the next response once it is complete; kInvalidArgument if the bytes are no response.
+  [[nodiscard]] Result<std::optional<ResponseView>> next();
+
+ private:
+  std::string buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+}  // namespace quiver::client

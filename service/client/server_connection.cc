@@ -1,0 +1,99 @@
+#include "service/client/server_connection.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "payload/json/document.h"
+
+namespace quiver::client {
+namespace {
+
+constexpr std::size_t kChunk = 64 << 10;
+
+tl::unexpected<Error> broken(std::string_view what, const Endpoint& endpoint, int error) {
+  return fail(Code::kUnavailable, fmt::format("{} {}:{}: {}", what, endpoint.host, endpoint.port,
+                                              std::strerror(error)));
+}
+
+}  // namespace
+
+Result<HttpResponse> ServerConnection::exchange(std::string_view method, std::string_view target,
+                                                std::string_view body,
+                                                std::string_view content_type) {
+  return exchange_parts(request_head(method, target, body.size(), content_type), body);
+}
+
+Result<HttpResponse> ServerConnection::exchange(std::string_view request) {
+  return exchange_parts(request, "");
+}
+
+Result<HttpResponse> ServerConnection::exchange_parts(std::string_view head,
+                                                      std::string_view body) {
+  if (!socket_) {
+    QV_TRY(Socket connected, connect_to(endpoint_));
+    socket_.emplace(std::move(connected));
+    reader_ = ResponseReader();
+  }
+  auto answer = exchange_once(head, body);
+  if (!answer) socket_.reset();
+  return answer;
+}
+
+/// Leaves the body out: it may be large and need not be copied.
+std::string ServerConnection::request_head(std::string_view method, std::string_view target,
+                                           std::size_t body_bytes,
+                                           std::string_view content_type) const {
+  std::string head = request_text(method, target, endpoint_, api_key_, "");
+  if (body_bytes > 0) {
+    head.insert(head.size() - 2, fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n",
+                                             content_type, body_bytes));
+  }
+  return head;
+}
+
+Result<HttpResponse> ServerConnection::exchange_once(std::string_view head, std::string_view body) {
+  auto sent = send_all(head, body.empty() ? 0 : MSG_MORE);
+  if (sent) sent = send_all(body, 0);
+  auto answer = receive();  // a server may refuse a large body before all of it was sent
+  if (!sent && !answer) return fail(sent.error());
+  if (!sent) socket_.reset();
+  return answer;
+}
+
+Result<> ServerConnection::send_all(std::string_view bytes, int flags) {
+  while (!bytes.empty()) {
+    const ssize_t n = send(socket_->fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | flags);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return broken("cannot send to", endpoint_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<HttpResponse> ServerConnection::receive() {
+  while (true) {
+    QV_TRY(const auto response, reader_.next());
+    if (response) return HttpResponse{response->status, std::string(response->body)};
+    const ssize_t n = recv(socket_->fd(), reader_.reserve(kChunk), kChunk, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return broken("no answer from", endpoint_, n == 0 ? ECONNRESET : errno);
+    reader_.commit(static_cast<std::size_t>(n));
+  }
+}
+
+Result<HttpResponse> fetch(const Endpoint& endpoint, const std::string& request) {
+  return ServerConnection(endpoint, "").exchange(request);
+}
+
+std::string error_text(const HttpResponse& answer) {
+  const auto value = payload::parse_json(answer.body);
+  const payload::Value* status = value ? value->find("status") : nullptr;
+  const payload::Value* error = status == nullptr ? nullptr : status->find("error");
+  const std::string* text = error == nullptr ? nullptr : error->as_string();
+  return fmt::format("{} {}", answer.status, text == nullptr ? answer.body : *text);
+}
+
+}  // namespace quiver::client

@@ -1,0 +1,56 @@
+// A client's kept-alive HTTP connection to a server, one request at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "service/client/http.h"
+
+namespace quiver::client {
+
+inline constexpr std::string_view kJsonType = "application/json";
+
+struct HttpResponse {
+  int status = 0;
+  std::string body;
+};
+
+/// Use from one thread. Connects at the first request.
+class ServerConnection {
+ public:
+  ServerConnection(Endpoint endpoint, std::string api_key)
+      : endpoint_(std::move(endpoint)), api_key_(std::move(api_key)) {}
+
+  /// Sends a request and waits for the answer. kUnavailable if the connection broke: it is then
+  /// unknown whether the server did the request. The next call reconnects.
+  Result<HttpResponse> exchange(std::string_view method, std::string_view target,
+                                std::string_view body, std::string_view content_type = kJsonType);
+  /// Sends a whole request, as `request_text` makes it.
+  Result<HttpResponse> exchange(std::string_view request);
+
+ private:
+  [[nodiscard]] std::string request_head(std::string_view method, std::string_view target,
+                                         std::size_t body_bytes,
+                                         std::string_view content_type) const;
+  Result<HttpResponse> exchange_parts(std::string_view head, std::string_view body);
+  Result<HttpResponse> exchange_once(std::string_view head, std::string_view body);
+  Result<> send_all(std::string_view bytes, int flags);
+  Result<HttpResponse> receive();
+
+  const Endpoint endpoint_;
+  const std::string api_key_;
+  std::optional<Socket> socket_;
+  ResponseReader reader_;
+};
+
+/// Sends one request over a new connection.
+[[nodiscard]] Result<HttpResponse> fetch(const Endpoint& endpoint, const std::string& request);
+
+/// Status and error message of an answer: `status.error` of its JSON, else the whole body.
+[[nodiscard]] std::string error_text(const HttpResponse& answer);
+
+}  // namespace quiver::client
