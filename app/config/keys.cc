@@ -1,4 +1,4 @@
-// The one declaration of every configuration key.
+// Declares every configuration key.
 #include <algorithm>
 #include <cctype>
 #include <concepts>
@@ -37,7 +37,7 @@ void write_member(Member& member, const ParamValue& value, double unit) {
   }
 }
 
-/// Maps `key` to the member that `access(settings)` refers to; integers are stored as value * unit.
+/// Binds `key` to the member that `access(settings)` returns. An integer member holds value * unit.
 template <class Access>
 void bind(Key& key, Access access, double unit) {
   key.get = [access, unit](const Settings& settings) {
@@ -71,7 +71,7 @@ class Section {
   Key& string(std::string name, Access access, std::string doc, std::string effect = "") {
     return add(KeyType::kString, std::move(name), access, {}, doc, effect, 1);
   }
-  /// Bound by the caller.
+  /// Adds a key without a member; the caller sets `get` and `set`.
   Key& free(KeyType type, std::string name, std::string doc, std::string effect = "") {
     Key& key = keys_.emplace_back();
     key.section = name_;
@@ -88,7 +88,7 @@ class Section {
            std::string effect, double unit) {
     Key& key = free(type, std::move(name), std::move(doc), std::move(effect));
     key.range = range;
-    // Members are unsigned or durations: nothing is negative unless it says so.
+    // Members are unsigned or durations, so negative values are excluded.
     if (type != KeyType::kString) key.range.min = std::max(range.min, 0.0);
     bind(key, access, unit);
     return key;
@@ -98,7 +98,7 @@ class Section {
   std::string name_;
 };
 
-// Reads as the member it names: QV_AT(server.port).
+// Access to a member of Settings: QV_AT(server.port).
 #define QV_AT(member) \
   [](Settings & s) -> auto& { return s.member; }
 
@@ -115,7 +115,7 @@ void declare_storage(std::vector<Key>& keys) {
                   "More means fewer, larger files while loading.", kMiB);
   section.integer("max_queued_mb", QV_AT(database.max_queued_bytes), {.min = 1, .max = 1 << 16},
                   "Updates that may wait in one shard's queue; more are refused with 429.",
-                  "More smooths bursts, at the price of memory and of waiting.", kMiB);
+                  "More smooths bursts but takes memory and lengthens the wait.", kMiB);
   section.integer("max_open_collections", QV_AT(database.max_open_collections),
                   {.min = 1, .max = 1 << 20},
                   "Collections kept open at a time; idle ones beyond it are closed.",
@@ -123,63 +123,64 @@ void declare_storage(std::vector<Key>& keys) {
                   "milliseconds.");
   section.integer("max_shard_number", QV_AT(server.creation.max_shard_number),
                   {.min = 1, .max = engine::kMaxShardNumber},
-                  "`shard_number` that a collection may be created with; more is refused with 422.",
-                  "Each shard has files, memory and a log of its own, whether it holds points or "
-                  "not.");
+                  "Largest `shard_number` of a new collection; more is refused with 422.",
+                  "Each shard has its own files, memory and log, even without points.");
   section.boolean(
       "record_queries", QV_AT(database.record_queries),
-      "Remember up to 512 queries of each multi-vector field, drawn evenly from all, in "
-      "memory and in the collection's directory: indexes are fitted to them.",
-      "At most 64 MiB a field. `false` forgets those that were remembered: for queries "
-      "that must not be on disk.");
+      "Keep a uniform sample of up to 512 queries per multi-vector field, in memory and in "
+      "the collection's directory. Indexes are fitted to them.",
+      "At most 64 MiB per field. `false` deletes the kept queries: use it if queries must "
+      "not be on disk.");
 }
 
 void declare_service(std::vector<Key>& keys) {
   Section section(keys, "service");
   section.string("host", QV_AT(server.host), "Address or name to listen on.",
-                 "The default is this machine only; `0.0.0.0` is every IPv4 interface: set an "
-                 "API key then.");
+                 "The default accepts connections of this machine only. `0.0.0.0` listens on "
+                 "every IPv4 interface; set an API key then.");
   section.integer("http_port", QV_AT(server.port), {.max = 65535},
                   "Port of the HTTP API; 0 takes any free one, which is printed at start.");
   section
       .string("api_key", QV_AT(server.api_key),
-              "Key that every request but health checks must bring (`api-key: KEY` or "
-              "`Authorization: Bearer KEY`); empty: none.")
+              "Key that every request except health checks must send (`api-key: KEY` or "
+              "`Authorization: Bearer KEY`); empty: no key.")
       .secrecy = Secrecy::kSecret;
   section
       .string("read_only_api_key", QV_AT(server.read_only_api_key),
-              "A second key, for requests that change nothing; empty: none. Needs `api_key`.")
+              "A second key, for requests that change nothing; empty: no key. Needs `api_key`.")
       .secrecy = Secrecy::kSecret;
   section.boolean("enable_cors", QV_AT(server.cors), "Let browsers of any origin use the API.");
   section.integer("io_threads", QV_AT(server.io_threads), {.max = 1024},
                   "Threads that read requests and write answers; 0: half the cores, at least 1.");
   section.integer("max_request_size_mb", QV_AT(server.max_body_bytes), {.min = 1, .max = 4096},
-                  "Largest request body; more is 413.", "", kMiB);
+                  "Largest request body; a larger one is answered with 413.", "", kMiB);
   section.integer("max_header_kb", QV_AT(server.max_header_bytes), {.min = 1, .max = 1024},
-                  "Largest request line with headers; more is 431.", "", kKiB);
-  section.integer("max_connections", QV_AT(server.max_connections), {.min = 1, .max = 1 << 20},
-                  "Connections at a time; more are answered 503 and closed.",
-                  "Each takes a file descriptor. The limit of the process is raised as far as "
-                  "allowed; half of it, and 192 at least, is kept for storage, and this is lowered "
-                  "to the rest, which the log tells.");
+                  "Largest request line with headers; more is answered with 431.", "", kKiB);
+  section.integer(
+      "max_connections", QV_AT(server.max_connections), {.min = 1, .max = 1 << 20},
+      "Connections at a time; more are answered with 503 and closed.",
+      "Each takes a file descriptor. The process raises its limit as far as allowed and "
+      "keeps half of it, at least 192, for storage. If fewer remain, that number replaces "
+      "this value, and the log says so.");
   section.number("keep_alive_timeout_s", QV_AT(server.keep_alive_timeout_s),
-                 {.min = 0.001, .max = 86400}, "A connection without a request is closed then.");
+                 {.min = 0.001, .max = 86400},
+                 "A connection without a request is closed after this time.");
   section.number("read_timeout_s", QV_AT(server.read_timeout_s), {.min = 0.001, .max = 86400},
-                 "A request or an answer that makes no progress is given up then.");
+                 "A request or an answer without progress is aborted after this time.");
   section.number("query_timeout_s", QV_AT(server.query_timeout_s), {.min = 0.001, .max = 86400},
                  "Deadline of reads whose request has no `timeout`.");
   section.number("shutdown_grace_s", QV_AT(server.shutdown_grace_s), {.min = 0, .max = 3600},
-                 "On SIGTERM, requests that have arrived whole may take so long before they are "
-                 "cancelled; others are refused at once.",
-                 "Closing the collections comes on top, mostly far less than a second; containers "
-                 "are killed after 10 s.");
+                 "On SIGTERM, requests that have arrived completely may run for this time before "
+                 "they are cancelled; others are refused at once.",
+                 "Closing the collections takes extra time, mostly far less than a second. "
+                 "Container runtimes kill after 10 s.");
   section.integer("inline_body_kb", QV_AT(server.inline_body_bytes), {.max = 1 << 20},
                   "Bodies up to this size are decoded on the thread that read them.",
-                  "Larger ones move to another thread, so that they do not delay other "
+                  "Larger bodies move to another thread, so that they do not delay other "
                   "connections.",
                   kKiB);
   section.string("metrics_prefix", QV_AT(server.metrics_prefix),
-                 "Put before the name of every metric of `/metrics`.");
+                 "Prefix of every metric name in `/metrics`.");
 }
 
 void declare_threads(std::vector<Key>& keys) {
@@ -211,7 +212,7 @@ void declare_optimizer(std::vector<Key>& keys) {
                  "Less returns space sooner and writes more.");
   section.integer("vacuum_min_rows", QV_AT(server.creation.optimizer.vacuum_min_rows),
                   {.min = 1, .max = 1e9},
-                  "Segments with fewer deleted rows are not rewritten for those alone.");
+                  "A segment with fewer deleted rows is not rewritten because of them.");
   section.integer("seal_mb", QV_AT(server.creation.optimizer.seal_bytes),
                   {.min = 1, .max = 1 << 16},
                   "Vectors and payload that the segment in memory holds before it is sealed.",
@@ -221,22 +222,22 @@ void declare_optimizer(std::vector<Key>& keys) {
   section.integer("seal_rows", QV_AT(server.creation.optimizer.seal_rows), {.min = 1, .max = 1e9},
                   "Rows that the segment in memory holds before it is sealed.");
   section.integer("max_segment_rows", QV_AT(server.creation.optimizer.max_segment_rows),
-                  {.min = 1000, .max = 4e9}, "Merging makes no segment larger than this.");
+                  {.min = 1000, .max = 4e9}, "Largest segment that merging creates.");
   section.integer("max_segments", QV_AT(server.creation.optimizer.max_segments),
                   {.min = 1, .max = 10000},
                   "Sealed segments per shard; more are merged, smallest first.",
-                  "Fewer make searches cheaper and loading dearer.");
+                  "Fewer segments make searches cheaper and loading more expensive.");
   section.number("idle_seal_s", QV_AT(server.creation.optimizer.idle_seal_s),
                  {.min = 0.01, .max = 1e6},
-                 "Without writes for this long, what is in memory is sealed.");
+                 "After this time without writes, the segment in memory is sealed.");
   bind_max_threads(section.free(KeyType::kInteger, "max_threads",
-                                "0: segments are sealed, and not merged, cleaned or indexed; -1 or "
-                                "more: by as many of `threads.background` as there are."));
+                                "0: segments are sealed, but not merged, cleaned or indexed. Any "
+                                "other value: by all of `threads.background`."));
 }
 
 void declare_log(std::vector<Key>& keys) {
   Section section(keys, "log");
-  Key& level = section.free(KeyType::kString, "level", "Least important events that are logged.");
+  Key& level = section.free(KeyType::kString, "level", "Lowest level of events that are logged.");
   level.choices = {"debug", "info", "warning", "error", "off"};
   level.get = [choices = level.choices](const Settings& settings) -> ParamValue {
     return choices[static_cast<std::size_t>(settings.log.level)];
@@ -258,8 +259,8 @@ void declare_log(std::vector<Key>& keys) {
 void declare_compat(std::vector<Key>& keys) {
   Section section(keys, "compat");
   Key& key = section.string("identity", QV_AT(identity),
-                            "Title and version that `GET /` answers: our own, or those of the "
-                            "server whose REST API this is (1.19.0).",
+                            "Title and version that `GET /` reports: ours, or those of the server "
+                            "whose REST API we provide (1.19.0).",
                             "`qdrant` is for clients that insist on a version they know.");
   key.choices = {"quiver", "qdrant"};
 }

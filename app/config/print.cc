@@ -1,4 +1,4 @@
-// The configuration for people: what is in force, and the page of all keys.
+// Prints the configuration in force and the page of all keys.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,7 +23,7 @@ std::string quote(std::string_view text) {
   return out + '"';
 }
 
-/// As TOML writes it.
+/// The value as a TOML literal.
 std::string literal(const ParamValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return quote(*text);
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("{:.16g}", *number);
@@ -56,24 +56,23 @@ std::string range_text(const Key& key) {
 
 constexpr std::string_view kDocsHead = R"(# Configuration
 
-Written by `quiver serve --config-docs` from the one declaration of the keys; a test compares. Change
-the declaration (`app/config/keys.cc`), then run `make docs`.
+`quiver serve --config-docs` writes this page from the declaration of the keys, and a test compares it.
+To change it, edit the declaration (`app/config/keys.cc`) and run `make docs`.
 
-A setting comes from, later ones winning:
+Settings come from these sources; later ones win:
 
 1. the default below;
 2. the TOML file given as `--config FILE`: `http_port = 6333` under `[service]`;
-3. the environment: `QUIVER__SECTION__KEY`, as `QUIVER__SERVICE__HTTP_PORT=6333`;
+3. the environment: `QUIVER__SECTION__KEY`, as in `QUIVER__SERVICE__HTTP_PORT=6333`;
 4. flags: `--set section.key=value`, `--data-dir DIR` (`storage.data_dir`), `--http HOST:PORT`
    (`service.host` and `service.http_port`).
 
-An unknown key is an error in each of them. `quiver serve --print-config`, with the same flags and
-environment, prints what would be in force and where each value comes from. Keys and other secrets
-are better given through the environment or a file than as flags, which other users can see.
-`deploy/quiver.toml` is an example of a file.
+An unknown key is an error in every source. `quiver serve --print-config`, with the same flags and
+environment, prints the settings and the source of each. Pass API keys and other secrets through the
+environment or a file, not as flags, which other users can see. `deploy/quiver.toml` is an example file.
 
-`[optimizer]` is what collections get that are created from then on, where their creator says nothing;
-`PATCH /collections/{name}` changes them.
+`[optimizer]` sets the defaults of collections created from then on; `PATCH /collections/{name}` changes
+them for one collection.
 
 `QUIVER_SIMD=generic|avx2|avx512` (environment only) forces an instruction level, for tests and
 measurements.
