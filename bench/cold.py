@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Searches over files that are not in the page cache: the first ones of a server that was just started, and of Seismic.
+"""Measures searches over files that are not in the page cache: of a server just started, and of Seismic.
 
     bench/cold.py --data …/arxiv-100k [--peers-python build/peers-venv/bin/python]
 
-The sparse rows are imported and indexed once, below --cache. In each round all files of the data directory are dropped
-from the page cache (posix_fadvise) and the server is started; its first answer contains opening the collection, which reads
-every file to check it. Then one connection asks the queries one after another. Then the pages are dropped under the running
-server (MADV_PAGEOUT, wants root), as when memory is short, and all is asked again; the last pass is warm. Reads of 4 KiB at
-random places of dropped files are timed beside. With --peers-python an index of `pyseismic-lsr` that bench/peers/run.py built
-is treated likewise: its file is dropped, loaded whole, and searched in its process. Prints Markdown.
+The sparse rows are imported and indexed once, below --cache. Each round drops all files of the data directory from the page
+cache (posix_fadvise) and starts the server. Its first answer includes opening the collection, which reads every file to check
+it. Then one connection sends the queries one after another. Then the pages are dropped under the running server (MADV_PAGEOUT,
+needs root), as when memory is short, and the queries are sent again; the last pass is warm. Random reads of 4 KiB from dropped
+files are timed too. With --peers-python, an index of `pyseismic-lsr` built by bench/peers/run.py is treated the same way: its
+file is dropped, loaded whole, and searched in its process. Prints Markdown.
 """
 import argparse
 import contextlib
@@ -45,7 +45,7 @@ def files_of(place):
 
 
 def drop(place):
-    """Returns (bytes of the files, bytes that stayed in memory)."""
+    """Drops the files from the page cache. Returns (bytes of the files, bytes that stayed in memory)."""
     os.sync()
     files = files_of(place)
     for path in files:
@@ -62,7 +62,7 @@ class Span(ctypes.Structure):
 
 
 def drop_mapped(process, place):
-    """As `drop`, of files that a process has mapped."""
+    """Like `drop`, for files that a process has mapped."""
     call = ctypes.CDLL(None, use_errno=True).syscall
     descriptor = call(PIDFD_OPEN, process, 0)
     for line in Path(f"/proc/{process}/maps").read_text().splitlines():
@@ -76,7 +76,7 @@ def drop_mapped(process, place):
 
 
 def random_reads_us(place):
-    """Of 4 KiB each, from files that were dropped: (median, 99th percentile)."""
+    """Times random reads of 4 KiB from dropped files: (median, 99th percentile)."""
     drop(place)
     draw, times = random.Random(1), []
     files = [p for p in files_of(place) if p.stat().st_size > 64 * PAGE]
@@ -132,7 +132,7 @@ class Server:
 
 
 def prepared(o, files):
-    """The data directory, imported and indexed."""
+    """Returns the data directory, imported and indexed."""
     folder = o.cache / f"cold-{COLLECTION}-{Path(o.data).name}"
     done = folder.with_name(folder.name + ".complete")
     if not done.exists():
@@ -160,7 +160,7 @@ def first_answer_s(server, body):
 
 
 def asked(o, files, server, first, end, truth=False):
-    """One JSON line of `quiver bench load`: the queries first to end - 1, each once."""
+    """Sends queries first to end - 1, once each. Returns the JSON line of `quiver bench load`."""
     words = ["--url", server.url, "--collection", COLLECTION, "--using", FIELD, "--kind", "sparse", "--queries", files.queries,
              "--rows", f"{first}:{end}", "--requests", end - first, "--warmup", 0, "--params", o.params, "--json"]
     words += ["--ground-truth", files.truth] if truth and files.truth else []

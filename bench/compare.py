@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Two commands measured in turn, A-B-A-B, on one pinned core: medians, their spread, and the ratio of each round.
+"""Measures two commands in turn, A-B-A-B, on one pinned core: medians, their spread, and the ratio of each round.
 
     bench/compare.py 'old/quiver bench ann' 'new/quiver bench ann' -- --base … --queries … --index …
     bench/compare.py 'quiver bench ann --dtype f32' 'quiver bench ann --dtype f16' --rounds 7 -- --base …
 
-What follows `--` is appended to both, and so is `--json FILE`. Points are matched by their place and parameters. A
-ratio is B / A of one round, so that what slows both down at the same time does not show; above 1 is better for rates,
-below 1 for times.
+Arguments after `--` and `--json FILE` are appended to both commands. Points are matched by position and parameters. A
+ratio is B / A within one round, so a disturbance that slows both does not show. Above 1 is better for rates, below 1 for
+times.
 """
 import argparse
 import os
@@ -42,7 +42,7 @@ def spread(values):
 
 
 def summarise(rounds, place):
-    """One row for each figure of the point at `place` of every round."""
+    """Returns one row per figure, for the point at position `place` of every round."""
     a, b = ([r[side][place] for r in rounds] for side in (0, 1))
     name = points.settings(a[0]["params"]) or "–"
     for key, label in FIGURES:

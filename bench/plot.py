@@ -5,8 +5,8 @@
     bench/plot.py rates FILE.jsonl… --out rates.svg       recall against rate; a front for each engine over its builds
     bench/plot.py exact FILE.jsonl… --out exact.svg       runs at recall 1: rate and latency of each
 
-A front joins the points that no other one of the same index beats in both; the others are faint. Hollow points were
-measured while the machine was disturbed. Points without a recall are left out where it is drawn.
+A front joins the points that no other point of the same index beats in both figures; other points are faint. Hollow points
+were measured while the machine was disturbed. Plots of recall omit points without one.
 """
 import argparse
 import math
@@ -23,7 +23,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import points  # noqa: E402
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, without yellow.
+# Okabe and Ito's colours for colour-blind readers, without yellow.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 LINES = ["-", "--", ":"]
 PERCENTILES = [("p50_us", "p50"), ("p95_us", "p95"), ("p99_us", "p99"), ("p999_us", "p99.9")]
@@ -40,7 +40,7 @@ def short(value, _=None):
 
 
 def log_axis(axis, values):
-    """A logarithmic axis with legible ticks, also where it spans less than a decade."""
+    """Makes an axis logarithmic, with legible ticks even if it spans less than a decade."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     low, high = min(values), max(values)
     axis.axes.set(**{f"{axis.axis_name}lim": (low / 1.35, high * 1.35)})
@@ -62,7 +62,7 @@ def draw_curve(axes, group, value, larger, colour, label, dashes="-"):
 
 
 def place_labels(axes, labels):
-    """Left of the beginning of each curve, moved apart where they would overlap."""
+    """Places labels left of each curve, moved apart where they would overlap."""
     axes.figure.canvas.draw()
     gap = 1.35 * 9 * axes.figure.dpi / 72
     lowest = -math.inf
@@ -74,7 +74,7 @@ def place_labels(axes, labels):
                       va="center", annotation_clip=False)
 
 
-# Recall is drawn as -log10(1.001 - recall): what happens between .9 and 1 is what is compared.
+# Recall is drawn as -log10(1.001 - recall), to spread the range from .9 to 1.
 RECALL_TICKS = [0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 1]
 
 
@@ -113,12 +113,12 @@ def curves(found, title):
 
 
 def look(number, name):
-    """Colour, label and line of a curve: with more curves than colours, these come again with other lines."""
+    """Returns colour, label and line style of a curve. More curves than colours repeat colours with other line styles."""
     return COLOURS[number % len(COLOURS)], name, LINES[number // len(COLOURS) % len(LINES)]
 
 
 def rates(found, title):
-    """One panel for each set, for pages: the builds of an engine share a front, exact ones are its last point."""
+    """Draws one panel per set, for pages. The builds of an engine share a front; exact ones are its last point."""
     sets = points.grouped(found, lambda p: (p["data"], p["k"]))
     names = list(points.grouped(found, points.engine))
     figure, grid = plt.subplots(len(sets), 1, figsize=(7.2, 4.4 * len(sets)), squeeze=False)
@@ -133,13 +133,13 @@ def rates(found, title):
 
 
 def rate_label(found):
-    """With what all points have in common; what they have not is in the names of the curves."""
+    """Labels the axis with what all points share; differences are in the names of the curves."""
     askers = {points.clients(p) for p in found}
     return "queries per second" + (f", {askers.pop() or 'one thread'}" if len(askers) == 1 else "")
 
 
 def exact(found, title):
-    """Bars of the rate, and the percentiles of a call on a logarithmic axis."""
+    """Draws bars of the rate, and the latency percentiles on a logarithmic axis."""
     names = [" ".join([p["data"].rsplit("/", 1)[-1], *points.series(p).split()[1:]]) for p in found]
     places = range(len(found))
     figure, (rate, latency) = plt.subplots(1, 2, figsize=(11.5, 1.5 + 0.52 * len(found)), sharey=True)
@@ -164,7 +164,7 @@ def exact(found, title):
 
 
 def note(found):
-    """What hollow points and pale bars mean, where there are any."""
+    """Explains hollow points and pale bars, if there are any."""
     n = sum(p["disturbed"] for p in found)
     return f"   ({n} of {len(found)} hollow or pale: measured while the machine was disturbed)" if n else ""
 
@@ -185,7 +185,7 @@ def main():
     if not found:
         raise SystemExit("plot: no points")
     with plt.rc_context(STYLE):
-        undated = {"Date": None} if a.out.endswith(".svg") else {}  # the same points, the same file
+        undated = {"Date": None} if a.out.endswith(".svg") else {}  # equal points give equal files
         WHAT[a.what](found, (a.title or "") + note(found)).savefig(a.out, metadata=undated)
 
 

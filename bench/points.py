@@ -1,10 +1,10 @@
-"""The JSON lines of `quiver bench ann` and `quiver bench load`: reading, naming, choosing the best."""
+"""Reads, names and selects points from the JSON lines of `quiver bench ann` and `quiver bench load`."""
 import json
 from pathlib import Path
 
 
 def read(paths):
-    """All points of the files, in order."""
+    """Returns all points of the files, in order."""
     points = []
     for path in paths:
         for number, line in enumerate(Path(path).read_text().splitlines(), 1):
@@ -20,7 +20,7 @@ def settings(parameters):
 
 
 def series(point):
-    """What a curve is: everything but the search parameters."""
+    """Returns the identity of a curve: everything but the search parameters."""
     parts = [point["index"], settings(point.get("build_params", {}))]
     if point.get("dtype", "f32") != "f32":
         parts.append(point["dtype"])
@@ -31,7 +31,7 @@ def series(point):
 
 
 def clients(point):
-    """How many asked at once, where it is not one thread: threads, or connections to a server and what arrives there."""
+    """Returns the concurrency if it is not one thread: threads, or connections to a server and the arrival rate."""
     if "connections" not in point:
         return f"{point['threads']} threads" if point.get("threads", 1) > 1 else ""
     parts = [f"{point['connections']} connection{'s' if point['connections'] > 1 else ''}"]
@@ -43,8 +43,8 @@ def clients(point):
 
 
 def engine(point):
-    """What shares a curve on pages: an index with all its builds, of one type of rows; one query a call apart from
-    batches, and one thread apart from several."""
+    """Returns the identity of a curve on pages: an index with all its builds, and one type of rows. Batches and several threads
+have curves of their own."""
     parts = [point["index"] + ("" if point.get("dtype", "f32") == "f32" else f" {point['dtype']}")]
     if point.get("batch", 1) > 1:
         parts.append(f"{point['batch']:,} a call")
@@ -52,7 +52,7 @@ def engine(point):
 
 
 def with_recall(points):
-    """Those that say one: `bench load` does if it is given the ground truth."""
+    """Returns the points with a recall; `bench load` measures it only if given the ground truth."""
     return [p for p in points if p.get("recall") is not None]
 
 
@@ -64,7 +64,7 @@ def grouped(points, key):
 
 
 def front(points, value="qps", larger=True):
-    """The points that no other one beats in both recall and `value`, by recall."""
+    """Returns the points that no other point beats in both recall and `value`, by recall."""
     sign = 1 if larger else -1
     best, chosen = None, []
     for point in sorted(points, key=lambda p: (-p["recall"], -sign * p[value])):
@@ -75,7 +75,7 @@ def front(points, value="qps", larger=True):
 
 
 def align(heads, rows):
-    """Lines of text; the first column to the left, the others to the right."""
+    """Returns lines of text; the first column is left-aligned, the others right-aligned."""
     widths = [max(len(str(r[c])) for r in [heads, *rows]) for c in range(len(heads))]
     cells = [heads, ["─" * w for w in widths], *rows]
     return "\n".join("  ".join(f"{x:<{w}}" if c == 0 else f"{x:>{w}}" for c, (x, w) in enumerate(zip(r, widths))).rstrip()

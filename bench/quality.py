@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""What dense, sparse and late-interaction search find, alone and together: known-item search over one set of documents.
+"""Compares the quality of dense, sparse and late-interaction search, alone and combined: known-item search over one set of documents.
 
     bench/quality.py …/arxiv-100k --tokens …/tokens-30k --out bench/results/quality-arxiv.md
     bench/quality.py examples/arxiv-3k
 
-A query is the title of one document, whose vectors were made from the abstract alone; that document is the only one that
-counts. All searches are exact and over the same first documents, as many as have tokens: this is a statement about the
-vectors, not about an index. Queries whose document is not among them are left out. The folder holds the dense and the
-sparse set as bench/datasets.py knows them, and the ids of documents and queries: docs.jsonl (also .zst) with queries.tsv
-(`id TAB title`) or queries.jsonl (`doc`: the row).
+A query is the title of one document, whose vectors were made from the abstract alone; only that document counts as relevant.
+All searches are exact, over the first documents, as many as have tokens. So the result describes the vectors, not an index.
+Queries for other documents are left out. The folder holds the dense and the sparse set in the layout of bench/datasets.py, and
+the ids of documents and queries: docs.jsonl (also .zst) with queries.tsv (`id TAB title`) or queries.jsonl (`doc`: the row).
 """
 import argparse
 import io
@@ -24,14 +23,14 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 import datasets  # noqa: E402
 from data import MARGIN, Scorer, candidates, find  # noqa: E402
 
-DEPTH = 100   # of every list
-PLACES = 10   # of the mean reciprocal rank
-WIRE_K, USUAL_K = 2, 60  # of reciprocal rank fusion: the default of the wire, and of most others
+DEPTH = 100   # length of every list
+PLACES = 10   # ranks that the mean reciprocal rank considers
+WIRE_K, USUAL_K = 2, 60  # k of reciprocal rank fusion: default of our API, and of most others
 KINDS = ("dense", "sparse", "multi")
 
 
 class Found(NamedTuple):
-    """A way of searching: the ranked ids of each query."""
+    """The results of one search method: the ranked ids of each query."""
     name: str
     lists: list
 
@@ -39,7 +38,7 @@ class Found(NamedTuple):
 # Which document belongs to which query.
 
 def lines(path):
-    """Of a text file, compressed or not, one by one."""
+    """Yields the lines of a text file, compressed or not."""
     if path.suffix == ".zst":
         import zstandard
         with open(path, "rb") as packed:
@@ -50,7 +49,7 @@ def lines(path):
 
 
 def wanted_documents(folder, n_documents):
-    """{query: row of its document} of those whose document is among the first `n_documents`."""
+    """Returns {query: row of its document} for documents among the first `n_documents`."""
     if (folder / "queries.jsonl").exists():
         rows = [json.loads(line)["doc"] for line in lines(folder / "queries.jsonl")]
     else:
@@ -63,7 +62,7 @@ def wanted_documents(folder, n_documents):
 # Searches.
 
 def search(data, queries):
-    """Exact lists, best first, ties by the lower row. A document that shares no term with a sparse query is no hit."""
+    """Returns exact lists, best first, ties by lower row. A document without a common term is no hit of a sparse query."""
     scorer, lists = Scorer(data), []
     given = datasets.load(data.files.truth) if data.files.truth else None
     whole = given is not None and given.shape[1] >= min(DEPTH, len(data))
@@ -75,7 +74,7 @@ def search(data, queries):
 
 
 def fused(lists, k):
-    """Reciprocal rank fusion of one query's lists: the sum of 1 / (rank + k), rank from 0."""
+    """Fuses one query's lists by reciprocal rank: the sum of 1 / (rank + k), ranks from 0."""
     scores = {}
     for found in lists:
         for rank, row in enumerate(found):
@@ -84,7 +83,7 @@ def fused(lists, k):
 
 
 def scored_again(multi, queries, *lists):
-    """What the lists hold together, by MaxSim."""
+    """Re-ranks the union of the lists by MaxSim."""
     scorer, ranked = Scorer(multi), []
     for query, parts in zip(queries, zip(*lists)):
         rows = np.unique(np.concatenate([np.asarray(part, np.int64) for part in parts]))
@@ -112,7 +111,7 @@ def reciprocal_ranks(lists, wanted):
 
 
 def row_of(found, wanted, base):
-    """Beside the mean, its standard error and that of the difference to `base`: the same queries, pair by pair."""
+    """Returns the mean, its standard error, and that of the paired difference to `base` over the same queries."""
     ranks = reciprocal_ranks(found.lists, wanted)
     recall = np.mean([row in lists for lists, row in zip(found.lists, wanted)])
     difference = ranks - base
@@ -124,21 +123,21 @@ def error(values):
 
 
 def page(name, n_documents, n_queries, found, wanted):
-    """Markdown."""
+    """Returns the page in Markdown."""
     best_alone = max((reciprocal_ranks(f.lists, wanted) for f in found[:2]), key=np.mean)
     heads = ["search", f"MRR@{PLACES}", "against the better of dense and sparse", f"recall@{DEPTH}"]
     rows = [heads, ["---", "--:", "--:", "--:"], *(row_of(f, wanted, best_alone) for f in found)]
     return "\n".join([
-        f"# {name}: what each kind of vectors finds", "",
-        f"{n_documents:,} documents, {n_queries:,} queries (those whose document is among them): a query is the title of a "
-        "document whose vectors were made from its abstract alone. Every search is exact; lists of "
-        f"{DEPTH} are fused or scored again. ± is the standard error over queries. The token vectors come from a sentence "
+        f"# {name}: quality of each kind of vectors", "",
+        f"{n_documents:,} documents and the {n_queries:,} queries for them. A query is the title of a document whose vectors "
+        "were made from its abstract alone. Every search is exact; lists of "
+        f"{DEPTH} are fused or re-ranked. ± is the standard error over queries. The token vectors come from a sentence "
         "encoder that was not trained for late interaction.", "",
         *("| " + " | ".join(cells) + " |" for cells in rows), ""])
 
 
 def sets_of(folder, tokens, n_rows):
-    """One set of each kind, all of the same first documents."""
+    """Returns one set of each kind, all over the same first documents."""
     found = {data.kind: data for place in dict.fromkeys((folder, tokens)) for data in find(place)}
     missing = [kind for kind in KINDS if kind not in found]
     if missing:

@@ -1,8 +1,8 @@
-"""Token sets (late interaction): rows of several tokens, and MaxSim over them, the sum over the query's tokens of the
-largest product with a token of the document."""
+"""Token sets (late interaction): rows of several tokens. MaxSim: the sum over the query's tokens of the largest product with a
+token of the document."""
 import numpy as np
 
-DOCUMENTS = 128  # that are compared at once: products of a block stay in the caches
+DOCUMENTS = 128  # compared at once: the products of a block stay in the caches
 QUERIES = 32
 
 
@@ -40,7 +40,7 @@ class Ragged:
 
 
 def reduced(function, values, counts, axis, empty):
-    """`function` over runs of `counts` entries along `axis`; runs without entries give `empty`."""
+    """Applies `function` to runs of `counts` entries along `axis`; empty runs give `empty`."""
     held = np.asarray(counts) > 0
     shape = list(values.shape)
     shape[axis] = len(held)
@@ -53,14 +53,14 @@ def reduced(function, values, counts, axis, empty):
 
 
 def maxsim(queries, documents, dtype=np.float32):
-    """[n_queries, n_documents]; of documents without tokens minus infinity."""
+    """Returns scores [n_queries, n_documents]; minus infinity for documents without tokens."""
     products = queries.floats(dtype) @ documents.floats(dtype).T
     best = reduced(np.maximum, products, documents.counts(), 1, -np.inf)
     return reduced(np.add, best, queries.counts(), 0, 0)
 
 
 def best_documents(queries, documents, n):
-    """[n_queries, n] ids of the best n documents by f32 scores, in any order; block by block, all queries at once."""
+    """Returns ids [n_queries, n] of the best n documents by f32 scores, in any order. Works block by block, all queries at once."""
     n = min(n, len(documents))
     scores = np.full((len(queries), n), -np.inf, np.float32)
     ids = np.zeros((len(queries), n), np.int64)
@@ -75,7 +75,7 @@ def best_documents(queries, documents, n):
 
 
 def merged(scores, ids, found, first, n):
-    """The best n of those kept and of those found, which are numbered from `first`."""
+    """Merges the kept ids with the found ones, which are numbered from `first`; returns the best n."""
     scores = np.concatenate([scores, found], 1)
     ids = np.concatenate([ids, np.broadcast_to(np.arange(first, first + found.shape[1]), found.shape)], 1)
     top = np.argpartition(-scores, n - 1, axis=1)[:, :n]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One table of the JSON lines of several runs of `quiver bench ann` or `quiver bench load`; – is what a run does not tell.
+"""Prints one table of the JSON lines of several runs of `quiver bench ann` or `quiver bench load`; – marks missing figures.
 
     bench/table.py FILE.jsonl…
 """

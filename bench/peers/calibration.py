@@ -1,4 +1,4 @@
-"""A loop over memory and one over the clock, between all measurements, to tell when the machine was not itself."""
+"""Runs a memory loop and a clock loop between measurements, to detect when the machine was disturbed."""
 import statistics
 import time
 
@@ -26,7 +26,7 @@ class Calibrator:
         return any(abs(found[key] - usual[key]) > TOLERANCE * usual[key] for key in found)
 
     def disturbed(self, point):
-        """Whether a merged point was measured while something else ran."""
+        """True if a merged point was measured while something else ran."""
         around = point.pop("calibrations")
         return point["cpu_share"] < LEAST_CPU_SHARE or any(self.deviates(c) for c in around)
 

@@ -1,23 +1,23 @@
-"""Choosing the settings that are measured: the front over the queries for choosing, by CPU time, near the targets."""
+"""Chooses the settings to measure: the front by CPU time over the queries for choosing, near the recall targets."""
 import json
 
 import points
 
 HEADROOM = 0.2
-MARGIN_BELOW = 0.05  # points that miss the least target by more are not measured again
+MARGIN_BELOW = 0.05  # points further below the lowest target are not measured again
 
 
 def chosen(tried, targets):
-    """Of {"recall", "cpu_us", …}: those of the front around each target. `chosen_for` tells the targets of which a
-    point is the cheapest that reaches them. CPU time, because a tried point has one pass and nothing in turn with it."""
+    """Returns the points of the front around each target; points are {"recall", "cpu_us", …}. `chosen_for` lists the targets for
+which a point is the cheapest that reaches them. Uses CPU time, because a tried point has one pass and no alternation."""
     front = [p for p in points.front(tried, "cpu_us", larger=False) if p["recall"] >= min(targets) - MARGIN_BELOW]
     reach = {t: next((p for p in front if p["recall"] >= t), None) for t in targets}
     return [p | {"chosen_for": [t for t in targets if reach[t] is p]} for p in thinned(front, targets)]
 
 
 def thinned(front, targets):
-    """Of a front: for each target the fastest point that reaches it and its neighbours, so that there is a curve, and the
-    fastest that is well above it, for other queries may be harder."""
+    """Thins a front. For each target keeps the fastest point that reaches it, its neighbours (for a curve), and the fastest
+point well above it, because other queries may be harder."""
     keep = set()
     for target in targets:
         above = next((i for i, p in enumerate(front) if p["recall"] >= target + HEADROOM * (1 - target)), None)
@@ -29,7 +29,7 @@ def thinned(front, targets):
 
 
 class Tried:
-    """What settings of a built index did over the queries for choosing, kept beside the index: {setting: point}."""
+    """Results of a built index over the queries for choosing, stored beside the index: {setting: point}."""
 
     def __init__(self, path):
         self.path = path

@@ -1,4 +1,4 @@
-"""Rows and queries of a set as the adapters want them, its ground truth, and the recall of returned ids."""
+"""Rows and queries of a set in the form of the adapters, its ground truth, and the recall of returned ids."""
 import dataclasses
 import hashlib
 import itertools
@@ -12,8 +12,8 @@ import datasets  # noqa: E402
 from ragged import Ragged, best_documents, maxsim  # noqa: E402
 
 PARTS = {"sparse": ("indptr", "indices", "values"), "multi": ("indptr", "values")}
-MARGIN = 32  # candidates beyond k that are scored again in f64
-BLOCK = 1 << 14   # rows that are scored at once, against all queries
+MARGIN = 32  # candidates beyond k, scored again in f64
+BLOCK = 1 << 14   # rows scored at once, against all queries
 
 
 class Csr:
@@ -40,7 +40,7 @@ class Csr:
 
 
 class Data:
-    """A data set named by its files. What crosses to another process are the names; arrays are read where used."""
+    """A data set named by its files. Only names are sent to other processes; each reads the arrays itself."""
 
     def __init__(self, name, files):
         self.name, self.files = name, files
@@ -51,7 +51,7 @@ class Data:
         return self.__dict__ | {"held": {}}
 
     def first(self, n):
-        """Its first n rows as a set of its own, whose truth is not known."""
+        """Returns the first n rows as a set of its own, without ground truth."""
         folder, _, kind = self.name.partition("/")
         return Data(f"{folder}-{n}/{kind}", dataclasses.replace(self.files, rows=n, truth=None))
 
@@ -62,7 +62,7 @@ class Data:
         return [datasets.existing(path.with_name(f"{path.name}.{part}.npy")) for part in PARTS[self.kind]]
 
     def raw(self, which):
-        """As stored: an array, memory-mapped if it is not compressed, a Csr or a Ragged."""
+        """Returns the stored form: an array (memory-mapped if not compressed), a Csr or a Ragged."""
         if which not in self.held:
             arrays = [datasets.load(p) for p in self.paths(which)]
             whole = {"dense": np.asarray, "sparse": Csr, "multi": Ragged}[self.kind](*arrays)
@@ -101,7 +101,7 @@ class Data:
         return len(self.raw("base"))
 
     def row_bytes(self):
-        """Bytes of the exact rows in f32, all together; sparse: with 4-byte indices; with 8-byte offsets."""
+        """Bytes of all exact rows in f32, with 4-byte indices if sparse, and 8-byte offsets."""
         if self.kind == "dense":
             return 4 * len(self) * self.dim
         if self.kind == "multi":
@@ -109,7 +109,7 @@ class Data:
         return 8 * len(self.raw("base").indices) + 8 * len(self)
 
     def identity(self, *which):
-        """A digest of the files of `which`, default the rows, and of what is done to them."""
+        """Digest of the files of `which` (default: the rows) and of how they are processed."""
         digest = hashlib.sha1(f"{self.kind} {self.metric}{self.files.rows or ''}".encode())
         for path in itertools.chain(*map(self.paths, which or ("base",))):
             with open(path, "rb") as file:
@@ -118,12 +118,12 @@ class Data:
 
 
 def length(vectors):
-    """Of one vector, or of each row of several, in f64."""
+    """Length of a vector, or of each row of a matrix, in f64."""
     return np.linalg.norm(np.asarray(vectors, np.float64), axis=-1)
 
 
 class Scorer:
-    """Exact scores, the larger the better: sums in f64 over the stored values; euclid: minus the squared distance."""
+    """Exact scores, larger is better: f64 sums over the stored values; euclid: minus the squared distance."""
 
     def __init__(self, data):
         self.data = data
@@ -144,8 +144,8 @@ class Scorer:
         return rows @ wanted
 
     def term_size(self, query, ids):
-        """How large the terms are whose sum a score of one of `ids` is, at most: the product of the lengths; for token
-        vectors summed over the query's. 0 for distances, whose terms have one sign."""
+        """Upper bound of the sum of |terms| in the score of one of `ids`: the product of the lengths; for token vectors, summed
+over the query's tokens. 0 for distances, whose terms have one sign."""
         if self.data.metric == "euclid":
             return 0.0
         rows = self.data.raw("base")
@@ -165,10 +165,10 @@ class Scorer:
 
 
 class Truth:
-    """The k-th best exact score of the queries `rows`, and recall by it: docs/benchmarks.md, "recall@k"."""
+    """The k-th best exact score of each query in `rows`, and the recall by it: docs/benchmarks.md, "recall@k"."""
 
     def __init__(self, data, rows, k, given=None, cache=None):
-        """From `given` ids of the best rows of all queries, or computed and kept below `cache`."""
+        """Uses the `given` ids of the best rows of all queries, or computes them and stores them below `cache`."""
         self.rows, self.k = rows, min(k, len(data))
         self.scorer = Scorer(data)
         found = given[rows.start:rows.stop] if given is not None else kept_candidates(data, rows, self.k + MARGIN, cache)
@@ -178,8 +178,8 @@ class Truth:
                       for q, ids, kth in zip(rows, found, self.kth)]
 
     def recall(self, found):
-        """Of one list of ids for each query: the mean, the 5th percentile, how many lists are short, how many beat the
-        truth (none, if it is one)."""
+        """Takes one list of ids per query. Returns the mean, the 5th percentile, the number of short lists and the number of lists
+that beat the truth (0 if the truth is correct)."""
         shares, short, better = [], 0, 0
         for query, kth, slack, ids in zip(self.rows, self.kth, self.slack, found):
             ids = np.unique(np.asarray(ids, np.int64)[:self.k])
@@ -203,7 +203,7 @@ def kept_candidates(data, queries, n, cache):
 
 
 def candidates(data, queries, n):
-    """Ids of the best n rows of each of `queries`, numbers of queries; by f32 scores."""
+    """Returns the ids of the best n rows per query, by f32 scores. `queries` are numbers of queries."""
     n = min(n, len(data))
     if data.kind == "sparse":
         return sparse_candidates(data, queries, n)
@@ -239,13 +239,12 @@ def sparse_candidates(data, queries, n):
         scores = np.zeros(len(rows))
         for index, value in zip(*wanted[query]):
             part = slice(ends[index], ends[index + 1])
-            scores[owner[part]] += value * values[part]  # a row has an index once
+            scores[owner[part]] += value * values[part]  # an index occurs at most once per row
         yield np.argpartition(-scores, n - 1)[:n] if n < len(rows) else np.arange(len(rows))
 
 
 def find(where):
-    """The dense, the sparse and the multi set of a folder laid out as those of `bench/datasets.py`, or the set of that
-    name."""
+    """Returns the dense, sparse and multi sets of a folder laid out as for `bench/datasets.py`, or the set of that name."""
     folder = Path(where)
     if not folder.is_dir():
         known = datasets.catalog()

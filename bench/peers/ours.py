@@ -1,4 +1,4 @@
-"""`quiver bench ann` as one more engine: a process for each round, on the core to which the runner is pinned."""
+"""Runs `quiver bench ann` as one more engine: one process per round, on the core to which the runner is pinned."""
 import json
 import shlex
 import statistics
@@ -11,9 +11,9 @@ MEDIANS = ("p50_us", "p95_us", "p99_us", "p999_us", "cpu_us")
 
 
 class Ours:
-    """One index type of ours with its build parameters and sweep, as flags: "flat", "NAME --build a=1 --sweep x=1,2".
+    """One index type of ours, with build parameters and sweep as flags: "flat", "NAME --build a=1 --sweep x=1,2".
 
-    A word that is swept alone belongs to the name: "NAME --sweep method=scan --sweep x=1,2" is `quiver NAME scan`.
+    A sweep of a single word becomes part of the name: "NAME --sweep method=scan --sweep x=1,2" is `quiver NAME scan`.
     """
 
     def __init__(self, quiver, words, data, cache):
@@ -26,7 +26,7 @@ class Ours:
                         *without(flags, "--sweep"), "--repeats", "1", "--build-threads", "1"]
 
     def measure(self, first, end, k, seconds, batch, seed, settings=None):
-        """One JSON object for each point of the sweep, or for each of `settings` out of it."""
+        """Returns one JSON object per point of the sweep, or per setting of `settings`."""
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "points.jsonl"
             words = ["--query-rows", f"{first}:{end}", "--k", k, "--batch", batch, "--seed", seed,
@@ -40,7 +40,7 @@ class Ours:
             return [p for p in found if settings is None or p["params"] in settings]
 
     def grid(self, settings):
-        """The least grid that holds `settings`."""
+        """Returns the smallest grid that contains `settings`."""
         if settings is None:
             return self.sweep
         return {key: ",".join(sorted({str(s[key]) for s in settings})) for key in self.sweep}
@@ -55,7 +55,7 @@ def without(flags, name):
 
 
 def merged(repeats):
-    """One point of what several rounds measured: medians over the rounds, of recall the mean."""
+    """Merges the same point of several rounds: medians over the rounds, for recall the mean."""
     rates = [p["qps"] for p in repeats]
     middle = statistics.median(rates)
     found = repeats[-1] | {key: statistics.median(p[key] for p in repeats) for key in MEDIANS}

@@ -1,4 +1,4 @@
-"""What an adapter of a peer is. One file in adapters/ holds those of one library; that file is all a new peer needs."""
+"""The interface of an adapter. One file in adapters/ holds the adapters of one library; a new peer needs only such a file."""
 import importlib
 import importlib.metadata
 import pkgutil
@@ -8,71 +8,71 @@ from pathlib import Path
 class Peer:
     """An index of another library.
 
-    `build` and `load` give an instance; the object lives in a process of its own, with one thread, on one core.
-    Ids are row numbers. Scores are not asked for: ids are scored again by us.
+    `build` and `load` return an instance, which lives in a process of its own, with one thread, on one core.
+Ids are row numbers. Scores are not needed: the runner scores the ids again.
     """
-    package = ""             # as `pip` calls it; its version is part of an index's identity
+    package = ""             # name for `pip`; its version is part of an index's identity
     kinds = ()               # of "dense", "sparse", "multi"
     metrics = ("dot",)       # of "dot", "cosine", "euclid"
-    exact = False            # finds everything, whatever the parameters
+    exact = False            # always finds the exact answer
     builds = [{}]            # build parameters to try: a list of dictionaries
     sweep = {}               # search parameters: name -> values; every combination is tried
-    batches = ()             # sizes of batch for `search_batch`, measured apart
-    calls = (1,)             # of those that are not exact: queries in a call; each size has a front of its own
-    most_recall = 1.0        # of its widest search, for those that have no exact rows to compare at the end
-    not_here = ()            # what of the library is left out, with the reason
+    batches = ()             # batch sizes for `search_batch`, measured separately
+    calls = (1,)             # queries per call, for engines that are not exact; each size has a front of its own
+    most_recall = 1.0        # recall of its widest search, if it has no exact rows to compare at the end
+    not_here = ()            # parts of the library that are left out, with the reason
 
     @classmethod
     def name(cls):
-        """What tables call it."""
+        """Its name in tables."""
         raise NotImplementedError
 
     @classmethod
     def build(cls, data, parameters):
-        """An index over all rows of `data` (see data.py), on one thread."""
+        """Builds an index over all rows of `data` (see data.py), on one thread."""
         raise NotImplementedError
 
     def save(self, folder):
-        """Writes the index into an existing, empty folder. Not called by those that set `load = None`."""
+        """Writes the index into an existing, empty folder. Not called if `load` is None."""
         raise NotImplementedError
 
     @classmethod
     def load(cls, folder, data, parameters):
-        """What `save` wrote. `data` is at hand for those that keep the rows outside of the index."""
+        """Loads what `save` wrote. `data` is for adapters that keep the rows outside the index."""
         raise NotImplementedError
 
     def bytes(self):
-        """(bytes of the index and its codes, bytes of exact rows) in memory, both for all rows."""
+        """Returns (bytes of the index and its codes, bytes of exact rows) in memory, both for all rows."""
         raise NotImplementedError
 
     def use(self, search):
-        """Takes the search parameters of the next searches."""
+        """Sets the parameters of the next searches."""
 
     def query(self, queries, row):
-        """One query in the form in which a program would hold it. Not measured."""
+        """Converts a query into the form in which a program would hold it. Not measured."""
         return queries[row]
 
     def search(self, query, k):
-        """Ids of the best k rows, best first, fewer if there are no more. This call is what is measured."""
+        """Returns the ids of the best k rows, best first, or fewer. Only this call is measured."""
         raise NotImplementedError
 
     @staticmethod
     def ids_of(found):
-        """The ids in what `search` gave, where that is something richer. Not measured."""
+        """Extracts the ids from the result of `search`. Not measured."""
         return found
 
     def search_batch(self, queries, k):
-        """[n, k] ids for an array of dense queries, in one call."""
+        """Returns ids [n, k] for an array of dense queries, in one call."""
         raise NotImplementedError
 
     @classmethod
     def isa(cls):
-        """The instruction level that its code uses here, as far as it tells."""
+        """Instruction level that its code uses here, if known."""
         return "unknown"
 
     @classmethod
     def version(cls):
-        """Of the package, or None where it is not installed."""
+        """Version of the package, or None if not installed."""
         try:
             return importlib.metadata.version(cls.package)
         except importlib.metadata.PackageNotFoundError:
@@ -80,7 +80,7 @@ class Peer:
 
 
 def all_peers():
-    """The classes of all adapters, by name. Files whose library is missing are fine: they import it when used."""
+    """Returns the classes of all adapters by name. A missing library does no harm: adapters import it when used."""
     found = {}
     for module in pkgutil.iter_modules([str(Path(__file__).parent / "adapters")]):
         loaded = importlib.import_module(f"adapters.{module.name}")

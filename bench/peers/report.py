@@ -1,4 +1,4 @@
-"""The tables, in text."""
+"""Prints the tables as text."""
 import statistics
 import sys
 from pathlib import Path
@@ -22,13 +22,13 @@ def fastest(found, target):
 
 
 def pareto(found, targets):
-    """QPS at each target for each engine and build; behind it how many times as fast our best is."""
+    """QPS at each target for each engine and build, followed by the ratio of our best to it."""
     ours = [p for p in found if is_ours(p)]
     rows = []
     for name, group in points.grouped(found, name_of).items():
         first = group[0]
         cells = [target_cell(group, ours, target) for target in targets]
-        # On one thread CPU time is what building costs, whatever else the machine had to do meanwhile.
+        # On one thread, CPU time is the build cost, whatever else the machine did meanwhile.
         rows.append([name, f"{first.get('build_cpu_s', first['build_s']):.1f}", points.number(first["bytes_per_vector"]),
                      points.number(first["exact_bytes_per_vector"]), *cells])
     heads = ["one query a call, or batch", "build s", "B/vector", "+ exact", *(f"QPS at {t:g}".replace("0.", ".") for t in targets)]
@@ -46,7 +46,7 @@ def target_cell(group, ours, target):
 
 
 def in_turn(found):
-    """Points measured in the same rounds, each beside the first of ours: medians of the ratios of each round."""
+    """Compares points of the same rounds with our first: medians of the ratios within each round."""
     ours = next((p for p in found if is_ours(p)), None)
     rows = []
     for p in found:

@@ -1,13 +1,14 @@
-"""What is kept in the tree: all measured points as JSON lines, and a page of the best of each engine at each recall."""
+"""Writes the results kept in the tree: all points as JSON lines, and a page with each engine's best at each recall."""
 import json
 
 import points
 import report
 
-COLUMNS = ("*ours / it* is the fastest of ours at that recall against the row: median of the rounds (least–most). *build s*: "
-           "one thread; of peers CPU time. Bytes a vector: of index and codes, beside them exact rows. `*`: disturbed.")
-LEGEND = ("For each recall the setting of an engine that was the cheapest to reach it over the queries for choosing, "
-          "measured over the others; the builds of an engine share one front. " + COLUMNS)
+COLUMNS = ("*ours / it*: rate of our fastest point at that recall divided by the row's, median of the rounds (min–max); "
+           "*by CPU*: the same by CPU time. *build s*: time on one thread, CPU time for peers. *B/vector*: index and codes, "
+           "without *exact rows*. `*`: the machine was disturbed.")
+LEGEND = ("Each row is the setting of an engine that reached the recall most cheaply over the queries for choosing, measured "
+          "over the other queries. The builds of an engine share one front. " + COLUMNS)
 HEADS = ["recall", "engine", "settings", "measured", "QPS", "ours / it", "by CPU", "p50 µs", "p99 µs", "build s", "B/vector",
          "exact rows"]
 
@@ -23,11 +24,11 @@ def name_of(data):
 
 
 def page(name, found, targets, head, legend, missing):
-    """Markdown: what was measured with what, and the table."""
+    """Returns Markdown: data, method and the table."""
     ours = next((p for p in found if report.is_ours(p)), found[0])
-    lines = [f"# {name}: ours beside other libraries", "", *head.splitlines(), "",
+    lines = [f"# {name}: Quiver and other libraries", "", *head.splitlines(), "",
              f"Commit {ours['commit'][:12]}, {ours['isa']}, {ours['date'][:10]}. "
-             f"{sum(p['disturbed'] for p in found)} of {len(found)} points disturbed.", "", legend, ""]
+             f"{sum(p['disturbed'] for p in found)} of {len(found)} points were disturbed.", "", legend, ""]
     rows = [row for target in targets for row in rows_at(found, target)]
     rows += rows_of([p for p in found if p["exact"] and p.get("batch", 1) == 1], "exact")
     lines += markdown(HEADS, rows) + [""]

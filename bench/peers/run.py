@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Other libraries beside ours: the same data, queries, k and rule of recall; one thread, one core, in turn.
+"""Compares other libraries with ours: same data, queries, k and rule of recall; one thread, one core, in turn.
 
     bench/peers/run.py --data examples/arxiv-3k
     bench/peers/run.py --data …/arxiv-100k --peers 'faiss|hnswlib' --ours flat --ours 'flat --dtype f16'
 
-Every engine's grid is tried on the queries for choosing; the points on its front are measured again on other queries,
-all engines in turn, --repeats times. The first half of the queries is for choosing (the first --tune-queries of it), the
-other half for reporting. JSON lines as `quiver bench ann` writes them go to --out, for bench/plot.py; built indexes and
-what settings of peers did over the queries for choosing are kept in --cache.
+Every engine's grid is tried on the queries for choosing. The points on its front are measured again on other queries, all
+engines in turn, --repeats times. The first half of the queries (its first --tune-queries) is for choosing, the other half
+for reporting. JSON lines in the form of `quiver bench ann` go to --out, for bench/plot.py. --cache keeps built indexes and the
+results of peers over the queries for choosing.
 """
 import argparse
 import datetime
@@ -32,7 +32,7 @@ from peer import all_peers  # noqa: E402
 from worker import Engine, folder_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FEW_ROWS = 10_000  # below, what builds differ in is hardly seen
+FEW_ROWS = 10_000  # with fewer rows, builds hardly differ
 
 
 def say(text):
@@ -40,7 +40,7 @@ def say(text):
 
 
 class Work(NamedTuple):
-    """A setting of a peer's engine that is to be measured, for which targets it was chosen, and the queries in a call."""
+    """A setting of a peer's engine to measure: the targets it was chosen for, and the queries per call."""
     engine: Engine
     setting: dict
     targets: list = []
@@ -69,7 +69,7 @@ class Run:
     # Engines.
 
     def peers(self):
-        """(class, build parameters) of all that suit the data and are wanted."""
+        """Returns (class, build parameters) of all wanted engines that suit the data."""
         for name, peer in all_peers().items():
             if self.data.kind not in peer.kinds or self.data.metric not in peer.metrics:
                 continue
@@ -102,7 +102,7 @@ class Run:
         return [dict(zip(peer.sweep, v)) for v in values]
 
     def tried(self, engine, batch):
-        """What the settings of a peer's engine do over the queries for choosing; kept in the cache."""
+        """Tries the settings of a peer's engine over the queries for choosing; the cache keeps the results."""
         words = [engine.folder.name, f"k{self.o.k}", f"{self.choose.start}-{self.choose.stop}"]
         words += [f"batch{batch}"] if batch > 1 else []
         store = Tried(engine.folder.parent / f"tried-{'-'.join(words)}.json")
@@ -116,7 +116,7 @@ class Run:
         return self.truth(self.choose).recall(found.pop("ids")) | {"cpu_us": found["cpu_us"]}
 
     def chosen_peers(self, engines):
-        """Work for `rounds`. The builds of a peer share one front, its sizes of call do not."""
+        """Returns work for `rounds`. The builds of a peer share one front; each number of queries per call has its own."""
         work = []
         for name, group in points.grouped(engines, lambda e: e.index).items():
             for batch in group[0].peer.calls:
@@ -131,7 +131,7 @@ class Run:
         return [Work(p["engine"], p["setting"], p["chosen_for"], batch) for p in found]
 
     def chosen_ours(self, own):
-        """{setting: targets}, as a list of pairs: settings are dictionaries."""
+        """Returns {setting: targets} as a list of pairs, because settings are dictionaries."""
         found = own.measure(self.choose.start, self.choose.stop, self.o.k, 0, 1, 0)
         picked = [(p["params"], p["chosen_for"]) for p in chosen(found, self.o.targets)]
         say(f"{own.index}: {len(picked)} of {len(found)} settings chosen")
@@ -144,11 +144,11 @@ class Run:
     # Reporting.
 
     def rows_of(self, exact):
-        """Exact scans cost the same for every query and much: fewer of them do."""
+        """Returns the queries for an engine. Exact scans cost the same for every query, and much: they get fewer."""
         return self.report[:self.o.exact_queries] if exact else self.report
 
     def rounds(self, work, ours, batch=1):
-        """Points of work and of (ours, its chosen settings or None for all), measured in turn."""
+        """Measures in turn the points of `work` and of (ours, its chosen settings or None for all)."""
         kept = {}
         self.calibrator.measure()
         for number in range(self.o.repeats):
@@ -192,7 +192,7 @@ class Run:
                                          "exact": work.engine.peer.exact})
 
     def line(self, work, rows):
-        """The keys of a JSON line that do not come from measuring."""
+        """Returns the keys of a JSON line that are not measured."""
         n, engine, facts = len(self.data), work.engine, work.engine.facts
         return {"data": self.data.name, "index": engine.index, "params": work.setting, "k": self.o.k,
                 "build_s": round(facts["build_s"], 3), "build_cpu_s": round(facts["build_cpu_s"], 3),
@@ -203,7 +203,7 @@ class Run:
                 "threads": 1, "batch": work.batch, "kind": self.data.kind, "metric": self.data.metric,
                 "dim": self.data.dim, "rows": n, "first_query": rows.start, "queries": len(rows)}
 
-    # The whole.
+    # Main.
 
     def run(self):
         say(f"{self.data.name}: {len(self.data):,} rows, truth")

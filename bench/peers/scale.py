@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""How the cost of a search grows with the number of rows: generated data (bench/generators.py), ours beside one peer.
+"""Measures how the cost of a search grows with the number of rows: generated data (bench/generators.py), ours and one peer.
 
     bench/peers/scale.py --rows 100000 300000 1000000 --rounds 3 3 2 --results bench/results
     bench/peers/scale.py --kind dense --source arxiv-100k/dense --results bench/results
 
-Sparse: learned-sparse documents, one index of ours searched by scan, by blocks and exactly, beside `pyseismic-lsr`. Dense:
-the rows of --source (a name of bench/datasets.py) again and again, each with noise of its own, beside FAISS's inverted lists
-of 4-bit product codes. One thread on one core, in turn. Nothing is chosen beforehand: generated data shows cost, not quality,
-and the tables take the fastest point of those measured that reaches a recall. A million rows want about 8 GB of memory and
-2 GB of disk.
+Sparse: learned-sparse documents; one index of ours, searched by scan, by blocks and exactly, and `pyseismic-lsr`. Dense: the
+rows of --source (a name of bench/datasets.py) repeated with noise, and FAISS's inverted lists of 4-bit product codes. One
+thread on one core, in turn. No settings are chosen beforehand, because generated data shows cost, not quality: the tables take
+the fastest measured point that reaches a recall. A million rows need about 8 GB of memory and 2 GB of disk.
 """
 import argparse
 import dataclasses
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-import run as runs  # first: it says where the other modules are
+import run as runs  # first: it sets the path of the other modules
 import datasets
 import points
 import results
@@ -27,25 +26,25 @@ from adapters.seismic_lsr import Seismic
 from data import MARGIN, Data, candidates
 from ours import Ours
 
-LEGEND = ("Generated data shows how cost grows, not quality. For each recall the fastest measured point of an engine that "
-          "reaches it; ours is one index, searched one query per call. " + results.COLUMNS)
+LEGEND = ("Generated data shows how cost grows, not quality. Each row is the fastest measured point of an engine that "
+          "reaches the recall. Ours is one index, searched one query per call. " + results.COLUMNS)
 
 
 @dataclasses.dataclass
 class Plan:
-    """What is measured of one kind of vectors."""
+    """The measurements for one kind of vectors."""
     generator: str          # in bench/datasets.py
     n_queries: int
     ours: callable          # rows -> the index type of ours and its flags
-    grid: dict              # of ours
-    by_method: dict         # method -> the parameters of the grid that it heeds; or nothing, if there is one method
+    grid: dict              # our parameters
+    by_method: dict         # method -> the parameters of the grid that it uses; empty if there is one method
     peer: type
     build: callable         # rows -> its build parameters
     peer_grid: dict
 
 
 def postings(rows):
-    """OpenSearch's rule for the average length of a list."""
+    """Average length of a list by OpenSearch's rule."""
     return max(150, rows // 2000)
 
 
@@ -72,7 +71,7 @@ def combinations(grid):
 
 
 def generated(plan, rows, o):
-    """The set, with ground truth for the first queries beside it."""
+    """Generates the set, with ground truth for the first queries."""
     files = datasets.catalog()[plan.generator].files(datasets.Options(cache=o.cache / "datasets", rows=rows, source=o.source))
     data = Data(f"{plan.generator}-{rows}/{o.kind}", files)
     o.queries = min(o.queries or plan.n_queries, len(data.raw("queries")))
@@ -85,7 +84,7 @@ def generated(plan, rows, o):
 
 
 def our_settings(plan):
-    """Of the grid of all methods what differs: a parameter of one method is kept at its first value for the others."""
+    """Returns the distinct settings of the grid: a parameter of one method keeps its first value for the others."""
     if not plan.by_method:
         return combinations(plan.grid)
     found = []
@@ -111,7 +110,7 @@ def measure(o, rows, rounds):
 
 
 def named(plan, found, targets):
-    """Each method of ours is a curve; `chosen_for` the targets at which a point is the fastest of its curve."""
+    """Makes each method of ours a curve. `chosen_for` lists the targets at which a point is the fastest of its curve."""
     for p in found:
         method = p["params"].get("method")
         p["exact"] = method == "exact"
@@ -128,7 +127,7 @@ def named(plan, found, targets):
 
 
 def about(run):
-    """The head of a run, of which no queries chose."""
+    """Returns the head of a run without queries for choosing."""
     return runs.head(run).replace(f"queries {run.choose.start} to {run.choose.stop - 1} choose, ", "queries ")
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Bytes that a search of Seismic reads: its algorithm over the blocks of a built index, counting.
+"""Counts the bytes that a search of Seismic reads, by running its algorithm over the blocks of a built index.
 
     bench/peers/seismic_bytes.py --data …/arxiv-100k --cache build/cache/peers --points bench/results/sparse-arxiv-100k.jsonl
 
-The library counts nothing and does not show its summaries. It does show the rows of a list, block after block, ascending
-within each: a block ends where they descend. Summaries follow from the rows of a block, and the search from both. That
-this is the search that the library does is checked by its answers to the same queries. What of ours is read beside it
-comes from the JSON lines of `quiver bench ann` (`work_per_query`) and docs/formats/seismic.md.
+The library counts nothing and does not expose its summaries. It does expose the rows of a list, block after block,
+ascending within each: a block ends where they descend. Summaries follow from the rows of a block, and the search from both.
+Comparing answers to the same queries checks that this is the library's search. The bytes of our index come from the JSON
+lines of `quiver bench ann` (`work_per_query`) and docs/formats/seismic.md.
 """
 import argparse
 import heapq
@@ -23,15 +23,15 @@ from results import markdown  # noqa: E402
 from worker import folder_of  # noqa: E402
 
 K = 10
-POSTING_BYTES, BLOCK_END_BYTES, SCALE_BYTES = 8, 8, 8  # place and length of a row; u64; least value and step, f32 each
+POSTING_BYTES, BLOCK_END_BYTES, SCALE_BYTES = 8, 8, 8  # offset and length of a row; u64; minimum and step, f32 each
 RANGE_ROWS, RUN_HEAD_BYTES, RUN_PLACE_BYTES, TOTALS_BYTES = 16384, 32, 4, 64  # ours: docs/formats/seismic.md
 PLACE_BYTES, TERMS_PER_PAD, LINE = 8, 16, 64
 EXACT_ENTRY_BYTES = 8
-N_EXACT = K + K // 5 + 1  # rows that ours scores from the stored values
+N_EXACT = K + K // 5 + 1  # rows that our search scores from the stored values
 
 
 class List:
-    """Blocks of one list: their rows, and their summaries as (block, component, value) with values as 8-bit codes give."""
+    """The blocks of one list: rows, and summaries (block, component, value) with values decoded from 8-bit codes."""
 
     def __init__(self, rows, of_list, energy):
         starts = np.flatnonzero(np.diff(of_list) < 0) + 1
@@ -58,7 +58,7 @@ class List:
         return found[kept], coded
 
     def estimates(self, wide):
-        """(estimate of every block, entries that were read, blocks that have one)."""
+        """Returns (estimate of every block, entries read, blocks with entries)."""
         weights = wide[self.component]
         read = weights > 0
         sums = np.bincount(self.block[read], weights[read] * self.value[read], len(self.blocks))
@@ -66,7 +66,7 @@ class List:
 
 
 class Counted:
-    """The search, over lists that are made when they are first met."""
+    """The search. Creates lists when they are first used."""
 
     def __init__(self, data, index, energy):
         self.rows, self.queries, self.index, self.energy = data.raw("base"), data.queries(), index, energy
@@ -115,7 +115,7 @@ class Counted:
 
 
 def theirs(point, data, cache, queries, counted):
-    """A row of the table: means over the queries, and how many of the library's answers came out."""
+    """Returns a row of the table: means over the queries, and how many answers equal the library's."""
     build, search = point["build_params"], point["params"]
     key = json.dumps(build, sort_keys=True)
     if key not in counted:
@@ -140,7 +140,7 @@ def recall_of(data, queries, ids, truths={}):
 
 
 def record_bytes(rows):
-    """Of ours, u8: terms and codes of a row padded to 16, from the start of a line; and where it is."""
+    """Bytes of our record, u8: terms and codes of a row padded to 16, from the start of a cache line; plus its offset."""
     padded = -(-np.diff(rows.indptr) // TERMS_PER_PAD) * TERMS_PER_PAD
     return float(np.mean(-(-3 * padded // LINE) * LINE)) + PLACE_BYTES
 
@@ -155,16 +155,16 @@ def ours(point, data):
 
 
 LEGEND = """\
-Bytes that one search reads, means over queries {first} to {last}; k 10, the settings of [the table]({page}),
-commit {commit}. *Index*: of Seismic summaries (codes, numbers of blocks, scales) and postings of the blocks that are opened;
-of ours postings, heads of runs, counts. *Codes*: the rows by which candidates are compared: of Seismic its f16 rows, which are
-all that it has, of ours records of 8 bits. *Exact rows*: f32, from which ours scores what it returns. *A document*: index and
-codes over the documents of the collection. *ours / it*: index and codes; in brackets with the exact rows.
+Bytes that one search reads: means over queries {first} to {last}, k 10, the settings of [the table]({page}),
+commit {commit}. *index*: for Seismic, summaries (codes, block numbers, scales) and the postings of opened blocks; for ours,
+postings, headers of runs and counts. *codes*: the rows that score candidates: for Seismic its f16 rows, for ours 8-bit records.
+*exact rows*: f32 rows, from which ours scores its results; Seismic has none. *a document*: index and codes divided by the
+documents of the collection. *ours / it*: ratio of index and codes; in brackets including exact rows.
 
-Ours: counters of the search (`work_per_query` of `quiver bench ann`) and the sizes of
+Ours comes from the counters of the search (`work_per_query` of `quiver bench ann`) and the sizes of
 [the format](../../docs/formats/seismic.md). Seismic counts nothing: `bench/peers/seismic_bytes.py` runs its algorithm in numpy
-over the blocks of its own built index; {same:.1%} of the answers are those that the library gives. Not counted, in its favour:
-the directories of its summaries, its table of rows seen, and lines of memory of which a few bytes are wanted."""
+over the blocks of its own built index; {same:.1%} of the answers equal the library's. Three things are not counted, in Seismic's
+favour: the directories of its summaries, its table of visited rows, and cache lines of which it needs only a few bytes."""
 
 
 def options():

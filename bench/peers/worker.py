@@ -1,4 +1,4 @@
-"""The process of one peer's index: builds or loads it, then measures when it is asked to, on one core and one thread."""
+"""The process of one peer's index: builds or loads it, then measures on request, on one core and one thread."""
 import json
 import multiprocessing
 import os
@@ -17,7 +17,7 @@ WARMUP_CALLS = 100
 
 
 class Engine:
-    """A peer's index in another process, from the side of the runner."""
+    """The runner's handle of a peer's index in another process."""
 
     def __init__(self, name, data, parameters, cache, cpu):
         self.index, self.build_parameters = name, parameters
@@ -40,7 +40,7 @@ class Engine:
             raise
 
     def renew(self):
-        """Another process with the same index: so that the luck of one process does not count for all rounds."""
+        """Starts another process with the same index, so that the memory layout of one process does not affect all rounds."""
         self.close()
         self.start()
 
@@ -69,7 +69,7 @@ def serve(pipe, name, data, parameters, cache, cpu):
     try:
         if cpu is not None:
             os.sched_setaffinity(0, {cpu})
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # some libraries tell stdout how they build
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # some libraries print to stdout while they build
         kind = peer.all_peers()[name]
         index, facts = cached(kind, data, parameters, Path(cache))
         queries = data.queries()
@@ -78,14 +78,14 @@ def serve(pipe, name, data, parameters, cache, cpu):
             pipe.send((True, measure(index, queries, **pipe.recv())))
     except (EOFError, BrokenPipeError):
         return
-    except Exception as error:  # whatever a library throws ends this engine, not the run
+    except Exception as error:  # an exception of a library ends this engine, not the run
         pipe.send((False, f"{type(error).__name__}: {error}"))
 
 
 # Building, once.
 
 def cached(kind, data, parameters, cache):
-    """The index, from the cache if it lies there, and what it cost to build."""
+    """Returns the index, from the cache if present, and its build cost."""
     folder = folder_of(kind, data, parameters, cache)
     note = folder / "built.json"
     if note.exists():
@@ -97,7 +97,7 @@ def cached(kind, data, parameters, cache):
             keep(index, facts, folder)
     data.release()
     facts["bytes"], facts["exact_bytes"] = index.bytes()
-    facts["isa"] = kind.isa()  # here, for not all of these libraries can be loaded into one process
+    facts["isa"] = kind.isa()  # here, because not all of these libraries can be loaded into one process
     return index, facts
 
 
@@ -107,7 +107,7 @@ def folder_of(kind, data, parameters, cache):
 
 
 def build(kind, data, parameters):
-    data.rows()  # reading the file is no part of building
+    data.rows()  # reading the file does not count as building
     watch_peak()
     before, begun, cpu = status_bytes("VmRSS"), time.perf_counter(), time.process_time()
     index = kind.build(data, parameters)
@@ -117,7 +117,7 @@ def build(kind, data, parameters):
 
 
 def keep(index, facts, folder):
-    """Written beside and moved, so that what lies in the cache is whole."""
+    """Writes to a temporary folder and renames it, so that the cache holds only complete indexes."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix="making-"))
     index.save(made)
@@ -141,7 +141,7 @@ def status_bytes(key):
 # Measuring.
 
 def measure(index, queries, first, end, k, search, seconds, batch, seed):
-    """Passes over the queries first to end, in a new random order each, for at least `seconds`; ids of the last pass."""
+    """Makes passes over queries first to end, each in a new random order, for at least `seconds`. Returns the ids of the last pass."""
     index.use(search)
     order = list(range(end - first))
     found, times = [None] * len(order), []

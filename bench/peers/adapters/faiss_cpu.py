@@ -1,7 +1,7 @@
 """FAISS (Douze et al. 2024): exact scan, HNSW, and inverted lists of 4-bit product codes or RaBitQ codes with re-ranking.
 
-The calls go past the Python wrapper (`search_c`), into arrays that are allocated once: the wrapper's checks and
-allocations, about 10 us, are no property of the library.
+Calls bypass the Python wrapper (`search_c`) and use arrays allocated once: the wrapper's checks and allocations, about 10 us,
+do not belong to the library.
 """
 import numpy as np
 
@@ -61,7 +61,7 @@ class Faiss(Peer):
         return 4 * self.index.ntotal * self.index.d
 
     def index_bytes(self):
-        """What `write_index` would write: FAISS keeps the same arrays in memory."""
+        """Size of the file of `write_index`: FAISS keeps the same arrays in memory."""
         writer = self.faiss.VectorIOWriter()
         self.faiss.write_index(self.index, writer)
         return writer.data.size()
@@ -69,7 +69,7 @@ class Faiss(Peer):
 
 class Flat(Faiss):
     exact = True
-    load = None  # built faster than read
+    load = None  # building is faster than reading
     batches = (8, 32)
 
     @classmethod
@@ -109,8 +109,8 @@ class Hnsw(Faiss):
 
 
 class Inverted(Faiss):
-    """Inverted lists of codes that are scanned 32 at a time, then exact rows for the best k * k_factor."""
-    calls = (1, 1000)  # several queries share the scan of a list: its authors measure batches
+    """Inverted lists, codes scanned 32 at a time, then exact rows for the best k * k_factor."""
+    calls = (1, 1000)  # queries of a batch share the scan of a list; its authors measure batches
     LEAST_TRAINING = 39  # rows per centroid below which FAISS warns
 
     @classmethod

@@ -1,7 +1,7 @@
-"""FastPlaid (LightOn): PLAID of Santhanam et al. (2022) in Rust over libtorch, here on the processor. Inverted lists of
-centroids of tokens, scores by centroids, then by residual codes. It keeps no exact tokens.
+"""FastPlaid (LightOn): PLAID of Santhanam et al. (2022) in Rust over libtorch, here on the CPU. Inverted lists of token
+centroids, scores by centroids, then by residual codes. It keeps no exact tokens.
 
-The call goes past `FastPlaid.search`, which looks for changed files and packs the query each time.
+Calls bypass `FastPlaid.search`, which checks for changed files and packs the query each time.
 """
 import shutil
 import tempfile
@@ -12,7 +12,7 @@ import numpy as np
 from peer import Peer
 
 DEVICE = "cpu"
-BUFFERS = ("embeddings.npy", "buffer.npy")  # of small indexes, for later additions; no part of a search
+BUFFERS = ("embeddings.npy", "buffer.npy")  # of small indexes, for later additions; not used by searches
 
 
 def library():
@@ -57,7 +57,7 @@ class FastPlaid(Peer):
         return cls(folder)
 
     def bytes(self):
-        """Of its arrays; the notes beside them are small, and change when it is loaded."""
+        """Bytes of its arrays. Its metadata is small and changes when the index is loaded."""
         arrays = [p for p in self.folder.glob("*.npy") if p.name not in BUFFERS]
         return sum(p.stat().st_size for p in arrays), 0
 

@@ -46,7 +46,7 @@ class Hnswlib(Peer):
         return cls(index, parameters)
 
     def bytes(self):
-        """The file is what lies in memory."""
+        """The file has the size of the index in memory."""
         rows = 4 * self.index.get_current_count() * self.index.dim
         return self.index.index_file_size() - rows, rows
 

@@ -1,17 +1,17 @@
 """kANNolo (Delfino et al. 2025), in Rust: the graph of HNSW over sparse rows, and over RaBitQ codes of dense ones.
 
-The graph's order of rows is the one that its authors recommend for speed ("permuted").
+Uses the order of rows that its authors recommend for speed ("permuted").
 """
 import numpy as np
 
 from peer import Peer
 
 GRAPH = "permuted"
-ENTRY_BYTES = 4   # of the rows that it keeps: u16 index, f16 value
+ENTRY_BYTES = 4   # entry of a stored row: u16 index, f16 value
 OFFSET_BYTES = 8
 DENSE_METRICS = {"dot": "dotproduct", "cosine": "dotproduct", "euclid": "euclidean"}
 ENCODER = "rabitq-ext"
-ROW_VALUE_BYTES = 2  # rows are kept as f16
+ROW_VALUE_BYTES = 2  # rows are stored as f16
 CODE_STEP = 64
 
 
@@ -68,7 +68,7 @@ class Sparse(Peer):
 
 
 class Dense(Peer):
-    """Codes of several bits in the graph, then rows in f16. Zeros fill rows up, for codes want a multiple of 64 dimensions."""
+    """Codes of several bits in the graph, then rows in f16. Codes need a multiple of 64 dimensions, so rows are padded with zeros."""
     package = "kannolo"
     kinds = ("dense",)
     metrics = tuple(DENSE_METRICS)

@@ -1,5 +1,5 @@
-"""NumPy: late interaction as a few lines of Python reach it, exhaustively: a product of BLAS over blocks of tokens, the
-maxima of each document, their sum."""
+"""NumPy: exhaustive late interaction in a few lines of Python: BLAS products over blocks of tokens, the maxima of each
+document, their sum."""
 import numpy as np
 
 from peer import Peer
@@ -12,7 +12,7 @@ class NumpyMaxSim(Peer):
     package = "numpy"
     kinds = ("multi",)
     exact = True
-    load = None  # built faster than read
+    load = None  # building is faster than reading
 
     def __init__(self, rows):
         self.counts = rows.counts()

@@ -1,5 +1,5 @@
-"""Qdrant Edge: one shard of Qdrant in this process: its HNSW for dense rows, its inverted lists (exact) for sparse ones,
-and for token sets MaxSim of all, or HNSW over MaxSim. A token set has fewer than 1,048,576 values there.
+"""Qdrant Edge: one shard of Qdrant in this process. HNSW for dense rows, exact inverted lists for sparse rows; for token
+sets exhaustive MaxSim, or HNSW over MaxSim. It limits a token set to fewer than 1,048,576 values.
 
 One optimised segment, one search thread. Points have no payload; a search returns ids and scores only.
 """
@@ -15,14 +15,14 @@ ONE_SEGMENT_KB = 1 << 30
 
 
 def directory_bytes(folder, names):
-    """Of all files below `folder` in whose path a part begins with one of the names."""
+    """Bytes of all files below `folder` with a path component that begins with one of the names."""
     return sum(p.stat().st_size for p in Path(folder).rglob("*")
                if p.is_file() and any(part.startswith(names) for part in p.relative_to(folder).parts))
 
 
 class Edge(Peer):
     package = "qdrant-edge-py"
-    upsert = 1000  # points in a call
+    upsert = 1000  # points per call
 
     def __init__(self, shard, folder, row_bytes, holder=None):
         self.shard, self.folder, self.row_bytes, self.holder = shard, folder, row_bytes, holder
@@ -52,7 +52,7 @@ class Edge(Peer):
         return cls(edge.EdgeShard.load(str(folder)), folder, data.row_bytes())
 
     def bytes(self):
-        """Of its index and id files; its own copy of the rows is counted as f32."""
+        """Bytes of its index and id files; its own copy of the rows counts as f32."""
         return directory_bytes(self.folder, INDEX_FILES), self.row_bytes
 
     def query(self, queries, row):
@@ -152,7 +152,7 @@ class MultiScan(Dense):
 
 
 class MultiHnsw(MultiScan):
-    """A graph over whole token sets: building compares documents with documents, 50 times what a query costs."""
+    """A graph over whole token sets. Building compares documents with documents, at 50 times the cost of a query."""
     builds = [{"m": 8, "ef_construct": 32}]
     sweep = {"hnsw_ef": (16, 32, 64, 128, 256, 512)}
     exact = False

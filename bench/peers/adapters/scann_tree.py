@@ -1,11 +1,11 @@
 """ScaNN (Guo et al. 2020; Sun et al. 2023): a tree of one level, 4-bit codes of two dimensions, then rows in bfloat16.
 
-For inner products with its anisotropic loss and with SOAR, the second assignment of each row; both are for that metric alone.
+For inner products with its anisotropic loss and SOAR, the second assignment of each row; both exist only for that metric.
 """
 from peer import Peer
 
 MEASURES = {"dot": "dot_product", "cosine": "dot_product", "euclid": "squared_l2"}
-ANISOTROPIC_THRESHOLD = 0.2  # of its documentation, for rows of unit length
+ANISOTROPIC_THRESHOLD = 0.2  # from its documentation, for rows of unit length
 SOAR = {"soar_lambda": 1.5, "overretrieve_factor": 1.5}
 ROWS = "bfloat16_dataset.npy"
 
@@ -50,13 +50,13 @@ class Scann(Peer):
     def load(cls, folder, data, parameters):
         import os
         import scann
-        os.chdir(folder)  # the paths in what it wrote are relative
+        os.chdir(folder)  # its files contain relative paths
         found = cls(scann.scann_ops_pybind.load_searcher(str(folder)))
         found.weigh(folder)
         return found
 
     def weigh(self, folder):
-        """The files are what lies in memory."""
+        """The files have the size of the index in memory."""
         files = {p.name: p.stat().st_size for p in folder.iterdir() if p.name != "built.json"}
         rows = files.pop(ROWS)
         self.sizes = sum(files.values()), rows

@@ -1,4 +1,4 @@
-"""SciPy's compiled sparse products: exact, what a few lines of Python reach."""
+"""SciPy's compiled sparse products: exact search in a few lines of Python."""
 import numpy as np
 
 from peer import Peer
@@ -15,7 +15,7 @@ class Scipy(Peer):
     package = "scipy"
     kinds = ("sparse",)
     exact = True
-    load = None  # built faster than read
+    load = None  # building is faster than reading
 
     def __init__(self, matrix):
         self.matrix = matrix
@@ -31,7 +31,7 @@ class Scipy(Peer):
 
 
 class Rows(Scipy):
-    """Rows times the query, spread out: every non-zero of every row is read."""
+    """Rows times the dense query: reads every non-zero of every row."""
 
     def __init__(self, matrix):
         super().__init__(matrix)
@@ -57,7 +57,7 @@ class Rows(Scipy):
 
 
 class Inverted(Scipy):
-    """The query times the transposed rows: only the lists of its indices are read."""
+    """The query times the transposed rows: reads only the lists of its indices."""
 
     @classmethod
     def name(cls):

@@ -1,6 +1,6 @@
 """Seismic (Bruch, Nardini, Rulli, Venturini 2024) in its authors' Rust: inverted lists in blocks with summaries.
 
-`SeismicIndexRaw` takes numbers; the index with tokens would look up 26 strings of 400 bytes for each query.
+`SeismicIndexRaw` takes numbers. The index with token strings would look up 26 strings of 400 bytes per query.
 """
 import tempfile
 from pathlib import Path
@@ -9,12 +9,12 @@ import numpy as np
 
 from peer import Peer
 
-ENTRY_BYTES = 4   # of the rows that it keeps: u16 index, f16 value
+ENTRY_BYTES = 4   # entry of a stored row: u16 index, f16 value
 OFFSET_BYTES = 8
 
 
 def write_rows(rows, path):
-    """Its inner format: count; for each row its length, indices (u32), values (f32)."""
+    """Writes its internal format: count; for each row its length, indices (u32), values (f32)."""
     with open(path, "wb") as file:
         file.write(np.uint32(len(rows)).tobytes())
         for row in range(len(rows)):
@@ -65,7 +65,7 @@ class Seismic(Peer):
         return found
 
     def bytes(self):
-        """Of the file, which is what lies in memory; the rows in it are rounded to f16."""
+        """Bytes of the file, equal to those in memory; its rows are rounded to f16."""
         rows = ENTRY_BYTES * self.index.nnz + OFFSET_BYTES * (self.index.len + 1)
         return self.file_bytes - rows, rows
 
@@ -85,7 +85,7 @@ class Seismic(Peer):
 
 
 class SeismicNeighbours(Seismic):
-    """With the graph of nearest neighbours, by which what was found is extended once (CIKM'24)."""
+    """With the graph of nearest neighbours, which extends the found rows once (CIKM'24)."""
     builds = [{"n_postings": 300, "centroid_fraction": 0.2, "summary_energy": 0.6, "nknn": 10}]
     sweep = {"query_cut": (4, 6, 8, 10, 13, 16, 20), "heap_factor": (0.8, 0.9, 1.0), "n_knn": (4, 10), "sorted": (True,)}
 

@@ -1,5 +1,5 @@
-"""Scalable Vector Search (Aguerrebere et al. 2023): Vamana over rows in float16, and where the processor is Intel's, which
-those want, over LVQ and LeanVec codes of two levels: 4 bits a dimension, or of a projection, in the graph; then 8 more.
+"""Scalable Vector Search (Aguerrebere et al. 2023): Vamana over rows in float16. On Intel CPUs, which these require, also over
+two-level LVQ and LeanVec codes: 4 bits per dimension, or per dimension of a projection, in the graph; then 8 more bits.
 """
 import tempfile
 from pathlib import Path
@@ -56,7 +56,7 @@ class Vamana(Peer):
         return cls(index, parameters)
 
     def bytes(self):
-        """A fixed number of neighbours and their count for each row."""
+        """Each row has a fixed number of neighbours, and their count."""
         return self.graph_bytes, self.row_bytes
 
     def use(self, search):
@@ -71,7 +71,7 @@ class Vamana(Peer):
 
 
 class Lvq(Vamana):
-    """No exact rows: the second level of the codes is the last."""
+    """Keeps no exact rows: the second level of codes decides."""
     builds = [{"graph_max_degree": 64, "window_size": 128}] if INTEL else []
     not_here = ()
     PRIMARY, RESIDUAL = 4, 8

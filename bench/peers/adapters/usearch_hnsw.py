@@ -1,4 +1,4 @@
-"""USearch: HNSW over rows in bfloat16, for which this library has kernels of its own."""
+"""USearch: HNSW over rows in bfloat16, with kernels of its own for that type."""
 import numpy as np
 
 from peer import Peer

@@ -1,6 +1,6 @@
 """Zvec: a collection of one vector field, its HNSW, HNSW over RaBitQ codes and inverted lists of RaBitQ codes.
 
-Searched by its fast path for dense queries, which gives internal ids, past the Python wrapper; they are resolved afterwards.
+Uses its fast path for dense queries, which bypasses the Python wrapper and returns internal ids; these are resolved afterwards.
 """
 import shutil
 import tempfile
@@ -26,7 +26,7 @@ def library():
 
 
 def written(zvec, folder, data, parameter):
-    """A collection of all rows with its index."""
+    """Writes a collection of all rows and its index."""
     field = zvec.VectorSchema(FIELD, zvec.DataType.VECTOR_FP32, data.dim, index_param=parameter)
     collection = zvec.create_and_open(folder, zvec.CollectionSchema(name="rows", vectors=field))
     rows = data.rows()
@@ -67,7 +67,7 @@ class Zvec(Peer):
         return cls(folder / "rows", data)
 
     def bytes(self):
-        """Of its index file with the codes; the rows that it keeps are f32."""
+        """Bytes of its index file with the codes; it stores rows as f32."""
         return self.index_bytes, self.row_bytes
 
     def query(self, queries, row):
@@ -84,7 +84,7 @@ class Zvec(Peer):
 
 
 class Hnsw(Zvec):
-    """8-bit codes in the graph, then exact rows: what its own benchmarks use."""
+    """8-bit codes in the graph, then exact rows, as in its own benchmarks."""
     builds = [{"m": 16, "ef_construction": 200}]
     sweep = {"ef": (12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 192), "scale_factor": (1.5, 3.0)}
 
@@ -131,7 +131,7 @@ class IvfRaBitQ(Zvec):
         return zvec.IvfRabitqIndexParam(metric, n_lists, parameters["total_bits"])
 
     def use(self, search):
-        """A factor of 0 is without exact rows."""
+        """A factor of 0 searches without exact rows."""
         factor = search["scale_factor"]
         self.wanted = self.zvec.IvfRabitqQueryParam(search["nprobe"], is_using_refiner=factor > 0, scale_factor=factor or 1.0)
 
