@@ -1,37 +1,37 @@
-# Warnings, sanitizers and ccache: one place, the same for every room.
+# Warnings, sanitizers and ccache for every room.
 add_library(qv_options INTERFACE)
 target_compile_options(qv_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
 target_include_directories(qv_options INTERFACE ${CMAKE_SOURCE_DIR})
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False alarms: std::string's operator+ at -O2 (GCC bug 105651, mended in 13), and moves of what a
-  # tl::expected does not hold. clang looks for the true ones.
+  # False alarms: std::string's operator+ at -O2 (GCC bug 105651, fixed in 13), and moves of values that a
+  # tl::expected does not hold. clang still checks for real ones.
   target_compile_options(qv_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # It takes the files of a unity build for headers.
+  # GCC takes the files of a unity build for headers.
   target_compile_options(qv_options INTERFACE -Wno-subobject-linkage)
 endif()
 if(QV_WERROR)
   target_compile_options(qv_options INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # Lock annotations and discarded results are checked by clang only.
+  # Only clang checks lock annotations and discarded results.
   target_compile_options(qv_options INTERFACE -Wthread-safety -Werror=unused-result)
 endif()
 if(QV_SANITIZE)
-  # A report ends the program, as UBSAN_OPTIONS ask for; code that goes on after one takes longer to compile.
+  # A report ends the program, as UBSAN_OPTIONS demand. Code that continues after one takes longer to compile.
   target_compile_options(qv_options INTERFACE -fsanitize=${QV_SANITIZE} -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)
   target_link_options(qv_options INTERFACE -fsanitize=${QV_SANITIZE})
   if(QV_SANITIZE MATCHES "undefined")
-    # A tenth of the time to compile, and AddressSanitizer sees the same.
+    # They take a tenth of the compile time, and AddressSanitizer finds the same errors.
     target_compile_options(qv_options INTERFACE -fno-sanitize=null,object-size,vptr)
   endif()
 endif()
 
 find_program(QV_CCACHE ccache)
 if(QV_CCACHE AND QV_FAST_BUILD)
-  # Without these ccache passes by what uses precompiled headers.
+  # Without these flags ccache does not cache files that use precompiled headers.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${QV_CCACHE})
 elseif(QV_CCACHE)

@@ -1,5 +1,5 @@
-# `make deb`: the server, its unit and an example of its configuration, for Debian 12.
-set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # cpack packs what was built; tests are no part of it
+# `make deb`: a Debian 12 package of the server, its systemd unit and an example configuration.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # cpack packs what was built, without building the tests
 install(TARGETS quiver RUNTIME DESTINATION bin)
 install(FILES ${CMAKE_SOURCE_DIR}/deploy/quiver.service DESTINATION lib/systemd/system)
 install(FILES ${CMAKE_SOURCE_DIR}/deploy/quiver.toml DESTINATION /etc/quiver)

@@ -1,4 +1,4 @@
-# Everything comes from Debian 12; scripts/setup installs it.
+# All packages come from Debian 12; scripts/setup installs them.
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(spdlog REQUIRED)

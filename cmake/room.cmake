@@ -1,5 +1,5 @@
-# qv_room(NAME LINKS …): one static library per room, from every .cc below the room's folder.
-# A room links only what ARCHITECTURE.md allows it, so a forbidden symbol fails to link.
+# qv_room(NAME PUBLIC … PRIVATE …): a static library of every .cc below the room's folder. A room links only
+# what ARCHITECTURE.md allows, so the use of a forbidden symbol does not link.
 function(qv_room name)
   cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -8,9 +8,9 @@ function(qv_room name)
   qv_use_precompiled(qv_${name} qv_headers)
 endfunction()
 
-# qv_precompiled(OWNER HEADER LINKS … OPTIONS …): reads a header once, for targets with the same options.
-# (GCC takes optimisation options from the precompiled header, whatever the command line says.)
-# Files still name all that they include: presets without QV_FAST_BUILD make sure of it.
+# qv_precompiled(OWNER HEADER LINKS … OPTIONS …): precompiles a header for targets with the same options. (GCC takes
+# optimisation options from the precompiled header, whatever the command line says.) Files must still name all that
+# they include: presets without QV_FAST_BUILD check it.
 function(qv_precompiled owner header)
   cmake_parse_arguments(ARG "" "" "LINKS;OPTIONS" ${ARGN})
   if(QV_FAST_BUILD)
@@ -27,8 +27,8 @@ function(qv_use_precompiled target owner)
   endif()
 endfunction()
 
-# Seconds after which ctest ends a test that needs `idle` at most on an idle machine: a safety only. As in
-# tests/patience.h, tests/patience.py and scripts/steps.sh; read when CMake configures.
+# Time limit in seconds for a test that needs at most `idle` seconds on an idle machine. Reads QUIVER_TEST_PATIENCE when
+# CMake configures, as tests/patience.h, tests/patience.py and scripts/steps.sh do.
 function(qv_patience idle out)
   set(factor 5)
   if(DEFINED ENV{QUIVER_TEST_PATIENCE})
@@ -38,7 +38,7 @@ function(qv_patience idle out)
   set(${out} ${seconds} PARENT_SCOPE)
 endfunction()
 
-# All of qv_test, without the benchmarks, which tests do not need.
+# Builds all tests, but no benchmarks.
 add_custom_target(qv_tests)
 
 # qv_test(NAME SOURCES … LINKS …): one GoogleTest program, registered with ctest as a whole.
@@ -46,7 +46,7 @@ function(qv_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE qv_options ${ARG_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
-  # What is tested is compiled in the rooms; the tests themselves need not be fast.
+  # Rooms are optimised as usual; tests themselves need not be fast.
   target_compile_options(${name} PRIVATE ${QV_TEST_OPTIONS})
   qv_use_precompiled(${name} qv_test_headers)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Adds up JUnit XML files (of ctest, GoogleTest and pytest): prints `N passed, M failed, K skipped`."""
+"""Sums JUnit XML files (ctest, GoogleTest, pytest) and prints `N passed, M failed, K skipped`."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
 def count(path):
-    """(passed, failed, skipped) of one file; a file cut short by a crash counts as one failure."""
+    """Returns (passed, failed, skipped) of one file. A file cut short by a crash counts as one failure."""
     try:
         cases = list(ElementTree.parse(path).iter("testcase"))
     except (OSError, ElementTree.ParseError):

@@ -1,5 +1,5 @@
-# The steps of scripts/test and scripts/test-all; sourced, with the repository root as folder.
-# Each step writes JUnit XML into build/results, from which `finish` counts.
+# The steps of scripts/test and scripts/test-all. Source it with the repository root as the working directory.
+# Each step writes JUnit XML into build/results, and `finish` counts the results.
 
 results=build/results
 failed_steps=()
@@ -7,16 +7,16 @@ rm -rf "$results"
 mkdir -p "$results"
 started="$SECONDS"
 
-# A limit is a safety only: what an idle machine needs at most, times QUIVER_TEST_PATIENCE (5 unless set; as in
+# Time limit in seconds: the most that an idle machine needs, times QUIVER_TEST_PATIENCE (default 5; as in
 # tests/patience.h, tests/patience.py and cmake/room.cmake).
 patience() { echo $(($1 * ${QUIVER_TEST_PATIENCE:-5})); }
 
-# step NAME COMMAND…: runs it, remembers a failure, goes on.
+# step NAME COMMAND…: runs the command, records a failure and continues.
 step() {
   local name="$1" begun="$SECONDS"
   shift
   echo "== $name"
-  # A command in a condition runs without `set -e`, hence the subshell with its own.
+  # A command in a condition runs without `set -e`, hence the subshell that sets it again.
   set +e
   (set -e; "$@")
   local status="$?"
@@ -43,7 +43,7 @@ e2e_of() {
     .venv/bin/python -B -m pytest -q -p no:cacheprovider --junitxml="$results/e2e.xml" tests/e2e
 }
 
-# sanitized PRESET TEST: builds only this test and what it needs, and runs it.
+# sanitized PRESET TEST: builds only this test with its dependencies, and runs it.
 sanitized() {
   local preset="$1" test="$2"
   scripts/build "$preset" "$test"
@@ -55,8 +55,8 @@ sanitized() {
     --gtest_output="xml:$PWD/$results/$test-$preset.xml"
 }
 
-# ThreadSanitizer of g++ 12 dies on kernels that randomise 32 bits of an address. Where a container
-# forbids to switch that off, we try without.
+# ThreadSanitizer of g++ 12 crashes on kernels that randomise 32 bits of an address. Prints the command that
+# disables it, or nothing where a container forbids that.
 no_aslr() {
   if setarch "$(uname -m)" -R true 2> /dev/null; then echo "setarch $(uname -m) -R"; fi
 }
@@ -66,7 +66,7 @@ long_model() {
     --gtest_brief=1 --gtest_output="xml:$PWD/$results/model-long.xml"
 }
 
-# Every fuzz target for some seconds, starting from its corpus in the tree, which stays as it is.
+# Runs every fuzz target for some seconds, starting from its corpus in the tree, which is not changed.
 fuzz_of() {
   local target name corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"
   scripts/build "$1" fuzz_body fuzz_head fuzz_query fuzz_ragged
@@ -81,7 +81,7 @@ fuzz_of() {
   done
 }
 
-# Prints the counts last; the exit status says the same.
+# Prints the counts; exit status 1 if a step failed.
 finish() {
   local counts name
   counts="$(python3 -B scripts/count_tests.py "$results"/*.xml)"
