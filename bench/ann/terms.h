@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "bench/ann/vectors.h"
-#include "index/column.h"
+#include "index/vector_column.h"
 
 namespace quiver::bench {
 

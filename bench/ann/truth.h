@@ -10,7 +10,7 @@
 #include "base/threads/executor.h"
 #include "bench/ann/recall.h"
 #include "bench/ann/vectors.h"
-#include "index/column.h"
+#include "index/vector_column.h"
 
 namespace quiver::bench {
 
@@ -33,7 +33,7 @@ struct Truth {
                                         const QuerySet& queries, std::size_t k);
 
 /// Replaces scores by exact ones. Removes rows that are out of range or absent.
-void score_exactly(const index::FieldColumn& column, const index::Query& query,
+void score_exactly(const index::FieldColumn& column, const index::PreparedQuery& query,
                    std::vector<index::Hit>& hits);
 
 }  // namespace quiver::bench

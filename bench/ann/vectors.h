@@ -33,7 +33,7 @@ class QuerySet {
   [[nodiscard]] std::size_t size() const { return vectors_.n_rows(); }
   [[nodiscard]] std::uint64_t first_row() const { return vectors_.batch.first_row; }
   /// Prepares query `i` for searching.
-  [[nodiscard]] index::Query prepare(std::size_t i) const;
+  [[nodiscard]] index::PreparedQuery prepare(std::size_t i) const;
   /// Length of query `i`; for a multi-vector, the sum of the lengths of its tokens. Under Cosine
   /// every vector has length 1.
   [[nodiscard]] double length(std::size_t i) const;

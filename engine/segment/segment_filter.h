@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/threads/cancel.h"
 #include "engine/segment/segment.h"
-#include "index/filter.h"
+#include "index/row_filter.h"
 #include "payload/filter/predicate.h"
 
 namespace quiver::engine {
