@@ -99,7 +99,7 @@ def searches(sets, queries):
             for k in (WIRE_K, USUAL_K):
                 together = [fused(parts, k) for parts in zip(*(lists[kind] for kind in kinds))]
                 yield Found(f"RRF of {', '.join(kinds)}; k = {k}", together)
-    yield Found("dense and sparse together, scored again by MaxSim",
+    yield Found("dense and sparse together, re-ranked by MaxSim",
                 scored_again(sets["multi"], queries, lists["dense"], lists["sparse"]))
 
 
@@ -129,7 +129,7 @@ def page(name, n_documents, n_queries, found, wanted):
     rows = [heads, ["---", "--:", "--:", "--:"], *(row_of(f, wanted, best_alone) for f in found)]
     return "\n".join([
         f"# {name}: quality of each kind of vectors", "",
-        f"{n_documents:,} documents and the {n_queries:,} queries for them. A query is the title of a document whose vectors "
+        f"{n_documents:,} documents, {n_queries:,} queries for them. A query is the title of a document whose vectors "
         "were made from its abstract alone. Every search is exact; lists of "
         f"{DEPTH} are fused or re-ranked. ± is the standard error over queries. The token vectors come from a sentence "
         "encoder that was not trained for late interaction.", "",
