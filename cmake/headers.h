@@ -1,5 +1,5 @@
-// What nearly every file includes: read once, where the preset asks for it. Never included by hand;
-// files name what they use, as the presets without it make sure.
+// Headers that nearly every file includes, precompiled by presets with QV_FAST_BUILD. Never include it:
+// files name the headers they use, which the other presets check.
 #pragma once
 
 #include <fmt/format.h>

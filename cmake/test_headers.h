@@ -1,4 +1,4 @@
-// As headers.h, for tests.
+// Like headers.h, for tests.
 #pragma once
 
 #include <gmock/gmock.h>
