@@ -1,17 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstddef>
-#include <filesystem>
 #include <future>
-#include <memory>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
+#include <unistd.h>
 
 #include "engine/database.h"
 #include "engine/indexing/drift.h"

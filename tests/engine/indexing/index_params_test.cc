@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <numeric>
-
 #include "engine/indexing/index_params.h"
 #include "engine/indexing/indexes.h"
 #include "engine/segment/segment_file.h"

@@ -1,16 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <unistd.h>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
 #include <future>
-#include <memory>
-#include <string>
 #include <thread>
-#include <utility>
+#include <unistd.h>
 #include <vector>
 
 #include "engine/database.h"

@@ -2,16 +2,15 @@
 // when it is not to be.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 

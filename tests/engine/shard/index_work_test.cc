@@ -2,7 +2,6 @@
 // histories are in tests/model, damage and failing disks in tests/fault.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "engine/database.h"

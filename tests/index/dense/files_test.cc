@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <set>
-
 #include "encoders/transforms/rotation.h"
 #include "index/dense/graph/beam.h"
 #include "index/dense/graph/graph.h"

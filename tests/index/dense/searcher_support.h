@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "index/dense/params.h"
 #include "tests/index/dense/dense_support.h"
 #include "tests/index/documented.h"

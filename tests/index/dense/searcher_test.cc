@@ -2,8 +2,6 @@
 // whatever is found has its exact score.
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "index/dense/params.h"
 #include "tests/index/dense/dense_support.h"
 #include "tests/index/dense/searcher_support.h"

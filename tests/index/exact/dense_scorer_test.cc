@@ -1,9 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <chrono>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "index/exact/searcher.h"

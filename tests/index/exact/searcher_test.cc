@@ -1,9 +1,7 @@
 // Exact search against arithmetic in double, for every kind of field, filter and thread count.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <thread>
 #include <vector>
 

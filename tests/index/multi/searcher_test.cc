@@ -2,8 +2,6 @@
 // find most, filters and deletes hold, and whatever is found has its exact score.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "base/threads/executor.h"
 #include "index/multi/stages/params.h"
 #include "index/multi/stages/probe_sample.h"

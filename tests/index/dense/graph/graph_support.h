@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <set>
-
 #include "encoders/transforms/rotation.h"
 #include "index/dense/graph/beam.h"
 #include "index/dense/graph/graph.h"

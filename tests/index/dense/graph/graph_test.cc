@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <set>
 
 #include "encoders/transforms/rotation.h"
 #include "index/dense/graph/beam.h"

@@ -2,9 +2,6 @@
 // its files. What it owes every caller is in the conformance suite.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <set>
-
 #include "encoders/transforms/rotation.h"
 #include "index/dense/graph/beam.h"
 #include "index/dense/graph/graph.h"

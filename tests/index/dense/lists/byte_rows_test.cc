@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "base/io/section_file.h"
 #include "encoders/codes/rabitq.h"
 #include "encoders/transforms/rotation.h"

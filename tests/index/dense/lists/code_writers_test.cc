@@ -1,8 +1,6 @@
 // Estimates of coded rows against the definition in double precision, and what scans keep of them.
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "base/io/section_file.h"
 #include "encoders/codes/rabitq.h"
 #include "encoders/transforms/rotation.h"

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "base/threads/executor.h"
 #include "index/multi/stages/params.h"
 #include "index/multi/stages/probe_sample.h"

@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <numeric>
-
 #include "index/sparse/blocks/blocking.h"
 #include "index/sparse/blocks/blocks.h"
 #include "index/sparse/blocks/pruning.h"

@@ -1,9 +1,6 @@
 // Building Seismic's blocks: pruning, blocking, summaries, and the file.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <numeric>
-
 #include "index/sparse/blocks/blocking.h"
 #include "index/sparse/blocks/blocks.h"
 #include "index/sparse/blocks/pruning.h"

@@ -1,8 +1,6 @@
 // Searching Seismic's blocks, against the definition: every row scored.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "index/sparse/blocks/best_first.h"
 #include "index/sparse/blocks/block_scores.h"
 #include "index/sparse/blocks/blocks.h"

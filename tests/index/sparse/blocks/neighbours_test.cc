@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "index/sparse/blocks/best_first.h"
 #include "index/sparse/blocks/block_scores.h"
 #include "index/sparse/blocks/blocks.h"

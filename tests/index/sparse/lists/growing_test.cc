@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/io/file.h"
 #include "index/sparse/lists/growing.h"
 #include "index/sparse/lists/impact_lists.h"

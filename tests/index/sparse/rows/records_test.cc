@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
-#include <string>
 
 #include "base/io/section_file.h"
 #include "index/sparse/type.h"

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <numeric>
 
 #include "index/sparse/blocks/blocking.h"

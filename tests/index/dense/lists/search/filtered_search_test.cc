@@ -2,8 +2,6 @@
 // filters, wherever the rows lie that they allow.
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "tests/index/dense/dense_support.h"
 
 namespace quiver::index::testing {

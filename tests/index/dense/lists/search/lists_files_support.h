@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/io/section_file.h"
 #include "index/dense/lists/partition.h"
 #include "index/dense/lists/search/list_router.h"
