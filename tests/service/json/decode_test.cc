@@ -470,7 +470,7 @@ TEST(DecodeFilter, Conditions) {
   const auto& f = **decoded;
   ASSERT_EQ(f.must.size(), 15U);
   const auto test = [&](std::size_t i) {
-    return std::get<payload::FieldCondition>(f.must[i]).test.index();
+    return std::get<payload::FieldCondition>(f.must[i]).condition.index();
   };
   for (std::size_t i = 0; i < 15; ++i) EXPECT_EQ(test(i), i) << i;
   EXPECT_EQ(f.should.size(), 1U);
