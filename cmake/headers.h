@@ -1,5 +1,5 @@
-// Headers that nearly every file includes, precompiled by presets with QV_FAST_BUILD. Never include it:
-// files name the headers they use, which the other presets check.
+// Headers that nearly every file includes, precompiled by presets with QV_FAST_BUILD. Never include
+// it: files name the headers they use, which the other presets check.
 #pragma once
 
 #include <fmt/format.h>

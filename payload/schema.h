@@ -38,8 +38,8 @@ struct FieldIndex {
   TextOptions text;
   /// kInteger: allows ranges and `order_by`; false for "lookup only" indexes.
   bool range = true;
-  /// The schema as the user gave it, echoed in answers (`data_type` and `params` of the wire).
-  std::string wire_json;
+  /// JSON: the schema as the client sent it. Stored and returned, never interpreted here.
+  std::string client_settings;
 
   bool operator==(const FieldIndex&) const = default;
 };

@@ -68,7 +68,7 @@ Value to_value(const payload::FieldIndex& index) {
                       {"min_token_len", number(index.text.min_token_len)},
                       {"max_token_len", number(index.text.max_token_len)},
                       {"range", Value(index.range)},
-                      {"wire", Value(index.wire_json)}});
+                      {"wire", Value(index.client_settings)}});
 }
 
 Value to_value(const KeyValues& values) {
@@ -207,7 +207,7 @@ Result<payload::FieldIndex> read_index(const Value& value) {
   reader.read("min_token_len", index.text.min_token_len);
   reader.read("max_token_len", index.text.max_token_len);
   reader.read("range", index.range);
-  reader.read("wire", index.wire_json);
+  reader.read("wire", index.client_settings);
   QV_TRY(reader.status());
   QV_TRY(payload::JsonPath::parse(index.key));
   return index;
@@ -286,7 +286,7 @@ std::string to_json(const CollectionConfig& config) {
       {"optimizer", to_value(config.optimizer)},
       {"indexes", list_of(config.indexes)},
       {"vector_indexes", to_value(config.vector_indexes)},
-      {"wire", Value(config.wire_json)},
+      {"wire", Value(config.client_settings)},
   }));
 }
 
@@ -303,7 +303,7 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   }
   CollectionConfig config;
   reader.read("shard_number", config.shard_number);
-  reader.read("wire", config.wire_json);
+  reader.read("wire", config.client_settings);
   QV_TRY(read_list(reader, "fields", read_field, config.fields));
   QV_TRY(read_list(reader, "indexes", read_index, config.indexes));
   QV_TRY(config.vector_indexes, read_vector_indexes(reader));

@@ -62,8 +62,9 @@ struct CollectionConfig {
   OptimizerConfig optimizer;
   std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
   VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
-  /// The configuration as its creator wrote it: kept and echoed, never interpreted here.
-  std::string wire_json;
+  /// A JSON object: the settings as the client sent them. The engine stores and returns it and
+  /// never interprets it; what it acts on stands above. docs/decisions/0030.
+  std::string client_settings;
 
   /// nullptr if there is none of that name.
   [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;

@@ -107,7 +107,7 @@ VectorIndexConfig index_config(Object wire, const FieldSchema& field,
 Result<> apply_vector_indexes(CollectionConfig& config) {
   simdjson::dom::parser parser;  // the thread's own holds the body
   Object wire;
-  if (parser.parse(config.wire_json).get(wire) != simdjson::SUCCESS) {
+  if (parser.parse(config.client_settings).get(wire) != simdjson::SUCCESS) {
     return fail(Code::kInternal, "a collection configuration is not a JSON object");
   }
   auto before = std::exchange(config.vector_indexes, {});

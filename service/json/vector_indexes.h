@@ -7,8 +7,8 @@
 
 namespace quiver::service::json {
 
-/// Reads `config.wire_json` and sets `config.vector_indexes` by it: docs/dense.md has the table.
-/// Members are those of checked configurations. kInternal if the text is no JSON object.
+/// Reads `config.client_settings` and sets `config.vector_indexes` by it: docs/dense.md has the
+/// table. Members are those of checked configurations. kInternal if the text is no JSON object.
 Result<> apply_vector_indexes(engine::CollectionConfig& config);
 
 }  // namespace quiver::service::json

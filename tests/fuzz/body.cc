@@ -34,7 +34,7 @@ void check_patch(std::string& body) {
   check(patch);
   if (!patch) return;
   engine::CollectionConfig config;
-  config.wire_json = R"({"vectors":{"size":4,"distance":"Dot"},"hnsw_config":{"m":4}})";
+  config.client_settings = R"({"vectors":{"size":4,"distance":"Dot"},"hnsw_config":{"m":4}})";
   config.fields.emplace_back();
   [[maybe_unused]] const auto applied = patch->apply(config);
 }

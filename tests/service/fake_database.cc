@@ -41,7 +41,7 @@ void FakeCollection::set_config(engine::CollectionConfig config) {
 }
 
 bool FakeCollection::is_asked_to_be(std::string_view word) const {
-  return config()->wire_json.find(fmt::format("\"{}\"", word)) != std::string::npos;
+  return config()->client_settings.find(fmt::format("\"{}\"", word)) != std::string::npos;
 }
 
 engine::CollectionInfo FakeCollection::info() const {

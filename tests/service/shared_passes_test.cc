@@ -41,7 +41,7 @@ class SharedPassesTest : public ::testing::Test {
  protected:
   SharedPassesTest() {
     engine::CollectionConfig config;
-    config.wire_json = R"({"mode":"shared"})";
+    config.client_settings = R"({"mode":"shared"})";
     EXPECT_TRUE(database_.create_collection("c", std::move(config)));
     collection_ = *database_.collection("c");
   }

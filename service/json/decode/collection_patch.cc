@@ -201,12 +201,13 @@ Result<> CollectionPatch::apply(CollectionConfig& config) const {
   QV_TRY(parse_stored(json_, patch));
   QV_TRY(check_patched_fields(patch.object, "vectors", config));
   QV_TRY(check_patched_fields(patch.object, "sparse_vectors", config));
-  QV_TRY(parse_stored(config.wire_json.empty() ? std::string("{}") : config.wire_json, base));
+  QV_TRY(parse_stored(config.client_settings.empty() ? std::string("{}") : config.client_settings,
+                      base));
   Parsed unwrapped;
   QV_TRY(parse_stored(unwrap_unnamed(base.object, json_), unwrapped));
   std::string merged;
   append_merged_objects(merged, base.object, unwrapped.object);
-  config.wire_json = std::move(merged);
+  config.client_settings = std::move(merged);
   apply_modifiers(patch.object, config);
   if (const auto optimizers = find(patch.object, "optimizers_config")) {
     apply_optimizer(as_object(*optimizers), config, config.optimizer);

@@ -115,7 +115,7 @@ Decoded<> check_is_good_for_something(Object object, const FieldIndex& index, co
 Decoded<> decode_schema(Element element, const Path& path, FieldIndex& index) {
   if (element.is_string()) {
     QV_TRY(index.kind, decode_name(element, path, kKinds));
-    index.wire_json = to_json(element);
+    index.client_settings = to_json(element);
     return {};
   }
   QV_TRY(const Object object, get_object(element, path));
@@ -129,7 +129,7 @@ Decoded<> decode_schema(Element element, const Path& path, FieldIndex& index) {
       QV_TRY(check_stopwords(*stopwords, path.member("stopwords")));
     }
   }
-  return append_shaped(index.wire_json, object, index_shape(index.kind), path);
+  return append_shaped(index.client_settings, object, index_shape(index.kind), path);
 }
 
 Decoded<std::string> decode_member_string(Object object, std::string_view name, const Path& path) {

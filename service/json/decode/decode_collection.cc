@@ -180,7 +180,7 @@ Decoded<CollectionConfig> decode_collection(std::string& body, const CreationOpt
   QV_TRY(append_members(wire, object, kCollectionShape, root));
   QV_TRY(check_optimization_threads(object));
   QV_TRY(check_sharding(object));
-  config.wire_json = wire + "}";
+  config.client_settings = wire + "}";
   if (const auto n = unsigned_member(object, "shard_number")) {
     QV_TRY(config.shard_number, check_shard_number(*n, options.max_shard_number));
   }

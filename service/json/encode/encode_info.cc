@@ -86,7 +86,7 @@ void write_completed(Writer& out, std::optional<Element> given, std::span<const 
 class Wire {
  public:
   explicit Wire(const engine::CollectionConfig& config) {
-    if (parser_.parse(config.wire_json).get(object_) == simdjson::SUCCESS) return;
+    if (parser_.parse(config.client_settings).get(object_) == simdjson::SUCCESS) return;
     [[maybe_unused]] const auto error = parser_.parse(kEmpty).get(object_);
     assert(error == simdjson::SUCCESS);
   }
@@ -160,9 +160,9 @@ void write_indexes(Writer& out, std::span<const engine::IndexInfo> indexes) {
     out.escaped_key(index.key);
     out.begin_object();
     out.member("data_type", kind_name(index.kind));
-    if (index.wire_json.starts_with('{')) {
+    if (index.client_settings.starts_with('{')) {
       out.key("params");
-      out.raw(index.wire_json);
+      out.raw(index.client_settings);
     }
     out.member("points", n_points);
     out.end_object();

@@ -42,9 +42,9 @@ void write_index_schema(Writer& out, const SegmentInfo& segment, Names names) {
     out.escaped_key(shown_name(column.index.key, names));
     out.begin_object();
     out.member("data_type", kind_name(column.index.kind));
-    if (names == Names::kShown && column.index.wire_json.starts_with('{')) {
+    if (names == Names::kShown && column.index.client_settings.starts_with('{')) {
       out.key("params");
-      out.raw(column.index.wire_json);
+      out.raw(column.index.client_settings);
     }
     out.member("points", column.n_points);
     out.end_object();

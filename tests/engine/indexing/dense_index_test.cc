@@ -2,6 +2,7 @@
 // configuration does. When indexes are built is in tests/engine/shard/index_work_test.cc.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -12,7 +13,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "engine/database.h"

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <future>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "engine/database.h"

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <cstddef>
 #include <future>
-#include <unistd.h>
 
 #include "engine/database.h"
 #include "engine/indexing/drift.h"

@@ -208,7 +208,7 @@ TEST(Column, AnotherIndexIsRefused) {
     EXPECT_EQ(opened.error().code(), Code::kFailedPrecondition);
   }
   auto echoed = index;
-  echoed.wire_json = "{}";
+  echoed.client_settings = "{}";
   EXPECT_TRUE(open_column(*directory, "c", echoed)) << "the echoed schema plays no part";
   EXPECT_EQ(open_column(*directory, "missing", index).error().code(), Code::kNotFound);
   EXPECT_FALSE(MutableColumn::create(make_index("a..b", IndexKind::kBool)));

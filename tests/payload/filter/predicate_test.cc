@@ -276,7 +276,7 @@ TEST(Predicate, TextIsTokensUnderATextIndexAndSubstringElsewhere) {
   const std::vector<std::string> documents{R"({"t":"The deep blue Sea"})", R"({"t":"seaside"})",
                                            R"({"t":["deep","sea"]})", R"({"t":"blue deep sea"})"};
   const FieldIndex index{
-      .key = "t", .kind = IndexKind::kText, .text = {}, .range = true, .wire_json = ""};
+      .key = "t", .kind = IndexKind::kText, .text = {}, .range = true, .client_settings = ""};
   EXPECT_EQ(matching(must("t", MatchText{"sea"}), documents), (Rows{1, 2, 3}));
   EXPECT_EQ(matching(must("t", MatchText{"sea"}), documents, {index}), (Rows{0, 2, 3}));
   EXPECT_EQ(matching(must("t", MatchText{"SEA deep"}), documents, {index}), (Rows{0, 3}));
@@ -308,7 +308,7 @@ TEST(Predicate, UuidIndexComparesUuids) {
   const std::vector<std::string> documents{R"({"u":"5C56C79369F34FBF87E6C4BF54C28C26"})",
                                            R"({"u":"other"})"};
   const FieldIndex index{
-      .key = "u", .kind = IndexKind::kUuid, .text = {}, .range = true, .wire_json = ""};
+      .key = "u", .kind = IndexKind::kUuid, .text = {}, .range = true, .client_settings = ""};
   const Filter filter = must("u", MatchValue{std::string("5c56c793-69f3-4fbf-87e6-c4bf54c28c26")});
   EXPECT_EQ(matching(filter, documents), Rows{});
   EXPECT_EQ(matching(filter, documents, {index}), (Rows{0}));

@@ -537,7 +537,7 @@ TEST(DecodeCollection, Fields) {
   EXPECT_EQ(one->optimizer.max_segments, 3U);
   EXPECT_EQ(one->optimizer.max_segment_rows, 1024U * 1024 / 8);
   EXPECT_EQ(
-      one->wire_json,
+      one->client_settings,
       R"({"vectors":{"size":4,"distance":"Euclid","datatype":"float16","hnsw_config":{"m":8}},"shard_number":2,"optimizers_config":{"deleted_threshold":0.5,"max_segment_size":1024,"max_optimization_threads":0,"default_segment_number":3},"wal_config":{}})");
   const auto threshold = [](const std::string& kb) {
     return collection(R"({"optimizers_config":{"indexing_threshold":)" + kb + "}}")
@@ -697,13 +697,13 @@ TEST(CollectionPatch, Merges) {
       R"({"vectors":{"":{"on_disk":true,"hnsw_config":{"m":3}}},"hnsw_config":{"ef_construct":50},
         "optimizers_config":{"max_optimization_threads":7,"memmap_threshold":null},"params":{"replication_factor":2},"metadata":{"a":1}})"));
   EXPECT_EQ(
-      config.wire_json,
+      config.client_settings,
       R"({"vectors":{"size":4,"distance":"Dot","on_disk":true,"hnsw_config":{"m":3}},"hnsw_config":{"m":8,"ef_construct":50},"quantization_config":{"scalar":{"type":"int8"}},"optimizers_config":{"max_optimization_threads":7},"metadata":{"a":1},"replication_factor":2})");
   EXPECT_EQ(config.optimizer.max_threads, 7U);
   ASSERT_TRUE(patch(
       config,
       R"({"quantization_config":"Disabled","optimizers_config":{"max_optimization_threads":"auto"}})"));
-  EXPECT_EQ(config.wire_json.find("quantization_config"), std::string::npos);
+  EXPECT_EQ(config.client_settings.find("quantization_config"), std::string::npos);
   EXPECT_EQ(config.optimizer.max_threads, std::nullopt);
   const auto unknown = patch(config, R"({"vectors":{"x":{"on_disk":true}}})");
   ASSERT_FALSE(unknown);
@@ -716,14 +716,14 @@ TEST(CollectionPatch, MetadataIsReplacedKeyByKey) {
   ASSERT_TRUE(patch(config, R"({"metadata":{"o":{"y":2},"gone":null,"new":"Disabled",
       "quantization_config":{"of":"theirs"},"nothing":null}})"));
   EXPECT_EQ(
-      config.wire_json,
+      config.client_settings,
       R"({"vectors":{},"metadata":{"a":1,"o":{"y":2},"new":"Disabled","quantization_config":{"of":"theirs"}}})");
   ASSERT_TRUE(patch(config, R"({"metadata":{"quantization_config":"Disabled","new":null}})"));
-  EXPECT_EQ(config.wire_json,
+  EXPECT_EQ(config.client_settings,
             R"({"vectors":{},"metadata":{"a":1,"o":{"y":2},"quantization_config":"Disabled"}})");
   auto bare = *collection(R"({"vectors":{}})");
   ASSERT_TRUE(patch(bare, R"({"metadata":{"a":{"b":1}}})"));
-  EXPECT_EQ(bare.wire_json, R"({"vectors":{},"metadata":{"a":{"b":1}}})");
+  EXPECT_EQ(bare.client_settings, R"({"vectors":{},"metadata":{"a":{"b":1}}})");
 }
 
 TEST(CollectionPatch, ChangesModifiers) {
@@ -742,7 +742,7 @@ TEST(CollectionPatch, NamesOnlyWhatMayChange) {
   ASSERT_TRUE(patch(config,
                     R"({"vectors":{"":{"size":8,"distance":"Cosine","datatype":"uint8",
         "multivector_config":{"comparator":"max_sim"},"quantization_config":"Disabled"}}})"));
-  EXPECT_EQ(config.wire_json,
+  EXPECT_EQ(config.client_settings,
             R"({"vectors":{"size":4,"distance":"Dot"},"sparse_vectors":{"s":{}}})");
   for (std::string bad :
        {R"({"vectors":{"":{"on_disk":"x"}}})", R"({"vectors":{"":{"hnsw_config":"Disabled"}}})",
@@ -827,12 +827,12 @@ TEST(DecodeIndex, RefusesOrLeavesOutWhatClientsCouldNotReadBack) {
     std::string body = R"({"field_name":"k","field_schema":)" + schema + "}";
     return decode_index(body);
   };
-  EXPECT_EQ(index(R"({"type":"geo","is_principal":true,"on_disk":true})")->wire_json,
+  EXPECT_EQ(index(R"({"type":"geo","is_principal":true,"on_disk":true})")->client_settings,
             R"({"type":"geo","on_disk":true})");
   const std::string text =
       R"({"type":"text","stopwords":{"languages":["english"],"custom":["foo"]},)"
       R"("stemmer":{"type":"snowball","language":"english"}})";
-  EXPECT_EQ(index(text)->wire_json, text);
+  EXPECT_EQ(index(text)->client_settings, text);
   for (const char* bad :
        {R"({"type":"text","stopwords":"klingon"})", R"({"type":"text","stopwords":["a"]})",
         R"({"type":"text","stopwords":{"custom":5}})",
@@ -854,7 +854,7 @@ TEST(DecodeIndex, WhatHasNoEffectHereIsRefused) {
                  "Wrong input: field_schema.scoring: ranking by the words of a text (BM25) is not "
                  "supported");
   }
-  EXPECT_EQ(index(R"({"type":"text","scoring":false})")->wire_json,
+  EXPECT_EQ(index(R"({"type":"text","scoring":false})")->client_settings,
             R"({"type":"text","scoring":false})");
   for (const char* type :
        {"keyword", "integer", "float", "bool", "geo", "datetime", "uuid", "text"}) {
@@ -887,10 +887,10 @@ TEST(DecodeIndex, Schemas) {
   EXPECT_EQ(decoded->kind, payload::IndexKind::kText);
   EXPECT_EQ(decoded->text, (payload::TextOptions{payload::Tokenizer::kPrefix, false, true, 2, 9}));
   EXPECT_EQ(
-      decoded->wire_json,
+      decoded->client_settings,
       R"({"type":"text","tokenizer":"prefix","min_token_len":2,"max_token_len":9,"lowercase":false,"phrase_matching":true})");
   std::string keyword = R"({"field_name":"k","field_schema":"keyword"})";
-  EXPECT_EQ(decode_index(keyword)->wire_json, "\"keyword\"");
+  EXPECT_EQ(decode_index(keyword)->client_settings, "\"keyword\"");
   std::string none = R"({"field_name":"k"})";
   expect_error(decode_index(none), 400,
                "Wrong input: Can't auto-detect field type, please specify `field_schema` in the "

@@ -1,5 +1,5 @@
-#include "base/threads/executor.h"
 #include "index/multi/tokens/ball_carving.h"
+#include "base/threads/executor.h"
 #include "index/multi/tokens/sections.h"
 #include "tests/index/multi/multi_support.h"
 
