@@ -55,7 +55,7 @@ class ShardParts : public ::testing::Test {
     files.store = storage::ShardStore::open((root_ / "rows").string(), runtime_).value();
     common_.emplace(root_.string(), config_, std::move(files), executor_, executor_);
     table_.emplace(*common_);
-    table_->start_growing();
+    table_->start_mutable();
     table_->publish();
   }
   virtual void close() {
@@ -89,7 +89,7 @@ class ShardParts : public ::testing::Test {
     if (!place) return std::nullopt;
     return to_number(set->segments[place->segment].data->seqs[place->row]);
   }
-  /// The growing segment, frozen and written as a sealed one.
+  /// The mutable segment, frozen and written as a sealed one.
   void seal() {
     table_->freeze();
     table_->publish();

@@ -37,7 +37,8 @@ TEST_F(RowRecoveryTest, SegmentsFollowTheStore) {
   EXPECT_EQ(seq_of(3), std::nullopt);
   EXPECT_EQ(seq_of(4), 8U);
   EXPECT_EQ(table_->next_seq(), Seq{9});
-  EXPECT_EQ(table_->growing().n_rows(), 5U) << "what is as it should be is not appended again";
+  EXPECT_EQ(table_->mutable_segment().n_rows(), 5U)
+      << "what is as it should be is not appended again";
 }
 
 TEST_F(RowRecoveryTest, FullSegmentsAreFrozen) {
@@ -54,7 +55,7 @@ TEST_F(RowRecoveryTest, RebuildFindsEveryRow) {
   ASSERT_TRUE(RowRecovery(*common_, *table_).rebuild());
   table_->publish();
   EXPECT_EQ(table_->snapshot()->n_live(), 400U);
-  EXPECT_EQ(table_->damaged().rebuild_barrier, table_->growing().id());
+  EXPECT_EQ(table_->damaged().rebuild_barrier, table_->mutable_segment().id());
 }
 
 TEST_F(RowRecoveryTest, RebuildEndsWhenTheShardCloses) {

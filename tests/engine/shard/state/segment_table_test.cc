@@ -43,7 +43,7 @@ TEST_F(SegmentTableTest, OneVersionOfAPointIsLive) {
     if (random() % 50 == 0) {
       table_->freeze();
       table_->publish();
-    } else if (random() % 50 == 0 && table_->growing().n_rows() != 0) {
+    } else if (random() % 50 == 0 && table_->mutable_segment().n_rows() != 0) {
       seal();
     }
     for (std::uint64_t i = 0; i < 40; ++i) {
@@ -119,10 +119,10 @@ TEST_F(SegmentTableTest, FullByRowsOrBytes) {
   put(2);
   EXPECT_TRUE(table_->is_full());
   EXPECT_FALSE(table_->is_worth_sealing());
-  const std::uint64_t id = table_->growing().id();
+  const std::uint64_t id = table_->mutable_segment().id();
   table_->freeze();
   EXPECT_FALSE(table_->is_full());
-  EXPECT_GT(table_->growing().id(), id);
+  EXPECT_GT(table_->mutable_segment().id(), id);
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include "engine/shard/maintenance.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/shard/shard_rig.h"
+
+namespace quiver::engine::testing {
+namespace {
+
+class MaintenanceTest : public ShardRig {
+ protected:
+  void put_range(std::uint64_t first, std::uint64_t n) {
+    std::vector<std::uint64_t> ids;
+    for (std::uint64_t i = 0; i < n; ++i) ids.push_back(first + i);
+    ASSERT_TRUE(send(put_request(ids)));
+  }
+  [[nodiscard]] bool rests() {
+    return comes_true([&] {
+      shard_->tick();
+      return !shard_->status().optimizing;
+    });
+  }
+};
+
+TEST_F(MaintenanceTest, FullSegmentsAreSealed) {
+  config_->optimizer.seal_rows = 10;
+  open();
+  put_range(0, 10);
+  EXPECT_TRUE(comes_true([&] { return n_sealed() == 1; }));
+  EXPECT_TRUE(rests());
+  EXPECT_EQ(n_done(JobKind::kSeal), 1U);
+  EXPECT_EQ(shard_->status().n_sealed_rows, 10U);
+}
+
+TEST_F(MaintenanceTest, SmallSegmentsStayInMemoryWhenIdle) {
+  config_->optimizer.idle_seal_s = 0;
+  open();
+  put_range(0, 999);
+  EXPECT_TRUE(rests());
+  EXPECT_EQ(n_sealed(), 0U);
+  put_range(999, 1);
+  EXPECT_TRUE(comes_true([&] {
+    shard_->tick();
+    return n_sealed() == 1;
+  }));
+}
+
+TEST_F(MaintenanceTest, TiersAreMergedAndInputsRemoved) {
+  config_->optimizer.seal_rows = 10;
+  open();
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    put_range(10 * i, 10);
+    EXPECT_TRUE(rests());
+  }
+  EXPECT_EQ(n_done(JobKind::kMerge), 1U);
+  EXPECT_EQ(n_sealed(), 1U);
+  EXPECT_EQ(n_segment_directories(), 1U);
+  open();
+  EXPECT_EQ(shard_->snapshot()->n_live(), 40U);
+}
+
+TEST_F(MaintenanceTest, NothingIsOptimizedWithoutThreads) {
+  config_->optimizer.seal_rows = 10;
+  config_->optimizer.max_threads = 0;
+  open();
+  for (std::uint64_t i = 0; i < 4; ++i) put_range(10 * i, 10);
+  EXPECT_TRUE(rests());
+  EXPECT_EQ(n_sealed(), 4U) << "seals go on: writers wait for them";
+}
+
+TEST_F(MaintenanceTest, DeletesAreStoredWhenIdle) {
+  config_->optimizer.seal_rows = 10;
+  open();
+  put_range(0, 10);
+  EXPECT_TRUE(rests());
+  ASSERT_TRUE(send(delete_request(3)));
+  config_ = std::make_shared<CollectionConfig>(*config_);
+  config_->optimizer.idle_seal_s = 0;
+  set_config();
+  EXPECT_TRUE(rests());
+  open();
+  EXPECT_FALSE(has(3));
+  EXPECT_EQ(shard_->snapshot()->n_live(), 9U);
+}
+
+}  // namespace
+}  // namespace quiver::engine::testing
