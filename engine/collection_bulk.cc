@@ -13,7 +13,7 @@
 namespace quiver::engine {
 namespace {
 
-/// Values in one file of rows: what the store's compactions may have to move at once.
+/// Size of one row file: the store's compactions may have to move it at once.
 constexpr std::uint64_t kRowFileBytes = 64ULL << 20;
 
 std::uint64_t n_row_files(const BulkRows& rows, const BulkPart& part) {
@@ -32,7 +32,7 @@ BulkIntent intent_of(std::uint64_t load, const BulkStart& start, const BulkRows&
           Seq{to_number(start.first) + part.n_numbers - 1}};
 }
 
-/// The rows get the numbers that their shards gave out.
+/// Gives the rows the sequence numbers that their shards reserved.
 void set_seqs(BulkRows& rows, const std::vector<BulkStart>& starts, std::uint32_t n_shards) {
   std::vector<std::uint64_t> first(n_shards, 0);
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -117,7 +117,7 @@ Result<> CollectionBulk::settle() {
   if (open_load_->decided) {
     for (const std::uint32_t shard : open_load_->shards) QV_TRY(shards_[shard]->bulk().finish());
   } else {
-    // The first shard first: the others may forget the load only when its decision cannot turn up
+    // The first shard first: the others may forget the load only when no decision can turn up
     // any more.
     QV_TRY(shards_.front()->bulk().cancel());
     for (const std::uint32_t shard : open_load_->shards) {

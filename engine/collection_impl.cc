@@ -43,7 +43,7 @@ class Latch {
   Result<> result_ QV_GUARDED_BY(mutex_);
 };
 
-/// nullptr if queries are not remembered, be it for an error.
+/// nullptr if queries are not recorded, also because of an error.
 std::shared_ptr<QuerySamples> open_samples(const std::string& path, const CollectionConfig& config,
                                            const ShardContext& context) {
   const bool has_multi =
@@ -282,7 +282,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     const bool is_new = *next != *config_.load();
     if (is_new) QV_TRY(save_config_(*next));
     if (is_new) config_.store(next);
-    // What is no change may be one that is not in force everywhere yet: it is waited for, too.
+    // An unchanged configuration may not be in force in all shards yet: wait for it, too.
     for (const auto& shard : shards_) {
       shard->set_config(next, [latch](Result<> result) {
         if (!result) {

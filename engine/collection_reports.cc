@@ -29,7 +29,7 @@ std::uint64_t n_indexed_vectors(const SegmentData& data, const IndexPolicy& poli
   return n;
 }
 
-/// True if the optimizer has work with the segment before it.
+/// True if work on the segment is due.
 bool is_queued(const SegmentData& data, const OptimizerConfig& optimizer,
                const IndexPolicy& policy) {
   if (data.sealed) return !missing_indexes(data, policy).empty();

@@ -263,7 +263,7 @@ Result<> CollectionTable::close_all() {
     const auto open = entry->now();
     if (open == nullptr) continue;
     auto closed = open->close();
-    // Others may hang alike, and the process is to end: their logs bring back all they took.
+    // Others may hang, too, and the process will end: their logs keep all that was acknowledged.
     if (!closed && closed.error().code() == Code::kDeadlineExceeded) return closed;
     entry->set(nullptr);
     if (!closed) result = std::move(closed);

@@ -31,7 +31,7 @@ struct Paths {
   fs::path rows = shard / "rows";
   fs::path segments = shard / "segments";
   fs::path unfinished = shard / "rows.rebuilt.tmp";  ///< the new store while it is written
-  fs::path finished = shard / "rows.rebuilt";        ///< complete, and to take the place of `rows`
+  fs::path finished = shard / "rows.rebuilt";        ///< complete; takes the place of `rows`
 };
 
 Result<> sync_directory(const fs::path& path) {
@@ -286,7 +286,7 @@ class Repair {
     }
     return Bitset(segment.n_rows);
   }
-  /// A store that knows of operation `seq` has the point's row, or it was deleted.
+  /// True if the point was deleted: the store has operation `seq`, but no row of the point.
   [[nodiscard]] bool is_deleted(const storage::Salvage& old, const Facts& facts, const PointId& id,
                                 Seq seq) const {
     if (!report_.deletes_are_known || seq > facts.last) return false;
@@ -346,8 +346,8 @@ class Repair {
     for (const PointId& id : written_) report_.n_lost += out.knows(id) ? 0 : 1;
   }
 
-  /// The new store takes the place of the old one. From the first step on a crash leaves
-  /// `finished`, which says that the rest is to be done.
+  /// The new store takes the place of the old one. A crash leaves `finished`, so that the next call
+  /// does the remaining steps.
   Result<> exchange() {
     QV_TRY(auto rows, put_aside(paths_.rows, "damaged"));
     QV_TRY(rename_durably(paths_.finished, paths_.rows));

@@ -16,7 +16,7 @@ bool has_column(const SegmentData& data, const payload::FieldIndex& index) {
   return found != data.columns.end() && same_column(*found->second.index, index);
 }
 
-/// Whether building a column again helps: others pass, or are for the operator to mend.
+/// True if building the column again helps. Other errors pass, or the operator has to mend them.
 bool is_lost(Code code) {
   return code == Code::kNotFound || code == Code::kDataLoss || code == Code::kFailedPrecondition;
 }

@@ -206,7 +206,7 @@ Result<std::vector<std::uint64_t>> segment_ids(const Directory& segments) {
 }
 
 std::vector<RowRef> live_rows_by_id(std::span<const Segment> inputs) {
-  // With copies of the ids: sorting goes out of bounds if they change under it.
+  // Sorts copies of the ids: sorting goes out of bounds if the ids change meanwhile.
   struct Entry {
     PointId id;
     RowRef row;

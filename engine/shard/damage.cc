@@ -46,8 +46,8 @@ void Damage::drop_damaged_parts(SegmentState& state) {
   state.index_damaged = state.index_damaged || lost_index;
 }
 
-/// Rows that are read in part cannot be gone on from: then the process ends, and the next start
-/// reads them again.
+/// A shard with only a part of the rows cannot go on: an exception ends the process, and the next
+/// start reads the rows again.
 Result<> Damage::read_lost_rows() {
   QV_TRY(run_whole("reading a damaged segment again", [this] {
     status_.publish();

@@ -10,7 +10,7 @@
 namespace quiver::engine {
 namespace {
 
-/// Up to this delay of idle seals, a seal or merge to come counts as work in hand.
+/// The status counts a coming idle seal or merge as work if idle seals wait at most this long.
 constexpr double kSoonSealSeconds = 10;
 constexpr auto kRetryDelay = std::chrono::seconds(5);
 

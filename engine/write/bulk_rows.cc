@@ -12,7 +12,7 @@
 namespace quiver::engine {
 namespace {
 
-/// For each field of the collection what the chunk has of it, or nullptr.
+/// The chunk's values for each field of the collection; nullptr: none.
 Result<std::vector<const BulkField*>> given_fields(const BulkChunk& chunk,
                                                    const CollectionConfig& config) {
   std::vector<const BulkField*> given(config.fields.size(), nullptr);

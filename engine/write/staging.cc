@@ -21,7 +21,7 @@ tl::unexpected<Error> no_such_point(const PointId& id) {
   return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
 }
 
-/// Naming a point that does not exist is an error, but for its deletion.
+/// True if naming an unknown point is an error. Deleting one is none.
 bool must_exist(Kind kind) { return kind != Kind::kDelete; }
 
 Result<std::string> changed_payload(const PreparedChange& change, const std::string& payload) {
