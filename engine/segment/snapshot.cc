@@ -57,9 +57,11 @@ Record make_record(const Segment& segment, std::uint32_t row, const payload::Sel
   if (fields != nullptr) {
     record.vectors.emplace();
     for (const std::size_t field : *fields) {
-      if (data.fields[field].present[row] == 0) continue;
+      // Read once: a mapped file may become unreadable at any moment.
+      const auto vector = segment.vector(field, row);
+      if (!is_present(vector)) continue;
       const auto& schema = data.fields[field].schema;
-      record.vectors->push_back({schema.name, to_value(schema, segment.vector(field, row))});
+      record.vectors->push_back({schema.name, to_value(schema, vector)});
     }
   }
   return record;
