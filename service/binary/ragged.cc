@@ -14,7 +14,7 @@
 namespace quiver::service {
 namespace {
 
-/// 16 bytes in the order in which a UUID is written.
+/// Reads 16 bytes, in the order in which a UUID is written.
 PointId uuid_at(std::string_view bytes) {
   std::array<std::uint64_t, 2> halves{};
   for (std::size_t i = 0; i < 16; ++i) {

@@ -89,7 +89,7 @@ Decoded<RaggedTokens> RaggedTokens::take(RaggedParts& parts, const RaggedHeader&
                                          NoTokens no_tokens) {
   RaggedTokens tokens;
   tokens.header_ = header;
-  // One more than points, of which a body without ids might claim as many as u64 holds.
+  // One offset more than points. A body without ids may claim 2^64 - 1 points, so the sum may wrap.
   if (header.n_points == UINT64_MAX)
     return malformed_ragged("n_points is {}, more than any body holds", header.n_points);
   QV_TRY(tokens.offsets_, parts.take("offsets", header.n_points + 1, sizeof(std::uint64_t)));

@@ -1,4 +1,4 @@
-// What ragged bodies are put together from: docs/late-interaction.md.
+// The parts of ragged bodies: docs/late-interaction.md.
 #pragma once
 
 #include <fmt/format.h>
@@ -44,14 +44,14 @@ T read_at(std::string_view bytes, std::size_t i = 0) {
   return value;
 }
 
-/// Takes a body apart, front to back.
+/// Reads a body front to back.
 class RaggedParts {
  public:
   explicit RaggedParts(std::string_view body) : body_(body) {}
 
-  /// `n` elements of `size` bytes.
+  /// Takes `n` elements of `size` bytes.
   Decoded<std::string_view> take(std::string_view name, std::uint64_t n, std::uint64_t size);
-  /// Zeros up to the next boundary.
+  /// Takes the zeros up to the next boundary.
   Decoded<> align();
   std::string_view take_rest() { return body_.substr(std::exchange(at_, body_.size())); }
   [[nodiscard]] Decoded<> check_end() const;
@@ -61,7 +61,7 @@ class RaggedParts {
   std::size_t at_ = 0;
 };
 
-/// A header for `field`; its flags are among `known`.
+/// Takes a header for `field`, whose flags are among `known`.
 [[nodiscard]] Decoded<RaggedHeader> take_ragged_header(RaggedParts& parts, const FieldSchema& field,
                                                        std::uint32_t known);
 
@@ -70,7 +70,7 @@ enum class NoTokens : std::uint8_t { kRefused, kTaken };
 /// The tokens of a body's points, for one field. Borrows from the body.
 class RaggedTokens {
  public:
-  /// Offsets and matrix. With `NoTokens::kTaken` a point may be without tokens.
+  /// Takes offsets and matrix. With `NoTokens::kTaken` a point may have no tokens.
   [[nodiscard]] static Decoded<RaggedTokens> take(RaggedParts& parts, const RaggedHeader& header,
                                                   NoTokens no_tokens);
 

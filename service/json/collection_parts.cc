@@ -23,8 +23,8 @@ std::uint64_t bytes_per_row(const CollectionConfig& config) {
 }  // namespace
 
 std::uint64_t bytes_of_kb(std::uint64_t kb) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  return kb > kMost / kBytesPerKb ? kMost : kb * kBytesPerKb;
+  constexpr std::uint64_t kMaxBytes = std::numeric_limits<std::uint64_t>::max();
+  return kb > kMaxBytes / kBytesPerKb ? kMaxBytes : kb * kBytesPerKb;
 }
 
 bool is_unnamed(Object vectors) {

@@ -1,5 +1,4 @@
-// What creating and changing a collection share. Heavy (simdjson): for the .cc files of this folder
-// only.
+// Parts that creating and changing a collection share.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +10,13 @@
 
 namespace quiver::service::json {
 
-/// `vectors` is one set of parameters rather than an object of them by name.
+/// True if `vectors` is one set of parameters, false if it is an object of such sets by name.
 [[nodiscard]] bool is_unnamed(Object vectors);
 [[nodiscard]] std::optional<std::uint64_t> unsigned_member(Object object, std::string_view name);
-/// Saturates.
+/// The largest number if the product does not fit.
 [[nodiscard]] std::uint64_t bytes_of_kb(std::uint64_t kb);
-/// Takes from `optimizers_config` what has a counterpart in the engine. Types are checked already.
+/// Copies the members of `optimizers_config` that the engine knows. Their types were checked
+/// before.
 void apply_optimizer(Object object, const engine::CollectionConfig& config,
                      engine::OptimizerConfig& out);
 /// 400 unless `optimizers_config.max_optimization_threads` of `body` is a number or "auto".

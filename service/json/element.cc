@@ -15,9 +15,9 @@
 namespace quiver::service::json {
 namespace {
 
-/// Nesting beyond it is refused: every decoder here may recurse.
+/// Deeper nesting is refused, since decoders recurse.
 constexpr std::size_t kMaxDepth = 128;
-/// Larger bodies get a parser of their own, so that no thread keeps its memory for ever.
+/// A larger body gets its own parser, so that no thread keeps that memory for ever.
 constexpr std::size_t kKeptParserBytes = 1 << 20;
 
 using Parser = simdjson::dom::parser;
@@ -28,7 +28,7 @@ std::unique_ptr<Parser> make_parser(std::size_t capacity) {
   return parser;
 }
 
-/// The thread's. nullptr before its first use, and after there was no memory for it.
+/// The parser of this thread. nullptr before its first use, and after memory ran out.
 std::unique_ptr<Parser>& parser_for(std::size_t n_bytes) {
   thread_local std::unique_ptr<Parser> small;
   thread_local std::unique_ptr<Parser> large;
@@ -38,7 +38,7 @@ std::unique_ptr<Parser>& parser_for(std::size_t n_bytes) {
 
 void append_value(std::string& out, Element element);
 
-/// Tells for each member in turn whether a later one has the same name.
+/// Knows for each member in turn whether a later one has the same name.
 class RepeatedNames {
  public:
   explicit RepeatedNames(Object object) : object_(object) {
@@ -115,7 +115,7 @@ void append_value(std::string& out, Element element) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The end of the string whose opening quote is at `at`.
+/// Returns the end of the string whose opening quote is at `at`.
 std::size_t end_of_string(std::string_view json, std::size_t at) {
   for (++at; at < json.size() && json[at] != '"'; ++at) {
     if (json[at] == '\\') ++at;
@@ -132,8 +132,8 @@ bool fits_64_bits(std::string_view integer) {
   return parsed.ec != std::errc::result_out_of_range;
 }
 
-/// `json` with an exponent after each integer that 64 bits do not hold: the parser refuses it
-/// as it stands and reads it as a double then, as other JSON libraries do.
+/// Returns `json` with an exponent added to each integer that does not fit 64 bits. The parser
+/// refuses such integers; with the exponent it reads them as doubles, as other JSON libraries do.
 std::string with_large_integers_as_doubles(std::string_view json) {
   constexpr auto npos = std::string_view::npos;
   std::string out;
@@ -147,7 +147,7 @@ std::string with_large_integers_as_doubles(std::string_view json) {
         is_number && (end == json.size() || std::string_view(".eE").find(json[end]) == npos);
     out += token;
     if (is_integer && !fits_64_bits(token)) out += "e0";
-    // What follows the point or in the exponent is no integer of its own.
+    // Digits after the point or in the exponent are not separate integers.
     if (is_number && !is_integer) {
       const auto rest = json.find_first_not_of("0123456789.eE+-", end);
       out += json.substr(end, rest - end);
@@ -164,7 +164,7 @@ simdjson::simdjson_result<Element> parse(std::string& body) {
   if (!parser) parser = make_parser(std::max<std::size_t>(body.size(), 16 << 10));
   auto parsed = parser->parse(body.data(), body.size(), false);
   if (parsed.error() == simdjson::MEMALLOC) {
-    parser.reset();  // it is half made, and would be used as it is
+    parser.reset();  // it is half made and must not be used again
     throw std::bad_alloc();
   }
   return parsed;

@@ -1,4 +1,5 @@
-// Reading a parsed JSON body. Heavy (simdjson): for the .cc files of this folder only.
+// Reading a parsed JSON body. Only .cc files below service/json include it, since simdjson is
+// heavy.
 #pragma once
 
 #include <simdjson.h>
@@ -16,10 +17,10 @@ using Element = simdjson::dom::element;
 using Object = simdjson::dom::object;
 using Array = simdjson::dom::array;
 
-/// A JSON text as a tree. The tree lives in the thread's parser: until the next call on this
-/// thread. `body` may be lengthened (not in size) for the parser's look-ahead. 400 if malformed.
+/// Parses a JSON text into a tree, which lives in the thread's parser until the next call on this
+/// thread. May reserve memory in `body` for the parser's look-ahead. 400 if malformed.
 [[nodiscard]] Decoded<Element> parse_body(std::string& body);
-/// As `parse_body`, with the requirement that it is an object.
+/// As `parse_body`; 400 also if the text is no object.
 [[nodiscard]] Decoded<Object> parse_object_body(std::string& body);
 
 /// "string \"abc\"", "integer `3`": for messages.
@@ -55,14 +56,14 @@ using Array = simdjson::dom::array;
 [[nodiscard]] inline std::uint64_t as_uint64(Element element) {
   return element.get_uint64().value_unsafe();
 }
-/// Also of integers.
+/// Accepts integers, too.
 [[nodiscard]] inline double as_double(Element element) {
   return element.get_double().value_unsafe();
 }
 
-/// The member, or nullopt if it is missing or null.
+/// Returns the member; nullopt if it is missing or null.
 [[nodiscard]] std::optional<Element> find(Object object, std::string_view name);
-/// The first of several spellings.
+/// Returns the member under the first of several spellings that is there.
 [[nodiscard]] std::optional<Element> find(Object object,
                                           std::initializer_list<std::string_view> names);
 /// 400 if missing or null.

@@ -1,4 +1,4 @@
-// What a client is told when a request fails: an HTTP status and a text.
+// How a failed request is answered over HTTP: a status and a text.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct ApiError {
   std::string text;
 
   ApiError(int http_status, std::string message) : status(http_status), text(std::move(message)) {}
-  /// The table from the engine's codes to statuses and prefixes of texts.
+  /// Maps the code to a status and puts the prefix of that code before the message.
   ApiError(const Error& error);  // NOLINT(google-explicit-constructor): errors pass upwards
 };
 
-/// As `Result`, on the wire's side of the service; errors of the engine convert.
+/// A `Result` with an ApiError; other errors convert to it.
 template <class T = void>
 class [[nodiscard]] Decoded : public tl::expected<T, ApiError> {
  public:
@@ -40,7 +40,7 @@ namespace quiver {
 
 namespace quiver::service {
 
-/// Where in a JSON body something stands. Lives on the stack; costs nothing until it is printed.
+/// A position in a JSON body. Lives on the stack; costs nothing until it is printed.
 class Path {
  public:
   Path() = default;
@@ -65,8 +65,8 @@ class Path {
 [[nodiscard]] tl::unexpected<ApiError> validation_error(const Path& path, std::string_view text);
 /// 400 "Wrong input: <text>".
 [[nodiscard]] tl::unexpected<ApiError> wrong_input(std::string_view text);
-/// The error of one search of a batch, which it names: "Wrong input: searches[3]: <text>". One
-/// whose text names it already stays as it is.
+/// The error of one search of a batch: its text with " (in searches[3])", unless it names the
+/// search already.
 [[nodiscard]] ApiError in_search(std::size_t index, ApiError error);
 /// 400 "Bad request: <text>".
 [[nodiscard]] tl::unexpected<ApiError> bad_request(std::string_view text);

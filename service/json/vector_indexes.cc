@@ -16,10 +16,10 @@ using engine::VectorIndexConfig;
 struct Bits {
   std::string_view method;
   std::string_view variant;
-  std::int64_t bits;  ///< 0: as usual, which is codes of a bit, and of a byte for a second look
+  std::int64_t bits;  ///< 0: the default, codes of one bit, and of a byte for re-ranking
 };
-/// Bits a dimension of the codes, by about the memory that is asked for; the second look is at rows
-/// then. The first of each method is its default.
+/// Bits per dimension of the codes, chosen to take about the memory that the variant asks for. Rows
+/// are re-ranked by their vectors then. The first variant of a method is its default.
 constexpr Bits kBits[] = {
     {"scalar", "int8", 0},    {"product", "x4", 0},      {"product", "x8", 4},
     {"product", "x16", 2},    {"product", "x32", 1},     {"product", "x64", 1},
@@ -54,14 +54,14 @@ std::optional<std::int64_t> bits_of(Object quantization) {
   return std::nullopt;
 }
 
-/// The parameters of a dense field: `vectors` itself, or its member of that name.
+/// Returns the parameters of a dense field: `vectors` itself, or its member of that name.
 std::optional<Object> field_params(Object wire, const std::string& name) {
   const auto vectors = object_member(wire, "vectors");
   if (!vectors || is_unnamed(*vectors)) return vectors;
   return object_member(vectors, name);
 }
 
-/// A number of `hnsw_config`: the field's own before the collection's.
+/// Returns a number of `hnsw_config`: the field's own, otherwise the collection's.
 std::optional<std::uint64_t> hnsw_number(Object wire, std::optional<Object> field,
                                          std::string_view name) {
   for (const auto& object : {field, std::optional(wire)}) {
@@ -77,11 +77,11 @@ std::optional<Object> quantization_of(Object wire, std::optional<Object> field) 
   return own ? own : object_member(wire, "quantization_config");
 }
 
-/// Tokens have codes of two bits at least.
+/// Codes of tokens have two bits at least.
 KeyValues build_with(std::int64_t bits, FieldKind kind) {
   if (kind == FieldKind::kMulti) return {{"token_bits", std::max<std::int64_t>(bits, 2)}};
-  // A bit that is scanned and four for a second look take less memory than four that are scanned,
-  // and half the time.
+  // One bit that is scanned plus four for re-ranking take half the time of four bits that are
+  // scanned, and less memory.
   constexpr std::int64_t kHalfByte = 4;
   if (bits == kHalfByte) return {{"bits", std::int64_t{1}}, {"refine_bits", kHalfByte}};
   return {{"bits", bits}, {"refine_bits", std::int64_t{0}}};
@@ -105,7 +105,7 @@ VectorIndexConfig index_config(Object wire, const FieldSchema& field,
 }  // namespace
 
 Result<> apply_vector_indexes(CollectionConfig& config) {
-  simdjson::dom::parser parser;  // the thread's own holds the body
+  simdjson::dom::parser parser;  // the thread's parser holds the body
   Object wire;
   if (parser.parse(config.client_settings).get(wire) != simdjson::SUCCESS) {
     return fail(Code::kInternal, "a collection configuration is not a JSON object");

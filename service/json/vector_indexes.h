@@ -1,5 +1,4 @@
-// What a collection's `hnsw_config` and `quantization_config` say of its indexes. Heavy (simdjson):
-// for the .cc files of this folder only.
+// How a collection's `hnsw_config` and `quantization_config` configure its indexes.
 #pragma once
 
 #include "base/result.h"
@@ -7,8 +6,8 @@
 
 namespace quiver::service::json {
 
-/// Reads `config.client_settings` and sets `config.vector_indexes` by it: docs/dense.md has the
-/// table. Members are those of checked configurations. kInternal if the text is no JSON object.
+/// Sets `config.vector_indexes` from `config.client_settings`, which was checked before; docs/dense.md
+/// has the table. kInternal if the text is no JSON object.
 Result<> apply_vector_indexes(engine::CollectionConfig& config);
 
 }  // namespace quiver::service::json

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxNumberBytes = 32;
 
-/// Prints at `first`, where kMaxNumberBytes fit; returns the end.
+/// Prints to `first`, which has room for kMaxNumberBytes; returns the end.
 template <class T>
 char* print_fraction(char* first, T value) {
   if (!std::isfinite(value)) {

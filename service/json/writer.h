@@ -1,5 +1,5 @@
-// JSON on its way out: appends to a string, places the commas, prints the shortest numbers that
-// read back as the same value.
+// Writes JSON: appends to a string, places the commas, prints the shortest numbers that read back
+// as the same value.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace quiver::service::json {
 
-/// Appends to a string that it does not own. The caller opens and closes what it writes; nothing
-/// is checked. One thread.
+/// Appends to a string that it does not own. Does not check that objects and arrays are closed. One
+/// thread.
 class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
@@ -21,7 +21,7 @@ class Writer {
   void end_object() { close('}'); }
   void begin_array() { open('['); }
   void end_array() { close(']'); }
-  /// The name of the next value. `name` is printed as it is: it holds nothing to escape.
+  /// Writes the name of the next value. `name` must need no escaping.
   void key(std::string_view name) {
     separate();
     out_ += '"';
@@ -42,7 +42,7 @@ class Writer {
   void f32(float value);
   void f64(double value);
   void floats(std::span<const float> values);
-  /// A value that is JSON already.
+  /// Writes a value that is JSON already.
   void raw(std::string_view json) {
     separate();
     out_ += json;

@@ -26,7 +26,7 @@ class FakeCollection final : public engine::Collection {
   void set_config(engine::CollectionConfig config);
   engine::CollectionInfo info() const override;
   engine::OptimizationReport optimizations() const override { return {}; }
-  /// One, of one growing segment.
+  /// One shard with one growing segment.
   std::vector<engine::ShardInfo> shards() const override;
   Result<> update(std::vector<engine::Operation> operations, engine::Ack ack,
                   std::function<void(Result<std::vector<engine::UpdateResult>>)> done) override;
@@ -44,7 +44,7 @@ class FakeCollection final : public engine::Collection {
                               const Cancel& cancel) const override;
   bool shares_passes(const engine::Query& query) const override;
   bool is_small(const engine::Query& query) const override { return query.limit <= 100; }
-  /// Queries of the largest batch so far.
+  /// The number of queries in the largest batch so far.
   std::size_t largest_batch() const { return largest_batch_; }
   Result<> create_index(const payload::FieldIndex& index, engine::Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
@@ -71,10 +71,10 @@ class FakeCollection final : public engine::Collection {
   Executor& executor_;
 };
 
-/// A collection whose configuration echoes `"slow"` has queries that take 200 ms unless cancelled,
-/// `"full"` a full queue, `"shared"` queries that share passes, `"throws"` queries that throw,
-/// `"together"` batches that never end and queries that wait for a second one beside them (tests
-/// put such words into `metadata`).
+/// Words in a collection's configuration change what it does; tests put them into `metadata`.
+/// `"slow"`: queries take 200 ms unless cancelled. `"endless"`: they end only when cancelled.
+/// `"full"`: the queue of updates is full. `"shared"`: queries share passes. `"throws"`: queries
+/// throw. `"together"`: batches never end, and each query waits for a second one beside it.
 class FakeDatabase final : public engine::Database {
  public:
   FakeDatabase() : compute_(2, "fake-compute"), updates_(1, "fake-update") {}

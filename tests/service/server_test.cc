@@ -564,7 +564,7 @@ TEST_F(ServerTest, CountsCompressedBodiesAsWhatTheyStandFor) {
   HttpClient client(server_->port());
   const std::string fits = gzipped("{}" + std::string(3 << 20, ' '));
   const std::string too_large = gzipped("{}" + std::string(8 << 20, ' '));
-  for (int i = 0; i < 5; ++i) {  // nothing of one stays counted
+  for (int i = 0; i < 5; ++i) {  // no body stays counted
     EXPECT_EQ(client.request("POST", path, fits, gzip).status, 200);
     expect_error(client.request("POST", path, too_large, gzip), 503,
                  "Shard temporarily unavailable: too many large requests at once");
@@ -750,7 +750,7 @@ TEST_F(QueuedRequests, StayCompressedUntilTheirTurn) {
   for (const auto& client : clients_) EXPECT_EQ(client->receive().status, 200);
 }
 
-/// With a vector each.
+/// Queued requests that each search with a vector.
 class QueuedSearches : public QueuedRequests {
  protected:
   void ask(const std::string& mode, std::size_t n, double shutdown_grace_s = 10) {

@@ -1,4 +1,4 @@
-// Changes of a collection's configuration, merged into what its creator wrote.
+// Changes of a collection's configuration, merged into the JSON of its creator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using engine::CollectionConfig;
 
-/// A parser of its own, for texts other than the body.
+/// A parser for texts other than the body.
 struct Parsed {
   simdjson::dom::parser parser;
   Object object;
@@ -38,8 +38,8 @@ void append_named(std::string& out, std::string_view name, std::string_view json
   out += json;
 }
 
-/// Free JSON, unlike the rest of a configuration: what the patch names replaces as a whole what is
-/// there, and null removes it.
+/// Metadata is free JSON, unlike the rest of a configuration. A member of the patch replaces the
+/// old one as a whole; null removes it.
 void append_patched_metadata(std::string& out, Object base, Object patch) {
   out += '{';
   for (const auto [name, value] : base) {
@@ -52,8 +52,8 @@ void append_patched_metadata(std::string& out, Object base, Object patch) {
   out += '}';
 }
 
-/// Members of `base`, changed by those of `patch`. Quantization is replaced as a whole, or removed
-/// by "Disabled"; everything else is merged, metadata by rules of its own.
+/// Writes the members of `base` as changed by `patch`. Quantization is replaced as a whole, or
+/// removed by "Disabled". Everything else is merged; metadata follows its own rules.
 void append_merged_objects(std::string& out, Object base, Object patch) {
   out += '{';
   for (const auto [name, value] : base) {
@@ -87,7 +87,7 @@ void append_merged(std::string& out, Element base, Element patch) {
   }
 }
 
-/// As `decode_named_fields` for the fields of a patch, which are only echoed.
+/// As `decode_named_fields`, for the fields of a patch, which are only echoed.
 Decoded<> copy_named(Object body, std::string_view member, const Shape& shape, std::string& wire) {
   const Path root;
   const Path path = root.member(member);
@@ -106,7 +106,7 @@ Decoded<> copy_named(Object body, std::string_view member, const Shape& shape, s
   return {};
 }
 
-/// Modifiers count when a query is asked, so a change holds for what is stored already.
+/// Modifiers take effect when a query runs, so a change also applies to stored points.
 void apply_modifiers(Object patch, CollectionConfig& config) {
   const auto fields = find(patch, "sparse_vectors");
   if (!fields) return;
@@ -118,7 +118,7 @@ void apply_modifiers(Object patch, CollectionConfig& config) {
   }
 }
 
-/// A field that the patch names and the collection does not have.
+/// Returns a field that the patch names and the collection lacks.
 Result<> check_patched_fields(Object patch, std::string_view member,
                               const CollectionConfig& config) {
   const auto fields = find(patch, member);
@@ -135,7 +135,7 @@ Result<> check_patched_fields(Object patch, std::string_view member,
   return {};
 }
 
-/// In a patch the unnamed field is called ""; in a configuration its parameters stand alone.
+/// A patch calls the unnamed field "". In a configuration its parameters have no name around them.
 std::string unwrap_unnamed(Object base, const std::string& patch_json) {
   const auto vectors = find(base, "vectors");
   constexpr std::string_view kWrapped = "\"vectors\":{\"\":";

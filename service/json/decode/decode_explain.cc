@@ -1,4 +1,4 @@
-// Which tokens of points the tokens of a query meet.
+// Requests that ask which document token each query token matches.
 #include <fmt/format.h>
 
 #include "service/json/decode/decode.h"

@@ -1,5 +1,5 @@
-// Filters. Strict where everything else is lenient: a condition that was misspelt and ignored would
-// silently return, or delete, the wrong points.
+// Filters. Unknown members are errors here, unlike elsewhere: a misspelt condition that is ignored
+// would silently return, or delete, the wrong points.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -239,7 +239,7 @@ constexpr NamedTest kTests[] = {
     {"is_null", decode_flag<payload::IsNull>},
 };
 
-/// {"key": …, <test>}. Of several tests one must hold, as the server whose API this is has it.
+/// Decodes {"key": …, <test>}. If there are several tests one of them must hold, as in Qdrant.
 Decoded<Condition> decode_field(Object object, const Path& path) {
   QV_TRY(check_members(object, path,
                        {"key", "match", "range", "geo_bounding_box", "geo_radius", "geo_polygon",
@@ -269,7 +269,7 @@ Decoded<Condition> decode_field(Object object, const Path& path) {
   return Condition(std::make_shared<const Filter>(std::move(any)));
 }
 
-/// {"is_empty": {"key": …}}.
+/// Decodes {"is_empty": {"key": …}}.
 template <class Test>
 Decoded<Condition> decode_wrapped_key(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
@@ -304,7 +304,7 @@ struct NamedCondition {
   std::string_view name;
   Decoded<Condition> (*decode)(Element, const Path&);
 };
-/// Conditions that are an object with this one member.
+/// Conditions that are an object with only this member.
 constexpr NamedCondition kConditions[] = {
     {"is_empty", decode_wrapped_key<payload::IsEmpty>},
     {"is_null", decode_wrapped_key<payload::IsNull>},

@@ -1,4 +1,4 @@
-// Parts that several bodies share. Heavy (simdjson): for the .cc files of this folder only.
+// Parts that several bodies share. Only .cc files of this folder include it.
 #pragma once
 
 #include <optional>
@@ -16,19 +16,19 @@ namespace quiver::service::json {
 
 /// An array of numbers, an array of such arrays, or {indices, values}.
 [[nodiscard]] Decoded<engine::VectorValue> decode_vector(Element element, const Path& path);
-/// As `decode_vector`, for one that is to be kept: 422 if it is empty.
+/// As `decode_vector`, for a vector to be stored: 422 if it is empty.
 [[nodiscard]] Decoded<engine::VectorValue> decode_stored_vector(Element element, const Path& path);
-/// A number or a text is the id of a point, anything else a vector.
+/// A number or a string is the id of a point, anything else a vector.
 [[nodiscard]] Decoded<engine::QueryVector> decode_query_vector(Element element, const Path& path);
-/// Of a point: one vector, or an object of them by name.
+/// Reads the vectors of a point: one vector, or an object of them by name.
 [[nodiscard]] Decoded<std::vector<engine::NamedVector>> decode_vectors(Element element,
                                                                        const Path& path);
 [[nodiscard]] bool is_sparse(Object object);
-/// 400: vectors are not made from text or images here.
+/// 400: this server makes no vectors from text or images.
 [[nodiscard]] tl::unexpected<ApiError> no_inference(const Path& path);
 
 [[nodiscard]] Decoded<payload::Filter> decode_filter(Element element, const Path& path);
-/// nullopt if there is none.
+/// nullopt if the member is missing.
 [[nodiscard]] Decoded<std::optional<payload::Filter>> decode_optional_filter(Object object,
                                                                              std::string_view name,
                                                                              const Path& path);
@@ -43,7 +43,7 @@ namespace quiver::service::json {
 /// `params` of a query.
 [[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);
 
-/// The value of an index's parameter; nullopt: null.
+/// The value of an index's parameter; nullopt for null.
 [[nodiscard]] Decoded<std::optional<ParamValue>> decode_param(Element element, const Path& path);
 
 /// The member as a number, or `otherwise`; 422 if it is less than `min`.

@@ -49,7 +49,7 @@ Decoded<> check_batch_size(std::size_t n_ids, std::size_t n, std::string_view wh
       path, fmt::format("number of ids and {} must be equal ({} != {})", what, n_ids, n));
 }
 
-/// One list of vectors, of a field, of all points.
+/// The list of one field's vectors, one for each point.
 Decoded<> add_batch_field(std::string_view name, Element element, const Path& path,
                           const Path& batch, std::vector<PointInput>& points) {
   QV_TRY(const Array array, get_array(element, path));
@@ -87,7 +87,7 @@ Decoded<> add_batch_payloads(Element element, const Path& path, const Path& batc
   return {};
 }
 
-/// {"ids", "vectors", "payloads"}: the columnar form.
+/// Decodes the columnar form: {"ids", "vectors", "payloads"}.
 Decoded<std::vector<PointInput>> decode_batch(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(const Element ids_element, require(object, "ids", path));
@@ -131,7 +131,7 @@ Decoded<Operation> upsert(Element element, const Path& path) {
   return Operation(std::move(operation));
 }
 
-/// `points` or `filter`; nullopt if there is neither.
+/// Reads `points` or `filter`; nullopt if there is neither.
 Decoded<std::optional<PointSelector>> optional_selector(Object object, const Path& path) {
   if (const auto points = find(object, "points")) {
     QV_TRY(auto ids, decode_ids(*points, path.member("points")));
@@ -144,7 +144,8 @@ Decoded<std::optional<PointSelector>> optional_selector(Object object, const Pat
   return std::optional<PointSelector>();
 }
 
-/// A selector that is the whole body: unknown members are errors, as a misspelt filter would be.
+/// Reads a selector that is the whole body. An unknown member is an error: it may be a misspelt
+/// filter.
 Decoded<PointSelector> whole_selector(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(check_members(object, path, {"points", "filter", "shard_key"}));
@@ -170,7 +171,7 @@ Decoded<Operation> clear_payload(Element element, const Path& path) {
   return Operation(engine::ClearPayload{std::move(selector)});
 }
 
-/// SetPayload or OverwritePayload, which look alike.
+/// Decodes SetPayload or OverwritePayload, which have the same members.
 template <class Change>
 Decoded<Operation> change_payload(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));

@@ -15,7 +15,8 @@ using engine::QueryKind;
 constexpr std::string_view kUnsupported[] = {"recommend", "discover", "context", "formula",
                                              "relevance_feedback"};
 
-/// Of `params.multi`; not of the index, as they mean the same without one.
+/// Parameters under `params.multi` that the index does not own: without an index they mean the
+/// same.
 constexpr std::string_view kTokenWeights = "token_weights";
 
 Decoded<std::vector<float>> decode_weights(Element element, const Path& path) {
@@ -28,8 +29,8 @@ Decoded<std::vector<float>> decode_weights(Element element, const Path& path) {
   return weights;
 }
 
-/// `params.<index name>`: the parameters of one index type, checked by the index itself; without
-/// the one named `but`.
+/// Reads `params.<index name>`, the parameters of one index type, except the one named `but`. The
+/// index checks them.
 Decoded<> decode_index_params(Object object, const Path& path, std::string_view but,
                               KeyValues& out) {
   for (const auto [name, value] : object) {
@@ -44,8 +45,8 @@ bool is_common_param(std::string_view name) {
   return name == "quantization" || name == "acorn" || name == "idf";
 }
 
-/// What stock clients send for quantized collections. `rescore` is checked and changes nothing, as
-/// returned scores are exact whatever it says.
+/// Parameters that stock clients send for quantized collections. `rescore` is checked and has no
+/// effect, since returned scores are always exact.
 Decoded<> decode_quantization(Element element, const Path& path, engine::SearchParams& params) {
   QV_TRY(const Object object, get_object(element, path));
   if (const auto ignore = find(object, "ignore")) {
@@ -63,7 +64,7 @@ Decoded<> decode_quantization(Element element, const Path& path, engine::SearchP
   return {};
 }
 
-/// What idf counts are taken over: the whole collection, which a client may say.
+/// IDF is counted over the whole collection; a client may say so.
 Decoded<> check_idf(Element element, const Path& path) {
   if (element.is_string()) {
     if (as_string(element) == "global") return {};
@@ -144,7 +145,7 @@ Decoded<QueryKind> decode_sample(Element element, const Path& path) {
   return format_error(path, fmt::format("unknown variant `{}`, expected `random`", name));
 }
 
-/// What an object under `query` asks for, told by its one member.
+/// The kind of query that an object under `query` asks for, by its one member.
 Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   const Object object = as_object(element);
   if (const auto nearest = find(object, "nearest")) {
@@ -183,7 +184,7 @@ tl::unexpected<ApiError> prefetches_without_query() {
       "A query is needed to merge the prefetches. Can't have prefetches without defining a query.");
 }
 
-/// What no collection could answer.
+/// Refuses queries that no collection could answer.
 Decoded<> check_combination(const Query& query, bool has_using) {
   const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
   if (!has_query && query.score_threshold) {
@@ -276,7 +277,7 @@ Decoded<Query> decode_query_element(Element element, const Path& path) {
   return query;
 }
 
-/// [..], {"name", "vector"}: the unnamed field, or a named one.
+/// `[…]` asks the unnamed field, `{"name", "vector"}` a named one.
 Decoded<> decode_search_vector(Element element, const Path& path, Query& query) {
   if (!element.is_object()) {
     QV_TRY(auto vector, decode_vector(element, path));
@@ -322,7 +323,7 @@ Decoded<std::vector<Query>> decode_searches(std::string& body, ElementDecoder de
   return queries;
 }
 
-/// As `decode` does, with the query vector read past the tree if it is a plain one.
+/// As `decode`, but reads a plain query vector without the tree.
 Decoded<Query> decode_one(std::string& body, ElementDecoder decode, std::string_view member,
                           std::string_view inner_member) {
   auto vector = take_query_vector(body, member, inner_member);

@@ -17,8 +17,8 @@ using engine::VectorValue;
 
 /// Appends the numbers of `array`. The hot loop of every upsert.
 Decoded<> append_floats(Array array, const Path& path, std::vector<float>& out) {
-  // What already holds rows of a matrix grows by itself: room for each row alone would move all the
-  // others every time.
+  // A vector that already holds rows grows by itself. Room for one row at a time would move all the
+  // others each time.
   if (out.empty()) out.reserve(array.size());
   std::size_t i = 0;
   for (const Element item : array) {
@@ -41,7 +41,7 @@ bool is_matrix(Array array) {
   return first != array.end() && (*first).is_array();
 }
 
-/// The rows one after another; their number is checked, and that they are of one length.
+/// Appends row after row. Checks their number and that they have one length.
 Decoded<VectorValue> decode_matrix(Array array, const Path& path) {
   const Path data = path.member("data");
   MultiVector multi;
@@ -106,7 +106,7 @@ Decoded<VectorValue> decode_array(Array array, const Path& path) {
   return VectorValue(std::move(dense));
 }
 
-/// {"text": …, "model": …} and the like: what a server with models would turn into a vector.
+/// `{"text": …, "model": …}` and the like, which a server with models would turn into a vector.
 bool is_inference(Object object) {
   const auto model = find(object, "model");
   return model && model->is_string();

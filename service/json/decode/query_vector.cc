@@ -11,10 +11,11 @@
 namespace quiver::service::json {
 namespace {
 
-/// Walking over a byte costs a fraction of what reading it through a tree does: half of a body is
-/// walked over at most, so that a vector that is not found costs little.
+/// The search for the vector walks over half of a body at most, so that one that is not found costs
+/// little. To walk over a byte costs a fraction of parsing it into a tree.
 constexpr std::ptrdiff_t kMaxSkippedShare = 2;
-constexpr std::ptrdiff_t kSmallBytes = 1024;  ///< that are walked over whatever the body
+constexpr std::ptrdiff_t kSmallBytes =
+    1024;  ///< always walked over, whatever the length of the body
 
 bool is_decimal(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
@@ -24,7 +25,7 @@ const char* skip_space(const char* at, const char* end) {
   return at;
 }
 
-/// A number that was read, and where it ends.
+/// A parsed number, and where it ends.
 struct ReadFloat {
   float value = 0;
   const char* end = nullptr;
@@ -35,7 +36,7 @@ const char* skip_digits(const char* at, const char* end) {
   return at;
 }
 
-/// Where the number at `at` ends; nullptr if it is none that JSON allows.
+/// Returns where the number at `at` ends; nullptr if JSON allows no such number.
 const char* skip_number(const char* at, const char* end) {
   if (at != end && *at == '-') ++at;
   const char* whole = at;
@@ -71,7 +72,7 @@ class MemberCursor {
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
   /// Enters the object here and goes to the value of its member `name`. False if this is no object,
-  /// it has none, or that cannot be told without unescaping.
+  /// if it lacks the member, or if only unescaping would show that.
   bool enter(std::string_view name) {
     if (!take('{')) return false;
     do {
@@ -94,7 +95,7 @@ class MemberCursor {
     ++at_;
     return true;
   }
-  /// With the colon after it.
+  /// Includes the colon after the name.
   std::optional<std::string_view> take_key() {
     if (!is_at('"')) return std::nullopt;
     const char* begin = at_ + 1;
@@ -110,7 +111,7 @@ class MemberCursor {
     }
     return false;
   }
-  /// Brackets are counted, not matched: the tree will be stricter.
+  /// Counts brackets without matching them: the tree is stricter later.
   bool skip_value() {
     std::size_t depth = 0;
     const std::ptrdiff_t most = std::max((end_ - begin_) / kMaxSkippedShare, kSmallBytes);
@@ -134,7 +135,7 @@ class MemberCursor {
   const char* end_;
 };
 
-/// Where the array of the query vector begins.
+/// Returns where the array of the query vector begins.
 std::optional<std::size_t> find_query_array(std::string_view body, std::string_view member,
                                             std::string_view inner_member) {
   MemberCursor cursor(body);
@@ -144,8 +145,8 @@ std::optional<std::size_t> find_query_array(std::string_view body, std::string_v
   return cursor.position();
 }
 
-/// Calls `read_item`, which returns where the item ends or nullptr, for every item of the array at
-/// `at`. Where the array ends; nullptr if an item is none, or it has none.
+/// Calls `read_item` for every item of the array at `at`; it returns where the item ends, or
+/// nullptr. Returns where the array ends; nullptr if an item is malformed or the array is empty.
 const char* read_items(const char* at, const char* end, auto&& read_item) {
   ++at;  // the bracket
   while (true) {
@@ -165,7 +166,7 @@ class ArrayReader {
 
   const char* read_floats(const char* at, std::vector<float>& out) const {
     constexpr std::size_t kMostAlone = 64;
-    std::size_t n_alone = 0;  // to be read before decimals are looked for again: these are others
+    std::size_t n_alone = 0;  // numbers read one by one before plain decimals are tried again
     std::size_t next_alone = 1;
     return read_items(at, end_, [&](const char* item) -> const char* {
       if (n_alone == 0) {
@@ -180,7 +181,7 @@ class ArrayReader {
       return number->end;
     });
   }
-  /// Rows of one length.
+  /// Reads rows that must have one length.
   const char* read_rows(const char* at, engine::MultiVector& out) const {
     return read_items(at, end_, [&](const char* row) -> const char* {
       if (row == end_ || *row != '[') return nullptr;
@@ -197,7 +198,7 @@ class ArrayReader {
   }
 
  private:
-  /// Where those end that begin at `at`; nullptr if the first is none that kernels read.
+  /// Returns where the decimals from `at` on end; nullptr if kernels cannot read the first.
   const char* read_decimals(const char* at, std::vector<float>& out) const {
     if (at - begin_ < DecimalKernels::kReadBefore) return nullptr;
     std::array<float, 256> values;
@@ -210,15 +211,15 @@ class ArrayReader {
   const char* end_;
 };
 
-/// A vector and how many bytes it was read from.
+/// A vector and the number of bytes that it was read from.
 struct ReadVector {
   engine::VectorValue value;
   std::size_t n_bytes = 0;
 };
 
-/// Of the array at `offset`.
+/// Reads the array at `offset`.
 std::optional<ReadVector> read_vector(std::string_view text, std::size_t offset) {
-  constexpr std::size_t kBytesPerNumber = 8;  // at least, of most vectors
+  constexpr std::size_t kBytesPerNumber = 8;  // the least that most vectors take
   const ArrayReader reader(text);
   const char* begin = text.data() + offset;
   const bool has_rows = reader.has_rows(begin);

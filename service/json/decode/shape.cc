@@ -138,7 +138,7 @@ constexpr ShapeMember kStrictMode[] = {
     {.name = "max_payload_index_count", .type = kUnsigned},
     {.name = "max_resident_memory_percent", .type = kUnsigned, .min = 1, .max = 100},
 };
-// Where payloads and ids lie is not ours to choose: kept and shown.
+// Quiver has no choice of where payloads and ids are stored. The value is kept and shown.
 constexpr ShapeMember kPayloadStorage[] = {
     {.name = "memory", .type = kString, .values = kMemories, .never = "pinned"},
 };
@@ -198,7 +198,7 @@ Decoded<> check_text(Element element, const ShapeMember& member, const Path& pat
                                         fmt::join(values, "`, `")));
 }
 
-/// What `append_members` cannot see: members that are not there.
+/// Checks what `append_members` cannot see: missing members.
 Decoded<> check_present(Object object, const Shape& shape, const Path& path) {
   std::size_t n_members = 0;
   std::string names;

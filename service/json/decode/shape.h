@@ -1,5 +1,5 @@
-// Which members a configuration object may have, of which types. Checks and copies in one pass:
-// what is echoed to clients holds no name they do not know and no null.
+// Which members a configuration object may have, and of which types. Checks and copies in one pass,
+// so that clients get back no unknown name and no null.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,18 @@ struct Shape;
 struct ShapeMember {
   std::string_view name;
   ValueType type = ValueType::kAny;
-  const Shape* shape = nullptr;  ///< of kObject; null: any members
-  double min = 0;                ///< of kUnsigned and kNumber, both ends included
+  const Shape* shape = nullptr;  ///< for kObject; null: any members
+  double min = 0;                ///< for kUnsigned and kNumber; both ends are allowed
   double max = std::numeric_limits<double>::infinity();
   std::string_view alias = {};                    ///< another spelling, echoed under `name`
-  std::span<const std::string_view> values = {};  ///< of kString: the only ones; empty: any
+  std::span<const std::string_view> values = {};  ///< for kString: the allowed ones; empty: any
   std::string_view or_text = {};                  ///< a string accepted in the value's place
   bool required = false;
-  /// Not empty: why it cannot be had. 400 then, unless the value is false, which asks for nothing.
+  /// Not empty: why the feature is missing. Then any value but false, which asks for nothing, is
+  /// 400.
   std::string_view refused = {};
-  std::string_view never = {};  ///< of kString: a word of other members, 422 for this one
+  std::string_view never =
+      {};  ///< for kString: a value that is 422 here, though other members allow it
 };
 
 struct Shape {
@@ -43,22 +45,22 @@ extern const Shape kOptimizersShape;
 extern const Shape kWalShape;
 extern const Shape kVectorShape;
 extern const Shape kSparseVectorShape;
-/// What a change of a dense vector may name.
+/// Members that a change of a dense vector may have.
 extern const Shape kVectorPatchShape;
 extern const Shape kStrictModeShape;
-/// All of the body of a creation but `vectors` and `sparse_vectors`.
+/// The body of a creation, without `vectors` and `sparse_vectors`.
 extern const Shape kCollectionShape;
 /// Members of `params` in a change of a collection.
 extern const Shape kCollectionParamsShape;
 
-/// The parameters of a payload index: other names are refused by clients that read them back.
+/// The parameters of a payload index. Clients that read them back refuse other names.
 [[nodiscard]] const Shape& index_shape(payload::IndexKind kind);
 
 /// Appends "name":value for each known member of `object` that is not null, with a leading comma
 /// where `out` does not end in '{'. 400 for a wrong type, 422 out of range.
 [[nodiscard]] Decoded<> append_members(std::string& out, Object object, const Shape& shape,
                                        const Path& path);
-/// As an object of its own. 400 also for a missing required member or choice.
+/// Appends the members as an object. 400 also for a missing required member or choice.
 [[nodiscard]] Decoded<> append_shaped(std::string& out, Object object, const Shape& shape,
                                       const Path& path);
 

@@ -1,4 +1,4 @@
-// What the vectors of a collection are searched with, segment by segment.
+// The indexes of a collection's vectors, segment by segment.
 #include <variant>
 
 #include "service/json/encode/encode.h"

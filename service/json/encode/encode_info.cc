@@ -58,7 +58,7 @@ bool is_default(std::span<const Default> defaults, std::string_view name) {
   return false;
 }
 
-/// The given object over the defaults; members without a default only if given.
+/// Writes the given members over the defaults. A member without a default appears only if given.
 void write_completed(Writer& out, std::optional<Element> given, std::span<const Default> defaults) {
   Object object;
   const bool has = given && given->get(object) == simdjson::SUCCESS;
@@ -82,7 +82,7 @@ void write_completed(Writer& out, std::optional<Element> given, std::span<const 
   out.end_object();
 }
 
-/// The configuration as the collection's creator wrote it; empty if it cannot be read.
+/// Returns the configuration as the collection's creator wrote it; empty if it cannot be read.
 class Wire {
  public:
   explicit Wire(const engine::CollectionConfig& config) {
@@ -99,7 +99,7 @@ class Wire {
   Object object_;
 };
 
-/// Parameters of fields by name, or, of the unnamed one, by themselves.
+/// Writes the parameters of fields by name, or those of the unnamed field alone.
 void write_fields(Writer& out, Element fields, Names names) {
   if (names == Names::kShown || !fields.is_object() || is_unnamed(as_object(fields))) {
     return write_element(out, fields);

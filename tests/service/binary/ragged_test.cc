@@ -29,7 +29,7 @@ FieldSchema field_of(DType dtype = DType::kF32) {
   return {"tokens", FieldKind::kMulti, kRaggedDim, dtype, Metric::kDot, {}};
 }
 
-/// A body as a client puts it together, each part as it likes.
+/// A body whose parts a test can set one by one.
 struct Body {
   std::string magic = "QVRAGGED";
   std::uint32_t version = 1, dtype = 0, dim = kRaggedDim, flags = 0;
@@ -352,7 +352,7 @@ Body whole() {
   return body;
 }
 
-/// Points that an update could take, or an error of the client's.
+/// Decodes points for an update; otherwise the error must be one of the client's.
 void expect_sound(const std::string& text) {
   const auto decoded = decode(text);
   if (!decoded) {

@@ -612,7 +612,7 @@ Result<> patch(engine::CollectionConfig& config, std::string body) {
   return decoded->apply(config);
 }
 
-/// What the JSON object of a collection's members makes of its one field: "bits" and so on.
+/// The index configuration of the only field that the members of a collection's JSON object give.
 std::string index_of(const std::string& members) {
   const auto config = *collection(R"({"vectors":{"size":4,"distance":"Dot"},)" + members + "}");
   const auto found = config.vector_indexes.find("");
@@ -939,7 +939,7 @@ TEST(PathIds, NumbersAndUuids) {
   }
 }
 
-/// A parser without all of its memory would be used as it is by the thread's next request.
+/// The next request of the thread must not use a parser that lacks a part of its memory.
 TEST(Decode, AParserThatFoundNoMemoryIsNotUsedAgain) {
   const std::string text = R"({"a":[)" + std::string(40'000, ' ') + "1]}";
   for (int n_before = 0; n_before < 12; ++n_before) {

@@ -25,7 +25,7 @@ const DenseVector& floats_of(const engine::Query& query) {
   return std::get<DenseVector>(value_of(query));
 }
 
-/// By the tree, which batches are read with.
+/// Reads the vector by the tree, as batches are read.
 Decoded<VectorValue> by_tree(const std::string& array) {
   std::string body = R"({"searches":[{"query":)" + array + "}]}";
   QV_TRY(const auto queries, decode_query_batch(body));
@@ -77,7 +77,7 @@ std::string random_array(std::mt19937_64& random, std::size_t n, auto&& item) {
   return array + (random() % 2 == 0 ? "]" : " ]");
 }
 
-/// Read past the tree.
+/// Reads the vector without the tree.
 VectorValue taken(const std::string& array) {
   std::string body = R"({"query":)" + array + "}";
   auto vector = take_query_vector(body, "query", "nearest");
@@ -116,7 +116,7 @@ TEST(QueryVector, AgreesWithTheTreeOverRows) {
   }
 }
 
-/// Fractions of every length, wholes of several, with much and little before and after them.
+/// Fractions of every length and integers of several, with long and short texts around them.
 TEST(QueryVector, AgreesWithTheTreeAtEveryLength) {
   std::mt19937_64 random(13);
   const std::string digits = "1234567890987654321012345678901234567890";
