@@ -42,6 +42,14 @@ std::string_view to_string(Code code) {
   return "unknown";
 }
 
+Error Error::with_context(std::string_view where) const {
+  Detail detail = *detail_;
+  const std::string text = fmt::format(" ({})", where);
+  detail.message += text;
+  detail.context += text;
+  return Error(std::move(detail));
+}
+
 std::string Error::to_string() const {
   return fmt::format("{}: {}", quiver::to_string(code()), message());
 }

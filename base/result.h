@@ -50,12 +50,16 @@ class Error {
   /// `name`: of the subject, "" if it has none.
   Error(Code code, Subject subject, std::string name, std::string message)
       : detail_(std::make_shared<const Detail>(
-            Detail{code, subject, std::move(name), std::move(message)})) {}
+            Detail{code, subject, std::move(name), std::move(message), {}})) {}
 
   [[nodiscard]] Code code() const { return detail_->code; }
   [[nodiscard]] const std::string& message() const { return detail_->message; }
   [[nodiscard]] Subject subject() const { return detail_->subject; }
   [[nodiscard]] const std::string& subject_name() const { return detail_->name; }
+  /// Text that `with_context` appended to the message, "" if none.
+  [[nodiscard]] const std::string& context() const { return detail_->context; }
+  /// The same error, with " (<where>)" appended to its message.
+  [[nodiscard]] Error with_context(std::string_view where) const;
   /// "not_found: collection `x` does not exist": for logs and tests.
   [[nodiscard]] std::string to_string() const;
 
@@ -65,7 +69,10 @@ class Error {
     Subject subject;
     std::string name;
     std::string message;
+    std::string context;
   };
+  explicit Error(Detail detail) : detail_(std::make_shared<const Detail>(std::move(detail))) {}
+
   std::shared_ptr<const Detail> detail_;
 };
 

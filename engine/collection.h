@@ -19,13 +19,12 @@
 #include "engine/model/planned_query.h"
 #include "engine/model/query.h"
 #include "engine/model/reports.h"
+#include "engine/query/query_source.h"
 
 namespace quiver::engine {
 
-class Collection {
+class Collection : public QuerySource {
  public:
-  virtual ~Collection() = default;
-
   [[nodiscard]] virtual std::shared_ptr<const CollectionConfig> config() const = 0;
   [[nodiscard]] virtual CollectionInfo info() const = 0;
   [[nodiscard]] virtual OptimizationReport optimizations() const = 0;
@@ -60,8 +59,8 @@ class Collection {
   [[nodiscard]] virtual Result<std::vector<Record>> query(const Query& query,
                                                           const Cancel& cancel) const = 0;
   /// An answer for each query, all from one snapshot. If one query fails, all fail.
-  [[nodiscard]] virtual Result<std::vector<std::vector<Record>>> query_batch(
-      std::span<const Query> queries, const Cancel& cancel) const = 0;
+  [[nodiscard]] Result<std::vector<std::vector<Record>>> query_batch(
+      std::span<const Query> queries, const Cancel& cancel) const override = 0;
   /// Points in the order asked for; unknown ids are left out.
   [[nodiscard]] virtual Result<std::vector<Record>> retrieve(
       const RetrieveRequest& request) const = 0;
@@ -75,12 +74,6 @@ class Collection {
                                                   const Cancel& cancel) const = 0;
   [[nodiscard]] virtual Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                                     const Cancel& cancel) const = 0;
-  /// `QueryCost` of a snapshot taken now; `plan` gives it with the query.
-  [[nodiscard]] virtual bool shares_passes(const Query& query) const {
-    (void)query;
-    return false;
-  }
-  [[nodiscard]] virtual bool is_small(const Query& query) const = 0;
 
   /// Replaces an index on the same key. On return the index is durable; with kVisible every segment
   /// uses it, too.

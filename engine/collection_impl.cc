@@ -242,14 +242,6 @@ Result<std::uint64_t> CollectionImpl::count(const std::optional<payload::Filter>
   return checked(now, engine::count(now, *config_.load(), filter, cancel));
 }
 
-bool CollectionImpl::shares_passes(const Query& query) const {
-  return estimate_cost(snapshot(), query).can_share_pass;
-}
-
-bool CollectionImpl::is_small(const Query& query) const {
-  return estimate_cost(snapshot(), query).is_small();
-}
-
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {
   QV_TRY(payload::JsonPath::parse(index.key));
   const auto replace = [&](CollectionConfig& config) -> Result<> {

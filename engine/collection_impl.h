@@ -58,8 +58,6 @@ class CollectionImpl final : public Collection,
                                           const Cancel& cancel) const override;
   [[nodiscard]] Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                             const Cancel& cancel) const override;
-  [[nodiscard]] bool shares_passes(const Query& query) const override;
-  [[nodiscard]] bool is_small(const Query& query) const override;
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
 

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/io/file.h"
@@ -16,8 +15,8 @@
 #include "base/threads/executor.h"
 #include "engine/collection.h"
 #include "engine/indexing/indexes.h"
+#include "engine/model/alias.h"
 #include "engine/model/repair_report.h"
-#include "storage/catalog/alias.h"
 #include "storage/rows/runtime.h"
 
 namespace quiver::engine {
@@ -48,18 +47,6 @@ struct StoreMemory {
   std::uint64_t cache_bytes = 0;         ///< at most about `block_cache_bytes`
   std::uint64_t write_buffer_bytes = 0;  ///< rows not yet in table files
 };
-
-using storage::Alias;
-struct CreateAlias {
-  std::string collection, alias;
-};
-struct DeleteAlias {
-  std::string alias;
-};
-struct RenameAlias {
-  std::string old_alias, new_alias;
-};
-using AliasAction = std::variant<CreateAlias, DeleteAlias, RenameAlias>;
 
 class Database {
  public:

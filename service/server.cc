@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -20,38 +20,25 @@
 #include "base/mutex.h"
 #include "base/observe/log.h"
 #include "base/observe/log_limit.h"
+#include "service/api/runtime.h"
+#include "service/handlers/handlers.h"
 #include "service/http/connection.h"
-#include "service/http/service.h"
+#include "service/http/front.h"
+#include "service/http/listener.h"
 
 namespace quiver::service {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto kTick = std::chrono::seconds(1);
-/// After an accept that failed for want of something (file handles, memory).
+/// Wait after an accept that failed for lack of file handles or memory.
 constexpr auto kAcceptRetry = std::chrono::milliseconds(50);
 
 std::uint32_t n_io_threads(const ServerOptions& options) {
   if (options.io_threads > 0) return options.io_threads;
   return std::max(1U, std::thread::hardware_concurrency() / 2);
-}
-
-Error bind_error(const ServerOptions& options, const error_code& ec) {
-  return Error(Code::kUnavailable,
-               fmt::format("cannot listen on {}:{}: {}", options.host, options.port, ec.message()));
-}
-
-Result<tcp::endpoint> resolve(asio::io_context& context, const ServerOptions& options) {
-  error_code ec;
-  const auto address = asio::ip::make_address(options.host, ec);
-  if (!ec) return tcp::endpoint(address, options.port);
-  tcp::resolver resolver(context);
-  const auto results = resolver.resolve(options.host, std::to_string(options.port), ec);
-  if (ec || results.empty()) return fail(bind_error(options, ec));
-  return results.begin()->endpoint();
 }
 
 /// A thread with an event loop.
@@ -107,9 +94,11 @@ std::vector<std::unique_ptr<IoThread>> make_threads(std::size_t n) {
 class HttpServer final : public Server {
  public:
   HttpServer(ServerOptions options, engine::Database& database, MetricsRegistry& metrics)
-      : threads_(make_threads(n_io_threads(options))),
-        service_(std::move(options), database, metrics),
-        open_connections_(metrics.gauge(service_.options().metrics_prefix + "rest_open_connections",
+      : options_(std::move(options)),
+        threads_(make_threads(n_io_threads(options_))),
+        runtime_(options_, database, metrics),
+        front_(options_, runtime_, all_routes(), unbuilt_endpoints()),
+        open_connections_(metrics.gauge(options_.metrics_prefix + "rest_open_connections",
                                         "Open HTTP connections")) {}
   ~HttpServer() override {
     if (auto stopped = stop(); !stopped) log_error("http: {}", stopped.error().message());
@@ -118,17 +107,7 @@ class HttpServer final : public Server {
     join_threads();
   }
 
-  Result<> listen() {
-    QV_TRY(const auto endpoint, resolve(accept_context(), service_.options()));
-    error_code ec;
-    acceptor_.open(endpoint.protocol(), ec);
-    if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
-    if (!ec) acceptor_.bind(endpoint, ec);
-    if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-    if (!ec) port_ = acceptor_.local_endpoint(ec).port();
-    if (ec) return fail(bind_error(service_.options(), ec));
-    return {};
-  }
+  Result<> listen() { return listener_.listen(options_.host, options_.port); }
 
   void run() {
     asio::co_spawn(accept_context(), accept_connections(), asio::detached);
@@ -136,23 +115,20 @@ class HttpServer final : public Server {
     running_ = true;
   }
 
-  [[nodiscard]] std::uint16_t port() const override { return port_; }
+  [[nodiscard]] std::uint16_t port() const override { return listener_.port(); }
 
   Result<> stop() override {
     if (!running_) return {};
     running_ = false;
-    asio::post(accept_context(), [this] {
-      error_code ignored;
-      acceptor_.close(ignored);
-    });
+    asio::post(accept_context(), [this] { listener_.close(); });
     for_each_connection(&Connection::stop);
-    const auto grace = std::chrono::duration<double>(service_.options().shutdown_grace_s);
+    const auto grace = std::chrono::duration<double>(options_.shutdown_grace_s);
     if (!wait_until_idle(grace)) {
       log_warning("http: {} connections did not finish in {:.1f} s, cancelling", n_open(),
                   grace.count());
       for_each_connection(&Connection::abort);
-      // What the engine holds must come back before the loops may go.
-      const auto patience = std::chrono::duration<double>(service_.options().cancel_patience_s);
+      // Requests in the engine must finish before the loops end.
+      const auto patience = std::chrono::duration<double>(options_.cancel_patience_s);
       if (!wait_until_idle(patience)) {
         return fail(Code::kDeadlineExceeded,
                     fmt::format("{} requests go on, {:.1f} s after they were cancelled", n_open(),
@@ -174,30 +150,30 @@ class HttpServer final : public Server {
     asio::steady_timer timer(accept_context());
     for (std::size_t next = 0;; next = (next + 1) % threads_.size()) {
       EventLoop& loop = threads_[next]->loop();
-      error_code ec;
-      tcp::socket socket = co_await acceptor_.async_accept(
-          loop.context, asio::redirect_error(asio::use_awaitable, ec));
-      if (!acceptor_.is_open()) co_return;
-      if (!ec) {
-        admit(loop, std::move(socket));
+      Listener::Accepted accepted = co_await listener_.accept(loop.context);
+      if (!listener_.is_open()) co_return;
+      if (accepted.stream) {
+        admit(loop, std::move(accepted.stream));
         continue;
       }
-      repeated_.log(LogLevel::kWarning, "accept", "http: cannot accept: " + ec.message());
+      repeated_.log(LogLevel::kWarning, "accept",
+                    "http: cannot accept: " + accepted.error.message());
       timer.expires_after(kAcceptRetry);
-      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+      error_code ignored;
+      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     }
   }
 
-  void admit(EventLoop& loop, tcp::socket socket) {
-    if (n_open() >= service_.options().max_connections) {
+  void admit(EventLoop& loop, std::unique_ptr<Stream> stream) {
+    if (n_open() >= options_.max_connections) {
       repeated_.log(LogLevel::kWarning, "turn away",
                     fmt::format("http: all {} connections (service.max_connections) are in use, "
                                 "more are turned away",
-                                service_.options().max_connections));
-      return turn_away(socket);
+                                options_.max_connections));
+      return turn_away(*stream);
     }
     change_open(+1);
-    auto connection = std::make_shared<Connection>(loop, std::move(socket), service_);
+    auto connection = std::make_shared<Connection>(loop, std::move(stream), front_);
     asio::co_spawn(loop.context, Connection::serve(std::move(connection)),
                    [this](const std::exception_ptr& failure) {
                      if (failure) log_error("http: a connection ended by an exception");
@@ -205,19 +181,19 @@ class HttpServer final : public Server {
                    });
   }
 
-  static void turn_away(tcp::socket& socket) {
+  static void turn_away(Stream& stream) {
     static constexpr std::string_view kBody =
         R"({"status":{"error":"Shard temporarily unavailable: too many open connections"},"time":0.0})";
     const std::string answer = fmt::format(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
         "content-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n{}",
         kBody.size(), kBody);
+    const std::array buffers = {asio::const_buffer(answer.data(), answer.size())};
     error_code ignored;
-    socket.non_blocking(true, ignored);
-    socket.write_some(asio::buffer(answer), ignored);
+    [[maybe_unused]] const std::size_t n = stream.write_now(buffers, ignored);
   }
 
-  /// `action` on each loop's own thread. From then on the loop is stopping.
+  /// Calls `action` on each loop's own thread. From then on the loop is stopping.
   void for_each_connection(void (Connection::*action)()) {
     for (auto& thread : threads_) {
       EventLoop& loop = thread->loop();
@@ -249,11 +225,12 @@ class HttpServer final : public Server {
     return true;
   }
 
-  // The loops outlive the service: its blocking executor posts to them until it has stopped.
+  const ServerOptions options_;
+  // The loops outlive the runtime: its executors post to them until they have stopped.
   std::vector<std::unique_ptr<IoThread>> threads_;
-  Service service_;
-  tcp::acceptor acceptor_{accept_context()};
-  std::uint16_t port_ = 0;
+  api::Runtime runtime_;
+  Front front_;
+  Listener listener_{accept_context()};
   bool running_ = false;
   LogLimit repeated_;
   Gauge& open_connections_;
@@ -268,7 +245,8 @@ class HttpServer final : public Server {
 Identity compatible_identity() {
   return {.name = "qdrant",
           .title = "qdrant - vector search engine",
-          .version = "1.19.0",  // clients warn unless the minor version is theirs or next to it
+          .version =
+              "1.19.0",  // clients warn if the minor version differs from theirs by more than one
           .commit = ""};
 }
 

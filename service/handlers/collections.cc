@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "service/api/aliases.h"
+#include "service/api/collections.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
 #include "service/json/decode/decode.h"
@@ -12,14 +14,13 @@
 namespace quiver::service {
 namespace {
 
-using CollectionPtr = std::shared_ptr<engine::Collection>;
-
 Decoded<Answer> list_collections(Exchange& x) {
+  QV_TRY(const auto names, api::collection_names(x));
   auto out = x.begin_result();
   out.begin_object();
   out.key("collections");
   out.begin_array();
-  for (const auto& name : x.service().database().collection_names()) {
+  for (const auto& name : names) {
     out.begin_object();
     out.member("name", std::string_view(name));
     out.end_object();
@@ -30,21 +31,22 @@ Decoded<Answer> list_collections(Exchange& x) {
   return Answer::kReady;
 }
 
-Decoded<Answer> collection_exists(Exchange& x) {
-  const auto& name = x.captures[0];
-  QV_TRY(json::check_collection_name(name));
+Decoded<Answer> answer_exists(Exchange& x) {
+  QV_TRY(json::check_collection_name(x.captures[0]));
+  QV_TRY(const bool exists, api::collection_exists(x, x.captures[0]));
   auto out = x.begin_result();
   out.begin_object();
-  out.member("exists", x.service().database().exists(name));
+  out.member("exists", exists);
   out.end_object();
   x.end_result();
   return Answer::kReady;
 }
 
-Decoded<Answer> collection_info(Exchange& x) {
-  return with_collection(x, [](Exchange& exchange, CollectionPtr collection) -> Decoded<Answer> {
+Decoded<Answer> answer_info(Exchange& x) {
+  return with_collection(x, [](Exchange& exchange, OpenCollection collection) -> Decoded<Answer> {
+    QV_TRY(const auto info, api::collection_info(exchange, collection));
     auto out = exchange.begin_result();
-    json::write_collection_info(out, collection->info());
+    json::write_collection_info(out, info);
     exchange.end_result();
     return Answer::kReady;
   });
@@ -56,7 +58,7 @@ std::string_view without_spaces_around(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') + 1 - first);
 }
 
-/// `with`: names between commas; `completed_limit`.
+/// Reads `with`, names between commas, and `completed_limit`.
 Decoded<json::OptimizationParts> optimization_parts(const Exchange& x) {
   json::OptimizationParts parts;
   QV_TRY(const auto limit, number_parameter(x, "completed_limit"));
@@ -81,21 +83,22 @@ Decoded<json::OptimizationParts> optimization_parts(const Exchange& x) {
   return parts;
 }
 
-Decoded<Answer> collection_optimizations(Exchange& x) {
-  return with_collection(x, [](Exchange& exchange, CollectionPtr collection) -> Decoded<Answer> {
+Decoded<Answer> answer_optimizations(Exchange& x) {
+  return with_collection(x, [](Exchange& exchange, OpenCollection collection) -> Decoded<Answer> {
     QV_TRY(const auto parts, optimization_parts(exchange));
+    QV_TRY(const auto report, api::optimizations(exchange, collection));
     auto out = exchange.begin_result();
-    json::write_optimizations(out, collection->optimizations(), parts);
+    json::write_optimizations(out, report, parts);
     exchange.end_result();
     return Answer::kReady;
   });
 }
 
-Decoded<Answer> segment_indexes(Exchange& x) {
-  return with_collection(x, [](Exchange& exchange, CollectionPtr collection) -> Decoded<Answer> {
+Decoded<Answer> answer_segment_indexes(Exchange& x) {
+  return with_collection(x, [](Exchange& exchange, OpenCollection collection) -> Decoded<Answer> {
+    QV_TRY(const auto found, api::segment_indexes(exchange, collection));
     auto out = exchange.begin_result();
-    json::write_segment_indexes(out, collection->segment_indexes(),
-                                collection->info().config.vector_indexes);
+    json::write_segment_indexes(out, found.indexes, found.configs);
     exchange.end_result();
     return Answer::kReady;
   });
@@ -105,51 +108,34 @@ Decoded<Answer> create_collection(Exchange& x) {
   QV_TRY(write_params(x));
   QV_TRY(json::check_collection_name(x.captures[0]));
   return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
-    const auto& service = exchange.service();
-    QV_TRY(auto config, json::decode_collection(exchange.request.body, service.options().creation));
-    QV_TRY(service.database().create_collection(exchange.captures[0], std::move(config)));
-    return answer_bool(exchange, true);
+    const auto& defaults = exchange.runtime().options().creation;
+    QV_TRY(auto config, json::decode_collection(exchange.request.body, defaults));
+    api::create_collection(exchange, exchange.captures[0], std::move(config),
+                           answer_true(exchange));
+    return Answer::kLater;
   });
 }
 
-Decoded<> check_exists(const Exchange& x) {
-  const auto& name = x.captures[0];
-  if (json::is_collection_name(name) && x.service().database().exists(name)) return {};
-  return fail(Code::kNotFound, Subject::kCollection, name, std::string());
-}
-
-Decoded<Answer> patch_collection(Exchange& x) {
+/// `Patch`: a change of the configuration, decoded from the body.
+template <class Patch>
+Decoded<Answer> patch_config(Exchange& x) {
   QV_TRY(write_params(x));
   return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
-    QV_TRY(check_exists(exchange));
-    QV_TRY(const auto patch, json::CollectionPatch::decode(exchange.request.body));
-    QV_TRY(exchange.service().database().update_config(
-        exchange.captures[0],
-        [&](engine::CollectionConfig& config) { return patch.apply(config); }));
-    return answer_bool(exchange, true);
-  });
-}
-
-Decoded<Answer> patch_segment_indexes(Exchange& x) {
-  QV_TRY(write_params(x));
-  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
-    QV_TRY(check_exists(exchange));
-    QV_TRY(const auto patch, json::IndexBuildPatch::decode(exchange.request.body));
-    QV_TRY(exchange.service().database().update_config(
-        exchange.captures[0],
-        [&](engine::CollectionConfig& config) { return patch.apply(config); }));
-    return answer_bool(exchange, true);
+    QV_TRY(api::check_exists(exchange, exchange.captures[0]));
+    QV_TRY(auto patch, Patch::decode(exchange.request.body));
+    auto change = [patch = std::move(patch)](engine::CollectionConfig& config) {
+      return patch.apply(config);
+    };
+    api::update_collection(exchange, exchange.captures[0], std::move(change),
+                           answer_true(exchange));
+    return Answer::kLater;
   });
 }
 
 Decoded<Answer> delete_collection(Exchange& x) {
   QV_TRY(write_params(x));
-  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
-    const auto& name = exchange.captures[0];
-    if (!json::is_collection_name(name)) return answer_bool(exchange, false);
-    QV_TRY(const bool existed, exchange.service().database().drop_collection(name));
-    return answer_bool(exchange, existed);
-  });
+  api::drop_collection(x, x.captures[0], answer_bool(x));
+  return Answer::kLater;
 }
 
 void write_aliases(Exchange& x, const std::vector<engine::Alias>& aliases) {
@@ -168,59 +154,68 @@ void write_aliases(Exchange& x, const std::vector<engine::Alias>& aliases) {
   x.end_result();
 }
 
-Decoded<Answer> list_aliases(Exchange& x) {
-  write_aliases(x, x.service().database().aliases());
-  return Answer::kReady;
-}
-
-Decoded<Answer> list_collection_aliases(Exchange& x) {
-  QV_TRY(check_exists(x));
-  auto aliases = x.service().database().aliases();
-  std::erase_if(aliases,
-                [&](const engine::Alias& alias) { return alias.collection != x.captures[0]; });
+Decoded<Answer> list_all_aliases(Exchange& x) {
+  QV_TRY(const auto aliases, api::list_aliases(x, std::nullopt));
   write_aliases(x, aliases);
   return Answer::kReady;
 }
 
-Decoded<Answer> update_aliases(Exchange& x) {
+Decoded<Answer> list_collection_aliases(Exchange& x) {
+  QV_TRY(const auto aliases, api::list_aliases(x, x.captures[0]));
+  write_aliases(x, aliases);
+  return Answer::kReady;
+}
+
+Decoded<Answer> change_aliases(Exchange& x) {
   QV_TRY(write_params(x));
   return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
-    QV_TRY(const auto actions, json::decode_alias_actions(exchange.request.body));
-    QV_TRY(exchange.service().database().update_aliases(actions));
-    return answer_bool(exchange, true);
+    QV_TRY(auto actions, json::decode_alias_actions(exchange.request.body));
+    api::update_aliases(exchange, std::move(actions), answer_true(exchange));
+    return Answer::kLater;
   });
 }
 
-Answer answer_index_change(Exchange& x, bool completed) {
-  x.result_raw(completed ? R"({"operation_id":0,"status":"completed"})"
-                         : R"({"operation_id":0,"status":"acknowledged"})");
-  return Answer::kReady;
+void write_index_change(Exchange& x, engine::Ack ack) {
+  x.result_raw(ack == engine::Ack::kVisible ? R"({"operation_id":0,"status":"completed"})"
+                                            : R"({"operation_id":0,"status":"acknowledged"})");
+}
+
+api::Done<> answer_index_creation(Exchange& x, engine::Ack ack) {
+  return [&x, ack](Result<> created) {
+    x.run([&](Exchange& exchange) -> Decoded<Answer> {
+      QV_TRY(std::move(created));
+      write_index_change(exchange, ack);
+      return Answer::kReady;
+    });
+  };
 }
 
 Decoded<Answer> create_index(Exchange& x) {
   return blocking(x, [](Exchange& outer) -> Decoded<Answer> {
-    QV_TRY(const WriteParams params, write_params(outer));
-    QV_TRY(auto collection, collection_of(outer));
-    QV_TRY(auto index, json::decode_index(outer.request.body));
-    if (!params.wait) {
-      QV_TRY(collection->create_index(index, engine::Ack::kDurable));
-      return answer_index_change(outer, false);
-    }
-    auto build = [collection = std::move(collection),
-                  index = std::move(index)](Exchange& exchange) -> Decoded<Answer> {
-      QV_TRY(collection->create_index(index, engine::Ack::kVisible));
-      return answer_index_change(exchange, true);
-    };
-    return outer.run_on(outer.service().long_running(), std::move(build));
+    QV_TRY(const auto ack, write_params(outer));
+    return with_collection(
+        outer, [ack](Exchange& exchange, const OpenCollection& collection) -> Decoded<Answer> {
+          QV_TRY(auto index, json::decode_index(exchange.request.body));
+          api::create_index(exchange, collection, std::move(index), ack,
+                            answer_index_creation(exchange, ack));
+          return Answer::kLater;
+        });
   });
 }
 
 Decoded<Answer> drop_index(Exchange& x) {
-  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
-    QV_TRY(const WriteParams params, write_params(exchange));
-    QV_TRY(auto collection, collection_of(exchange));
-    QV_TRY(collection->drop_index(exchange.captures[1]));
-    return answer_index_change(exchange, params.wait);
+  return blocking(x, [](Exchange& outer) -> Decoded<Answer> {
+    QV_TRY(const auto ack, write_params(outer));
+    return with_collection(
+        outer, [ack](Exchange& exchange, const OpenCollection& collection) -> Decoded<Answer> {
+          auto write = [ack](Exchange& dropped, bool) -> Decoded<> {
+            write_index_change(dropped, ack);
+            return {};
+          };
+          api::drop_index(exchange, collection, exchange.captures[1],
+                          answer_by<bool>(exchange, write));
+          return Answer::kLater;
+        });
   });
 }
 
@@ -231,22 +226,24 @@ void add_collection_routes(Routes& routes) {
     routes.push_back({method, pattern, access, handler});
   };
   add(Method::kGet, "/collections", Access::kRead, list_collections);
-  add(Method::kGet, "/collections/{collection_name}", Access::kRead, collection_info);
+  add(Method::kGet, "/collections/{collection_name}", Access::kRead, answer_info);
   add(Method::kPut, "/collections/{collection_name}", Access::kWrite, create_collection);
-  add(Method::kPatch, "/collections/{collection_name}", Access::kWrite, patch_collection);
+  add(Method::kPatch, "/collections/{collection_name}", Access::kWrite,
+      patch_config<json::CollectionPatch>);
   add(Method::kDelete, "/collections/{collection_name}", Access::kWrite, delete_collection);
-  add(Method::kGet, "/collections/{collection_name}/exists", Access::kRead, collection_exists);
+  add(Method::kGet, "/collections/{collection_name}/exists", Access::kRead, answer_exists);
   add(Method::kGet, "/collections/{collection_name}/optimizations", Access::kRead,
-      collection_optimizations);
-  add(Method::kGet, "/v1/collections/{collection_name}/indexes", Access::kRead, segment_indexes);
+      answer_optimizations);
+  add(Method::kGet, "/v1/collections/{collection_name}/indexes", Access::kRead,
+      answer_segment_indexes);
   add(Method::kPatch, "/v1/collections/{collection_name}/indexes", Access::kWrite,
-      patch_segment_indexes);
+      patch_config<json::IndexBuildPatch>);
 }
 
 void add_alias_routes(Routes& routes) {
   routes.insert(routes.end(),
-                {{Method::kPost, "/collections/aliases", Access::kWrite, update_aliases},
-                 {Method::kGet, "/aliases", Access::kRead, list_aliases},
+                {{Method::kPost, "/collections/aliases", Access::kWrite, change_aliases},
+                 {Method::kGet, "/aliases", Access::kRead, list_all_aliases},
                  {Method::kGet, "/collections/{collection_name}/aliases", Access::kRead,
                   list_collection_aliases}});
 }

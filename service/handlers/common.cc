@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -71,39 +70,41 @@ tl::unexpected<ApiError> bad_parameter(std::string_view text) {
   return fail(ApiError(400, fmt::format("Deserialize error in query parameters: {}", text)));
 }
 
-Decoded<WriteParams> write_params(const Exchange& x) {
-  WriteParams params;
-  if (x.target.query.empty()) return params;
-  QV_TRY(params.wait, bool_parameter(x, "wait", false));
+Decoded<engine::Ack> write_params(const Exchange& x) {
+  if (x.target.query.empty()) return engine::Ack::kDurable;
+  QV_TRY(const bool wait, bool_parameter(x, "wait", false));
   QV_TRY(check_ordering(x));
   QV_TRY(timeout_parameter(x));
-  return params;
+  return wait ? engine::Ack::kVisible : engine::Ack::kDurable;
 }
 
-Decoded<Deadline> read_deadline(Exchange& x, std::string_view operation) {
-  std::chrono::duration<double> timeout(x.service().options().query_timeout_s);
+Decoded<> read_params(Exchange& x) {
+  std::optional<std::uint64_t> seconds;
   if (!x.target.query.empty()) {
     QV_TRY(check_consistency(x));
-    QV_TRY(const auto seconds, timeout_parameter(x));
-    if (seconds) timeout = std::chrono::duration<double>(static_cast<double>(*seconds));
+    QV_TRY(seconds, timeout_parameter(x));
   }
-  x.set_timeout(operation, timeout.count());
-  constexpr double kForever = 1e9;
-  if (timeout.count() >= kForever) return Deadline::none();
-  return Deadline::after(std::chrono::duration_cast<std::chrono::nanoseconds>(timeout));
+  x.set_timeout(seconds ? std::optional(static_cast<double>(*seconds)) : std::nullopt);
+  return {};
 }
 
-Decoded<std::shared_ptr<engine::Collection>> collection_of(const Exchange& x) {
-  const std::string& name = x.captures[0];
-  QV_TRY(json::check_name_length(name));
-  if (!json::is_collection_name(name)) {
-    return fail(Code::kNotFound, Subject::kCollection, name, std::string());
-  }
-  QV_TRY(auto collection, x.service().database().collection(name));
-  x.service().remember_open(name, collection);
-  return collection;
+Decoded<> check_name_length(const Exchange& x) { return json::check_name_length(x.captures[0]); }
+
+api::Done<> answer_true(Exchange& x) {
+  return [&x](Result<> result) {
+    x.run([&](Exchange& exchange) -> Decoded<Answer> {
+      QV_TRY(std::move(result));
+      exchange.result_raw("true");
+      return Answer::kReady;
+    });
+  };
 }
 
-bool is_known_open(const Exchange& x) { return x.service().is_open(x.captures[0]); }
+api::Done<bool> answer_bool(Exchange& x) {
+  return answer_by<bool>(x, [](Exchange& exchange, bool value) -> Decoded<> {
+    exchange.result_raw(value ? "true" : "false");
+    return {};
+  });
+}
 
 }  // namespace quiver::service

@@ -1,91 +1,117 @@
-// What handlers share: query parameters, finding the collection, where work runs.
+// What handlers share: query parameters, finding the collection, and where a body is decoded.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
 
-#include "base/threads/cancel.h"
-#include "engine/collection.h"
-#include "service/http/exchange.h"
-#include "service/http/service.h"
+#include "engine/model/reports.h"
+#include "service/api/answer.h"
+#include "service/api/collections.h"
+#include "service/http/exchange/exchange.h"
+#include "service/http/front.h"
 
 namespace quiver::service {
 
-struct WriteParams {
-  bool wait = false;
-};
+using api::OpenCollection;
+
 /// A query parameter that is a number; nullopt if it is not given or empty.
 [[nodiscard]] Decoded<std::optional<std::uint64_t>> number_parameter(const Exchange& x,
                                                                      std::string_view name);
-/// One that is `true` or `false`; `otherwise` if it is not given or empty.
+/// A query parameter that is `true` or `false`; `otherwise` if it is not given or empty.
 [[nodiscard]] Decoded<bool> bool_parameter(const Exchange& x, std::string_view name,
                                            bool otherwise);
 /// `timeout` in seconds; nullopt if it is not given. 422 for 0.
 [[nodiscard]] Decoded<std::optional<std::uint64_t>> timeout_parameter(const Exchange& x);
 /// 400 for a query parameter, with the reason.
 [[nodiscard]] tl::unexpected<ApiError> bad_parameter(std::string_view text);
-/// `wait`, `ordering`, `timeout`. 400 or 422 if one is not what it can be.
-[[nodiscard]] Decoded<WriteParams> write_params(const Exchange& x);
-/// When the request is to be given up, from `timeout` or the server's default. Checks
-/// `consistency`. `operation`: what it is called then; static.
-[[nodiscard]] Decoded<Deadline> read_deadline(Exchange& x, std::string_view operation);
+/// Reads `wait`, checks `ordering` and `timeout`. 400 or 422 for a bad value.
+[[nodiscard]] Decoded<engine::Ack> write_params(const Exchange& x);
+/// Sets when the request is given up, from `timeout` or the server's default, and checks
+/// `consistency`.
+[[nodiscard]] Decoded<> read_params(Exchange& x);
 
-/// The collection that the first path parameter names. Opens it if it is not open, which may take
-/// long.
-[[nodiscard]] Decoded<std::shared_ptr<engine::Collection>> collection_of(const Exchange& x);
-/// True if `collection_of` has found it before and it is still open: then it returns at once.
-[[nodiscard]] bool is_known_open(const Exchange& x);
-
-/// Calls `work(x, collection)` here if the collection is open, else on a thread that may block.
-template <class F>
-Decoded<Answer> with_collection(Exchange& x, F work) {
-  auto find_and_work = [work](Exchange& exchange) -> Decoded<Answer> {
-    QV_TRY(auto collection, collection_of(exchange));
-    return work(exchange, std::move(collection));
+/// A `Done` for a verb, which writes the value to the answer by `write(x, value)`: nothing or a
+/// Decoded<>. Writes an error as one.
+template <class T, class Write>
+api::Done<T> answer_by(Exchange& x, Write write) {
+  return [&x, write](Result<T> result) {
+    x.run([&](Exchange& exchange) -> Decoded<Answer> {
+      QV_TRY(auto value, std::move(result));
+      QV_TRY(write(exchange, std::move(value)));
+      return Answer::kReady;
+    });
   };
-  if (is_known_open(x)) return find_and_work(x);
-  return x.run_on(x.service().blocking(), std::move(find_and_work));
 }
 
-/// As `with_collection` for work that computes: on the compute executor.
+/// Calls `work(x)`, which returns a Decoded<Answer>, on a thread of `executor`.
 template <class F>
-Decoded<Answer> compute_with_collection(Exchange& x, F work) {
-  return with_collection(
-      x, [work](Exchange& outer, std::shared_ptr<engine::Collection> collection) {
-        return Decoded<Answer>(outer.run_on(
-            outer.service().database().compute(),
-            [work, collection = std::move(collection)](Exchange& exchange) -> Decoded<Answer> {
-              return work(exchange, *collection);
-            }));
-      });
+Decoded<Answer> on_executor(Exchange& x, Executor& executor, F work) {
+  auto work_there = [&x, work = std::move(work)]() mutable { x.run(work); };
+  auto refuse = [&x](const Error& error) {
+    x.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
+  };
+  api::run_on(executor, x, std::move(work_there), std::move(refuse));
+  return Answer::kLater;
 }
 
 /// Calls `work(x)` on a thread that may block.
 template <class F>
 Decoded<Answer> blocking(Exchange& x, F work) {
-  return x.run_on(x.service().blocking(), std::move(work));
+  return on_executor(x, x.runtime().blocking(), std::move(work));
 }
 
-inline Answer answer_bool(Exchange& x, bool value) {
-  x.result_raw(value ? "true" : "false");
-  return Answer::kReady;
+/// 422 for a first path parameter that is too long for the name of a collection.
+[[nodiscard]] Decoded<> check_name_length(const Exchange& x);
+
+/// Calls `work(x, collection)` with the collection that the first path parameter names: here if the
+/// collection is open, otherwise on a thread that may block.
+template <class F>
+Decoded<Answer> with_collection(Exchange& x, F work) {
+  QV_TRY(check_name_length(x));
+  auto work_on = [&x, work](Result<OpenCollection> found) {
+    x.run([&](Exchange& exchange) -> Decoded<Answer> {
+      QV_TRY(auto collection, std::move(found));
+      return work(exchange, std::move(collection));
+    });
+  };
+  api::open_collection(x, x.captures[0], std::move(work_on));
+  return Answer::kLater;
+}
+
+using CollectionHandler = Decoded<Answer> (*)(Exchange&, OpenCollection);
+
+/// A handler that finds the collection, then runs on the compute executor.
+template <CollectionHandler run>
+Decoded<Answer> computing(Exchange& x) {
+  return with_collection(x, [](Exchange& found, OpenCollection collection) {
+    return on_executor(found, found.runtime().compute(),
+                       [collection = std::move(collection)](Exchange& exchange) mutable {
+                         return run(exchange, std::move(collection));
+                       });
+  });
 }
 
 [[nodiscard]] inline bool is_large_body(const Exchange& x) {
-  return x.request.body.size() > x.service().options().inline_body_bytes;
+  return x.request.body.size() > x.front().options().inline_body_bytes;
 }
 
 /// A handler that finds the collection and decodes the body: a large one on the compute executor.
-template <Decoded<Answer> (*run)(Exchange&, std::shared_ptr<engine::Collection>)>
+template <CollectionHandler run>
 Decoded<Answer> with_body(Exchange& x) {
-  using CollectionPtr = std::shared_ptr<engine::Collection>;
-  return with_collection(x, [](Exchange& outer, CollectionPtr collection) -> Decoded<Answer> {
-    if (!is_large_body(outer)) return run(outer, std::move(collection));
-    return outer.run_on(outer.service().database().compute(),
-                        [collection = std::move(collection)](Exchange& exchange) {
-                          return run(exchange, collection);
-                        });
+  return with_collection(x, [](Exchange& found, OpenCollection collection) -> Decoded<Answer> {
+    if (!is_large_body(found)) return run(found, std::move(collection));
+    return on_executor(found, found.runtime().compute(),
+                       [collection = std::move(collection)](Exchange& exchange) mutable {
+                         return run(exchange, std::move(collection));
+                       });
   });
 }
+
+/// `{"result":true}` for a verb that answers nothing.
+[[nodiscard]] api::Done<> answer_true(Exchange& x);
+/// `{"result":false}` if the verb says so.
+[[nodiscard]] api::Done<bool> answer_bool(Exchange& x);
 
 }  // namespace quiver::service

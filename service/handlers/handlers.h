@@ -1,4 +1,5 @@
-// The endpoints. Each file of this folder declares its own.
+// The endpoints of the REST API: each decodes a request, calls a verb of `service/api` and encodes
+// the answer.
 #pragma once
 
 #include <span>
@@ -19,9 +20,9 @@ void add_update_routes(Routes& routes);
 void add_read_routes(Routes& routes);
 void add_query_routes(Routes& routes);
 
-/// All of them, the busiest first.
+/// All routes, the busiest first.
 [[nodiscard]] Routes all_routes();
-/// What the API has beside them.
+/// Endpoints of the imitated API that Quiver lacks.
 [[nodiscard]] std::span<const UnbuiltEndpoint> unbuilt_endpoints();
 
 }  // namespace quiver::service

@@ -1,5 +1,5 @@
-// The server itself: version, health, metrics, and answers of one that stands alone.
-#include "base/observe/metrics.h"
+// The server itself: version, health, metrics, and the answers of a server without a cluster.
+#include "service/api/server_info.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
 
@@ -7,7 +7,7 @@ namespace quiver::service {
 namespace {
 
 Decoded<Answer> version(Exchange& x) {
-  const Identity& identity = x.service().options().identity;
+  const api::Identity& identity = x.runtime().options().identity;
   x.response.body.clear();
   json::Writer out(x.response.body);
   out.begin_object();
@@ -23,25 +23,30 @@ Decoded<Answer> healthy(Exchange& x) {
   return Answer::kReady;
 }
 
-Decoded<Answer> ready(Exchange& x) {
-  return x.run_on(x.service().telling(), [](Exchange& exchange) -> Decoded<Answer> {
-    std::string why;
-    if (exchange.service().database().ready(&why)) {
-      exchange.text(200, "all shards are ready");
-    } else {
-      exchange.text(
-          503, why.empty() ? "some shards are not ready" : "some shards are not ready: " + why);
-    }
-    return Answer::kReady;
-  });
+Decoded<> write_readiness(Exchange& x, const api::Readiness& readiness) {
+  if (readiness.is_ready) {
+    x.text(200, "all shards are ready");
+  } else {
+    x.text(503, readiness.reason.empty() ? "some shards are not ready"
+                                         : "some shards are not ready: " + readiness.reason);
+  }
+  return {};
 }
 
-Decoded<Answer> metrics(Exchange& x) {
-  return x.run_on(x.service().telling(), [](Exchange& exchange) -> Decoded<Answer> {
-    exchange.text(200, exchange.service().metrics().render());
-    exchange.response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    return Answer::kReady;
-  });
+Decoded<Answer> ready(Exchange& x) {
+  api::readiness(x, answer_by<api::Readiness>(x, write_readiness));
+  return Answer::kLater;
+}
+
+Decoded<> write_metrics(Exchange& x, const std::string& text) {
+  x.text(200, text);
+  x.response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  return {};
+}
+
+Decoded<Answer> answer_metrics(Exchange& x) {
+  api::metrics(x, answer_by<std::string>(x, write_metrics));
+  return Answer::kLater;
 }
 
 Decoded<Answer> cluster(Exchange& x) {
@@ -54,7 +59,10 @@ Decoded<Answer> no_issues(Exchange& x) {
   return Answer::kReady;
 }
 
-Decoded<Answer> clear_issues(Exchange& x) { return answer_bool(x, true); }
+Decoded<Answer> clear_issues(Exchange& x) {
+  x.result_raw("true");
+  return Answer::kReady;
+}
 
 }  // namespace
 
@@ -66,7 +74,7 @@ void add_service_routes(Routes& routes) {
   add(Method::kGet, "/healthz", Access::kOpen, healthy);
   add(Method::kGet, "/livez", Access::kOpen, healthy);
   add(Method::kGet, "/readyz", Access::kOpen, ready);
-  add(Method::kGet, "/metrics", Access::kRead, metrics);
+  add(Method::kGet, "/metrics", Access::kRead, answer_metrics);
   add(Method::kGet, "/cluster", Access::kRead, cluster);
   add(Method::kGet, "/issues", Access::kRead, no_issues);
   add(Method::kDelete, "/issues", Access::kWrite, clear_issues);

@@ -1,9 +1,8 @@
-// What the server tells of itself, in the shape that stock clients read.
+// What the server reports about itself, in the shape that stock clients read.
 #include <bit>
 #include <string>
 
-#include "base/observe/machine.h"
-#include "base/observe/memory.h"
+#include "service/api/server_info.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
 #include "service/json/encode/encode_telemetry.h"
@@ -22,7 +21,7 @@ Decoded<TelemetryDetail> telemetry_detail(const Exchange& x) {
   TelemetryDetail detail;
   QV_TRY(const auto level, number_parameter(x, "details_level"));
   QV_TRY(const bool anonymize, bool_parameter(x, "anonymize", false));
-  // Numbers are not kept by collection; asking for them gives those of all together.
+  // Numbers are not kept by collection: who asks for them gets those of all together.
   QV_TRY(bool_parameter(x, "per_collection", false));
   QV_TRY(timeout_parameter(x));
   detail.level = level.value_or(0);
@@ -46,8 +45,7 @@ void write_features(Writer& out) {
   out.end_object();
 }
 
-void write_system(Writer& out) {
-  const MachineFacts machine = read_machine();
+void write_system(Writer& out, const MachineFacts& machine) {
   out.begin_object();
   if (!machine.distribution.empty()) out.member("distribution", machine.distribution);
   if (!machine.distribution_version.empty()) {
@@ -61,32 +59,31 @@ void write_system(Writer& out) {
   out.end_object();
 }
 
-void write_app(Writer& out, const Service& service, const TelemetryDetail& detail) {
-  const Identity& identity = service.options().identity;
+void write_app(Writer& out, const api::Telemetry& telemetry, const TelemetryDetail& detail) {
   out.begin_object();
-  out.member("name", std::string_view(identity.name));
-  out.member("version", std::string_view(identity.version));
+  out.member("name", std::string_view(telemetry.identity.name));
+  out.member("version", std::string_view(telemetry.identity.version));
   if (detail.level > 0) {
     out.key("features");
     write_features(out);
     out.key("system");
-    write_system(out);
+    write_system(out, telemetry.machine);
   }
   out.member("startup",
-             json::timestamp(static_cast<double>(service.started_at_ms()) / kMillisPerSecond));
+             json::timestamp(static_cast<double>(telemetry.started_at_ms) / kMillisPerSecond));
   out.end_object();
 }
 
-/// Opens none: those that are closed are counted only.
-void write_collections(Writer& out, const engine::Database& database,
+/// Collections that are not open are only counted.
+void write_collections(Writer& out, const api::Telemetry& telemetry,
                        const TelemetryDetail& detail) {
   out.begin_object();
-  out.member("number_of_collections", std::uint64_t{database.collection_names().size()});
+  out.member("number_of_collections", std::uint64_t{telemetry.n_collections});
   if (detail.level > 0) {
     out.key("collections");
     out.begin_array();
-    for (const auto& [name, collection] : database.open_collections()) {
-      json::write_collection_telemetry(out, name, *collection, detail);
+    for (const auto& [name, info, shards] : telemetry.collections) {
+      json::write_collection_telemetry(out, name, info, shards, detail);
     }
     out.end_array();
     out.key("snapshots");
@@ -136,9 +133,8 @@ void write_requests(Writer& out, const Router& router, const TelemetryDetail& de
   out.end_object();
 }
 
-/// The allocator does not tell what it takes for itself: `metadata_bytes` is in none of the others.
-void write_memory(Writer& out) {
-  const MemoryFacts memory = read_memory();
+/// `metadata_bytes` is 0: the allocator does not report what it needs for itself.
+void write_memory(Writer& out, const MemoryFacts& memory) {
   out.begin_object();
   out.member("active_bytes", memory.active_bytes);
   out.member("allocated_bytes", memory.allocated_bytes);
@@ -149,52 +145,58 @@ void write_memory(Writer& out) {
 }
 
 /// One pool, whose threads compute.
-void write_search_pool(Writer& out, const Executor& compute) {
+void write_search_pool(Writer& out, std::size_t n_threads) {
   out.begin_object();
   out.member("mode", "high_cpu");
-  out.member("high_cpu_threads", std::uint64_t{compute.n_threads()});
+  out.member("high_cpu_threads", std::uint64_t{n_threads});
   out.member("high_io_threads", std::uint64_t{0});
   out.end_object();
 }
 
-void write_telemetry(Writer& out, const Service& service, const TelemetryDetail& detail) {
+void write_telemetry(Writer& out, const Router& router, const api::Telemetry& telemetry,
+                     const TelemetryDetail& detail) {
   out.begin_object();
-  out.member("id", std::string_view(service.process_id()));
+  out.member("id", std::string_view(telemetry.process_id));
   out.key("app");
-  write_app(out, service, detail);
+  write_app(out, telemetry, detail);
   out.key("collections");
-  write_collections(out, service.database(), detail);
+  write_collections(out, telemetry, detail);
   out.key("cluster");
   out.raw(R"({"enabled":false})");
   out.key("requests");
-  write_requests(out, service.router(), detail);
+  write_requests(out, router, detail);
   if (detail.level > 0) {
     out.key("memory");
-    write_memory(out);
-    out.key("hardware");  // what work costs is not counted by collection
+    write_memory(out, telemetry.memory);
+    out.key("hardware");  // the cost of work is not counted by collection
     out.raw(R"({"collection_data":{}})");
     out.key("search_pool");
-    write_search_pool(out, service.database().compute());
+    write_search_pool(out, telemetry.n_compute_threads);
   }
   out.key("quota");
   out.raw(R"({"config":{"enabled":false},"exceeded":{"resident_memory":null,"disk_usage":null}})");
   out.end_object();
 }
 
-Decoded<Answer> telemetry(Exchange& x) {
-  return x.run_on(x.service().telling(), [](Exchange& exchange) -> Decoded<Answer> {
-    QV_TRY(const auto detail, telemetry_detail(exchange));
+Decoded<Answer> answer_telemetry(Exchange& x) {
+  QV_TRY(const auto detail, telemetry_detail(x));
+  api::TelemetryParts parts;
+  parts.machine = parts.collections = detail.level > 0;
+  parts.shards = json::needs_shards(detail);
+  auto write = [detail](Exchange& exchange, const api::Telemetry& telemetry) -> Decoded<> {
     auto out = exchange.begin_result();
-    write_telemetry(out, exchange.service(), detail);
+    write_telemetry(out, exchange.front().router(), telemetry, detail);
     exchange.end_result();
-    return Answer::kReady;
-  });
+    return {};
+  };
+  api::telemetry(x, parts, answer_by<api::Telemetry>(x, write));
+  return Answer::kLater;
 }
 
 }  // namespace
 
 void add_telemetry_routes(Routes& routes) {
-  routes.push_back({Method::kGet, "/telemetry", Access::kRead, telemetry});
+  routes.push_back({Method::kGet, "/telemetry", Access::kRead, answer_telemetry});
 }
 
 }  // namespace quiver::service

@@ -1,5 +1,5 @@
-// Endpoints of the API that are not built: a client is told what it lacks, rather than a wrong
-// method or path.
+// Endpoints of the imitated API that Quiver lacks. A client learns which feature it misses;
+// otherwise it would look for a wrong method or path.
 #include <span>
 
 #include "service/handlers/handlers.h"

@@ -1,6 +1,7 @@
 // Everything that changes points.
 #include <fmt/format.h>
 
+#include "service/api/points.h"
 #include "service/binary/ragged.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
@@ -12,56 +13,48 @@ namespace {
 
 using engine::Operation;
 using engine::UpdateResult;
-using CollectionPtr = std::shared_ptr<engine::Collection>;
+using UpdateResults = std::vector<UpdateResult>;
 
-/// One result for one operation, or a list of them.
-enum class Results : std::uint8_t { kOne, kList };
-
-void write_results(Exchange& x, const std::vector<UpdateResult>& results, Results results_as) {
+Decoded<> write_result(Exchange& x, const UpdateResults& results) {
   auto out = x.begin_result();
-  if (results_as == Results::kOne) {
-    json::write_update_result(out, results.empty() ? UpdateResult() : results.front());
-  } else {
-    out.begin_array();
-    for (const auto& result : results) json::write_update_result(out, result);
-    out.end_array();
-  }
+  json::write_update_result(out, results.empty() ? UpdateResult() : results.front());
   x.end_result();
+  return {};
 }
 
-/// Queues the operations; the answer is written by the thread that applied them.
-Decoded<Answer> start_update(Exchange& x, engine::Collection& collection,
-                             std::vector<Operation> operations, Results results_as) {
-  QV_TRY(const WriteParams params, write_params(x));
-  const auto ack = params.wait ? engine::Ack::kVisible : engine::Ack::kDurable;
-  x.defer();
-  auto done = [&x, results_as](Result<std::vector<UpdateResult>> results) {
-    if (results) {
-      write_results(x, *results, results_as);
-    } else {
-      x.error(results.error());
-    }
-    x.finish();
-  };
-  QV_TRY(collection.update(std::move(operations), ack, std::move(done)));
+Decoded<> write_result_list(Exchange& x, const UpdateResults& results) {
+  auto out = x.begin_result();
+  out.begin_array();
+  for (const auto& result : results) json::write_update_result(out, result);
+  out.end_array();
+  x.end_result();
+  return {};
+}
+
+Decoded<Answer> update_by(Exchange& x, const OpenCollection& collection, Operation operation) {
+  QV_TRY(const auto ack, write_params(x));
+  std::vector<Operation> operations;
+  operations.push_back(std::move(operation));
+  api::update(x, collection, std::move(operations), ack, answer_by<UpdateResults>(x, write_result));
   return Answer::kLater;
 }
 
 template <Decoded<Operation> (*decode)(std::string&)>
-Decoded<Answer> run_one(Exchange& x, CollectionPtr collection) {
+Decoded<Answer> run_one(Exchange& x, OpenCollection collection) {
   QV_TRY(auto operation, decode(x.request.body));
-  std::vector<Operation> operations;
-  operations.push_back(std::move(operation));
-  return start_update(x, *collection, std::move(operations), Results::kOne);
+  return update_by(x, collection, std::move(operation));
 }
 
-Decoded<Answer> run_list(Exchange& x, CollectionPtr collection) {
+Decoded<Answer> run_list(Exchange& x, OpenCollection collection) {
   QV_TRY(auto operations, json::decode_operations(x.request.body));
   if (operations.empty()) {
     x.result_raw("[]");
     return Answer::kReady;
   }
-  return start_update(x, *collection, std::move(operations), Results::kList);
+  QV_TRY(const auto ack, write_params(x));
+  api::update(x, collection, std::move(operations), ack,
+              answer_by<UpdateResults>(x, write_result_list));
+  return Answer::kLater;
 }
 
 Decoded<> check_ragged_type(const Request& request) {
@@ -73,16 +66,15 @@ Decoded<> check_ragged_type(const Request& request) {
 }
 
 /// The multi-vector of this name.
-Decoded<FieldSchema> ragged_field(const engine::Collection& collection, const std::string& name) {
-  const auto config = collection.config();
-  QV_TRY(const std::size_t number, config->field(name));
-  QV_TRY(check_takes_ragged(config->fields[number]));
-  return config->fields[number];
+Decoded<FieldSchema> ragged_field(const OpenCollection& collection, const std::string& name) {
+  QV_TRY(auto field, api::vector_field(collection, name));
+  QV_TRY(check_takes_ragged(field));
+  return field;
 }
 
 /// The multi-vectors that the parameters `using` name: the unnamed one if there are none.
 Decoded<std::vector<FieldSchema>> ragged_fields(const Exchange& x,
-                                                const engine::Collection& collection) {
+                                                const OpenCollection& collection) {
   auto names = query_parameters(x.target.query, "using");
   if (names.empty()) names.emplace_back();
   std::vector<FieldSchema> fields;
@@ -92,8 +84,7 @@ Decoded<std::vector<FieldSchema>> ragged_fields(const Exchange& x,
   return fields;
 }
 
-Decoded<engine::Upsert> decode_ragged_upsert(const Exchange& x,
-                                             const engine::Collection& collection) {
+Decoded<engine::Upsert> decode_ragged_upsert(const Exchange& x, const OpenCollection& collection) {
   QV_TRY(const auto fields, ragged_fields(x, collection));
   if (has_ragged_points(x.request.body)) return decode_ragged_points(x.request.body, fields);
   engine::Upsert upsert;
@@ -102,7 +93,7 @@ Decoded<engine::Upsert> decode_ragged_upsert(const Exchange& x,
 }
 
 Decoded<engine::UpdateVectors> decode_ragged_update(const Exchange& x,
-                                                    const engine::Collection& collection) {
+                                                    const OpenCollection& collection) {
   QV_TRY(const auto fields, ragged_fields(x, collection));
   engine::UpdateVectors update;
   QV_TRY(update.points, decode_ragged(x.request.body, fields.front(), RaggedPayloads::kRefused));
@@ -110,12 +101,10 @@ Decoded<engine::UpdateVectors> decode_ragged_update(const Exchange& x,
 }
 
 template <auto decode>
-Decoded<Answer> run_ragged(Exchange& x, CollectionPtr collection) {
+Decoded<Answer> run_ragged(Exchange& x, OpenCollection collection) {
   QV_TRY(check_ragged_type(x.request));
-  QV_TRY(auto change, decode(x, *collection));
-  std::vector<Operation> operations;
-  operations.emplace_back(std::move(change));
-  return start_update(x, *collection, std::move(operations), Results::kOne);
+  QV_TRY(auto change, decode(x, collection));
+  return update_by(x, collection, std::move(change));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How often a route answered with a status, and how long that took.
+// How often a route answered with one status, and how long the answers took.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace quiver::service {
 /// Thread-safe.
 class AnswerTimes {
  public:
-  /// `counter` is one higher after each answer; it outlives this.
+  /// `counter` counts the answers; it outlives this.
   explicit AnswerTimes(Counter& counter) : counter_(counter) {}
 
   void add(double seconds) noexcept;
@@ -24,7 +24,8 @@ class AnswerTimes {
     double max_us = 0;
     std::int64_t last_at_ms = 0;  ///< since the epoch
   };
-  /// Of all so far; what is added meanwhile may be there in part. Nothing but zeros if `n` is 0.
+  /// Of all answers so far. An answer that is added meanwhile may be included in part. All zeros if
+  /// `n` is 0.
   [[nodiscard]] Summary summary() const;
 
  private:

@@ -1,33 +1,39 @@
 #include "service/http/connection.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 
-#include <array>
-#include <boost/asio/buffer.hpp>
+#include <algorithm>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 #include <cstring>
 #include <utility>
 
-#include "service/http/service.h"
+#include "base/observe/failure.h"
+#include "base/observe/log.h"
+#include "service/http/front.h"
 
 namespace quiver::service {
 namespace {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
-using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kBufferBytes = 16 << 10;
 /// For bodies that do not fit a small buffer: fewer system calls.
 constexpr std::size_t kLargeBufferBytes = 256 << 10;
+/// A piece of a streamed answer.
+constexpr std::size_t kAnswerPieceBytes = 256 << 10;
 /// How long a client that was refused may go on sending.
 constexpr double kLingerSeconds = 2;
+
+constexpr std::string_view kEndOfChunk = "\r\n";
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+asio::const_buffer buffer_of(std::string_view text) { return {text.data(), text.size()}; }
 
 /// `declared_bytes`: 0 if the request does not say.
 ApiError too_large(std::uint64_t declared_bytes, std::size_t max_bytes) {
@@ -38,20 +44,32 @@ ApiError too_large(std::uint64_t declared_bytes, std::size_t max_bytes) {
                            max_bytes, found)};
 }
 
-}  // namespace
-
-Connection::Connection(EventLoop& loop, tcp::socket socket, Service& service)
-    : Exchange(service), loop_(loop), socket_(std::move(socket)) {
-  buffer_.resize(kBufferBytes + service.options().max_header_bytes);
+Completion::Post post_to(EventLoop& loop) {
+  return [&loop](Task task) { asio::post(loop.context, std::move(task)); };
 }
 
-void Connection::post_resume(Task resume) { asio::post(loop_.context, std::move(resume)); }
+template <class Buffers>
+void consume(Buffers& buffers, std::size_t n) {
+  for (auto& buffer : buffers) {
+    const std::size_t here = std::min(n, buffer.size());
+    buffer += here;
+    n -= here;
+  }
+}
+
+}  // namespace
+
+Connection::Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& front)
+    : loop_(loop),
+      stream_(std::move(stream)),
+      exchange_(front, front.runtime(), front.body_budget(), post_to(loop)) {
+  buffer_.resize(kBufferBytes + options().max_header_bytes);
+}
+
+const HttpOptions& Connection::options() const { return exchange_.front().options(); }
 
 asio::awaitable<void> Connection::serve(std::shared_ptr<Connection> self) {
   self->loop_.connections.insert(self.get());
-  error_code ignored;
-  self->socket_.set_option(tcp::no_delay(true), ignored);
-  self->socket_.non_blocking(true, ignored);
   if (!self->loop_.stopping) {
     co_await self->serve_requests();
     co_await self->linger();
@@ -63,14 +81,15 @@ asio::awaitable<void> Connection::serve_requests() {
   for (;;) {
     begin_request();
     Parsed parsed = parse();
-    while (parsed == Parsed::kMore) {
+    for (;;) {
+      if (has_piece_for_sink()) parsed = co_await feed_sink(parsed);
+      if (parsed != Parsed::kMore) break;
       error_code ec;
       std::size_t n = 0;
       if (loop_.stopping) {  // what has arrived is still answered, more is not waited for
-        n = socket_.read_some(free_space(), ec);
+        n = stream_->read_now(free_space(), ec);
       } else {
-        n = co_await socket_.async_read_some(free_space(),
-                                             asio::redirect_error(asio::use_awaitable, ec));
+        n = co_await stream_->read_some(free_space(), ec);
         if (ec == asio::error::operation_aborted && loop_.stopping) continue;
       }
       if (ec == asio::error::would_block && phase_ == Phase::kReading) {
@@ -82,31 +101,29 @@ asio::awaitable<void> Connection::serve_requests() {
     }
     if (parsed == Parsed::kRequest) {
       handle();
-      if (deferred()) co_await suspend();
-      if (route != nullptr) route->count(response.status, seconds());
+      if (!exchange_.completion.is_finished()) co_await suspend();
+      if (has_source()) co_await begin_source();
+      count_answer();
     }
-    error_code ec;
-    const std::size_t n_sent = write_now(ec);
-    if (ec) co_return;
-    if (n_sent < head_.size() + response.body.size()) {
-      const bool written = co_await write_rest(n_sent);
-      if (!written) co_return;
+    const Sent sent = begin_answer();
+    if (sent == Sent::kFailed) co_return;
+    if (sent == Sent::kPartly) {
+      const bool is_sent = co_await send_rest();
+      if (!is_sent) co_return;
     }
-    if (!request.keep_alive) co_return;
+    if (!exchange_.request.keep_alive) co_return;
   }
 }
 
 void Connection::begin_request() {
-  request.clear();
-  response.clear();
-  route = nullptr;
-  reset_state();
-  parser_.emplace(request, service().options().max_header_bytes,
-                  service().options().max_body_bytes);
+  exchange_.clear();
+  sink_error_.reset();
+  BodyChooser* const chooser = this;
+  parser_.emplace(exchange_.request, options().max_header_bytes, options().max_body_bytes, chooser);
   if (begin_ == end_) {
     begin_ = end_ = 0;
     if (buffer_.size() > kLargeBufferBytes / 2) {
-      buffer_.resize(kBufferBytes + service().options().max_header_bytes);
+      buffer_.resize(kBufferBytes + options().max_header_bytes);
       buffer_.shrink_to_fit();
     }
   }
@@ -114,37 +131,47 @@ void Connection::begin_request() {
   silent_s_ = 0;
 }
 
+void Connection::choose_body() {
+  auto sink = exchange_.front().make_sink(exchange_);
+  if (sink) {
+    exchange_.request.sink = *std::move(sink);
+  } else {
+    sink_error_ = std::move(sink).error();
+  }
+}
+
 Connection::Parsed Connection::parse() {
   while (begin_ < end_) {
     phase_ = Phase::kReading;
     error_code ec;
     begin_ += parser_->put(asio::const_buffer(buffer_.data() + begin_, end_ - begin_), ec);
-    const auto held = hold_body(request.body.capacity());
+    if (sink_error_) return refuse(*sink_error_);
+    const auto held = exchange_.hold_body(exchange_.request.body.capacity());
     if (!held) return refuse(held.error());
     if (ec && ec != http::error::need_more) return refuse(ec);  // also when it is done
     if (parser_->is_done()) return Parsed::kRequest;
     if (ec) break;
   }
-  if (request.expects_continue && parser_->is_header_done()) send_continue();
+  if (exchange_.request.expects_continue && parser_->is_header_done()) send_continue();
   return Parsed::kMore;
 }
 
 Connection::Parsed Connection::refuse(error_code ec) {
   if (ec == http::error::body_limit) {
-    return refuse(too_large(parser_->declared_length(), service().options().max_body_bytes));
+    return refuse(too_large(parser_->declared_length(), options().max_body_bytes));
   }
   if (ec == http::error::header_limit) {
     return refuse(ApiError(431, fmt::format("Bad request: a request line and its headers may have "
                                             "{} bytes",
-                                            service().options().max_header_bytes)));
+                                            options().max_header_bytes)));
   }
   return refuse(ApiError(400, fmt::format("Bad request: malformed HTTP: {}", ec.message())));
 }
 
 Connection::Parsed Connection::refuse(const ApiError& reason) {
-  begin();
-  error(reason);
-  request.keep_alive = false;
+  exchange_.begin();
+  exchange_.error(reason);
+  exchange_.request.keep_alive = false;
   refused_ = true;
   return Parsed::kRefused;
 }
@@ -170,58 +197,165 @@ bool Connection::received(std::size_t n, error_code ec) {
 }
 
 void Connection::send_continue() {
-  request.expects_continue = false;
-  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  exchange_.request.expects_continue = false;
+  const std::array buffers = {buffer_of("HTTP/1.1 100 Continue\r\n\r\n")};
   error_code ignored;
-  socket_.write_some(asio::const_buffer(kContinue.data(), kContinue.size()), ignored);
+  [[maybe_unused]] const std::size_t n = stream_->write_now(buffers, ignored);
+}
+
+bool Connection::has_piece_for_sink() const {
+  const Request& request = exchange_.request;
+  return request.sink != nullptr && !request.body.empty();
+}
+
+asio::awaitable<Connection::Parsed> Connection::feed_sink(Parsed parsed) {
+  if (parsed == Parsed::kRefused) co_return parsed;
+  Request& request = exchange_.request;
+  auto write = [&request] { return request.sink->write(request.body); };
+  const auto written = co_await run_blocking(std::move(write));
+  request.body.clear();
+  phase_ = Phase::kReading;
+  silent_s_ = 0;
+  if (!written) co_return refuse(ApiError(written.error()));
+  co_return parsed;
 }
 
 void Connection::handle() {
   phase_ = Phase::kHandling;
-  begin();
-  service().handle(*this);
-}
-
-std::size_t Connection::write_now(error_code& ec) {
-  phase_ = Phase::kWriting;
-  silent_s_ = 0;
-  release_body();  // before the client can know that the answer is there
-  if (loop_.stopping) request.keep_alive = false;
-  head_.clear();
-  append_head(head_, request, response, service().options().cors);
-  if (request.method == Method::kHead) response.body.clear();
-  const std::array<asio::const_buffer, 2> buffers = {asio::buffer(head_),
-                                                     asio::buffer(response.body)};
-  const std::size_t n = socket_.write_some(buffers, ec);
-  if (ec == asio::error::would_block) ec = error_code();
-  return n;
-}
-
-asio::awaitable<bool> Connection::write_rest(std::size_t n_sent) {
-  const std::size_t in_head = std::min(n_sent, head_.size());
-  const std::array<asio::const_buffer, 2> buffers = {
-      asio::buffer(head_) + in_head, asio::buffer(response.body) + (n_sent - in_head)};
-  error_code ec;
-  std::size_t left = asio::buffer_size(buffers[0]) + asio::buffer_size(buffers[1]);
-  asio::const_buffer head = buffers[0];
-  asio::const_buffer body = buffers[1];
-  while (left > 0 && !ec) {
-    const asio::const_buffer next = head.size() > 0 ? head : body;
-    const std::size_t n = co_await socket_.async_write_some(
-        asio::const_buffers_1(next), asio::redirect_error(asio::use_awaitable, ec));
-    silent_s_ = 0;
-    (head.size() > 0 ? head : body) += n;
-    left -= n;
-  }
-  co_return !ec;
+  exchange_.begin();
+  exchange_.front().handle(exchange_);
 }
 
 asio::awaitable<void> Connection::suspend() {
   auto initiate = [this](auto handler) {
-    wait([handler = std::move(handler)]() mutable { std::move(handler)(); });
+    exchange_.completion.wait([handler = std::move(handler)]() mutable { std::move(handler)(); });
   };
   co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(initiate,
                                                                         asio::use_awaitable);
+}
+
+template <class Work>
+asio::awaitable<Result<>> Connection::run_blocking(Work work) {
+  phase_ = Phase::kHandling;  // `tick` watches for a client that leaves
+  Completion& completion = exchange_.completion;
+  completion.reset();
+  Result<> result;
+  auto task = [&] {
+    result = guarded(work);
+    completion.finish();
+  };
+  if (!exchange_.runtime().blocking().post(Priority::kHigh, std::move(task))) {
+    co_return fail(Code::kUnavailable, "the server is closing");
+  }
+  co_await suspend();
+  completion.reset();  // for the handler, or for the next piece
+  co_return result;
+}
+
+void Connection::count_answer() const {
+  const Route* route = exchange_.route;
+  if (route != nullptr) route->count(exchange_.response.status, exchange_.seconds());
+}
+
+Connection::Sent Connection::begin_answer() {
+  phase_ = Phase::kWriting;
+  silent_s_ = 0;
+  exchange_.release_body();  // before the client can know that the answer is there
+  Request& request = exchange_.request;
+  const Response& response = exchange_.response;
+  if (loop_.stopping || framing_of(request, response) == Framing::kClose) {
+    request.keep_alive = false;
+  }
+  head_.clear();
+  append_head(head_, request, response, options().cors);
+  if (has_source()) return Sent::kPartly;
+  const bool has_body = request.method != Method::kHead;
+  unsent_ = {buffer_of(head_), has_body ? buffer_of(response.body) : asio::const_buffer(),
+             asio::const_buffer()};
+  error_code ec;
+  consume(unsent_, stream_->write_now(unsent_, ec));
+  if (ec) return Sent::kFailed;
+  return asio::buffer_size(unsent_) == 0 ? Sent::kWhole : Sent::kPartly;
+}
+
+asio::awaitable<bool> Connection::send_rest() {
+  if (has_source()) co_return co_await send_source();
+  co_return co_await write_unsent();
+}
+
+asio::awaitable<bool> Connection::write_unsent() {
+  error_code ec;
+  for (auto& buffer : unsent_) {
+    while (buffer.size() > 0 && !ec) {
+      const std::size_t n = co_await stream_->write_some(buffer, ec);
+      silent_s_ = 0;
+      buffer += n;
+    }
+  }
+  co_return !ec;
+}
+
+/// The response to HEAD has no body, wherever it would come from.
+bool Connection::has_source() const {
+  return exchange_.response.source != nullptr && exchange_.request.method != Method::kHead;
+}
+
+asio::awaitable<Result<>> Connection::read_piece() {
+  auto read = [this]() -> Result<> {
+    QV_TRY(n_in_piece_, exchange_.response.source->read(piece_));
+    return {};
+  };
+  const auto result = co_await run_blocking(std::move(read));
+  phase_ = Phase::kWriting;
+  silent_s_ = 0;
+  co_return result;
+}
+
+asio::awaitable<void> Connection::begin_source() {
+  piece_.resize(kAnswerPieceBytes);
+  const auto result = co_await read_piece();
+  if (!result) exchange_.error(ApiError(result.error()));
+}
+
+asio::awaitable<bool> Connection::send_source() {
+  const bool is_sent = co_await send_pieces();
+  exchange_.response.source.reset();
+  piece_ = std::vector<char>();
+  co_return is_sent;
+}
+
+/// The head goes out with the first piece. A body that ends otherwise than its head says ends the
+/// connection.
+asio::awaitable<bool> Connection::send_pieces() {
+  const Framing framing = framing_of(exchange_.request, exchange_.response);
+  const bool is_chunked = framing == Framing::kChunked;
+  const auto size = exchange_.response.source->size();
+  std::uint64_t n_sent = 0;
+  while (n_in_piece_ > 0) {
+    n_sent += n_in_piece_;
+    if (size && n_sent > *size) break;
+    if (is_chunked) head_ += fmt::format("{:x}\r\n", n_in_piece_);
+    unsent_ = {buffer_of(head_), asio::const_buffer(piece_.data(), n_in_piece_),
+               is_chunked ? buffer_of(kEndOfChunk) : asio::const_buffer()};
+    const bool is_written = co_await write_unsent();
+    if (!is_written) co_return false;
+    head_.clear();
+    const auto result = co_await read_piece();
+    if (!result) {
+      log_warning("http: {}: the answer is incomplete: {}", exchange_.describe(),
+                  result.error().message());
+      co_return false;
+    }
+    if (exchange_.is_cancelled()) co_return false;
+  }
+  if (size && n_sent != *size) {
+    log_warning("http: {}: the answer is incomplete: its source has {} bytes in place of {}",
+                exchange_.describe(), n_sent, *size);
+    co_return false;
+  }
+  if (is_chunked) head_ += kLastChunk;
+  unsent_ = {buffer_of(head_), asio::const_buffer(), asio::const_buffer()};
+  co_return co_await write_unsent();
 }
 
 /// Lets a refused client read why, instead of a reset connection.
@@ -229,52 +363,41 @@ asio::awaitable<void> Connection::linger() {
   phase_ = Phase::kClosing;
   silent_s_ = 0;
   error_code ec;
-  socket_.shutdown(tcp::socket::shutdown_send, ec);
+  stream_->shutdown_send(ec);
   while (refused_ && !ec && !loop_.stopping) {
     const auto space = asio::mutable_buffer(buffer_.data(), buffer_.size());
-    co_await socket_.async_read_some(asio::mutable_buffers_1(space),
-                                     asio::redirect_error(asio::use_awaitable, ec));
+    [[maybe_unused]] const std::size_t n = co_await stream_->read_some(space, ec);
   }
-  socket_.close(ec);
+  stream_->close();
 }
 
 double Connection::silence_limit_s() const {
   switch (phase_) {
     case Phase::kIdle:
-      return service().options().keep_alive_timeout_s;
+      return options().keep_alive_timeout_s;
     case Phase::kClosing:
       return kLingerSeconds;
     default:
-      return service().options().read_timeout_s;
+      return options().read_timeout_s;
   }
-}
-
-/// The end of what the client sends, with nothing before it. Half-closed connections look the same:
-/// who wants an answer that takes long keeps both directions open.
-bool Connection::client_is_gone() {
-  char byte = 0;
-  return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 void Connection::tick() {
   if (phase_ == Phase::kHandling) {
-    if (client_is_gone()) cancel();
+    if (stream_->is_closed_by_client()) exchange_.cancel();
     return;
   }
   if (++silent_s_ <= silence_limit_s()) return;
-  error_code ignored;
-  socket_.close(ignored);
+  stream_->close();
 }
 
 void Connection::stop() {
-  error_code ignored;
-  if (phase_ != Phase::kHandling && phase_ != Phase::kWriting) socket_.cancel(ignored);
+  if (phase_ != Phase::kHandling && phase_ != Phase::kWriting) stream_->cancel();
 }
 
 void Connection::abort() {
-  cancel();
-  error_code ignored;
-  if (phase_ != Phase::kHandling) socket_.close(ignored);
+  exchange_.cancel();
+  if (phase_ != Phase::kHandling) stream_->close();
 }
 
 }  // namespace quiver::service

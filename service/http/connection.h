@@ -1,12 +1,13 @@
 // One client: reads requests one after another, has them answered, writes the answers in order.
 //
-// Everything here runs on the thread of its event loop. While an exchange is deferred it belongs
-// to whoever will finish it, and the connection touches nothing but its own phase.
+// Everything here runs on the thread of its event loop. While an exchange is handled it belongs to
+// whoever will finish it, and the connection touches nothing but its own phase.
 #pragma once
 
+#include <array>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,65 +16,96 @@
 #include <unordered_set>
 #include <vector>
 
-#include "service/http/exchange.h"
+#include "service/http/exchange/exchange.h"
+#include "service/http/options.h"
 #include "service/http/request_parser.h"
+#include "service/http/stream.h"
 
 namespace quiver::service {
 
 class Connection;
 
-/// An event loop and what lives on it. `connections` and `stopping` belong to its thread.
+/// An event loop and the connections on it. `connections` and `stopping` belong to its thread.
 struct EventLoop {
   boost::asio::io_context context{1};
   std::unordered_set<Connection*> connections;
   bool stopping = false;
 };
 
-class Connection final : public Exchange {
+class Connection final : private BodyChooser {
  public:
-  Connection(EventLoop& loop, boost::asio::ip::tcp::socket socket, Service& service);
+  Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& front);
 
   /// Serves until the client leaves, an error, a timeout or a stop.
   static boost::asio::awaitable<void> serve(std::shared_ptr<Connection> self);
 
-  /// A second has passed: closes what has been silent for too long.
+  /// Called once a second: closes a connection that has been silent for too long.
   void tick();
-  /// No request after the one that is being answered, if there is one. One that has not arrived
-  /// whole is refused.
+  /// Takes no request after the one that is being answered, if there is one. A request that has not
+  /// arrived whole is refused.
   void stop();
-  /// Now: what is computing is cancelled, the socket is closed.
+  /// Cancels the work for the request and closes the connection.
   void abort();
 
  private:
   enum class Phase : std::uint8_t { kIdle, kReading, kHandling, kWriting, kClosing };
   enum class Parsed : std::uint8_t { kRequest, kMore, kRefused };
+  enum class Sent : std::uint8_t { kWhole, kPartly, kFailed };
+  using ErrorCode = boost::system::error_code;
 
-  void post_resume(Task resume) override;
-
+  // Requests.
   void begin_request();
+  void choose_body() override;
   /// Feeds the parser with what has been read.
   [[nodiscard]] Parsed parse();
-  [[nodiscard]] Parsed refuse(boost::system::error_code ec);
+  [[nodiscard]] Parsed refuse(ErrorCode ec);
   [[nodiscard]] Parsed refuse(const ApiError& reason);
   [[nodiscard]] boost::asio::mutable_buffer free_space();
   /// False if the connection is over.
-  [[nodiscard]] bool received(std::size_t n, boost::system::error_code ec);
+  [[nodiscard]] bool received(std::size_t n, ErrorCode ec);
   void send_continue();
+  [[nodiscard]] bool has_piece_for_sink() const;
+  /// Gives the sink what has arrived of the body. kRefused if it fails, otherwise `parsed`.
+  boost::asio::awaitable<Parsed> feed_sink(Parsed parsed);
+
+  // Answers.
   void handle();
-  [[nodiscard]] std::size_t write_now(boost::system::error_code& ec);
   boost::asio::awaitable<void> suspend();
-  boost::asio::awaitable<bool> write_rest(std::size_t n_sent);
+  /// Calls `work()` on a thread that may block and waits for it. Its exception is its error.
+  template <class Work>
+  boost::asio::awaitable<Result<>> run_blocking(Work work);
+  void count_answer() const;
+  /// Writes the answer, or what goes out of it without waiting.
+  [[nodiscard]] Sent begin_answer();
+  /// Sends what is left of the answer. False if the connection is over.
+  boost::asio::awaitable<bool> send_rest();
+  /// As `send_rest`, for `unsent_`.
+  boost::asio::awaitable<bool> write_unsent();
+  [[nodiscard]] bool has_source() const;
+  /// Has the source make the next piece.
+  boost::asio::awaitable<Result<>> read_piece();
+  /// Makes the first piece of a streamed answer; its error becomes the answer.
+  boost::asio::awaitable<void> begin_source();
+  /// Sends a streamed answer, whose first piece is there. False if the connection is over.
+  boost::asio::awaitable<bool> send_source();
+  boost::asio::awaitable<bool> send_pieces();
+
   boost::asio::awaitable<void> serve_requests();
   boost::asio::awaitable<void> linger();
-  [[nodiscard]] bool client_is_gone();
   [[nodiscard]] double silence_limit_s() const;
+  [[nodiscard]] const HttpOptions& options() const;
 
   EventLoop& loop_;
-  boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<Stream> stream_;
+  Exchange exchange_;
   std::optional<RequestParser> parser_;
+  std::optional<ApiError> sink_error_;  ///< why the request's body finds no sink
   std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;  ///< of the unread bytes in `buffer_`
+  std::size_t begin_ = 0, end_ = 0;  ///< the unread bytes in `buffer_`
   std::string head_;
+  std::array<boost::asio::const_buffer, 3> unsent_;  ///< of the answer, front to back
+  std::vector<char> piece_;                          ///< of a streamed answer
+  std::size_t n_in_piece_ = 0;                       ///< bytes; 0: the answer ends
   Phase phase_ = Phase::kIdle;
   unsigned silent_s_ = 0;  ///< ticks in this phase; while reading a body, since the last bytes
   bool refused_ = false;   ///< the client may still be sending what nobody will read

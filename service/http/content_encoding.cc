@@ -9,17 +9,17 @@
 #include <string_view>
 #include <utility>
 
-#include "service/http/service.h"
+#include "service/http/front.h"
 
 namespace quiver::service {
 namespace {
 
-/// zlib's words for "gzip or zlib, whichever the header says", and for gzip.
+/// zlib's window sizes: with either a gzip or a zlib header, and with a gzip header.
 constexpr int kAnyHeader = 15 + 32;
 constexpr int kGzipHeader = 15 + 16;
-/// How much is inflated at once, on the stack.
+/// Bytes inflated at once, on the stack.
 constexpr std::size_t kPieceBytes = 16 * 1024;
-/// The JSON parser reads ahead of the end.
+/// The JSON parser reads so far beyond the end.
 constexpr std::size_t kReadAheadBytes = 64;
 
 class Inflater {
@@ -44,7 +44,7 @@ class Inflater {
   [[nodiscard]] std::string_view piece() const {
     return {piece_.data(), kPieceBytes - stream_.avail_out};
   }
-  /// What follows the end is another member (RFC 1952, 2.2).
+  /// Goes on with another member behind the end of this one (RFC 1952, 2.2).
   int begin_member() { return inflateReset2(&stream_, kGzipHeader); }
   [[nodiscard]] bool has_read_all() const { return stream_.avail_in == 0; }
 
@@ -54,20 +54,20 @@ class Inflater {
   std::array<char, kPieceBytes> piece_;
 };
 
-/// A string that is counted before it grows, and never larger than a body may be and its padding.
+/// A string that counts its memory before it grows. At most the limit of bodies, plus padding.
 class CountedText {
  public:
-  /// What has been inflated of the body of `x`.
-  explicit CountedText(Exchange& x) : x_(x), max_bytes_(x.service().options().max_body_bytes) {}
+  /// Its memory counts as memory of the body of `x`.
+  explicit CountedText(Exchange& x) : x_(x), max_bytes_(x.front().options().max_body_bytes) {}
 
-  /// 413 or 503 if it cannot have so many bytes more.
-  Decoded<> append(std::string_view more) {
-    const std::size_t size = text_.size() + more.size();
+  /// 413 or 503 if there is no room for `piece`.
+  Decoded<> append(std::string_view piece) {
+    const std::size_t size = text_.size() + piece.size();
     if (size > max_bytes_) return fail(too_large());
     if (size + kReadAheadBytes > text_.capacity()) {
       QV_TRY(grow(std::min(std::max(size, 2 * text_.size()), max_bytes_) + kReadAheadBytes));
     }
-    text_ += more;
+    text_ += piece;
     return {};
   }
   std::string take() { return std::move(text_); }

@@ -4,16 +4,14 @@
 #include <charconv>
 #include <string_view>
 
-#include "service/http/exchange.h"
-
 namespace quiver::service {
 namespace {
 
 namespace http = boost::beast::http;
 
-/// What is set aside at once for a body that says how long it is; the rest as it arrives.
+/// Memory reserved at once for a body of declared length; the rest is taken as it arrives.
 constexpr std::uint64_t kMaxReservedBytes = 4 << 20;
-/// The JSON parser reads ahead of the end.
+/// The JSON parser reads so far beyond the end.
 constexpr std::uint64_t kPaddingBytes = 64;
 
 Method to_method(http::verb verb) {
@@ -49,10 +47,10 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
 }  // namespace
 
 RequestParser::RequestParser(Request& request, std::uint32_t max_header_bytes,
-                             std::size_t max_body_bytes)
-    : request_(request) {
+                             std::size_t max_body_bytes, BodyChooser* chooser)
+    : request_(request), max_body_bytes_(max_body_bytes), chooser_(chooser) {
   header_limit(max_header_bytes);
-  body_limit(max_body_bytes);
+  body_limit(boost::none);  // Beast looks before a sink can be chosen; `fits` looks afterwards
   eager(true);
 }
 
@@ -86,19 +84,29 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
   }
 }
 
-/// Where a body ends that is coded otherwise cannot be told, and what follows must not be taken for
-/// the next request (RFC 9112, 6.3).
 void RequestParser::on_header_impl(ErrorCode& ec) {
-  if (has_transfer_encoding_ && !chunked()) ec = http::error::bad_transfer_encoding;
+  if (chooser_ != nullptr) chooser_->choose_body();
+  if (!fits(declared_length_)) {
+    ec = http::error::body_limit;
+  } else if (has_transfer_encoding_ && !chunked()) {
+    // The end of such a body is unknown, and what follows must not be taken for the next request
+    // (RFC 9112, 6.3).
+    ec = http::error::bad_transfer_encoding;
+  }
 }
 
 void RequestParser::on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) {
+  if (request_.sink) return;
   request_.body.reserve(std::min(declared_length_, kMaxReservedBytes) + kPaddingBytes);
 }
 
 std::size_t RequestParser::on_body_impl(StringView body, ErrorCode&) {
   request_.body.append(body.data(), body.size());
   return body.size();
+}
+
+void RequestParser::on_chunk_header_impl(std::uint64_t size, StringView, ErrorCode& ec) {
+  if (!fits(size) || !fits(request_.body.size() + size)) ec = http::error::body_limit;
 }
 
 std::size_t RequestParser::on_chunk_body_impl(std::uint64_t, StringView body, ErrorCode&) {

@@ -1,22 +1,33 @@
-// Beast's HTTP/1 parser, writing straight into a Request: no map of headers, no allocation.
+// Beast's HTTP/1 parser, which writes straight into a Request: no map of headers, no allocation.
 #pragma once
 
 #include <boost/beast/http/basic_parser.hpp>
 #include <cstddef>
 #include <cstdint>
 
-#include "service/http/exchange.h"
+#include "base/result.h"
+#include "service/http/exchange/message.h"
 
 namespace quiver::service {
 
+/// Decides where the body of a request goes.
+class BodyChooser {
+ public:
+  virtual ~BodyChooser() = default;
+  /// Called once the headers are read. May set the request's sink; then its body has no limit.
+  virtual void choose_body() = 0;
+};
+
 class RequestParser final : public boost::beast::http::basic_parser<true> {
  public:
-  /// `request` is cleared already and outlives the parser.
-  RequestParser(Request& request, std::uint32_t max_header_bytes, std::size_t max_body_bytes);
+  /// `request` is cleared already; it and `chooser` outlive the parser. A null `chooser`: bodies
+  /// are kept.
+  RequestParser(Request& request, std::uint32_t max_header_bytes, std::size_t max_body_bytes,
+                BodyChooser* chooser = nullptr);
 
-  /// The declared length of the body is known and larger than `n`.
+  /// True if the request declares a body longer than `n` bytes.
   [[nodiscard]] bool expects_more_than(std::size_t n) const { return declared_length() > n; }
-  /// What `content-length` says; 0 if it is not there. Known before the body is found too large.
+  /// The value of `content-length`, 0 if there is none. Known before the body is found too large.
   [[nodiscard]] std::uint64_t declared_length() const { return declared_length_; }
 
  private:
@@ -31,11 +42,16 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   void on_header_impl(ErrorCode& ec) override;
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode& ec) override;
   std::size_t on_body_impl(StringView body, ErrorCode& ec) override;
-  void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
+  void on_chunk_header_impl(std::uint64_t size, StringView, ErrorCode& ec) override;
   std::size_t on_chunk_body_impl(std::uint64_t, StringView body, ErrorCode& ec) override;
   void on_finish_impl(ErrorCode& ec) override;
 
+  /// True if the body may have `n` bytes.
+  [[nodiscard]] bool fits(std::uint64_t n) const { return request_.sink || n <= max_body_bytes_; }
+
   Request& request_;
+  const std::size_t max_body_bytes_;
+  BodyChooser* const chooser_;
   std::uint64_t declared_length_ = 0;
   bool has_transfer_encoding_ = false;
 };

@@ -114,6 +114,7 @@ Router::Router(const std::vector<RouteDeclaration>& declarations,
                std::span<const UnbuiltEndpoint> unbuilt, MetricsRegistry& metrics,
                std::string_view metrics_prefix) {
   for (const auto& declaration : declarations) {
+    has_sinks_ = has_sinks_ || declaration.make_sink != nullptr;
     auto route = std::make_unique<Route>(declaration, metrics, metrics_prefix);
     by_length_[route->pattern().n_segments()].push_back(std::move(route));
   }

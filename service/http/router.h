@@ -13,40 +13,41 @@
 
 #include "base/mutex.h"
 #include "base/observe/metrics.h"
+#include "service/api/access.h"
 #include "service/http/answer_times.h"
-#include "service/http/exchange.h"
+#include "service/http/exchange/exchange.h"
 
 namespace quiver::service {
 
+using api::Access;
+
 /// Writes the answer, or arranges for it to come later, or fails (the error becomes the answer).
 using Handler = Decoded<Answer> (*)(Exchange&);
-
-enum class Access : std::uint8_t {
-  kOpen,   ///< without a key
-  kRead,   ///< any key
-  kWrite,  ///< the key that may change things
-};
+/// Makes the sink for the body of a request, of which only the headers are known. An error becomes
+/// the answer, without the body being read.
+using SinkMaker = Decoded<std::unique_ptr<BodySink>> (*)(Exchange&);
 
 struct RouteDeclaration {
   Method method;
-  std::string_view
-      pattern;  ///< "/collections/{collection_name}/points"; segments in braces are captured
+  /// "/collections/{collection_name}/points"; segments in braces are captured.
+  std::string_view pattern;
   Access access;
   Handler handler;
+  SinkMaker make_sink = nullptr;  ///< null: the body is kept in memory until the handler runs
 };
 
-/// An endpoint of the API that we imitate and do not have, whatever the method.
+/// An endpoint of the API that Quiver imitates but does not have, for every method.
 struct UnbuiltEndpoint {
-  std::string_view pattern;  ///< as of RouteDeclaration
-  std::string_view feature;  ///< what it belongs to: "snapshots"
+  std::string_view pattern;  ///< as in RouteDeclaration
+  std::string_view feature;  ///< for the error text: "snapshots"
 };
 
-/// A path whose segments in braces stand for any.
+/// A path in which a segment in braces matches any segment.
 class PathPattern {
  public:
   explicit PathPattern(std::string_view text);
 
-  /// Of targets with as many segments.
+  /// `target` has as many segments.
   [[nodiscard]] bool matches(const Target& target) const;
   /// Decodes the captured segments. False if one is not valid percent-encoded UTF-8.
   [[nodiscard]] bool capture(const Target& target,
@@ -65,16 +66,16 @@ class PathPattern {
   std::size_t n_segments_ = 0;
 };
 
-/// A declaration with its pattern split and its metrics looked up.
+/// A declaration with its split pattern and its metrics.
 class Route {
  public:
   Route(const RouteDeclaration& declaration, MetricsRegistry& metrics, std::string_view prefix);
 
   [[nodiscard]] const RouteDeclaration& declaration() const { return declaration_; }
   [[nodiscard]] const PathPattern& pattern() const { return pattern_; }
-  /// One answer more. Any thread.
+  /// Counts one answer. Any thread.
   void count(int status, double seconds) const;
-  /// By the statuses that there were, ascending.
+  /// By status, ascending; only statuses that were answered.
   [[nodiscard]] std::vector<std::pair<int, AnswerTimes::Summary>> answers() const;
 
  private:
@@ -90,7 +91,7 @@ class Route {
   Histogram& duration_;
   mutable Mutex mutex_;
   mutable std::vector<std::unique_ptr<AnswerTimes>> owned_times_ QV_GUARDED_BY(mutex_);
-  /// Filled at the first answer with a status.
+  /// Each is set at the first answer with its status.
   mutable std::array<std::atomic<AnswerTimes*>, kLastStatus - kFirstStatus + 1> times_{};
 };
 
@@ -103,26 +104,29 @@ class Router {
 
   struct Match {
     const Route* route = nullptr;
-    /// If there is no route: the methods that the path has, "" if there is no such path.
+    /// Without a route: the methods that the path has; "" if there is no such path.
     std::string_view allowed;
-    /// The feature of an endpoint that is not built; "" if it is.
+    /// The feature that an unbuilt endpoint belongs to; otherwise "".
     std::string_view unbuilt;
   };
-  /// HEAD finds the route of GET. A path that is named whole goes before one that ends in a
-  /// capture.
+  /// HEAD finds the route of GET. An unbuilt path without captures goes before a route that ends in
+  /// a capture.
   [[nodiscard]] Match find(Method method, const Target& target) const;
   [[nodiscard]] std::vector<const Route*> routes() const;
+  /// True if some route has a sink.
+  [[nodiscard]] bool has_sinks() const { return has_sinks_; }
 
  private:
   struct Unbuilt {
     PathPattern pattern;
     std::string_view feature;
   };
-  /// "" if there is none.
+  /// "" if no unbuilt endpoint matches.
   [[nodiscard]] std::string_view unbuilt_feature(const Target& target) const;
 
   std::array<std::vector<std::unique_ptr<Route>>, Target::kMaxSegments + 1> by_length_;
   std::array<std::vector<Unbuilt>, Target::kMaxSegments + 1> unbuilt_by_length_;
+  bool has_sinks_ = false;
 };
 
 }  // namespace quiver::service

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "service/api/names.h"
+
 namespace quiver::service {
 namespace {
 
@@ -39,8 +43,8 @@ Mapping mapping(const Error& error) {
   }
 }
 
-/// Qdrant's words, which its clients compare.
-std::string wire_text(const Error& error) {
+/// Qdrant's words, which its clients compare; without the error's context.
+std::string subject_text(const Error& error) {
   const bool is_missing = error.code() == Code::kNotFound;
   const std::string& name = error.subject_name();
   switch (error.subject()) {
@@ -56,8 +60,13 @@ std::string wire_text(const Error& error) {
     case Subject::kVectorField:
       return fmt::format("Not existing vector name error: {}", name);
     default:
-      return error.message();
+      return {};
   }
+}
+
+std::string wire_text(const Error& error) {
+  std::string text = subject_text(error);
+  return text.empty() ? error.message() : std::move(text) + error.context();
 }
 
 std::string at(const Path& path, std::string_view text) {
@@ -95,8 +104,7 @@ tl::unexpected<ApiError> wrong_input(std::string_view text) {
 }
 
 ApiError in_search(std::size_t index, ApiError error) {
-  const std::string name = fmt::format("searches[{}]", index);
-  if (error.text.find(name) == std::string::npos) error.text += fmt::format(" (in {})", name);
+  error.text = api::in_search(index, std::move(error.text));
   return error;
 }
 

@@ -7,10 +7,10 @@
 namespace quiver::storage {
 
 /// Another name of a collection.
-struct Alias {
+struct AliasEntry {
   std::string name;
   std::string collection;
-  bool operator==(const Alias&) const = default;
+  bool operator==(const AliasEntry&) const = default;
 };
 
 /// One step of `Catalog::apply_aliases`.

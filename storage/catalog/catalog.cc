@@ -262,7 +262,7 @@ std::vector<std::string> Catalog::garbage() const {
 
 std::vector<Alias> Catalog::aliases() const {
   MutexLock lock(state_mutex_);
-  std::vector<Alias> aliases;
+  std::vector<AliasEntry> aliases;
   for (const auto& [name, collection] : state_.aliases) aliases.push_back({name, collection});
   return aliases;
 }

@@ -68,7 +68,7 @@ class Catalog {
   [[nodiscard]] std::optional<std::string> resolve(std::string_view name_or_alias) const;
   /// All collections, sorted by name.
   [[nodiscard]] std::vector<CatalogEntry> entries() const;
-  [[nodiscard]] std::vector<Alias> aliases() const;
+  [[nodiscard]] std::vector<AliasEntry> aliases() const;
 
   /// Directories below `collections/` of dropped collections that are not yet removed.
   [[nodiscard]] std::vector<std::string> garbage() const;

@@ -124,8 +124,6 @@ TEST_F(CollectionTest, APlannedQueryKeepsItsSnapshot) {
   const auto planned = collection_->plan(nearest("a", 3));
   EXPECT_EQ(planned->query().using_field, "a");
   EXPECT_TRUE(planned->cost().is_small());
-  EXPECT_EQ(planned->cost().is_small(), collection_->is_small(planned->query()));
-  EXPECT_EQ(planned->cost().can_share_pass, collection_->shares_passes(planned->query()));
   ASSERT_TRUE(update(DeletePoints{std::vector{PointId::number(8)}}));
   const auto planned_ids = [&] {
     std::vector<std::uint64_t> ids;

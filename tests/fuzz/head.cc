@@ -6,8 +6,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "service/api/names.h"
+#include "service/http/exchange/uri.h"
 #include "service/http/request_parser.h"
-#include "service/http/uri.h"
 #include "service/json/decode/decode.h"
 
 namespace quiver::service {
@@ -42,7 +43,7 @@ void check_target(const Request& request) {
     const auto decoded = percent_decode(target->segments[i]);
     if (!decoded) continue;
     [[maybe_unused]] const auto id = json::parse_path_id(*decoded);
-    if (json::is_collection_name(*decoded) != json::check_collection_name(*decoded).has_value()) {
+    if (api::is_collection_name(*decoded) != json::check_collection_name(*decoded).has_value()) {
       std::abort();
     }
   }

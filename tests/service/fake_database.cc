@@ -161,7 +161,7 @@ class FakePlannedQuery final : public engine::PlannedQuery {
   FakePlannedQuery(const FakeCollection& collection, engine::Query query)
       : collection_(collection), query_(std::move(query)) {
     cost_.read_bytes = collection.is_small(query_) ? 0 : engine::QueryCost::kMaxSerialBytes;
-    cost_.can_share_pass = collection.shares_passes(query_);
+    cost_.can_share_pass = collection.shares_passes();
   }
   const engine::Query& query() const override { return query_; }
   const engine::QueryCost& cost() const override { return cost_; }
@@ -181,7 +181,7 @@ std::shared_ptr<const engine::PlannedQuery> FakeCollection::plan(engine::Query q
   return std::make_shared<const FakePlannedQuery>(*this, std::move(query));
 }
 
-bool FakeCollection::shares_passes(const engine::Query&) const { return is_asked_to_be("shared"); }
+bool FakeCollection::shares_passes() const { return is_asked_to_be("shared"); }
 
 Result<std::vector<Record>> FakeCollection::query(const engine::Query& query,
                                                   const Cancel& cancel) const {

@@ -42,8 +42,8 @@ class FakeCollection final : public engine::Collection {
                                     const Cancel& cancel) const override;
   Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                               const Cancel& cancel) const override;
-  bool shares_passes(const engine::Query& query) const override;
-  bool is_small(const engine::Query& query) const override { return query.limit <= 100; }
+  bool shares_passes() const;
+  bool is_small(const engine::Query& query) const { return query.limit <= 100; }
   /// The number of queries in the largest batch so far.
   std::size_t largest_batch() const { return largest_batch_; }
   Result<> create_index(const payload::FieldIndex& index, engine::Ack ack) override;

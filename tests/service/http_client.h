@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tests/patience.h"
 
@@ -21,6 +22,7 @@ struct HttpAnswer {
   int status = 0;  ///< 0: the connection was closed before an answer
   std::map<std::string, std::string> headers;
   std::string body;
+  bool is_whole = false;  ///< the body ended as the head says
 };
 
 class HttpClient {
@@ -67,21 +69,49 @@ class HttpClient {
     const auto end = buffer_.find("\r\n\r\n");
     parse_head(buffer_.substr(0, end), answer);
     buffer_.erase(0, end + 4);
+    if (!has_body) return answer;
+    const bool is_chunked = answer.headers.count("transfer-encoding") > 0;
     const auto length = answer.headers.find("content-length");
-    const std::size_t n =
-        has_body && length != answer.headers.end() ? std::stoul(length->second) : 0;
-    while (buffer_.size() < n) {
-      if (!fill()) return answer;
+    if (is_chunked) {
+      answer.is_whole = take_chunks(answer.body);
+    } else {
+      const std::size_t n = length != answer.headers.end() ? std::stoul(length->second) : 0;
+      answer.is_whole = take(n, answer.body);
     }
-    answer.body = buffer_.substr(0, n);
-    buffer_.erase(0, n);
     return answer;
+  }
+  /// All bytes until the server closes the connection.
+  std::string receive_rest() {
+    while (fill()) {
+    }
+    return std::exchange(buffer_, {});
   }
 
   /// True if the server closes the connection (within the time limit) without sending more.
   bool is_closed() { return buffer_.empty() && !fill(); }
 
  private:
+  /// Appends the next `n` bytes to `out`; false if the connection ends before.
+  bool take(std::size_t n, std::string& out) {
+    while (buffer_.size() < n) {
+      if (!fill()) return false;
+    }
+    out.append(buffer_, 0, n);
+    buffer_.erase(0, n);
+    return true;
+  }
+  bool take_chunks(std::string& out) {
+    for (;;) {
+      while (buffer_.find("\r\n") == std::string::npos) {
+        if (!fill()) return false;
+      }
+      const std::size_t n = std::stoul(buffer_, nullptr, 16);
+      buffer_.erase(0, buffer_.find("\r\n") + 2);
+      std::string end;
+      if (!take(n, out) || !take(2, end)) return false;
+      if (n == 0) return true;
+    }
+  }
   bool fill() {
     char bytes[16384];
     const auto n = ::recv(socket_, bytes, sizeof(bytes), 0);

@@ -1,5 +1,5 @@
-// JSON bodies to requests of the engine. Every function parses `body` whole; errors are ready to be
-// answered: 400 for what is malformed or of the wrong type, 422 for values out of their range.
+// Decodes JSON bodies to requests. Every function parses `body` whole. Errors are 400 for a
+// malformed body or a wrong type, 422 for a value out of its range.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/database.h"
+#include "engine/model/alias.h"
 #include "engine/model/config.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
@@ -24,7 +24,7 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<std::vector<engine::Query>> decode_search_batch(std::string& body);
 [[nodiscard]] Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body);
 [[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
-/// Of 1 to 1000 ids.
+/// Takes 1 to 1000 ids.
 [[nodiscard]] Decoded<engine::ExplainRequest> decode_explain(std::string& body);
 /// The filter of a count.
 [[nodiscard]] Decoded<std::optional<payload::Filter>> decode_count(std::string& body);
@@ -40,11 +40,11 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::Operation> decode_delete_vectors(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::Operation>> decode_operations(std::string& body);
 
-/// A payload by itself: canonical JSON.
+/// Returns a payload as canonical JSON.
 [[nodiscard]] Decoded<std::string> decode_payload(std::string& text);
 
-/// A point on a line of its own: as in an upsert, but each part may be missing, and there are no
-/// other members.
+/// A point on one line of a file: as in an upsert, but each part may be missing, and other members
+/// are errors.
 struct PointLine {
   std::optional<PointId> id;
   std::vector<engine::NamedVector> vectors;
@@ -58,7 +58,7 @@ struct PointLine {
 // Collections.
 [[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(
     std::string& body, const engine::CreationOptions& options);
-/// A change of a configuration, checked already as far as it can be without one.
+/// A change of a configuration, checked as far as possible without the configuration.
 class CollectionPatch {
  public:
   [[nodiscard]] static Decoded<CollectionPatch> decode(std::string& body);
@@ -69,12 +69,12 @@ class CollectionPatch {
   std::string json_;  ///< known members only
 };
 /// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
-/// value}}}`, null for what is to be as usual again.
+/// value}}}`; null restores the default.
 class IndexBuildPatch {
  public:
   [[nodiscard]] static Decoded<IndexBuildPatch> decode(std::string& body);
-  /// kInvalidArgument if it names a field that `config` lacks, or what its index cannot be built
-  /// with.
+  /// kInvalidArgument if it names a field that `config` lacks, or a value that the field's index
+  /// cannot be built with.
   [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
 
  private:
@@ -85,11 +85,9 @@ class IndexBuildPatch {
 
 /// An id in a path: a number, else a UUID. 400 "Can not recognize \"x\" as point id".
 [[nodiscard]] Decoded<PointId> parse_path_id(std::string_view text);
-/// 422 for names that are longer than any collection's.
+/// 422 unless the length of `name`, from a path, is one that a collection's name may have.
 [[nodiscard]] Decoded<> check_name_length(std::string_view name);
-/// 422 unless `name` may be a collection's.
+/// 422 unless `name`, from a path, may be the name of a collection.
 [[nodiscard]] Decoded<> check_collection_name(std::string_view name);
-/// False for names that no collection can have.
-[[nodiscard]] bool is_collection_name(std::string_view name);
 
 }  // namespace quiver::service::json

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "service/api/names.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
 #include "service/json/decode/shape.h"
@@ -146,7 +147,7 @@ Decoded<AliasAction> decode_alias_action(Element element, const Path& path) {
     engine::CreateAlias action;
     QV_TRY(action.collection, decode_member_string(create, "collection_name", here));
     QV_TRY(action.alias, decode_member_string(create, "alias_name", here));
-    if (!is_collection_name(action.alias)) {
+    if (!api::is_collection_name(action.alias)) {
       return validation_error(
           here.member("alias_name"),
           fmt::format("value \"{}\" invalid, no name for an alias", action.alias));
@@ -164,7 +165,7 @@ Decoded<AliasAction> decode_alias_action(Element element, const Path& path) {
     QV_TRY(const Object rename, get_object(*value, here));
     QV_TRY(auto old_alias, decode_member_string(rename, "old_alias_name", here));
     QV_TRY(auto new_alias, decode_member_string(rename, "new_alias_name", here));
-    if (!is_collection_name(new_alias)) {
+    if (!api::is_collection_name(new_alias)) {
       return validation_error(here.member("new_alias_name"),
                               fmt::format("value \"{}\" invalid, no name for an alias", new_alias));
     }
@@ -175,26 +176,11 @@ Decoded<AliasAction> decode_alias_action(Element element, const Path& path) {
                       "`rename_alias`");
 }
 
-constexpr std::string_view kForbiddenInNames = "<>:\"/\\|?*";
-constexpr std::size_t kMaxNameBytes = 255;
-
-std::optional<char> forbidden_char(std::string_view name) {
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F || kForbiddenInNames.find(c) != std::string_view::npos) {
-      return c;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string printable(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7F ? fmt::format("\\u{:04x}", byte) : std::string(1, c);
-}
-
-tl::unexpected<ApiError> bad_name(std::string_view text) {
-  return fail(ApiError(422, fmt::format("Validation error in path parameters: [name: {}]", text)));
+/// `named`: what is wrong with the name of a collection, if anything.
+Decoded<> path_name(const Result<>& named) {
+  if (named) return {};
+  return fail(ApiError(422, fmt::format("Validation error in path parameters: [name: {}]",
+                                        named.error().message())));
 }
 
 }  // namespace
@@ -236,24 +222,11 @@ Decoded<PointId> parse_path_id(std::string_view text) {
 }
 
 Decoded<> check_name_length(std::string_view name) {
-  if (!name.empty() && name.size() <= kMaxNameBytes) return {};
-  return bad_name(fmt::format("value \"{}\" invalid, must be from 1 to 255 characters", name));
+  return path_name(api::check_name_length(name));
 }
 
 Decoded<> check_collection_name(std::string_view name) {
-  QV_TRY(check_name_length(name));
-  if (const auto c = forbidden_char(name)) {
-    return bad_name(fmt::format("collection name cannot contain \"{}\" char", printable(*c)));
-  }
-  if (name == "." || name == "..") {
-    return bad_name(fmt::format("value \"{}\" invalid, must not be \".\" or \"..\"", name));
-  }
-  return {};
-}
-
-bool is_collection_name(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxNameBytes && !forbidden_char(name) && name != "." &&
-         name != "..";
+  return path_name(api::check_collection_name(name));
 }
 
 }  // namespace quiver::service::json

@@ -1,4 +1,4 @@
-// Answers of the engine as JSON.
+// Writes answers of the engine as JSON.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/collection.h"
+#include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "engine/model/reports.h"
 #include "service/json/writer.h"
 
 namespace quiver::service::json {
@@ -22,10 +23,11 @@ void write_records(Writer& out, std::span<const engine::Record> records);
 /// [{id, score, tokens: [{query, document, score}]}]
 void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);
-/// `configs`: of the fields that are not indexed as usual; what was set by name is shown.
+/// `configs`: those of fields that are not indexed by default. Shows parameters that were set by
+/// name.
 void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos,
                            const engine::VectorIndexConfigs& configs);
-/// Which lists are written beside what is running.
+/// Which lists are written besides the running optimizations.
 struct OptimizationParts {
   bool queued = false, completed = false, idle_segments = false;
   std::uint64_t completed_limit = 16;
@@ -39,14 +41,14 @@ void write_optimizations(Writer& out, const engine::OptimizationReport& report,
 /// "ok", or the error as an object.
 void write_optimizer_status(Writer& out, const std::string& error);
 
-/// How names that users chose are written: as they are, or as numbers that do not tell them.
+/// How names that users chose are written: as they are, or as hashes.
 enum class Names : std::uint8_t { kShown, kHashed };
 [[nodiscard]] std::string shown_name(std::string_view name, Names names);
 
-// Configurations as given, with the defaults of what was not. These never fail: a stored
-// configuration that cannot be read shows as an empty one.
+// Configurations as their creator wrote them, completed by defaults. These never fail: a stored
+// configuration that cannot be read is written as an empty one.
 void write_collection_params(Writer& out, const engine::CollectionConfig& config, Names names);
-/// kHashed: without what may hold names where they are not looked for.
+/// With kHashed, leaves out free text that may hold names.
 void write_collection_config(Writer& out, const engine::CollectionConfig& config, Names names);
 void write_hnsw_config(Writer& out, const engine::CollectionConfig& config);
 void write_collection_info(Writer& out, const engine::CollectionInfo& info);

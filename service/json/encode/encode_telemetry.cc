@@ -31,7 +31,7 @@ std::uint64_t n_indexed_vectors(const SegmentInfo& segment) {
   return n;
 }
 
-/// What a sealed segment has in files, and another one in memory.
+/// Bytes of payloads and vectors: in files if the segment is sealed, otherwise in memory.
 std::uint64_t n_data_bytes(const SegmentInfo& segment) {
   return segment.n_payload_bytes + sum_over_fields(segment, &SegmentFieldInfo::n_bytes);
 }
@@ -220,11 +220,12 @@ void write_counts(Writer& out, const std::map<std::string, std::uint64_t>& count
   out.end_object();
 }
 
-/// Of all segments together.
+/// Sums over all segments.
 struct ShardSums {
   std::uint64_t n_points = 0, n_vectors = 0, n_vector_bytes = 0, n_payload_bytes = 0;
-  std::map<std::string, std::uint64_t> vectors;      ///< by field
-  std::map<std::string, std::uint64_t> not_indexed;  ///< left out where only indexes are asked
+  std::map<std::string, std::uint64_t> vectors;  ///< by field
+  std::map<std::string, std::uint64_t>
+      not_indexed;  ///< vectors that a search of indexes alone leaves out
 };
 
 ShardSums sums_of(const ShardInfo& shard) {
@@ -292,7 +293,7 @@ void write_local_shard(Writer& out, std::uint32_t number, const ShardInfo& shard
   out.end_object();
 }
 
-/// There is one process: no shard is elsewhere, moves, or is copied.
+/// There is one process, so no shard is remote, moves, or has a replica.
 void write_shards(Writer& out, std::span<const ShardInfo> shards, const CollectionConfig& config,
                   const TelemetryDetail& detail) {
   out.key("shards");
@@ -345,14 +346,17 @@ void write_operation_times(Writer& out, const OperationTimes& times, std::uint64
   out.end_object();
 }
 
+bool needs_shards(const TelemetryDetail& detail) {
+  return detail.level < kConfigLevel || detail.level >= kShardsLevel;
+}
+
 void write_collection_telemetry(Writer& out, std::string_view name,
-                                const engine::Collection& collection,
-                                const TelemetryDetail& detail) {
+                                const engine::CollectionInfo& info,
+                                std::span<const ShardInfo> shards, const TelemetryDetail& detail) {
   constexpr double kMillisPerSecond = 1e3;
-  const auto info = collection.info();
   out.begin_object();
   if (detail.level < kConfigLevel) {
-    out.member("vectors", n_vectors(collection.shards()));
+    out.member("vectors", n_vectors(shards));
     out.key("optimizers_status");
     write_optimizer_status(out, info.optimizer_error);
     out.key("params");
@@ -363,7 +367,7 @@ void write_collection_telemetry(Writer& out, std::string_view name,
     out.key("config");
     write_collection_config(out, info.config, detail.names);
   }
-  if (detail.level >= kShardsLevel) write_shards(out, collection.shards(), info.config, detail);
+  if (detail.level >= kShardsLevel) write_shards(out, shards, info.config, detail);
   out.end_object();
 }
 

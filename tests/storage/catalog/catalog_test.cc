@@ -86,7 +86,7 @@ TEST(Catalog, AliasChangesApplyInOrderOrNotAtAll) {
   ASSERT_TRUE(catalog->apply_aliases(std::vector<AliasChange>{{Kind::kCreate, "x", "a"}}));
   ASSERT_TRUE(catalog->apply_aliases(std::vector<AliasChange>{
       {Kind::kDelete, "x", ""}, {Kind::kCreate, "x", "b"}, {Kind::kRename, "x", "y"}}));
-  EXPECT_THAT(catalog->aliases(), ElementsAre(Alias{"y", "b"}));
+  EXPECT_THAT(catalog->aliases(), ElementsAre(AliasEntry{"y", "b"}));
   const std::vector<std::vector<AliasChange>> bad{
       {{Kind::kCreate, "z", "a"}, {Kind::kDelete, "none", ""}},
       {{Kind::kCreate, "z", "none"}},
@@ -96,8 +96,8 @@ TEST(Catalog, AliasChangesApplyInOrderOrNotAtAll) {
       {{Kind::kRename, "y", "a"}}};
   for (const auto& changes : bad) {
     EXPECT_FALSE(catalog->apply_aliases(changes));
-    EXPECT_THAT(catalog->aliases(), ElementsAre(Alias{"y", "b"}));
-    EXPECT_THAT(open(*directory)->aliases(), ElementsAre(Alias{"y", "b"}));
+    EXPECT_THAT(catalog->aliases(), ElementsAre(AliasEntry{"y", "b"}));
+    EXPECT_THAT(open(*directory)->aliases(), ElementsAre(AliasEntry{"y", "b"}));
   }
 }
 
@@ -109,7 +109,7 @@ TEST(Catalog, DroppingACollectionDropsItsAliases) {
   ASSERT_TRUE(catalog->apply_aliases(
       std::vector<AliasChange>{{Kind::kCreate, "x", "a"}, {Kind::kCreate, "y", "b"}}));
   ASSERT_TRUE(catalog->drop("a"));
-  EXPECT_THAT(catalog->aliases(), ElementsAre(Alias{"y", "b"}));
+  EXPECT_THAT(catalog->aliases(), ElementsAre(AliasEntry{"y", "b"}));
 }
 
 TEST(Catalog, TellsStrangersFromGarbage) {
@@ -175,7 +175,7 @@ TEST(Catalog, ReadsVersionOne) {
   const auto catalog = open(*directory);
   EXPECT_THAT(catalog->entries(), ElementsAre(CatalogEntry{"a \u00e4", "00000003", "", true},
                                               CatalogEntry{"b", "00000001", "{\"b\":1}", true}));
-  EXPECT_THAT(catalog->aliases(), ElementsAre(Alias{"x", "b"}));
+  EXPECT_THAT(catalog->aliases(), ElementsAre(AliasEntry{"x", "b"}));
   EXPECT_THAT(catalog->garbage(), ElementsAre());
   EXPECT_THAT(catalog->strangers(), ElementsAre("00000002"));
   EXPECT_EQ(catalog->create("c", "")->directory, "00000004");

@@ -1,4 +1,4 @@
-#include "service/http/uri.h"
+#include "service/http/exchange/uri.h"
 
 #include <gtest/gtest.h>
 

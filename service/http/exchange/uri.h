@@ -10,7 +10,7 @@
 
 namespace quiver::service {
 
-/// A request target, split. Views into the text it was made from.
+/// A request target in parts, which are views into its text.
 struct Target {
   static constexpr std::size_t kMaxSegments = 8;
 
@@ -20,18 +20,18 @@ struct Target {
   bool too_long = false;   ///< more segments than any route has
 };
 
-/// Splits "/a/b?x=1"; one trailing slash is no segment, empty segments in between are kept.
+/// Splits "/a/b?x=1". One trailing slash makes no segment; empty segments in between are kept.
 /// Absolute targets ("http://host/a") lose their host. nullopt if it does not start with '/'.
 [[nodiscard]] std::optional<Target> split_target(std::string_view target);
 
-/// Replaces %XX. nullopt if a '%' is not followed by two hex digits, or for UTF-8 that is none.
+/// Replaces %XX. nullopt if a '%' is not followed by two hex digits, or if the result is not UTF-8.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text);
 
-/// The values of all "name=value" of a query string, decoded ('+' is a space); "" for "name" alone.
-/// A value that cannot be decoded is returned as it stands.
+/// The decoded values of all "name=value" in a query string; "" for "name" alone. '+' is a space.
+/// A value that cannot be decoded is returned unchanged.
 [[nodiscard]] std::vector<std::string> query_parameters(std::string_view query,
                                                         std::string_view name);
-/// The first of them; nullopt if it is missing.
+/// The first value; nullopt if there is none.
 [[nodiscard]] std::optional<std::string> query_parameter(std::string_view query,
                                                          std::string_view name);
 

@@ -1,4 +1,4 @@
-#include "service/http/uri.h"
+#include "service/http/exchange/uri.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@ int hex_value(char c) {
   return -1;
 }
 
-/// Bytes that follow a lead byte; -1 if it cannot lead.
+/// The number of bytes that follow a lead byte; -1 if it cannot lead.
 int n_continuation_bytes(unsigned char lead) {
   if (lead < 0x80) return 0;
   if (lead >= 0xC2 && lead <= 0xDF) return 1;
@@ -22,7 +22,7 @@ int n_continuation_bytes(unsigned char lead) {
   return -1;
 }
 
-/// Overlong forms, surrogates and what lies beyond U+10FFFF, told by the second byte.
+/// True for overlong forms, surrogates and code points beyond U+10FFFF: the second byte shows them.
 bool is_bad_second(unsigned char lead, unsigned char second) {
   return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
          (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);

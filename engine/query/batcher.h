@@ -1,0 +1,80 @@
+// Searches that wait for a thread and could share a pass over the vectors. Whichever search gets a
+// thread first takes some of the others along. On an idle machine nothing waits and nothing
+// changes.
+#pragma once
+
+#include <exception>
+#include <list>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/threads/executor.h"
+#include "engine/model/planned_query.h"
+#include "engine/query/query_source.h"
+
+namespace quiver::engine {
+
+/// Whoever waits for the answer to a search. The batcher calls `answer` or `fail`, one of them and
+/// once, on any thread.
+class SearchWaiter {
+ public:
+  virtual ~SearchWaiter() = default;
+  /// From now on `cancel` ends the search: its own, or the one of a pass that it shares.
+  virtual void use_cancel(std::shared_ptr<const Cancel> cancel) noexcept = 0;
+  virtual void answer(Result<std::vector<Record>> records) noexcept = 0;
+  /// The search threw.
+  virtual void fail(std::exception_ptr exception) noexcept = 0;
+};
+
+/// Thread-safe. A shared_ptr owns it, since its tasks may outlive whoever made it.
+///
+/// Invariants. `mutex_` guards the searches that wait. For each of them a task (or a call) exists
+/// that has yet to take a search. A search that was taken is finished by whoever took it, or waits
+/// again. Both hold when memory runs out, too: list nodes change hands without allocation.
+class Batcher : public std::enable_shared_from_this<Batcher> {
+ public:
+  struct Search {
+    std::shared_ptr<const QuerySource> source;
+    std::shared_ptr<const PlannedQuery> planned;
+    std::shared_ptr<const Cancel> cancel;  ///< the search's own
+    std::unique_ptr<SearchWaiter> waiter;
+  };
+
+  /// Searches run on `compute`.
+  explicit Batcher(Executor& compute) : compute_(compute) {}
+
+  /// Queues a search whose cost says `can_share_pass`. If it throws (for lack of
+  /// memory), the search is not queued and its waiter is gone, without an answer.
+  void add(Search search) QV_EXCLUDES(mutex_);
+
+ private:
+  struct Waiting {
+    Search search;
+    bool is_alone = false;  ///< was in a pass that ended early, and joins no other
+  };
+  using Group = std::list<Waiting>;
+  using Answers = std::vector<std::vector<Record>>;
+
+  static std::optional<Answers> answer_together(const Group& group);
+  static void deliver(const Group& group, Answers answers);
+  static void answer_each(const Group& group);
+  void answer_some(const QuerySource* source) QV_EXCLUDES(mutex_);
+  /// Calls `answer_some` on another thread, or here if no task can be posted.
+  void answer_some_later(const QuerySource* source) QV_EXCLUDES(mutex_);
+  /// Answers the searches of a group whose pass ended early.
+  void answer_apart(Group group) QV_EXCLUDES(mutex_);
+  /// Queues a group of one source again and leaves it empty; without memory it stays as it was.
+  void wait_again(Group& group) QV_EXCLUDES(mutex_);
+  /// Takes the search that has waited longest and those that can share its pass. Empty if other
+  /// threads took them all.
+  Group take(const QuerySource* source) QV_EXCLUDES(mutex_);
+
+  Executor& compute_;
+  Mutex mutex_;
+  std::unordered_map<const QuerySource*, Group> waiting_ QV_GUARDED_BY(mutex_);
+};
+
+}  // namespace quiver::engine

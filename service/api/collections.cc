@@ -1,0 +1,120 @@
+#include "service/api/collections.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/collection.h"
+#include "service/api/answer.h"
+#include "service/api/names.h"
+
+namespace quiver::service::api {
+namespace {
+
+Error no_collection(const std::string& name) {
+  return Error(Code::kNotFound, Subject::kCollection, name,
+               fmt::format("collection `{}` does not exist", name));
+}
+
+Result<OpenCollection> find_collection(Call& call, const std::string& name) {
+  QV_TRY(call.check_access(Access::kRead));
+  if (!is_collection_name(name)) return fail(no_collection(name));
+  QV_TRY(auto collection, call.runtime().database().collection(name));
+  call.runtime().remember_open(name, collection);
+  return OpenCollection{name, std::move(collection)};
+}
+
+}  // namespace
+
+void open_collection(Call& call, const std::string& name, Done<OpenCollection> done) {
+  auto find = [&call, &name] { return find_collection(call, name); };
+  if (call.runtime().is_open(name)) return answer(call, done, find);
+  answer_on(call.runtime().blocking(), call, std::move(done), find);
+}
+
+Result<std::vector<std::string>> collection_names(Call& call) {
+  QV_TRY(call.check_access(Access::kRead));
+  return call.runtime().database().collection_names();
+}
+
+Result<bool> collection_exists(Call& call, const std::string& name) {
+  QV_TRY(call.check_access(Access::kRead));
+  return is_collection_name(name) && call.runtime().database().exists(name);
+}
+
+Result<> check_exists(Call& call, const std::string& name) {
+  QV_TRY(const bool exists, collection_exists(call, name));
+  if (!exists) return fail(no_collection(name));
+  return {};
+}
+
+void create_collection(Call& call, std::string name, engine::CollectionConfig config, Done<> done) {
+  auto create = [&call, name = std::move(name), config = std::move(config)]() mutable -> Result<> {
+    QV_TRY(call.check_access(Access::kWrite));
+    QV_TRY(check_collection_name(name));
+    return call.runtime().database().create_collection(name, std::move(config));
+  };
+  answer_on(call.runtime().blocking(), call, std::move(done), std::move(create));
+}
+
+void update_collection(Call& call, std::string name,
+                       std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
+  auto update = [&call, name = std::move(name), change = std::move(change)]() -> Result<> {
+    QV_TRY(call.check_access(Access::kWrite));
+    return call.runtime().database().update_config(name, change);
+  };
+  answer_on(call.runtime().blocking(), call, std::move(done), std::move(update));
+}
+
+void drop_collection(Call& call, std::string name, Done<bool> done) {
+  auto drop = [&call, name = std::move(name)]() -> Result<bool> {
+    QV_TRY(call.check_access(Access::kWrite));
+    if (!is_collection_name(name)) return false;
+    return call.runtime().database().drop_collection(name);
+  };
+  answer_on(call.runtime().blocking(), call, std::move(done), std::move(drop));
+}
+
+Result<engine::CollectionInfo> collection_info(Call& call, const OpenCollection& target) {
+  QV_TRY(call.check_access(Access::kRead));
+  return target.collection->info();
+}
+
+Result<engine::OptimizationReport> optimizations(Call& call, const OpenCollection& target) {
+  QV_TRY(call.check_access(Access::kRead));
+  return target.collection->optimizations();
+}
+
+Result<SegmentIndexes> segment_indexes(Call& call, const OpenCollection& target) {
+  QV_TRY(call.check_access(Access::kRead));
+  return SegmentIndexes{target.collection->segment_indexes(),
+                        target.collection->info().config.vector_indexes};
+}
+
+Result<FieldSchema> vector_field(const OpenCollection& target, const std::string& name) {
+  const auto config = target.collection->config();
+  QV_TRY(const std::size_t number, config->field(name));
+  return config->fields[number];
+}
+
+void create_index(Call& call, const OpenCollection& target, payload::FieldIndex index,
+                  engine::Ack ack, Done<> done) {
+  auto create = [&call, collection = target.collection, index = std::move(index),
+                 ack]() -> Result<> {
+    QV_TRY(call.check_access(Access::kWrite));
+    return collection->create_index(index, ack);
+  };
+  Runtime& runtime = call.runtime();
+  Executor& executor = ack == engine::Ack::kVisible ? runtime.long_running() : runtime.blocking();
+  answer_on(executor, call, std::move(done), std::move(create));
+}
+
+void drop_index(Call& call, const OpenCollection& target, std::string key, Done<bool> done) {
+  auto drop = [&call, collection = target.collection, key = std::move(key)]() -> Result<bool> {
+    QV_TRY(call.check_access(Access::kWrite));
+    return collection->drop_index(key);
+  };
+  answer_on(call.runtime().blocking(), call, std::move(done), std::move(drop));
+}
+
+}  // namespace quiver::service::api

@@ -1,0 +1,27 @@
+// What an operator sets for all transports.
+#pragma once
+
+#include <string>
+
+#include "engine/model/config.h"
+
+namespace quiver::service::api {
+
+/// The name and version that the server reports.
+struct Identity {
+  std::string name = "quiver";
+  std::string title = "quiver - vector search engine";
+  std::string version = "0.1.0";
+  std::string commit;  ///< 40 hex digits; empty: not reported
+};
+
+struct Options {
+  double query_timeout_s = 60;       ///< for reads whose caller sets no timeout
+  std::string api_key;               ///< empty: everybody may do everything
+  std::string read_only_api_key;     ///< empty: none
+  std::string metrics_prefix;        ///< precedes the name of every metric
+  engine::CreationOptions creation;  ///< defaults of new collections
+  Identity identity;
+};
+
+}  // namespace quiver::service::api

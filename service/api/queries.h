@@ -1,0 +1,24 @@
+// Verbs that search.
+#pragma once
+
+#include <vector>
+
+#include "engine/model/query.h"
+#include "service/api/collections.h"
+
+namespace quiver::service::api {
+
+using Records = std::vector<engine::Record>;
+
+/// A small query runs on the calling thread, since a hop to another one would cost more than the
+/// search. Others run on the compute executor, where they may share a pass over the vectors.
+void query(Call& call, OpenCollection target, engine::Query query, Done<Records> done);
+
+/// Answers all queries from one snapshot, on the compute executor. An error names its search.
+void query_batch(Call& call, OpenCollection target, std::vector<engine::Query> queries,
+                 Done<std::vector<Records>> done);
+
+void explain(Call& call, const OpenCollection& target, engine::ExplainRequest request,
+             Done<std::vector<engine::Explanation>> done);
+
+}  // namespace quiver::service::api

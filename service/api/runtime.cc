@@ -1,0 +1,60 @@
+#include "service/api/runtime.h"
+
+#include <random>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/ids.h"
+
+namespace quiver::service::api {
+namespace {
+
+constexpr std::size_t kBlockingThreads = 2;
+constexpr std::size_t kMaxRememberedNames = 4096;
+
+/// Version 4 of RFC 9562.
+std::string random_uuid() {
+  std::random_device device;
+  const auto bits = [&] { return std::uint64_t{device()} << 32 | device(); };
+  constexpr std::uint64_t kVersion = 0xF000;
+  constexpr std::uint64_t kVariant = 0xC000'0000'0000'0000;
+  const std::uint64_t high = (bits() & ~kVersion) | 0x4000;
+  const std::uint64_t low = (bits() & ~kVariant) | 0x8000'0000'0000'0000;
+  return PointId::uuid(high, low).to_string();
+}
+
+}  // namespace
+
+Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& metrics)
+    : options_(std::move(options)),
+      keys_(options_.api_key, options_.read_only_api_key),
+      database_(database),
+      metrics_(metrics),
+      process_id_(random_uuid()),
+      started_at_ms_(unix_time_ms()),
+      batcher_(std::make_shared<engine::Batcher>(database.compute())),
+      blocking_(kBlockingThreads, "http-block"),
+      reporting_(1, "http-tell"),
+      long_running_(kBlockingThreads, "http-long") {
+  metrics
+      .gauge(options_.metrics_prefix + "app_info", "Name and version of the server",
+             {{"name", options_.identity.name}, {"version", options_.identity.version}})
+      .set(1);
+}
+
+bool Runtime::is_open(const std::string& name) {
+  MutexLock lock(open_mutex_);
+  const auto found = open_.find(name);
+  return found != open_.end() && !found->second.expired();
+}
+
+void Runtime::remember_open(const std::string& name,
+                            const std::shared_ptr<engine::Collection>& collection) {
+  MutexLock lock(open_mutex_);
+  const auto found = open_.find(name);
+  if (found != open_.end() && found->second.lock() == collection) return;
+  if (open_.size() >= kMaxRememberedNames) open_.clear();
+  open_[name] = collection;
+}
+
+}  // namespace quiver::service::api

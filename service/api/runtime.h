@@ -1,0 +1,67 @@
+// What all calls share: the database, the executors, the batcher, and which collections are open.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "base/mutex.h"
+#include "base/observe/metrics.h"
+#include "base/threads/executor.h"
+#include "engine/database.h"
+#include "engine/query/batcher.h"
+#include "service/api/access.h"
+#include "service/api/options.h"
+
+namespace quiver::service::api {
+
+/// Thread-safe.
+class Runtime {
+ public:
+  /// `database` and `metrics` outlive this.
+  Runtime(Options options, engine::Database& database, MetricsRegistry& metrics);
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Keys& keys() const { return keys_; }
+  [[nodiscard]] engine::Database& database() const { return database_; }
+  [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
+  /// A random UUID of this process.
+  [[nodiscard]] const std::string& process_id() const { return process_id_; }
+  /// Milliseconds since the epoch.
+  [[nodiscard]] std::int64_t started_at_ms() const { return started_at_ms_; }
+
+  /// For work that computes.
+  [[nodiscard]] Executor& compute() const { return database_.compute(); }
+  /// For calls that may block: the catalog, opening a collection.
+  [[nodiscard]] Executor& blocking() { return blocking_; }
+  /// For reports about the whole server. They never block, and never wait for calls that do.
+  [[nodiscard]] Executor& reporting() { return reporting_; }
+  /// For calls that may take minutes: building payload indexes.
+  [[nodiscard]] Executor& long_running() { return long_running_; }
+  /// Answers searches together that wait for a thread.
+  [[nodiscard]] engine::Batcher& batcher() const { return *batcher_; }
+
+  /// True if the collection was found under this name before and is still open. Looking it up again
+  /// does not block then.
+  [[nodiscard]] bool is_open(const std::string& name) QV_EXCLUDES(open_mutex_);
+  void remember_open(const std::string& name, const std::shared_ptr<engine::Collection>& collection)
+      QV_EXCLUDES(open_mutex_);
+
+ private:
+  const Options options_;
+  const Keys keys_;
+  engine::Database& database_;
+  MetricsRegistry& metrics_;
+  const std::string process_id_;
+  const std::int64_t started_at_ms_;
+  Mutex open_mutex_;
+  std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
+      QV_GUARDED_BY(open_mutex_);
+  const std::shared_ptr<engine::Batcher> batcher_;
+  Executor blocking_;
+  Executor reporting_;
+  Executor long_running_;
+};
+
+}  // namespace quiver::service::api

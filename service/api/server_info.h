@@ -1,0 +1,53 @@
+// Verbs about the server itself: whether it is ready, its metrics, and telemetry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/observe/machine.h"
+#include "engine/model/reports.h"
+#include "service/api/call.h"
+#include "service/api/options.h"
+
+namespace quiver::service::api {
+
+struct Readiness {
+  bool is_ready = false;
+  std::string reason;  ///< why not, if that is known
+};
+void readiness(Call& call, Done<Readiness> done);
+
+/// All metrics in Prometheus' text format.
+void metrics(Call& call, Done<std::string> done);
+
+struct CollectionTelemetry {
+  std::string name;
+  engine::CollectionInfo info;
+  std::vector<engine::ShardInfo> shards;
+};
+
+/// What the server reports about itself.
+struct Telemetry {
+  std::string process_id;          ///< a UUID
+  std::int64_t started_at_ms = 0;  ///< since the epoch
+  Identity identity;
+  MachineFacts machine;
+  MemoryFacts memory;
+  std::size_t n_compute_threads = 0;
+  std::size_t n_collections = 0;
+  std::vector<CollectionTelemetry> collections;  ///< the open ones, by name
+};
+
+/// Which parts of `Telemetry` are filled.
+struct TelemetryParts {
+  bool machine = false;      ///< `machine` and `memory`
+  bool collections = false;  ///< `collections`
+  /// `shards` of collections. Takes time in proportion to deleted rows and indexed payload values.
+  bool shards = false;
+};
+/// Opens no collection.
+void telemetry(Call& call, const TelemetryParts& parts, Done<Telemetry> done);
+
+}  // namespace quiver::service::api

@@ -1,0 +1,25 @@
+#include "service/http/exchange/body_memory.h"
+
+namespace quiver::service {
+
+Result<> BodyMemory::hold(std::size_t n_bytes) {
+  const std::size_t counted = n_bytes < kCountedBodyBytes ? 0 : n_bytes;
+  if (counted == held_bytes_) return {};
+  auto& held = budget_.held_bytes_;
+  const std::size_t added = counted - held_bytes_;  // wraps around if less, and so does `held`
+  const std::size_t now = held.fetch_add(added, std::memory_order_relaxed) + added;
+  if (counted > held_bytes_ && now > budget_.max_bytes_) {
+    held.fetch_sub(added, std::memory_order_relaxed);
+    return fail(Code::kUnavailable, "too many large requests at once");
+  }
+  held_bytes_ = counted;
+  return {};
+}
+
+void BodyMemory::release() {
+  if (held_bytes_ == 0) return;
+  budget_.held_bytes_.fetch_sub(held_bytes_, std::memory_order_relaxed);
+  held_bytes_ = 0;
+}
+
+}  // namespace quiver::service

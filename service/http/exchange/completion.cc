@@ -1,0 +1,20 @@
+#include "service/http/exchange/completion.h"
+
+namespace quiver::service {
+
+void Completion::finish() {
+  // Whoever comes second, this or `wait`, posts the resumption.
+  if (state_.exchange(State::kFinished, std::memory_order_acq_rel) == State::kWaiting) {
+    post_(std::move(resume_));
+  }
+}
+
+void Completion::wait(Task resume) {
+  resume_ = std::move(resume);
+  State expected = State::kRunning;
+  if (!state_.compare_exchange_strong(expected, State::kWaiting, std::memory_order_acq_rel)) {
+    post_(std::move(resume_));
+  }
+}
+
+}  // namespace quiver::service

@@ -1,0 +1,87 @@
+#include "service/http/exchange/exchange.h"
+
+#include <fmt/format.h>
+
+namespace quiver::service {
+namespace {
+
+constexpr std::string_view kResultPrefix = "{\"result\":";
+constexpr std::string_view kOkSuffix = ",\"status\":\"ok\",\"time\":";
+
+}  // namespace
+
+std::string Exchange::describe() const {
+  return fmt::format("{} {}", to_string(request.method), request.target);
+}
+
+void Exchange::clear() {
+  request.clear();
+  response.clear();
+  route = nullptr;
+  completion.reset();
+}
+
+json::Writer Exchange::begin_result() {
+  response.body.clear();
+  response.body += kResultPrefix;
+  return json::Writer(response.body);
+}
+
+void Exchange::end_result() {
+  response.body += kOkSuffix;
+  json::append_f64(response.body, seconds());
+  response.body += '}';
+}
+
+void Exchange::result_raw(std::string_view json) {
+  begin_result().raw(json);
+  end_result();
+}
+
+void Exchange::error(const ApiError& error) {
+  response.status = error.status;
+  if (error.status == 429) response.retry_after_s = 1;
+  response.content_type = "application/json";
+  response.source.reset();
+  response.body.clear();
+  response.body += "{\"status\":{\"error\":";
+  json::append_string(response.body, error.text);
+  response.body += "},\"time\":";
+  json::append_f64(response.body, seconds());
+  response.body += '}';
+}
+
+void Exchange::text(int status, std::string_view text) {
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body.assign(text);
+}
+
+void Exchange::finish() {
+  release_body();  // here, and not when the connection gets to it: others may be waiting for room
+  completion.finish();
+}
+
+void Exchange::error_or_status(const Error& error) noexcept {
+  constexpr int kInsufficientStorage = 507;
+  constexpr int kInternalError = 500;
+  try {
+    this->error(ApiError(error));
+  } catch (...) {
+    response.status =
+        error.code() == Code::kResourceExhausted ? kInsufficientStorage : kInternalError;
+    response.body.clear();
+  }
+}
+
+Decoded<> Exchange::hold_body(std::size_t n_bytes) {
+  QV_TRY(body_memory_.hold(n_bytes));
+  return {};
+}
+
+void Exchange::release_body() {
+  if (request.body.capacity() >= kCountedBodyBytes) request.body = std::string();
+  body_memory_.release();
+}
+
+}  // namespace quiver::service

@@ -1,0 +1,161 @@
+#include "service/http/exchange/message.h"
+
+#include <array>
+#include <charconv>
+
+namespace quiver::service {
+namespace {
+
+/// A string with more memory than this gives it back after the request.
+constexpr std::size_t kMaxKeptBytes = 1 << 20;
+
+void reuse(std::string& text) {
+  text.clear();
+  if (text.capacity() > kMaxKeptBytes) text.shrink_to_fit();
+}
+
+void append_number(std::string& out, std::uint64_t value) {
+  std::array<char, 24> text;
+  out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
+}
+
+void append_framing(std::string& out, const Request& request, const Response& response) {
+  switch (framing_of(request, response)) {
+    case Framing::kLength:
+      out += "\r\ncontent-length: ";
+      append_number(out, response.source ? *response.source->size() : response.body.size());
+      return;
+    case Framing::kChunked:
+      out += "\r\ntransfer-encoding: chunked";
+      return;
+    case Framing::kClose:
+      return;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::kGet:
+      return "GET";
+    case Method::kPost:
+      return "POST";
+    case Method::kPut:
+      return "PUT";
+    case Method::kPatch:
+      return "PATCH";
+    case Method::kDelete:
+      return "DELETE";
+    case Method::kHead:
+      return "HEAD";
+    case Method::kOptions:
+      return "OPTIONS";
+    case Method::kOther:
+      break;
+  }
+  return "OTHER";
+}
+
+void Request::clear() {
+  method = Method::kOther;
+  target.clear();
+  reuse(body);
+  sink.reset();
+  api_key.clear();
+  authorization.clear();
+  content_encoding.clear();
+  content_type.clear();
+  has_api_key = has_authorization = expects_continue = is_http_1_0 = false;
+  keep_alive = true;
+}
+
+void Response::clear() {
+  status = 200;
+  content_type = "application/json";
+  allow = {};
+  retry_after_s.reset();
+  reuse(body);
+  source.reset();
+}
+
+std::string_view reason_phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 204:
+      return "No Content";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Payload Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 422:
+      return "Unprocessable Entity";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 507:
+      return "Insufficient Storage";
+    default:
+      return "Unknown";
+  }
+}
+
+Framing framing_of(const Request& request, const Response& response) {
+  if (!response.source || response.source->size()) return Framing::kLength;
+  return request.is_http_1_0 ? Framing::kClose : Framing::kChunked;
+}
+
+void append_head(std::string& out, const Request& request, const Response& response, bool cors) {
+  out += "HTTP/1.1 ";
+  append_number(out, static_cast<std::uint64_t>(response.status));
+  out += ' ';
+  out += reason_phrase(response.status);
+  if (response.status != 204) {
+    out += "\r\ncontent-type: ";
+    out += response.content_type;
+    append_framing(out, request, response);
+  }
+  if (!request.keep_alive) {
+    out += "\r\nconnection: close";
+  } else if (request.is_http_1_0) {
+    out += "\r\nconnection: keep-alive";
+  }
+  if (!response.allow.empty()) {
+    out += "\r\nallow: ";
+    out += response.allow;
+  }
+  if (response.retry_after_s) {
+    out += "\r\nretry-after: ";
+    append_number(out, static_cast<std::uint64_t>(*response.retry_after_s));
+  }
+  if (cors) {
+    out +=
+        "\r\naccess-control-allow-origin: *\r\naccess-control-allow-headers: *"
+        "\r\naccess-control-allow-methods: *";
+  }
+  out += "\r\n\r\n";
+}
+
+}  // namespace quiver::service

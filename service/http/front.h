@@ -1,0 +1,44 @@
+// What all HTTP connections share: options, routes, and the memory of bodies.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "service/api/runtime.h"
+#include "service/http/exchange/body_memory.h"
+#include "service/http/options.h"
+#include "service/http/router.h"
+
+namespace quiver::service {
+
+/// Thread-safe.
+class Front {
+ public:
+  /// `runtime` outlives this, and so do the texts of the declarations.
+  Front(const HttpOptions& options, api::Runtime& runtime,
+        const std::vector<RouteDeclaration>& routes, std::span<const UnbuiltEndpoint> unbuilt);
+
+  /// Finds the handler for the request and calls it. The exchange is finished then or later.
+  void handle(Exchange& exchange);
+  /// The sink for the body of a request, of which only the headers are known. null: the body is
+  /// kept in memory. An error becomes the answer.
+  [[nodiscard]] Decoded<std::unique_ptr<BodySink>> make_sink(Exchange& exchange);
+
+  [[nodiscard]] const HttpOptions& options() const { return options_; }
+  [[nodiscard]] api::Runtime& runtime() const { return runtime_; }
+  [[nodiscard]] const Router& router() const { return router_; }
+  [[nodiscard]] BodyBudget& body_budget() { return body_budget_; }
+
+ private:
+  Decoded<Answer> dispatch(Exchange& exchange);
+  Answer decompress_and_handle(Exchange& exchange);
+
+  const HttpOptions options_;
+  api::Runtime& runtime_;
+  const Router router_;
+  BodyBudget body_budget_;
+};
+
+}  // namespace quiver::service
