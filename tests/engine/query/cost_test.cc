@@ -73,17 +73,5 @@ TEST(EstimateCost, APassIsSharedIfMostOfItIsWithoutAnIndex) {
   EXPECT_TRUE(estimate_cost(snapshot_of({segments[0], large}), query).can_share_pass);
 }
 
-TEST(QueryCostLimits, AreInclusive) {
-  QueryCost cost;
-  cost.read_bytes = QueryCost::kMaxSmallBytes;
-  EXPECT_TRUE(cost.is_small());
-  cost.read_bytes += 1;
-  EXPECT_FALSE(cost.is_small());
-  cost.read_bytes = QueryCost::kMaxSerialBytes;
-  EXPECT_FALSE(cost.is_parallel());
-  cost.read_bytes += 1;
-  EXPECT_TRUE(cost.is_parallel());
-}
-
 }  // namespace
 }  // namespace quiver::engine::testing
