@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/observe/machine.h"
+#include "base/observe/memory.h"
 #include "engine/model/reports.h"
 #include "service/api/call.h"
 #include "service/api/options.h"
