@@ -260,7 +260,7 @@ std::vector<std::string> Catalog::garbage() const {
   return {state_.garbage.begin(), state_.garbage.end()};
 }
 
-std::vector<Alias> Catalog::aliases() const {
+std::vector<AliasEntry> Catalog::aliases() const {
   MutexLock lock(state_mutex_);
   std::vector<AliasEntry> aliases;
   for (const auto& [name, collection] : state_.aliases) aliases.push_back({name, collection});
