@@ -73,7 +73,7 @@ class Searcher {
   /// Offers the best hits among the rows that `filter` allows to `out`, whose tie order is set.
   /// Every score is exact, unless the type's parameters ask for less. Polls `cancel` at least every
   /// 50 us of work and then returns its error. `params`: of this type, or none for its defaults;
-  /// others are kInternal.
+  /// others are kInternal, except where a type has no parameters.
   virtual Result<> search(const PreparedQuery& query, const AnyParams& params,
                           const RowFilter& filter, const SearchContext& context, TopK& out,
                           WorkCounters& work) const = 0;

@@ -8,6 +8,7 @@
 
 namespace quiver::index {
 
+/// Ignores parameters: it also answers for segments whose index of another type is not built yet.
 class FlatSearcher final : public Searcher {
  public:
   explicit FlatSearcher(FieldColumn column) : column_(std::move(column)) {}
