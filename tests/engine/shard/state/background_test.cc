@@ -11,6 +11,12 @@ namespace quiver::engine::testing {
 namespace {
 
 struct Rig {
+  ~Rig() {
+    while (!background.wait_for(std::chrono::seconds(1))) {
+    }
+    lane.drain();
+  }
+
   Executor executor{2, "test"};
   SerialLane lane{executor, Priority::kHigh};
   Background background{executor, lane};
