@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "index/sparse/blocks/blocking.h"
 #include "index/sparse/blocks/blocks.h"
 #include "index/sparse/blocks/pruning.h"
@@ -10,7 +12,7 @@
 #include "index/sparse/rows/top_components.h"
 #include "tests/index/sparse/blocks/blocks_support.h"
 
-namespace quiver::index::sparse {
+namespace quiver::index::sparse::testing {
 
 /// Columns and what is derived from them before blocks are made.
 struct Rows {
@@ -25,4 +27,4 @@ struct Rows {
   CodedRows coded;
 };
 
-}  // namespace quiver::index::sparse
+}  // namespace quiver::index::sparse::testing
