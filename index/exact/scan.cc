@@ -9,7 +9,7 @@ std::vector<ScanRange> cut_into_pieces(std::uint32_t n_rows, std::size_t bytes_p
       static_cast<std::uint32_t>(std::min<std::size_t>(rows / kBlockRows * kBlockRows, 1U << 30));
   std::vector<ScanRange> pieces;
   for (std::uint32_t first = 0; first < n_rows; first += step) {
-    pieces.push_back({first, std::min(n_rows, first + step)});
+    pieces.push_back({first, first + std::min(step, n_rows - first)});
     if (n_rows - first <= step) break;
   }
   return pieces;
