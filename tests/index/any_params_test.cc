@@ -1,40 +1,49 @@
+#include "index/any_params.h"
+
 #include <gtest/gtest.h>
 
 #include <string_view>
 
-#include "index/any_params.h"
-
-namespace quiver::index::testing {
+namespace quiver::index {
 namespace {
 
-struct FirstParams {
-  static constexpr std::string_view kWhat = "search parameters of `first`";
-  int value = 3;
-};
-struct SecondParams {
-  static constexpr std::string_view kWhat = "search parameters of `second`";
-  int value = 4;
+struct SomeParams {
+  static constexpr std::string_view kWhat = "parameters of `some`";
+  int value = 7;
 };
 
-TEST(AnyParams, WithoutAValueTheyAreTheDefaultsOfWhoReadsThem) {
-  EXPECT_EQ(AnyParams().as<FirstParams>().value()->value, 3);
-  EXPECT_EQ(AnyParams().as<SecondParams>().value()->value, 4);
+/// As large as `SomeParams`, and of the same fields.
+struct OtherParams {
+  static constexpr std::string_view kWhat = "parameters of `other`";
+  int value = 8;
+};
+
+TEST(AnyParams, NothingIsTheDefaultsOfWhoeverReads) {
+  const AnyParams nothing;
+  ASSERT_TRUE(nothing.as<SomeParams>());
+  EXPECT_EQ((*nothing.as<SomeParams>())->value, 7);
+  EXPECT_EQ((*nothing.as<OtherParams>())->value, 8);
 }
 
-TEST(AnyParams, CopiesShareTheValue) {
-  const AnyParams params(FirstParams{7});
-  const AnyParams copy = params;
-  EXPECT_EQ(copy.as<FirstParams>().value()->value, 7);
-  EXPECT_EQ(copy.as<FirstParams>().value(), params.as<FirstParams>().value());
+TEST(AnyParams, HoldsACopyThatItsCopiesShare) {
+  SomeParams given{3};
+  AnyParams copy;
+  {
+    const AnyParams params(given);
+    given.value = 4;
+    copy = params;
+    EXPECT_EQ(*copy.as<SomeParams>(), *params.as<SomeParams>()) << "one object for all copies";
+  }
+  EXPECT_EQ((*copy.as<SomeParams>())->value, 3);
 }
 
-TEST(AnyParams, AnotherTypeIsAnErrorAndNeverADefault) {
-  const auto wrong = AnyParams(FirstParams{7}).as<SecondParams>();
+TEST(AnyParams, ParametersOfAnotherStructAreAnErrorThatNamesBoth) {
+  const AnyParams params(SomeParams{3});
+  const auto wrong = params.as<OtherParams>();
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code(), Code::kInternal);
-  EXPECT_EQ(wrong.error().message(),
-            "found search parameters of `first`, wanted search parameters of `second`");
+  EXPECT_EQ(wrong.error().message(), "found parameters of `some`, wanted parameters of `other`");
 }
 
 }  // namespace
-}  // namespace quiver::index::testing
+}  // namespace quiver::index

@@ -1,40 +1,76 @@
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "index/progress.h"
 
-namespace quiver::index::testing {
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/threads/cancel.h"
+
+namespace quiver::index {
 namespace {
 
-TEST(PartOf, ReportsItsShareOfTheRows) {
-  const Cancel cancel;
-  std::vector<std::uint64_t> reports;
-  const BuildContext context{nullptr, cancel, 7, [&](std::uint64_t n) { reports.push_back(n); }};
-  const auto half = part_of(context, 1000, 0.5, 1, 10);
-  EXPECT_EQ(half.seed, 7U);
-  half.progress(0);
-  half.progress(5);
-  half.progress(10);
-  part_of(half, 1000, 0, 0.5).progress(1000);
-  EXPECT_EQ(reports, (std::vector<std::uint64_t>{500, 750, 1000, 25500}));
-  EXPECT_FALSE(quiet(context).progress);
-  EXPECT_FALSE(part_of(quiet(context), 1000, 0, 1).progress);
+/// A context that keeps what it is told.
+struct Listener {
+  std::vector<std::uint64_t> told;
+  Cancel cancel;
+  BuildContext context{nullptr, cancel, 42, [this](std::uint64_t n) { told.push_back(n); }};
+};
+
+TEST(BuildProgress, QuietContextsAreSilentAndOtherwiseTheSame) {
+  Listener listener;
+  const QuerySample queries;
+  listener.context.queries = &queries;
+  const BuildContext silent = quiet(listener.context);
+  EXPECT_FALSE(silent.progress);
+  EXPECT_EQ(silent.seed, 42U);
+  EXPECT_EQ(silent.queries, &queries);
+  EXPECT_EQ(&silent.cancel, &listener.cancel);
 }
 
-TEST(BuildProgress, IsReportedInRows) {
-  const Cancel cancel;
-  std::uint64_t reported = 0;
-  const BuildContext context{nullptr, cancel, 0, [&](std::uint64_t n) { reported = n; }};
-  BuildProgress progress(context, 100, 50);
-  progress.add(20);
-  progress.add(5);
+TEST(BuildProgress, PartsTellTheirShareOfTheRows) {
+  Listener listener;
+  const BuildContext part = part_of(listener.context, 1000, 0.25, 0.75, 20);
+  for (const std::uint64_t n_units : {0, 5, 20}) part.progress(n_units);
+  EXPECT_EQ(listener.told, (std::vector<std::uint64_t>{250, 375, 750}));
+  listener.told.clear();
+  const BuildContext rows = part_of(listener.context, 1000, 0.5, 1);
+  for (const std::uint64_t n_rows : {0, 500, 1000}) rows.progress(n_rows);
+  EXPECT_EQ(listener.told, (std::vector<std::uint64_t>{500, 750, 1000}));
+}
+
+TEST(BuildProgress, PartsOfPartsTellSharesOfShares) {
+  Listener listener;
+  const BuildContext half = part_of(listener.context, 800, 0.5, 1);
+  const BuildContext quarter = part_of(half, 800, 0, 0.5, 4);
+  quarter.progress(4);
+  EXPECT_EQ(listener.told, (std::vector<std::uint64_t>{600}));
+}
+
+TEST(BuildProgress, NothingToDoStaysWhereItBegan) {
+  Listener listener;
+  part_of(listener.context, 1000, 0.5, 1, 0).progress(3);
+  part_of(listener.context, 0, 0.5, 1).progress(0);
+  EXPECT_EQ(listener.told, (std::vector<std::uint64_t>{500, 0}));
+  EXPECT_FALSE(part_of(quiet(listener.context), 10, 0, 1).progress);
+}
+
+TEST(BuildProgress, SumsOfThreadsAreToldAsRows) {
+  Listener listener;
+  BuildProgress progress(listener.context, 1000, 64);
   progress.report();
-  EXPECT_EQ(reported, 50U);
-  BuildProgress nothing(context, 100, 0);
-  nothing.report();
-  EXPECT_EQ(reported, 0U);
+  progress.add(16);
+  progress.add(16);
+  progress.report();
+  progress.add(32);
+  progress.report();
+  EXPECT_EQ(listener.told, (std::vector<std::uint64_t>{0, 500, 1000}));
+  BuildProgress(listener.context, 10, 0).report();  // no work: no division by zero
+  EXPECT_EQ(listener.told.back(), 0U);
+  const BuildContext silent = quiet(listener.context);
+  BuildProgress(silent, 10, 10).report();
+  EXPECT_EQ(listener.told.size(), 4U);
 }
 
 }  // namespace
-}  // namespace quiver::index::testing
+}  // namespace quiver::index

@@ -1,41 +1,74 @@
+#include "index/stored_rows.h"
+
 #include <gtest/gtest.h>
 
-#include "index/stored_rows.h"
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
 #include "tests/index/support.h"
 
-namespace quiver::index::testing {
+namespace quiver::index {
 namespace {
 
-TEST(StoredRows, EveryTypeBecomesFloats) {
-  float out[2];
-  const float f32[] = {1.5F, -2};
-  to_floats(reinterpret_cast<const std::byte*>(f32), DType::kF32, 2, out);
-  EXPECT_EQ(out[1], -2);
-  const std::uint16_t f16[] = {0x3C00, 0xC000};
-  to_floats(reinterpret_cast<const std::byte*>(f16), DType::kF16, 2, out);
-  EXPECT_EQ(out[0], 1);
-  EXPECT_EQ(out[1], -2);
-  const std::uint8_t u8[] = {0, 255};
-  to_floats(reinterpret_cast<const std::byte*>(u8), DType::kU8, 2, out);
-  EXPECT_EQ(out[1], 255);
+constexpr std::uint64_t kStoredRowsSeed = 92;
+
+TEST(StoredRows, AreReadAsFloatsOfTheSameValue) {
+  testing::Random random(kStoredRowsSeed);
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8}) {
+    for (const std::uint32_t dim : {1U, 7U, 16U, 33U, 100U}) {
+      const FieldSchema field{"", FieldKind::kDense, dim, dtype, Metric::kDot, {}};
+      SCOPED_TRACE(testing::describe(field) + ", dim " + std::to_string(dim) + ", seed " +
+                   std::to_string(kStoredRowsSeed));
+      const FieldColumn column = testing::random_column(field, {.n_rows = 3}, random);
+      for (std::size_t row = 0; row < 3; ++row) {
+        std::vector<float> values(dim + 1, -7.0F);
+        to_floats(column.dense().rows().row(row), dtype, dim, values.data());
+        for (std::uint32_t d = 0; d < dim; ++d) {
+          EXPECT_EQ(values[d], testing::stored_value(column.dense().rows(), row, d));
+        }
+        EXPECT_EQ(values[dim], -7.0F) << "written beyond the end";
+      }
+    }
+  }
 }
 
-TEST(StoredRows, AreScaledUnlessTheyAreZero) {
-  float vector[] = {3, 4};
-  to_unit_length(vector, 2);
-  EXPECT_FLOAT_EQ(vector[0], 0.6F);
-  EXPECT_FLOAT_EQ(vector[1], 0.8F);
-  float zero[] = {0, 0};
-  to_unit_length(zero, 2);
-  EXPECT_EQ(zero[0], 0);
+TEST(StoredRows, UnitLengthForAnyLengthButZero) {
+  testing::Random random(kStoredRowsSeed);
+  SCOPED_TRACE("seed " + std::to_string(kStoredRowsSeed));
+  std::normal_distribution<float> normal;
+  for (const std::uint32_t dim : {1U, 2U, 17U, 128U}) {
+    for (const float length : {1e-30F, 1.0F, 1e30F}) {
+      std::vector<float> vector(dim);
+      for (float& value : vector) value = length * normal(random);
+      const auto given = vector;
+      to_unit_length(vector.data(), dim);
+      double squares = 0;
+      double product = 0;
+      double given_squares = 0;
+      for (std::uint32_t d = 0; d < dim; ++d) {
+        squares += double{vector[d]} * vector[d];
+        product += double{vector[d]} * given[d];
+        given_squares += double{given[d]} * given[d];
+      }
+      EXPECT_NEAR(squares, 1, 1e-5);
+      EXPECT_NEAR(product / std::sqrt(given_squares), 1, 1e-5) << "the direction is kept";
+    }
+  }
+  std::vector<float> zero(5, 0.0F);
+  to_unit_length(zero.data(), 5);
+  EXPECT_EQ(zero, std::vector<float>(5, 0.0F));
 }
 
-TEST(StoredRows, PresentOnesAreListed) {
-  const FieldSchema schema{"", FieldKind::kDense, 1, DType::kF32, Metric::kDot, {}};
-  const PlainVector one{{1}, {}};
-  EXPECT_EQ(list_present_rows(make_column(schema, {one, std::nullopt, one})),
-            (std::vector<std::uint32_t>{0, 2}));
+TEST(StoredRows, PresentRowsAscend) {
+  const FieldSchema field{"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, {}};
+  const testing::PlainVector one{{1, 2}, {}};
+  EXPECT_TRUE(list_present_rows(testing::make_column(field, {})).empty());
+  EXPECT_TRUE(list_present_rows(testing::make_column(field, {std::nullopt})).empty());
+  EXPECT_EQ(list_present_rows(testing::make_column(field, {one, std::nullopt, one, one})),
+            (std::vector<std::uint32_t>{0, 2, 3}));
 }
 
 }  // namespace
-}  // namespace quiver::index::testing
+}  // namespace quiver::index

@@ -1,30 +1,70 @@
+#include "index/vector_column.h"
+
 #include <gtest/gtest.h>
 
-#include "index/vector_column.h"
+#include <string>
+#include <vector>
+
 #include "tests/index/support.h"
 
-namespace quiver::index::testing {
+namespace quiver::index {
 namespace {
 
-TEST(VectorColumn, RowsOfEachKind) {
-  const FieldSchema dense{"", FieldKind::kDense, 3, DType::kF32, Metric::kDot, {}};
-  const auto rows = make_column(dense, {PlainVector{{1, 2, 3}, {}}, std::nullopt});
-  EXPECT_EQ(rows.dense().stride(), 64U);
-  EXPECT_EQ(rows.dense().rows().n_rows, 2U);
-  EXPECT_FALSE(rows.all_present());
+using testing::PlainVector;
 
-  const FieldSchema sparse{"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, {}};
-  const auto terms = make_column(sparse, {std::nullopt, PlainVector{{5, 6}, {1, 9}}});
-  EXPECT_TRUE(terms.sparse().row(0).indices.empty());
-  EXPECT_EQ(terms.sparse().row(1).indices[1], 9U);
-  EXPECT_EQ(terms.sparse().row(1).values[0], 5);
+TEST(VectorColumn, DenseRowsStartOnLines) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8}) {
+    for (const std::uint32_t dim : {1U, 16U, 17U, 100U}) {
+      const FieldSchema field{"", FieldKind::kDense, dim, dtype, Metric::kDot, {}};
+      SCOPED_TRACE(testing::describe(field) + ", dim " + std::to_string(dim));
+      const PlainVector row{std::vector<float>(dim, 3.0F), {}};
+      const auto column = testing::make_column(field, {row, std::nullopt, row});
+      const MatrixView rows = column.dense().rows();
+      EXPECT_EQ(rows.n_rows, 3U);
+      EXPECT_EQ(rows.dim, dim);
+      EXPECT_EQ(column.dense().stride() % 64, 0U);
+      EXPECT_GE(column.dense().stride(), dim * bytes_per_value(dtype));
+      EXPECT_LT(column.dense().stride(), dim * bytes_per_value(dtype) + 64);
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(rows.row(i), column.dense().bytes.data() + i * column.dense().stride());
+        EXPECT_EQ(testing::stored_value(rows, i, dim - 1), i == 1 ? 0 : 3) << "row " << i;
+      }
+      EXPECT_FALSE(column.all_present());
+    }
+  }
+}
 
-  const FieldSchema multi{"", FieldKind::kMulti, 2, DType::kF16, Metric::kDot, {}};
-  const auto tokens = make_column(multi, {PlainVector{{1, 2}, {}}, PlainVector{{1, 2, 3, 4}, {}}});
-  EXPECT_EQ(tokens.multi().row(0).n_rows, 1U);
-  EXPECT_EQ(tokens.multi().row(1).n_rows, 2U);
-  EXPECT_TRUE(tokens.all_present());
+TEST(VectorColumn, SparseRowsAreTheirEntries) {
+  const FieldSchema field{"", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, {}};
+  const auto column = testing::make_column(
+      field, {PlainVector{{0.5F, 2}, {3, 9}}, PlainVector{}, PlainVector{{-1}, {7}}});
+  EXPECT_TRUE(column.all_present());
+  const SparseView first = column.sparse().row(0);
+  EXPECT_EQ(std::vector(first.indices.begin(), first.indices.end()),
+            (std::vector<std::uint32_t>{3, 9}));
+  EXPECT_EQ(std::vector(first.values.begin(), first.values.end()), (std::vector<float>{0.5F, 2}));
+  EXPECT_TRUE(column.sparse().row(1).indices.empty());
+  EXPECT_EQ(column.sparse().row(2).values[0], -1);
+}
+
+TEST(VectorColumn, MultiRowsAreTheirTokens) {
+  const FieldSchema field{"", FieldKind::kMulti, 2, DType::kF32, Metric::kDot, {}};
+  const auto column = testing::make_column(
+      field, {PlainVector{{1, 2, 3, 4}, {}}, std::nullopt, PlainVector{{5, 6}, {}}});
+  EXPECT_EQ(column.multi().row(0).n_rows, 2U);
+  EXPECT_EQ(column.multi().row(1).n_rows, 0U);
+  EXPECT_EQ(column.multi().row(2).n_rows, 1U);
+  EXPECT_EQ(testing::stored_value(column.multi().row(0), 1, 0), 3);
+  EXPECT_EQ(testing::stored_value(column.multi().row(2), 0, 1), 6);
+}
+
+/// Of a file that is damaged while it is mapped: no row has a length beyond the column.
+TEST(VectorColumn, OffsetsThatDescendMakeEmptyRows) {
+  const SparseColumn sparse{SharedSpan<std::uint64_t>::of({0, 2, 1}),
+                            SharedSpan<std::uint32_t>::of({1, 2}), SharedSpan<float>::of({1, 2})};
+  EXPECT_EQ(sparse.row(0).indices.size(), 2U);
+  EXPECT_TRUE(sparse.row(1).indices.empty());
 }
 
 }  // namespace
-}  // namespace quiver::index::testing
+}  // namespace quiver::index
