@@ -1,48 +1,54 @@
-// Rows in memory for tests of k-means.
+// What tests of k-means over bytes share: rows of random codes, and distances by the definition.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <random>
+#include <span>
 #include <vector>
 
 #include "index/dense/lists/kmeans/rows.h"
+#include "tests/index/support.h"
 
 namespace quiver::index::dense::testing {
 
-/// Codes near `n_centres` random points, row i near point i % n_centres.
-inline ByteMatrix clumped_codes(std::size_t n, std::uint32_t dim, std::size_t n_centres,
-                                std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<std::uint8_t> centres(n_centres * dim);
-  for (auto& value : centres) value = static_cast<std::uint8_t>(20 + random() % 216);
-  ByteMatrix codes(n, dim);
+using quiver::index::testing::Random;
+
+/// Codes around `n_clumps` points, row i around point i % n_clumps.
+[[nodiscard]] inline ByteMatrix clumped_codes(std::size_t n, std::uint32_t dim,
+                                              std::size_t n_clumps, Random& random) {
+  std::vector<int> points(n_clumps * dim);
+  for (int& value : points) value = 20 + static_cast<int>(random() % 216);
+  ByteMatrix rows(n, dim);
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::uint32_t d = 0; d < dim; ++d) {
-      codes.at(i)[d] =
-          static_cast<std::uint8_t>(centres[i % n_centres * dim + d] + random() % 9 - 4);
+    for (std::size_t d = 0; d < dim; ++d) {
+      const int value = points[i % n_clumps * dim + d] + static_cast<int>(random() % 17) - 8;
+      rows.at(i)[d] = static_cast<std::uint8_t>(value);
     }
   }
-  return codes;
+  return rows;
 }
 
-inline double squared_distance(const std::uint8_t* row, const float* mean, std::uint32_t dim) {
+/// In units of codes.
+[[nodiscard]] inline double squared_distance(const std::uint8_t* row, const float* centre,
+                                             std::uint32_t dim) {
   double sum = 0;
   for (std::uint32_t d = 0; d < dim; ++d) {
-    const double difference = value_of(row[d]) - mean[d];
+    const double difference = double{value_of(row[d])} - centre[d];
     sum += difference * difference;
   }
   return sum;
 }
 
-/// The nearest of `means`, `[n, dim]` in units of codes, compared one by one.
-inline std::uint32_t nearest_mean(const std::uint8_t* row, const std::vector<float>& means,
-                                  std::uint32_t dim) {
-  std::uint32_t best = 0;
-  for (std::uint32_t c = 1; c < means.size() / dim; ++c) {
-    const double distance = squared_distance(row, means.data() + std::size_t{c} * dim, dim);
-    if (distance < squared_distance(row, means.data() + std::size_t{best} * dim, dim)) best = c;
+/// The squared distance of a row from the nearest of `means`, `[n, dim]`.
+[[nodiscard]] inline double nearest_squared_distance(const std::uint8_t* row,
+                                                     std::span<const float> means,
+                                                     std::uint32_t dim) {
+  double least = HUGE_VAL;
+  for (std::size_t first = 0; first < means.size(); first += dim) {
+    least = std::min(least, squared_distance(row, means.data() + first, dim));
   }
-  return best;
+  return least;
 }
 
 }  // namespace quiver::index::dense::testing

@@ -1,85 +1,213 @@
+#include "index/dense/lists/kmeans/nearest.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <span>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "index/dense/lists/kmeans/lloyd.h"
-#include "index/dense/lists/kmeans/nearest.h"
+#include "base/threads/cancel.h"
 #include "tests/index/dense/lists/kmeans/kmeans_support.h"
 
-namespace quiver::index::dense::testing {
+namespace quiver::index::dense {
 namespace {
 
-/// Means of clumps, in units of codes.
-std::vector<float> means_of_clumps(const ByteMatrix& codes, std::size_t n) {
-  std::vector<float> means(n * codes.dim());
-  for (std::uint32_t c = 0; c < n; ++c) {
-    mean_of(codes.view(), std::span(&c, 1), means.data() + c * codes.dim());
+using testing::clumped_codes;
+using testing::nearest_squared_distance;
+using testing::Random;
+using testing::squared_distance;
+
+constexpr std::uint64_t kNearestSeed = 102;
+
+std::vector<float> random_means(std::size_t n, std::uint32_t dim, Random& random) {
+  std::uniform_real_distribution<float> uniform(-120, 120);
+  std::vector<float> means(n * dim);
+  for (float& value : means) value = uniform(random);
+  return means;
+}
+
+/// The centres as they are kept, in bytes, `[n, dim]` in units of codes.
+std::vector<float> rounded_means(const Centres& centres) {
+  const ByteMatrix rows = centres.as_rows();
+  std::vector<float> means;
+  for (std::size_t i = 0; i < rows.n() * rows.dim(); ++i) {
+    const int code = rows.view().codes[i] - 128;
+    means.push_back(centres.scale() * static_cast<float>(code));
   }
   return means;
 }
 
+/// Scores are whole numbers: what rounding of one makes of a squared distance.
+double rounding_of(const Centres& centres) { return 2.01 * centres.scale() + 1e-3; }
+
+TEST(Centres, AreKeptInBytesOfOneScale) {
+  SCOPED_TRACE("seed " + std::to_string(kNearestSeed));
+  Random random(kNearestSeed);
+  for (const std::uint32_t dim : {1U, 33U}) {
+    const auto means = random_means(5, dim, random);
+    const Centres centres(means, dim);
+    EXPECT_EQ(centres.n(), 5U);
+    EXPECT_EQ(centres.dim(), dim);
+    const auto rounded = rounded_means(centres);
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      EXPECT_NEAR(rounded[i], means[i], centres.scale() * 0.501F);
+    }
+  }
+  const std::vector<float> zeros(6, 0.0F);
+  EXPECT_EQ(rounded_means(Centres(zeros, 3)), zeros);
+}
+
+TEST(Centres, NearOnesAreOrderedByDistanceItselfFirst) {
+  Random random(kNearestSeed);
+  auto means = random_means(40, 9, random);
+  std::copy_n(means.begin(), 9, means.begin() + 9 * 17);  // 17 is the same as 0
+  const Centres centres(means, 9);
+  const auto rounded = rounded_means(centres);
+  for (const std::uint32_t of : {0U, 17U, 39U}) {
+    std::vector<std::pair<double, std::uint32_t>> order;
+    for (std::uint32_t c = 0; c < 40; ++c) {
+      double sum = c == of ? -1 : 0;
+      for (std::size_t d = 0; d < 9; ++d) {
+        sum += std::pow((rounded[c * 9 + d] - rounded[of * 9 + d]) / centres.scale(), 2);
+      }
+      order.emplace_back(std::round(sum), c);
+    }
+    std::sort(order.begin(), order.end());
+    for (const std::size_t n : {1U, 5U, 40U, 99U}) {
+      std::vector<std::uint32_t> wanted;
+      for (std::size_t i = 0; i < std::min<std::size_t>(n, 40); ++i) {
+        wanted.push_back(order[i].second);
+      }
+      EXPECT_EQ(centres.near(of, n), wanted) << "of " << of;
+    }
+  }
+  const Cancel cancel;
+  const CentreNeighbours neighbours(centres, 5, {nullptr, cancel, 0, nullptr});
+  for (std::uint32_t c = 0; c < 40; ++c) {
+    const auto of = neighbours.of(c);
+    EXPECT_EQ(std::vector(of.begin(), of.end()), centres.near(c, 5));
+  }
+}
+
 TEST(CentreSearch, FindsTheNearestOfAllAndOfSome) {
-  const ByteMatrix codes = clumped_codes(2000, 64, 300, 5);
-  const auto means = means_of_clumps(codes, 300);
-  const Centres centres(means, 64);
-  ASSERT_EQ(centres.n(), 300U);
-  const auto members = all_of(2000);
-  std::vector<std::uint32_t> found(2000);
-  CentreSearch search(centres);
-  search.nearest(codes.view(), members, {}, found.data());
-  for (std::size_t i = 0; i < 2000; ++i) EXPECT_EQ(found[i], i % 300);
-  const std::uint32_t some[] = {7, 8, 9};
-  search.nearest(codes.view(), members, some, found.data());
-  for (const std::uint32_t list : found) EXPECT_TRUE(list >= 7 && list <= 9);
-  EXPECT_EQ(found[8], 8U);
-}
-
-TEST(CentreSearch, ImprovesOnlyWhatIsNearer) {
-  const ByteMatrix codes = clumped_codes(50, 32, 50, 6);
-  const Centres centres(means_of_clumps(codes, 50), 32);
-  const std::uint32_t row[] = {20};
-  const std::uint32_t far[] = {1, 2};
-  const std::uint32_t own[] = {20};
-  std::vector<std::uint32_t> list_of(50, 0);
-  std::vector<std::int32_t> score_of(50, CentreSearch::kNone);
-  CentreSearch search(centres);
-  search.improve(codes.view(), row, own, list_of.data(), score_of.data());
-  search.improve(codes.view(), row, far, list_of.data(), score_of.data());
-  EXPECT_EQ(list_of[20], 20U);
-}
-
-TEST(CentreSearch, AFewNearestAndDistances) {
-  const ByteMatrix codes = clumped_codes(40, 32, 40, 7);
-  const auto means = means_of_clumps(codes, 40);
-  const Centres centres(means, 32);
-  std::vector<std::uint32_t> few(40 * 3);
-  CentreSearch search(centres);
-  search.nearest_few(codes.view(), 3, few.data());
-  const auto members = all_of(40);
-  std::vector<float> distances(40 * 40);
-  search.distances(codes.view(), members, members, distances.data());
-  for (std::size_t i = 0; i < 40; ++i) {
-    EXPECT_NE(std::find(&few[i * 3], &few[i * 3] + 3, i), &few[i * 3] + 3);
-    for (std::size_t c = 0; c < 40; ++c) {
-      const double wanted = squared_distance(codes.view().at(i), means.data() + c * 32, 32);
-      EXPECT_NEAR(distances[i * 40 + c], wanted, 60 + 0.02 * wanted);
+  Random random(kNearestSeed);
+  for (const std::uint32_t dim : {1U, 16U, 33U}) {
+    for (const std::size_t n_centres : {1U, 7U, 300U}) {
+      const auto means = random_means(n_centres, dim, random);
+      const Centres centres(means, dim);
+      const auto rounded = rounded_means(centres);
+      std::vector<std::uint32_t> candidates;
+      for (std::uint32_t c = 0; c < n_centres; c += 3) candidates.push_back(c);
+      std::vector<float> some;
+      for (const std::uint32_t c : candidates) {
+        some.insert(some.end(), rounded.begin() + c * dim, rounded.begin() + (c + 1) * dim);
+      }
+      for (const std::size_t n : {1U, 31U, 32U, 33U, 70U}) {
+        SCOPED_TRACE(std::to_string(n) + " rows of " + std::to_string(dim) + ", " +
+                     std::to_string(n_centres) + " centres");
+        const ByteMatrix rows = clumped_codes(n, dim, 9, random);
+        std::vector<std::uint32_t> members(n);
+        std::iota(members.begin(), members.end(), 0);
+        std::vector<std::uint32_t> of_all(n);
+        std::vector<std::uint32_t> of_some(n);
+        CentreSearch search(centres);
+        search.nearest(rows.view(), members, {}, of_all.data());
+        search.nearest(rows.view(), members, candidates, of_some.data());
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::uint8_t* row = rows.view().at(i);
+          const auto distance = [&](std::uint32_t c) {
+            return squared_distance(row, rounded.data() + c * dim, dim);
+          };
+          EXPECT_LE(distance(of_all[i]),
+                    nearest_squared_distance(row, rounded, dim) + rounding_of(centres));
+          EXPECT_EQ(of_some[i] % 3, 0U);
+          EXPECT_LE(distance(of_some[i]),
+                    nearest_squared_distance(row, some, dim) + rounding_of(centres));
+        }
+      }
     }
   }
 }
 
-TEST(CentreNeighbours, BeginWithTheCentreItself) {
-  const ByteMatrix codes = clumped_codes(30, 32, 30, 8);
-  const Centres centres(means_of_clumps(codes, 30), 32);
-  const Cancel cancel;
-  const CentreNeighbours neighbours(centres, 5, {nullptr, cancel, 0, nullptr});
-  for (std::uint32_t c = 0; c < 30; ++c) {
-    EXPECT_EQ(neighbours.of(c).size(), 5U);
-    EXPECT_EQ(neighbours.of(c)[0], c);
+TEST(CentreSearch, TheFirstOfEqualCentresWins) {
+  Random random(kNearestSeed);
+  const auto one = random_means(1, 8, random);
+  std::vector<float> means;
+  for (int c = 0; c < 300; ++c) means.insert(means.end(), one.begin(), one.end());
+  const Centres centres(means, 8);
+  const ByteMatrix rows = clumped_codes(40, 8, 3, random);
+  std::vector<std::uint32_t> members(40);
+  std::iota(members.begin(), members.end(), 0);
+  std::vector<std::uint32_t> found(40, 99);
+  CentreSearch(centres).nearest(rows.view(), members, {}, found.data());
+  EXPECT_EQ(found, std::vector<std::uint32_t>(40, 0));
+  const std::vector<std::uint32_t> candidates = {290, 5, 7};
+  CentreSearch(centres).nearest(rows.view(), members, candidates, found.data());
+  EXPECT_EQ(found, std::vector<std::uint32_t>(40, 290));
+}
+
+TEST(CentreSearch, ImprovesInPartsToTheNearestOfAll) {
+  Random random(kNearestSeed);
+  const Centres centres(random_means(50, 12, random), 12);
+  const ByteMatrix rows = clumped_codes(60, 12, 7, random);
+  std::vector<std::uint32_t> members(60);
+  std::iota(members.begin(), members.end(), 0);
+  std::vector<std::uint32_t> whole(60);
+  CentreSearch search(centres);
+  search.nearest(rows.view(), members, {}, whole.data());
+  std::vector<std::uint32_t> list_of(60, 0);
+  std::vector<std::int32_t> score_of(60, CentreSearch::kNone);
+  std::vector<std::uint32_t> all(50);
+  std::iota(all.begin(), all.end(), 0);
+  for (const std::size_t first : {0U, 20U, 40U}) {
+    const auto part = std::span<const std::uint32_t>(all).subspan(first, first == 40 ? 10 : 20);
+    search.improve(rows.view(), members, part, list_of.data(), score_of.data());
   }
-  EXPECT_EQ(centres.near(3, 100).size(), 30U);
+  EXPECT_EQ(list_of, whole);
+}
+
+TEST(CentreSearch, DistancesAndTheNearestFewAreThoseOfDoubleArithmetic) {
+  SCOPED_TRACE("seed " + std::to_string(kNearestSeed));
+  Random random(kNearestSeed);
+  for (const std::size_t n_centres : {3U, 280U}) {
+    const Centres centres(random_means(n_centres, 20, random), 20);
+    const auto rounded = rounded_means(centres);
+    const ByteMatrix rows = clumped_codes(35, 20, 4, random);
+    std::vector<std::uint32_t> members = {34, 0, 7};
+    std::vector<std::uint32_t> all(n_centres);
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<float> distances(members.size() * n_centres);
+    CentreSearch search(centres);
+    search.distances(rows.view(), members, all, distances.data());
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      for (std::size_t c = 0; c < n_centres; ++c) {
+        const double wanted =
+            squared_distance(rows.view().at(members[i]), rounded.data() + c * 20, 20);
+        EXPECT_NEAR(distances[i * n_centres + c], wanted, rounding_of(centres) + 1e-5 * wanted);
+      }
+    }
+    std::vector<std::uint32_t> few(35 * 3);
+    search.nearest_few(rows.view(), 3, few.data());
+    for (std::size_t i = 0; i < 35; ++i) {
+      std::vector<double> sorted;
+      for (std::size_t c = 0; c < n_centres; ++c) {
+        sorted.push_back(squared_distance(rows.view().at(i), rounded.data() + c * 20, 20));
+      }
+      std::vector<std::uint32_t> three(few.begin() + static_cast<std::ptrdiff_t>(i * 3),
+                                       few.begin() + static_cast<std::ptrdiff_t>(i * 3 + 3));
+      std::sort(three.begin(), three.end());
+      EXPECT_EQ(std::unique(three.begin(), three.end()), three.end()) << "distinct";
+      const auto distance_of = [&](std::uint32_t c) { return sorted[c]; };
+      double farthest = 0;
+      for (const std::uint32_t c : three) farthest = std::max(farthest, distance_of(c));
+      std::sort(sorted.begin(), sorted.end());
+      EXPECT_LE(farthest, sorted[2] + rounding_of(centres));
+    }
+  }
 }
 
 }  // namespace
-}  // namespace quiver::index::dense::testing
+}  // namespace quiver::index::dense
