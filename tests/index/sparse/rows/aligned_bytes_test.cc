@@ -1,24 +1,35 @@
-#include <gtest/gtest.h>
-
-#include <cstdint>
-
 #include "index/sparse/rows/aligned_bytes.h"
 
-namespace quiver::index::sparse::testing {
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace quiver::index::sparse {
 namespace {
 
-TEST(AlignedBytes, AreZeroAlignedAndKeptAlive) {
+TEST(AlignedBytes, AreZerosOnALine) {
+  for (const std::size_t n : {1U, 63U, 64U, 65U, 1000U}) {
+    AlignedBytes bytes(n);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.data()) % AlignedBytes::kBytes, 0U);
+    const SharedBytes shared = bytes.share();
+    ASSERT_EQ(shared.size(), n);
+    EXPECT_TRUE(
+        std::all_of(shared.begin(), shared.end(), [](std::byte b) { return b == std::byte{0}; }));
+  }
+  EXPECT_EQ(AlignedBytes(0).share().size(), 0U);
+}
+
+TEST(AlignedBytes, LiveAsLongAsTheyAreShared) {
   SharedBytes shared;
   {
     AlignedBytes bytes(100);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.data()) % AlignedBytes::kBytes, 0U);
-    for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(bytes.data()[i], std::byte{0});
     bytes.data()[99] = std::byte{7};
     shared = bytes.share();
+    EXPECT_EQ(shared.data(), bytes.data());
   }
-  ASSERT_EQ(shared.size(), 100U);
-  EXPECT_EQ(shared.data()[99], std::byte{7});
+  EXPECT_EQ(shared[99], std::byte{7});
 }
 
 }  // namespace
-}  // namespace quiver::index::sparse::testing
+}  // namespace quiver::index::sparse
