@@ -30,8 +30,12 @@ Result<CollectionIs> prepare_collection(const HttpTarget& target, const ImportOp
   QV_TRY(const std::string body, body_to_create(options, plan, reader.columns()));
   QV_TRY(const auto fields, parse_fields(body));
   QV_TRY(check_collection(fields, options, plan, reader.columns()));
-  QV_TRY(create_collection(target, body, plan.index_bodies));
-  return CollectionIs::kNew;
+  QV_TRY(const bool is_new, create_collection(target, body, plan.index_bodies));
+  if (is_new) return CollectionIs::kNew;
+  QV_TRY(const auto other, fetch_fields(target));
+  if (!other) return fail(Code::kAborted, "the collection was deleted while it was looked at");
+  QV_TRY(check_collection(*other, options, plan, reader.columns()));
+  return CollectionIs::kOld;
 }
 
 /// The state file. It is removed at the end unless the user named it.

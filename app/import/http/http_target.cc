@@ -36,6 +36,20 @@ const payload::Value* find(const payload::Value* value, std::string_view key) {
 /// The server is overloaded, starting, or its disk is full: a retry may succeed.
 bool is_later(int status) { return status == 429 || status == 408 || status >= 500; }
 
+constexpr int kConflict = 409;
+
+/// False if the collection does not appear in time.
+bool wait_for_collection(const HttpTarget& target) {
+  constexpr auto kPause = std::chrono::milliseconds(100);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(target.retry_s);
+  do {
+    const auto found = fetch_fields(target);
+    if (found && *found) return true;
+    std::this_thread::sleep_for(kPause);
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
 }  // namespace
 
 Result<std::optional<std::vector<FieldSchema>>> fetch_fields(const HttpTarget& target) {
@@ -53,18 +67,19 @@ Result<std::optional<std::vector<FieldSchema>>> fetch_fields(const HttpTarget& t
   return std::optional(std::move(fields));
 }
 
-Result<> create_collection(const HttpTarget& target, const std::string& body,
-                           const std::vector<std::string>& indexes) {
+Result<bool> create_collection(const HttpTarget& target, const std::string& body,
+                               const std::vector<std::string>& indexes) {
   client::ServerConnection connection(target.endpoint, target.api_key);
   QV_TRY(const client::HttpResponse answer,
          connection.exchange("PUT", collection_path(target), body));
-  if (answer.status != 200) return refusal(target, "create", answer);
+  const bool is_there = answer.status == kConflict && wait_for_collection(target);
+  if (answer.status != 200 && !is_there) return refusal(target, "create", answer);
   for (const std::string& index : indexes) {
     QV_TRY(const client::HttpResponse indexed,
            connection.exchange("PUT", collection_path(target) + "/index?wait=true", index));
     if (indexed.status != 200) return refusal(target, "create an index of", indexed);
   }
-  return {};
+  return !is_there;
 }
 
 Result<std::uint64_t> count_points(const HttpTarget& target) {

@@ -28,9 +28,10 @@ struct HttpTarget {
 /// Fetches the fields of the collection; nullopt if it does not exist.
 [[nodiscard]] Result<std::optional<std::vector<FieldSchema>>> fetch_fields(
     const HttpTarget& target);
-/// Creates the collection and its payload indexes; `indexes` holds one body per index.
-[[nodiscard]] Result<> create_collection(const HttpTarget& target, const std::string& body,
-                                         const std::vector<std::string>& indexes);
+/// Creates the collection and its payload indexes; `indexes` holds one body per index. False if the
+/// collection is being created already, by a client that was killed: waits until it is there.
+[[nodiscard]] Result<bool> create_collection(const HttpTarget& target, const std::string& body,
+                                             const std::vector<std::string>& indexes);
 
 /// Counts the points after all acknowledged writes have become visible.
 [[nodiscard]] Result<std::uint64_t> count_points(const HttpTarget& target);
