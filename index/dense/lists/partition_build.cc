@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "index/dense/lists/calibration.h"
+#include "index/dense/lists/clustering.h"
 #include "index/dense/lists/code_writers.h"
-#include "index/dense/lists/kmeans/clustering.h"
 #include "index/dense/lists/kmeans/rows.h"
 #include "index/dense/lists/partition.h"
 #include "index/dense/lists/row_source.h"

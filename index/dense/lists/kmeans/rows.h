@@ -8,11 +8,14 @@
 #include <span>
 #include <vector>
 
-#include "index/dense/lists/kmeans/clustering.h"
 #include "index/index.h"
 #include "index/parallel.h"
 
 namespace quiver::index::dense {
+
+/// Writes row `row`, `[dim]`, as it is clustered (rotated, normalised). Any thread may call it, in
+/// any order, more than once.
+using RowReader = std::function<void(std::uint32_t row, float* out)>;
 
 /// `n` numbers of [0, n_of), ascending: one from each of n equal parts. n <= n_of.
 [[nodiscard]] std::vector<std::uint32_t> spread(std::uint32_t n, std::uint32_t n_of,

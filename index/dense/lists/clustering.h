@@ -6,18 +6,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
+#include "index/dense/lists/kmeans/rows.h"
 #include "index/index.h"
 
 namespace quiver::index::dense {
-
-/// Writes row `row`, `[dim]`, as it is clustered (rotated, normalised). Any thread may call it, in
-/// any order, more than once.
-using RowReader = std::function<void(std::uint32_t row, float* out)>;
 
 struct ClusterOptions {
   /// Wanted number of clusters, at most the number of rows. 0: one per 256 rows.
@@ -64,6 +60,12 @@ Result<Clusters> cluster(const RowReader& rows, std::uint32_t n_rows, std::uint3
 Result<std::vector<std::uint32_t>> assign(const RowReader& rows, std::uint32_t n_rows,
                                           std::uint32_t dim, std::span<const float> centroids,
                                           const BuildContext& context);
+
+/// Dissolves lists smaller than `bounds.min`, whose rows go to the nearest remaining list, and
+/// halves those larger than `bounds.max` until they fit. Afterwards every list is within the
+/// bounds, if `bounds.max >= 3 * bounds.min` and there are rows for one list.
+Result<> balance(const RowReader& rows, const ListBounds& bounds, const BuildContext& context,
+                 Clusters& clusters);
 
 /// A second list for each row, other than its first if there are several. It minimises |r'|^2 +
 /// lambda * (r' . r / |r|)^2, where r and r' are the row's differences to its first and its second

@@ -7,7 +7,7 @@
 
 #include "base/threads/cancel.h"
 #include "base/threads/executor.h"
-#include "index/dense/lists/kmeans/clustering.h"
+#include "index/dense/lists/clustering.h"
 #include "index/index.h"
 
 namespace quiver::index::dense {

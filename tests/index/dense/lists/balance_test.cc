@@ -1,4 +1,4 @@
-#include "index/dense/lists/kmeans/balance.h"
+#include "index/dense/lists/clustering.h"
 
 #include <gtest/gtest.h>
 

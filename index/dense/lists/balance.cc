@@ -1,9 +1,9 @@
-#include "index/dense/lists/kmeans/balance.h"
-
+// Bounds on list sizes, enforced after the last assignment.
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "index/dense/lists/clustering.h"
 #include "index/progress.h"
 #include "kernels/kernels.h"
 

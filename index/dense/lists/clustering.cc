@@ -1,14 +1,13 @@
-// Steps: rows become bytes (rows.h), centres are trained on a sample (training.h), all rows are
-// assigned (centre_router.h), list sizes are bounded (balance.h). Memory: `[n_sample, dim]` bytes,
-// a number for each row, and 4 MiB or 1,024 rows per thread.
-#include "index/dense/lists/kmeans/clustering.h"
+// Steps: rows become bytes (kmeans/rows.h), centres are trained on a sample (kmeans/training.h),
+// all rows are assigned (kmeans/centre_router.h), list sizes are bounded (balance.cc). Memory:
+// `[n_sample, dim]` bytes, a number for each row, and 4 MiB or 1,024 rows per thread.
+#include "index/dense/lists/clustering.h"
 
 #include <algorithm>
 #include <atomic>
 #include <limits>
 #include <numeric>
 
-#include "index/dense/lists/kmeans/balance.h"
 #include "index/dense/lists/kmeans/centre_router.h"
 #include "index/dense/lists/kmeans/training.h"
 #include "index/progress.h"
