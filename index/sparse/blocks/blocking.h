@@ -1,4 +1,4 @@
-// Blocks: the rows of a posting list, grouped so that one summary describes a few similar rows.
+// Cuts a posting list into blocks of similar rows.
 #pragma once
 
 #include <cstdint>
@@ -6,24 +6,11 @@
 #include <vector>
 
 #include "index/sparse/blocks/block_params.h"
+#include "index/sparse/blocks/grouping.h"
 #include "index/sparse/blocks/pruning.h"
 #include "index/sparse/rows/coded_rows.h"
 
 namespace quiver::index::sparse {
-
-/// Largest number of blocks of a list: block numbers have 16 bits.
-inline constexpr std::size_t kMaxBlocks = 65'535;
-
-/// Block b holds `rows[first[b] .. first[b + 1])`.
-struct Grouping {
-  std::vector<std::uint32_t> rows;
-  std::vector<std::uint32_t> first;
-
-  [[nodiscard]] std::size_t n_blocks() const { return first.empty() ? 0 : first.size() - 1; }
-  [[nodiscard]] std::span<const std::uint32_t> block(std::size_t b) const {
-    return std::span(rows).subspan(first[b], first[b + 1] - first[b]);
-  }
-};
 
 /// Shallow k-means: some rows of the list are centroids, and each row joins the centroid of the
 /// largest inner product with its strongest components. Small clusters are dissolved. An inverted

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "index/sparse/blocks/grouping.h"
 #include "index/sparse/rows/sections.h"
 
 namespace quiver::index::sparse {

@@ -12,7 +12,7 @@
 #include "base/prefetch.h"
 #include "base/views.h"
 #include "index/sparse/blocks/block_params.h"
-#include "index/sparse/blocks/blocking.h"
+#include "index/sparse/blocks/grouping.h"
 #include "index/sparse/rows/coded_rows.h"
 
 namespace quiver::index::sparse {
