@@ -57,7 +57,7 @@ Result<> check_exists(const std::string& path, const Runtime& runtime) {
 
 Result<> check_store(const std::string& path, const Runtime& runtime, Opening opening) {
   if (opening == Opening::kMustExist) QV_TRY(check_exists(path, runtime));
-  const Runtime::Shared& shared = runtime.shared();
+  const RuntimeShared& shared = runtime.shared();
   QV_TRY(const bool there, has_manifest(path, *shared.env));
   if (!there) return {};
   if (const auto synced = SyncedMark::read(*shared.env, path)) {

@@ -7,7 +7,8 @@
 
 #include "storage/logs/rocksdb_status.h"
 #include "storage/rows/keys.h"
-#include "storage/rows/row_store.h"
+#include "storage/rows/runtime_shared.h"
+#include "storage/rows/slices.h"
 
 namespace quiver::storage {
 

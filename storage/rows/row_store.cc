@@ -97,7 +97,7 @@ bool holds_data(std::string_view file) {
 
 }  // namespace
 
-std::vector<rocksdb::ColumnFamilyDescriptor> RowStore::families(const Runtime::Shared& shared) {
+std::vector<rocksdb::ColumnFamilyDescriptor> RowStore::families(const RuntimeShared& shared) {
   return {{rocksdb::kDefaultColumnFamilyName, shared.small_options},
           {kTableNames[0], shared.points_options},
           {kTableNames[1], shared.small_options},
@@ -114,7 +114,7 @@ Result<bool> has_manifest(const std::string& path, rocksdb::Env& env) {
               fmt::format("cannot open `{}`: it holds `{}` but no file CURRENT", path, *data));
 }
 
-Result<> RowStore::check_end(const std::string& path, const Runtime::Shared& shared,
+Result<> RowStore::check_end(const std::string& path, const RuntimeShared& shared,
                              const std::optional<SyncedState>& synced) {
   if (!synced || synced->sequence == 0 || has_log(*shared.env, path, synced->log)) return {};
   QV_TRY(const auto store, open_read_only(path, shared));
@@ -122,7 +122,7 @@ Result<> RowStore::check_end(const std::string& path, const Runtime::Shared& sha
 }
 
 Result<std::unique_ptr<RowStore>> RowStore::open(const std::string& path,
-                                                 const Runtime::Shared& shared) {
+                                                 const RuntimeShared& shared) {
   QV_TRY(const bool exists, has_manifest(path, *shared.env));
   const auto synced = SyncedMark::read(*shared.env, path);
   QV_TRY(check_logs(*shared.env, path, synced));
@@ -143,7 +143,7 @@ Result<std::unique_ptr<RowStore>> RowStore::open(const std::string& path,
 }
 
 Result<std::unique_ptr<RowStore>> RowStore::open_read_only(const std::string& path,
-                                                           const Runtime::Shared& shared) {
+                                                           const RuntimeShared& shared) {
   auto opened = std::unique_ptr<RowStore>(new RowStore(path));
   Handles handles;
   rocksdb::DB* db = nullptr;

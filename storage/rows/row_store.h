@@ -19,15 +19,9 @@
 #include "storage/logs/synced_mark.h"
 #include "storage/rows/row_batch.h"
 #include "storage/rows/runtime_shared.h"
+#include "storage/rows/slices.h"
 
 namespace quiver::storage {
-
-[[nodiscard]] inline rocksdb::Slice to_slice(std::string_view text) {
-  return {text.data(), text.size()};
-}
-[[nodiscard]] inline std::string_view to_view(const rocksdb::Slice& slice) {
-  return {slice.data(), slice.size()};
-}
 
 /// True if the store has the file that names the manifest. kDataLoss if that file is missing while
 /// data is there: RocksDB would start an empty database.
@@ -38,19 +32,19 @@ class RowStore {
  public:
   /// Names of the tables, in the order of `RowBatch::Table`.
   static constexpr std::array<const char*, 3> kTableNames = {"points", "ops", "meta"};
-  static std::vector<rocksdb::ColumnFamilyDescriptor> families(const Runtime::Shared& shared);
+  static std::vector<rocksdb::ColumnFamilyDescriptor> families(const RuntimeShared& shared);
 
   /// kDataLoss, with nothing changed, if logs or manifest are damaged beyond a torn end.
   static Result<std::unique_ptr<RowStore>> open(const std::string& path,
-                                                const Runtime::Shared& shared);
+                                                const RuntimeShared& shared);
   /// Opens the store with the contents of its logs up to the first damage. Changes nothing on the
   /// disk. `write`, `ingest`, `flush` and `compact` fail.
   static Result<std::unique_ptr<RowStore>> open_read_only(const std::string& path,
-                                                          const Runtime::Shared& shared);
+                                                          const RuntimeShared& shared);
   /// Checks a store that is not open. kDataLoss if the log with the last synced change is missing
   /// and no table has that change. Opens the store for reading if that log is missing, as it is
   /// after a flush.
-  static Result<> check_end(const std::string& path, const Runtime::Shared& shared,
+  static Result<> check_end(const std::string& path, const RuntimeShared& shared,
                             const std::optional<SyncedState>& synced);
   ~RowStore();
   RowStore(const RowStore&) = delete;

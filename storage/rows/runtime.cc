@@ -70,7 +70,7 @@ Result<> check(const RuntimeOptions& options) {
   return {};
 }
 
-rocksdb::DBOptions database_options(const RuntimeOptions& options, const Runtime::Shared& shared) {
+rocksdb::DBOptions database_options(const RuntimeOptions& options, const RuntimeShared& shared) {
   rocksdb::DBOptions db;
   db.env = shared.env;
   db.info_log = shared.logger;
@@ -95,7 +95,7 @@ rocksdb::DBOptions database_options(const RuntimeOptions& options, const Runtime
   return db;
 }
 
-rocksdb::BlockBasedTableOptions table_options(const Runtime::Shared& shared) {
+rocksdb::BlockBasedTableOptions table_options(const RuntimeShared& shared) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = shared.cache;
   table.cache_index_and_filter_blocks = true;
@@ -122,7 +122,7 @@ rocksdb::ColumnFamilyOptions family_options(rocksdb::BlockBasedTableOptions tabl
 }
 
 rocksdb::ColumnFamilyOptions points_options(const RuntimeOptions& options,
-                                            const Runtime::Shared& shared) {
+                                            const RuntimeShared& shared) {
   auto table = table_options(shared);
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   auto family = family_options(table, options.shard_write_buffer_bytes);
@@ -139,14 +139,14 @@ rocksdb::ColumnFamilyOptions points_options(const RuntimeOptions& options,
 
 }  // namespace
 
-Runtime::Runtime(RuntimeOptions options, std::unique_ptr<Shared> shared)
+Runtime::Runtime(RuntimeOptions options, std::unique_ptr<RuntimeShared> shared)
     : options_(std::move(options)), shared_(std::move(shared)) {}
 
 Runtime::~Runtime() = default;
 
 Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
   QV_TRY(check(options));
-  auto shared = std::make_unique<Shared>();
+  auto shared = std::make_unique<RuntimeShared>();
   shared->cache = rocksdb::NewLRUCache(options.block_cache_bytes);
   shared->write_buffers = std::make_shared<rocksdb::WriteBufferManager>(options.write_buffer_bytes);
   shared->logger = std::make_shared<ForwardingLogger>();

@@ -14,6 +14,9 @@ class FileSystem;
 
 namespace quiver::storage {
 
+/// The RocksDB objects of a runtime. Complete in runtime_shared.h, for files of this room.
+struct RuntimeShared;
+
 /// Puts another file system under every store of a runtime. For fault tests.
 class FileSystemSeam {
  public:
@@ -60,15 +63,13 @@ class Runtime {
   [[nodiscard]] std::uint64_t cache_bytes() const;
   [[nodiscard]] std::uint64_t memtable_bytes() const;
 
-  /// The RocksDB objects. Complete only inside this room.
-  struct Shared;
-  [[nodiscard]] const Shared& shared() const { return *shared_; }
+  [[nodiscard]] const RuntimeShared& shared() const { return *shared_; }
 
  private:
-  Runtime(RuntimeOptions options, std::unique_ptr<Shared> shared);
+  Runtime(RuntimeOptions options, std::unique_ptr<RuntimeShared> shared);
 
   RuntimeOptions options_;
-  std::unique_ptr<Shared> shared_;
+  std::unique_ptr<RuntimeShared> shared_;
 };
 
 }  // namespace quiver::storage

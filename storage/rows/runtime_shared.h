@@ -8,11 +8,9 @@
 
 #include <memory>
 
-#include "storage/rows/runtime.h"
-
 namespace quiver::storage {
 
-struct Runtime::Shared {
+struct RuntimeShared {
   std::shared_ptr<rocksdb::Cache> cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
   std::shared_ptr<rocksdb::Logger> logger;
