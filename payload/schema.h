@@ -2,8 +2,10 @@
 // prepared.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quiver::payload {
@@ -18,6 +20,10 @@ enum class IndexKind : std::uint8_t {
   kUuid = 6,
   kText = 7,
 };
+/// Names of the types in requests, answers and stored configurations, in the order of IndexKind.
+/// What else a type needs is in payload/column/kinds.cc.
+inline constexpr std::array<std::string_view, 8> kIndexKindNames = {
+    "keyword", "integer", "float", "bool", "geo", "datetime", "uuid", "text"};
 
 enum class Tokenizer : std::uint8_t { kWord = 0, kWhitespace = 1, kPrefix = 2, kMultilingual = 3 };
 

@@ -20,8 +20,6 @@ constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
 constexpr std::array<std::string_view, 3> kDTypes = {"f32", "f16", "u8"};
 constexpr std::array<std::string_view, 4> kMetrics = {"dot", "cosine", "euclid", "manhattan"};
 constexpr std::array<std::string_view, 2> kModifiers = {"none", "idf"};
-constexpr std::array<std::string_view, 8> kIndexKinds = {"keyword", "integer",  "float", "bool",
-                                                         "geo",     "datetime", "uuid",  "text"};
 constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",
                                                          "multilingual"};
 
@@ -61,7 +59,7 @@ Value to_value(const OptimizerConfig& config) {
 
 Value to_value(const payload::FieldIndex& index) {
   return Value(Object{{"key", Value(index.key)},
-                      {"kind", name_of(kIndexKinds, index.kind)},
+                      {"kind", name_of(payload::kIndexKindNames, index.kind)},
                       {"tokenizer", name_of(kTokenizers, index.text.tokenizer)},
                       {"lowercase", Value(index.text.lowercase)},
                       {"phrase_matching", Value(index.text.phrase_matching)},
@@ -200,7 +198,7 @@ Result<payload::FieldIndex> read_index(const Value& value) {
   payload::FieldIndex index;
   ObjectReader reader(value);
   reader.read("key", index.key);
-  reader.read("kind", kIndexKinds, index.kind);
+  reader.read("kind", payload::kIndexKindNames, index.kind);
   reader.read("tokenizer", kTokenizers, index.text.tokenizer);
   reader.read("lowercase", index.text.lowercase);
   reader.read("phrase_matching", index.text.phrase_matching);

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/views.h"
+#include "payload/column/kinds.h"
 
 namespace quiver::payload {
 namespace {
@@ -17,7 +18,7 @@ std::span<const T> row_of(const ColumnView& view, const SharedSpan<T>& values, s
 }  // namespace
 
 std::uint32_t ColumnView::n_terms() const {
-  if (index->kind == IndexKind::kBool) return 2;
+  if (const auto n_fixed = traits_of(index->kind).n_fixed_terms; n_fixed != 0) return n_fixed;
   return term_offsets.empty() ? 0 : static_cast<std::uint32_t>(term_offsets.size() - 1);
 }
 

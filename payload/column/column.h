@@ -5,14 +5,7 @@
 // kinds of columns are read in one way: a *mutable* column grows at the end and is read through
 // snapshots; a *sealed* column is a mapped file that also has postings or sorted values.
 //
-// How each type is stored (a term is the number of a dictionary entry):
-//   keyword, uuid  every string, as a term; a uuid in its lower-case hyphenated form
-//   bool           terms 0 and 1, without a dictionary
-//   text           the tokens of every string, as terms in order, `kGap` between two strings
-//   integer        integers that fit i64
-//   datetime       strings that are a point in time, in microseconds
-//   float          every number, as the nearest double
-//   geo            objects with numeric `lon` and `lat`
+// How each type of index stores its values: payload/column/kinds.cc.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +21,7 @@
 #include "base/io/file.h"
 #include "base/io/shared_span.h"
 #include "base/result.h"
+#include "payload/column/row_facts.h"
 #include "payload/filter.h"
 #include "payload/json/document.h"
 #include "payload/json/path.h"
@@ -35,31 +29,10 @@
 
 namespace quiver::payload {
 
-/// Facts about all elements of a row, of any type.
-struct RowFacts {
-  enum Flag : std::uint32_t {
-    kPresent = 1,     ///< the key leads to at least one value
-    kNull = 2,        ///< a value is null or an array with a null in it
-    kEmpty = 4,       ///< the key leads to nothing, or only to nulls and empty arrays
-    kElement = 8,     ///< at least one element is not null
-    kOther = 16,      ///< at least one non-null element has another type than the column
-    kManyRoots = 32,  ///< the path leads to several values; `count` is that of the first
-    kInexact = 64,    ///< float: at least one integer is not equal to its stored double
-    kManyTexts = 128  ///< text: several strings, so `kGap` occurs
-  };
-  static constexpr std::uint32_t kIrregular = kOther | kManyRoots | kInexact;
-
-  std::uint32_t count = 0;  ///< values: 0 for null or none, the length of an array, else 1
-  std::uint32_t flags = kEmpty;
-
-  [[nodiscard]] bool has(std::uint32_t flag) const { return (flags & flag) != 0; }
-  bool operator==(const RowFacts&) const = default;
-};
-
 /// An immutable column, or the first rows of a growing one. Cheap to copy; any thread may read.
 struct ColumnView {
   static constexpr std::uint32_t kNoTerm = 0xFFFFFFFE;
-  static constexpr std::uint32_t kGap = 0xFFFFFFFF;
+  static constexpr std::uint32_t kGap = kTermGap;
 
   std::shared_ptr<const FieldIndex> index;  ///< never null in a view returned by a function
   std::uint32_t n_rows = 0;
@@ -69,26 +42,26 @@ struct ColumnView {
   SharedSpan<RowFacts> facts;         ///< [n_rows]
   SharedSpan<std::uint64_t> offsets;  ///< [n_rows + 1], row i has values [offsets[i], offsets[i+1])
   SharedSpan<std::uint32_t> irregular;  ///< rows with a flag of kIrregular, ascending
-  // The values are in one of these four, depending on the kind.
-  SharedSpan<std::uint32_t> terms;    ///< keyword, uuid, bool, text
-  SharedSpan<std::int64_t> integers;  ///< integer, datetime
-  SharedSpan<double> doubles;         ///< float
-  SharedSpan<GeoPoint> points;        ///< geo
+  // The values are in one of these four; IndexTraits::storage of the kind tells which.
+  SharedSpan<std::uint32_t> terms;
+  SharedSpan<std::int64_t> integers;
+  SharedSpan<double> doubles;
+  SharedSpan<GeoPoint> points;
 
-  // Dictionary of keyword, uuid and text. Sealed: in byte order, so terms compare as their texts.
+  // Dictionary of kinds whose terms are texts. Sealed: in byte order, so terms compare as texts.
   SharedSpan<std::uint64_t> term_offsets;  ///< [n_terms + 1] into `term_bytes`
   SharedSpan<char> term_bytes;
   SharedSpan<std::uint64_t> term_hashes;  ///< [n_terms], mutable only
 
   // Sealed only. Postings: the distinct rows of each term, ascending.
-  SharedSpan<std::uint64_t> posting_offsets;  ///< [n_terms + 1]; bool: [3]
+  SharedSpan<std::uint64_t> posting_offsets;  ///< [n_terms() + 1]
   SharedSpan<std::uint32_t> posting_rows;
-  // Sealed only: every value with its row, ascending by (value, row); geo: by latitude.
+  // Sealed only: every value with its row, ascending by (value, row); points by latitude.
   SharedSpan<std::int64_t> sorted_integers;
   SharedSpan<double> sorted_doubles;
   SharedSpan<std::uint32_t> sorted_rows;
 
-  /// Number of terms in the dictionary; 2 for bool.
+  /// Number of terms, in the dictionary or fixed by the kind.
   [[nodiscard]] std::uint32_t n_terms() const;
   [[nodiscard]] std::string_view term(std::uint32_t id) const;
   /// The term of `text`; kNoTerm if no row has it.

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "payload/column/column.h"
 #include "payload/column/format.h"
+#include "payload/column/kinds.h"
 #include "payload/column/sealing.h"
 
 namespace quiver::payload {
@@ -269,23 +270,22 @@ class ColumnFileOpener {
     return {};
   }
   static bool terms_fit(const ColumnView& view) {
-    const IndexKind kind = view.index->kind;
-    const bool dictionary =
-        kind == IndexKind::kKeyword || kind == IndexKind::kUuid || kind == IndexKind::kText;
-    if (!dictionary && kind != IndexKind::kBool) return view.terms.empty();
+    const IndexTraits& traits = traits_of(view.index->kind);
+    if (traits.storage != ValueStorage::kTerms) return view.terms.empty();
     const std::uint64_t n_terms = view.n_terms();
-    if (dictionary && !ascends_to(view.term_offsets, n_terms, view.term_bytes.size())) return false;
-    const bool terms_known =
-        std::all_of(view.terms.begin(), view.terms.end(), [&](std::uint32_t id) {
-          return id < n_terms || (kind == IndexKind::kText && id == ColumnView::kGap);
-        });
+    if (traits.has_dictionary() && !ascends_to(view.term_offsets, n_terms, view.term_bytes.size()))
+      return false;
+    const bool has_gaps = traits.decides(Decidable::kTokens);
+    const bool terms_known = std::all_of(
+        view.terms.begin(), view.terms.end(),
+        [&](std::uint32_t id) { return id < n_terms || (has_gaps && id == ColumnView::kGap); });
     return terms_known && ascends_to(view.posting_offsets, n_terms, view.posting_rows.size());
   }
   static bool sorted_fit(const ColumnView& view) {
-    const IndexKind kind = view.index->kind;
-    const bool integers = kind == IndexKind::kInteger || kind == IndexKind::kDatetime;
-    const bool doubles = kind == IndexKind::kFloat;
-    const bool points = kind == IndexKind::kGeo;
+    const ValueStorage storage = traits_of(view.index->kind).storage;
+    const bool integers = storage == ValueStorage::kIntegers;
+    const bool doubles = storage == ValueStorage::kDoubles;
+    const bool points = storage == ValueStorage::kPoints;
     return (integers || view.integers.empty()) && (doubles || view.doubles.empty()) &&
            (points || view.points.empty()) && view.sorted_integers.size() == view.integers.size() &&
            view.sorted_doubles.size() == view.doubles.size() + view.points.size() &&

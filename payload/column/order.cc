@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "payload/column/kinds.h"
 #include "payload/scalar/number.h"
 
 namespace quiver::payload {
@@ -138,13 +139,13 @@ bool comes_before(const OrderKey& a, const OrderKey& b, Direction direction) {
 }
 
 bool is_orderable(const FieldIndex& index) {
-  return (index.kind == IndexKind::kInteger && index.range) || index.kind == IndexKind::kFloat ||
-         index.kind == IndexKind::kDatetime;
+  const Ordering ordering = traits_of(index.kind).ordering;
+  return ordering == Ordering::kAlways || (ordering == Ordering::kWithRange && index.range);
 }
 
 void append_order_keys(const ColumnView& column, std::uint32_t row, std::vector<OrderKey>& out) {
   const auto first = static_cast<std::ptrdiff_t>(out.size());
-  if (column.index->kind == IndexKind::kFloat) {
+  if (traits_of(column.index->kind).storage == ValueStorage::kDoubles) {
     for (const double value : column.row_doubles(row)) out.emplace_back(value);
   } else {
     for (const std::int64_t value : column.row_integers(row)) out.emplace_back(value);

@@ -23,8 +23,8 @@ namespace quiver::payload {
 
 enum class Direction : std::uint8_t { kAscending, kDescending };
 
-/// i64 for integer and datetime (microseconds), double for float. All keys of one index have one
-/// type.
+/// The stored value, as i64 or double (a datetime: i64, microseconds). All keys of one index have
+/// one type.
 using OrderKey = std::variant<std::int64_t, double>;
 
 /// Compares without rounding, also between the two types.
@@ -32,7 +32,7 @@ using OrderKey = std::variant<std::int64_t, double>;
 /// True if `a` comes before `b` in this direction.
 [[nodiscard]] bool comes_before(const OrderKey& a, const OrderKey& b, Direction direction);
 
-/// True for indexes with an order: integer with ranges, float, datetime.
+/// True for indexes whose values have an order (IndexTraits::ordering).
 [[nodiscard]] bool is_orderable(const FieldIndex& index);
 
 /// Appends the distinct keys of a row to `out`, ascending.

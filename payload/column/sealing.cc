@@ -5,14 +5,10 @@
 #include <vector>
 
 #include "base/views.h"
+#include "payload/column/kinds.h"
 
 namespace quiver::payload {
 namespace {
-
-bool has_terms(IndexKind kind) {
-  return kind == IndexKind::kKeyword || kind == IndexKind::kUuid || kind == IndexKind::kText ||
-         kind == IndexKind::kBool;
-}
 
 /// New number of each term of each source: `new_ids[source][term]`.
 using TermMap = std::vector<std::vector<std::uint32_t>>;
@@ -20,7 +16,7 @@ using TermMap = std::vector<std::vector<std::uint32_t>>;
 class Sealer {
  public:
   Sealer(std::span<const ColumnView> sources, std::span<const RowOrigin> rows)
-      : sources_(sources), rows_(rows), kind_(sources.front().index->kind) {
+      : sources_(sources), rows_(rows), traits_(traits_of(sources.front().index->kind)) {
     out_.index = sources.front().index;
     out_.n_rows = static_cast<std::uint32_t>(rows.size());
     out_.sealed = true;
@@ -28,19 +24,24 @@ class Sealer {
 
   ColumnView run() {
     copy_facts();
-    if (has_terms(kind_)) {
-      if (kind_ != IndexKind::kBool) merge_dictionaries();
-      copy_terms();
-      make_postings();
-    } else if (kind_ == IndexKind::kFloat) {
-      out_.doubles = copy_values(&ColumnView::doubles);
-      sort_values(out_.doubles, out_.sorted_doubles, [](double value) { return value; });
-    } else if (kind_ == IndexKind::kGeo) {
-      out_.points = copy_values(&ColumnView::points);
-      sort_values(out_.points, out_.sorted_doubles, [](const GeoPoint& p) { return p.lat; });
-    } else {
-      out_.integers = copy_values(&ColumnView::integers);
-      sort_values(out_.integers, out_.sorted_integers, [](std::int64_t value) { return value; });
+    switch (traits_.storage) {
+      case ValueStorage::kTerms:
+        if (traits_.has_dictionary()) merge_dictionaries();
+        copy_terms();
+        make_postings();
+        break;
+      case ValueStorage::kIntegers:
+        out_.integers = copy_values(&ColumnView::integers);
+        sort_values(out_.integers, out_.sorted_integers, [](std::int64_t value) { return value; });
+        break;
+      case ValueStorage::kDoubles:
+        out_.doubles = copy_values(&ColumnView::doubles);
+        sort_values(out_.doubles, out_.sorted_doubles, [](double value) { return value; });
+        break;
+      case ValueStorage::kPoints:
+        out_.points = copy_values(&ColumnView::points);
+        sort_values(out_.points, out_.sorted_doubles, [](const GeoPoint& p) { return p.lat; });
+        break;
     }
     return std::move(out_);
   }
@@ -142,12 +143,13 @@ class Sealer {
   }
 
   void copy_terms() {
+    const bool has_dictionary = traits_.has_dictionary();
     std::vector<std::uint32_t> terms;
     terms.reserve(out_.offsets[rows_.size()]);
     for (const auto& [source, row] : rows_) {
       for (const std::uint32_t id : sources_[source].row_terms(row)) {
         // A gap is no term.
-        const bool keeps_id = kind_ == IndexKind::kBool || id >= new_ids_[source].size();
+        const bool keeps_id = !has_dictionary || id >= new_ids_[source].size();
         terms.push_back(keeps_id ? id : new_ids_[source][id]);
       }
     }
@@ -205,7 +207,7 @@ class Sealer {
 
   std::span<const ColumnView> sources_;
   std::span<const RowOrigin> rows_;
-  const IndexKind kind_;
+  const IndexTraits& traits_;
   TermMap new_ids_;
   ColumnView out_;
 };

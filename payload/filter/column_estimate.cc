@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "payload/column/kinds.h"
 #include "payload/filter/column_match.h"
 #include "payload/filter/column_terms.h"
 
@@ -12,6 +13,10 @@ Estimate from_values(std::uint64_t n_values, std::uint64_t n_rows) {
   return {n_values == 0 ? 0U : 1U, most, most};
 }
 Estimate unknown(std::uint64_t n_rows) { return {0, n_rows / 2, n_rows}; }
+
+bool decides(const ColumnView& column, Decidable condition) {
+  return traits_of(column.index->kind).decides(condition);
+}
 
 Estimate any_of_terms(const ColumnView& column, const std::vector<std::uint32_t>& ids,
                       std::uint64_t n_rows) {
@@ -42,9 +47,10 @@ Estimate all_tokens(const ColumnView& column, const TextCondition& condition,
 
 Estimate estimate_condition(const ColumnView& column, const MembershipCondition& condition,
                             std::uint64_t n_rows) {
-  const IndexKind kind = column.index->kind;
-  if (condition.mode == MembershipCondition::Mode::kNoneOf || !holds(kind, condition.type))
+  if (condition.mode == MembershipCondition::Mode::kNoneOf ||
+      !holds(column.index->kind, condition.type)) {
     return unknown(n_rows);
+  }
   if (condition.type == ScalarType::kNone) return {};
   if (condition.type != ScalarType::kInteger) {
     return any_of_terms(column, wanted_terms(column, condition), n_rows);
@@ -58,24 +64,24 @@ Estimate estimate_condition(const ColumnView& column, const MembershipCondition&
 Estimate estimate_condition(const ColumnView& column, const TextCondition& condition,
                             std::uint64_t n_rows) {
   if (condition.words.empty()) return {};
-  if (!condition.tokens || column.index->kind != IndexKind::kText) return unknown(n_rows);
+  if (!condition.tokens || !decides(column, Decidable::kTokens)) return unknown(n_rows);
   if (condition.mode != TextCondition::Mode::kAny) return all_tokens(column, condition, n_rows);
   return any_of_terms(column, find_terms(column, condition.words), n_rows);
 }
 Estimate estimate_condition(const ColumnView& column, const PrefixCondition& condition,
                             std::uint64_t n_rows) {
-  if (column.index->kind != IndexKind::kKeyword) return unknown(n_rows);
+  if (!decides(column, Decidable::kStringParts)) return unknown(n_rows);
   return any_of_terms(column, prefixed_terms(column, condition.prefix), n_rows);
 }
 Estimate estimate_condition(const ColumnView& column, const RangeCondition& condition,
                             std::uint64_t n_rows) {
-  const IndexKind kind = column.index->kind;
-  if (kind == IndexKind::kInteger) {
+  const IndexTraits& traits = traits_of(column.index->kind);
+  if (!traits.decides(Decidable::kRange)) return unknown(n_rows);
+  if (traits.storage == ValueStorage::kIntegers) {
     const auto range =
         find_sorted(column.sorted_integers.span(), condition.integers.low, condition.integers.high);
     return from_values(range.size(), n_rows);
   }
-  if (kind != IndexKind::kFloat) return unknown(n_rows);
   const auto range =
       find_sorted(column.sorted_doubles.span(), condition.doubles.low, condition.doubles.high);
   auto estimate = from_values(range.size(), n_rows);
@@ -84,14 +90,14 @@ Estimate estimate_condition(const ColumnView& column, const RangeCondition& cond
 }
 Estimate estimate_condition(const ColumnView& column, const DatetimeCondition& condition,
                             std::uint64_t n_rows) {
-  if (column.index->kind != IndexKind::kDatetime) return unknown(n_rows);
+  if (!decides(column, Decidable::kDatetimeRange)) return unknown(n_rows);
   const auto range =
       find_sorted(column.sorted_integers.span(), condition.micros.low, condition.micros.high);
   return from_values(range.size(), n_rows);
 }
 Estimate estimate_condition(const ColumnView& column, const GeoCondition& condition,
                             std::uint64_t n_rows) {
-  if (column.index->kind != IndexKind::kGeo) return unknown(n_rows);
+  if (!decides(column, Decidable::kGeo)) return unknown(n_rows);
   const auto range =
       find_sorted(column.sorted_doubles.span(), condition.latitudes.low, condition.latitudes.high);
   const std::uint64_t most = std::min<std::uint64_t>(range.size(), n_rows);

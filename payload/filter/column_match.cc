@@ -4,41 +4,31 @@
 #include <optional>
 #include <vector>
 
+#include "payload/column/kinds.h"
 #include "payload/filter/column_terms.h"
 
 namespace quiver::payload {
 namespace {
 
-/// JSON types of the elements that a column stores as values.
-enum class JsonType { kString, kInteger, kNumber, kBool, kObject };
-
-JsonType kept_type(IndexKind kind) {
-  switch (kind) {
-    case IndexKind::kInteger:
-      return JsonType::kInteger;
-    case IndexKind::kFloat:
-      return JsonType::kNumber;
-    case IndexKind::kBool:
-      return JsonType::kBool;
-    case IndexKind::kGeo:
-      return JsonType::kObject;
-    default:
-      return JsonType::kString;
-  }
-}
-
 /// True if an element of `type` may be stored as a value of the column.
-bool may_hold(IndexKind kind, ScalarType type) {
-  const JsonType kept = kept_type(kind);
-  if (type == ScalarType::kString) return kept == JsonType::kString;
-  if (type == ScalarType::kInteger) return kept == JsonType::kInteger || kept == JsonType::kNumber;
-  return type == ScalarType::kBool && kept == JsonType::kBool;
+bool may_hold(const IndexTraits& traits, ScalarType type) {
+  switch (type) {
+    case ScalarType::kString:
+      return traits.element == ElementType::kString;
+    case ScalarType::kInteger:
+      return traits.element == ElementType::kInteger || traits.element == ElementType::kNumber;
+    case ScalarType::kBool:
+      return traits.element == ElementType::kBool;
+    case ScalarType::kNone:
+      return false;
+  }
+  return false;
 }
 
 class Matcher {
  public:
   Matcher(const ColumnView& column, const Bitset& within)
-      : column_(column), kind_(column.index->kind), within_(within) {
+      : column_(column), traits_(traits_of(column.index->kind)), within_(within) {
     out_.yes = Bitset(within.size());
     out_.maybe = Bitset(within.size());
   }
@@ -49,8 +39,8 @@ class Matcher {
       match_none_of(condition);
     } else if (condition.type == ScalarType::kNone) {
       return;
-    } else if (!holds(kind_, condition.type)) {
-      unsure(may_hold(kind_, condition.type) ? RowFacts::kElement : RowFacts::kOther);
+    } else if (!holds(traits_.kind, condition.type)) {
+      unsure(may_hold(traits_, condition.type) ? RowFacts::kElement : RowFacts::kOther);
     } else if (condition.type == ScalarType::kInteger) {
       match_integers(condition.integers);
     } else {
@@ -60,48 +50,47 @@ class Matcher {
 
   void match(const TextCondition& condition) {
     if (condition.words.empty()) return;
-    if (condition.tokens && kind_ == IndexKind::kText) {
+    if (condition.tokens && traits_.decides(Decidable::kTokens)) {
       match_tokens(condition);
-    } else if (!condition.tokens && kind_ == IndexKind::kKeyword) {
+    } else if (!condition.tokens && traits_.decides(Decidable::kStringParts)) {
       match_terms(accepted_terms(column_, condition));
     } else {
-      unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
+      unsure_about_strings();
     }
   }
 
   void match(const PrefixCondition& condition) {
-    if (kind_ == IndexKind::kKeyword) {
+    if (traits_.decides(Decidable::kStringParts)) {
       match_terms(prefixed_terms(column_, condition.prefix));
     } else {
-      unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
+      unsure_about_strings();
     }
   }
 
   void match(const RangeCondition& condition) {
-    if (kind_ == IndexKind::kInteger) {
+    if (!traits_.decides(Decidable::kRange)) return unsure(RowFacts::kOther);
+    if (traits_.storage == ValueStorage::kIntegers) {
       match_interval(column_.integers, column_.sorted_integers, condition.integers);
       unsure(RowFacts::kOther);
-    } else if (kind_ == IndexKind::kFloat) {
+    } else {
       match_interval(column_.doubles, column_.sorted_doubles, condition.doubles);
       for_each_irregular(RowFacts::kInexact, [&](std::uint32_t row) {
         out_.yes.reset(row);
         out_.maybe.set(row);
       });
-    } else {
-      unsure(RowFacts::kOther);
     }
   }
 
   void match(const DatetimeCondition& condition) {
-    if (kind_ == IndexKind::kDatetime) {
+    if (traits_.decides(Decidable::kDatetimeRange)) {
       match_interval(column_.integers, column_.sorted_integers, condition.micros);
     } else {
-      unsure(kept_type(kind_) == JsonType::kString ? RowFacts::kElement : RowFacts::kOther);
+      unsure_about_strings();
     }
   }
 
   void match(const GeoCondition& condition) {
-    if (kind_ != IndexKind::kGeo) return unsure(RowFacts::kOther);
+    if (!traits_.decides(Decidable::kGeo)) return unsure(RowFacts::kOther);
     const auto check = [&](std::uint32_t row) {
       const auto points = column_.row_points(row);
       if (std::any_of(points.begin(), points.end(),
@@ -169,6 +158,11 @@ class Matcher {
     within_.for_each([&](std::size_t row) {
       if (column_.facts[row].has(flag)) add(static_cast<std::uint32_t>(row));
     });
+  }
+
+  /// For a condition on strings that the column does not decide.
+  void unsure_about_strings() {
+    unsure(traits_.element == ElementType::kString ? RowFacts::kElement : RowFacts::kOther);
   }
 
   /// Rows of `within` with a value that `accept` accepts. One sequential pass.
@@ -241,7 +235,7 @@ class Matcher {
   void match_none_of(const MembershipCondition& condition) {
     if (condition.type == ScalarType::kNone) {
       match_flag(RowFacts::kElement, true);
-    } else if (!holds(kind_, condition.type)) {
+    } else if (!holds(traits_.kind, condition.type)) {
       unsure(RowFacts::kElement);
     } else {
       if (condition.type == ScalarType::kInteger) {
@@ -293,7 +287,7 @@ class Matcher {
   }
 
   const ColumnView& column_;
-  const IndexKind kind_;
+  const IndexTraits& traits_;
   const Bitset& within_;
   std::optional<std::size_t> n_within_;
   Verdict out_;

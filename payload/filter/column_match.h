@@ -4,7 +4,7 @@
 #include "base/bitset.h"
 #include "payload/column/column.h"
 #include "payload/filter/condition.h"
-#include "payload/filter/predicate.h"
+#include "payload/filter/rows_view.h"
 
 namespace quiver::payload {
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/hash.h"
+#include "payload/column/kinds.h"
 
 namespace quiver::payload {
 namespace {
@@ -27,13 +28,15 @@ std::vector<std::uint32_t> find_in_one_pass(const ColumnView& column,
 }  // namespace
 
 bool holds(IndexKind kind, ScalarType type) {
+  const IndexTraits& traits = traits_of(kind);
+  if (type != ScalarType::kNone && !traits.decides(Decidable::kEquality)) return false;
   switch (type) {
     case ScalarType::kString:
-      return kind == IndexKind::kKeyword || kind == IndexKind::kUuid;
+      return traits.element == ElementType::kString;
     case ScalarType::kInteger:
-      return kind == IndexKind::kInteger;
+      return traits.element == ElementType::kInteger;
     case ScalarType::kBool:
-      return kind == IndexKind::kBool;
+      return traits.element == ElementType::kBool;
     case ScalarType::kNone:
       return true;
   }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/ids.h"
+#include "payload/column/kinds.h"
 #include "payload/scalar/datetime.h"
 #include "payload/scalar/text.h"
 
@@ -24,12 +24,6 @@ void sort_unique(std::vector<T>& items) {
   items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
-std::string canonical(const std::string& text, bool uuids) {
-  if (!uuids) return text;
-  const auto uuid = PointId::parse_uuid(text);
-  return uuid ? uuid->to_string() : text;
-}
-
 ScalarType type_of(const MatchScalar& scalar) {
   if (std::holds_alternative<std::string>(scalar)) return ScalarType::kString;
   return std::holds_alternative<bool>(scalar) ? ScalarType::kBool : ScalarType::kInteger;
@@ -37,7 +31,7 @@ ScalarType type_of(const MatchScalar& scalar) {
 
 void add_scalar(MembershipCondition& condition, const MatchScalar& scalar) {
   if (const auto* text = std::get_if<std::string>(&scalar)) {
-    condition.strings.push_back(canonical(*text, condition.uuids));
+    condition.strings.push_back(condition.canonical ? condition.canonical(*text) : *text);
   } else if (const auto* flag = std::get_if<bool>(&scalar)) {
     (*flag ? condition.wants_true : condition.wants_false) = true;
   } else {
@@ -50,7 +44,7 @@ Result<PreparedCondition> prepare_values(MembershipCondition::Mode mode,
                                          const FieldIndex* index) {
   MembershipCondition condition;
   condition.mode = mode;
-  condition.uuids = index != nullptr && index->kind == IndexKind::kUuid;
+  if (index != nullptr) condition.canonical = traits_of(index->kind).canonical;
   for (const auto& scalar : scalars) {
     if (condition.type != ScalarType::kNone && condition.type != type_of(scalar)) {
       return fail(Code::kInvalidArgument,
@@ -75,7 +69,7 @@ PreparedCondition prepare_text(TextCondition::Mode mode, const std::string& text
                                const FieldIndex* index) {
   TextCondition condition;
   condition.mode = mode;
-  condition.tokens = index != nullptr && index->kind == IndexKind::kText;
+  condition.tokens = index != nullptr && traits_of(index->kind).decides(Decidable::kTokens);
   if (condition.tokens) {
     condition.options = index->text;
     condition.words = tokenize(text, index->text);
@@ -193,8 +187,9 @@ bool document_passes(const IsNull& condition, const JsonPath& path, const Value&
 bool MembershipCondition::has(const Value& element) const {
   if (const auto* text = element.as_string()) {
     if (strings.empty()) return false;
-    return uuids ? std::binary_search(strings.begin(), strings.end(), canonical(*text, true))
-                 : std::binary_search(strings.begin(), strings.end(), *text);
+    return canonical != nullptr
+               ? std::binary_search(strings.begin(), strings.end(), canonical(*text))
+               : std::binary_search(strings.begin(), strings.end(), *text);
   }
   if (const auto* integer = element.as_i64()) {
     return std::binary_search(integers.begin(), integers.end(), *integer);

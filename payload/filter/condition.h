@@ -24,9 +24,10 @@ struct MembershipCondition {
   enum class Mode : std::uint8_t { kAnyOf, kNoneOf };
   Mode mode = Mode::kAnyOf;
   ScalarType type = ScalarType::kNone;  ///< type of the list; kNone if it is empty
-  bool uuids = false;                   ///< compare strings that are UUIDs as UUIDs
-  std::vector<std::string> strings;     ///< ascending, distinct
-  std::vector<std::int64_t> integers;   ///< ascending, distinct
+  /// The form in which strings compare (IndexTraits::canonical); nullptr: unchanged.
+  std::string (*canonical)(const std::string& text) = nullptr;
+  std::vector<std::string> strings;    ///< ascending, distinct
+  std::vector<std::int64_t> integers;  ///< ascending, distinct
   bool wants_false = false, wants_true = false;
 
   [[nodiscard]] bool has(const Value& element) const;

@@ -5,7 +5,7 @@
 #include "base/threads/cancel.h"
 #include "payload/filter/column_match.h"
 #include "payload/filter/filter_tree.h"
-#include "payload/filter/predicate.h"
+#include "payload/filter/rows_view.h"
 
 namespace quiver::payload {
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "payload/filter/predicate.h"
-
 namespace quiver::payload {
 namespace {
 

@@ -54,6 +54,9 @@ struct FilterTree {
   }
 };
 
+/// Maximum nesting depth of a filter.
+inline constexpr int kMaxFilterDepth = 64;
+
 /// Errors are those of `compile` in predicate.h.
 [[nodiscard]] Result<std::shared_ptr<const FilterTree>> build_tree(
     const Filter& filter, std::span<const FieldIndex> indexes);

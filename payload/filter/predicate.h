@@ -21,41 +21,11 @@
 #include "base/threads/cancel.h"
 #include "payload/column/column.h"
 #include "payload/filter.h"
+#include "payload/filter/rows_view.h"
 #include "payload/json/document.h"
 #include "payload/schema.h"
 
 namespace quiver::payload {
-
-/// The rows of one segment, as a filter sees them. Everything returned stays valid and unchanged
-/// while the view lives. One thread per evaluation calls it.
-class RowsView {
- public:
-  virtual ~RowsView() = default;
-
-  [[nodiscard]] virtual std::uint32_t n_rows() const = 0;
-  /// [n_rows], the id of each row.
-  [[nodiscard]] virtual std::span<const PointId> ids() const = 0;
-  /// True if `ids` ascends.
-  [[nodiscard]] virtual bool sorted_ids() const = 0;
-  /// The payload as JSON; an empty text stands for `{}`. Valid until the next call.
-  [[nodiscard]] virtual Result<std::string_view> document(std::uint32_t row) const = 0;
-  /// The column with at least `n_rows` rows, by the key as its `FieldIndex` spells it; null if
-  /// there is none.
-  [[nodiscard]] virtual const ColumnView* column(std::string_view key) const = 0;
-  /// [n_rows] of 0 or 1: 1 if the row has a vector in this field. Null if there is no such field.
-  [[nodiscard]] virtual const std::uint8_t* present(std::string_view field_name) const = 0;
-};
-
-/// Estimated number of matching rows: at least `min`, at most `max`, probably about `expected`.
-struct Estimate {
-  std::uint64_t min = 0;
-  std::uint64_t expected = 0;
-  std::uint64_t max = 0;
-  bool operator==(const Estimate&) const = default;
-};
-
-/// Returns true if the point has a vector in the named field.
-using HasVectorFn = std::function<bool(std::string_view field_name)>;
 
 /// Immutable. Any number of threads may use it.
 class Predicate {
@@ -79,9 +49,6 @@ class Predicate {
  protected:
   Predicate() = default;
 };
-
-/// Maximum nesting depth of a filter.
-inline constexpr int kMaxFilterDepth = 64;
 
 /// Compiles a filter. `indexes` are those that the collection declares. kInvalidArgument for
 /// malformed paths, lists of mixed types, polygons with open or short rings, coordinates out of

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "payload/column/kinds.h"
 #include "payload/filter/evaluation.h"
 
 namespace quiver::payload {
@@ -146,9 +147,8 @@ const ColumnView* find_column(const RowsView& rows, const FieldNode& field) {
   const ColumnView* column = rows.column(field.index->key);
   if (column == nullptr || column->n_rows < rows.n_rows()) return nullptr;
   if (column->index->kind != field.index->kind) return nullptr;
-  const bool same_tokens =
-      field.index->kind != IndexKind::kText || column->index->text == field.index->text;
-  return same_tokens ? column : nullptr;
+  const bool has_tokens = traits_of(field.index->kind).decides(Decidable::kTokens);
+  return !has_tokens || column->index->text == field.index->text ? column : nullptr;
 }
 
 Result<Verdict> match_columns(const FilterTree& tree, const RowsView& rows, const Bitset& within,

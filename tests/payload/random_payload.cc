@@ -211,7 +211,7 @@ Filter RandomPayload::filter(int depth) {
 FieldIndex RandomPayload::index() {
   FieldIndex out;
   out.key = key();
-  out.kind = static_cast<IndexKind>(below(8));
+  out.kind = static_cast<IndexKind>(below(static_cast<int>(kIndexKindNames.size())));
   out.text.lowercase = chance(0.7);
   out.text.tokenizer = chance(0.7) ? Tokenizer::kWord : Tokenizer::kWhitespace;
   return out;

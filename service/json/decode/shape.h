@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "payload/schema.h"
 #include "service/json/element.h"
 
 namespace quiver::service::json {
@@ -52,9 +51,6 @@ extern const Shape kStrictModeShape;
 extern const Shape kCollectionShape;
 /// Members of `params` in a change of a collection.
 extern const Shape kCollectionParamsShape;
-
-/// The parameters of a payload index. Clients that read them back refuse other names.
-[[nodiscard]] const Shape& index_shape(payload::IndexKind kind);
 
 /// Appends "name":value for each known member of `object` that is not null, with a leading comma
 /// where `out` does not end in '{'. 400 for a wrong type, 422 out of range.

@@ -197,9 +197,7 @@ void write_warnings(Writer& out, const CollectionInfo& info) {
 }  // namespace
 
 std::string_view kind_name(payload::IndexKind kind) {
-  constexpr std::string_view kNames[] = {"keyword", "integer",  "float", "bool",
-                                         "geo",     "datetime", "uuid",  "text"};
-  return kNames[static_cast<std::size_t>(kind)];
+  return payload::kIndexKindNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view health_name(engine::Health health) {

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/mutex.h"
 #include "payload/column/format.h"
+#include "payload/column/kinds.h"
 #include "tests/payload/random_payload.h"
 
 namespace quiver::payload {
@@ -35,26 +36,23 @@ ColumnView column_of(const FieldIndex& index, const std::vector<std::string>& do
 std::string describe(const ColumnView& column, std::uint32_t row) {
   std::string out =
       std::to_string(column.facts[row].count) + "/" + std::to_string(column.facts[row].flags) + ":";
-  switch (column.index->kind) {
-    case IndexKind::kKeyword:
-    case IndexKind::kUuid:
-    case IndexKind::kText:
+  const IndexTraits& traits = traits_of(column.index->kind);
+  switch (traits.storage) {
+    case ValueStorage::kTerms:
       for (const auto id : column.row_terms(row)) {
-        out += id == ColumnView::kGap ? "|" : std::string(column.term(id));
+        out += id == ColumnView::kGap    ? "|"
+               : traits.has_dictionary() ? std::string(column.term(id))
+                                         : std::to_string(id);
         out += ",";
       }
       break;
-    case IndexKind::kBool:
-      for (const auto id : column.row_terms(row)) out += std::to_string(id) + ",";
-      break;
-    case IndexKind::kInteger:
-    case IndexKind::kDatetime:
+    case ValueStorage::kIntegers:
       for (const auto value : column.row_integers(row)) out += std::to_string(value) + ",";
       break;
-    case IndexKind::kFloat:
+    case ValueStorage::kDoubles:
       for (const auto value : column.row_doubles(row)) out += to_json(Value(value)) + ",";
       break;
-    case IndexKind::kGeo:
+    case ValueStorage::kPoints:
       for (const auto& p : column.row_points(row)) {
         out += to_json(Value(p.lon)) + " " + to_json(Value(p.lat)) + ",";
       }
@@ -118,7 +116,7 @@ TEST(Column, SealedEqualsMutableForEveryKind) {
   RandomPayload random(51);
   std::vector<Value> documents;
   for (int i = 0; i < 500; ++i) documents.push_back(random.document());
-  for (int kind = 0; kind < 8; ++kind) {
+  for (std::size_t kind = 0; kind < kIndexKindNames.size(); ++kind) {
     for (const char* key : {"a", "r[].a", "a[]", "o.b"}) {
       const auto index = make_index(key, static_cast<IndexKind>(kind));
       auto column = *MutableColumn::create(index);
@@ -147,7 +145,7 @@ TEST(Column, MergingDoesNotDependOnHowSourcesAreCut) {
     in_one.push_back({0, row});
     in_three.push_back({row % 3, row / 3});
   }
-  for (int kind = 0; kind < 8; ++kind) {
+  for (std::size_t kind = 0; kind < kIndexKindNames.size(); ++kind) {
     const auto index = make_index("a", static_cast<IndexKind>(kind));
     auto one = *MutableColumn::create(index);
     std::vector<std::unique_ptr<MutableColumn>> three;
@@ -184,7 +182,7 @@ TEST(Column, BuildsFromDocuments) {
 }
 
 TEST(Column, EmptyColumnsAreFiles) {
-  for (int kind = 0; kind < 8; ++kind) {
+  for (std::size_t kind = 0; kind < kIndexKindNames.size(); ++kind) {
     const auto column = through_file(column_of(make_index("k", static_cast<IndexKind>(kind)), {}));
     EXPECT_EQ(column.n_rows, 0U);
     EXPECT_EQ(column.count_rows_with_values(Bitset()), 0U);

@@ -193,7 +193,7 @@ TEST(Predicate, EveryKindOfColumnAnswersEveryCondition) {
   Data data = make_data(random, 400, true);
   std::map<std::size_t, std::size_t>
       n_decided;  // by condition: rows that matched without documents
-  for (int kind = 0; kind < 8; ++kind) {
+  for (std::size_t kind = 0; kind < kIndexKindNames.size(); ++kind) {
     for (const char* key : {"a", "a[]", "r[].a", "o"}) {
       FieldIndex index = random.index();
       index.key = key;
