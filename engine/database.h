@@ -73,8 +73,8 @@ class Database {
   [[nodiscard]] virtual Result<std::vector<ShardFindings>> check(const std::string& name) {
     return fail(Code::kUnimplemented, "check of " + name);
   }
-  /// Rebuilds the shards whose rows are gone or damaged (engine/repair.h); nullopt for the others.
-  /// kFailedPrecondition if the collection is open.
+  /// Rebuilds the shards whose rows are gone or damaged (engine/collections/repair.h); nullopt for
+  /// the others. kFailedPrecondition if the collection is open.
   virtual Result<std::vector<std::optional<ShardRepair>>> repair(const std::string& name) {
     return fail(Code::kUnimplemented, "repair of " + name);
   }

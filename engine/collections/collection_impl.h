@@ -11,12 +11,12 @@
 #include "base/mutex.h"
 #include "base/threads/published.h"
 #include "engine/collection.h"
-#include "engine/collection_bulk.h"
-#include "engine/collection_reports.h"
+#include "engine/collections/collection_bulk.h"
+#include "engine/collections/collection_reports.h"
+#include "engine/collections/work_totals.h"
 #include "engine/segment/snapshot.h"
 #include "engine/shard/shard.h"
 #include "engine/shard/shard_context.h"
-#include "engine/work_totals.h"
 #include "engine/write/write_gate.h"
 
 namespace quiver::engine {

@@ -7,8 +7,8 @@
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
-#include "engine/closed_collection.h"
-#include "engine/database_impl.h"
+#include "engine/collections/closed_collection.h"
+#include "engine/collections/database_impl.h"
 #include "storage/rows/runtime.h"
 
 namespace quiver::engine {

@@ -1,4 +1,4 @@
-#include "engine/closed_collection.h"
+#include "engine/collections/closed_collection.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "engine/work_totals.h"
+#include "engine/collections/work_totals.h"
 
 #include <gtest/gtest.h>
 

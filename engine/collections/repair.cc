@@ -1,4 +1,4 @@
-#include "engine/repair.h"
+#include "engine/collections/repair.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "engine/collection_impl.h"
+#include "engine/collections/collection_impl.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
-#include "engine/closed_collection.h"
-#include "engine/collection_reads.h"
+#include "engine/collections/closed_collection.h"
+#include "engine/collections/collection_reads.h"
 #include "engine/query/cost.h"
 #include "engine/query/explain.h"
 #include "engine/query/plan.h"

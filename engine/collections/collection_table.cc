@@ -1,4 +1,4 @@
-#include "engine/collection_table.h"
+#include "engine/collections/collection_table.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "base/observe/memory.h"
-#include "engine/closed_collection.h"
+#include "engine/collections/closed_collection.h"
 
 namespace quiver::engine {
 namespace {

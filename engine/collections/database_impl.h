@@ -11,8 +11,8 @@
 #include "base/io/file.h"
 #include "base/mutex.h"
 #include "base/threads/executor.h"
-#include "engine/catalog_gate.h"
-#include "engine/collection_table.h"
+#include "engine/collections/catalog_gate.h"
+#include "engine/collections/collection_table.h"
 #include "engine/database.h"
 #include "engine/shard/shard_context.h"
 

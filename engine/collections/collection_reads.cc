@@ -1,4 +1,4 @@
-#include "engine/collection_reads.h"
+#include "engine/collections/collection_reads.h"
 
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "engine/collection_table.h"
+#include "engine/collections/collection_table.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/closed_collection.h"
+#include "engine/collections/closed_collection.h"
 
 namespace quiver::engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/collection_reports.h"
+#include "engine/collections/collection_reports.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/catalog_gate.h"
+#include "engine/collections/catalog_gate.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

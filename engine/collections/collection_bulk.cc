@@ -1,4 +1,4 @@
-#include "engine/collection_bulk.h"
+#include "engine/collections/collection_bulk.h"
 
 #include <fmt/format.h>
 

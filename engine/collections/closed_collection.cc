@@ -1,10 +1,10 @@
-#include "engine/closed_collection.h"
+#include "engine/collections/closed_collection.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "engine/repair.h"
+#include "engine/collections/repair.h"
 #include "engine/shard/shard.h"
 
 namespace quiver::engine {

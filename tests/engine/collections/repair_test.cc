@@ -1,6 +1,6 @@
 // Collections whose rows are gone or damaged, in every way that we can think of: they are refused,
 // nothing of them is touched, and a repair saves all that can still be read.
-#include "engine/repair.h"
+#include "engine/collections/repair.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
