@@ -48,7 +48,7 @@ void add_queries(CLI::App& app, LoadOptions& o) {
   app.add_option(
          "--ground-truth", o.ground_truth,
          "Ids of each query's nearest points (.npy, .ivecs, .ibin, HDF5): report the recall of "
-         "one more pass over the rows. Points that tie with the last true one count")
+         "one more pass over the rows. Points that tie with the last of them count as found")
       ->group(group);
   app.add_option("--params", o.params, "Search parameters (JSON object)")->group(group);
   app.add_option("--filter", o.filter, "Filter (JSON object)")->group(group);
@@ -68,7 +68,8 @@ void add_ingest(CLI::App& app, LoadOptions& o) {
       ->group(group);
   app.add_option("--create", o.create, "Create the collection first, from this JSON body")
       ->group(group);
-  app.add_option("--queue", o.queue, "Batches written ahead; 0: all before the clock starts")
+  app.add_option("--queue", o.queue,
+                 "Batches prepared ahead; 0: all of them before the measurement starts")
       ->capture_default_str()
       ->group(group);
 }
@@ -82,7 +83,8 @@ CLI::App* add_load(CLI::App& parent, LoadOptions& o) {
   app->add_option("--collection", o.collection, "Collection")->required();
   app->add_option("--api-key", o.api_key, "Sent as `api-key`");
   auto* what = app->add_option_group("what", "What to send");
-  what->add_option("--queries", o.queries, "Query vectors; files are named as for `bench ann`");
+  what->add_option("--queries", o.queries,
+                   "Query vectors; file names are written as in `bench ann`");
   what->add_option("--ingest", o.ingest, "Dense vectors to upsert");
   what->require_option(1);
   app->add_option("--rows", o.rows, "FIRST:END of the file's rows; default all");

@@ -1,4 +1,4 @@
-// Command line errors that CLI11 cannot see: flags that exclude each other, words within a flag.
+// Command line errors that CLI11 cannot detect: flags that exclude each other, malformed values.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,8 @@
 
 namespace quiver::app {
 
-/// Call it in a subcommand's callback. Ends parsing like CLI11's own errors: exit status 2 and a
-/// hint at --help.
+/// Throws the error, if there is one, as an error of CLI11: exit status 2 and a hint at --help. For
+/// callbacks of subcommands.
 inline void throw_if_wrong(const Result<>& checked) {
   if (!checked) throw CLI::ValidationError(checked.error().message());
 }

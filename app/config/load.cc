@@ -174,7 +174,7 @@ Result<Config> load_config(const Flags& flags, const char* const* environment) {
 Result<std::pair<std::string, std::uint16_t>> parse_host_port(std::string_view text) {
   const auto wrong = [&] {
     return fail(Code::kInvalidArgument,
-                fmt::format("\"{}\" is no HOST:PORT (like 127.0.0.1:6333 or [::1]:6333)", text));
+                fmt::format("\"{}\" is not HOST:PORT (like 127.0.0.1:6333 or [::1]:6333)", text));
   };
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong();

@@ -26,8 +26,8 @@ void copy_member(Writer& json, const Value& config, std::string_view from, std::
   json.raw(payload::to_json(*value));
 }
 
-/// The body of PUT /collections/{name} from a collection's description. The parts are the same, in
-/// other places.
+/// Makes the body of PUT /collections/{name} from a collection's description. The body has the
+/// members of `params` at the top, and "optimizers_config" for "optimizer_config".
 Result<std::string> creation_of(const Value& config) {
   QV_TRY(const Value* params, member(config, "params"));
   std::string body;

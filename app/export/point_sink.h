@@ -13,6 +13,7 @@
 
 namespace quiver::app {
 
+/// Ids of the exported points: only numbers, or UUIDs too.
 enum class IdKinds : std::uint8_t { kNumbers, kAny };
 
 /// Use from one thread.
@@ -21,11 +22,11 @@ class PointSink {
   virtual ~PointSink() = default;
 
   virtual Result<> write(std::span<const engine::Record> points) = 0;
-  /// Completes the files. The last call.
+  /// Completes the files. Nothing is called after it.
   virtual Result<> finish() = 0;
 };
 
-/// Creates a file of JSON lines, and beside it the body that creates the collection.
+/// Creates a file of JSON lines. A second file beside it holds the body of PUT /collections/{name}.
 [[nodiscard]] Result<std::unique_ptr<PointSink>> create_lines(const std::string& path,
                                                               const CollectionFacts& facts,
                                                               dataset::IfExists if_exists);

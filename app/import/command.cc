@@ -16,10 +16,9 @@ constexpr const char* kImportExamples =
     "i\n"
     "is the id unless flags say otherwise. A point replaces an existing one of the same id.\n"
     "\n"
-    "To continue an interrupted import, give the same command again. After the import finished,\n"
-    "the same command does nothing with --data-dir or --state. Otherwise the state file is "
-    "removed\n"
-    "and the command imports again.\n"
+    "To continue an interrupted import, give the same command again. With --data-dir or --state,\n"
+    "the command does nothing once the import has finished. Without them, the state file is\n"
+    "removed at the end, and the command imports everything again.\n"
     "\n"
     "Exit status: 0 done, 1 failed (the message names file and row), 2 wrong command line,\n"
     "130 or 143 stopped by SIGINT or SIGTERM.\n"
@@ -54,12 +53,13 @@ void add_sources(CLI::App& app, ImportOptions& options) {
   group.list("--vectors", options.vectors,
              "[KIND:][NAME=]SOURCE: vectors of one field. KIND is dense (default), sparse or "
              "multi; without NAME, the unnamed vector. May be repeated");
-  group.option("--points", options.points,
-               "JSON lines, each a point as the API takes it: {\"id\", \"vector\", \"payload\"}");
+  group.option(
+      "--points", options.points,
+      "JSON lines, one point each, in the form of the API: {\"id\", \"vector\", \"payload\"}");
   group.option("--payload", options.payload, "JSON lines: line i is the payload of row i");
   group
       .list("--payload-keys", options.payload_keys,
-            "KEY,KEY,…: of each payload, keep only these members")
+            "KEY,KEY,…: keep only these members of each payload")
       ->delimiter(',');
   group.option(
       "--from-export", options.from_export,
@@ -72,7 +72,7 @@ void add_sources(CLI::App& app, ImportOptions& options) {
   group.list("--scale", options.scale,
              "[NAME=]FACTOR: multiply values by it (0.5, 1/127). May be repeated");
   group.flag("--allow-missing-vectors", options.allow_missing_vectors,
-             "Let a source end before others: later points go without its vectors");
+             "Let a source end before others: later points have no vector from it");
 }
 
 void add_target(CLI::App& app, ImportOptions& options) {

@@ -22,7 +22,7 @@ struct HttpTarget {
   client::Endpoint endpoint;
   std::string api_key;
   std::string collection;
-  std::uint32_t retry_s = 60;  ///< how long to retry while the server is away or overloaded
+  std::uint32_t retry_s = 60;  ///< seconds of retries while the server is unavailable
 };
 
 /// Fetches the fields of the collection; nullopt if it does not exist.
@@ -44,14 +44,15 @@ class BlockSender {
               std::function<std::string(std::uint64_t)> describe);
 
   struct Outcome {
-    std::uint64_t end_row = 0;   ///< rows of the block before it are done
+    std::uint64_t end_row = 0;   ///< end of the rows that are done
     std::uint64_t n_points = 0;  ///< acknowledged as durable
-    /// Sent and not refused; after a broken connection it is unknown whether they were written.
+    /// Points sent and not refused. If the connection broke, they may or may not be written.
     std::uint64_t n_points_sent = 0;
     std::uint64_t n_bytes = 0;   ///< bytes of the acknowledged bodies
     std::optional<Error> error;  ///< why the rest is not done; kCancelled after `stopping`
   };
-  /// Finds points that the server refuses by halving, and adds them to `bad_rows`.
+  /// Sends the points. If the server refuses them, sends halves until the bad points are found, and
+  /// adds those to `bad_rows`.
   [[nodiscard]] Outcome send(const RowBlock& block);
 
  private:

@@ -33,13 +33,13 @@ Result<const Value*> member(const Value& object, std::string_view name) {
 Result<std::string> text(const Value& object, std::string_view name) {
   QV_TRY(const Value* value, member(object, name));
   if (value->as_string() != nullptr) return *value->as_string();
-  return fail(Code::kDataLoss, fmt::format("\"{}\" is no text", name));
+  return fail(Code::kDataLoss, fmt::format("\"{}\" is not a string", name));
 }
 
 Result<const payload::Array*> array(const Value& object, std::string_view name) {
   QV_TRY(const Value* value, member(object, name));
   if (value->as_array() != nullptr) return value->as_array();
-  return fail(Code::kDataLoss, fmt::format("\"{}\" is no list", name));
+  return fail(Code::kDataLoss, fmt::format("\"{}\" is not a list", name));
 }
 
 Result<SourceSpec> parse_vectors(const Value& value) {

@@ -1,4 +1,4 @@
-// The plan of an import: what to read, from the flags.
+// The plan of an import, made from the flags: which files to read, and how.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +38,10 @@ struct ImportPlan {
 /// Checks the flags without looking at files or the target.
 [[nodiscard]] Result<> check_usage(const ImportOptions& options);
 
-/// Makes the plan. kInvalidArgument for flags that do not fit together.
+/// Makes the plan. kInvalidArgument for flags that contradict each other.
 [[nodiscard]] Result<ImportPlan> make_plan(const ImportOptions& options);
 
-/// The files of a source: itself, the files with its prefix, or its HDF5 file.
+/// Paths of the files of a source: the file itself, all .npy files of a prefix, or the HDF5 file.
 [[nodiscard]] std::vector<std::string> files_of(const std::string& source);
 
 }  // namespace quiver::app

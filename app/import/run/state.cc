@@ -40,13 +40,13 @@ Result<std::uint64_t> number(const Value& object, std::string_view key) {
 
 Result<std::string> text(const Value& value) {
   if (const auto* found = value.as_string()) return *found;
-  return fail(Code::kDataLoss, payload::to_json(value) + " is no text");
+  return fail(Code::kDataLoss, payload::to_json(value) + " is not a string");
 }
 
 Result<const payload::Array*> array(const Value& object, std::string_view key) {
   const Value* value = object.find(key);
   if (value != nullptr && value->as_array() != nullptr) return value->as_array();
-  return fail(Code::kDataLoss, fmt::format("\"{}\" is no list", key));
+  return fail(Code::kDataLoss, fmt::format("\"{}\" is not a list", key));
 }
 
 Result<BadRow> parse_bad_row(const Value& value) {
