@@ -37,7 +37,7 @@ class TreePredicate final : public Predicate {
   [[nodiscard]] bool always_true() const override { return tree_->empty(); }
 
  private:
-  /// Adds rows of `maybe` whose documents match to `yes`.
+  /// Decides the rows of `maybe` by their documents; adds those that match to `yes`.
   Result<> resolve(const RowsView& rows, Verdict& verdict, const Cancel& cancel) const {
     std::uint32_t row = 0;
     const HasVectorFn has_vector = [&](std::string_view name) {

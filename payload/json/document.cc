@@ -17,9 +17,9 @@
 namespace quiver::payload {
 namespace {
 
-/// An object with more members is built with a hash table of its keys.
+/// Number of members up to which repeated keys are found by a scan; beyond it, by a hash table.
 constexpr std::size_t kMaxScannedMembers = 16;
-/// After a larger document a thread frees its parser and text buffer.
+/// Size in bytes up to which a thread keeps its parser and text buffer after parsing a document.
 constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 20;
 
 /// Builds an object in which the last value of a repeated key wins.
@@ -69,7 +69,7 @@ Value from_object(const simdjson::dom::object& object) {
   return Value(builder.take());
 }
 
-/// The types were checked before, so no accessor fails.
+/// `type()` says what the element is, so no accessor fails.
 Value from_dom(const simdjson::dom::element& element) {
   using Type = simdjson::dom::element_type;
   switch (element.type()) {
@@ -205,7 +205,7 @@ bool operator==(const Value& a, const Value& b) { return a.data_ == b.data_; }
 
 Result<Value> parse_json(std::string_view text) {
   thread_local std::unique_ptr<ParserState> state;
-  // An exception may leave the parser half-made, so the next call makes another.
+  // An exception may leave the parser unusable, so it is kept only if none is thrown.
   auto mine = state ? std::move(state) : std::make_unique<ParserState>();
   auto value = parse_with(*mine, text);
   if (text.size() <= kMaxKeptBytes) state = std::move(mine);

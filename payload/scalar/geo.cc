@@ -20,7 +20,7 @@ bool on_segment(const GeoPoint& p, const GeoPoint& a, const GeoPoint& b) {
          (a.lat - p.lat) * (b.lat - p.lat) <= 0;
 }
 
-/// Counts how often a ray to the east crosses the ring.
+/// Even-odd rule: a point is inside if a ray to the east crosses the ring an odd number of times.
 Side side_of(const std::vector<GeoPoint>& ring, const GeoPoint& p) {
   bool inside = false;
   for (std::size_t i = 1; i < ring.size(); ++i) {

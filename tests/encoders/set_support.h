@@ -83,7 +83,7 @@ inline std::vector<float> query_vector(const encoders::SetEncoder& encoder, cons
   return out;
 }
 
-/// The largest difference, in units of the largest value of `b`.
+/// max |a[i] - b[i]| / max |b[i]|
 inline double difference(const std::vector<float>& a, const std::vector<float>& b) {
   double most = 0, largest = 1e-30;
   for (std::size_t i = 0; i < b.size(); ++i) {

@@ -29,8 +29,8 @@ struct MultiBuildParams {
   std::uint32_t projection = 0;
   /// `fde`: dimensions after a final projection, a multiple of 16. 0: no final projection.
   std::uint32_t final_dim = 0;
-  /// `fde`: how far the mean of a part's tokens is scaled up to the length of single tokens, from 0
-  /// (not at all, as in the paper) to 1 (fully).
+  /// `fde`: scaling of the mean of a part's tokens, which is shorter than the tokens. 0: none, as
+  /// in the paper. 1: up to the length of single tokens.
   double renormalisation = 1;
   /// Bits per dimension of the token codes: 8, 4 or 2. Fewer: less memory, more exact scores.
   std::uint32_t token_bits = 8;
@@ -67,24 +67,25 @@ struct MultiBuildParams {
 };
 
 struct MultiSearchParams {
-  /// Largest number of documents compared by token codes. Higher: better recall, slower. 0: scaled
-  /// from the probe's number for ten hits by (k / 10)^0.7 * effort / 128, and the search ends
-  /// earlier by `patience`.
+  /// Largest number of documents compared by token codes. Higher: better recall, slower. 0: p * (k
+  /// / 10)^0.7 * effort / 128, where p is the probe's number for ten hits, at least 2 k; then
+  /// `patience` may end the search earlier.
   std::uint32_t candidates = 0;
   /// Number of documents from which signs choose the candidates. Higher: better recall, slower. 0:
-  /// in proportion to the candidates, by the probe.
+  /// in proportion to the candidates, at the probe's ratio.
   std::uint32_t pool = 0;
-  /// Query tokens with at least this cosine are replaced by their sum (ball carving, MUVERA).
+  /// Query tokens whose cosine is at least this are replaced by their sum (ball carving, MUVERA).
   /// Lower: faster, lower recall. 1: off.
   double carve = 1;
   /// What ranks the hits. `full`: exact scores of the best by codes. `codes`: token codes. `none`:
   /// the documents' vectors. Returned scores are always exact.
   std::string rerank = "full";
   /// The search ends after this many consecutive candidates outside the best k. Higher: better
-  /// recall, slower. 0: half of the larger of pool and candidates; never before all of
-  /// `candidates`, if those are given.
+  /// recall, slower. 0: half of the larger of pool and candidates; if `candidates` is given, all of
+  /// them are compared.
   std::uint32_t patience = 0;
-  /// Scales the default number of candidates by effort / 128, as `hnsw_ef`. 0: 128.
+  /// Scales the default number of candidates by effort / 128. Requests may also set it as
+  /// `hnsw_ef`. 0: 128.
   std::uint32_t effort = 0;
 
   template <class V>

@@ -24,8 +24,8 @@ struct Component {
   std::uint8_t code = 0;
 };
 
-/// Writes the components with the `n` largest codes, ties by term, sorted by term: look-ups in the
-/// table then share cache lines.
+/// Writes the `n` components with the largest codes; among equal codes, the smaller terms win. They
+/// are sorted by term, so that look-ups in the query table share cache lines.
 void strongest(const CodedRows::Row& row, std::size_t n, std::vector<Component>& out) {
   out.clear();
   for (std::size_t i = 0; i < row.terms.size(); ++i) out.push_back({row.terms[i], row.codes[i]});

@@ -20,8 +20,9 @@ struct Target {
   bool too_long = false;   ///< more segments than any route has
 };
 
-/// Splits "/a/b?x=1". One trailing slash makes no segment; empty segments in between are kept.
-/// Absolute targets ("http://host/a") lose their host. nullopt if it does not start with '/'.
+/// Splits "/a/b?x=1". One trailing slash makes no segment; empty segments in between are kept. The
+/// host of an absolute target ("http://host/a") is dropped. nullopt if the rest does not start with
+/// '/'.
 [[nodiscard]] std::optional<Target> split_target(std::string_view target);
 
 /// Replaces %XX. nullopt if a '%' is not followed by two hex digits, or if the result is not UTF-8.

@@ -1,4 +1,4 @@
-// Collection info: the creator's configuration, completed by defaults.
+// Collection info: the creator's configuration, with defaults for what it leaves out.
 #include <fmt/format.h>
 
 #include <cassert>
@@ -82,7 +82,7 @@ void write_completed(Writer& out, std::optional<Element> given, std::span<const 
   out.end_object();
 }
 
-/// Returns the configuration as the collection's creator wrote it; empty if it cannot be read.
+/// The configuration as the collection's creator wrote it, parsed; {} if that text is not valid.
 class Wire {
  public:
   explicit Wire(const engine::CollectionConfig& config) {
@@ -99,7 +99,7 @@ class Wire {
   Object object_;
 };
 
-/// Writes the parameters of fields by name, or those of the unnamed field alone.
+/// Writes an object of field names and parameters, or only the parameters of the unnamed field.
 void write_fields(Writer& out, Element fields, Names names) {
   if (names == Names::kShown || !fields.is_object() || is_unnamed(as_object(fields))) {
     return write_element(out, fields);
