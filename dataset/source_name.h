@@ -23,9 +23,9 @@ enum class Format : std::uint8_t {
 
 struct SourceName {
   Format format = Format::kPrefix;
-  ValueType type = ValueType::kF32;  ///< of kVecs and kBin
+  ValueType type = ValueType::kF32;  ///< value type of kVecs and kBin
   std::string path;                  ///< as given, with any `.zst` or `.gz`
-  std::string dataset;               ///< of kHdf5; "" if none is named
+  std::string dataset;               ///< data set of kHdf5; "" if none is named
 };
 
 /// Parses names such as "train.fvecs.zst", or "x.hdf5:train" for a data set within a file.

@@ -43,7 +43,7 @@ enum class ValueType : std::uint8_t {
 struct VectorShape {
   FieldKind kind = FieldKind::kDense;
   ValueType type = ValueType::kF32;
-  std::uint32_t dim = 0;  ///< of a vector or token; sparse: of the space, 0 if unknown
+  std::uint32_t dim = 0;  ///< dimension of a vector or token; sparse: of the space, 0 if unknown
   std::optional<std::uint64_t> n_rows;  ///< nullopt: the file does not say
 };
 

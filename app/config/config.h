@@ -40,7 +40,7 @@ struct Key {
   ParamRange range;                  ///< for integers and numbers
   std::vector<std::string> choices;  ///< for strings; empty: any text
   Secrecy secrecy = Secrecy::kPublic;
-  std::string doc;     ///< what it sets, one sentence
+  std::string doc;     ///< one sentence that says what it sets
   std::string effect;  ///< effect of larger or smaller values; may be empty
   std::function<ParamValue(const Settings&)> get;
   /// The value must have passed `check_value`.

@@ -64,7 +64,7 @@ class Pass {
   const std::size_t batch_;
   const std::span<const std::uint32_t> order_;
   const std::span<double> latencies_us_;        ///< one element per call
-  std::vector<std::vector<index::Hit>>& hits_;  ///< by query; each element is written by one call
+  std::vector<std::vector<index::Hit>>& hits_;  ///< one list per query; one call writes each
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
 
@@ -134,7 +134,7 @@ class Measuring {
   std::vector<std::uint32_t> order_;
   Measurement measured_;
   double seconds_ = 0;
-  double cpu_seconds_ = 0;  ///< of the process
+  double cpu_seconds_ = 0;  ///< CPU time of the process
   double busy_seconds_ = 0;
   double busy_cpu_seconds_ = 0;
   std::size_t n_queries_ = 0;

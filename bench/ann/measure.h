@@ -26,7 +26,7 @@ struct Measurement {
   double cpu_us = 0;                          ///< CPU time of the process per query
   double cpu_share = 0;                       ///< CPU time / wall time of the searching threads
   index::WorkCounters work;                   ///< work of one pass
-  std::vector<std::vector<index::Hit>> hits;  ///< of the last pass, by query
+  std::vector<std::vector<index::Hit>> hits;  ///< hits of the last pass, one list per query
 };
 
 /// Shuffles the queries before every pass, by the seed. A thread that finishes a call takes the

@@ -31,21 +31,21 @@ struct LoopOptions {
   std::uint32_t connections = 1;
   std::uint32_t pipeline = 1;  ///< requests in flight per connection, at most
   double rate = 0;             ///< arrivals per second (Poisson); 0: a closed loop
-  std::uint64_t seed = 1;      ///< of the arrivals
+  std::uint64_t seed = 1;      ///< seed of the arrival times
 };
 
 struct LoopResult {
-  std::vector<double> latencies_us;  ///< of answers with status 200, in order of arrival
-  /// Open loop: from the arrival until the request was given a connection.
+  std::vector<double> latencies_us;  ///< latencies of answers with status 200, as they arrived
+  /// Open loop: times from the arrival of a request until it got a connection.
   std::vector<double> waits_us;
   std::uint64_t n_errors = 0;  ///< other answers, and requests on connections that broke
   std::string first_error;
   /// Open loop: arrivals before the end that found no free connection. No percentile contains
   /// their waits.
   std::uint64_t n_unsent = 0;
-  std::uint64_t n_starved = 0;  ///< how often a connection waited for the source
+  std::uint64_t n_starved = 0;  ///< times that a connection waited for the source
   double seconds = 0;           ///< from the first request to the last answer
-  double client_cpu_s = 0;      ///< of this thread
+  double client_cpu_s = 0;      ///< CPU time of this thread
   double client_user_s = 0;     ///< user part of `client_cpu_s`
 };
 

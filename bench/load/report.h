@@ -28,7 +28,7 @@ struct LoadReport {
   std::optional<NetworkRecall> recall;
   double writer_cpu_s = 0;  ///< CPU time of the thread that writes bodies
   std::uint64_t sent_bytes = 0;
-  Calibration calibration_before, calibration_after;  ///< of the machine that runs the generator
+  Calibration calibration_before, calibration_after;  ///< speed of the load generator's machine
   std::int64_t unix_seconds = 0;                      ///< start of the measurement
 };
 

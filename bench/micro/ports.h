@@ -37,7 +37,7 @@ QV_PORTS(to_f16,
   "vmovmskps %%ymm2, %%eax\n popcnt %%eax, %%eax\n vcvtps2ph $8, %%ymm8, %%xmm3\n")
 QV_PORTS(from_f16, "vcvtph2ps %%xmm8, %%ymm0\n")
 QV_PORTS(from_u8, "vpmovzxbd %%xmm8, %%ymm0\n vcvtdq2ps %%ymm0, %%ymm0\n")
-QV_PORTS(length,  // of 16
+QV_PORTS(length,  // 16 values
   "vcvtps2pd %%xmm8, %%ymm4\n vfmadd231pd %%ymm4, %%ymm4, %%ymm0\n"
   "vcvtps2pd %%xmm9, %%ymm5\n vfmadd231pd %%ymm5, %%ymm5, %%ymm1\n"
   "vcvtps2pd %%xmm8, %%ymm6\n vfmadd231pd %%ymm6, %%ymm6, %%ymm2\n"

@@ -25,9 +25,8 @@ class RowOffsets {
 
   /// Reads up to `max_rows` rows: `out` becomes `[n + 1]`, from 0. Returns n.
   Result<std::size_t> read(std::size_t max_rows, std::vector<std::uint64_t>& out);
-  /// Returns how many of the next `max_rows` rows have at most `max_entries` entries together, at
-  /// least
-  /// 1. Stops at the end of the file; `read` reports errors there.
+  /// Returns how many of the next `max_rows` rows have at most `max_entries` entries together; at
+  /// least one. Stops at the end of the file; `read` reports errors there.
   Result<std::size_t> rows_within(std::size_t max_rows, std::uint64_t max_entries);
   /// `row` is not before `row()`.
   Result<> skip_to(std::uint64_t row);

@@ -220,7 +220,7 @@ Result<> check_same(const std::vector<FieldSchema>& fields, const std::vector<Fi
     if (found != nullptr && describe(*found) == describe(field)) continue;
     return fail(Code::kFailedPrecondition,
                 fmt::format("--create wants {}, but collection `{}` is there and has {}: leave "
-                            "--create out to import into it as it is",
+                            "--create out to import into it unchanged",
                             describe(field), collection, describe(fields)));
   }
   return {};

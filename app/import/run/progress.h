@@ -43,7 +43,7 @@ class ProgressDisplay {
   const bool is_terminal_;
   Stopwatch watch_;
   double shown_at_ = 0;
-  double rate_at_ = 0;  ///< when `rate_` was last computed
+  double rate_at_ = 0;  ///< time of the last computation of `rate_`
   std::uint64_t rate_done_ = 0;
   double rate_ = 0;
   bool has_bar_ = false;
