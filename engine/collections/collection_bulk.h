@@ -45,7 +45,7 @@ class CollectionBulk {
   struct OpenLoad {
     std::uint64_t number = 0;
     bool decided = false;
-    std::vector<std::uint32_t> shards;  ///< that take part
+    std::vector<std::uint32_t> shards;  ///< shards that take part
   };
 
   Result<> run(BulkRows& rows, const std::optional<std::string>& cursor) QV_REQUIRES(mutex_);

@@ -48,7 +48,7 @@ Result<> CollectionTable::add_stored(Directory& collections) {
   collections_ = &collections;
   for (const auto& garbage : gate_.catalog().garbage()) remove_garbage(garbage);
   for (const auto& name : gate_.catalog().strangers()) {
-    log_warning("`{}/{}` belongs to no collection; it is left as it is", collections_->path(),
+    log_warning("`{}/{}` belongs to no collection; it is left unchanged", collections_->path(),
                 name);
   }
   for (const auto& stored : gate_.catalog().entries()) {

@@ -32,8 +32,8 @@ struct CollectionEntry {
   mutable Mutex open_mutex;  ///< held for a line; taken after `mutex`, or alone
   /// Changed under both.
   std::shared_ptr<CollectionImpl> open QV_GUARDED_BY(open_mutex);
-  /// Why the collection cannot serve, from the check at the start or the last opening; null if that
-  /// went well. Read without waiting for an opening.
+  /// Why the collection cannot serve, by the check at the start or the last opening; null if it
+  /// can. Can be read during an opening.
   Published<Error> failure;
   std::atomic<std::uint64_t> last_used = 0;
 

@@ -67,7 +67,7 @@ class DatabaseImpl final : public Database {
   CondVar tick_wake_;
   std::atomic<bool> closed_ = false;  ///< set under `tick_mutex_`
   std::thread ticker_;
-  std::thread log_check_;  ///< by itself, since it waits for openings; ends when all are read
+  std::thread log_check_;  ///< a thread of its own, since it waits for openings
 };
 
 }  // namespace quiver::engine

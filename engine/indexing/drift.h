@@ -42,8 +42,8 @@ struct MeasuredFit {
                                                              const index::QuerySample& sample,
                                                              const Cancel& cancel);
 
-/// Measurements of a segment's indexes, and which of them must be rebuilt: those that find too
-/// little, but not again if a rebuilt one finds no more.
+/// Measured recall of a segment's indexes, and which indexes must be rebuilt. Those with too little
+/// recall must, except if a rebuild has already brought no more.
 class FieldFits {
  public:
   /// True if this measurement marks the index for a rebuild.

@@ -52,10 +52,10 @@ struct BulkField {
 
 /// `n` points. Everything is borrowed for the call.
 struct BulkChunk {
-  std::span<const PointId> ids;                ///< `[n]`, in any order; of equal ones the last wins
-  std::vector<BulkField> fields;               ///< those not named here are absent in all points
+  std::span<const PointId> ids;                ///< `[n]`, in any order; the last of equal ids wins
+  std::vector<BulkField> fields;               ///< vectors of fields not named here are absent
   std::span<const std::string_view> payloads;  ///< `[n]` JSON objects, "" for {}; empty: all {}
-  /// Kept with the chunk, to be read back with `Collection::bulk_cursor`; nullopt: stays as it is.
+  /// Stored with the chunk and read by `Collection::bulk_cursor`. nullopt: does not change.
   std::optional<std::string> cursor;
 };
 

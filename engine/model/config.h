@@ -32,24 +32,24 @@ struct OptimizerConfig {
   /// Without writes for this long, what is in memory is sealed, and segments with indexes of dense
   /// fields are merged.
   double idle_seal_s = 1;
-  /// To how many, if they are not too large (`plan_idle_merge`).
+  /// Number of segments that an idle merge aims at, if they are not too large (`plan_idle_merge`).
   std::uint32_t idle_segments = 1;
   /// Vectors of a field that take less than this in a segment have no index: searching them exactly
   /// is as fast, and nothing is to be built. Nothing: as is usual for the kind of field
   /// (`usual_min_bytes` of engine/indexing/indexes.h).
   std::optional<std::uint64_t> index_min_bytes;
-  /// 0: nothing is optimised until it is raised.
+  /// Largest number of threads for background work. 0: no optimisation until it is raised.
   std::optional<std::uint64_t> max_threads;
 
   bool operator==(const OptimizerConfig&) const = default;
 };
 
-/// How the segments of a field are indexed, where not as usual.
+/// How the segments of a field are indexed, where it differs from the default.
 struct VectorIndexConfig {
   bool enabled = true;                     ///< false: they are searched exactly
-  std::optional<std::uint64_t> min_bytes;  ///< in place of `OptimizerConfig::index_min_bytes`
+  std::optional<std::uint64_t> min_bytes;  ///< replaces `OptimizerConfig::index_min_bytes`
   KeyValues build;                         ///< build parameters of the field's index type
-  KeyValues given;                         ///< those that were set by name; they win
+  KeyValues given;  ///< parameters set by name; they take precedence over `build`
 
   bool operator==(const VectorIndexConfig&) const = default;
 };
@@ -73,12 +73,12 @@ struct CollectionConfig {
   bool operator==(const CollectionConfig&) const = default;
 };
 
-/// Of any server: shards of a collection.
+/// Largest number of shards of a collection on any server.
 inline constexpr std::uint32_t kMaxShardNumber = 1024;
 
-/// What a server says of the collections that are created on it. It holds for them from then on.
+/// Settings of the server for new collections. A collection keeps those of the time it was created.
 struct CreationOptions {
-  OptimizerConfig optimizer;            ///< what the creator does not say
+  OptimizerConfig optimizer;            ///< defaults for what the creator leaves out
   std::uint32_t max_shard_number = 64;  ///< 1 to kMaxShardNumber; more are refused
 };
 

@@ -63,7 +63,7 @@ struct UpdateVectors {
   std::optional<payload::Filter> update_filter;
 };
 struct DeleteVectors {
-  std::vector<std::string> names;  ///< of vector fields
+  std::vector<std::string> names;  ///< names of vector fields
   PointSelector points;
 };
 

@@ -21,11 +21,11 @@ struct IndexInfo {
   std::uint64_t n_points = 0;  ///< live points with a value under the key
 };
 
-/// The vector index of a field, over all segments that have the same.
+/// A vector index of a field, summed over the segments that have it.
 struct VectorIndexInfo {
   std::string field;
   std::string index;  ///< type and build parameters, as in `ivf-bits=4`; flat: exact search
-  std::uint64_t n_vectors = 0;  ///< in segments with this index, deleted ones included
+  std::uint64_t n_vectors = 0;  ///< vectors in segments with this index, deleted ones included
   std::uint64_t n_bytes = 0;    ///< size of its files
 };
 
@@ -89,7 +89,7 @@ struct OptimizationState {
 
 struct OptimizationReport {
   std::vector<QueuedOptimization> queued;
-  std::vector<WorkSegment> idle;  ///< with no work due, the mutable one included
+  std::vector<WorkSegment> idle;  ///< segments without work to do, the mutable one included
   std::vector<OptimizationState> running;
   std::vector<OptimizationState> completed;  ///< newest first, bounded
 };
@@ -129,7 +129,7 @@ struct SegmentInfo {
   bool sealed = false;   ///< its columns are in files, else in memory
   std::uint64_t n_points = 0;
   std::uint64_t n_payload_bytes = 0;
-  std::vector<SegmentFieldInfo> fields;    ///< as in the configuration
+  std::vector<SegmentFieldInfo> fields;    ///< fields in the order of the configuration
   std::vector<SegmentColumnInfo> columns;  ///< by key
 };
 

@@ -54,7 +54,7 @@ struct SegmentData {
   SharedSpan<PointId> ids;
   SharedSpan<Seq> seqs;
   Documents documents;
-  std::vector<index::FieldColumn> fields;  ///< as in the collection's configuration
+  std::vector<index::FieldColumn> fields;  ///< fields in the order of the configuration
   std::vector<std::shared_ptr<const index::Searcher>> searchers;    ///< one for each field
   std::vector<IndexSpec> indexes;                                   ///< one for each searcher
   std::vector<std::shared_ptr<const MappedFiles>> index_files;      ///< the same; nullptr: none

@@ -10,11 +10,11 @@
 
 namespace quiver::engine {
 
-/// The background's part of a build, and its outcome.
+/// The part of a build that runs in the background, and its result.
 struct ColumnBuilds::Build {
   std::vector<std::shared_ptr<const SegmentData>> lacking;
   std::vector<payload::FieldIndex> indexes;
-  std::vector<ColumnMap> made;  ///< for the first of `lacking`; after a failure not for all
+  std::vector<ColumnMap> made;  ///< columns of `lacking`, in order; fewer after a failure
 
   Result<> run(Directory& segments) {
     for (const auto& data : lacking) {

@@ -70,7 +70,7 @@ class WorkStatus {
   void note_failure(JobKind kind, const Error& error) noexcept;
   /// Clears the last error, but a failed seal only when a seal succeeds.
   void note_success(JobKind kind) noexcept;
-  /// Clears the last error if it is of this kind: for work that runs all the time.
+  /// Clears the last error if it is of this kind. For work that never ends.
   void note_recovery(JobKind kind) noexcept;
   [[nodiscard]] bool may_retry() const { return Clock::now() >= retry_after_; }
   void retry_now() { retry_after_ = {}; }
@@ -78,12 +78,11 @@ class WorkStatus {
   // The published state.
   /// Publishes the segments and the status. If this throws, the published segments stay.
   void publish();
-  /// `publish` after a change that leaves the places of rows as they are. If it fails, a tick does
-  /// it again.
+  /// Like `publish`, after a change that moves no rows. If it fails, a tick tries again.
   void publish_soon() noexcept;
-  /// Without memory the status stays as it was, and a tick tries again.
+  /// Updates the status. If memory runs out, the old status stays and a tick tries again.
   void update() noexcept;
-  /// True if the configuration is not in force in all segments, or its effect is not published.
+  /// True if some segments do not follow the configuration yet, or the result is not published.
   [[nodiscard]] bool must_catch_up() const { return must_catch_up_; }
   void set_must_catch_up(bool must) { must_catch_up_ = must; }
 
@@ -91,7 +90,7 @@ class WorkStatus {
   [[nodiscard]] std::vector<SegmentFacts> facts() const;
   /// A field of the segment whose index is to be rebuilt, if any.
   [[nodiscard]] std::optional<std::size_t> drifted_field(std::uint64_t segment) const;
-  /// How well the indexes of a segment find what is asked.
+  /// Recall of the indexes of a segment, as measured.
   [[nodiscard]] FieldFits& fits(std::uint64_t segment) { return fits_[segment]; }
   void forget_fits_of_removed();
 

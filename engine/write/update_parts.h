@@ -19,7 +19,7 @@ namespace quiver::engine {
 /// The operations of a request that one shard gets.
 struct UpdatePart {
   std::size_t shard = 0;
-  std::vector<std::size_t> numbers;  ///< which operations of the request they are
+  std::vector<std::size_t> numbers;  ///< positions of the operations in the request
   std::vector<PreparedOperation> operations;
 };
 

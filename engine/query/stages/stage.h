@@ -25,10 +25,10 @@ using StagePtr = std::unique_ptr<const PlanStage>;
 using FilterPtr = std::shared_ptr<const payload::Filter>;
 using PredicatePtr = std::shared_ptr<const payload::Predicate>;
 
-/// A node of the query tree, as its stage is made of it.
+/// A node of the query tree, with what is needed to make its stage.
 struct PlanNode {
   const Query& query;            ///< borrowed; outlives the stage
-  FilterPtr filter;              ///< of this node and all above it; nullptr: none
+  FilterPtr filter;              ///< filter of this node and all above it; nullptr: none
   std::uint64_t limit = 0;       ///< hits wanted
   std::vector<StagePtr> inputs;  ///< one for each prefetch; none: the stage reads the snapshot
 };
