@@ -90,8 +90,8 @@ class Searcher {
   /// exactly. `terms` ascend. Polls `cancel`. Other kinds: kUnimplemented, the default.
   virtual Result<> count_terms(std::span<const std::uint32_t> terms, const RowFilter& filter,
                                std::span<std::uint64_t> counts, const Cancel& cancel) const;
-  /// Estimated bytes that one default search reads. Arithmetic that outlasts reading counts as the
-  /// bytes read in that time. Decides whether a search is worth a thread of its own.
+  /// Estimated bytes that one default search reads. If arithmetic takes longer than reading, the
+  /// bytes that could be read in that time. Decides whether a search gets its own thread.
   [[nodiscard]] virtual std::uint64_t bytes_per_search() const = 0;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// The default is empty.

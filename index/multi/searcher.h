@@ -59,8 +59,8 @@ class MultiSearcher final : public Searcher {
 
   /// Largest numbers of rows compared.
   struct Limits {
-    std::size_t pool = 0;        ///< by signs; without signs, `candidates`
-    std::size_t candidates = 0;  ///< by token codes
+    std::size_t pool = 0;        ///< documents compared by signs; without signs, `candidates`
+    std::size_t candidates = 0;  ///< documents compared by token codes
   };
 
   [[nodiscard]] Limits limits_of(const MultiSearchOptions& options, std::size_t k) const;

@@ -25,9 +25,9 @@ namespace {
 
 #include "kernels/decimals/scalar.inc"
 
-/// Decimals that are located before they are read; their offsets stay in L1.
+/// Largest number of decimals that are located before they are read; their offsets stay in L1.
 constexpr std::uint32_t kStretch = 128;
-/// Points or commas in 64 bytes: two never stand together.
+/// Largest number of points, or of commas, in 64 bytes: two of a kind are never adjacent.
 constexpr std::uint32_t kMaxMarksPerBlock = 32;
 constexpr std::ptrdiff_t kMaxBytes = 1 << 30;
 /// Offset behind all text; differences from it do not wrap around.
@@ -106,7 +106,7 @@ void find_marks(const char* text, std::size_t n_bytes, Marks& marks) {
 /// Eight decimals: points and ends as offsets from `text`, and which lanes hold one.
 struct Lanes {
   __m256i points;
-  __m256i n_digits;  ///< of the fraction
+  __m256i n_digits;  ///< digits of the fraction
   __mmask8 are;
 };
 

@@ -16,7 +16,7 @@ namespace quiver::service::api {
 
 struct Readiness {
   bool is_ready = false;
-  std::string reason;  ///< why not, if that is known
+  std::string reason;  ///< why it is not ready, if known
 };
 void readiness(Call& call, Done<Readiness> done);
 

@@ -24,8 +24,8 @@ class AnswerTimes {
     double max_us = 0;
     std::int64_t last_at_ms = 0;  ///< since the epoch
   };
-  /// Of all answers so far. An answer that is added meanwhile may be included in part. All zeros if
-  /// `n` is 0.
+  /// Summarises all answers so far. An answer that is added at the same time may be included in
+  /// part. All members are 0 if `n` is 0.
   [[nodiscard]] Summary summary() const;
 
  private:

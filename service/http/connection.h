@@ -99,16 +99,16 @@ class Connection final : private BodyChooser {
   std::unique_ptr<Stream> stream_;
   Exchange exchange_;
   std::optional<RequestParser> parser_;
-  std::optional<ApiError> sink_error_;  ///< why the request's body finds no sink
+  std::optional<ApiError> sink_error_;  ///< why no sink takes the request's body
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  ///< the unread bytes in `buffer_`
   std::string head_;
-  std::array<boost::asio::const_buffer, 3> unsent_;  ///< of the answer, front to back
-  std::vector<char> piece_;                          ///< of a streamed answer
+  std::array<boost::asio::const_buffer, 3> unsent_;  ///< unsent bytes of the answer, in order
+  std::vector<char> piece_;                          ///< current piece of a streamed answer
   std::size_t n_in_piece_ = 0;                       ///< bytes; 0: the answer ends
   Phase phase_ = Phase::kIdle;
   unsigned silent_s_ = 0;  ///< ticks in this phase; while reading a body, since the last bytes
-  bool refused_ = false;   ///< the client may still be sending what nobody will read
+  bool refused_ = false;   ///< the client may still send bytes that will not be read
 };
 
 }  // namespace quiver::service

@@ -33,7 +33,7 @@ class Stream {
   [[nodiscard]] virtual bool is_closed_by_client() = 0;
   /// Nothing more is written.
   virtual void shutdown_send(ErrorCode& ec) = 0;
-  /// Whoever waits is told `operation_aborted`.
+  /// Pending operations end with `operation_aborted`.
   virtual void cancel() = 0;
   virtual void close() = 0;
 };

@@ -38,11 +38,11 @@ std::unique_ptr<Parser>& parser_for(std::size_t n_bytes) {
 
 void append_value(std::string& out, Element element);
 
-/// Knows for each member in turn whether a later one has the same name.
+/// Tells for each member whether a later one has the same name.
 class RepeatedNames {
  public:
   explicit RepeatedNames(Object object) : object_(object) {
-    if (object.size() <= kFew) return;
+    if (object.size() <= kMaxScannedMembers) return;
     std::size_t i = 0;
     for (const auto [name, value] : object) last_[name] = i++;
   }
@@ -56,7 +56,7 @@ class RepeatedNames {
   }
 
  private:
-  static constexpr std::size_t kFew = 16;
+  static constexpr std::size_t kMaxScannedMembers = 16;
   Object object_;
   std::unordered_map<std::string_view, std::size_t> last_;
 };

@@ -72,8 +72,8 @@ using Array = simdjson::dom::array;
 [[nodiscard]] Decoded<> check_members(Object object, const Path& path,
                                       std::initializer_list<std::string_view> names);
 
-/// Compact JSON text: key order, integers and fractions kept as they are; of a repeated key the
-/// last value counts.
+/// Appends compact JSON text. Key order, integers and fractions do not change; the last value of a
+/// repeated key counts.
 void append_element(std::string& out, Element element);
 [[nodiscard]] std::string to_json(Element element);
 [[nodiscard]] std::string to_json(Object object);

@@ -21,7 +21,7 @@ namespace quiver::storage {
 class Salvage {
  public:
   enum class Effort : std::uint8_t {
-    kLook,  ///< open it as it is
+    kLook,  ///< open the store without changing or replacing anything
     /// If the manifest is damaged: open hard links of its files, with a new manifest, in a
     /// temporary directory beside the store.
     kSave,

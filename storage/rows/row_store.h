@@ -42,8 +42,8 @@ class RowStore {
   static Result<std::unique_ptr<RowStore>> open_read_only(const std::string& path,
                                                           const RuntimeShared& shared);
   /// Checks a store that is not open. kDataLoss if the log with the last synced change is missing
-  /// and no table has that change. Opens the store for reading if that log is missing, as it is
-  /// after a flush.
+  /// and no table has that change. If the log is missing, which is normal after a flush, opens the
+  /// store for reading.
   static Result<> check_end(const std::string& path, const RuntimeShared& shared,
                             const std::optional<SyncedState>& synced);
   ~RowStore();

@@ -19,7 +19,7 @@ constexpr std::size_t kEntryRows = 16;
 }  // namespace
 
 struct Walk::Visit {
-  float score = 0;  ///< by second code
+  float score = 0;  ///< score by second code
   std::uint32_t row = 0;
 
   /// Nearest first.

@@ -19,7 +19,7 @@ constexpr std::uint32_t kSignRowsPerTask = 64;
 /// Collects the highest bit of each code of a token into `[n_words]`: set where the level is not
 /// negative.
 void take_signs(const std::byte* codes, const CodecFacts& facts, std::uint64_t* words) {
-  const std::size_t group_bytes = std::size_t{4} * facts.bits;  // of 32 dimensions
+  const std::size_t group_bytes = std::size_t{4} * facts.bits;  // bytes of 32 dimensions
   for (std::size_t group = 0; group < facts.padded_dim / 32; ++group) {
     std::uint64_t signs = 0;
     for (std::size_t j = 0; j < group_bytes; ++j) {

@@ -26,11 +26,10 @@ struct ShapeMember {
   std::span<const std::string_view> values = {};  ///< for kString: the allowed ones; empty: any
   std::string_view or_text = {};                  ///< a string accepted in the value's place
   bool required = false;
-  /// Not empty: why the feature is missing. Then any value but false, which asks for nothing, is
-  /// 400.
+  /// Reason why the feature is not supported; "" if it is. With a reason, every value except false
+  /// is an error, 400.
   std::string_view refused = {};
-  std::string_view never =
-      {};  ///< for kString: a value that is 422 here, though other members allow it
+  std::string_view never = {};  ///< for kString: a value that other members allow; 422 here
 };
 
 struct Shape {

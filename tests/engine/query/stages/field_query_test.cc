@@ -22,12 +22,12 @@ std::vector<float> values_of(const FieldQuery& query) {
 
 TEST(FieldNumber, IsThatOfTheName) {
   const NumbersWorld world;
-  EXPECT_EQ(field_number(world.config, "dot").value(), 0U);
-  EXPECT_EQ(field_number(world.config, "tokens").value(), 3U);
-  const auto failed = field_number(world.config, "nosuch");
+  EXPECT_EQ(world.config.field("dot").value(), 0U);
+  EXPECT_EQ(world.config.field("tokens").value(), 3U);
+  const auto failed = world.config.field("nosuch");
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code(), Code::kInvalidArgument);
-  EXPECT_EQ(failed.error().message(), "Not existing vector name error: nosuch");
+  EXPECT_EQ(failed.error().subject(), Subject::kVectorField);
 }
 
 TEST(FieldQueryOf, TakesAVectorOrThatOfAPoint) {
