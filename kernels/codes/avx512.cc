@@ -1,18 +1,18 @@
-// A line of 16 rows takes two look-ups of 64 bytes, each byte in the quarter of the table that
-// belongs to its place in the dword, and two instructions that add the four bytes of each dword.
-// Rows that pass are compressed inside a register: a compressing store is microcoded on Zen 4.
+// A line of 16 rows takes two look-ups of 64 bytes and two instructions that add the four bytes of
+// each dword. Byte i of a dword is looked up in quarter i of the table. Rows that pass are
+// compressed inside a register: a compressing store is microcoded on Zen 4.
 //
 // vpermb zmm: one per cycle on Zen 4 and Golden Cove (latency 3 there); vpdpbusd zmm: latency 4 and
 // 5 to 6, one per cycle on Zen 4, two on Golden Cove; vpternlogd: 1, two per cycle on both;
-// vpcompressd zmm: one in two cycles on both. Two sums, of the look-ups of low and of high halves:
-// blocks do not wait for each other, and four sums were no faster on Golden Cove. Blocks are
-// fetched ahead into L2: into L1 they came at half the bandwidth on Zen 4, and no faster on Golden
-// Cove.
+// vpcompressd zmm: one in two cycles on both. There are two sums, one for the look-ups of low
+// halves and one for those of high halves. Blocks do not wait for each other, and four sums were no
+// faster on Golden Cove. Blocks are prefetched into L2: prefetching into L1 halved the bandwidth on
+// Zen 4 and was no faster on Golden Cove.
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by codes_bench: 1.28 ns a row of 384 bits from
-// L2, of .89 that the instructions take on registers. On an Intel processor of two products a cycle
+// L2; the instructions alone take .89 on registers. On an Intel processor of two products a cycle
 // (family 6; it calls itself model 167; 2.2 GHz), shared, medians: 3.5 ns from L2 (56 %), 4.6 from
-// L3 (67 % of the bandwidth of reading), 8.0 from memory (85 %); by steps_bench 4 bits 12.6 ns a
+// L3 (67 % of the bandwidth of reading), 8.0 from memory (85 %). By steps_bench: 4 bits 12.6 ns a
 // row (67 %), prepare 1.7 ns a dimension (59 %), allowed .34 a row (96 % of gathers), to_bytes .13
 // a value (86 %), keep_best 1.3 a hit, 256 of 2,048.
 #if defined(__x86_64__)

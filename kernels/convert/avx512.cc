@@ -3,15 +3,15 @@
 // with zmm.
 //
 // vcvtph2ps ymm: latency 4 on Zen 4, 8 on Golden Cove; vcvtps2pd ymm: 4 and 7; vcvtps2ph ymm and
-// vcvtpd2ps ymm: 8 and 7 on Golden Cove; one per cycle each, on both. Sums are those of the norm:
-// four registers of f64 are the 16 partial sums that every level has, and their latency of 4 for 16
-// values is no longer than their conversions and products take.
+// vcvtpd2ps ymm: 8 and 7 on Golden Cove; one per cycle each, on both. Only the norm has sums: four
+// registers of f64 hold the 16 partial sums that every level has. Their latency, 4 cycles for 16
+// values, is no longer than the conversions and products take.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
-// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1, and
-// the share of what the instructions of a loop take on registers alone: f32 to f16 .33 (69 %), f16
-// to f32 .12 (all), u8 to f32 .19 (56 %), norm .18 (86 %), scale .44 (62 %); f32 to bf16 .20, bf16
-// to f32 .058 (95 % of the bandwidth of reading as many bytes).
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1.
+// Percentages: time of the loop's instructions on registers alone, divided by the measured time.
+// f32 to f16 .33 (69 %), f16 to f32 .12 (all), u8 to f32 .19 (56 %), norm .18 (86 %), scale .44 (62
+// %); f32 to bf16 .20, bf16 to f32 .058 (95 % of the bandwidth of reading as many bytes).
 #if defined(__x86_64__)
 #include <immintrin.h>
 

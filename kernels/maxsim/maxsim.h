@@ -16,8 +16,9 @@ namespace quiver {
 /// 2 bits: byte j has dimensions j, 8 + j, 16 + j and 24 + j. The first of them is in the lowest
 /// bits. The number of dimensions is a multiple of 32.
 struct PackedLevels {
-  /// The 16 and the 4 levels that quantize a normal distribution with the least squared error (Max,
-  /// IRE Transactions on Information Theory 6, 1960, table I), times 127 / the largest, plus 128.
+  /// Levels with the least squared error for a normal distribution (Max, IRE Transactions on
+  /// Information Theory 6, 1960, table I). They are scaled by 127 / the largest level, and 128 is
+  /// added.
   static constexpr std::uint8_t k4Bits[16] = {1,   32,  53,  70,  84,  97,  110, 122,
                                               134, 146, 159, 172, 186, 203, 224, 255};
   static constexpr std::uint8_t k2Bits[4] = {1, 90, 166, 255};

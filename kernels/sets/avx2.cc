@@ -1,17 +1,18 @@
-// Signs: 4 tokens by one word of 16 planes in two registers. vpmaddubsw would saturate, so even and
-// odd bytes are widened, planes and tokens once each for a tile, and multiplied by vpmaddwd.
-// Sixteen lanes are two registers, also in sums and sketches.
+// Signs: a tile has 4 tokens and one word of 16 planes. vpmaddubsw would saturate. So even and odd
+// bytes are widened, once for each tile, and multiplied by vpmaddwd. Sixteen lanes take two
+// registers, also in sums and sketches.
 //
-// vpmaddwd ymm: latency 3 on Zen 4, 5 on Golden Cove, two per cycle on both; only additions of
-// latency 1 wait for each other, in 8 sums. Sums of tokens keep four lines, 8 registers. vpermps
-// ymm: latency 3 on Golden Cove, one per cycle: a sketch, which takes four for sixteen values, goes
-// a row at a time.
+// vpmaddwd ymm: latency 3 on Zen 4, 5 on Golden Cove, two per cycle on both. Only additions of
+// latency 1 depend on each other, in 8 sums. Sums of tokens keep four lines in 8 registers. vpermps
+// ymm: latency 3 on Golden Cove, one per cycle. A sketch takes four of them for sixteen values, so
+// it handles one row at a time.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
-// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; in cache, and the share of what the
-// instructions of a loop take on registers alone: sign_words 490 ns a token of 128 dimensions and
-// 96 planes (88 %), pool .060 ns a value, four tokens a range (61 % of the bandwidth of reading as
-// many bytes), sketch to a line .38 a value (49 %), a row of 512 lines to 64 .58 (31 %).
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians, in cache. Percentages: time of the
+// loop's instructions on registers alone, divided by the measured time. sign_words 490 ns a token
+// of 128 dimensions and 96 planes (88 %), pool .060 ns a value, four tokens a range (61 % of the
+// bandwidth of reading as many bytes), sketch to a line .38 a value (49 %), a row of 512 lines to
+// 64 .58 (31 %).
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -1,18 +1,18 @@
-// Signs: 8 tokens by 3 words of 16 planes, three loads and eight broadcasts for 24 vpdpbusd (planes
-// u8, tokens i8). Sums of tokens keep eight lines in registers while they go over a range's tokens,
-// so that a token is read once and nothing is written but the sum.
+// Signs: a tile of 8 tokens and 3 words of 16 planes takes three loads and eight broadcasts for 24
+// vpdpbusd (planes u8, tokens i8). Sums of tokens keep eight lines in registers for a whole range
+// of tokens. So each token is read once and only the sum is written.
 //
-// vpdpbusd zmm: latency 4 on Zen 4, 5 to 6 on Golden Cove, one per cycle and two: 24 sums are twice
-// what hides it, and as many as 32 registers hold. vaddps zmm: latency 3, and 3 to 4, one per cycle
-// and two; vpermps zmm: one per cycle on both. Sketches to one line take eight rows at a time, a
-// sum each, which share the placement of a line.
+// vpdpbusd zmm: latency 4 on Zen 4, 5 to 6 on Golden Cove, one per cycle on Zen 4, two on Golden
+// Cove. 24 sums are twice as many as hide the latency; 32 registers hold no more. vaddps zmm:
+// latency 3 and 3 to 4, one and two per cycle; vpermps zmm: one per cycle on both. Sketches to one
+// line take eight rows at a time, one sum for each; they share the placement of a line.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
-// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; in cache, and the share of what the
-// instructions of a loop take on registers alone: sign_words 68 ns a token of 128 dimensions and 96
-// planes (96 %), pool .042 ns a value, four tokens a range (85 % of the bandwidth of reading as
-// many bytes), sketch to a line .096 a value (67 %); a row of 512 lines to 64 .39 (43 % of that
-// bandwidth): its placements are made for it alone.
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians, in cache. Percentages: time of the
+// loop's instructions on registers alone, divided by the measured time. sign_words 68 ns a token of
+// 128 dimensions and 96 planes (96 %), pool .042 ns a value, four tokens a range (85 % of the
+// bandwidth of reading as many bytes), sketch to a line .096 a value (67 %); a row of 512 lines to
+// 64 .39 (43 % of that bandwidth), because its placements serve no other row.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

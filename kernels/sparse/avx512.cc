@@ -1,8 +1,8 @@
-// Most entries of a row are not in the query (4 of 193 for SPLADE), and a gather costs more than
-// all else, so a filter of 1,024 bits, held in two registers, first tells them apart: shift,
-// vpermi2d, vprolvd, vpmovd2m for sixteen entries. What remains is packed by vpcompressd, looked up
-// by one gather, and spread back by vexpandps. Sums: lane = position in the row mod 16, in one
-// register: its latency is hidden by the next row.
+// Few entries of a row are in the query (4 of 193 for SPLADE), and gathers cost the most. So a
+// filter of 1,024 bits in two registers first rejects the other entries: shift, vpermi2d, vprolvd,
+// vpmovd2m for sixteen of them. vpcompressd packs what remains, one gather looks it up, and
+// vpexpandps spreads it back. One register holds the sums (lane = position in the row mod 16); the
+// next row hides its latency.
 //
 // Cycles of one on Zen 4 (Golden Cove): vgatherdps zmm 21 (11); vpermi2d, vprolvd 1 (1);
 // vpcompressd and vexpandps from and to registers 2 (2).
@@ -10,8 +10,8 @@
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by sparse_bench: 100,000 rows of 193 entries
 // of 30,522 dimensions, queries of 26, from memory: 82-98 ns a row, 75-90 % of the bandwidth of
 // reading; a gather for every entry takes 145 ns, generic 282. Walking the bits of the masks
-// instead of packing them, 165; a branch for registers without a candidate, 150: both guess wrong
-// too often. Software prefetch was no faster.
+// instead of packing them takes 165, a branch for registers without a candidate 150: both
+// mispredict too often. Software prefetch was no faster.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -1,16 +1,16 @@
-// Several stages at a time: sixteen registers of sixteen values take four inside each, as a
-// permutation and a product with ones of both signs, and four between them, for one load and one
-// store. Farther stages go sixteen registers at a time. The body is stages.inc.
+// Sixteen registers of sixteen values pass eight stages between one load and one store. Four stages
+// are inside registers: a permutation and a product with ones of both signs. Four are between
+// registers. Stages of larger stride take sixteen registers at a time. The body is stages.inc.
 //
 // vfmadd zmm: latency 4 on Zen 4 and Golden Cove; vaddps, vsubps: 3, and 3 to 4; one per cycle on
 // Zen 4, two on Golden Cove. vpermilps zmm: 1 on both, vshuff32x4: 3 on Golden Cove; one per cycle.
 // There are no sums: sixteen registers in flight hide every latency.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
-// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1, and
-// the share of what the instructions of a loop take on registers alone: Hadamard of 1,024 values
-// .30 (75 %), flip_signs .16 (45 % of the bandwidth of reading as many bytes), butterfly .060 (all
-// of that bandwidth).
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1.
+// Percentages: time of the loop's instructions on registers alone, divided by the measured time.
+// Hadamard of 1,024 values .30 (75 %), flip_signs .16 (45 % of the bandwidth of reading as many
+// bytes), butterfly .060 (all of that bandwidth).
 #if defined(__x86_64__)
 #include <immintrin.h>
 
