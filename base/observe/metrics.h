@@ -1,8 +1,8 @@
 // Metrics of the process in the text format of Prometheus (version 0.0.4).
 //
-// There are two ways to provide one: a Counter, Gauge or Histogram that is updated as things
-// happen, or a collector that runs when the metrics are read (for things that come and go, such as
-// collections).
+// A metric is provided in one of two ways. A Counter, Gauge or Histogram is updated by the code
+// that it measures. A collector runs when the metrics are read, for things that come and go, such
+// as collections.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
-// Scans of codes (FastScan blocks of 16 rows) beside two limits measured in the same run: reading
-// the same lists in the same order with eight independent 64-byte sums, and the instructions of the
-// scan on registers alone (nan where the processor lacks them). All take turns in one process and
-// medians are printed, so that a busy neighbour disturbs all equally.
+// Scans of codes (FastScan blocks of 16 rows), compared with two limits of the same run. One limit
+// reads the same lists in the same order with eight independent 64-byte sums. The other runs the
+// instructions of the scan on registers alone (nan where the processor lacks them). All take turns
+// in one process and medians are printed, so that other load disturbs all equally.
 //
 //   codes_bench [rounds [dim [rows_per_list]]]      defaults: 9 rounds, 384 dimensions, 160 rows
 //

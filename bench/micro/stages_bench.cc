@@ -1,7 +1,8 @@
-// First stages of late interaction. Recall is the share of each query's best 10 documents by exact
-// MaxSim among the N documents whose vectors have the greatest scalar products with the query's
-// vector. Also prints the time to make the vectors, beside the products that registers alone can
-// make. One thread; times are those of the thread. Prints a Markdown table.
+// First stages of late interaction. Recall: share of a query's best 10 documents by exact MaxSim
+// that are among its N candidates. Candidates are the documents whose vectors have the greatest
+// scalar products with the query's vector. Also prints the time to make the vectors, and the rate
+// of products on registers alone. One thread; times are CPU times of that thread. Prints a Markdown
+// table.
 //
 //   stages_bench DOCUMENTS QUERIES FIRST:END FIRST:END     ragged sets by their prefixes; which
 //                                                          documents, which queries

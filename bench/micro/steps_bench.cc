@@ -34,8 +34,8 @@ namespace {
 
 constexpr std::size_t kN = 2048;  // values: 8 KiB of f32
 
-/// Zeros on cache lines, for as long as the program runs. Each starts a little further from the end
-/// of a page than the one before, so that loads of one do not seem to wait for stores to another.
+/// Zeros on cache lines, for as long as the program runs. Offsets within a page differ between
+/// arrays, so that loads from one are not taken for stores to another (4 KiB aliasing).
 template <class T>
 T* room_for(std::size_t n) {
   constexpr std::size_t kPage = 4096, kLess = 320;
@@ -184,8 +184,8 @@ void add_sparse(Steps& steps) {
                    }});
 }
 
-/// Documents of 80 tokens of 128 dimensions, and 96 planes; a sketch of 32 rows to a line each, and
-/// of one row of 512 lines to 64.
+/// Documents of 80 tokens of 128 dimensions with 96 planes. Sketches: 32 rows to one line each, and
+/// one row of 512 lines to 64 lines.
 void add_sets(Steps& steps) {
   constexpr std::size_t kTokens = 80, kDim = 128, kWords = 6, kLines = kDim / 16;
   constexpr std::size_t kPooled = 32, kRows = 32, kLong = 512, kSlots = 64;

@@ -1,6 +1,6 @@
 // Token codes of a multi-vector index: approximate MaxSim in 8, 4 and 2 bits, for documents in
-// cache and for random documents in memory, beside the u8 x i8 products a second on registers alone
-// in the same run. One thread, one query per call, random values.
+// cache and for random documents in memory. The limit, measured in the same run, is the rate of u8
+// x i8 products on registers alone. One thread, one query per call, random values.
 //
 //   tokens_bench [n_documents [passes]]     24,000 (246 MB of 8 bits), 12
 #include <cstdio>

@@ -16,10 +16,10 @@ namespace quiver::dataset {
 /// several objects take turns in the library.
 class Hdf5Matrix {
  public:
-  /// Fails with kNotFound if there is no such file or data set (the text lists the data sets of the
-  /// file), with kInvalidArgument for other files and for data sets that are no matrix of numbers.
-  /// A compressed file is first unpacked to the directory for temporary files, because the format
-  /// needs random access.
+  /// kNotFound if there is no such file or data set; the text lists the data sets of the file.
+  /// kInvalidArgument for files of other formats and for data sets that are not matrices of
+  /// numbers. A compressed file is first unpacked to the directory for temporary files, because the
+  /// format needs random access.
   [[nodiscard]] static Result<Hdf5Matrix> open(const std::string& path, const std::string& dataset);
 
   /// "FILE:DATASET"

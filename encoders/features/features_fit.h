@@ -42,11 +42,11 @@ struct FitSample {
 /// Unlike LEMUR, y is not standardised by a mean and a deviation over all documents. As w is linear
 /// in y, this would add one vector to all documents and scale them all, which changes no ranking.
 ///
-/// Fewer dimensions (`n_dims`): w suits codes of few bits badly, because most of its length lies
-/// where features hardly ever point. With G = L L', documents become L^-1 Z'y and queries L^-1 phi,
-/// whose coordinates matter equally. Of these, only the space in which documents differ most is
-/// kept. With its axes U, and scales D that give both sides the same share in each axis, `map` is
-/// D^-1 U L^-1 for queries, and documents become D U L^-1 Z'y.
+/// Fewer dimensions (`n_dims`): codes of few bits lose much of w, because most of its length lies
+/// in directions where features are small. With G = L L', documents become L^-1 Z'y and queries
+/// L^-1 phi, whose coordinates matter equally. Only the subspace in which documents differ most is
+/// kept; U are its axes. D scales each axis so that queries and documents vary equally there. `map`
+/// is D^-1 U L^-1 for queries, and documents become D U L^-1 Z'y.
 ///
 /// Immutable and thread-safe. Depends on the instruction level by rounding.
 class FeaturesFit {

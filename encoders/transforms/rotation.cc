@@ -14,8 +14,9 @@ constexpr float kHalfRoot = 0.70710678f;  // sqrt(1/2)
 
 /// Numbers of steps. Tests compare the distribution of coordinates with a normal one. If all steps
 /// are transforms, two steps leave sums of few values for vectors with few non-zeros. Otherwise a
-/// round is three steps: a transform of the first dimensions, one of the last dimensions, so that a
-/// single value is spread wherever it is, and a butterfly, because the two may overlap little.
+/// round is three steps: a transform of the first dimensions, one of the last dimensions, and a
+/// butterfly. The two transforms together spread a single value at any position. The butterfly is
+/// needed because they may overlap little.
 constexpr std::uint32_t kStepsOfPower = 3;
 constexpr std::uint32_t kStepsOfOthers = 6;
 
