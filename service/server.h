@@ -43,10 +43,10 @@ class Server {
 
   /// The port it listens on.
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  /// Stops accepting, ends requests that have not arrived whole, lets the others be answered within
-  /// the grace time (then cancels them), closes every connection and ends the threads. Call once,
-  /// not from a thread of the server. kDeadlineExceeded if a request runs on though it is
-  /// cancelled. The process should end then without the destructor, which would wait for that
+  /// Stops accepting connections and drops requests that have not arrived completely. Others may
+  /// finish within the grace time; then they are cancelled. Closes all connections and ends the
+  /// threads. Call once, not from a thread of the server. kDeadlineExceeded if a cancelled request
+  /// does not end. Then the process should exit without the destructor, which would wait for that
   /// request.
   virtual Result<> stop() = 0;
 };

@@ -16,10 +16,10 @@
 
 namespace quiver::engine {
 
-/// A good size for the vectors and payloads of a chunk, in bytes: each chunk becomes a segment of
-/// its own, so that chunks of this size load 2 GB without a merge. While a chunk is loaded it
-/// costs, beside its own memory, a copy in stored form (not for f32 fields that are not Cosine and
-/// whose dimension is a multiple of 16) and about 30 MB.
+/// A good size for the vectors and payloads of a chunk, in bytes. Each chunk becomes one segment,
+/// so chunks of this size load 2 GB without a merge. While it is loaded, a chunk also needs about
+/// 30 MB and a copy of its vectors in stored form. f32 fields need no copy if they are not Cosine
+/// and their dimension is a multiple of 16.
 inline constexpr std::uint64_t kBulkChunkBytes = 256ULL << 20;
 
 /// `[n, dim]`, row-major.

@@ -28,8 +28,8 @@ constexpr std::uint64_t kMinParallelProducts = 1ULL << 24;
 /// The score if products overflow: infinities of both signs add up to NaN.
 constexpr float kNoScore = std::numeric_limits<float>::quiet_NaN();
 
-/// Document tokens in blocks, as they are scored: as stored, but u8 tokens under Cosine as floats
-/// scaled to length 1.
+/// Document tokens in blocks, in the form that is scored: as stored, except that u8 tokens under
+/// Cosine become floats of length 1.
 class ComparedTokens {
  public:
   ComparedTokens(const FieldSchema& schema, const MatrixView& tokens)
@@ -61,8 +61,8 @@ class ComparedTokens {
   std::vector<float> unit_;
 };
 
-/// Scores a block of document tokens against the query tokens `first, first + 1, …`, and keeps in
-/// `matches`, one for each of these, what is better than before.
+/// Scores a block of document tokens against the query tokens `first, first + 1, …`. Updates
+/// `matches`, one for each of these query tokens, where a score is better.
 void match_block(const index::PreparedQuery& query, std::size_t first, const MatrixView& block,
                  std::uint32_t first_document, std::span<TokenMatch> matches) {
   const std::uint32_t dim = block.dim;

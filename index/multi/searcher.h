@@ -1,6 +1,6 @@
-// Search of a multi-vector index in stages: a pool by the documents' vectors, candidates of it by
-// signs of tokens, approximate MaxSim of their token codes until no better document turns up, exact
-// MaxSim of the best.
+// Search of a multi-vector index in stages. The documents' vectors give a pool, and signs of tokens
+// choose candidates from it. Approximate MaxSim of token codes compares candidates until `patience`
+// ends it. Exact MaxSim ranks the best.
 #pragma once
 
 #include <cstdint>

@@ -33,10 +33,9 @@ struct ListsBuildParams {
 struct ListsSearchParams {
   /// Number of lists that are scanned. Higher: better recall, slower. 0: chosen per query by `gap`.
   std::uint32_t nprobe = 0;
-  /// Lists are scanned if key(best list) - key(list) <= gap * unit, where a key is the score of the
-  /// list's centroid and the unit is the typical spread of scores within a list. Higher: better
-  /// recall, slower. 0: measured when the index was built, so that 99 % of neighbours lie within
-  /// it.
+  /// Lists are scanned if key(best list) - key(list) <= gap * unit. A key is the score of a list's
+  /// centroid; the unit is the typical spread of scores within a list. Higher: better recall,
+  /// slower. 0: measured when the index was built, so that 99 % of neighbours lie within it.
   double gap = 0;
   /// Ends the scan early after the first 32 lists. A list is skipped if its key is below s - (m +
   /// stop * (u - m)) * unit. s: the (10 k)-th best estimate so far; m, u: depths below it, measured

@@ -11,8 +11,8 @@
 namespace quiver::service::json {
 namespace {
 
-/// The search for the vector walks over half of a body at most, so that one that is not found costs
-/// little. To walk over a byte costs a fraction of parsing it into a tree.
+/// At most half of a body is walked over to find the vector, so a failure costs little: walking
+/// over a byte costs a fraction of parsing it into a tree.
 constexpr std::ptrdiff_t kMaxSkippedShare = 2;
 constexpr std::ptrdiff_t kSmallBytes =
     1024;  ///< always walked over, whatever the length of the body
