@@ -1,9 +1,9 @@
-// One bit a dimension: bits are counted by two vpshufb that look up the halves of each byte, and
-// one vpsadbw adds the counts into four 64-bit lanes.
+// Codes of one bit a dimension. Two vpshufb look up the counts of the halves of each byte, and one
+// vpsadbw adds them into four 64-bit lanes.
 //
 // vpshufb ymm: latency 1 (Zen 4: 2), two per cycle on Zen 4 and Golden Cove; vpsadbw: latency 3,
-// two per cycle on Zen 4, one on Golden Cove. Two codes a pass share the load of the query, one
-// chain of additions each; tiles two by two.
+// two per cycle on Zen 4, one on Golden Cove. Two codes a pass share the load of the query; each
+// has one chain of additions. Tiles are two by two.
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by dense_bench, one thread, medians, ns per
 // (query, code) of 1,024 bits, from L2: 3.6, gathered 4.4, tiles of eight 3.9; 4-bit query 14.

@@ -1,10 +1,10 @@
-// One bit a dimension: 64 bytes of a code against the query, one vpopcntq a register, the counts
-// added in 64-bit lanes; the query comes from L1, once for four codes.
+// Codes of one bit a dimension: 64 bytes of a code are compared with the query, counted by one
+// vpopcntq and added in 64-bit lanes. The query is read from L1, once for four codes.
 //
-// vpopcntq zmm: latency 2 on Zen 4, 3 on Golden Cove, one per cycle on both. Four codes a pass:
-// four chains of additions, and one transposition that adds the lanes of all four. Codes of more
-// than 256 bytes go one after the other: see bytes/avx512.cc. A query of 4-bit values is four
-// planes, each with its own count: 4 x 4 counts a pass.
+// vpopcntq zmm: latency 2 on Zen 4, 3 on Golden Cove, one per cycle on both. A pass takes four
+// codes: it has four chains of additions, and one transposition adds the lanes of all four. Codes
+// of more than 256 bytes go one after the other: see bytes/avx512.cc. A query of 4-bit values is
+// four planes, each with its own count: 4 x 4 counts a pass.
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by dense_bench, one thread, medians, ns per
 // (query, code) of 1,024 bits. From L2: 1.3-1.4 (79-86 % of its bandwidth), gathered 2.0, tiles of

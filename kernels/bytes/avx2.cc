@@ -2,8 +2,8 @@
 // (vpmaddubsw would saturate).
 //
 // vpmaddwd ymm: latency 3 on Zen 4, 5 on Golden Cove, two per cycle on both; vpmovzxbw ymm: latency
-// 4 and 3, one per cycle, and so the limit. Two rows a pass share the widened query where rows are
-// short; long ones go one after the other: see avx512.cc. Tiles: four queries by two rows, 8 sums.
+// 4 and 3, one per cycle, which is the limit. Two short rows a pass share the widened query; long
+// rows take one pass each (see avx512.cc). Tiles: four queries by two rows, 8 sums.
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by dense_bench, one thread, medians, ns per
 // (query, row). 100,000 x 384 in order: dot 18, i8 30; at random 62-109; tiles of eight 8-12. From

@@ -1,12 +1,13 @@
-// Bytes against bytes: one vpdpbusd takes 64 products, its u8 side times its i8 side. u8 rows meet
-// the query less 128 as i8, and -128 times the row's sum, formed once a row for all queries, undoes
-// that; i8 rows meet a query that was prepared as u8 and are left to the format to correct.
+// Bytes against bytes: one vpdpbusd takes 64 products, its u8 side times its i8 side. For u8 rows,
+// 128 is subtracted from the query, which makes it i8; the row's sum, formed once for all queries,
+// corrects the result. For i8 rows, the query was prepared as u8 (plus 128), and the format
+// corrects the result.
 //
 // vpdpbusd zmm: latency 4 on Zen 4, 5 on Golden Cove, one per cycle on Zen 4, two on Golden Cove;
-// vpsadbw zmm: latency 3, one per cycle on both. Four rows a pass: their lanes are added by one
-// transposition. Rows of up to 256 bytes go side by side, four sums that share the load of the
-// query; longer ones one after the other, since four streams halve the bandwidth from memory (30 ns
-// against 20), and the processor overlaps their sums all the same. Tiles: four queries by four
+// vpsadbw zmm: latency 3, one per cycle on both. A pass takes four rows, and one transposition adds
+// their lanes. Rows of up to 256 bytes are read side by side: four sums share the load of the
+// query. Longer rows are read one after the other, because four streams halve the bandwidth from
+// memory (30 ns against 20); the processor still overlaps their sums. Tiles: four queries by four
 // rows, 16 sums; fewer queries where sums of rows and of queries take registers.
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by dense_bench, one thread, medians, ns per

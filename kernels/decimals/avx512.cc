@@ -1,13 +1,14 @@
 // Two passes over a stretch of text. The first classifies 64 bytes at a time (digits, points,
 // commas) and stops at two neighbours that no list of decimals has; it yields the offsets of points
-// and commas. The second reads eight decimals at once, without waiting for the end of one before
-// the next: vpmaddubsw, vpmaddwd and a product join the sixteen bytes up to each last digit to
+// and commas. The second reads eight decimals at once, because it need not find the end of one
+// before the next. vpmaddubsw, vpmaddwd and a product turn the sixteen bytes before each end into
 // numbers, twice four in a register. Eight doubles are rounded to floats at both ends of their
 // error interval.
 //
-// Measured on an Intel processor (family 6, model 167 as it says, 2.2 GHz), g++ 12.2, shared, least
-// of 300 rounds over 15 rows of 128 numbers: 7.2 to 7.6 ns a number printed with nine significant
-// digits, 6.8 to 8.8 with six behind the point, 8.6 to 11.7 with seventeen; one by one 30 to 34.
+// Measured on an Intel processor (family 6; it calls itself model 167; 2.2 GHz), g++ 12.2, shared,
+// minimum of 300 rounds over 15 rows of 128 numbers. Numbers of nine significant digits take 7.2 to
+// 7.6 ns each, with six digits after the point 6.8 to 8.8, of seventeen digits 8.6 to 11.7. Read
+// one by one, they take 30 to 34 ns.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -1,6 +1,6 @@
-// f32 queries against rows of f32, f16, bf16, u8 or i8: queries come from L1, rows are converted in
-// registers, one fused product and sum per value into four partial sums per pair. bf16 against bf16
-// widens both.
+// f32 queries against rows of f32, f16, bf16, u8 or i8. Queries are read from L1 and rows are
+// converted in registers. Each pair has four partial sums, with one fused multiply-add per value.
+// bf16 against bf16 widens both.
 //
 // vfmadd ymm: latency 4, two per cycle on Zen 4 and Golden Cove. Four sums and three queries of a
 // tile fill 12 of the 16 registers. One row per pass and no software prefetch: see avx512.cc.

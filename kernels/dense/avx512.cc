@@ -1,18 +1,19 @@
-// f32 queries against rows of f32, f16, bf16, u8 or i8: queries come from L1, rows are converted in
-// registers, one fused product and sum per value into four partial sums per pair; f16 at 256 bits.
-// bf16 against bf16 takes vdpbf16ps, two products a lane.
+// f32 queries against rows of f32, f16, bf16, u8 or i8. Queries are read from L1 and rows are
+// converted in registers. Each pair has four partial sums, with one fused multiply-add per value.
+// f16 is read 256 bits at a time. bf16 against bf16 takes vdpbf16ps, two products a lane.
 //
 // vfmadd zmm: latency 4 on Zen 4 and Golden Cove, one per cycle on Zen 4, two on Golden Cove;
 // vdpbf16ps zmm: latency 6 on Zen 4, one per cycle (Golden Cove: 5, one); vcvtph2ps ymm: latency 4
 // and 7, one per cycle. Four sums hide the latency of the products on Zen 4; two and eight were no
 // faster from memory (eight cost 15 %).
 //
-// One query: one row per pass, because a single ascending stream is what the hardware's prefetch
-// follows best (two rows side by side 46-57 % of the bandwidth, four 50 %); software prefetch 0.5-8
-// KiB ahead cost 5-25 %, so none. Gathered: fetching 512 bytes four rows ahead takes 225 ns against
-// 325 without. Tiles: f32 one row by four queries for the same reason (105 ns for eight queries;
-// two rows by three 140, with prefetch 150-210; eight queries at once with two sums each 150-170);
-// narrower rows two by three, 24 sums, five loads for six products.
+// One query: a pass takes one row, because the hardware prefetcher follows a single ascending
+// stream best (two rows side by side reach 46-57 % of the bandwidth, four 50 %). There is no
+// software prefetch: 0.5-8 KiB ahead cost 5-25 %. Gathered rows: prefetching 512 bytes four rows
+// ahead takes 225 ns against 325 without. Tiles: f32 takes one row by four queries for the same
+// reason (105 ns for eight queries; two rows by three 140, with prefetch 150-210; eight queries at
+// once with two sums each 150-170). Narrower rows take two by three: 24 sums, five loads for six
+// products.
 //
 // Measured on Zen 4 (family 25, model 17), g++ 12.2, by dense_bench, one thread, medians, ns per
 // (query, row) of 384 values. 100,000 rows in order: f32 80-117 (84-110 % of the bandwidth that the

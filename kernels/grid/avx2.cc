@@ -3,8 +3,8 @@
 //
 // vroundps ymm: latency 3 on Zen 4, 8 on Golden Cove, two per cycle and one; vmaxps, vminps ymm: 2
 // and 4; vmulps: 3 and 4; vaddps: 3 and 2 to 3; two per cycle on both. vpackusdw, vpermq: 3 on
-// Golden Cove, one per cycle. The largest value has eight maxima in registers, a sum while
-// measuring two registers.
+// Golden Cove, one per cycle. `largest` keeps eight maxima in registers; `measure` keeps two
+// registers for each sum.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
 // GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1, and

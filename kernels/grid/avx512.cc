@@ -1,17 +1,16 @@
-// A value is scaled, rounded down, and held between two numbers; points are half a step above. The
-// sixteen lanes of a register are the sixteen partial sums that every level has. The body is
-// steps.inc.
+// A value is scaled, rounded down and clamped; grid points are half a step above. The sixteen lanes
+// of a register are the sixteen partial sums that every level has. The body is steps.inc.
 //
 // vrndscaleps zmm: latency 3 on Zen 4, 8 on Golden Cove, one per cycle on both; vmaxps, vminps zmm:
 // 2 and 4; vmulps: 3 and 4; vaddps: 3, and 3 to 4; one per cycle on Zen 4, two on Golden Cove.
-// vpmovdb zmm: one in two cycles on Golden Cove. The largest value has four maxima, which would
-// otherwise wait for each other (one: .11 ns). A register of each sum is enough to measure: the ten
-// operations of a step take longer than the addition that the next one waits for.
+// vpmovdb zmm: one in two cycles on Golden Cove. `largest` keeps four maxima, because a single one
+// is a chain of dependent steps (.11 ns). `measure` keeps one register for each sum: the ten
+// operations of a step take longer than the latency of an addition.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
-// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1, and
-// the share of what the instructions of a loop take on registers alone: largest .052 (87 % of the
-// bandwidth of reading them), measure .20 (86 %), encode .19 (85 %).
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1.
+// Percentages: time of the loop's instructions on registers alone, divided by the measured time.
+// largest .052 (87 % of the bandwidth of reading them), measure .20 (86 %), encode .19 (85 %).
 #if defined(__x86_64__)
 #include <immintrin.h>
 

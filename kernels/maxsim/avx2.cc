@@ -1,7 +1,7 @@
-// Like avx512.cc: query tokens in lanes, document values broadcast; a block of 16 query tokens is
-// two registers. 16 query tokens by 4 document tokens: 8 sums in registers, as many as two products
-// a cycle of latency 4 ask for; 24 by 4 fill all 16 registers. Codes: vpmaddubsw would saturate, so
-// even and odd bytes are widened and multiplied by vpmaddwd.
+// Like avx512.cc: lanes hold query tokens, and document values are broadcast. A block of 16 query
+// tokens is two registers. A tile of 16 query tokens by 4 document tokens has 8 sums, enough for
+// two products a cycle of latency 4. 24 by 4 fill all 16 registers. Codes: vpmaddubsw would
+// saturate, so even and odd bytes are widened and multiplied by vpmaddwd.
 //
 // vfmadd ymm: latency 4, two per cycle on Zen 4, Haswell and later (there latency 5, then 4);
 // vpmaddwd two per cycle (Haswell one). Measured on Zen 4 as in avx512.cc, by multi_bench: 40 % of

@@ -1,9 +1,9 @@
-// Query tokens in lanes, document values broadcast: no sum across lanes is ever needed, and the
-// greatest is one vmaxps. Up to 32 query tokens by 8 document tokens: 16 sums in registers, two
-// query loads and eight broadcasts for 16 products. A query's last 8 tokens or fewer take a ymm
-// register: two ymm products a cycle cost Zen 4 no more than one zmm, and queries of 14 tokens fill
-// .69 of blocks of 16, .81 with halves. f32 tokens and codes are read where they lie, other
-// types are converted in L1; the next tile is prefetched.
+// Lanes hold query tokens, and document values are broadcast. So no sum across lanes is needed, and
+// the greatest is one vmaxps. A tile is up to 32 query tokens by 8 document tokens: 16 sums in
+// registers, two query loads and eight broadcasts for 16 products. A query's last 8 tokens or fewer
+// take a ymm register. Zen 4 makes two ymm products a cycle or one zmm, and queries of 14 tokens
+// fill .69 of blocks of 16, .81 with halves. f32 tokens and codes are read in place, other types
+// are converted in L1; the next tile is prefetched.
 //
 // vfmadd and vpdpbusd zmm: latency 4 on Zen 4, 4 and 5 on Golden Cove; one per cycle on Zen 4, two
 // on Golden Cove. Zen 4 loads one zmm or two ymm a cycle, broadcasts too.

@@ -1,8 +1,8 @@
-// Gathers of sixteen weights, times the values, which are converted in registers. The gathers take
-// longer than all else.
+// Gathers sixteen weights and multiplies them by the values, which are converted in registers. The
+// gathers take most of the time.
 //
 // vgatherdps zmm: one in 21 cycles on Zen 4, 11 on Golden Cove; vfmadd zmm: latency 4 on both. Two
-// sums: a product waits for the one before, but two gathers take longer.
+// sums are enough: a product waits for the one before, but two gathers take longer.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
 // GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns an entry of records of 192 in L2,

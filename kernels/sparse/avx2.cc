@@ -1,7 +1,7 @@
-// Like avx512.cc, eight entries at a time: the filter's four registers are chosen from by vpermd
-// and vblendvps, and entries are packed and spread by vpermd with a table of the 256 masks. Weights
-// are plain loads: the gather instruction is slower on Zen 4. Sums: lane = position in the row mod
-// 16, two registers.
+// Like avx512.cc, eight entries at a time. vpermd and vblendvps select from the filter's four
+// registers. vpermd packs and spreads entries, with a table of the 256 masks. Weights are plain
+// loads: the gather instruction is slower on Zen 4. Two registers hold the sums (lane = position in
+// the row mod 16).
 //
 // Cycles of one on Zen 4 (Haswell): vpermd .5 (1), vblendvps .5 (2), vpmovzxbd .5 (1).
 // Measured on Zen 4, as in avx512.cc: 159 ns a row, 44 % of the bandwidth of reading.

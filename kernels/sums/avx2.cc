@@ -1,4 +1,4 @@
-// There is no unsigned comparison: a sum reaches the threshold if it is the greater of the two.
+// AVX2 has no unsigned comparison: a sum reaches the threshold if it equals the maximum of both.
 // Results are packed to bytes for one mask of 32. The body is words.inc.
 //
 // vpmaxuw, vpcmpeqw ymm: latency 1, two per cycle on Golden Cove, four on Zen 4; vpmovmskb, vpermq,
@@ -6,9 +6,10 @@
 // and one addition.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
-// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a sum, 8,192 sums in L1, and the
-// share of what the instructions of a loop take on registers alone: count_at_least .078 (62 %);
-// at_least .094 (56 %), of which one in a hundred stays.
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a sum, 8,192 sums in L1.
+// Percentages: time of the loop's instructions on registers alone, divided by the measured time.
+// count_at_least .078 (62 %); at_least .094 (56 %), where one sum in a hundred reaches the
+// threshold.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

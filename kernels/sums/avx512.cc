@@ -1,14 +1,14 @@
-// Thirty-two comparisons an instruction; survivors are few, so their bits are walked. The body is
-// words.inc.
+// One instruction compares thirty-two sums. Few reach the threshold, so their bits are visited one
+// by one. The body is words.inc.
 //
 // vpcmpuw zmm into a mask: latency 3 and one per cycle on Golden Cove; kmovd from a mask: 3, one
 // per cycle. There are no sums in registers: 64 counts are one popcnt and one addition.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
-// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a sum, 8,192 sums in L1, and the
-// share of what the instructions of a loop take on registers alone: count_at_least .028 (60 %; 61 %
-// of the bandwidth of reading them); at_least .054 (29 %), of which one in a hundred stays and is
-// walked to.
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a sum, 8,192 sums in L1.
+// Percentages: time of the loop's instructions on registers alone, divided by the measured time.
+// count_at_least .028 (60 %; 61 % of the bandwidth of reading them); at_least .054 (29 %), where
+// one sum in a hundred reaches the threshold.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

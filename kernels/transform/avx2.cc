@@ -1,15 +1,15 @@
-// Like avx512.cc, with eight registers of eight values: three stages inside each and three between
-// them, for one load and one store.
+// Like avx512.cc, with eight registers of eight values: three stages inside registers and three
+// between them, for one load and one store.
 //
 // vfmadd ymm: latency 4 on Zen 4 and Golden Cove; vaddps, vsubps: 3, and 2 to 3; two per cycle on
 // both. vpermilps: 1 on both, two per cycle and one; vperm2f128: 3 on Golden Cove, one per cycle.
-// There are no sums: eight registers are in flight, and leave eight for ones and permutations.
+// There are no sums: eight registers are in flight, and eight hold ones and permutations.
 //
 // Measured on an Intel processor of two products a cycle (family 6; it calls itself model 167; 2.2
-// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1, and
-// the share of what the instructions of a loop take on registers alone: Hadamard of 1,024 values
-// .50 (66 %), flip_signs .35 (64 %), butterfly .11 (59 % of the bandwidth of reading as many
-// bytes).
+// GHz), g++ 12.2, shared, by steps_bench, one thread, medians; ns a value, 2,048 values in L1.
+// Percentages: time of the loop's instructions on registers alone, divided by the measured time.
+// Hadamard of 1,024 values .50 (66 %), flip_signs .35 (64 %), butterfly .11 (59 % of the bandwidth
+// of reading as many bytes).
 #if defined(__x86_64__)
 #include <immintrin.h>
 
