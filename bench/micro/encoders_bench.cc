@@ -88,7 +88,8 @@ class Truth {
     }
   }
 
-  /// Share of the true best rows among the best `kTop` of `found`, by exact score or by its order.
+  /// Share of the true best rows found. `by_order`: among the first `kTop` of `found`; else among
+  /// all of `found`.
   [[nodiscard]] double recall(std::size_t query, const Positions& found, bool by_order) const {
     const std::size_t n = by_order ? std::min(kTop, found.size()) : found.size();
     std::size_t n_right = 0;

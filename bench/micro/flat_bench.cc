@@ -1,6 +1,6 @@
 // Exact dense search over real rows, one thread: one query per call and batches of eight, over rows
-// of f32 and of u8, beside the bandwidth of a loop that only reads the same memory. All take turns;
-// medians are printed.
+// of f32 and of u8. Also prints the bandwidth of a loop that only reads the same memory. All take
+// turns; medians are printed.
 //
 //   flat_bench ROWS QUERIES [rounds]      files of vectors (dataset/vectors.h), metric Dot; for u8,
 //                                         values are scaled and shifted to [0, 255]

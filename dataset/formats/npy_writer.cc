@@ -20,7 +20,7 @@ std::size_t first_beyond_half(std::span<const float> values) {
   return static_cast<std::size_t>(found - values.begin());
 }
 
-/// Converts values up to the first that is no whole number from 0 to 255; returns their number.
+/// Converts values up to the first that is not a whole number from 0 to 255; returns how many.
 std::size_t to_u8(std::span<const float> values, std::byte* out) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float value = values[i];

@@ -93,8 +93,8 @@ class FeaturesFit {
   float sample_step_ = 0;           ///< value of one unit of the sample's codes
   std::vector<std::int8_t> codes_;  ///< the sample, by `MaxSimKernels::prepare_codes`
   std::vector<float> map_;
-  /// Matrix by which y is multiplied: the columns of one part of the sample after the other, by
-  /// `MaxSimKernels::prepare`.
+  /// Matrix that multiplies y, prepared by `MaxSimKernels::prepare`: first the columns of the first
+  /// part of the sample, then those of the next.
   std::vector<float> solver_;
 };
 

@@ -16,18 +16,17 @@ namespace quiver::index::dense {
 /// Stored in the file `trial.qvx`.
 struct TrialFacts {
   std::uint32_t n_queries = 0;  ///< queries of the trial; 0: there was no trial
-  /// Share of the queries' 11 nearest rows that default searches found: with `effort` 128, and with
-  /// it times `effort` below.
+  /// Recall of the queries' 11 nearest rows: of default searches (`effort` 128), and of searches
+  /// with 128 times the factor `effort` below.
   float recall = 1;
   float recall_with_effort = 1;
-  /// Factor on `effort` with which searches find enough. 0: no factor does, so default searches are
-  /// exact.
+  /// Factor on `effort` that gives enough recall. 0: no factor does, so default searches are exact.
   float effort = 1;
 };
 
 /// Measures the index of `column` in `out` and writes the result to `trial.qvx`. If
-/// `may_drop_graph`, removes a graph that finds too little and less than the lists. The same bytes
-/// for any number of threads.
+/// `may_drop_graph`, removes a graph with too little recall and less than the lists have. The bytes
+/// do not depend on the number of threads.
 [[nodiscard]] Result<> try_out(const FieldColumn& column, bool may_drop_graph,
                                const BuildContext& context, Directory& out);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kSampledRows = 200;
 constexpr std::size_t kNearestPerRow = 10;
-/// Depths are measured from the last of this many neighbours.
+/// Depths are measured from the score of the neighbour of this rank.
 constexpr std::size_t kNearestForDepth = 100;
 /// Share of neighbours within the gap. Real queries lie farther from the rows than rows do, so they
 /// find less.

@@ -6,7 +6,7 @@
 namespace quiver::index::dense {
 namespace {
 
-/// `Members` of the lists, of the rows `some` only.
+/// `Members` of the lists, restricted to the rows `some`.
 Members members_among(std::span<const std::uint32_t> some, const std::uint32_t* list_of,
                       std::size_t n_lists) {
   std::vector<std::uint32_t> lists(some.size());

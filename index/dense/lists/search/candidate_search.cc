@@ -10,10 +10,9 @@
 namespace quiver::index::dense {
 namespace {
 
-/// Rows per wanted hit from whose last estimate depths are measured, as in calibration.cc.
+/// Depths are measured from the estimate at rank kDepthRowsPerHit * k, as in calibration.cc.
 constexpr std::size_t kDepthRowsPerHit = 10;
-/// While lists are scanned, the k-th best estimate is updated once more for every so many lists
-/// scanned.
+/// Number of scanned lists after which the k-th best estimate is updated again.
 constexpr std::size_t kListsPerThresholdUpdate = 8;
 /// Default of `stop`. Queries need more than rows do, for which 1 is enough. It took 10 to 15 % off
 /// a search of arxiv-100k from recall .97 on.
@@ -228,7 +227,7 @@ void CandidateSearch::refine(const Search& search) const {
   rows.resize(hits.n);
 }
 
-/// Drops rows that are too far below the k-th best for the error of second codes.
+/// Drops rows whose estimates are farther below the k-th best than second codes err.
 void CandidateSearch::drop_hopeless(const Search& search, CodeHits& hits) const {
   const std::size_t k = search.request.k;
   if (hits.n <= k) return;

@@ -39,8 +39,8 @@ Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   return can_rank_best(search, reach.rows, depth);
 }
 
-/// Scans the lists within `reach` whose keys are below `end`: first those that are little farther,
-/// as there are rarely others.
+/// Scans the lists within `reach` whose keys are below `end`. Tries first a moderately wider gap,
+/// because it usually contains all of them.
 Result<> CandidateSearch::scan_beyond(const Search& search, float end, float reach,
                                       CodeScan& scan) const {
   constexpr double kGapWidening = 1.5;
