@@ -1,4 +1,4 @@
-// From the search parameters of a request to those of a field's index type.
+// Converts the search parameters of a request to those of a field's index type.
 #pragma once
 
 #include <string_view>

@@ -28,10 +28,10 @@ class Plan {
   const StagePtr root_;
 };
 
-/// `query.limit + query.offset`, or the greatest number if that is less.
+/// `query.limit + query.offset`, saturated at the largest value of the type.
 [[nodiscard]] std::uint64_t n_ranked(const Query& query);
 
-/// `ranking`, that of `query` itself, as the answer shows it.
+/// Converts `ranking`, the final ranking of `query`, to the records of the answer.
 [[nodiscard]] Result<std::vector<Record>> records_of(const SearchEnvironment& environment,
                                                      const Query& query, const Ranking& ranking);
 

@@ -1,9 +1,9 @@
 // A shard's part of a bulk load: docs/decisions/0011.
 //
-// Order: files written and synced, the intent, the decision (in the first shard), the rows into the
-// store, the segment into the snapshot, the manifest without the intent. Until the decision nothing
-// of the load counts. From there on it is only completed, at the next opening if need be. In
-// between no update is applied, so no row can be newer than those of the load.
+// Order: write and sync files, record the intent, record the decision (first shard), add the rows
+// to the store, publish the segment, store the manifest and remove the intent. The decision commits
+// the load. After it the load is always completed, at the next opening if necessary. Updates wait
+// meanwhile, so no row is newer than those of the load.
 #pragma once
 
 #include <atomic>
@@ -73,12 +73,12 @@ class BulkLoad {
                                     std::span<const RowRef> rows) const;
   /// Records durably that all files are there.
   Result<> stage(const BulkIntent& intent, SegmentData output);
-  /// The first shard only: from here on the load has to be finished, whatever happens. After an
-  /// error it has to be cancelled, here first.
+  /// The first shard only: commits the load, which must then be finished. After an error it must be
+  /// cancelled, in this shard first.
   Result<> decide(const BulkDecision& decision);
   /// Makes the load part of the shard. After an error call it again.
   Result<> finish();
-  /// Removes what there is of an undecided load. After an error call it again.
+  /// Removes all files and records of an undecided load. After an error call it again.
   Result<> cancel();
 
   /// The load that was decided last. The first shard only.
@@ -90,14 +90,14 @@ class BulkLoad {
   /// True while updates have to wait.
   [[nodiscard]] bool is_open() const { return load_.has_value(); }
 
-  // While the shard opens.
+  // Called while the shard opens.
   /// Drops a load that was not decided. For a decided one, moves the rows into the store and adds
   /// the segment to the manifest. `first`: the collection's first shard; nullptr if it is this one.
   Result<> recover(Manifest& manifest, const BulkLoad* first);
   /// After the segments were opened: rows that the load replaced are dead. If its segment is
   /// damaged, the rows are rebuilt from the store like any others.
   void install_recovered();
-  /// The manifest takes over from the intent.
+  /// Replaces the intent by the manifest.
   Result<> end();
 
  private:

@@ -40,12 +40,11 @@ class IndexWork {
 
   void start(std::uint64_t segment);
 
-  /// Counts the queries seen until now as measured. While the shard opens.
+  /// Counts the queries seen until now as measured. Called while the shard opens.
   void start_counting_queries();
   /// True if so many queries were recorded that indexes are to be measured again. Any thread.
   [[nodiscard]] bool is_drift_due() const;
-  /// Measures in the background how well indexes find what is asked; those that find too little are
-  /// rebuilt.
+  /// Measures the recall of indexes in the background and rebuilds those with too little.
   void check_drift();
 
  private:

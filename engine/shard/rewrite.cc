@@ -108,8 +108,8 @@ void Rewrites::end(RewriteJob& job, const Result<>& result) noexcept {
   status_.update();
 }
 
-/// A payload index was created while the output was written, and may be in use: the output is
-/// swapped in with its column, too.
+/// For a payload index created while the output was written. Searches may use that index, so the
+/// output gets its column before it is swapped in.
 void Rewrites::add_columns(const std::shared_ptr<RewriteJob>& job) {
   auto add = [this, job, indexes = common_.config.load()->indexes]() -> Result<> {
     QV_TRY(auto columns, missing_columns(*job->output, indexes, common_.segments()));

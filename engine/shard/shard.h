@@ -40,10 +40,11 @@ namespace quiver::engine {
 
 class Shard {
  public:
-  /// The manifest of the store at `path`, without opening it. kDataLoss if it is damaged.
+  /// Checks the manifest of the store at `path` without opening it. kDataLoss if it is damaged.
   static Result<> check(const std::string& path, const ShardContext& context,
                         storage::Opening opening);
-  /// The logs of the store at `path`, too, which `open` would find damaged.
+  /// Checks the logs of the store at `path` without opening it. kDataLoss if `open` would find them
+  /// damaged.
   static Result<> check_logs(const std::string& path, const ShardContext& context);
   /// kDataLoss if the store at `path` is gone.
   static Result<> check_exists(const std::string& path, const ShardContext& context);

@@ -61,7 +61,7 @@ class RowStore {
   [[nodiscard]] Result<RowBatch> inverse_of(const RowBatch& batch) const;
 
   rocksdb::Status flush();
-  /// Rewrites all tables without dead entries, until `*cancelled`.
+  /// Rewrites all tables to drop dead entries. Stops early if `cancelled` becomes true.
   rocksdb::Status compact(std::atomic<bool>& cancelled);
   /// Sum of a numeric RocksDB property over the tables.
   [[nodiscard]] std::uint64_t sum_of(const std::string& property) const;

@@ -3,7 +3,7 @@
 namespace quiver::service {
 
 void Completion::finish() {
-  // Whoever comes second, this or `wait`, posts the resumption.
+  // `finish` and `wait` run on two threads; the later one posts the resumption.
   if (state_.exchange(State::kFinished, std::memory_order_acq_rel) == State::kWaiting) {
     post_(std::move(resume_));
   }
