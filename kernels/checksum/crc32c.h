@@ -7,7 +7,8 @@
 
 namespace quiver {
 
-/// The checksum of what `crc` is the checksum of, followed by `bytes`; 0 to begin with.
+/// Continues the checksum `crc` with `bytes`: returns that of all bytes so far. `crc` is 0 for the
+/// first bytes.
 [[nodiscard]] std::uint32_t crc32c(std::uint32_t crc, std::span<const std::byte> bytes);
 /// The same without the processor's instruction, a byte at a time.
 [[nodiscard]] std::uint32_t crc32c_by_table(std::uint32_t crc, std::span<const std::byte> bytes);

@@ -1,5 +1,5 @@
-// Gathers of eight weights, times the values, which are converted in registers. The gathers take
-// longer than all else.
+// Gathers eight weights and multiplies them by the values, which are converted in registers. The
+// gathers take most of the time.
 //
 // vgatherdps ymm: one in 5 to 6 cycles on Golden Cove; vfmadd ymm: latency 4 on Zen 4 and Golden
 // Cove. Two sums: a product waits for the one before, but two gathers take longer.
