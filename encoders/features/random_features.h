@@ -2,9 +2,9 @@
 // Its one layer is GELU(LayerNorm(A x)) with a random matrix A. Functions that are linear in enough
 // such features approximate the MaxSim of one query token, max_p <x, p>.
 //
-// Where we differ: A is not Gaussian but a stack of random rotations (orthogonal random features:
-// Yu and others, NeurIPS 2016), which find as much with a sixth of the work. And a token's length
-// multiplies its features, as it multiplies the maximum.
+// Differences to the paper: A is a stack of random rotations, not Gaussian (orthogonal random
+// features: Yu and others, NeurIPS 2016). Recall is the same for a sixth of the work. A token's
+// length multiplies its features, as it multiplies the maximum.
 #pragma once
 
 #include <cstdint>

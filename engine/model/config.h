@@ -29,8 +29,8 @@ struct OptimizerConfig {
   std::uint64_t max_segment_rows = 1ULL << 26;
   /// More sealed segments than this are merged, smallest first.
   std::uint32_t max_segments = 8;
-  /// Without writes for this long, what is in memory is sealed, and segments with indexes of dense
-  /// fields are merged.
+  /// Seconds without writes after which the mutable segment is sealed and segments with vector
+  /// indexes are merged.
   double idle_seal_s = 1;
   /// Number of segments that an idle merge aims at, if they are not too large (`plan_idle_merge`).
   std::uint32_t idle_segments = 1;

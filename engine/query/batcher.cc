@@ -26,7 +26,8 @@ void Batcher::add(Search search) {
     auto& waiting = waiting_[source];
     waiting.splice(waiting.end(), group);
   }
-  // One task per search. A task whose search another one took finds nothing, or others.
+  // One task per search. A task may find that another one took its search; then it takes other
+  // searches, or none.
   answer_some_later(source);
 }
 

@@ -31,9 +31,9 @@ class SearchWaiter {
 
 /// Thread-safe. A shared_ptr owns it, since its tasks may outlive whoever made it.
 ///
-/// Invariants. `mutex_` guards the searches that wait. For each of them a task (or a call) exists
-/// that has yet to take a search. A search that was taken is finished by whoever took it, or waits
-/// again. Both hold when memory runs out, too: list nodes change hands without allocation.
+/// Invariants. `mutex_` guards the searches that wait. For each of them there is a task (or a call)
+/// that has not taken a search yet. Who takes a search finishes it or queues it again. Both hold
+/// when memory runs out, too: list nodes are moved without allocation.
 class Batcher : public std::enable_shared_from_this<Batcher> {
  public:
   struct Search {
@@ -46,8 +46,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Searches run on `compute`.
   explicit Batcher(Executor& compute) : compute_(compute) {}
 
-  /// Queues a search whose cost says `can_share_pass`. If it throws (for lack of
-  /// memory), the search is not queued and its waiter is gone, without an answer.
+  /// Queues a search whose cost says `can_share_pass`. If it throws (memory runs out), the search
+  /// is not queued and its waiter is destroyed without an answer.
   void add(Search search) QV_EXCLUDES(mutex_);
 
  private:
@@ -66,7 +66,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void answer_some_later(const QuerySource* source) QV_EXCLUDES(mutex_);
   /// Answers the searches of a group whose pass ended early.
   void answer_apart(Group group) QV_EXCLUDES(mutex_);
-  /// Queues a group of one source again and leaves it empty; without memory it stays as it was.
+  /// Queues a group of one source again and empties `group`; if memory runs out, `group` does not
+  /// change.
   void wait_again(Group& group) QV_EXCLUDES(mutex_);
   /// Takes the search that has waited longest and those that can share its pass. Empty if other
   /// threads took them all.

@@ -28,8 +28,8 @@ using ColumnMap = std::map<std::string, payload::ColumnView, std::less<>>;
 
 [[nodiscard]] bool lacks_columns(const SegmentData& data,
                                  std::span<const payload::FieldIndex> indexes);
-/// Builds the columns that `data` lacks. For a sealed segment they are files in its directory below
-/// `segments`, durable on return; else they are in memory.
+/// Builds the columns that `data` lacks. Those of a sealed segment are files in its directory below
+/// `segments`, durable on return; others are in memory.
 [[nodiscard]] Result<ColumnMap> missing_columns(const SegmentData& data,
                                                 std::span<const payload::FieldIndex> indexes,
                                                 Directory& segments);

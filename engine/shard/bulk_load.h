@@ -50,7 +50,7 @@ struct BulkDecision {
 class BulkLoad {
  public:
   struct Hooks {
-    /// Called in the lane if the published segment lacks a column that was created meanwhile.
+    /// Called in the lane if the published segment lacks a column that was created during the load.
     std::function<void()> build_columns;
     std::function<void()> finished;  ///< called in the lane when the load is part of the shard
   };

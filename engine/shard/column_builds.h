@@ -16,8 +16,8 @@
 
 namespace quiver::engine {
 
-/// Lane only, but for `set_config` and what runs in the background. One build runs at a time, since
-/// two would write the same files; columns that are wanted meanwhile are built after it.
+/// Lane only, except for `set_config` and the background part. One build runs at a time, since two
+/// would write the same files. Columns requested during a build are built after it.
 class ColumnBuilds {
  public:
   /// `config_applied` starts what is due under a new configuration.

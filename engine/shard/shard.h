@@ -83,9 +83,9 @@ class Shard {
   }
   [[nodiscard]] WorkSummary work() const { return status_.summary(); }
 
-  /// Applies what is queued, ends background work, closes the store. kDeadlineExceeded, naming what
-  /// still runs, if that does not end in time; the shard must not be destroyed then, nor the
-  /// process wait for it.
+  /// Applies what is queued, ends background work, closes the store. kDeadlineExceeded, naming the
+  /// jobs, if they do not end in time. Then the shard must not be destroyed, and the process must
+  /// not wait for it.
   Result<> close();
 
  private:

@@ -23,8 +23,8 @@ struct LoggedOp {
 [[nodiscard]] std::string encode_op(bool is_put, const PointId& id);
 [[nodiscard]] Result<LoggedOp> decode_op(std::string_view bytes);
 
-/// Used by the apply lane and by recovery, one call at a time. What is committed counts and is
-/// never undone; of what is not, nothing is ever seen.
+/// Used by the apply lane and by recovery, one call at a time. A committed group is never undone. A
+/// group that is not committed is never visible, not even in part.
 class ShardLog {
  public:
   using Committed = std::function<void(const Result<>&)>;

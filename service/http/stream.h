@@ -17,9 +17,9 @@ class Stream {
 
   virtual ~Stream() = default;
 
-  /// Reads what has arrived, without waiting: `would_block` if that is nothing.
+  /// Reads what has arrived, without waiting; `ec` is `would_block` if nothing has.
   [[nodiscard]] virtual std::size_t read_now(boost::asio::mutable_buffer space, ErrorCode& ec) = 0;
-  /// Writes what goes out without waiting, maybe nothing; then `ec` stays empty.
+  /// Writes as much as possible without waiting, maybe nothing. `ec` is empty unless writing fails.
   [[nodiscard]] virtual std::size_t write_now(std::span<const boost::asio::const_buffer> buffers,
                                               ErrorCode& ec) = 0;
   /// Waits until it has read or written something.

@@ -30,9 +30,9 @@ namespace quiver::storage {
 
 [[nodiscard]] bool has_log(rocksdb::Env& env, const std::string& store, std::uint64_t number);
 
-/// Reads the manifest and all logs of a store that is not open. A torn tail is accepted: a crash
-/// leaves it of a write that was never acknowledged. kDataLoss names the file, the place and what
-/// is lost.
+/// Reads the manifest and all logs of a store that is not open. A torn tail is accepted: it is part
+/// of a write that was never acknowledged before a crash. kDataLoss names the file, the position
+/// and the lost data.
 [[nodiscard]] Result<> check_logs(rocksdb::Env& env, const std::string& store,
                                   const std::optional<SyncedState>& synced);
 

@@ -30,8 +30,8 @@ class ManifestWriter {
   Result<> save(const ManifestChange& change = {});
   /// True if deletes of a sealed segment are not stored yet.
   [[nodiscard]] bool has_unsaved_deletes() const;
-  /// The next manifest takes over from the fact under `key`, which is deleted in the same batch.
-  /// `key` outlives this.
+  /// The next manifest replaces the fact under `key`, which is deleted in the same batch. `key`
+  /// outlives this.
   void supersede(std::string_view key) { superseded_ = key; }
   /// Removes a segment's directory. After a failure `remove_leftovers` tries again.
   void remove_directory(std::uint64_t segment);

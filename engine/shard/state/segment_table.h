@@ -1,5 +1,4 @@
-// The segments of a shard: which there are, which of their rows are dead, and the snapshot of them
-// that readers see.
+// The segments of a shard, their dead rows, and the snapshot that readers see.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,8 @@ struct Asked {
   std::vector<std::vector<float>> tried;
 };
 
-/// If there are too few for both, all are for fitting. Of many, most are for fitting.
+/// Splits recorded queries into those for fitting and those for the probe. If there are too few for
+/// both, all are for fitting; if there are many, most are.
 Asked asked_of(const QuerySample* queries, std::uint32_t dim) {
   Asked asked;
   if (queries == nullptr || queries->dim != dim) return asked;
