@@ -38,12 +38,13 @@ constexpr std::size_t kN = 2048;  // values: 8 KiB of f32
 /// arrays, so that loads from one are not taken for stores to another (4 KiB aliasing).
 template <class T>
 T* room_for(std::size_t n) {
-  constexpr std::size_t kPage = 4096, kLess = 320;
+  constexpr std::size_t kPage = 4096, kOffsetStep = 320;
   static std::vector<Memory> all;
   const std::size_t n_bytes = (n * sizeof(T) + 2 * kPage - 1) / kPage * kPage;
   all.emplace_back(static_cast<std::byte*>(std::aligned_alloc(kPage, n_bytes)));
   std::memset(all.back().get(), 0, n_bytes);
-  return reinterpret_cast<T*>(all.back().get() + (kPage - all.size() * kLess % kPage) % kPage);
+  return reinterpret_cast<T*>(all.back().get() +
+                              (kPage - all.size() * kOffsetStep % kPage) % kPage);
 }
 
 template <class T>

@@ -28,9 +28,8 @@ class RandomFeatures {
   [[nodiscard]] std::uint32_t n_features() const { return n_features_; }
 
   /// Writes the sum of the tokens' features, `[n_features()]`. The features of x are
-  /// `|x| sqrt(2 / n_features()) GELU(LayerNorm(A x))`, where LayerNorm scales to mean 0 and
-  /// variance
-  /// 1. The features of a zero token are zero.
+  /// `|x| sqrt(2 / n_features()) GELU(LayerNorm(A x))`. LayerNorm scales to mean 0 and variance 1.
+  /// The features of a zero token are zero.
   void sum(const TokenSet& tokens, float* out) const;
 
  private:

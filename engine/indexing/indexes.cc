@@ -233,9 +233,10 @@ std::string to_string(const IndexSpec& spec) {
 }
 
 std::string index_directory(std::size_t field, const IndexSpec& spec) {
-  constexpr std::size_t kLongest = 150;  // bytes; a file name has at most 255
+  constexpr std::size_t kMaxNameBytes = 150;  // a file name has at most 255
   std::string text = to_string(spec);
-  if (text.size() > kLongest) text = fmt::format("{}-{:016x}", spec.type->name, hash_text(text));
+  if (text.size() > kMaxNameBytes)
+    text = fmt::format("{}-{:016x}", spec.type->name, hash_text(text));
   return fmt::format("index-{}-{}", field, text);
 }
 
