@@ -1,7 +1,7 @@
-// Kernels over rows (dense, bytes, bits) beside two limits measured in the same run: reading the
-// same memory with eight independent 64-byte sums, and the family's instruction on registers alone.
-// Limits and kernels take turns in one process and medians are printed, so that a busy neighbour
-// disturbs all equally.
+// Kernels over rows (dense, bytes, bits), compared with two limits of the same run. One limit reads
+// the same memory with eight independent 64-byte sums. The other runs the family's instruction on
+// registers alone. Limits and kernels take turns in one process and medians are printed, so that
+// other load disturbs all equally.
 //
 //   dense_bench [rounds [n_rows [dim]]]     defaults: 9 rounds over 100,000 rows of 384 values
 //

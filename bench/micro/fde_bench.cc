@@ -1,7 +1,7 @@
 // Time to make one vector of a token set: a document of 80 tokens and a query of 32, of 128
-// dimensions. One thread; times are medians of the thread's time. The floor beside them is the time
-// of the products with the planes in f32 at the processor's best rate: a straightforward encoder
-// spends most of its time there.
+// dimensions. One thread; times are medians of the thread's time. The printed floor is the time of
+// the products with the planes in f32 at the processor's best rate; a straightforward encoder
+// spends most of its time on them.
 //
 //   fde_bench
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Kernels beside two limits of the same run: the bandwidth of a loop with eight independent
 // accumulators over the same bytes, and products of f32 on registers alone. Prints nanoseconds per
 // row, GB/s, G operations/s (two for each product and sum), and the shares of both limits. Loops
-// and kernels take turns in one process and medians are printed, so that a busy neighbour disturbs
-// all equally.
+// and kernels take turns in one process and medians are printed, so that other load disturbs all
+// equally.
 //
 //   micro_bench [rounds]        late interaction and the threshold filter; default: 15 rounds, one
 //                               thread. Kernels over dense rows have dense_bench.

@@ -262,8 +262,9 @@ void add_signs(Steps& steps) {
 
 constexpr std::uint32_t kDim = 384, kLines = kDim / 32;
 
-/// 64 blocks of random codes, of which one row in a hundred passes: products with uniform values
-/// have a third of the variance of those with normal ones, and 85 times as much with 4 bits.
+/// 64 blocks of random codes. The threshold lets one row in a hundred pass. Products with uniform
+/// values have a third of the variance of those with normal values; with 4 bits it is 85 times as
+/// large.
 void add_scan(Steps& steps, const char* name, std::uint32_t n_bits, float threshold) {
   CodeBlocks blocks{nullptr, kLines, n_bits, 64};
   const std::size_t n_floats = blocks.block_bytes() / 4;
