@@ -235,8 +235,9 @@ std::string to_string(const IndexSpec& spec) {
 std::string index_directory(std::size_t field, const IndexSpec& spec) {
   constexpr std::size_t kMaxNameBytes = 150;  // a file name has at most 255
   std::string text = to_string(spec);
-  if (text.size() > kMaxNameBytes)
+  if (text.size() > kMaxNameBytes) {
     text = fmt::format("{}-{:016x}", spec.type->name, hash_text(text));
+  }
   return fmt::format("index-{}-{}", field, text);
 }
 

@@ -71,7 +71,7 @@ struct IndexPolicy {
 [[nodiscard]] std::vector<std::size_t> missing_indexes(const SegmentData& data,
                                                        const IndexPolicy& policy);
 /// True if a field of a sealed segment has an index, or would have one if it were larger. Then
-/// merging helps: a search through an index costs about as much for many rows as for some, and
+/// merging helps: an index search costs little more in a large segment than in a small one, and
 /// sparse searches repeat some work in each segment.
 [[nodiscard]] bool may_gain_by_merging(const SegmentData& data, const IndexPolicy& policy);
 /// Numbers of the fields that have an index but should have none, whatever their size.

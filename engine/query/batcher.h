@@ -1,6 +1,5 @@
-// Searches that wait for a thread and could share a pass over the vectors. Whichever search gets a
-// thread first takes some of the others along. On an idle machine nothing waits and nothing
-// changes.
+// Searches that wait for a thread and could share a pass over the vectors. The first search that
+// gets a thread takes others into its pass. On an idle machine no search waits.
 #pragma once
 
 #include <exception>

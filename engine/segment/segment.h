@@ -45,8 +45,8 @@ struct IndexSpec {
 
 /// Columns of the rows of one segment. Immutable; shares the memory of the columns.
 ///
-/// Files of a sealed segment may become unreadable while they are in use (`MappedFile`). Whoever
-/// derives something from them calls `check_files` before the result counts.
+/// Files of a sealed segment may become unreadable while they are in use (`MappedFile`). Code that
+/// derives something from them must call `check_files` before it uses the result.
 struct SegmentData {
   std::uint64_t id = 0;
   bool sealed = false;  ///< rows are in id order, and on disk
@@ -64,8 +64,8 @@ struct SegmentData {
 
   /// Size of vectors and payload, bytes.
   [[nodiscard]] std::uint64_t data_bytes() const;
-  /// kUnavailable, naming the part, if a file could not be read any more: nothing that was derived
-  /// from this segment until now counts then. Costs a few loads for each file.
+  /// kUnavailable, naming the part, if a file has become unreadable. Then everything derived from
+  /// this segment so far must be discarded. Costs a few loads for each file.
   [[nodiscard]] Result<> check_files() const;
   /// As `check_files`, for the file of the rows alone.
   [[nodiscard]] Result<> check_rows() const;

@@ -41,8 +41,8 @@ void Rewrites::start(const RewritePlan& plan) {
   status_.started(job);
 }
 
-/// A seal is short: its rows are indexed by a job of their own. Until a merge ends its inputs
-/// answer with their indexes, so its output comes with one.
+/// A seal must be short, so another job builds its indexes. The inputs of a merge answer with their
+/// indexes until it ends, so a merge builds the indexes of its output.
 Result<> Rewrites::write_output(RewriteJob& job) {
   const auto config = common_.config.load();
   const bool with_indexes =

@@ -78,8 +78,8 @@ struct ColumnView {
   [[nodiscard]] std::uint64_t count_rows_with_values(const Bitset& live) const;
 };
 
-/// A column that grows. One thread adds rows and takes views. Any thread may read a view that it
-/// received through something that synchronises.
+/// A column that grows. One thread adds rows and takes views. Any thread may read a view if handing
+/// it over synchronises (a mutex, an atomic).
 class MutableColumn {
  public:
   /// kInvalidArgument if `index.key` is not a valid path.

@@ -1,7 +1,7 @@
 // One client: reads requests one after another, has them answered, writes the answers in order.
 //
-// Everything here runs on the thread of its event loop. While an exchange is handled it belongs to
-// whoever will finish it, and the connection touches nothing but its own phase.
+// Everything here runs on the thread of its event loop. While an exchange is handled, it belongs to
+// the code that will finish it. The connection then uses only its own phase.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Reads a file in RocksDB's log format (its logs and manifests). RocksDB's own reader takes damage
-// in the middle of a log for its end.
+// Reads a file in RocksDB's log format (its logs and manifests). RocksDB's own reader treats damage
+// in the middle of a log as its end.
 //
 // Blocks of 32 KiB hold fragments: masked CRC-32C u32, length u16, type u8 (1 whole record, 2
 // first, 3 middle, 4 last), bytes. The end of a block that is too short for a fragment's head is

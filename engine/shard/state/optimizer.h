@@ -42,8 +42,8 @@ struct RewritePlan {
 
 /// The merge for a time without writes. A search through an index costs about as much in a segment
 /// of 100,000 rows as in one of 20,000, so few segments are better. Merges the smallest indexed
-/// ones, at most some GiB, and none that is much larger than the others together. Leaves at least
-/// `idle_segments`.
+/// ones, at most 4 GiB of them, and none that is much larger than the others together. Leaves at
+/// least `idle_segments`.
 [[nodiscard]] std::optional<RewritePlan> plan_idle_merge(const std::vector<SegmentFacts>& segments,
                                                          const OptimizerConfig& config);
 

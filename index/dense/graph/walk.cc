@@ -136,8 +136,8 @@ void Walk::fetch(std::uint32_t node) const {
   prefetch_bytes<Nearness::kL2>(graph_.links(node), graph_.link_bytes());
 }
 
-/// The nearer half of the visited rows are the nearest rows there are; the rest are chance finds.
-/// So the k-th allowed row must lie in the nearer half.
+/// The nearer half of the visited rows are usually the nearest rows of all; the farther half are
+/// found by chance. So the k-th allowed row must lie in the nearer half.
 WalkEnd Walk::end_of(const WalkRequest& request, const Scratch& scratch) const {
   if (scratch.n_visited < std::min<std::size_t>(request.ef, graph_.facts().n)) {
     return WalkEnd::kStuck;
