@@ -70,9 +70,9 @@ class VerbsTest : public ::testing::Test {
     create("shared", R"({"mode":"shared"})");
     create("throws", R"({"mode":"throws"})");
   }
-  void create(const std::string& name, const std::string& wire_json) {
+  void create(const std::string& name, const std::string& client_settings) {
     engine::CollectionConfig config;
-    config.wire_json = wire_json;
+    config.client_settings = client_settings;
     EXPECT_TRUE(database_.create_collection(name, std::move(config)));
   }
   OpenCollection open(Call& call, const std::string& name) {
