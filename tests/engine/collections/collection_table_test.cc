@@ -67,7 +67,7 @@ TEST_F(CollectionTableTest, StoredCollectionsOpenAtFirstTouch) {
   EXPECT_TRUE(is_open("a"));
   const auto unknown = table_->open("b");
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().message(), "Collection `b` doesn't exist!");
+  EXPECT_EQ(unknown.error().message(), "collection `b` does not exist");
 }
 
 TEST_F(CollectionTableTest, TheLeastRecentlyUsedIsClosed) {

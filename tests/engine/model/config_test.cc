@@ -18,7 +18,7 @@ TEST(CollectionConfig, FieldsAreFoundByName) {
   const auto unknown = config.field("no");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code(), Code::kInvalidArgument);
-  EXPECT_EQ(unknown.error().message(), "Not existing vector name error: no");
+  EXPECT_EQ(unknown.error().message(), "vector field `no` does not exist");
 }
 
 TEST(CollectionConfig, ReadsBackAsWritten) {

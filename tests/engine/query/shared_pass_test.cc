@@ -57,7 +57,7 @@ TEST(RunQueries, AnErrorOfOneIsThatOfAll) {
   const std::vector<Query> queries = {nearest_number("dot", 1, 3), nearest_number("nosuch", 1, 3)};
   const auto failed = run_queries(world.environment(), queries);
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().message(), "Not existing vector name error: nosuch");
+  EXPECT_EQ(failed.error().message(), "vector field `nosuch` does not exist");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ TEST(SelectedFields, ByNameOrAll) {
             (std::vector<std::size_t>{3, 1}));
   const auto unknown = selected_fields({false, {"no"}}, config);
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().message(), "Not existing vector name error: no");
+  EXPECT_EQ(unknown.error().message(), "vector field `no` does not exist");
 }
 
 TEST(Snapshot, ReadsAllShards) {

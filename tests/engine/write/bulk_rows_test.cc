@@ -72,7 +72,7 @@ TEST_F(BulkRowsTest, RowsAreStoredAsByAnUpsert) {
 
 TEST_F(BulkRowsTest, WhatDoesNotFitIsNamed) {
   chunk_.fields[0].name = "no";
-  EXPECT_EQ(error(), "Not existing vector name error: no");
+  EXPECT_EQ(error(), "vector field `no` does not exist");
   chunk_.fields[0].name = "v";
   chunk_.fields.push_back(chunk_.fields[0]);
   EXPECT_EQ(error(), "bulk chunk: vector `v` is given twice");

@@ -32,7 +32,7 @@ TEST(Prepare, ErrorsThatTheCallerCouldKnow) {
   upsert.points.push_back({PointId::number(1), {{"no", DenseVector{1}}}, "{}"});
   const auto unknown = prepare(upsert, mixed_config());
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().message(), "Not existing vector name error: no");
+  EXPECT_EQ(unknown.error().message(), "vector field `no` does not exist");
   upsert.points[0].vectors[0] = {"half", DenseVector{1}};
   EXPECT_FALSE(prepare(upsert, mixed_config())) << "wrong dimension";
   EXPECT_FALSE(prepare(DeleteVectors{{"no"}, std::vector<PointId>()}, mixed_config()));

@@ -170,7 +170,8 @@ TEST_F(VerbsTest, UnknownCollectionsAreNotFound) {
     const auto found = outcome.get();
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code(), Code::kNotFound);
-    EXPECT_EQ(found.error().message(), "Collection `" + name + "` doesn't exist!");
+    EXPECT_EQ(found.error().subject(), Subject::kCollection);
+    EXPECT_EQ(found.error().subject_name(), name);
   }
 }
 
