@@ -40,9 +40,9 @@ service::Identity identity_of(const Settings& settings) {
   return identity;
 }
 
-std::string url_of(const std::string& host, std::uint16_t port) {
+std::string address_of(const std::string& host, std::uint16_t port) {
   const bool is_ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("http://{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
+  return fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
 }
 
 std::string absolute_path(const std::string& path) {
@@ -93,8 +93,12 @@ Result<> serve(Settings settings) {
   }
   const auto server = *std::move(started);
 
-  say(fmt::format("quiver {} listens on {}", kVersion,
-                  url_of(settings.server.host, server->port())));
+  const auto& host = settings.server.host;
+  say(fmt::format("quiver {} listens on http://{}", kVersion, address_of(host, server->port())));
+  if (settings.server.grpc.enabled) {
+    const auto& grpc_host = settings.server.grpc.host;
+    say("gRPC on " + address_of(grpc_host.empty() ? host : grpc_host, server->grpc_port()));
+  }
   say("data in " + absolute_path(settings.database.data_dir));
 
   const int signal = wait_for_stop();

@@ -6,6 +6,7 @@
 
 #include "payload/scalar/datetime.h"
 #include "service/json/decode/decode_parts.h"
+#include "service/json/vector_rules.h"
 
 namespace quiver::service::json {
 namespace {
@@ -189,15 +190,7 @@ Decoded<std::vector<GeoPoint>> decode_ring(Element element, const Path& path) {
     QV_TRY(const auto point, decode_geo_point(item, path.member("points").item(ring.size())));
     ring.push_back(point);
   }
-  if (ring.size() < 4) {
-    return format_error(
-        path, fmt::format("polygon invalid, the size must be at least 4, got {}", ring.size()));
-  }
-  if (!(ring.front() == ring.back())) {
-    return format_error(path,
-                        "polygon invalid, the first and the last points should be the same to form "
-                        "a closed line");
-  }
+  QV_TRY(check_ring(ring, path));
   return ring;
 }
 
