@@ -40,7 +40,7 @@ at_level() {
 e2e_of() {
   local preset="$1"
   QUIVER_BINARY="$PWD/build/$preset/quiver" timeout --kill-after=10 "$(patience 900)" \
-    .venv/bin/python -B -m pytest -q -p no:cacheprovider --junitxml="$results/e2e.xml" tests/e2e
+    .venv/bin/python -B -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile --junitxml="$results/e2e.xml" tests/e2e
 }
 
 # sanitized PRESET TEST: builds only this test with its dependencies, and runs it.
