@@ -46,6 +46,11 @@ e2e_of() {
 # sanitized PRESET TEST: builds only this test with its dependencies, and runs it.
 sanitized() {
   local preset="$1" test="$2"
+  if [[ "$preset" == tsan ]]; then
+    # Kernels are compiled without ThreadSanitizer in any case, so those of the release build serve.
+    scripts/build release qv_kernels
+    cmake --preset tsan -DQV_PREBUILT_KERNELS="$PWD/build/release/kernels/libqv_kernels.a" > /dev/null
+  fi
   scripts/build "$preset" "$test"
   export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
   export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"
