@@ -5,7 +5,6 @@ import random
 
 import numpy as np
 import pytest
-import requests
 from qdrant_client import QdrantClient, models
 
 from quiver_server import SMALL_SEGMENTS, Server
@@ -148,8 +147,8 @@ def test_lookup_from(both, server):
 
 
 def post(server, path, body):
-    answer = requests.post(f"{server.url}{path}", json=body, timeout=60)
-    return answer.status_code, answer.json().get("result"), (answer.json()["status"] if answer.status_code != 200 else None)
+    answer = server.post(path, body)
+    return answer.status, answer.json.get("result"), answer.json["status"]
 
 
 def test_older_endpoints(both, server):
