@@ -8,11 +8,7 @@ namespace quiver::service {
 namespace {
 
 constexpr UnbuiltEndpoint kUnbuilt[] = {
-    {"/collections/{collection_name}/points/recommend", "recommendations"},
-    {"/collections/{collection_name}/points/recommend/batch", "recommendations"},
     {"/collections/{collection_name}/points/recommend/groups", "recommendations"},
-    {"/collections/{collection_name}/points/discover", "discovery"},
-    {"/collections/{collection_name}/points/discover/batch", "discovery"},
     {"/collections/{collection_name}/points/query/groups", "groups"},
     {"/collections/{collection_name}/points/search/groups", "groups"},
     {"/collections/{collection_name}/points/search/matrix/pairs", "distance matrices"},

@@ -22,6 +22,11 @@ namespace quiver::service::json {
 /// The older form: `vector` instead of `query`.
 [[nodiscard]] Decoded<engine::Query> decode_search(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::Query>> decode_search_batch(std::string& body);
+/// The older forms, whose examples are members of the body.
+[[nodiscard]] Decoded<engine::Query> decode_recommend(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_recommend_batch(std::string& body);
+[[nodiscard]] Decoded<engine::Query> decode_discover(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_discover_batch(std::string& body);
 [[nodiscard]] Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body);
 [[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
 /// Takes 1 to 1000 ids.
