@@ -23,7 +23,7 @@ class Runtime {
   Runtime(Options options, engine::Database& database, MetricsRegistry& metrics);
 
   [[nodiscard]] const Options& options() const { return options_; }
-  [[nodiscard]] const Keys& keys() const { return keys_; }
+  [[nodiscard]] const access::Keys& keys() const { return keys_; }
   [[nodiscard]] engine::Database& database() const { return database_; }
   [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
   /// A random UUID of this process.
@@ -50,7 +50,7 @@ class Runtime {
 
  private:
   const Options options_;
-  const Keys keys_;
+  const access::Keys keys_;
   engine::Database& database_;
   MetricsRegistry& metrics_;
   const std::string process_id_;

@@ -27,8 +27,9 @@ using ::testing::HasSubstr;
 class TestCall final : public Call {
  public:
   TestCall(Runtime& runtime, Access access) : Call(runtime) {
+    using Level = Principal::Level;
     begin();
-    set_principal({access});
+    set_principal(Principal(access == Access::kRead ? Level::kGlobalRead : Level::kManage));
   }
   std::string describe() const override { return "a test"; }
 };
@@ -200,19 +201,6 @@ TEST_F(VerbsTest, TelemetryHasTheAskedParts) {
   EXPECT_EQ(report->collections.front().name, "c");
   EXPECT_EQ(report->collections.front().shards.size(), 1U);
   EXPECT_GT(report->memory.resident_bytes, 0U);
-}
-
-TEST(Keys, GiveRights) {
-  const Keys keys("secret", "reader");
-  EXPECT_EQ(keys.principal_of("secret")->access, Access::kWrite);
-  EXPECT_EQ(keys.principal_of("reader")->access, Access::kRead);
-  const std::vector<std::optional<std::string_view>> others = {"wrong", "", std::nullopt};
-  for (const auto& key : others) {
-    const auto principal = keys.principal_of(key);
-    ASSERT_FALSE(principal);
-    EXPECT_EQ(principal.error().code(), Code::kUnauthenticated);
-  }
-  EXPECT_EQ(Keys("", "").principal_of(std::nullopt)->access, Access::kWrite);
 }
 
 TEST(Names, ErrorsNameTheSearch) {
