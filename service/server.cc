@@ -110,6 +110,10 @@ class HttpServer final : public Server {
   }
 
   Result<> listen() {
+    if (options_.audit.enabled) {
+      QV_TRY(auto audit, access::AuditLog::open(options_.audit));
+      runtime_.use(std::move(audit));
+    }
     if (options_.tls.enabled) {
       QV_TRY(auto tls, TlsContext::load(options_.tls));
       listener_.use(std::move(tls));

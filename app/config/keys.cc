@@ -192,6 +192,11 @@ void declare_service(std::vector<Key>& keys) {
                   "Larger bodies move to another thread, so that they do not delay other "
                   "connections.",
                   kKiB);
+  section.integer("compress_above_kb", QV_AT(server.compress_above_bytes), {.max = 1 << 20},
+                  "Larger answers are compressed for clients whose `accept-encoding` has zstd or "
+                  "gzip; 0: none are.",
+                  "Most clients ask without being told to. Less saves network and costs time.",
+                  kKiB);
   section.string("metrics_prefix", QV_AT(server.metrics_prefix),
                  "Prefix of every metric name in `/metrics`.");
 }
@@ -207,6 +212,18 @@ void declare_tls(std::vector<Key>& keys) {
   section.number("cert_ttl_s", QV_AT(server.tls.cert_ttl_s), {.min = 0, .max = 1e9},
                  "Changed files are loaded this long after the last look; 0: never.",
                  "Files that cannot be used are logged, and the former stay in use.");
+}
+
+void declare_audit(std::vector<Key>& keys) {
+  Section section(keys, "audit");
+  section.boolean("enabled", QV_AT(server.audit.enabled),
+                  "Write each request that needs a key to the audit log: who asked for what, and "
+                  "whether it was allowed.");
+  section.string("dir", QV_AT(server.audit.dir),
+                 "Directory of the audit log, created if missing; one file of JSON lines per day "
+                 "(UTC). Empty: `audit` in the data directory.");
+  section.integer("max_log_files", QV_AT(server.audit.max_log_files), {.max = 100000},
+                  "Files of the audit log that are kept; 0: all.");
 }
 
 void declare_threads(std::vector<Key>& keys) {
@@ -298,6 +315,7 @@ std::vector<Key> declare_keys() {
   declare_storage(keys);
   declare_service(keys);
   declare_tls(keys);
+  declare_audit(keys);
   declare_threads(keys);
   declare_optimizer(keys);
   declare_log(keys);

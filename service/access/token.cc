@@ -136,7 +136,7 @@ std::optional<ValueExists::Value> match_value(const element& value) {
   std::int64_t number = 0;
   bool truth = false;
   if (value.get(text) == simdjson::SUCCESS) return std::string(text);
-  if (value.is_int64() && value.get(number) == simdjson::SUCCESS) return number;
+  if (value.get(number) == simdjson::SUCCESS) return number;
   if (value.get(truth) == simdjson::SUCCESS) return truth;
   return std::nullopt;
 }
@@ -176,7 +176,7 @@ bool read_expiry(const object& members, ReadClaims& out) {
   const auto found = member_of(members, "exp");
   if (!found) return true;
   std::uint64_t seconds = 0;
-  if (found->is_double() || found->get(seconds) != simdjson::SUCCESS) return false;
+  if (found->get(seconds) != simdjson::SUCCESS) return false;
   out.expires_at_s = seconds;
   return true;
 }

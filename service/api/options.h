@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/model/config.h"
+#include "service/access/audit_log.h"
 #include "service/access/keys.h"
 
 namespace quiver::service::api {
@@ -17,8 +18,9 @@ struct Identity {
 };
 
 struct Options : access::KeyOptions {
-  double query_timeout_s = 60;       ///< for reads whose caller sets no timeout
-  std::string metrics_prefix;        ///< precedes the name of every metric
+  double query_timeout_s = 60;  ///< for reads whose caller sets no timeout
+  std::string metrics_prefix;   ///< precedes the name of every metric
+  access::AuditOptions audit;
   engine::CreationOptions creation;  ///< defaults of new collections
   Identity identity;
 };

@@ -66,6 +66,10 @@ Connection::Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& f
       stream_(std::move(stream)),
       exchange_(front, front.runtime(), front.body_budget(), post_to(loop)) {
   buffer_.resize(kBufferBytes + options().max_header_bytes);
+  if (options().compress_above_bytes > 0) {
+    exchange_.compress_above_bytes = options().compress_above_bytes;
+  }
+  if (front.runtime().audit() != nullptr) exchange_.remote = stream_->remote_address();
 }
 
 const HttpOptions& Connection::options() const { return exchange_.front().options(); }
@@ -280,6 +284,7 @@ asio::awaitable<Result<>> Connection::run_blocking(Work work) {
 void Connection::count_answer() const {
   const Route* route = exchange_.route;
   if (route != nullptr) route->count(exchange_.response.status, exchange_.seconds());
+  exchange_.front().audit(exchange_);
 }
 
 Connection::Sent Connection::begin_answer() {

@@ -17,8 +17,15 @@ api::Credentials credentials_of(const Request& request) {
   return credentials;
 }
 
+/// The audit log names the collection that an unknown caller asked for.
+void capture_for_audit(Exchange& exchange) {
+  [[maybe_unused]] const bool is_utf8 =
+      exchange.route->pattern().capture(exchange.target, exchange.captures);
+}
+
 /// The answer to a caller that is not known, as Qdrant writes it: a bare text.
 Answer answer_unknown_caller(Exchange& exchange, const Error& error) {
+  if (exchange.route != nullptr) capture_for_audit(exchange);
   if (error.code() == Code::kUnauthenticated) {
     exchange.text(401, error.message());
   } else if (error.code() == Code::kPermissionDenied) {
@@ -34,6 +41,11 @@ std::string_view collection_of(const Exchange& exchange, const Route& route) {
   const bool has_one =
       route.declaration().pattern.find("{collection_name}") != std::string_view::npos;
   return has_one ? std::string_view(exchange.captures[0]) : std::string_view();
+}
+
+access::Outcome outcome_of(int status) {
+  if (status == 401 || status == 403) return access::Outcome::kDenied;
+  return status >= 400 ? access::Outcome::kFailed : access::Outcome::kOk;
 }
 
 Decoded<> capture_path(Exchange& exchange, const Route& route) {
@@ -138,6 +150,27 @@ Answer Front::decompress_and_handle(Exchange& exchange) {
   };
   api::run_on(runtime_.compute(), exchange, std::move(work), std::move(refuse));
   return Answer::kLater;
+}
+
+void Front::audit(const Exchange& exchange) const {
+  access::AuditLog* log = runtime_.audit();
+  const Route* route = exchange.route;
+  const bool is_open = route != nullptr && route->declaration().access == Access::kOpen;
+  if (log == nullptr || is_open) return;
+  const int status = exchange.response.status;
+  const auto method = to_string(exchange.request.method);
+  const std::string verb =
+      fmt::format("{} {}", method, route == nullptr ? "?" : route->declaration().pattern);
+  access::AuditEvent event;
+  event.transport = "rest";
+  event.verb = verb;
+  if (route != nullptr) event.collection = collection_of(exchange, *route);
+  event.outcome = outcome_of(status);
+  event.status = status;
+  event.request_id = exchange.request.request_id;
+  event.trace_id = trace_id_of(exchange.request.traceparent);
+  event.remote = exchange.remote;
+  log->write(exchange.principal(), event);
 }
 
 /// Blocks for a token whose validity is in the database: such a caller sends large bodies rarely.

@@ -26,6 +26,9 @@ class Front {
   /// kept in memory. An error becomes the answer.
   [[nodiscard]] Decoded<std::unique_ptr<BodySink>> make_sink(Exchange& exchange);
 
+  /// Writes an answered request to the audit log, if there is one.
+  void audit(const Exchange& exchange) const;
+
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] api::Runtime& runtime() const { return runtime_; }
   [[nodiscard]] const Router& router() const { return router_; }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace quiver::service {
 
@@ -37,10 +38,14 @@ class Stream {
   virtual void cancel() = 0;
   virtual void close() = 0;
 
+  /// The address of the client, without its port; "" if it has left.
+  [[nodiscard]] virtual std::string remote_address() const = 0;
   /// False until the client and the server have agreed on how to speak, in the first read.
   [[nodiscard]] virtual bool is_established() const { return true; }
 };
 
+/// For `Stream::remote_address`.
+[[nodiscard]] std::string remote_address_of(const boost::asio::ip::tcp::socket& socket);
 /// A stream over plain TCP.
 [[nodiscard]] std::unique_ptr<Stream> make_stream(boost::asio::ip::tcp::socket socket);
 

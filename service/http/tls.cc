@@ -145,6 +145,7 @@ class TlsStream final : public Stream {
     ErrorCode ignored;
     socket_.close(ignored);
   }
+  [[nodiscard]] std::string remote_address() const override { return remote_address_of(socket_); }
   [[nodiscard]] bool is_established() const override { return is_established_; }
 
  private:
