@@ -20,6 +20,8 @@ struct Options {
   std::string api_key;               ///< empty: everybody may do everything
   std::string read_only_api_key;     ///< empty: none
   std::string metrics_prefix;        ///< precedes the name of every metric
+  bool recovers_from_urls = true;    ///< snapshots may be fetched over HTTP
+  std::string snapshot_url_hosts;    ///< besides this machine; between commas, "*": all
   engine::CreationOptions creation;  ///< defaults of new collections
   Identity identity;
 };

@@ -1,22 +1,20 @@
 // Verbs about snapshots: copies of a shard, a collection or everything, made while writes go on.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/model/snapshots.h"
+#include "engine/snapshots.h"
 #include "service/api/call.h"
 
 namespace quiver::service::api {
 
 using engine::SnapshotDescription;
 using engine::SnapshotPriority;
+using engine::SnapshotReader;
 using engine::SnapshotScope;
 
 /// The snapshot is listed as soon as its files are held, which takes no longer for more data.
@@ -28,14 +26,7 @@ void list_snapshots(Call& call, SnapshotScope scope, Done<std::vector<SnapshotDe
 /// kNotFound about the collection, the shard or the snapshot.
 void delete_snapshot(Call& call, SnapshotScope scope, std::string name, Done<> done);
 
-/// A snapshot as one archive file. One thread at a time.
-class SnapshotReader {
- public:
-  virtual ~SnapshotReader() = default;
-  [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
-  /// Reads bytes from `offset` on and returns their number; 0 at the end. May block.
-  [[nodiscard]] virtual Result<std::size_t> read(std::uint64_t offset, std::span<char> out) = 0;
-};
+/// A snapshot as one archive file.
 void read_snapshot(Call& call, SnapshotScope scope, std::string name,
                    Done<std::unique_ptr<SnapshotReader>> done);
 /// Makes a snapshot that goes when the reader does.
@@ -51,19 +42,18 @@ struct SnapshotRecovery {
 /// kInvalidArgument for a snapshot that is damaged or of another kind, with nothing changed.
 void recover_snapshot(Call& call, SnapshotScope scope, SnapshotRecovery recovery, Done<> done);
 
-/// Takes an archive piece by piece. Destroyed before `finish`: nothing has changed. One thread at
-/// a time.
-class SnapshotUpload {
- public:
-  virtual ~SnapshotUpload() = default;
-  /// May block. After an error nothing more is taken.
-  [[nodiscard]] virtual Result<> write(std::string_view bytes) = 0;
-  /// As `recover_snapshot`.
-  [[nodiscard]] virtual Result<> finish() = 0;
-};
-/// `checksum`: as in SnapshotRecovery.
+// The same without waiting: the outcome goes to the log.
+[[nodiscard]] Result<> start_snapshot(Call& call, SnapshotScope scope);
+[[nodiscard]] Result<> start_deletion(Call& call, SnapshotScope scope, std::string name);
+[[nodiscard]] Result<> start_recovery(Call& call, SnapshotScope scope, SnapshotRecovery recovery);
+
+/// Takes an archive piece by piece; its `finish` does what `recover_snapshot` does.
+using SnapshotUpload = engine::SnapshotReceiver;
+/// `checksum`: as in SnapshotRecovery. May block for a change of the catalog.
 [[nodiscard]] Result<std::unique_ptr<SnapshotUpload>> upload_snapshot(Call& call,
                                                                       SnapshotScope scope,
                                                                       std::string checksum);
+void finish_upload(Call& call, std::shared_ptr<SnapshotUpload> upload, Done<> done);
+[[nodiscard]] Result<> start_finishing(Call& call, std::shared_ptr<SnapshotUpload> upload);
 
 }  // namespace quiver::service::api

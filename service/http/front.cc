@@ -124,8 +124,12 @@ Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   exchange.target = *target;
   const auto* route = router_.find(exchange.request.method, *target).route;
   if (route == nullptr || route->declaration().make_sink == nullptr) return nullptr;
-  // Without the right the body is kept like others, and `dispatch` answers why.
-  if (!authorize(exchange, route->declaration().access)) return nullptr;
+  // Nobody without the right may send a large body.
+  const auto authorized = authorize(exchange, route->declaration().access);
+  if (!authorized && authorized.error().code() == Code::kUnauthenticated) {
+    return fail(ApiError(401, authorized.error().message()));
+  }
+  QV_TRY(authorized);
   QV_TRY(capture_path(exchange, *route));
   if (is_compressed(exchange.request)) {
     return fail(

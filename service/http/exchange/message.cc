@@ -66,6 +66,7 @@ void Request::clear() {
   authorization.clear();
   content_encoding.clear();
   content_type.clear();
+  range.clear();
   has_api_key = has_authorization = expects_continue = is_http_1_0 = false;
   keep_alive = true;
 }
@@ -75,6 +76,7 @@ void Response::clear() {
   content_type = "application/json";
   allow = {};
   retry_after_s.reset();
+  extra_headers.clear();
   reuse(body);
   source.reset();
 }
@@ -83,8 +85,12 @@ std::string_view reason_phrase(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 204:
       return "No Content";
+    case 206:
+      return "Partial Content";
     case 400:
       return "Bad Request";
     case 401:
@@ -103,6 +109,8 @@ std::string_view reason_phrase(int status) {
       return "Payload Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 416:
+      return "Range Not Satisfiable";
     case 422:
       return "Unprocessable Entity";
     case 429:
@@ -150,6 +158,7 @@ void append_head(std::string& out, const Request& request, const Response& respo
     out += "\r\nretry-after: ";
     append_number(out, static_cast<std::uint64_t>(*response.retry_after_s));
   }
+  out += response.extra_headers;
   if (cors) {
     out +=
         "\r\naccess-control-allow-origin: *\r\naccess-control-allow-headers: *"

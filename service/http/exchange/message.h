@@ -25,6 +25,7 @@ struct Request {
   std::string authorization;       ///< header `authorization`
   std::string content_encoding;    ///< in lower case
   std::string content_type;
+  std::string range;  ///< header `range`
   bool has_api_key = false;
   bool has_authorization = false;
   bool expects_continue = false;
@@ -39,6 +40,7 @@ struct Response {
   std::string_view content_type = "application/json";
   std::string_view allow;              ///< with 405 and OPTIONS
   std::optional<int> retry_after_s;    ///< with 429
+  std::string extra_headers;           ///< each "\r\nname: value"
   std::string body;                    ///< unused with a source
   std::unique_ptr<BodySource> source;  ///< makes the body while it is sent; null: it is `body`
 
