@@ -30,7 +30,8 @@ DatabaseImpl::DatabaseImpl(DatabaseOptions options)
       compute_(thread_count(options_.compute_threads, 1), "compute"),
       lanes_(thread_count(0, 2), "lane"),
       background_(thread_count(options_.background_threads, 2), "background", kBackgroundNice),
-      collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_) {}
+      collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_),
+      snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_) {}
 
 DatabaseImpl::~DatabaseImpl() {
   if (auto closed = close(); !closed) log_error("closing: {}", closed.error().message());
@@ -47,6 +48,7 @@ Result<> DatabaseImpl::start() {
   QV_TRY(context_.runtime, storage::Runtime::create(runtime));
   fill_context();
   QV_TRY(collections_.add_stored(*collections_directory_));
+  QV_TRY(snapshots_.start());
   log_check_ = std::thread(
       [this] { run_logged("reading logs", [this] { collections_.check_all_logs(); }); });
   ticker_ = std::thread([this] { tick_until_closed(); });

@@ -12,6 +12,7 @@
 #include "engine/model/config.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "service/api/snapshots.h"
 #include "service/json/error.h"
 
 namespace quiver::service::json {
@@ -87,6 +88,14 @@ class IndexBuildPatch {
 };
 [[nodiscard]] Decoded<payload::FieldIndex> decode_index(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::AliasAction>> decode_alias_actions(std::string& body);
+
+[[nodiscard]] Decoded<api::SnapshotRecovery> decode_snapshot_recovery(std::string& body);
+/// 400 for an unknown name, without a prefix.
+[[nodiscard]] Decoded<api::SnapshotPriority> parse_priority(std::string_view text);
+/// True for 64 hexadecimal digits.
+[[nodiscard]] bool is_sha256(std::string_view text);
+/// The error for a text that is not.
+[[nodiscard]] std::string bad_sha256(std::string_view text);
 
 /// An id in a path: a number, else a UUID. 400 "Can not recognize \"x\" as point id".
 [[nodiscard]] Decoded<PointId> parse_path_id(std::string_view text);
