@@ -45,6 +45,11 @@ std::string address_of(const std::string& host, std::uint16_t port) {
   return fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
 }
 
+std::string url_of(const service::ServerOptions& server, std::uint16_t port) {
+  const std::string_view scheme = server.tls.enabled ? "https" : "http";
+  return fmt::format("{}://{}", scheme, address_of(server.host, port));
+}
+
 std::string absolute_path(const std::string& path) {
   std::error_code error;
   const auto absolute = std::filesystem::absolute(path, error);
@@ -75,6 +80,9 @@ Result<> serve(Settings settings) {
   set_up_log(settings.log);
   divide_open_files(settings.server);
   settings.server.identity = identity_of(settings);
+  if (settings.server.audit.dir.empty()) {
+    settings.server.audit.dir = settings.database.data_dir + "/audit";
+  }
   if (settings.server.api_key.empty() && !is_loopback(settings.server.host)) {
     log_warning(
         "listening on {} without service.api_key: anyone who can reach it can change all data",
@@ -93,11 +101,11 @@ Result<> serve(Settings settings) {
   }
   const auto server = *std::move(started);
 
-  const auto& host = settings.server.host;
-  say(fmt::format("quiver {} listens on http://{}", kVersion, address_of(host, server->port())));
+  say(fmt::format("quiver {} listens on {}", kVersion, url_of(settings.server, server->port())));
   if (settings.server.grpc.enabled) {
-    const auto& grpc_host = settings.server.grpc.host;
-    say("gRPC on " + address_of(grpc_host.empty() ? host : grpc_host, server->grpc_port()));
+    const auto& own_host = settings.server.grpc.host;
+    say("gRPC on " +
+        address_of(own_host.empty() ? settings.server.host : own_host, server->grpc_port()));
   }
   say("data in " + absolute_path(settings.database.data_dir));
 

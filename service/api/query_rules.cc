@@ -44,6 +44,17 @@ Error prefetches_without_query() {
       "A query is needed to merge the prefetches. Can't have prefetches without defining a query.");
 }
 
+Result<> check_older(const engine::Recommend& recommend) {
+  const bool is_average = recommend.strategy == engine::RecommendStrategy::kAverageVector;
+  if (!recommend.positive.empty() || !(is_average || recommend.negative.empty())) return {};
+  return refuse(fmt::format("At least one positive {}vector ID required with this strategy",
+                            is_average ? "" : "or negative "));
+}
+
+Error discovers_nothing() {
+  return Error(Code::kFailedPrecondition, "target and/or context_pairs must be specified");
+}
+
 Result<> check_page(const engine::ScrollRequest& request) {
   if (!request.offset || !request.order_by) return {};
   return refuse(

@@ -11,6 +11,11 @@ namespace quiver::service::api {
 [[nodiscard]] Result<> check_combination(const engine::Query& query, bool has_using);
 /// The error of a query with prefetches and without a query.
 [[nodiscard]] Error prefetches_without_query();
+/// kFailedPrecondition for a recommendation of the older form without the examples that its
+/// strategy needs.
+[[nodiscard]] Result<> check_older(const engine::Recommend& recommend);
+/// The error of a discovery of the older form with neither target nor context.
+[[nodiscard]] Error discovers_nothing();
 /// kFailedPrecondition for a page by id and by order at once.
 [[nodiscard]] Result<> check_page(const engine::ScrollRequest& request);
 

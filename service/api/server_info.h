@@ -48,7 +48,7 @@ struct TelemetryParts {
   /// `shards` of collections. Takes time in proportion to deleted rows and indexed payload values.
   bool shards = false;
 };
-/// Opens no collection.
+/// Opens no collection; tells only of those that the caller may read.
 void telemetry(Call& call, const TelemetryParts& parts, Done<Telemetry> done);
 
 }  // namespace quiver::service::api

@@ -17,7 +17,8 @@
 namespace quiver::service::rpc {
 namespace {
 
-Decoded<> check_name(const std::string& name) {
+Decoded<> check_name(Rpc& rpc, const std::string& name) {
+  rpc.set_collection(name);
   const auto checked = api::check_collection_name(name);
   if (checked) return {};
   const Path root;
@@ -49,7 +50,7 @@ Decoded<> list_collections(Rpc& rpc) {
 Decoded<> collection_exists(Rpc& rpc) {
   using Response = qdrant::CollectionExistsResponse;
   QV_TRY(const auto* request, rpc.request<qdrant::CollectionExistsRequest>());
-  QV_TRY(check_name(request->collection_name()));
+  QV_TRY(check_name(rpc, request->collection_name()));
   QV_TRY(const bool exists, api::collection_exists(rpc, request->collection_name()));
   return answer_with<Response>(rpc, [&](Response& response) -> Decoded<> {
     response.mutable_result()->set_exists(exists);
@@ -73,7 +74,7 @@ Decoded<> collection_info(Rpc& rpc) {
 
 Decoded<> create_collection(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::CreateCollection>());
-  QV_TRY(check_name(request->collection_name()));
+  QV_TRY(check_name(rpc, request->collection_name()));
   return on_executor(rpc, rpc.runtime().blocking(), [request](Rpc& call) -> Decoded<> {
     QV_TRY(auto body, json_of(*request));
     QV_TRY(auto config, json::decode_collection(body, call.runtime().options().creation));
@@ -84,6 +85,7 @@ Decoded<> create_collection(Rpc& rpc) {
 
 Decoded<> update_collection(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::UpdateCollection>());
+  rpc.set_collection(request->collection_name());
   return on_executor(rpc, rpc.runtime().blocking(), [request](Rpc& call) -> Decoded<> {
     QV_TRY(api::check_exists(call, request->collection_name()));
     QV_TRY(auto body, json_of(*request));
@@ -98,6 +100,7 @@ Decoded<> update_collection(Rpc& rpc) {
 
 Decoded<> delete_collection(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::DeleteCollection>());
+  rpc.set_collection(request->collection_name());
   api::drop_collection(rpc, request->collection_name(), answer_by<bool>(rpc, answer_operation));
   return {};
 }
@@ -207,24 +210,23 @@ Decoded<> drop_index(Rpc& rpc) {
 }  // namespace
 
 void add_collection_methods(Methods& methods) {
-  using api::Access;
-  const auto add = [&](std::string_view name, Access access, Handler handler) {
-    methods.push_back({name, access, handler, {}});
+  const auto add = [&](std::string_view name, Handler handler) {
+    methods.push_back({name, Callers::kWithKey, handler, {}});
   };
-  add("/qdrant.Collections/Get", Access::kRead, collection_info);
-  add("/qdrant.Collections/List", Access::kRead, list_collections);
-  add("/qdrant.Collections/Create", Access::kWrite, create_collection);
-  add("/qdrant.Collections/Update", Access::kWrite, update_collection);
-  add("/qdrant.Collections/Delete", Access::kWrite, delete_collection);
-  add("/qdrant.Collections/UpdateAliases", Access::kWrite, update_aliases);
-  add("/qdrant.Collections/ListCollectionAliases", Access::kRead, list_collection_aliases);
-  add("/qdrant.Collections/ListAliases", Access::kRead, list_aliases);
-  add("/qdrant.Collections/CollectionExists", Access::kRead, collection_exists);
+  add("/qdrant.Collections/Get", collection_info);
+  add("/qdrant.Collections/List", list_collections);
+  add("/qdrant.Collections/Create", create_collection);
+  add("/qdrant.Collections/Update", update_collection);
+  add("/qdrant.Collections/Delete", delete_collection);
+  add("/qdrant.Collections/UpdateAliases", update_aliases);
+  add("/qdrant.Collections/ListCollectionAliases", list_collection_aliases);
+  add("/qdrant.Collections/ListAliases", list_aliases);
+  add("/qdrant.Collections/CollectionExists", collection_exists);
 }
 
 void add_index_methods(Methods& methods) {
-  methods.push_back({"/qdrant.Points/CreateFieldIndex", api::Access::kWrite, create_index, {}});
-  methods.push_back({"/qdrant.Points/DeleteFieldIndex", api::Access::kWrite, drop_index, {}});
+  methods.push_back({"/qdrant.Points/CreateFieldIndex", Callers::kWithKey, create_index, {}});
+  methods.push_back({"/qdrant.Points/DeleteFieldIndex", Callers::kWithKey, drop_index, {}});
 }
 
 }  // namespace quiver::service::rpc

@@ -5,7 +5,7 @@
 
 #include "service/grpc/decode.h"
 #include "service/grpc/timestamp.h"
-#include "service/json/vector_rules.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::rpc {
 namespace {
@@ -188,6 +188,12 @@ Decoded<Condition> decode_field(const qdrant::FieldCondition& field, const Path&
   return tests.take(path);
 }
 
+Decoded<Condition> decode_slice(const qdrant::SliceCondition& slice, const Path& path) {
+  const payload::Slice decoded{slice.total(), slice.index()};
+  QV_TRY(json::check_slice(decoded, path));
+  return Condition(decoded);
+}
+
 Decoded<Condition> decode_subfilter(const qdrant::Filter& filter, const Path& path) {
   QV_TRY(auto decoded, decode_filter(filter, path));
   return Condition(std::make_shared<const Filter>(std::move(decoded)));
@@ -216,7 +222,7 @@ Decoded<Condition> decode_condition(const qdrant::Condition& condition, const Pa
     case qdrant::Condition::kFilter:
       return decode_subfilter(condition.filter(), path);
     case qdrant::Condition::kSlice:
-      return wrong_input(fmt::format("{}: `slice` is not supported", path.to_string()));
+      return decode_slice(condition.slice(), path.member("slice"));
     case qdrant::Condition::CONDITION_ONE_OF_NOT_SET:
       break;
   }

@@ -7,7 +7,7 @@
 #include "payload/scalar/datetime.h"
 #include "service/grpc/decode.h"
 #include "service/grpc/timestamp.h"
-#include "service/json/vector_rules.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::rpc {
 namespace {

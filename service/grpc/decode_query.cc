@@ -3,6 +3,7 @@
 
 #include "service/api/query_rules.h"
 #include "service/grpc/decode.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::rpc {
 namespace {
@@ -113,6 +114,7 @@ Decoded<QueryKind> decode_recommend_input(const qdrant::RecommendInput& input, c
   QV_TRY(decoded.positive, decode_examples(input.positive(), path.member("positive")));
   QV_TRY(decoded.negative, decode_examples(input.negative(), path.member("negative")));
   QV_TRY(decoded.strategy, decode_strategy(input.strategy(), path.member("strategy")));
+  QV_TRY(json::check_examples(decoded, path));
   return QueryKind(std::move(decoded));
 }
 
@@ -156,6 +158,11 @@ Decoded<QueryKind> decode_feedback(const qdrant::RelevanceFeedbackInput& input, 
   decoded.a = naive.a();
   decoded.b = naive.b();
   decoded.c = naive.c();
+  if (!(decoded.b >= 0)) {
+    return validation_error(path.member("strategy").member("naive").member("b"),
+                            fmt::format("value {} invalid, must be 0.0 or larger", decoded.b));
+  }
+  QV_TRY(json::check_feedback(decoded, path));
   return QueryKind(std::move(decoded));
 }
 
@@ -313,6 +320,7 @@ Decoded<Query> decode_recommend(const qdrant::RecommendPoints& request) {
   QV_TRY(recommend.negative, decode_older_examples(request.negative(), request.negative_vectors(),
                                                    root.member("negative")));
   QV_TRY(recommend.strategy, decode_strategy(request.strategy(), root.member("strategy")));
+  QV_TRY(api::check_older(recommend));
   query.kind = std::move(recommend);
   query.using_field = request.using_();
   if (request.has_score_threshold()) query.score_threshold = request.score_threshold();
@@ -333,8 +341,10 @@ Decoded<Query> decode_discover(const qdrant::DiscoverPoints& request) {
   if (request.has_target()) {
     QV_TRY(auto target, decode_example(request.target().single(), root.member("target")));
     query.kind = engine::Discover{std::move(target), std::move(pairs)};
-  } else {
+  } else if (!pairs.empty()) {
     query.kind = engine::Context{std::move(pairs)};
+  } else {
+    return fail(api::discovers_nothing());
   }
   query.using_field = request.using_();
   if (request.has_lookup_from()) query.lookup_from = decode_lookup(request.lookup_from());

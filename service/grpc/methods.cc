@@ -4,7 +4,7 @@ namespace quiver::service::rpc {
 
 void add_unbuilt_methods(Methods& methods) {
   const auto add = [&](std::string_view name, std::string_view feature) {
-    methods.push_back({name, api::Access::kRead, nullptr, feature});
+    methods.push_back({name, Callers::kWithKey, nullptr, feature});
   };
   add("/qdrant.Points/SearchGroups", "groups");
   add("/qdrant.Points/RecommendGroups", "groups");
@@ -15,12 +15,6 @@ void add_unbuilt_methods(Methods& methods) {
   constexpr std::string_view kFields = "vectors added to a collection or taken from it";
   add("/qdrant.Points/CreateVectorName", kFields);
   add("/qdrant.Points/DeleteVectorName", kFields);
-  for (const std::string_view name :
-       {"/qdrant.Snapshots/Create", "/qdrant.Snapshots/List", "/qdrant.Snapshots/Delete",
-        "/qdrant.Snapshots/CreateFull", "/qdrant.Snapshots/ListFull",
-        "/qdrant.Snapshots/DeleteFull"}) {
-    add(name, "snapshots");
-  }
   add("/qdrant.Collections/CollectionClusterInfo", "clusters");
   add("/qdrant.Collections/UpdateCollectionClusterSetup", "clusters");
   for (const std::string_view name :
@@ -37,6 +31,7 @@ Methods all_methods() {
   add_change_methods(methods);
   add_collection_methods(methods);
   add_index_methods(methods);
+  add_snapshot_methods(methods);
   add_server_methods(methods);
   add_unbuilt_methods(methods);
   return methods;

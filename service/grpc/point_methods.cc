@@ -121,14 +121,14 @@ Decoded<> update_batch(Rpc& rpc) {
 }  // namespace
 
 void add_read_methods(Methods& methods) {
-  methods.insert(methods.end(), {{"/qdrant.Points/Get", api::Access::kRead, get, {}},
-                                 {"/qdrant.Points/Scroll", api::Access::kRead, scroll, {}},
-                                 {"/qdrant.Points/Count", api::Access::kRead, count, {}}});
+  methods.insert(methods.end(), {{"/qdrant.Points/Get", Callers::kWithKey, get, {}},
+                                 {"/qdrant.Points/Scroll", Callers::kWithKey, scroll, {}},
+                                 {"/qdrant.Points/Count", Callers::kWithKey, count, {}}});
 }
 
 void add_change_methods(Methods& methods) {
   const auto add = [&](std::string_view name, Handler handler) {
-    methods.push_back({name, api::Access::kWrite, handler, {}});
+    methods.push_back({name, Callers::kWithKey, handler, {}});
   };
   add("/qdrant.Points/Upsert", change<qdrant::UpsertPoints, decode>);
   add("/qdrant.Points/Delete", change<qdrant::DeletePoints, decode>);

@@ -100,7 +100,7 @@ Decoded<> run_discover_batch(Rpc& rpc) {
 
 void add_query_methods(Methods& methods) {
   const auto add = [&](std::string_view name, Handler handler) {
-    methods.push_back({name, api::Access::kRead, handler, {}});
+    methods.push_back({name, Callers::kWithKey, handler, {}});
   };
   add("/qdrant.Points/Query", run_query<qdrant::QueryPoints, qdrant::QueryResponse, decode_query>);
   add("/qdrant.Points/QueryBatch", run_query_batch);

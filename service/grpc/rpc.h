@@ -24,9 +24,12 @@ class Rpc;
 /// Answers the call, or arranges for an answer, or fails (the error becomes the answer).
 using Handler = Decoded<> (*)(Rpc&);
 
+/// Who may call a method. Rights are checked by its verb.
+enum class Callers : std::uint8_t { kAll, kWithKey };
+
 struct Method {
   std::string_view name;  ///< "/qdrant.Points/Upsert"
-  api::Access access = api::Access::kRead;
+  Callers callers = Callers::kWithKey;
   Handler handler = nullptr;         ///< null: the method is not built
   std::string_view unbuilt_feature;  ///< of a method that is not built: "snapshots"
 };
@@ -55,6 +58,9 @@ class Rpc : public api::Call {
     QV_TRY(parse(*message));
     return message;
   }
+  /// The collection that the request is about, for the audit log. `name` lives as long as the call.
+  void set_collection(std::string_view name) { collection_ = name; }
+  [[nodiscard]] std::string_view collection() const { return collection_; }
   /// A message that lives as long as the call.
   template <class Message>
   [[nodiscard]] Message* create() {
@@ -85,6 +91,7 @@ class Rpc : public api::Call {
   void error_of_exception_or_code() noexcept;
 
   const Method& method_;
+  std::string_view collection_;
   google::protobuf::Arena arena_;
 };
 
@@ -116,6 +123,7 @@ api::Done<> answer_done(Rpc& rpc, Write write) {
 /// `name` lives as long as the call.
 template <class Work>
 Decoded<> with_collection(Rpc& rpc, const std::string& name, Work work) {
+  rpc.set_collection(name);
   QV_TRY(check_collection_length(name));
   api::open_collection(rpc, name, answer_by<OpenCollection>(rpc, std::move(work)));
   return {};

@@ -6,6 +6,8 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/impl/service_type.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/server_callback.h>
 
@@ -23,6 +25,8 @@
 #include <vector>
 
 #include "base/observe/log.h"
+#include "service/access/audit_log.h"
+#include "service/api/access.h"
 #include "service/grpc/gunzip.h"
 #include "service/grpc/method_metrics.h"
 #include "service/grpc/methods.h"
@@ -34,7 +38,6 @@ using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 
 constexpr int kMaxConcurrentCalls = 1000;  // of one connection
-constexpr std::string_view kBearer = "Bearer ";
 
 /// What all calls share.
 struct Shared {
@@ -52,11 +55,16 @@ std::optional<std::string_view> metadata(const CallbackServerContext& context, c
   return view(found->second);
 }
 
-std::optional<std::string_view> key_of(const CallbackServerContext& context) {
-  if (const auto key = metadata(context, "api-key")) return key;
-  const auto authorization = metadata(context, "authorization");
-  if (!authorization || !authorization->starts_with(kBearer)) return std::nullopt;
-  return authorization->substr(kBearer.size());
+api::Credentials credentials_of(const CallbackServerContext& context) {
+  return {metadata(context, "api-key"), metadata(context, "authorization")};
+}
+
+access::Outcome outcome_of(int code) {
+  constexpr int kDenied[] = {static_cast<int>(Code::kUnauthenticated),
+                             static_cast<int>(Code::kPermissionDenied)};
+  if (code == 0) return access::Outcome::kOk;
+  return code == kDenied[0] || code == kDenied[1] ? access::Outcome::kDenied
+                                                  : access::Outcome::kFailed;
 }
 
 /// A call of the gRPC library, which deletes it by OnDone. `answer` and `error` are the last use of
@@ -97,7 +105,7 @@ class GrpcRpc final : public Rpc, public grpc::ServerUnaryReactor {
     message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin()));
     response_ = ByteBuffer(&slice, 1);
     if (was_compressed_) context_.set_compression_algorithm(GRPC_COMPRESS_GZIP);
-    metrics_.count(0, seconds());
+    note(0);
     Finish(grpc::Status::OK);
   }
 
@@ -109,7 +117,7 @@ class GrpcRpc final : public Rpc, public grpc::ServerUnaryReactor {
     if (status.retry_after_s > 0) {
       context_.AddTrailingMetadata("retry-after", std::to_string(status.retry_after_s));
     }
-    metrics_.count(status.code, seconds());
+    note(status.code);
     Finish(grpc::Status(static_cast<grpc::StatusCode>(status.code), std::move(status.text)));
   }
 
@@ -132,9 +140,26 @@ class GrpcRpc final : public Rpc, public grpc::ServerUnaryReactor {
 
  private:
   Decoded<> dispatch() {
-    if (auto authorized = authorize(); !authorized) {
-      return fail(refusal(std::move(authorized).error()));
-    }
+    if (method().callers == Callers::kAll) return handle();
+    auto principal = api::principal_of(runtime(), credentials_of(context_));
+    if (!principal) return fail(refusal(std::move(principal).error()));
+    set_principal(*principal);
+    if (principal->value_exists() != nullptr) return look_up_and_handle();
+    return handle();
+  }
+
+  /// A token may be valid only while a point exists; to look for it may block.
+  Decoded<> look_up_and_handle() {
+    const bool is_open = runtime().is_open(principal().value_exists()->collection);
+    Executor& executor = is_open ? runtime().compute() : runtime().blocking();
+    return on_executor(*this, executor, [this](Rpc&) -> Decoded<> {
+      auto exists = api::check_value_exists(runtime(), principal());
+      if (!exists) return fail(refusal(std::move(exists).error()));
+      return handle();
+    });
+  }
+
+  Decoded<> handle() {
     if (method().handler == nullptr) {
       return fail(ApiError(501, fmt::format("Not implemented: {}: {} is not supported",
                                             method().unbuilt_feature, method().name)));
@@ -147,17 +172,26 @@ class GrpcRpc final : public Rpc, public grpc::ServerUnaryReactor {
     return method().handler(*this);
   }
 
-  Result<> authorize() {
-    if (method().access == api::Access::kOpen) return {};
-    QV_TRY(const auto principal, runtime().keys().principal_of(key_of(context_)));
-    set_principal(principal);
-    return check_access(method().access);
+  /// As REST words it: an unknown caller gets a text without a prefix.
+  static ApiError refusal(const Error& error) {
+    if (error.code() == Code::kUnauthenticated) return {401, error.message()};
+    if (error.code() == Code::kPermissionDenied) return {403, error.message()};
+    return {error};
   }
 
-  /// As REST words it: without a prefix if the key is wrong.
-  static ApiError refusal(Error error) {
-    if (error.code() == Code::kUnauthenticated) return {401, error.message()};
-    return {error};
+  void note(int code) noexcept {
+    metrics_.count(code, seconds());
+    access::AuditLog* log = runtime().audit();
+    if (log == nullptr || method().callers == Callers::kAll) return;
+    const std::string remote = context_.peer();
+    access::AuditEvent event;
+    event.transport = "grpc";
+    event.verb = method().name;
+    event.collection = collection();
+    event.outcome = outcome_of(code);
+    event.status = code;
+    event.remote = remote;
+    log->write(principal(), event);
   }
 
   [[nodiscard]] bool begins_as_gzip() {
@@ -222,6 +256,23 @@ void log_line(gpr_log_func_args* args) {
   if (args->severity == GPR_LOG_SEVERITY_ERROR) log_warning("grpc: {}", args->message);
 }
 
+/// Plain, or with certificates that are read again when they have changed.
+std::shared_ptr<grpc::ServerCredentials> credentials_of(const TlsOptions& tls) {
+  namespace experimental = grpc::experimental;
+  if (!tls.enabled) return grpc::InsecureServerCredentials();
+  constexpr double kNeverS = 1e9;
+  const double interval_s = tls.cert_ttl_s > 0 ? std::max(tls.cert_ttl_s, 1.0) : kNeverS;
+  auto provider = std::make_shared<experimental::FileWatcherCertificateProvider>(
+      tls.key, tls.cert, tls.ca_cert, static_cast<unsigned>(interval_s));
+  experimental::TlsServerCredentialsOptions options(std::move(provider));
+  options.watch_identity_key_cert_pairs();
+  if (tls.verify_client) {
+    options.watch_root_certs();
+    options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  }
+  return experimental::TlsServerCredentials(options);
+}
+
 std::string address_of(const GrpcOptions& options) {
   const bool is_ipv6 = options.host.find(':') != std::string::npos;
   return is_ipv6 ? fmt::format("[{}]:{}", options.host, options.port)
@@ -237,12 +288,12 @@ class Library final : public GrpcServer {
     if (stopper_.joinable()) stopper_.join();
   }
 
-  Result<> listen(const GrpcOptions& options) {
+  Result<> listen(const GrpcOptions& options, const TlsOptions& tls) {
     gpr_set_log_function(log_line);
     grpc::ServerBuilder builder;
     int port = 0;
     const std::string address = address_of(options);
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(address, credentials_of(tls), &port);
     builder.SetMaxReceiveMessageSize(static_cast<int>(
         std::min<std::size_t>(shared_.limits.max_message_bytes, std::numeric_limits<int>::max())));
     builder.SetResourceQuota(
@@ -296,10 +347,11 @@ class Library final : public GrpcServer {
 namespace quiver::service {
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const GrpcOptions& options,
+                                                      const TlsOptions& tls,
                                                       const GrpcLimits& limits,
                                                       api::Runtime& runtime, BodyBudget& messages) {
   auto server = std::make_unique<rpc::Library>(limits, runtime, messages);
-  QV_TRY(server->listen(options));
+  QV_TRY(server->listen(options, tls));
   return std::unique_ptr<GrpcServer>(std::move(server));
 }
 

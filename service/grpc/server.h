@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "service/access/tls_options.h"
 #include "service/api/runtime.h"
 #include "service/grpc/options.h"
 #include "service/http/exchange/body_memory.h"
@@ -30,6 +31,7 @@ class GrpcServer {
   /// Listens and serves until `stop`. kUnavailable if the address cannot be bound. `runtime` and
   /// `messages`, the memory that large messages may take, outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<GrpcServer>> start(const GrpcOptions& options,
+                                                                 const TlsOptions& tls,
                                                                  const GrpcLimits& limits,
                                                                  api::Runtime& runtime,
                                                                  BodyBudget& messages);

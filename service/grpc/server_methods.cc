@@ -45,8 +45,8 @@ Decoded<> check_health(Rpc& rpc) {
 }  // namespace
 
 void add_server_methods(Methods& methods) {
-  methods.push_back({"/qdrant.Qdrant/HealthCheck", api::Access::kOpen, version, {}});
-  methods.push_back({"/grpc.health.v1.Health/Check", api::Access::kOpen, check_health, {}});
+  methods.push_back({"/qdrant.Qdrant/HealthCheck", Callers::kAll, version, {}});
+  methods.push_back({"/grpc.health.v1.Health/Check", Callers::kAll, check_health, {}});
 }
 
 }  // namespace quiver::service::rpc

@@ -196,7 +196,7 @@ Decoded<Answer> answer_telemetry(Exchange& x) {
 }  // namespace
 
 void add_telemetry_routes(Routes& routes) {
-  routes.push_back({Method::kGet, "/telemetry", Access::kRead, answer_telemetry});
+  routes.push_back({Method::kGet, "/telemetry", Access::kAny, answer_telemetry});
 }
 
 }  // namespace quiver::service

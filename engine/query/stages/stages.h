@@ -27,6 +27,11 @@ namespace quiver::engine {
 /// Appends the points that a query of this kind names in place of vectors: they are no hits.
 /// nearest.cc
 void add_named_points(const Nearest& kind, std::vector<PointId>& ids);
+// examples.cc
+void add_named_points(const Recommend& kind, std::vector<PointId>& ids);
+void add_named_points(const Discover& kind, std::vector<PointId>& ids);
+void add_named_points(const Context& kind, std::vector<PointId>& ids);
+void add_named_points(const RelevanceFeedback& kind, std::vector<PointId>& ids);
 /// Other kinds name none.
 template <class Kind>
 void add_named_points(const Kind& kind, std::vector<PointId>& ids) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "service/json/decode/decode_parts.h"
-#include "service/json/vector_rules.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::json {
 namespace {

@@ -1,4 +1,4 @@
-#include "service/json/vector_rules.h"
+#include "service/json/request_rules.h"
 
 #include <fmt/format.h>
 
@@ -49,6 +49,24 @@ Decoded<> add_row(engine::MultiVector& multi, std::size_t dim, const Path& path)
   return validation_error(data, fmt::format("all vectors must have the same dimension, found "
                                             "vector with dimension {}",
                                             n));
+}
+
+Decoded<> check_examples(const engine::Recommend& recommend, const Path& path) {
+  if (!recommend.positive.empty() || !recommend.negative.empty()) return {};
+  return validation_error(path, "At least one positive or negative vector/id must be provided");
+}
+
+Decoded<> check_feedback(const engine::RelevanceFeedback& query, const Path& path) {
+  if (!query.feedback.empty()) return {};
+  return validation_error(path, "feedback elements must be non-empty");
+}
+
+Decoded<> check_slice(const payload::Slice& slice, const Path& path) {
+  if (slice.total == 0) return format_error(path.member("total"), "must be 1 or larger");
+  if (slice.index < slice.total) return {};
+  return validation_error(path, fmt::format("Slice index must be less than the total number of "
+                                            "slices, {} is not less than {}",
+                                            slice.index, slice.total));
 }
 
 Decoded<> check_ring(std::span<const payload::GeoPoint> ring, const Path& path) {
