@@ -2,21 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "proto/health.pb.h"
 #include "proto/server.pb.h"
 #include "service/grpc/methods.h"
+#include "service/grpc/services.h"
 
 namespace quiver::service::rpc {
 namespace {
-
-constexpr std::array<std::string_view, 6> kServices = {"",
-                                                       "qdrant.Points",
-                                                       "qdrant.Collections",
-                                                       "qdrant.Snapshots",
-                                                       "qdrant.Qdrant",
-                                                       "grpc.health.v1.Health"};
 
 Decoded<> version(Rpc& rpc) {
   QV_TRY(rpc.request<qdrant::HealthCheckRequest>());
@@ -33,7 +26,9 @@ Decoded<> check_health(Rpc& rpc) {
   using Response = grpc::health::v1::HealthCheckResponse;
   QV_TRY(const auto* request, rpc.request<grpc::health::v1::HealthCheckRequest>());
   const std::string& service = request->service();
-  if (std::find(kServices.begin(), kServices.end(), service) == kServices.end()) {
+  const bool is_known =
+      service.empty() || std::find(kServices.begin(), kServices.end(), service) != kServices.end();
+  if (!is_known) {
     return fail(ApiError(404, fmt::format("Not found: there is no service `{}`", service)));
   }
   auto* response = rpc.create<Response>();
