@@ -106,6 +106,9 @@ void declare_storage(std::vector<Key>& keys) {
   Section section(keys, "storage");
   section.string("data_dir", QV_AT(database.data_dir),
                  "Directory of everything durable; created if missing. One process per directory.");
+  section.string("snapshots_dir", QV_AT(database.snapshots_dir),
+                 "Directory of snapshots; empty: `snapshots` below `data_dir`.",
+                 "On another file system than `data_dir` snapshots are copied, not linked.");
   section.integer("block_cache_mb", QV_AT(database.block_cache_bytes), {.min = 1, .max = 1 << 20},
                   "Memory for blocks of rows read from disk, over all collections.",
                   "More makes reads of single points and recovery cheaper; searches do not use it.",
@@ -187,6 +190,13 @@ void declare_service(std::vector<Key>& keys) {
                  "they are cancelled; others are refused at once.",
                  "Closing the collections takes extra time, mostly far less than a second. "
                  "Container runtimes kill after 10 s.");
+  section.boolean("enable_snapshot_url_recovery", QV_AT(server.recovers_from_urls),
+                  "Let clients have snapshots fetched from `http://` locations.",
+                  "Without it, snapshots come from the snapshots folder or are uploaded.");
+  section.string("snapshot_url_hosts", QV_AT(server.snapshot_url_hosts),
+                 "Hosts besides this machine that snapshots may be fetched from, between commas; "
+                 "`*`: all.",
+                 "A host named here can be reached through this server by everyone who may write.");
   section.integer("inline_body_kb", QV_AT(server.inline_body_bytes), {.max = 1 << 20},
                   "Bodies up to this size are decoded on the thread that read them.",
                   "Larger bodies move to another thread, so that they do not delay other "

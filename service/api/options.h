@@ -21,6 +21,8 @@ struct Options : access::KeyOptions {
   double query_timeout_s = 60;  ///< for reads whose caller sets no timeout
   std::string metrics_prefix;   ///< precedes the name of every metric
   access::AuditOptions audit;
+  bool recovers_from_urls = true;    ///< snapshots may be fetched over HTTP
+  std::string snapshot_url_hosts;    ///< besides this machine; between commas, "*": all
   engine::CreationOptions creation;  ///< defaults of new collections
   Identity identity;
 };

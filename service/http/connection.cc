@@ -199,7 +199,11 @@ Connection::Parsed Connection::refuse(error_code ec) {
 
 Connection::Parsed Connection::refuse(const ApiError& reason) {
   exchange_.begin();
-  exchange_.error(reason);
+  if (reason.status == 401) {
+    exchange_.text(reason.status, reason.text);
+  } else {
+    exchange_.error(reason);
+  }
   exchange_.request.keep_alive = false;
   refused_ = true;
   return Parsed::kRefused;

@@ -174,11 +174,16 @@ void Front::audit(const Exchange& exchange) const {
 }
 
 /// Blocks for a token whose validity is in the database: such a caller sends large bodies rarely.
-bool Front::may_send_body(Exchange& exchange, const Route& route) {
+Decoded<> Front::check_may_send_body(Exchange& exchange, const Route& route) {
   const Access needed = route.declaration().access;
-  if (needed == Access::kOpen) return true;
+  if (needed == Access::kOpen) return {};
   const auto principal = api::authenticate(runtime_, credentials_of(exchange.request));
-  return principal && principal->check(needed, collection_of(exchange, route));
+  if (!principal && principal.error().code() == Code::kUnauthenticated) {
+    return fail(ApiError(401, principal.error().message()));
+  }
+  QV_TRY(principal);
+  QV_TRY(principal->check(needed, collection_of(exchange, route)));
+  return {};
 }
 
 Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
@@ -189,8 +194,7 @@ Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   const auto* route = router_.find(exchange.request.method, *target).route;
   if (route == nullptr || route->declaration().make_sink == nullptr) return nullptr;
   QV_TRY(capture_path(exchange, *route));
-  // Without the right the body is kept like others, and `dispatch` answers why.
-  if (!may_send_body(exchange, *route)) return nullptr;
+  QV_TRY(check_may_send_body(exchange, *route));
   if (is_compressed(exchange.request)) {
     return fail(
         ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported here",

@@ -39,7 +39,7 @@ class Front {
   /// Answers a request whose caller is set.
   Decoded<Answer> answer_known_caller(Exchange& exchange, const Router::Match& match);
   Answer look_up_and_answer(Exchange& exchange, const Router::Match& match);
-  [[nodiscard]] bool may_send_body(Exchange& exchange, const Route& route);
+  [[nodiscard]] Decoded<> check_may_send_body(Exchange& exchange, const Route& route);
   Answer decompress_and_handle(Exchange& exchange);
 
   const HttpOptions options_;

@@ -76,6 +76,8 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
     std::transform(value.begin(), value.end(), request_.content_encoding.begin(), to_lower);
   } else if (name == http::field::content_length) {
     std::from_chars(value.data(), value.data() + value.size(), declared_length_);
+  } else if (name == http::field::range) {
+    request_.range.assign(value.data(), value.size());
   } else if (name == http::field::content_type) {
     request_.content_type.assign(value.data(), value.size());
   } else if (name == http::field::accept_encoding) {

@@ -36,7 +36,7 @@ class Exchange final : public api::Call {
   Target target;
   const Route* route = nullptr;  ///< null if the request has none
   /// Decoded path parameters, in order.
-  static constexpr std::size_t kMaxCaptures = 2;
+  static constexpr std::size_t kMaxCaptures = 3;
   std::array<std::string, kMaxCaptures> captures;
   /// Finished once the answer is written.
   Completion completion;

@@ -101,6 +101,7 @@ void Request::clear() {
   traceparent.clear();
   requested_headers.clear();
   is_preflight = false;
+  range.clear();
   has_api_key = has_authorization = expects_continue = is_http_1_0 = false;
   keep_alive = true;
 }
@@ -111,6 +112,7 @@ void Response::clear() {
   allow = {};
   content_encoding = {};
   retry_after_s.reset();
+  extra_headers.clear();
   reuse(body);
   source.reset();
 }
@@ -119,8 +121,12 @@ std::string_view reason_phrase(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 204:
       return "No Content";
+    case 206:
+      return "Partial Content";
     case 400:
       return "Bad Request";
     case 401:
@@ -139,6 +145,8 @@ std::string_view reason_phrase(int status) {
       return "Payload Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 416:
+      return "Range Not Satisfiable";
     case 422:
       return "Unprocessable Entity";
     case 429:
@@ -221,6 +229,7 @@ void append_head(std::string& out, const Request& request, const Response& respo
     append_header(out, "content-encoding", response.content_encoding);
     append_header(out, "vary", "accept-encoding");
   }
+  out += response.extra_headers;
   append_header(out, "x-request-id", request.request_id);
   append_header(out, "traceparent", request.traceparent);
   if (cors) append_cors(out, request, response);
