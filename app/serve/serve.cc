@@ -40,11 +40,14 @@ service::Identity identity_of(const Settings& settings) {
   return identity;
 }
 
-std::string url_of(const service::ServerOptions& server, std::uint16_t port) {
-  const std::string& host = server.host;
-  const std::string_view scheme = server.tls.enabled ? "https" : "http";
+std::string address_of(const std::string& host, std::uint16_t port) {
   const bool is_ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("{}://{}{}{}:{}", scheme, is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
+  return fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
+}
+
+std::string url_of(const service::ServerOptions& server, std::uint16_t port) {
+  const std::string_view scheme = server.tls.enabled ? "https" : "http";
+  return fmt::format("{}://{}", scheme, address_of(server.host, port));
 }
 
 std::string absolute_path(const std::string& path) {
@@ -99,6 +102,11 @@ Result<> serve(Settings settings) {
   const auto server = *std::move(started);
 
   say(fmt::format("quiver {} listens on {}", kVersion, url_of(settings.server, server->port())));
+  if (settings.server.grpc.enabled) {
+    const auto& own_host = settings.server.grpc.host;
+    say("gRPC on " +
+        address_of(own_host.empty() ? settings.server.host : own_host, server->grpc_port()));
+  }
   say("data in " + absolute_path(settings.database.data_dir));
 
   const int signal = wait_for_stop();
