@@ -19,6 +19,7 @@ void add_index_routes(Routes& routes);
 void add_update_routes(Routes& routes);
 void add_read_routes(Routes& routes);
 void add_query_routes(Routes& routes);
+void add_group_routes(Routes& routes);
 
 /// All routes, the busiest first.
 [[nodiscard]] Routes all_routes();
