@@ -75,6 +75,7 @@ Result<> serve(Settings settings) {
   set_up_log(settings.log);
   divide_open_files(settings.server);
   settings.server.identity = identity_of(settings);
+  settings.server.data_dir = settings.database.data_dir;
   if (settings.server.api_key.empty() && !is_loopback(settings.server.host)) {
     log_warning(
         "listening on {} without service.api_key: anyone who can reach it can change all data",

@@ -21,7 +21,11 @@ struct Options {
   std::string read_only_api_key;     ///< empty: none
   std::string metrics_prefix;        ///< precedes the name of every metric
   engine::CreationOptions creation;  ///< defaults of new collections
+  /// JSON object: members of `strict_mode_config` that new collections get if their creator does
+  /// not name them; "": none.
+  std::string strict_mode;
   Identity identity;
+  std::string data_dir;  ///< where settings that are changed at run time are kept; empty: nowhere
 };
 
 }  // namespace quiver::service::api

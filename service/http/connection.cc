@@ -252,10 +252,7 @@ asio::awaitable<Result<>> Connection::run_blocking(Work work) {
   co_return result;
 }
 
-void Connection::count_answer() const {
-  const Route* route = exchange_.route;
-  if (route != nullptr) route->count(exchange_.response.status, exchange_.seconds());
-}
+void Connection::count_answer() const { exchange_.front().count(exchange_); }
 
 Connection::Sent Connection::begin_answer() {
   phase_ = Phase::kWriting;
