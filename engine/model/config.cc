@@ -309,6 +309,7 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   if (optimizer == nullptr)
     return fail(Code::kDataLoss, "stored collection configuration: no `optimizer`");
   QV_TRY(config.optimizer, read_optimizer(*optimizer));
+  config.strict_mode = strict_mode_of(config.client_settings, config.fields);
   return config;
 }
 

@@ -85,6 +85,16 @@ Front::Front(const HttpOptions& options, api::Runtime& runtime,
       router_(routes, unbuilt, runtime.metrics(), runtime.options().metrics_prefix),
       body_budget_(options.max_held_body_bytes) {}
 
+/// Names are counted while their collection is open; others may not exist.
+void Front::count(const Exchange& exchange) {
+  const Route* route = exchange.route;
+  if (route == nullptr) return;
+  const double seconds = exchange.seconds();
+  route->count(exchange.response.status, seconds);
+  if (!route->is_of_collection() || !runtime_.is_open(exchange.captures[0])) return;
+  collection_answers_.count(exchange.captures[0], route->name(), exchange.response.status, seconds);
+}
+
 void Front::handle(Exchange& exchange) {
   exchange.run([this](Exchange& x) { return dispatch(x); });
 }
@@ -182,6 +192,7 @@ Decoded<> Front::check_may_send_body(Exchange& exchange, const Route& route) {
     return fail(ApiError(401, principal.error().message()));
   }
   QV_TRY(principal);
+  exchange.set_principal(*principal);
   QV_TRY(principal->check(needed, collection_of(exchange, route)));
   return {};
 }
@@ -193,6 +204,7 @@ Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   exchange.target = *target;
   const auto* route = router_.find(exchange.request.method, *target).route;
   if (route == nullptr || route->declaration().make_sink == nullptr) return nullptr;
+  exchange.route = route;
   QV_TRY(capture_path(exchange, *route));
   QV_TRY(check_may_send_body(exchange, *route));
   if (is_compressed(exchange.request)) {

@@ -29,6 +29,7 @@ GROUPS = {
     "changed": {
         "storage.max_shard_number": 2,
         "storage.max_open_collections": 1,
+        "storage.strict_mode": '{"enabled": true, "search_max_batchsize": 100}',
         "service.enable_cors": "true",
         "service.io_threads": 3,
         "service.max_request_size_mb": 1,
@@ -214,6 +215,12 @@ def check_max_open_collections(servers):
         is_open = [server.metric(f"{prefix}collection_segments", id=f"open{i}") for i in range(3)]
         text = server.get("/metrics").text
         assert sum(f'id="open{i}"' in text for i in range(3)) == n_open, is_open
+
+
+def check_strict_mode(servers):
+    for group, expected in ("usual", None), ("changed", {"enabled": True, "search_max_batchsize": 100}):
+        servers[group].put("/collections/strict", VECTORS)
+        assert servers[group].get("/collections/strict").result["config"].get("strict_mode_config") == expected
 
 
 def check_max_shard_number(servers):
@@ -537,6 +544,7 @@ CHECKS = {
     "storage.max_open_collections": check_max_open_collections,
     "storage.max_shard_number": check_max_shard_number,
     "storage.record_queries": check_record_queries,
+    "storage.strict_mode": check_strict_mode,
     "service.host": check_place,
     "service.http_port": check_place,
     "service.api_key": check_api_key,

@@ -165,6 +165,21 @@ Decoded<std::uint32_t> check_shard_number(std::uint64_t n, std::uint32_t max) {
 
 }  // namespace
 
+Decoded<std::string> decode_strict_mode(std::string& text) {
+  const Path root;
+  QV_TRY(const Object object, parse_object_body(text));
+  for (const auto [name, value] : object) {
+    const auto is_same = [&, given = name](const ShapeMember& m) { return m.name == given; };
+    const auto& members = kStrictModeShape.members;
+    if (std::none_of(members.begin(), members.end(), is_same)) {
+      return format_error(root, fmt::format("unknown field `{}`", name));
+    }
+  }
+  std::string json;
+  QV_TRY(append_shaped(json, object, kStrictModeShape, root.member("strict_mode_config")));
+  return json;
+}
+
 Decoded<CollectionConfig> decode_collection(std::string& body, const CreationOptions& options) {
   const Path root;
   CollectionConfig config;

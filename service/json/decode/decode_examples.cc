@@ -1,6 +1,7 @@
 // Queries that compare points with examples.
 #include <fmt/format.h>
 
+#include "engine/model/query_vectors.h"
 #include "service/json/decode/decode_parts.h"
 #include "service/json/request_rules.h"
 
@@ -10,6 +11,14 @@ namespace {
 using engine::ContextPair;
 using engine::QueryKind;
 using engine::QueryVector;
+
+/// Refuses before memory is spent on them; the engine counts all examples of a query.
+Decoded<Array> get_examples(Element element, const Path& path) {
+  QV_TRY(const Array array, get_array(element, path));
+  if (array.size() <= engine::kMaxExamples) return array;
+  return wrong_input(fmt::format("{}: {} examples, must be at most {}", path.to_string(),
+                                 array.size(), engine::kMaxExamples));
+}
 
 Decoded<QueryVector> decode_member_vector(Object object, std::string_view name, const Path& path) {
   QV_TRY(const Element element, require(object, name, path));
@@ -22,7 +31,7 @@ Decoded<std::vector<QueryVector>> decode_query_vectors(Object object, std::strin
   const auto element = find(object, name);
   if (!element) return vectors;
   const Path here = path.member(name);
-  QV_TRY(const Array array, get_array(*element, here));
+  QV_TRY(const Array array, get_examples(*element, here));
   vectors.reserve(array.size());
   for (const Element item : array) {
     QV_TRY(auto vector, decode_query_vector(item, here.item(vectors.size())));
@@ -57,7 +66,8 @@ Decoded<std::vector<ContextPair>> decode_pairs(Element element, const Path& path
     pairs.push_back(std::move(pair));
     return pairs;
   }
-  for (const Element item : as_array(element)) {
+  QV_TRY(const Array array, get_examples(element, path));
+  for (const Element item : array) {
     QV_TRY(auto pair, decode_pair(item, path.item(pairs.size())));
     pairs.push_back(std::move(pair));
   }
@@ -65,7 +75,7 @@ Decoded<std::vector<ContextPair>> decode_pairs(Element element, const Path& path
 }
 
 Decoded<std::vector<engine::Feedback>> decode_feedback_list(Element element, const Path& path) {
-  QV_TRY(const Array array, get_array(element, path));
+  QV_TRY(const Array array, get_examples(element, path));
   std::vector<engine::Feedback> feedback;
   for (const Element item : array) {
     const Path here = path.item(feedback.size());

@@ -402,6 +402,17 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   return params;
 }
 
+Decoded<Query> decode_query_members(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(auto query, decode_query_core(object, path));
+  QV_TRY(decode_answer(object, path, query));
+  return query;
+}
+
+Decoded<Query> decode_search_members(Element element, const Path& path) {
+  return decode_search_element(element, path);
+}
+
 Decoded<Query> decode_query(std::string& body) {
   return decode_one(body, decode_query_element, "query", "nearest");
 }
