@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "service/grpc/services.h"
+#include "service/grpc/methods/services.h"
 
 namespace quiver::service::rpc {
 namespace {

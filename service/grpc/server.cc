@@ -29,7 +29,7 @@
 #include "service/api/access.h"
 #include "service/grpc/gunzip.h"
 #include "service/grpc/method_metrics.h"
-#include "service/grpc/methods.h"
+#include "service/grpc/methods/methods.h"
 #include "service/grpc/reflection.h"
 
 namespace quiver::service::rpc {
@@ -115,8 +115,8 @@ class GrpcRpc final : public Rpc, public grpc::ServerUnaryReactor {
         seconds_left().value_or(1) > 0) {
       status.code = static_cast<int>(Code::kCancelled);
     }
-    if (status.retry_after_s > 0) {
-      context_.AddTrailingMetadata("retry-after", std::to_string(status.retry_after_s));
+    if (status.is_too_early && retry_after_s() > 0) {
+      context_.AddTrailingMetadata("retry-after", std::to_string(retry_after_s()));
     }
     note(status.code);
     Finish(grpc::Status(static_cast<grpc::StatusCode>(status.code), std::move(status.text)));

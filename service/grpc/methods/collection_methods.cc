@@ -8,9 +8,9 @@
 #include "proto/answers.pb.h"
 #include "service/api/aliases.h"
 #include "service/api/names.h"
-#include "service/grpc/configs.h"
-#include "service/grpc/methods.h"
-#include "service/grpc/params.h"
+#include "service/grpc/messages/configs.h"
+#include "service/grpc/methods/methods.h"
+#include "service/grpc/methods/params.h"
 #include "service/json/decode/decode.h"
 #include "service/json/encode/encode.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "service/api/query_rules.h"
-#include "service/grpc/decode.h"
+#include "service/grpc/messages/decode.h"
 #include "service/json/request_rules.h"
 
 namespace quiver::service::rpc {
@@ -260,7 +260,7 @@ Decoded<Query> decode_older(const Request& request) {
   QV_TRY(decode_common(request, root, query));
   QV_TRY(check_positive(request.limit(), root.member("limit")));
   query.limit = request.limit();
-  query.offset = request.offset();
+  if constexpr (requires { request.offset(); }) query.offset = request.offset();
   QV_TRY(decode_shown(request, root, query));
   return query;
 }
@@ -289,18 +289,8 @@ Decoded<QueryVector> decode_example(const qdrant::VectorExample& example, const 
   return QueryVector(id);
 }
 
-}  // namespace
-
-Decoded<Query> decode_query(const qdrant::QueryPoints& request) {
-  const Path root;
-  Query query;
-  QV_TRY(decode_core(request, root, query));
-  query.offset = request.offset();
-  QV_TRY(decode_shown(request, root, query));
-  return query;
-}
-
-Decoded<Query> decode_search(const qdrant::SearchPoints& request) {
+template <class Request>
+Decoded<Query> decode_older_search(const Request& request) {
   const Path root;
   QV_TRY(Query query, decode_older(request));
   const auto* indices = request.has_sparse_indices() ? &request.sparse_indices() : nullptr;
@@ -311,7 +301,8 @@ Decoded<Query> decode_search(const qdrant::SearchPoints& request) {
   return query;
 }
 
-Decoded<Query> decode_recommend(const qdrant::RecommendPoints& request) {
+template <class Request>
+Decoded<Query> decode_older_recommend(const Request& request) {
   const Path root;
   QV_TRY(Query query, decode_older(request));
   engine::Recommend recommend;
@@ -326,6 +317,41 @@ Decoded<Query> decode_recommend(const qdrant::RecommendPoints& request) {
   if (request.has_score_threshold()) query.score_threshold = request.score_threshold();
   if (request.has_lookup_from()) query.lookup_from = decode_lookup(request.lookup_from());
   return query;
+}
+
+}  // namespace
+
+Decoded<Query> decode_query(const qdrant::QueryPoints& request) {
+  const Path root;
+  Query query;
+  QV_TRY(decode_core(request, root, query));
+  query.offset = request.offset();
+  QV_TRY(decode_shown(request, root, query));
+  return query;
+}
+
+Decoded<Query> decode_query(const qdrant::QueryPointGroups& request) {
+  const Path root;
+  Query query;
+  QV_TRY(decode_core(request, root, query));
+  QV_TRY(decode_shown(request, root, query));
+  return query;
+}
+
+Decoded<Query> decode_search(const qdrant::SearchPoints& request) {
+  return decode_older_search(request);
+}
+
+Decoded<Query> decode_search(const qdrant::SearchPointGroups& request) {
+  return decode_older_search(request);
+}
+
+Decoded<Query> decode_recommend(const qdrant::RecommendPoints& request) {
+  return decode_older_recommend(request);
+}
+
+Decoded<Query> decode_recommend(const qdrant::RecommendPointGroups& request) {
+  return decode_older_recommend(request);
 }
 
 Decoded<Query> decode_discover(const qdrant::DiscoverPoints& request) {

@@ -5,8 +5,8 @@
 
 #include "proto/snapshots.pb.h"
 #include "service/api/names.h"
-#include "service/grpc/methods.h"
-#include "service/grpc/params.h"
+#include "service/grpc/methods/methods.h"
+#include "service/grpc/methods/params.h"
 
 namespace quiver::service::rpc {
 namespace {

@@ -1,4 +1,4 @@
-#include "service/grpc/config_names.h"
+#include "service/grpc/messages/config_names.h"
 
 #include <array>
 #include <cctype>

@@ -1,9 +1,9 @@
 // Searches.
 #include "service/api/queries.h"
-#include "service/grpc/decode.h"
-#include "service/grpc/encode.h"
-#include "service/grpc/methods.h"
-#include "service/grpc/params.h"
+#include "service/grpc/messages/decode.h"
+#include "service/grpc/messages/encode.h"
+#include "service/grpc/methods/methods.h"
+#include "service/grpc/methods/params.h"
 
 namespace quiver::service::rpc {
 namespace {

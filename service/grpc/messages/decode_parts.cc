@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "payload/scalar/datetime.h"
-#include "service/grpc/decode.h"
-#include "service/grpc/timestamp.h"
+#include "service/grpc/messages/decode.h"
+#include "service/grpc/messages/timestamp.h"
 #include "service/json/request_rules.h"
 
 namespace quiver::service::rpc {

@@ -5,8 +5,8 @@
 
 #include "proto/health.pb.h"
 #include "proto/server.pb.h"
-#include "service/grpc/methods.h"
-#include "service/grpc/services.h"
+#include "service/grpc/methods/methods.h"
+#include "service/grpc/methods/services.h"
 
 namespace quiver::service::rpc {
 namespace {

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <google/protobuf/message.h>
 
-#include "service/grpc/config_names.h"
-#include "service/grpc/configs.h"
-#include "service/grpc/values.h"
+#include "service/grpc/messages/config_names.h"
+#include "service/grpc/messages/configs.h"
+#include "service/grpc/messages/values.h"
 #include "service/json/writer.h"
 
 namespace quiver::service::rpc {

@@ -47,8 +47,11 @@ using Strings = google::protobuf::RepeatedPtrField<std::string>;
 
 // Reads.
 [[nodiscard]] Decoded<engine::Query> decode_query(const qdrant::QueryPoints& request);
+[[nodiscard]] Decoded<engine::Query> decode_query(const qdrant::QueryPointGroups& request);
 [[nodiscard]] Decoded<engine::Query> decode_search(const qdrant::SearchPoints& request);
+[[nodiscard]] Decoded<engine::Query> decode_search(const qdrant::SearchPointGroups& request);
 [[nodiscard]] Decoded<engine::Query> decode_recommend(const qdrant::RecommendPoints& request);
+[[nodiscard]] Decoded<engine::Query> decode_recommend(const qdrant::RecommendPointGroups& request);
 [[nodiscard]] Decoded<engine::Query> decode_discover(const qdrant::DiscoverPoints& request);
 [[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(const qdrant::ScrollPoints& request);
 [[nodiscard]] Decoded<engine::RetrieveRequest> decode_get(const qdrant::GetPoints& request);

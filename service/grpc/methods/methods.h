@@ -11,6 +11,7 @@ namespace quiver::service::rpc {
 using Methods = std::vector<Method>;
 
 void add_query_methods(Methods& methods);
+void add_group_methods(Methods& methods);
 void add_read_methods(Methods& methods);
 void add_change_methods(Methods& methods);
 void add_collection_methods(Methods& methods);

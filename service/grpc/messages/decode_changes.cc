@@ -1,8 +1,8 @@
 // Changes of points.
 #include <fmt/format.h>
 
-#include "service/grpc/decode.h"
-#include "service/grpc/values.h"
+#include "service/grpc/messages/decode.h"
+#include "service/grpc/messages/values.h"
 
 namespace quiver::service::rpc {
 namespace {

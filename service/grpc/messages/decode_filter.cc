@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "service/grpc/decode.h"
-#include "service/grpc/timestamp.h"
+#include "service/grpc/messages/decode.h"
+#include "service/grpc/messages/timestamp.h"
 #include "service/json/request_rules.h"
 
 namespace quiver::service::rpc {

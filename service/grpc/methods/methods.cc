@@ -1,4 +1,4 @@
-#include "service/grpc/methods.h"
+#include "service/grpc/methods/methods.h"
 
 namespace quiver::service::rpc {
 
@@ -6,12 +6,6 @@ void add_unbuilt_methods(Methods& methods) {
   const auto add = [&](std::string_view name, std::string_view feature) {
     methods.push_back({name, Callers::kWithKey, nullptr, feature});
   };
-  add("/qdrant.Points/SearchGroups", "groups");
-  add("/qdrant.Points/RecommendGroups", "groups");
-  add("/qdrant.Points/QueryGroups", "groups");
-  add("/qdrant.Points/Facet", "facets");
-  add("/qdrant.Points/SearchMatrixPairs", "distance matrices");
-  add("/qdrant.Points/SearchMatrixOffsets", "distance matrices");
   constexpr std::string_view kFields = "vectors added to a collection or taken from it";
   add("/qdrant.Points/CreateVectorName", kFields);
   add("/qdrant.Points/DeleteVectorName", kFields);
@@ -27,6 +21,7 @@ void add_unbuilt_methods(Methods& methods) {
 Methods all_methods() {
   Methods methods;
   add_query_methods(methods);
+  add_group_methods(methods);
   add_read_methods(methods);
   add_change_methods(methods);
   add_collection_methods(methods);

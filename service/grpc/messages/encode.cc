@@ -1,6 +1,6 @@
-#include "service/grpc/encode.h"
+#include "service/grpc/messages/encode.h"
 
-#include "service/grpc/values.h"
+#include "service/grpc/messages/values.h"
 
 namespace quiver::service::rpc {
 namespace {

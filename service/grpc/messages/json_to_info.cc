@@ -1,9 +1,9 @@
 // From the JSON of a collection's info to its message.
 #include <google/protobuf/message.h>
 
-#include "service/grpc/config_names.h"
-#include "service/grpc/configs.h"
-#include "service/grpc/element_value.h"
+#include "service/grpc/messages/config_names.h"
+#include "service/grpc/messages/configs.h"
+#include "service/grpc/messages/element_value.h"
 #include "service/json/collection_parts.h"
 
 namespace quiver::service::rpc {

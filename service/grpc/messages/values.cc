@@ -1,4 +1,4 @@
-#include "service/grpc/values.h"
+#include "service/grpc/messages/values.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "service/grpc/element_value.h"
+#include "service/grpc/messages/element_value.h"
 #include "service/json/writer.h"
 
 namespace quiver::service::rpc {

@@ -1,8 +1,8 @@
-#include "service/grpc/params.h"
+#include "service/grpc/methods/params.h"
 
 #include <algorithm>
 
-#include "service/grpc/decode.h"
+#include "service/grpc/messages/decode.h"
 
 namespace quiver::service::rpc {
 
