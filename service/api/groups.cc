@@ -10,6 +10,8 @@
 #include "engine/collection.h"
 #include "engine/database.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
+#include "service/api/queries.h"
 
 namespace quiver::service::api {
 namespace {
@@ -51,10 +53,14 @@ Result<> check_lookup(engine::Database& database, const GroupsQuery& query) {
 
 Result<Groups> search_groups(Call& call, const OpenCollection& target, GroupsQuery& query,
                              const Cancel& cancel) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, target.name));
+  QV_TRY(check_limits(call, target, query.query));
+  if (query.with_lookup) {
+    QV_TRY(call.check_access(Access::kRead, query.with_lookup->collection));
+  }
   engine::Database& database = call.runtime().database();
   QV_TRY(check_lookup(database, query));
-  QV_TRY(database.resolve_lookups(std::string(target.name), query.query));
+  QV_TRY(resolve_lookups(call, target.name, query.query));
   QV_TRY(auto groups, target.collection->groups(query, cancel));
   if (query.with_lookup) QV_TRY(add_lookups(database, *query.with_lookup, groups));
   return groups;
