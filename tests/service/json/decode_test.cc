@@ -189,7 +189,7 @@ TEST(DecodeQuery, Everything) {
   EXPECT_TRUE(decoded->params.indexed_only);
   EXPECT_EQ(decoded->params.hnsw_ef, 99U);
   ASSERT_EQ(decoded->params.index.size(), 1U);
-  EXPECT_EQ(to_string(decoded->params.index.at("seismic")),
+  EXPECT_EQ(quiver::to_string(decoded->params.index.at("seismic")),
             R"(cut=8 heap_factor=0.5 mode="a" on=true)");
 }
 
@@ -634,7 +634,7 @@ std::string index_of(const std::string& members) {
   const auto& index = found->second;
   std::string text = index.enabled ? "" : "none ";
   if (index.min_bytes) text += "min=" + std::to_string(*index.min_bytes) + ' ';
-  return text + to_string(index.build);
+  return text + quiver::to_string(index.build);
 }
 
 TEST(VectorIndexes, QuantizationSaysHowManyBits) {
