@@ -686,17 +686,17 @@ TEST(VectorIndexes, AFieldsOwnSettingsGoFirstAndChangesAreFollowed) {
           "quantization_config":{"product":{"compression":"x8"}}})");
   const auto of = [&](const std::string& field) { return config.vector_indexes.at(field); };
   EXPECT_EQ(config.vector_indexes.size(), 4U) << "no sparse fields";
-  EXPECT_EQ(to_string(of("t").build), "token_bits=4");
+  EXPECT_EQ(quiver::to_string(of("t").build), "token_bits=4");
   EXPECT_FALSE(of("t").enabled);
-  EXPECT_EQ(to_string(of("a").build), "bits=1 refine_bits=0");
+  EXPECT_EQ(quiver::to_string(of("a").build), "bits=1 refine_bits=0");
   EXPECT_FALSE(of("a").enabled);
-  EXPECT_EQ(to_string(of("b").build), "bits=1 refine_bits=4");
+  EXPECT_EQ(quiver::to_string(of("b").build), "bits=1 refine_bits=4");
   EXPECT_TRUE(of("b").enabled);
   EXPECT_FALSE(of("c").enabled);
 
   ASSERT_TRUE(patch(config, R"({"vectors":{"a":{"hnsw_config":{"m":4},
         "quantization_config":"Disabled"}},"quantization_config":{"product":{"compression":"x16"}}})"));
-  EXPECT_EQ(to_string(of("a").build), "bits=2 refine_bits=0");
+  EXPECT_EQ(quiver::to_string(of("a").build), "bits=2 refine_bits=0");
   EXPECT_TRUE(of("a").enabled);
   EXPECT_FALSE(of("c").enabled);
   ASSERT_TRUE(patch(config, R"({"hnsw_config":{"m":8},"quantization_config":"Disabled"})"));
