@@ -40,12 +40,17 @@ at_level() {
 e2e_of() {
   local preset="$1"
   QUIVER_BINARY="$PWD/build/$preset/quiver" timeout --kill-after=10 "$(patience 900)" \
-    .venv/bin/python -B -m pytest -q -p no:cacheprovider --junitxml="$results/e2e.xml" tests/e2e
+    .venv/bin/python -B -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile --junitxml="$results/e2e.xml" tests/e2e
 }
 
 # sanitized PRESET TEST: builds only this test with its dependencies, and runs it.
 sanitized() {
   local preset="$1" test="$2"
+  if [[ "$preset" == tsan ]]; then
+    # Kernels are compiled without ThreadSanitizer in any case, so those of the release build serve.
+    scripts/build release qv_kernels
+    cmake --preset tsan -DQV_PREBUILT_KERNELS="$PWD/build/release/kernels/libqv_kernels.a" > /dev/null
+  fi
   scripts/build "$preset" "$test"
   export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
   export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"

@@ -32,6 +32,8 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+/// Clients that are told, after their handshake, that there are too many.
+constexpr std::size_t kMaxTurnedAway = 64;
 constexpr auto kTick = std::chrono::seconds(1);
 /// Wait after an accept that failed for lack of file handles or memory.
 constexpr auto kAcceptRetry = std::chrono::milliseconds(50);
@@ -107,7 +109,17 @@ class HttpServer final : public Server {
     join_threads();
   }
 
-  Result<> listen() { return listener_.listen(options_.host, options_.port); }
+  Result<> listen() {
+    if (options_.audit.enabled) {
+      QV_TRY(auto audit, access::AuditLog::open(options_.audit));
+      runtime_.use(std::move(audit));
+    }
+    if (options_.tls.enabled) {
+      QV_TRY(auto tls, TlsContext::load(options_.tls));
+      listener_.use(std::move(tls));
+    }
+    return listener_.listen(options_.host, options_.port);
+  }
 
   void run() {
     asio::co_spawn(accept_context(), accept_connections(), asio::detached);
@@ -170,7 +182,7 @@ class HttpServer final : public Server {
                     fmt::format("http: all {} connections (service.max_connections) are in use, "
                                 "more are turned away",
                                 options_.max_connections));
-      return turn_away(*stream);
+      return turn_away(loop, std::move(stream));
     }
     change_open(+1);
     auto connection = std::make_shared<Connection>(loop, std::move(stream), front_);
@@ -181,16 +193,24 @@ class HttpServer final : public Server {
                    });
   }
 
-  static void turn_away(Stream& stream) {
-    static constexpr std::string_view kBody =
-        R"({"status":{"error":"Shard temporarily unavailable: too many open connections"},"time":0.0})";
-    const std::string answer = fmt::format(
-        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
-        "content-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n{}",
-        kBody.size(), kBody);
-    const std::array buffers = {asio::const_buffer(answer.data(), answer.size())};
-    error_code ignored;
-    [[maybe_unused]] const std::size_t n = stream.write_now(buffers, ignored);
+  /// A stream that must shake hands first takes a while; only a few such clients are told why.
+  void turn_away(EventLoop& loop, std::unique_ptr<Stream> stream) {
+    if (stream->is_established()) {
+      const std::string answer = Connection::turned_away_text();
+      const std::array buffers = {asio::const_buffer(answer.data(), answer.size())};
+      error_code ignored;
+      [[maybe_unused]] const std::size_t n = stream->write_now(buffers, ignored);
+      return;
+    }
+    if (n_turned_away_ >= kMaxTurnedAway) return;
+    ++n_turned_away_;
+    change_open(+1);
+    auto connection = std::make_shared<Connection>(loop, std::move(stream), front_);
+    asio::co_spawn(loop.context, Connection::turn_away(std::move(connection)),
+                   [this](const std::exception_ptr&) {
+                     --n_turned_away_;
+                     change_open(-1);
+                   });
   }
 
   /// Calls `action` on each loop's own thread. From then on the loop is stopping.
@@ -233,6 +253,7 @@ class HttpServer final : public Server {
   Listener listener_{accept_context()};
   bool running_ = false;
   LogLimit repeated_;
+  std::atomic<std::size_t> n_turned_away_ = 0;
   Gauge& open_connections_;
 
   Mutex mutex_;

@@ -13,6 +13,7 @@
 #include "base/observe/metrics.h"
 #include "base/result.h"
 #include "engine/database.h"
+#include "service/access/tls_options.h"
 #include "service/api/options.h"
 #include "service/http/options.h"
 
@@ -24,6 +25,7 @@ using api::Identity;
 [[nodiscard]] Identity compatible_identity();
 
 struct ServerOptions : api::Options, HttpOptions {
+  TlsOptions tls;
   std::string host = "127.0.0.1";         ///< address or name to listen on
   std::uint16_t port = 6333;              ///< 0: any free one, see Server::port
   std::uint32_t io_threads = 0;           ///< 0: half the cores, at least 1

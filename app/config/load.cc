@@ -155,16 +155,43 @@ Result<> Config::set_environment(const char* const* environment) {
   return {};
 }
 
+namespace {
+
+Result<> check_keys(const service::ServerOptions& server) {
+  if (!server.api_key.empty()) return {};
+  const std::string_view without = server.jwt_rbac               ? "jwt_rbac"
+                                   : !server.alt_api_key.empty() ? "alt_api_key"
+                                                                 : "read_only_api_key";
+  if (!server.jwt_rbac && server.alt_api_key.empty() && server.read_only_api_key.empty()) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("service.{} is set without service.api_key: writing would stay open to "
+                          "everybody",
+                          without));
+}
+
+Result<> check_tls(const service::TlsOptions& tls) {
+  const auto needs = [](std::string_view key, std::string_view file) {
+    return fail(Code::kInvalidArgument, fmt::format("{} is true without tls.{}", key, file));
+  };
+  constexpr std::string_view kVerify = "service.verify_https_client_certificate";
+  if (tls.verify_client && !tls.enabled) {
+    return fail(Code::kInvalidArgument, fmt::format("{} needs service.enable_tls", kVerify));
+  }
+  if (tls.enabled && tls.cert.empty()) return needs("service.enable_tls", "cert");
+  if (tls.enabled && tls.key.empty()) return needs("service.enable_tls", "key");
+  if (tls.verify_client && tls.ca_cert.empty()) return needs(kVerify, "ca_cert");
+  return {};
+}
+
+}  // namespace
+
 Result<> Config::validate() const {
   if (settings_.database.data_dir.empty()) {
     return fail(Code::kInvalidArgument, "storage.data_dir is empty, wanted a directory");
   }
-  if (settings_.server.api_key.empty() && !settings_.server.read_only_api_key.empty()) {
-    return fail(Code::kInvalidArgument,
-                "service.read_only_api_key is set without service.api_key: writing would stay "
-                "open to everybody");
-  }
-  return check_strict_mode(settings_.server.strict_mode);
+  QV_TRY(check_keys(settings_.server));
+  QV_TRY(check_strict_mode(settings_.server.strict_mode));
+  return check_tls(settings_.server.tls);
 }
 
 Result<Config> load_config(const Flags& flags, const char* const* environment) {

@@ -82,6 +82,8 @@ void add_target(CLI::App& app, ImportOptions& options) {
       .option("--data-dir", options.data_dir,
               "Write to this data directory instead; no server may have it open")
       ->excludes("--url");
+  group.option("--ca", options.ca,
+               "For https: PEM file of the authorities to trust; default: those of the system");
   group.option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
   group.option("--collection", options.collection, "Collection")->required();
   group

@@ -305,6 +305,19 @@ Result<> CollectionImpl::check_gates() const {
   return place_.check();
 }
 
+Result<std::vector<SnapshotShard>> CollectionImpl::link_files(const std::string& target,
+                                                              std::optional<std::uint32_t> only) {
+  return bulk_.between_loads([&]() -> Result<std::vector<SnapshotShard>> {
+    std::vector<SnapshotShard> linked;
+    for (std::uint32_t i = 0; i < shards_.size(); ++i) {
+      if (only && *only != i) continue;
+      QV_TRY(const Seq seq, shards_[i]->link_files(shard_path(target, i)));
+      linked.push_back({i, seq});
+    }
+    return linked;
+  });
+}
+
 void CollectionImpl::tick() {
   for (const auto& shard : shards_) shard->tick();
   bulk_.retry(shared_from_this());

@@ -10,6 +10,7 @@
 
 #include "base/mutex.h"
 #include "base/threads/published.h"
+#include "engine/backup/manifest.h"
 #include "engine/collection.h"
 #include "engine/collections/collection_bulk.h"
 #include "engine/collections/collection_reports.h"
@@ -64,6 +65,10 @@ class CollectionImpl final : public Collection,
   /// Changes the configuration: durable on return; kVisible: in force in every shard, too.
   Result<> change_config(const std::function<Result<>(CollectionConfig&)>& change,
                          Ack ack = Ack::kVisible);
+  /// Links the files of all shards, or of shard `only`, below `target`: one directory each, as in
+  /// the collection's own. Waits for the end of a running bulk load.
+  Result<std::vector<SnapshotShard>> link_files(const std::string& target,
+                                                std::optional<std::uint32_t> only);
   void tick();
   /// Updates are taken while all shards' rows are in their place; an error says which are not.
   Result<> check_place();

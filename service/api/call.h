@@ -46,9 +46,11 @@ class Call {
   [[nodiscard]] double seconds() const;
 
   void set_principal(const Principal& principal) { principal_ = principal; }
-  /// kPermissionDenied if the caller may not do what needs `needed`.
-  [[nodiscard]] Result<> check_access(Access needed) const {
-    return api::check_access(principal_, needed);
+  [[nodiscard]] const Principal& principal() const { return principal_; }
+  /// kPermissionDenied if the caller may not do what needs `needed` in `collection`, the name that
+  /// the caller used. Without a collection, a need about one stands for all collections.
+  [[nodiscard]] Result<> check_access(Access needed, std::string_view collection = {}) const {
+    return principal_.check(needed, collection);
   }
 
   /// The call is given up `seconds` from now; nullopt: after the server's timeout of queries.

@@ -19,7 +19,7 @@ Error no_collection(const std::string& name) {
 }
 
 Result<OpenCollection> find_collection(Call& call, const std::string& name) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, name));
   if (!is_collection_name(name)) return fail(no_collection(name));
   QV_TRY(auto collection, call.runtime().database().collection(name));
   call.runtime().remember_open(name, collection);
@@ -35,12 +35,14 @@ void open_collection(Call& call, const std::string& name, Done<OpenCollection> d
 }
 
 Result<std::vector<std::string>> collection_names(Call& call) {
-  QV_TRY(call.check_access(Access::kRead));
-  return call.runtime().database().collection_names();
+  QV_TRY(call.check_access(Access::kAny));
+  auto names = call.runtime().database().collection_names();
+  std::erase_if(names, [&](const auto& name) { return !call.principal().can_read(name); });
+  return names;
 }
 
 Result<bool> collection_exists(Call& call, const std::string& name) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, name));
   return is_collection_name(name) && call.runtime().database().exists(name);
 }
 
@@ -52,7 +54,7 @@ Result<> check_exists(Call& call, const std::string& name) {
 
 void create_collection(Call& call, std::string name, engine::CollectionConfig config, Done<> done) {
   auto create = [&call, name = std::move(name), config = std::move(config)]() mutable -> Result<> {
-    QV_TRY(call.check_access(Access::kWrite));
+    QV_TRY(call.check_access(Access::kManage));
     QV_TRY(check_collection_name(name));
     const std::string& defaults = call.runtime().options().strict_mode;
     if (!defaults.empty()) {
@@ -66,7 +68,7 @@ void create_collection(Call& call, std::string name, engine::CollectionConfig co
 void update_collection(Call& call, std::string name,
                        std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
   auto update = [&call, name = std::move(name), change = std::move(change)]() -> Result<> {
-    QV_TRY(call.check_access(Access::kWrite));
+    QV_TRY(call.check_access(Access::kManage));
     return call.runtime().database().update_config(name, change);
   };
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(update));
@@ -74,7 +76,7 @@ void update_collection(Call& call, std::string name,
 
 void drop_collection(Call& call, std::string name, Done<bool> done) {
   auto drop = [&call, name = std::move(name)]() -> Result<bool> {
-    QV_TRY(call.check_access(Access::kWrite));
+    QV_TRY(call.check_access(Access::kManage));
     if (!is_collection_name(name)) return false;
     return call.runtime().database().drop_collection(name);
   };
@@ -82,17 +84,17 @@ void drop_collection(Call& call, std::string name, Done<bool> done) {
 }
 
 Result<engine::CollectionInfo> collection_info(Call& call, const OpenCollection& target) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, target.name));
   return target.collection->info();
 }
 
 Result<engine::OptimizationReport> optimizations(Call& call, const OpenCollection& target) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, target.name));
   return target.collection->optimizations();
 }
 
 Result<SegmentIndexes> segment_indexes(Call& call, const OpenCollection& target) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, target.name));
   return SegmentIndexes{target.collection->segment_indexes(),
                         target.collection->info().config.vector_indexes};
 }
@@ -106,7 +108,7 @@ Result<FieldSchema> vector_field(const OpenCollection& target, const std::string
 void create_index(Call& call, const OpenCollection& target, payload::FieldIndex index,
                   engine::Ack ack, Done<> done) {
   auto create = [&call, target, index = std::move(index), ack]() -> Result<> {
-    QV_TRY(call.check_access(Access::kWrite));
+    QV_TRY(call.check_access(Access::kWriteExtras, target.name));
     QV_TRY(check_limits(call, target, index));
     return target.collection->create_index(index, ack);
   };
@@ -116,9 +118,9 @@ void create_index(Call& call, const OpenCollection& target, payload::FieldIndex 
 }
 
 void drop_index(Call& call, const OpenCollection& target, std::string key, Done<bool> done) {
-  auto drop = [&call, collection = target.collection, key = std::move(key)]() -> Result<bool> {
-    QV_TRY(call.check_access(Access::kWrite));
-    return collection->drop_index(key);
+  auto drop = [&call, target, key = std::move(key)]() -> Result<bool> {
+    QV_TRY(call.check_access(Access::kWriteExtras, target.name));
+    return target.collection->drop_index(key);
   };
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(drop));
 }

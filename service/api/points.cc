@@ -16,22 +16,27 @@ using UpdateDone = Done<std::vector<engine::UpdateResult>>;
 
 Result<> start_update(Call& call, const OpenCollection& target, Operations operations,
                       engine::Ack ack, const UpdateDone& done) {
-  QV_TRY(call.check_access(Access::kWrite));
+  QV_TRY(call.check_access(Access::kWrite, target.name));
   QV_TRY(check_limits(call, target, operations));
   return target.collection->update(std::move(operations), ack, done);
 }
 
-void start_or_refuse(Call& call, const OpenCollection& target, Operations operations,
-                     engine::Ack ack, const UpdateDone& done) {
-  const auto started = start_update(call, target, std::move(operations), ack, done);
-  if (!started) done(fail(started.error()));
+/// As `start_update`; an exception is an error.
+Result<> try_to_start(Call& call, const OpenCollection& target, Operations operations,
+                      engine::Ack ack, const UpdateDone& done) noexcept {
+  try {
+    return start_update(call, target, std::move(operations), ack, done);
+  } catch (...) {
+    return fail(call.error_of_exception());
+  }
 }
 
 /// On the compute executor.
 void start_later(Call& call, const OpenCollection& target, Operations operations, engine::Ack ack,
                  const UpdateDone& done) {
   auto start = [&call, target, operations = std::move(operations), ack, done]() mutable {
-    start_or_refuse(call, target, std::move(operations), ack, done);
+    const auto started = try_to_start(call, target, std::move(operations), ack, done);
+    if (!started) done(fail(started.error()));
   };
   auto refuse = [done](Error error) { done(fail(std::move(error))); };
   run_on(call.runtime().compute(), call, std::move(start), std::move(refuse));
@@ -42,11 +47,10 @@ void start_later(Call& call, const OpenCollection& target, Operations operations
 void retrieve(Call& call, const OpenCollection& target, engine::RetrieveRequest request,
               Done<std::vector<Record>> done) {
   call.set_operation("Retrieve");
-  auto read = [&call, collection = target.collection,
-               request = std::move(request)]() -> Result<std::vector<Record>> {
-    QV_TRY(call.check_access(Access::kRead));
-    QV_TRY(check_limits(call, {{}, collection}, request));
-    return collection->retrieve(request);
+  auto read = [&call, target, request = std::move(request)]() -> Result<std::vector<Record>> {
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
+    return target.collection->retrieve(request);
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
 }
@@ -54,11 +58,10 @@ void retrieve(Call& call, const OpenCollection& target, engine::RetrieveRequest 
 void scroll(Call& call, const OpenCollection& target, engine::ScrollRequest request,
             Done<engine::ScrollPage> done) {
   call.set_operation("Scroll");
-  auto read = [&call, collection = target.collection,
-               request = std::move(request)]() -> Result<engine::ScrollPage> {
-    QV_TRY(call.check_access(Access::kRead));
-    QV_TRY(check_limits(call, {{}, collection}, request));
-    return collection->scroll(request, Cancel(call.deadline()));
+  auto read = [&call, target, request = std::move(request)]() -> Result<engine::ScrollPage> {
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
+    return target.collection->scroll(request, Cancel(call.deadline()));
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
 }
@@ -66,11 +69,10 @@ void scroll(Call& call, const OpenCollection& target, engine::ScrollRequest requ
 void count(Call& call, const OpenCollection& target, std::optional<payload::Filter> filter,
            Done<std::uint64_t> done) {
   call.set_operation("Count");
-  auto read = [&call, collection = target.collection,
-               filter = std::move(filter)]() -> Result<std::uint64_t> {
-    QV_TRY(call.check_access(Access::kRead));
-    QV_TRY(check_limits(call, {{}, collection}, filter));
-    return collection->count(filter, Cancel(call.deadline()));
+  auto read = [&call, target, filter = std::move(filter)]() -> Result<std::uint64_t> {
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, filter));
+    return target.collection->count(filter, Cancel(call.deadline()));
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
 }
@@ -81,7 +83,8 @@ void update(Call& call, const OpenCollection& target, std::vector<engine::Operat
   if (is_slow_to_check(target, operations)) {
     return start_later(call, target, std::move(operations), ack, done);
   }
-  start_or_refuse(call, target, std::move(operations), ack, done);
+  const auto started = start_update(call, target, std::move(operations), ack, done);
+  if (!started) done(fail(started.error()));
 }
 
 }  // namespace quiver::service::api

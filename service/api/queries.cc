@@ -23,10 +23,20 @@ bool has_lookup(const Query& query) {
   return query.lookup_from || std::any_of(query.prefetch.begin(), query.prefetch.end(), has_lookup);
 }
 
+/// The caller must be allowed to read every collection that a query looks into.
+Result<> check_lookups(const Call& call, const Query& query) {
+  if (query.lookup_from) {
+    QV_TRY(call.check_access(Access::kRead, query.lookup_from->collection));
+  }
+  for (const Query& prefetch : query.prefetch) QV_TRY(check_lookups(call, prefetch));
+  return {};
+}
+
 using PlannedPtr = std::shared_ptr<const engine::PlannedQuery>;
 
 Result<> resolve_lookups(Call& call, std::string_view collection, Query& query) {
   if (!has_lookup(query)) return {};
+  QV_TRY(check_lookups(call, query));
   return call.runtime().database().resolve_lookups(std::string(collection), query);
 }
 
@@ -124,7 +134,7 @@ Result<std::vector<Records>> answer_batch(Call& call, const OpenCollection& targ
 
 void query(Call& call, OpenCollection target, Query query, Done<Records> done) {
   call.set_operation("Search");
-  if (const auto allowed = call.check_access(Access::kRead); !allowed) {
+  if (const auto allowed = call.check_access(Access::kRead, target.name); !allowed) {
     return done(fail(allowed.error()));
   }
   if (const auto allowed = check_limits(call, target, query); !allowed) {
@@ -149,7 +159,7 @@ void query_batch(Call& call, OpenCollection target, Queries queries,
   call.set_operation("Search");
   auto search = [&call, target = std::move(target), queries = std::move(queries)](
                     const Cancel& cancel) mutable -> Result<std::vector<Records>> {
-    QV_TRY(call.check_access(Access::kRead));
+    QV_TRY(call.check_access(Access::kRead, target.name));
     QV_TRY(check_limits(call, target, queries));
     return answer_batch(call, target, queries, cancel);
   };
@@ -159,11 +169,11 @@ void query_batch(Call& call, OpenCollection target, Queries queries,
 void explain(Call& call, const OpenCollection& target, engine::ExplainRequest request,
              Done<std::vector<engine::Explanation>> done) {
   call.set_operation("Search");
-  auto search = [&call, collection = target.collection, request = std::move(request)](
+  auto search = [&call, target, request = std::move(request)](
                     const Cancel& cancel) -> Result<std::vector<engine::Explanation>> {
-    QV_TRY(call.check_access(Access::kRead));
-    QV_TRY(check_limits(call, {{}, collection}, request));
-    return collection->explain(request, cancel);
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
+    return target.collection->explain(request, cancel);
   };
   compute(call, std::move(done), std::move(search));
 }

@@ -27,7 +27,7 @@ std::string random_uuid() {
 
 Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& metrics)
     : options_(std::move(options)),
-      keys_(options_.api_key, options_.read_only_api_key),
+      keys_(options_),
       database_(database),
       metrics_(metrics),
       process_id_(random_uuid()),

@@ -5,12 +5,14 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/mutex.h"
 #include "base/observe/metrics.h"
 #include "base/threads/executor.h"
 #include "engine/database.h"
 #include "engine/query/batcher.h"
+#include "service/access/audit_log.h"
 #include "service/api/access.h"
 #include "service/api/options.h"
 #include "service/api/strict/quota.h"
@@ -25,7 +27,11 @@ class Runtime {
   Runtime(Options options, engine::Database& database, MetricsRegistry& metrics);
 
   [[nodiscard]] const Options& options() const { return options_; }
-  [[nodiscard]] const Keys& keys() const { return keys_; }
+  [[nodiscard]] const access::Keys& keys() const { return keys_; }
+  /// Called before the first request.
+  void use(std::unique_ptr<access::AuditLog> audit) { audit_ = std::move(audit); }
+  /// null: nothing is audited.
+  [[nodiscard]] access::AuditLog* audit() const { return audit_.get(); }
   [[nodiscard]] engine::Database& database() const { return database_; }
   [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
   /// A random UUID of this process.
@@ -57,7 +63,8 @@ class Runtime {
 
  private:
   const Options options_;
-  const Keys keys_;
+  const access::Keys keys_;
+  std::unique_ptr<access::AuditLog> audit_;
   engine::Database& database_;
   MetricsRegistry& metrics_;
   const std::string process_id_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,13 @@ struct ShardSizes {
 };
 [[nodiscard]] Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target);
 
+/// What a collection consists of. Takes time as `TelemetryParts::shards` does.
+struct CollectionParts {
+  std::vector<engine::ShardInfo> shards;
+  std::shared_ptr<const engine::CollectionConfig> config;
+};
+[[nodiscard]] Result<CollectionParts> collection_parts(Call& call, const OpenCollection& target);
+
 /// Which parts of `Telemetry` are filled.
 struct TelemetryParts {
   bool machine = false;      ///< `machine` and `memory`
@@ -56,7 +64,7 @@ struct TelemetryParts {
   /// `shards` of collections. Takes time in proportion to deleted rows and indexed payload values.
   bool shards = false;
 };
-/// Opens no collection.
+/// Opens no collection; tells only of those that the caller may read.
 void telemetry(Call& call, const TelemetryParts& parts, Done<Telemetry> done);
 
 }  // namespace quiver::service::api

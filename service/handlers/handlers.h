@@ -18,6 +18,7 @@ void add_quota_routes(Routes& routes);
 void add_collection_routes(Routes& routes);
 void add_alias_routes(Routes& routes);
 void add_index_routes(Routes& routes);
+void add_snapshot_routes(Routes& routes);
 void add_update_routes(Routes& routes);
 void add_read_routes(Routes& routes);
 void add_query_routes(Routes& routes);

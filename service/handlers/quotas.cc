@@ -44,8 +44,8 @@ Decoded<Answer> put_quotas(Exchange& x) {
 }  // namespace
 
 void add_quota_routes(Routes& routes) {
-  routes.push_back({Method::kGet, "/quotas", Access::kRead, get_quotas});
-  routes.push_back({Method::kPut, "/quotas", Access::kWrite, put_quotas});
+  routes.push_back({Method::kGet, "/quotas", Access::kGlobalRead, get_quotas});
+  routes.push_back({Method::kPut, "/quotas", Access::kManage, put_quotas});
 }
 
 }  // namespace quiver::service

@@ -10,6 +10,7 @@ Routes all_routes() {
   add_collection_routes(routes);
   add_alias_routes(routes);
   add_index_routes(routes);
+  add_snapshot_routes(routes);
   add_service_routes(routes);
   add_telemetry_routes(routes);
   add_cluster_routes(routes);

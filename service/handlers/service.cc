@@ -123,10 +123,10 @@ void add_service_routes(Routes& routes) {
   add(Method::kGet, "/healthz", Access::kOpen, healthy);
   add(Method::kGet, "/livez", Access::kOpen, healthy);
   add(Method::kGet, "/readyz", Access::kOpen, ready);
-  add(Method::kGet, "/metrics", Access::kRead, answer_metrics);
-  add(Method::kGet, "/cluster", Access::kRead, cluster);
-  add(Method::kGet, "/issues", Access::kRead, no_issues);
-  add(Method::kDelete, "/issues", Access::kWrite, clear_issues);
+  add(Method::kGet, "/metrics", Access::kGlobalRead, answer_metrics);
+  add(Method::kGet, "/cluster", Access::kGlobalRead, cluster);
+  add(Method::kGet, "/issues", Access::kAny, no_issues);
+  add(Method::kDelete, "/issues", Access::kManage, clear_issues);
 }
 
 }  // namespace quiver::service

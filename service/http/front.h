@@ -27,6 +27,9 @@ class Front {
   /// kept in memory. An error becomes the answer.
   [[nodiscard]] Decoded<std::unique_ptr<BodySink>> make_sink(Exchange& exchange);
 
+  /// Writes an answered request to the audit log, if there is one.
+  void audit(const Exchange& exchange) const;
+
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] api::Runtime& runtime() const { return runtime_; }
   [[nodiscard]] const Router& router() const { return router_; }
@@ -37,6 +40,10 @@ class Front {
 
  private:
   Decoded<Answer> dispatch(Exchange& exchange);
+  /// Answers a request whose caller is set.
+  Decoded<Answer> answer_known_caller(Exchange& exchange, const Router::Match& match);
+  Answer look_up_and_answer(Exchange& exchange, const Router::Match& match);
+  [[nodiscard]] Decoded<> check_may_send_body(Exchange& exchange, const Route& route);
   Answer decompress_and_handle(Exchange& exchange);
 
   const HttpOptions options_;

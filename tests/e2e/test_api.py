@@ -666,7 +666,7 @@ def test_endpoints_that_are_not_built(server, name):
         with pytest.raises(UnexpectedResponse, match="Not implemented: (snapshots|facets|distance matrices|groups): "):
             call()
     for method in ["GET", "POST", "PUT", "PATCH", "DELETE"]:
-        for path in ["snapshots", "facet", "points/recommend", "vectors/image", "points/query/groups"]:
+        for path in ["snapshots", "facet", "points/recommend/groups", "vectors/image", "points/query/groups"]:
             answer = server.request(method, f"/collections/{name}/{path}", {})
             assert answer.status == 501 and answer.error.startswith("Not implemented: "), f"{method} {path} {answer.text}"
 

@@ -204,7 +204,7 @@ TEST_F(ServerTest, EndpointsThatAreNotBuiltSaySo) {
   create("c");
   for (const auto* method : {"GET", "POST", "PUT", "PATCH", "DELETE"}) {
     for (const auto& [path, feature] :
-         {std::pair("/collections/c/points/recommend", "recommendations"),
+         {std::pair("/collections/c/points/recommend/groups", "recommendations"),
           std::pair("/collections/c/points/search/matrix/pairs", "distance matrices"),
           std::pair("/collections/c/facet", "facets"),
           std::pair("/collections/missing/snapshots/one", "snapshots"),

@@ -12,6 +12,7 @@
 #include "engine/model/config.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "service/api/snapshots.h"
 #include "service/json/error.h"
 
 namespace quiver::service::json {
@@ -22,6 +23,11 @@ namespace quiver::service::json {
 /// The older form: `vector` instead of `query`.
 [[nodiscard]] Decoded<engine::Query> decode_search(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::Query>> decode_search_batch(std::string& body);
+/// The older forms, whose examples are members of the body.
+[[nodiscard]] Decoded<engine::Query> decode_recommend(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_recommend_batch(std::string& body);
+[[nodiscard]] Decoded<engine::Query> decode_discover(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_discover_batch(std::string& body);
 [[nodiscard]] Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body);
 [[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
 /// Takes 1 to 1000 ids.
@@ -84,6 +90,14 @@ class IndexBuildPatch {
 };
 [[nodiscard]] Decoded<payload::FieldIndex> decode_index(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::AliasAction>> decode_alias_actions(std::string& body);
+
+[[nodiscard]] Decoded<api::SnapshotRecovery> decode_snapshot_recovery(std::string& body);
+/// 400 for an unknown name, without a prefix.
+[[nodiscard]] Decoded<api::SnapshotPriority> parse_priority(std::string_view text);
+/// True for 64 hexadecimal digits.
+[[nodiscard]] bool is_sha256(std::string_view text);
+/// The error for a text that is not.
+[[nodiscard]] std::string bad_sha256(std::string_view text);
 
 /// An id in a path: a number, else a UUID. 400 "Can not recognize \"x\" as point id".
 [[nodiscard]] Decoded<PointId> parse_path_id(std::string_view text);

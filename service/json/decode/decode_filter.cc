@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "payload/scalar/datetime.h"
 #include "service/json/decode/decode_parts.h"
@@ -300,6 +301,28 @@ Decoded<Condition> decode_nested(Element element, const Path& path) {
       payload::Nested{std::string(key), std::make_shared<const Filter>(std::move(filter))});
 }
 
+Decoded<std::uint32_t> decode_u32(Object object, std::string_view name, const Path& path) {
+  QV_TRY(const Element element, require(object, name, path));
+  QV_TRY(const std::uint64_t value, get_u64(element, path.member(name)));
+  if (value <= std::numeric_limits<std::uint32_t>::max()) return static_cast<std::uint32_t>(value);
+  return wrong_type(element, path.member(name), "a 32-bit unsigned integer");
+}
+
+Decoded<Condition> decode_slice(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path, {"total", "index"}));
+  payload::Slice slice;
+  QV_TRY(slice.total, decode_u32(object, "total", path));
+  QV_TRY(slice.index, decode_u32(object, "index", path));
+  if (slice.total == 0) return format_error(path.member("total"), "must be 1 or larger");
+  if (slice.index >= slice.total) {
+    return validation_error(path, fmt::format("Slice index must be less than the total number of "
+                                              "slices, {} is not less than {}",
+                                              slice.index, slice.total));
+  }
+  return Condition(slice);
+}
+
 struct NamedCondition {
   std::string_view name;
   Decoded<Condition> (*decode)(Element, const Path&);
@@ -311,6 +334,7 @@ constexpr NamedCondition kConditions[] = {
     {"has_id", decode_has_id},
     {"has_vector", decode_has_vector},
     {"nested", decode_nested},
+    {"slice", decode_slice},
 };
 
 Decoded<Condition> decode_condition(Element element, const Path& path) {

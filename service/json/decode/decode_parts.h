@@ -27,6 +27,10 @@ namespace quiver::service::json {
 /// 400: this server makes no vectors from text or images.
 [[nodiscard]] tl::unexpected<ApiError> no_inference(const Path& path);
 
+/// 400 if `object` names a shard key: collections have none, and an answer or a change that left it
+/// out would concern other points than the caller means.
+[[nodiscard]] Decoded<> refuse_shard_key(Object object);
+
 [[nodiscard]] Decoded<payload::Filter> decode_filter(Element element, const Path& path);
 /// nullopt if the member is missing.
 [[nodiscard]] Decoded<std::optional<payload::Filter>> decode_optional_filter(Object object,
@@ -39,6 +43,18 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::VectorSelector> decode_with_vector(Object object, const Path& path);
 [[nodiscard]] Decoded<engine::OrderBy> decode_order_by(Element element, const Path& path);
 [[nodiscard]] Decoded<std::vector<std::string>> decode_strings(Element element, const Path& path);
+
+// Queries by examples: decode_examples.cc.
+
+/// The members `positive`, `negative` and `strategy` of an object, each of which may be missing.
+[[nodiscard]] Decoded<engine::Recommend> decode_recommend(Element element, const Path& path);
+/// The same as a query: 422 if there are no examples.
+[[nodiscard]] Decoded<engine::QueryKind> decode_recommend_query(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::QueryKind> decode_discover(Element element, const Path& path);
+/// One pair, or a list of them.
+[[nodiscard]] Decoded<engine::QueryKind> decode_context(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::QueryKind> decode_relevance_feedback(Element element,
+                                                                   const Path& path);
 
 /// `params` of a query.
 [[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);

@@ -1,6 +1,8 @@
 // Queries in both spellings, retrieve, scroll and count.
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "engine/indexing/index_params.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
@@ -12,8 +14,7 @@ namespace {
 using engine::Query;
 using engine::QueryKind;
 
-constexpr std::string_view kUnsupported[] = {"recommend", "discover", "context", "formula",
-                                             "relevance_feedback"};
+constexpr std::string_view kUnsupported[] = {"formula"};
 
 /// Parameters under `params.multi` that the index does not own: without an index they mean the
 /// same.
@@ -64,17 +65,17 @@ Decoded<> decode_quantization(Element element, const Path& path, engine::SearchP
   return {};
 }
 
-/// IDF is counted over the whole collection; a client may say so.
-Decoded<> check_idf(Element element, const Path& path) {
+/// "global" or {"corpus": filter}.
+Decoded<std::shared_ptr<const payload::Filter>> decode_idf(Element element, const Path& path) {
   if (element.is_string()) {
-    if (as_string(element) == "global") return {};
+    if (as_string(element) == "global") return nullptr;
     return format_error(path,
                         fmt::format("unknown variant `{}`, expected `global`", as_string(element)));
   }
   QV_TRY(const Object object, get_object(element, path));
-  QV_TRY(require(object, "corpus", path));
-  return wrong_input(fmt::format(
-      "{}: a `corpus` is not supported, idf is taken over the whole collection", path.to_string()));
+  QV_TRY(const Element corpus, require(object, "corpus", path));
+  QV_TRY(auto filter, decode_filter(corpus, path.member("corpus")));
+  return std::make_shared<const payload::Filter>(std::move(filter));
 }
 
 Decoded<engine::LookupFrom> decode_lookup(Element element, const Path& path) {
@@ -145,6 +146,17 @@ Decoded<QueryKind> decode_sample(Element element, const Path& path) {
   return format_error(path, fmt::format("unknown variant `{}`, expected `random`", name));
 }
 
+struct ExampleQuery {
+  std::string_view name;
+  Decoded<QueryKind> (*decode)(Element, const Path&);
+};
+constexpr ExampleQuery kExampleQueries[] = {
+    {"recommend", decode_recommend_query},
+    {"discover", decode_discover},
+    {"context", decode_context},
+    {"relevance_feedback", decode_relevance_feedback},
+};
+
 /// The kind of query that an object under `query` asks for, by its one member.
 Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   const Object object = as_object(element);
@@ -161,6 +173,9 @@ Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   }
   if (const auto sample = find(object, "sample")) {
     return decode_sample(*sample, path.member("sample"));
+  }
+  for (const auto& [name, decode] : kExampleQueries) {
+    if (const auto query = find(object, name)) return decode(*query, path.member(name));
   }
   for (const auto name : kUnsupported) {
     if (find(object, name)) {
@@ -224,6 +239,7 @@ Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path)
 
 /// The members that queries, prefetches and searches share.
 Decoded<> decode_common(Object object, const Path& path, Query& query) {
+  QV_TRY(refuse_shard_key(object));
   QV_TRY(query.filter, decode_optional_filter(object, "filter", path));
   if (const auto params = find(object, "params")) {
     QV_TRY(query.params, decode_search_params(*params, path.member("params")));
@@ -305,6 +321,51 @@ Decoded<Query> decode_search_element(Element element, const Path& path) {
   return query;
 }
 
+/// The members that the older recommendations and discoveries share.
+Decoded<> decode_older(Object object, const Path& path, Query& query) {
+  if (const auto using_field = find(object, "using")) {
+    QV_TRY(query.using_field, get_string(*using_field, path.member("using")));
+  }
+  if (const auto lookup = find(object, "lookup_from")) {
+    QV_TRY(query.lookup_from, decode_lookup(*lookup, path.member("lookup_from")));
+  }
+  if (!find(object, {"limit", "top"})) return missing_field(path, "limit");
+  QV_TRY(query.limit, decode_at_least(object, "top", path, 1, query.limit));
+  QV_TRY(decode_common(object, path, query));
+  return decode_answer(object, path, query);
+}
+
+Decoded<Query> decode_recommend_element(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  Query query;
+  QV_TRY(decode_older(object, path, query));
+  QV_TRY(auto recommend, decode_recommend(element, path));
+  const bool is_average = recommend.strategy == engine::RecommendStrategy::kAverageVector;
+  if (recommend.positive.empty() && (is_average || recommend.negative.empty())) {
+    return bad_request(fmt::format("At least one positive {}vector ID required with this strategy",
+                                   is_average ? "" : "or negative "));
+  }
+  query.kind = std::move(recommend);
+  return query;
+}
+
+/// A discovery without a target is a context query.
+Decoded<Query> decode_discover_element(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  Query query;
+  QV_TRY(decode_older(object, path, query));
+  const auto context = find(object, "context");
+  if (find(object, "target")) {
+    QV_TRY(query.kind, decode_discover(element, path));
+    return query;
+  }
+  if (!context || !has_some(*context)) {
+    return bad_request("target and/or context_pairs must be specified");
+  }
+  QV_TRY(query.kind, decode_context(*context, path.member("context")));
+  return query;
+}
+
 using ElementDecoder = Decoded<Query> (*)(Element, const Path&);
 
 Decoded<std::vector<Query>> decode_searches(std::string& body, ElementDecoder decode) {
@@ -353,7 +414,9 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   if (const auto quantization = find(object, "quantization")) {
     QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
   }
-  if (const auto idf = find(object, "idf")) QV_TRY(check_idf(*idf, path.member("idf")));
+  if (const auto idf = find(object, "idf")) {
+    QV_TRY(params.idf_corpus, decode_idf(*idf, path.member("idf")));
+  }
   for (const auto [name, value] : object) {
     const Path here = path.member(name);
     if (engine::is_params_group(name) && !value.is_null()) QV_TRY(get_object(value, here));
@@ -386,10 +449,29 @@ Decoded<std::vector<Query>> decode_search_batch(std::string& body) {
   return decode_searches(body, decode_search_element);
 }
 
+Decoded<Query> decode_recommend(std::string& body) {
+  QV_TRY(const Element element, parse_body(body));
+  return decode_recommend_element(element, Path());
+}
+
+Decoded<std::vector<Query>> decode_recommend_batch(std::string& body) {
+  return decode_searches(body, decode_recommend_element);
+}
+
+Decoded<Query> decode_discover(std::string& body) {
+  QV_TRY(const Element element, parse_body(body));
+  return decode_discover_element(element, Path());
+}
+
+Decoded<std::vector<Query>> decode_discover_batch(std::string& body) {
+  return decode_searches(body, decode_discover_element);
+}
+
 Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body) {
   const Path root;
   engine::RetrieveRequest request;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   QV_TRY(const Element ids, require(object, "ids", root));
   QV_TRY(request.ids, decode_ids(ids, root.member("ids")));
   QV_TRY(request.with_payload, decode_with_payload(object, root, payload::Selector::all()));
@@ -401,6 +483,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
   const Path root;
   engine::ScrollRequest request;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   if (const auto offset = find(object, "offset")) {
     QV_TRY(request.offset, decode_id(*offset, root.member("offset")));
   }
@@ -423,6 +506,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
 Decoded<std::optional<payload::Filter>> decode_count(std::string& body) {
   const Path root;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   if (const auto exact = find(object, "exact")) QV_TRY(get_bool(*exact, root.member("exact")));
   return decode_optional_filter(object, "filter", root);
 }

@@ -25,7 +25,7 @@ class StrictCall final : public Call {
  public:
   explicit StrictCall(Runtime& runtime) : Call(runtime) {
     begin();
-    set_principal({Access::kWrite});
+    set_principal(Principal(Principal::Level::kManage));
   }
   std::string describe() const override { return "a test"; }
 };
