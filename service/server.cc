@@ -21,6 +21,7 @@
 #include "base/observe/log.h"
 #include "base/observe/log_limit.h"
 #include "service/api/runtime.h"
+#include "service/grpc/server.h"
 #include "service/handlers/handlers.h"
 #include "service/http/connection.h"
 #include "service/http/front.h"
@@ -118,7 +119,14 @@ class HttpServer final : public Server {
       QV_TRY(auto tls, TlsContext::load(options_.tls));
       listener_.use(std::move(tls));
     }
-    return listener_.listen(options_.host, options_.port);
+    QV_TRY(listener_.listen(options_.host, options_.port));
+    if (!options_.grpc.enabled) return {};
+    GrpcOptions grpc = options_.grpc;
+    if (grpc.host.empty()) grpc.host = options_.host;
+    const GrpcLimits limits = {options_.max_body_bytes, options_.max_held_body_bytes,
+                               options_.inline_body_bytes};
+    QV_TRY(grpc_, GrpcServer::start(grpc, options_.tls, limits, runtime_, front_.body_budget()));
+    return {};
   }
 
   void run() {
@@ -128,6 +136,7 @@ class HttpServer final : public Server {
   }
 
   [[nodiscard]] std::uint16_t port() const override { return listener_.port(); }
+  [[nodiscard]] std::uint16_t grpc_port() const override { return grpc_ ? grpc_->port() : 0; }
 
   Result<> stop() override {
     if (!running_) return {};
@@ -135,6 +144,14 @@ class HttpServer final : public Server {
     asio::post(accept_context(), [this] { listener_.close(); });
     for_each_connection(&Connection::stop);
     const auto grace = std::chrono::duration<double>(options_.shutdown_grace_s);
+    if (grpc_) grpc_->begin_stop(grace);
+    QV_TRY(stop_connections(grace));
+    join_threads();
+    return stop_grpc(grace);
+  }
+
+ private:
+  Result<> stop_connections(std::chrono::duration<double> grace) {
     if (!wait_until_idle(grace)) {
       log_warning("http: {} connections did not finish in {:.1f} s, cancelling", n_open(),
                   grace.count());
@@ -147,11 +164,16 @@ class HttpServer final : public Server {
                                 patience.count()));
       }
     }
-    join_threads();
     return {};
   }
 
- private:
+  /// `grace` has begun already.
+  Result<> stop_grpc(std::chrono::duration<double> grace) {
+    const auto patience = std::chrono::duration<double>(options_.cancel_patience_s);
+    if (!grpc_ || grpc_->wait_until_stopped(grace + patience)) return {};
+    return fail(Code::kDeadlineExceeded, "gRPC calls go on after they were cancelled");
+  }
+
   void join_threads() {
     for (auto& thread : threads_) thread->join();
   }
@@ -250,6 +272,7 @@ class HttpServer final : public Server {
   std::vector<std::unique_ptr<IoThread>> threads_;
   api::Runtime runtime_;
   Front front_;
+  std::unique_ptr<GrpcServer> grpc_;
   Listener listener_{accept_context()};
   bool running_ = false;
   LogLimit repeated_;

@@ -216,6 +216,17 @@ void declare_service(std::vector<Key>& keys) {
                  "Prefix of every metric name in `/metrics`.");
 }
 
+void declare_grpc(std::vector<Key>& keys) {
+  Section section(keys, "grpc");
+  section.boolean("enabled", QV_AT(server.grpc.enabled), "Serve the gRPC API, too.");
+  section.string("host", QV_AT(server.grpc.host),
+                 "Address or name that gRPC listens on; empty: `service.host`.");
+  section.integer("port", QV_AT(server.grpc.port), {.max = 65535},
+                  "Port of the gRPC API; 0 takes any free one, which is printed at start.");
+  section.boolean("reflection", QV_AT(server.grpc.reflection),
+                  "Tell clients which services and messages there are.");
+}
+
 void declare_tls(std::vector<Key>& keys) {
   Section section(keys, "tls");
   section.string("cert", QV_AT(server.tls.cert),
@@ -329,6 +340,7 @@ std::vector<Key> declare_keys() {
   std::vector<Key> keys;
   declare_storage(keys);
   declare_service(keys);
+  declare_grpc(keys);
   declare_tls(keys);
   declare_audit(keys);
   declare_threads(keys);

@@ -190,8 +190,8 @@ Result<> Config::validate() const {
     return fail(Code::kInvalidArgument, "storage.data_dir is empty, wanted a directory");
   }
   QV_TRY(check_keys(settings_.server));
-  QV_TRY(check_strict_mode(settings_.server.strict_mode));
-  return check_tls(settings_.server.tls);
+  QV_TRY(check_tls(settings_.server.tls));
+  return check_strict_mode(settings_.server.strict_mode);
 }
 
 Result<Config> load_config(const Flags& flags, const char* const* environment) {

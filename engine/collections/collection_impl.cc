@@ -12,6 +12,9 @@
 #include "engine/collections/collection_reads.h"
 #include "engine/query/cost.h"
 #include "engine/query/explain.h"
+#include "engine/query/facets.h"
+#include "engine/query/groups.h"
+#include "engine/query/matrix.h"
 #include "engine/query/plan.h"
 #include "engine/query/shared_pass.h"
 #include "engine/segment/columns.h"
@@ -240,6 +243,31 @@ Result<std::uint64_t> CollectionImpl::count(const std::optional<payload::Filter>
                                             const Cancel& cancel) const {
   const Snapshot now = snapshot();
   return checked(now, engine::count(now, *config_.load(), filter, cancel));
+}
+
+Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
+                                                       const Cancel& cancel) const {
+  const Snapshot now = snapshot();
+  const auto config = config_.load();
+  Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
+  index::WorkCounters work;
+  auto groups = find_groups(
+      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
+  search_work_.add(work);
+  return checked(now, std::move(groups));
+}
+
+Result<std::vector<FacetHit>> CollectionImpl::facet(const FacetRequest& request,
+                                                    const Cancel& cancel) const {
+  const Snapshot now = snapshot();
+  return checked(now, count_facets(now, *config_.load(), request, cancel));
+}
+
+Result<DistanceMatrix> CollectionImpl::distance_matrix(const MatrixRequest& request,
+                                                       const Cancel& cancel) const {
+  const Snapshot now = snapshot();
+  const auto config = config_.load();
+  return checked(now, compare_sample({now, *config, cancel, &compute_}, request));
 }
 
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {

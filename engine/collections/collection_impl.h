@@ -59,6 +59,12 @@ class CollectionImpl final : public Collection,
                                           const Cancel& cancel) const override;
   [[nodiscard]] Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                             const Cancel& cancel) const override;
+  [[nodiscard]] Result<std::vector<PointGroup>> groups(const GroupsQuery& query,
+                                                       const Cancel& cancel) const override;
+  [[nodiscard]] Result<std::vector<FacetHit>> facet(const FacetRequest& request,
+                                                    const Cancel& cancel) const override;
+  [[nodiscard]] Result<DistanceMatrix> distance_matrix(const MatrixRequest& request,
+                                                       const Cancel& cancel) const override;
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
 

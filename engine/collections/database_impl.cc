@@ -187,8 +187,12 @@ Result<> DatabaseImpl::resolve_lookups(const std::string& name, Query& query) {
 Result<VectorValue> DatabaseImpl::look_up(const std::string& name, const PointId& id,
                                           const std::string& field) {
   QV_TRY(const auto other, collection(name));
-  RetrieveRequest request{{id}, payload::Selector::none(), {false, {field}}};
-  QV_TRY(auto records, other->retrieve(request));
+  // The point first, as in Qdrant: a missing one is kNotFound, even if there is no such field.
+  QV_TRY(const auto points, other->retrieve({{id}, payload::Selector::none(), {}}));
+  if (points.empty()) {
+    return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
+  }
+  QV_TRY(auto records, other->retrieve({{id}, payload::Selector::none(), {false, {field}}}));
   if (records.empty()) {
     return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
   }

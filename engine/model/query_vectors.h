@@ -1,11 +1,15 @@
 // The vectors that a query names, of whatever kind it is.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "engine/model/query.h"
 
 namespace quiver::engine {
+
+/// Largest number of vectors of a query.
+inline constexpr std::size_t kMaxExamples = 16'384;
 
 /// Nearest: the vector. Recommend: positive, then negative ones. Discover: the target, then the
 /// positive and the negative one of each pair. Context: the same without a target. Feedback: the

@@ -47,7 +47,7 @@ Telemetry read_telemetry(const Call& call, const TelemetryParts& parts) {
 }  // namespace
 
 Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
-  QV_TRY(call.check_access(Access::kRead, target.name));
+  QV_TRY(call.check_access(Access::kReadExtras, target.name));
   constexpr std::uint64_t kExactInDouble = (std::uint64_t{1} << 53) - 1;
   ShardSizes sizes;
   sizes.peer_id = hash_text(call.runtime().process_id()) & kExactInDouble;

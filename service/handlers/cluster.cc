@@ -71,7 +71,7 @@ void add_cluster_routes(Routes& routes) {
   const auto add = [&](Method method, std::string_view pattern, Access access, Handler handler) {
     routes.push_back({method, pattern, access, handler});
   };
-  add(Method::kGet, "/collections/{collection_name}/cluster", Access::kRead,
+  add(Method::kGet, "/collections/{collection_name}/cluster", Access::kReadExtras,
       computing<collection_cluster>);
   add(Method::kGet, "/collections/{collection_name}/memory", Access::kRead,
       computing<collection_memory>);

@@ -5,6 +5,7 @@ namespace quiver::service {
 Routes all_routes() {
   Routes routes;
   add_query_routes(routes);
+  add_group_routes(routes);
   add_update_routes(routes);
   add_read_routes(routes);
   add_collection_routes(routes);

@@ -9,11 +9,6 @@ namespace {
 
 constexpr UnbuiltEndpoint kUnbuilt[] = {
     {"/collections/{collection_name}/points/recommend/groups", "recommendations"},
-    {"/collections/{collection_name}/points/query/groups", "groups"},
-    {"/collections/{collection_name}/points/search/groups", "groups"},
-    {"/collections/{collection_name}/points/search/matrix/pairs", "distance matrices"},
-    {"/collections/{collection_name}/points/search/matrix/offsets", "distance matrices"},
-    {"/collections/{collection_name}/facet", "facets"},
     {"/collections/{collection_name}/vectors/{vector_name}",
      "vectors added to a collection or taken from it"},
     {"/collections/{collection_name}/shards/{shard}/snapshot/partial/create", "partial snapshots"},

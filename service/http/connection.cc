@@ -174,7 +174,7 @@ Connection::Parsed Connection::parse() {
     phase_ = Phase::kReading;
     error_code ec;
     begin_ += parser_->put(asio::const_buffer(buffer_.data() + begin_, end_ - begin_), ec);
-    if (sink_error_) return refuse(*sink_error_);
+    if (sink_error_) return refuse_body();
     const auto held = exchange_.hold_body(exchange_.request.body.capacity());
     if (!held) return refuse(held.error());
     if (ec && ec != http::error::need_more) return refuse(ec);  // also when it is done
@@ -183,6 +183,15 @@ Connection::Parsed Connection::parse() {
   }
   if (exchange_.request.expects_continue && parser_->is_header_done()) send_continue();
   return Parsed::kMore;
+}
+
+/// The audit log is told who was refused; other refusals come before anybody is known.
+Connection::Parsed Connection::refuse_body() {
+  const api::Principal caller = exchange_.principal();
+  const Parsed parsed = refuse(*sink_error_);
+  exchange_.set_principal(caller);
+  exchange_.front().audit(exchange_);
+  return parsed;
 }
 
 Connection::Parsed Connection::refuse(error_code ec) {

@@ -64,6 +64,8 @@ class Connection final : private BodyChooser {
   /// Feeds the parser with what has been read.
   [[nodiscard]] Parsed parse();
   [[nodiscard]] Parsed refuse(ErrorCode ec);
+  /// For `sink_error_`.
+  [[nodiscard]] Parsed refuse_body();
   [[nodiscard]] Parsed refuse(const ApiError& reason);
   [[nodiscard]] boost::asio::mutable_buffer free_space();
   /// False if the connection is over.

@@ -192,6 +192,7 @@ Decoded<> Front::check_may_send_body(Exchange& exchange, const Route& route) {
     return fail(ApiError(401, principal.error().message()));
   }
   QV_TRY(principal);
+  exchange.set_principal(*principal);
   QV_TRY(principal->check(needed, collection_of(exchange, route)));
   return {};
 }
@@ -203,6 +204,7 @@ Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   exchange.target = *target;
   const auto* route = router_.find(exchange.request.method, *target).route;
   if (route == nullptr || route->declaration().make_sink == nullptr) return nullptr;
+  exchange.route = route;
   QV_TRY(capture_path(exchange, *route));
   QV_TRY(check_may_send_body(exchange, *route));
   if (is_compressed(exchange.request)) {

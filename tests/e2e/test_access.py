@@ -456,3 +456,23 @@ def test_audit_log_that_cannot_be_written_ends_the_start(tmp_path):
     server = Server(tmp_path / "data", args=["--set", "audit.enabled=true", "--set", f"audit.dir={tmp_path}/file"]).start(wait=False)
     assert server.process.wait(patience(10)) not in (0, None)
     assert "audit log" in server.log_tail()
+
+
+def test_import_and_export_over_https(https, certificates, tmp_path):
+    lines = "".join(json.dumps({"id": i, "vector": [i, 1], "payload": {"n": i}}) + "\n" for i in range(3000))
+    (tmp_path / "points.jsonl").write_text(lines)
+    url = f"https://localhost:{https.port}"
+
+    def run(*args, ca="ca.pem"):
+        flags = ["--ca", certificates.path(ca)] if ca else []
+        return subprocess.run([binary(), *args, "--url", url, "--collection", "imported", *flags], capture_output=True, text=True)
+
+    source = ("import", "--points", str(tmp_path / "points.jsonl"), "--create")
+    stranger = run(*source, "--retry", "0", ca=None)
+    assert stranger.returncode != 0 and "certificate" in stranger.stderr, stranger.stderr
+    done = run(*source)
+    assert done.returncode == 0, done.stderr
+    assert https.post("/collections/imported/points/count", {}).result["count"] == 3000
+    exported = run("export", "--out", str(tmp_path / "out.jsonl"))
+    assert exported.returncode == 0, exported.stderr
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3000

@@ -1,6 +1,7 @@
 """Recommend, discover, context and relevance feedback queries, against the stock client's in-memory mode as oracle."""
 import copy
 import math
+import os
 import random
 
 import numpy as np
@@ -215,3 +216,81 @@ def test_slices_are_those_that_clients_compute(both, server):
         body = {"filter": {"must": [{"slice": {"total": 5, "index": index}}]}, "limit": 1000}
         found = [p["id"] for p in post(server, f"/collections/{both.name}/points/scroll", body)[1]["points"]]
         assert found == [id for id in both.ids if sip_hash(id.to_bytes(8, "little")) % 5 == index]
+
+
+# Random operations
+
+STEPS = int(os.environ.get("QUIVER_ORACLE_STEPS", "250"))  # 100,000 in a long run
+
+
+class Walk(Both):
+    """Changes and queries in random order, the same in the server and in memory."""
+
+    def everywhere(self, method, **kwargs):
+        for client in self.clients:
+            getattr(client, method)(self.name, wait=True, **copy.deepcopy(kwargs))
+
+    def some_ids(self):
+        return self.random.sample(self.ids, min(len(self.ids), self.random.randint(1, 6)))
+
+    def upsert(self):
+        ids = self.random.sample(range(2 * N_POINTS), self.random.randint(1, 8))
+        points = [models.PointStruct(id=id, payload={"n": self.random.randrange(7)},
+                                     vector={field: self.vector(field) for field in [*DIMS, *SPARSE]}) for id in ids]
+        self.everywhere("upsert", points=points)
+        self.ids = sorted({*self.ids, *ids})
+
+    def delete(self):
+        ids = self.some_ids()
+        if len(self.ids) > 100:
+            self.everywhere("delete", points_selector=ids)
+            self.ids = [id for id in self.ids if id not in ids]
+
+    def set_payload(self):
+        self.everywhere("set_payload", payload={"n": self.random.randrange(7)}, points=self.some_ids())
+
+    def update_vectors(self):
+        fields = self.random.sample([*DIMS, *SPARSE], 2)
+        self.everywhere("update_vectors", points=[
+            models.PointVectors(id=id, vector={field: self.vector(field) for field in fields})
+            for id in self.some_ids()])
+
+    def any_filter(self):
+        values = self.random.sample(range(7), 4)
+        return self.random.choice([None, models.Filter(
+            must=[models.FieldCondition(key="n", match=models.MatchAny(any=values))])])
+
+    def any_query(self):
+        field = self.random.choice([*DIMS, *SPARSE])
+        kinds = [kind for kind in KINDS if kind != "feedback" or field not in NO_FEEDBACK]
+        kind = self.random.choice(["nearest", *kinds])
+        return field, self.vector(field) if kind == "nearest" else self.query(kind, field)
+
+    def search(self):
+        field, query = self.any_query()
+        self.compare(self.random.randint(1, 40), query=query, using=field, query_filter=self.any_filter())
+
+    def search_over_prefetches(self):
+        prefetch = []
+        for _ in range(self.random.randint(1, 3)):
+            field, query = self.any_query()
+            prefetch.append(models.Prefetch(query=query, using=field, filter=self.any_filter(),
+                                            limit=self.random.randint(1, 60)))
+        field, query = self.any_query()
+        outer = self.random.choice([{"query": query, "using": field},
+                                    {"query": models.FusionQuery(fusion=models.Fusion.RRF)}])
+        self.compare(self.random.randint(1, 20), prefetch=prefetch, **outer)
+
+
+def test_random_operations(server):
+    """A failure names its seed and step: QUIVER_ORACLE_SEEDS repeats it."""
+    for seed in map(int, os.environ.get("QUIVER_ORACLE_SEEDS", "1").split(",")):
+        walk = Walk(server, f"walk-{seed}", seed)
+        steps = [walk.upsert, walk.delete, walk.set_payload, walk.update_vectors]
+        steps += [walk.search] * 6 + [walk.search_over_prefetches] * 3
+        for k in range(STEPS):
+            step = walk.random.choice(steps)
+            try:
+                step()
+            except Exception as e:
+                raise AssertionError(f"seed {seed}, step {k}: {step.__name__}") from e

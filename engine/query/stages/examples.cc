@@ -23,14 +23,17 @@
 namespace quiver::engine {
 namespace {
 
-/// Bounds the memory of a query: each example is kept twice, as it is and prepared.
-constexpr std::size_t kMaxExamples = 16'384;
-constexpr std::size_t kMaxExampleValues = std::size_t{1} << 25U;
+/// Bounds the memory of a query: 256 MiB, each example kept twice, as it is and prepared.
+constexpr std::size_t kMaxExampleValues = std::size_t{1} << 26U;
 
+/// A prepared sparse vector takes its greatest index in place of its length.
 std::size_t n_values(const VectorValue& value) {
   if (const auto* dense = std::get_if<DenseVector>(&value)) return dense->size();
   if (const auto* multi = std::get_if<MultiVector>(&value)) return multi->values.size();
-  return std::get<SparseVector>(value).values.size() * 2;
+  const auto& sparse = std::get<SparseVector>(value);
+  const std::size_t greatest = sparse.indices.empty() ? 0 : sparse.indices.back();
+  constexpr std::size_t kMaxScattered = std::size_t{1} << 20U;  // as in index/prepared_query.cc
+  return sparse.values.size() * 2 + (greatest < kMaxScattered ? greatest : 0);
 }
 
 /// The vectors of a query, looked up and checked.
@@ -116,7 +119,10 @@ class ExamplesStage final : public PlanStage {
     QV_TRY(auto values, values_of(environment, field, vectors_of(kind_)));
     QV_TRY(const auto examples, prepare_all(environment, field, node_.query.params, values));
     QV_TRY(const auto score, score_of(kind_, environment.cancel));
-    const auto nearest = weighted_query(schema, values, examples.pointers, score->weights());
+    const bool is_weighed = !node_.query.params.token_weights.empty();
+    const auto nearest = is_weighed
+                             ? std::nullopt
+                             : weighted_query(schema, values, examples.pointers, score->weights());
     QV_TRY(const auto predicate, compile_filter(node_, environment));
     const ExampleSearch search{examples.pointers,
                                *score,

@@ -26,6 +26,7 @@ void Exchange::clear() {
   request.clear();
   response.clear();
   route = nullptr;
+  set_principal(api::Principal());
   for (auto& capture : captures) capture.clear();
   completion.reset();
 }

@@ -10,6 +10,9 @@
 
 #include "engine/model/alias.h"
 #include "engine/model/config.h"
+#include "engine/model/facets.h"
+#include "engine/model/groups.h"
+#include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
 #include "service/api/snapshots.h"
@@ -32,6 +35,11 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
 /// Takes 1 to 1000 ids.
 [[nodiscard]] Decoded<engine::ExplainRequest> decode_explain(std::string& body);
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_query_groups(std::string& body);
+/// The older form: `vector` instead of `query`.
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_search_groups(std::string& body);
+[[nodiscard]] Decoded<engine::FacetRequest> decode_facet(std::string& body);
+[[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
 /// The filter of a count.
 [[nodiscard]] Decoded<std::optional<payload::Filter>> decode_count(std::string& body);
 

@@ -1,7 +1,9 @@
 // Queries that compare points with examples.
 #include <fmt/format.h>
 
+#include "engine/model/query_vectors.h"
 #include "service/json/decode/decode_parts.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::json {
 namespace {
@@ -9,6 +11,14 @@ namespace {
 using engine::ContextPair;
 using engine::QueryKind;
 using engine::QueryVector;
+
+/// Refuses before memory is spent on them; the engine counts all examples of a query.
+Decoded<Array> get_examples(Element element, const Path& path) {
+  QV_TRY(const Array array, get_array(element, path));
+  if (array.size() <= engine::kMaxExamples) return array;
+  return wrong_input(fmt::format("{}: {} examples, must be at most {}", path.to_string(),
+                                 array.size(), engine::kMaxExamples));
+}
 
 Decoded<QueryVector> decode_member_vector(Object object, std::string_view name, const Path& path) {
   QV_TRY(const Element element, require(object, name, path));
@@ -21,7 +31,7 @@ Decoded<std::vector<QueryVector>> decode_query_vectors(Object object, std::strin
   const auto element = find(object, name);
   if (!element) return vectors;
   const Path here = path.member(name);
-  QV_TRY(const Array array, get_array(*element, here));
+  QV_TRY(const Array array, get_examples(*element, here));
   vectors.reserve(array.size());
   for (const Element item : array) {
     QV_TRY(auto vector, decode_query_vector(item, here.item(vectors.size())));
@@ -56,7 +66,8 @@ Decoded<std::vector<ContextPair>> decode_pairs(Element element, const Path& path
     pairs.push_back(std::move(pair));
     return pairs;
   }
-  for (const Element item : as_array(element)) {
+  QV_TRY(const Array array, get_examples(element, path));
+  for (const Element item : array) {
     QV_TRY(auto pair, decode_pair(item, path.item(pairs.size())));
     pairs.push_back(std::move(pair));
   }
@@ -64,7 +75,7 @@ Decoded<std::vector<ContextPair>> decode_pairs(Element element, const Path& path
 }
 
 Decoded<std::vector<engine::Feedback>> decode_feedback_list(Element element, const Path& path) {
-  QV_TRY(const Array array, get_array(element, path));
+  QV_TRY(const Array array, get_examples(element, path));
   std::vector<engine::Feedback> feedback;
   for (const Element item : array) {
     const Path here = path.item(feedback.size());
@@ -107,9 +118,7 @@ Decoded<engine::Recommend> decode_recommend(Element element, const Path& path) {
 
 Decoded<QueryKind> decode_recommend_query(Element element, const Path& path) {
   QV_TRY(auto recommend, decode_recommend(element, path));
-  if (recommend.positive.empty() && recommend.negative.empty()) {
-    return validation_error(path, "At least one positive or negative vector/id must be provided");
-  }
+  QV_TRY(check_examples(recommend, path));
   return QueryKind(std::move(recommend));
 }
 
@@ -140,9 +149,7 @@ Decoded<QueryKind> decode_relevance_feedback(Element element, const Path& path) 
   QV_TRY(const Object strategies, get_object(strategy, here));
   QV_TRY(const Element naive, require(strategies, "naive", here));
   QV_TRY(decode_naive(naive, here.member("naive"), query));
-  if (query.feedback.empty()) {
-    return validation_error(path, "feedback elements must be non-empty");
-  }
+  QV_TRY(check_feedback(query, path));
   return QueryKind(std::move(query));
 }
 

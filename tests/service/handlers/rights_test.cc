@@ -61,7 +61,7 @@ const std::map<std::string, Access>& rights() {
         {"GET /exists", Access::kRead},
         {"GET /optimizations", Access::kRead},
         {"GET /aliases", Access::kRead},
-        {"GET /cluster", Access::kRead},
+        {"GET /cluster", Access::kReadExtras},
         {"POST /cluster", Access::kManage},
         {"GET /memory", Access::kRead},
         {"GET /shards", Access::kRead},
