@@ -54,7 +54,7 @@ Result<> check_lookup(engine::Database& database, const GroupsQuery& query) {
 Result<Groups> search_groups(Call& call, const OpenCollection& target, GroupsQuery& query,
                              const Cancel& cancel) {
   QV_TRY(call.check_access(Access::kRead, target.name));
-  QV_TRY(check_limits(call, target, query.query));
+  QV_TRY(check_limits(call, target, query));
   if (query.with_lookup) {
     QV_TRY(call.check_access(Access::kRead, query.with_lookup->collection));
   }

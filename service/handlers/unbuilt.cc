@@ -24,7 +24,6 @@ constexpr UnbuiltEndpoint kUnbuilt[] = {
     {"/collections/{collection_name}/shards/{shard}/wal", "diagnostics"},
     {"/collections/{collection_name}/shards/{shard}/recovery_point", "diagnostics"},
     {"/audit/logs", "audit logs"},
-    {"/collections/{collection_name}/memory", "diagnostics"},
     {"/collections/{collection_name}/debug", "diagnostics"},
     {"/collections/{collection_name}/truncate_unapplied_wal", "diagnostics"},
     {"/profiler/slow_requests", "diagnostics"},
