@@ -10,10 +10,10 @@ namespace quiver::service::api {
 void facet(Call& call, const OpenCollection& target, engine::FacetRequest request,
            Done<std::vector<engine::FacetHit>> done) {
   call.set_operation("Facet");
-  auto count = [&call, collection = target.collection, request = std::move(request)](
+  auto count = [&call, target, request = std::move(request)](
                    const Cancel& cancel) -> Result<std::vector<engine::FacetHit>> {
-    QV_TRY(call.check_access(Access::kRead));
-    return collection->facet(request, cancel);
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    return target.collection->facet(request, cancel);
   };
   compute(call, std::move(done), std::move(count));
 }

@@ -10,10 +10,10 @@ namespace quiver::service::api {
 void distance_matrix(Call& call, const OpenCollection& target, engine::MatrixRequest request,
                      Done<engine::DistanceMatrix> done) {
   call.set_operation("Search");
-  auto compare = [&call, collection = target.collection, request = std::move(request)](
+  auto compare = [&call, target, request = std::move(request)](
                      const Cancel& cancel) -> Result<engine::DistanceMatrix> {
-    QV_TRY(call.check_access(Access::kRead));
-    return collection->distance_matrix(request, cancel);
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    return target.collection->distance_matrix(request, cancel);
   };
   compute(call, std::move(done), std::move(compare));
 }

@@ -33,12 +33,6 @@ Result<> check_lookups(const Call& call, const Query& query) {
 
 using PlannedPtr = std::shared_ptr<const engine::PlannedQuery>;
 
-Result<> resolve_lookups(Call& call, std::string_view collection, Query& query) {
-  if (!has_lookup(query)) return {};
-  QV_TRY(check_lookups(call, query));
-  return call.runtime().database().resolve_lookups(std::string(collection), query);
-}
-
 /// A call whose query the batcher answers.
 class WaitingCall final : public engine::SearchWaiter {
  public:
@@ -130,6 +124,12 @@ Result<std::vector<Records>> answer_batch(Call& call, const OpenCollection& targ
 }
 
 }  // namespace
+
+Result<> resolve_lookups(Call& call, std::string_view collection, Query& query) {
+  if (!has_lookup(query)) return {};
+  QV_TRY(check_lookups(call, query));
+  return call.runtime().database().resolve_lookups(std::string(collection), query);
+}
 
 void query(Call& call, OpenCollection target, Query query, Done<Records> done) {
   call.set_operation("Search");

@@ -1,6 +1,7 @@
 // Verbs that search.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "engine/model/query.h"
@@ -9,6 +10,12 @@
 namespace quiver::service::api {
 
 using Records = std::vector<engine::Record>;
+
+/// Replaces the points that `query` looks up in other collections by their vectors. `collection`:
+/// the one that the query is for. kPermissionDenied if the caller may not read one of the others.
+/// May open collections.
+[[nodiscard]] Result<> resolve_lookups(Call& call, std::string_view collection,
+                                       engine::Query& query);
 
 /// A small query runs on the calling thread, since a hop to another one would cost more than the
 /// search. Others run on the compute executor, where they may share a pass over the vectors.
