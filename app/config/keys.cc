@@ -128,6 +128,11 @@ void declare_storage(std::vector<Key>& keys) {
                   {.min = 1, .max = engine::kMaxShardNumber},
                   "Largest `shard_number` of a new collection; more is refused with 422.",
                   "Each shard has its own files, memory and log, even without points.");
+  section.string("strict_mode", QV_AT(server.strict_mode),
+                 "JSON object: members of `strict_mode_config` for new collections whose creator "
+                 "does not name them; empty: none.",
+                 "For example `{\"enabled\": true, \"max_query_limit\": 1000}`. Limits protect "
+                 "the server from single requests (docs/strict-mode.md).");
   section.boolean(
       "record_queries", QV_AT(database.record_queries),
       "Keep a uniform sample of up to 512 queries per multi-vector field, in memory and in "

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/config/config.h"
+#include "service/json/decode/decode.h"
 
 namespace quiver::app {
 namespace {
@@ -98,6 +99,15 @@ Result<> set_http(Config& config, const std::string& http) {
   return config.set("service.http_port", std::int64_t{host_port.second}, "flag --http");
 }
 
+/// A text that names an unknown limit, or one of a wrong type, would protect nobody.
+Result<> check_strict_mode(const std::string& json) {
+  if (json.empty()) return {};
+  std::string text = json;
+  const auto known = service::json::decode_strict_mode(text);
+  if (known) return {};
+  return fail(Code::kInvalidArgument, "storage.strict_mode: " + known.error().text);
+}
+
 }  // namespace
 
 Config::Config() : origins_(keys().size(), "default") {}
@@ -180,7 +190,8 @@ Result<> Config::validate() const {
     return fail(Code::kInvalidArgument, "storage.data_dir is empty, wanted a directory");
   }
   QV_TRY(check_keys(settings_.server));
-  return check_tls(settings_.server.tls);
+  QV_TRY(check_tls(settings_.server.tls));
+  return check_strict_mode(settings_.server.strict_mode);
 }
 
 Result<Config> load_config(const Flags& flags, const char* const* environment) {

@@ -83,6 +83,7 @@ Result<> serve(Settings settings) {
   if (settings.server.audit.dir.empty()) {
     settings.server.audit.dir = settings.database.data_dir + "/audit";
   }
+  settings.server.data_dir = settings.database.data_dir;
   if (settings.server.api_key.empty() && !is_loopback(settings.server.host)) {
     log_warning(
         "listening on {} without service.api_key: anyone who can reach it can change all data",

@@ -299,6 +299,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     MutexLock lock(change_mutex_);
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     QV_TRY(change(*next));
+    next->strict_mode = strict_mode_of(next->client_settings, next->fields);
     const bool is_new = *next != *config_.load();
     if (is_new) QV_TRY(save_config_(*next));
     if (is_new) config_.store(next);

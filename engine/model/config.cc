@@ -17,7 +17,8 @@ using payload::Value;
 
 constexpr std::uint64_t kVersion = 1;
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
-constexpr std::array<std::string_view, 3> kDTypes = {"f32", "f16", "u8"};
+constexpr std::array<std::string_view, 6> kDTypes = {"f32",    "f16",    "u8",
+                                                     "turbo4", "turbo8", "turbo16"};
 constexpr std::array<std::string_view, 4> kMetrics = {"dot", "cosine", "euclid", "manhattan"};
 constexpr std::array<std::string_view, 2> kModifiers = {"none", "idf"};
 constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",
@@ -309,6 +310,7 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   if (optimizer == nullptr)
     return fail(Code::kDataLoss, "stored collection configuration: no `optimizer`");
   QV_TRY(config.optimizer, read_optimizer(*optimizer));
+  config.strict_mode = strict_mode_of(config.client_settings, config.fields);
   return config;
 }
 

@@ -6,7 +6,9 @@
 
 #include "engine/collection.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
 #include "service/api/names.h"
+#include "service/api/strict/defaults.h"
 
 namespace quiver::service::api {
 namespace {
@@ -54,6 +56,10 @@ void create_collection(Call& call, std::string name, engine::CollectionConfig co
   auto create = [&call, name = std::move(name), config = std::move(config)]() mutable -> Result<> {
     QV_TRY(call.check_access(Access::kManage));
     QV_TRY(check_collection_name(name));
+    const std::string& defaults = call.runtime().options().strict_mode;
+    if (!defaults.empty()) {
+      config.client_settings = strict::with_default_strict_mode(config.client_settings, defaults);
+    }
     return call.runtime().database().create_collection(name, std::move(config));
   };
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(create));
@@ -103,6 +109,7 @@ void create_index(Call& call, const OpenCollection& target, payload::FieldIndex 
                   engine::Ack ack, Done<> done) {
   auto create = [&call, target, index = std::move(index), ack]() -> Result<> {
     QV_TRY(call.check_access(Access::kWriteExtras, target.name));
+    QV_TRY(check_limits(call, target, index));
     return target.collection->create_index(index, ack);
   };
   Runtime& runtime = call.runtime();

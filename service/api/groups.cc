@@ -10,6 +10,7 @@
 #include "engine/collection.h"
 #include "engine/database.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
 #include "service/api/queries.h"
 
 namespace quiver::service::api {
@@ -56,6 +57,7 @@ Result<> check_lookup(Call& call, const GroupsQuery& query) {
 Result<Groups> search_groups(Call& call, const OpenCollection& target, GroupsQuery& query,
                              const Cancel& cancel) {
   QV_TRY(call.check_access(Access::kRead, target.name));
+  QV_TRY(check_limits(call, target, query.query));
   QV_TRY(check_lookup(call, query));
   QV_TRY(resolve_lookups(call, target.name, query.query));
   QV_TRY(auto groups, target.collection->groups(query, cancel));

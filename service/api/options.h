@@ -24,7 +24,11 @@ struct Options : access::KeyOptions {
   bool recovers_from_urls = true;    ///< snapshots may be fetched over HTTP
   std::string snapshot_url_hosts;    ///< besides this machine; between commas, "*": all
   engine::CreationOptions creation;  ///< defaults of new collections
+  /// JSON object: members of `strict_mode_config` that new collections get if their creator does
+  /// not name them; "": none.
+  std::string strict_mode;
   Identity identity;
+  std::string data_dir;  ///< where settings that are changed at run time are kept; empty: nowhere
 };
 
 }  // namespace quiver::service::api

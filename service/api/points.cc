@@ -4,17 +4,37 @@
 
 #include "engine/collection.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
 
 namespace quiver::service::api {
 namespace {
 
 using engine::Record;
 
-Result<> start_update(Call& call, const OpenCollection& target,
-                      std::vector<engine::Operation> operations, engine::Ack ack,
-                      const Done<std::vector<engine::UpdateResult>>& done) {
+using Operations = std::vector<engine::Operation>;
+using UpdateDone = Done<std::vector<engine::UpdateResult>>;
+
+Result<> start_update(Call& call, const OpenCollection& target, Operations operations,
+                      engine::Ack ack, const UpdateDone& done) {
   QV_TRY(call.check_access(Access::kWrite, target.name));
+  QV_TRY(check_limits(call, target, operations));
   return target.collection->update(std::move(operations), ack, done);
+}
+
+void start_or_refuse(Call& call, const OpenCollection& target, Operations operations,
+                     engine::Ack ack, const UpdateDone& done) {
+  const auto started = start_update(call, target, std::move(operations), ack, done);
+  if (!started) done(fail(started.error()));
+}
+
+/// On the compute executor.
+void start_later(Call& call, const OpenCollection& target, Operations operations, engine::Ack ack,
+                 const UpdateDone& done) {
+  auto start = [&call, target, operations = std::move(operations), ack, done]() mutable {
+    start_or_refuse(call, target, std::move(operations), ack, done);
+  };
+  auto refuse = [done](Error error) { done(fail(std::move(error))); };
+  run_on(call.runtime().compute(), call, std::move(start), std::move(refuse));
 }
 
 }  // namespace
@@ -24,6 +44,7 @@ void retrieve(Call& call, const OpenCollection& target, engine::RetrieveRequest 
   call.set_operation("Retrieve");
   auto read = [&call, target, request = std::move(request)]() -> Result<std::vector<Record>> {
     QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
     return target.collection->retrieve(request);
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
@@ -34,6 +55,7 @@ void scroll(Call& call, const OpenCollection& target, engine::ScrollRequest requ
   call.set_operation("Scroll");
   auto read = [&call, target, request = std::move(request)]() -> Result<engine::ScrollPage> {
     QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
     return target.collection->scroll(request, Cancel(call.deadline()));
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
@@ -44,6 +66,7 @@ void count(Call& call, const OpenCollection& target, std::optional<payload::Filt
   call.set_operation("Count");
   auto read = [&call, target, filter = std::move(filter)]() -> Result<std::uint64_t> {
     QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, filter));
     return target.collection->count(filter, Cancel(call.deadline()));
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
@@ -52,8 +75,10 @@ void count(Call& call, const OpenCollection& target, std::optional<payload::Filt
 void update(Call& call, const OpenCollection& target, std::vector<engine::Operation> operations,
             engine::Ack ack, Done<std::vector<engine::UpdateResult>> done) {
   if (operations.empty()) return done(std::vector<engine::UpdateResult>());
-  const auto started = start_update(call, target, std::move(operations), ack, done);
-  if (!started) done(fail(started.error()));
+  if (is_slow_to_check(target, operations)) {
+    return start_later(call, target, std::move(operations), ack, done);
+  }
+  start_or_refuse(call, target, std::move(operations), ack, done);
 }
 
 }  // namespace quiver::service::api

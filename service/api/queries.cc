@@ -10,6 +10,7 @@
 #include "base/observe/failure.h"
 #include "engine/collection.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
 #include "service/api/names.h"
 
 namespace quiver::service::api {
@@ -136,6 +137,9 @@ void query(Call& call, OpenCollection target, Query query, Done<Records> done) {
   if (const auto allowed = call.check_access(Access::kRead, target.name); !allowed) {
     return done(fail(allowed.error()));
   }
+  if (const auto allowed = check_limits(call, target, query); !allowed) {
+    return done(fail(allowed.error()));
+  }
   if (has_lookup(query)) {
     return look_up_and_query(call, std::move(target), std::move(query), std::move(done));
   }
@@ -156,6 +160,7 @@ void query_batch(Call& call, OpenCollection target, Queries queries,
   auto search = [&call, target = std::move(target), queries = std::move(queries)](
                     const Cancel& cancel) mutable -> Result<std::vector<Records>> {
     QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, queries));
     return answer_batch(call, target, queries, cancel);
   };
   compute(call, std::move(done), std::move(search));
@@ -167,6 +172,7 @@ void explain(Call& call, const OpenCollection& target, engine::ExplainRequest re
   auto search = [&call, target, request = std::move(request)](
                     const Cancel& cancel) -> Result<std::vector<engine::Explanation>> {
     QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
     return target.collection->explain(request, cancel);
   };
   compute(call, std::move(done), std::move(search));

@@ -11,12 +11,6 @@ namespace quiver::service::api {
 
 using Records = std::vector<engine::Record>;
 
-/// Replaces the points that `query` looks up in other collections by their vectors. `collection`:
-/// the one that the query is for. kPermissionDenied if the caller may not read one of the others.
-/// May open collections.
-[[nodiscard]] Result<> resolve_lookups(Call& call, std::string_view collection,
-                                       engine::Query& query);
-
 /// A small query runs on the calling thread, since a hop to another one would cost more than the
 /// search. Others run on the compute executor, where they may share a pass over the vectors.
 void query(Call& call, OpenCollection target, engine::Query query, Done<Records> done);
@@ -27,5 +21,10 @@ void query_batch(Call& call, OpenCollection target, std::vector<engine::Query> q
 
 void explain(Call& call, const OpenCollection& target, engine::ExplainRequest request,
              Done<std::vector<engine::Explanation>> done);
+
+/// Replaces the ids that a query looks up elsewhere by their vectors. kPermissionDenied if the
+/// caller may not read one of the collections.
+[[nodiscard]] Result<> resolve_lookups(Call& call, std::string_view collection,
+                                       engine::Query& query);
 
 }  // namespace quiver::service::api

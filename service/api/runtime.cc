@@ -32,12 +32,14 @@ Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& m
       metrics_(metrics),
       process_id_(random_uuid()),
       started_at_ms_(unix_time_ms()),
+      quota_(options_.data_dir),
       batcher_(std::make_shared<engine::Batcher>(database.compute())),
       blocking_(kBlockingThreads, "http-block"),
       reporting_(1, "http-tell"),
       long_running_(kBlockingThreads, "http-long") {
   metrics
-      .gauge(options_.metrics_prefix + "app_info", "Name and version of the server",
+      .gauge(options_.metrics_prefix + "app_info",
+             "information about " + options_.identity.name + " server",
              {{"name", options_.identity.name}, {"version", options_.identity.version}})
       .set(1);
 }

@@ -15,6 +15,8 @@
 #include "service/access/audit_log.h"
 #include "service/api/access.h"
 #include "service/api/options.h"
+#include "service/api/strict/quota.h"
+#include "service/api/strict/usage.h"
 
 namespace quiver::service::api {
 
@@ -48,6 +50,11 @@ class Runtime {
   /// Answers searches together that wait for a thread.
   [[nodiscard]] engine::Batcher& batcher() const { return *batcher_; }
 
+  /// What limits of collections are compared with.
+  [[nodiscard]] strict::Usage& usage() { return usage_; }
+  /// Limits of the whole server.
+  [[nodiscard]] strict::Quota& quota() { return quota_; }
+
   /// True if the collection was found under this name before and is still open. Looking it up again
   /// does not block then.
   [[nodiscard]] bool is_open(const std::string& name) QV_EXCLUDES(open_mutex_);
@@ -65,6 +72,8 @@ class Runtime {
   Mutex open_mutex_;
   std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
       QV_GUARDED_BY(open_mutex_);
+  strict::Usage usage_;
+  strict::Quota quota_;
   const std::shared_ptr<engine::Batcher> batcher_;
   Executor blocking_;
   Executor reporting_;

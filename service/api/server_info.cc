@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
+#include "engine/collection.h"
 #include "service/api/answer.h"
 
 namespace quiver::service::api {
@@ -43,6 +45,18 @@ Telemetry read_telemetry(const Call& call, const TelemetryParts& parts) {
 }
 
 }  // namespace
+
+Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
+  QV_TRY(call.check_access(Access::kReadExtras, target.name));
+  constexpr std::uint64_t kExactInDouble = (std::uint64_t{1} << 53) - 1;
+  ShardSizes sizes;
+  sizes.peer_id = hash_text(call.runtime().process_id()) & kExactInDouble;
+  for (const auto& shard : target.collection->shards()) {
+    std::uint64_t& n = sizes.n_points.emplace_back();
+    for (const auto& segment : shard.segments) n += segment.n_points;
+  }
+  return sizes;
+}
 
 void readiness(Call& call, Done<Readiness> done) {
   auto ask = [&call]() -> Result<Readiness> {

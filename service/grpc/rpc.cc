@@ -42,7 +42,7 @@ Status status_of(const ApiError& error) {
   if (const auto at = status.text.find(kJsonBody); at != std::string::npos) {
     status.text.replace(at, kJsonBody.size(), "in body: ");
   }
-  if (error.status == kTooManyRequests) status.retry_after_s = 1;
+  status.is_too_early = error.status == kTooManyRequests;
   return status;
 }
 

@@ -38,7 +38,7 @@ struct Method {
 struct Status {
   int code = 0;  ///< quiver::Code, 0: success
   std::string text;
-  std::uint32_t retry_after_s = 0;  ///< 0: not said
+  bool is_too_early = false;  ///< it came too soon after others
 };
 /// The error of a REST answer in gRPC's terms.
 [[nodiscard]] Status status_of(const ApiError& error);

@@ -29,7 +29,8 @@
 #include "service/api/access.h"
 #include "service/grpc/gunzip.h"
 #include "service/grpc/method_metrics.h"
-#include "service/grpc/methods.h"
+#include "service/grpc/methods/methods.h"
+#include "service/grpc/reflection.h"
 
 namespace quiver::service::rpc {
 namespace {
@@ -114,8 +115,8 @@ class GrpcRpc final : public Rpc, public grpc::ServerUnaryReactor {
         seconds_left().value_or(1) > 0) {
       status.code = static_cast<int>(Code::kCancelled);
     }
-    if (status.retry_after_s > 0) {
-      context_.AddTrailingMetadata("retry-after", std::to_string(status.retry_after_s));
+    if (status.is_too_early && retry_after_s() > 0) {
+      context_.AddTrailingMetadata("retry-after", std::to_string(retry_after_s()));
     }
     note(status.code);
     Finish(grpc::Status(static_cast<grpc::StatusCode>(status.code), std::move(status.text)));
@@ -219,6 +220,62 @@ class GrpcRpc final : public Rpc, public grpc::ServerUnaryReactor {
   bool was_compressed_ = false;
 };
 
+/// A stream of questions about services and messages, each answered before the next is read.
+class ReflectionStream final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer> {
+ public:
+  explicit ReflectionStream(const grpc::Status& refusal) {
+    if (refusal.ok()) {
+      StartRead(&request_);
+    } else {
+      Finish(refusal);
+    }
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    grpc::reflection::v1alpha::ServerReflectionRequest request;
+    grpc::ProtoBufferReader reader(&request_);
+    if (!reader.status().ok() || !request.ParseFromZeroCopyStream(&reader)) {
+      return Finish({grpc::StatusCode::INVALID_ARGUMENT, "the message is no question"});
+    }
+    const std::string text = reflect(request).SerializeAsString();
+    grpc::Slice slice(text);
+    response_ = ByteBuffer(&slice, 1);
+    StartWrite(&response_);
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    StartRead(&request_);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  ByteBuffer request_;
+  ByteBuffer response_;
+};
+
+/// The protocol has two names and one form.
+class ReflectionService final : public grpc::Service {
+ public:
+  explicit ReflectionService(api::Runtime& runtime) {
+    int n_added = 0;
+    for (const char* name : {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                             "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}) {
+      using Handler = grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>;
+      AddMethod(new grpc::internal::RpcServiceMethod(
+          name, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+      MarkMethodRawCallback(
+          n_added++, new Handler([&runtime](CallbackServerContext* context) {
+            const auto caller = api::principal_of(runtime, credentials_of(*context));
+            const auto refusal =
+                caller ? grpc::Status::OK
+                       : grpc::Status(grpc::StatusCode::UNAUTHENTICATED, caller.error().message());
+            return new ReflectionStream(refusal);
+          }));
+    }
+  }
+};
+
 /// All methods of all services, as bytes in and bytes out.
 class ByteService final : public grpc::Service {
  public:
@@ -282,7 +339,7 @@ std::string address_of(const GrpcOptions& options) {
 class Library final : public GrpcServer {
  public:
   Library(const GrpcLimits& limits, api::Runtime& runtime, BodyBudget& messages)
-      : shared_{limits, runtime, messages}, service_(shared_) {}
+      : shared_{limits, runtime, messages}, service_(shared_), reflection_(runtime) {}
   ~Library() override {
     begin_stop(std::chrono::seconds(0));
     if (stopper_.joinable()) stopper_.join();
@@ -304,6 +361,7 @@ class Library final : public GrpcServer {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentCalls);
     builder.RegisterService(&service_);
+    if (options.reflection) builder.RegisterService(&reflection_);
     server_ = builder.BuildAndStart();
     if (!server_ || port <= 0) {
       return fail(Code::kUnavailable, fmt::format("cannot listen on {} for gRPC", address));
@@ -332,7 +390,8 @@ class Library final : public GrpcServer {
 
  private:
   Shared shared_;
-  ByteService service_;  // outlives the server
+  ByteService service_;  // outlives the server, as the next does
+  ReflectionService reflection_;
   std::unique_ptr<grpc::Server> server_;
   std::uint16_t port_ = 0;
   std::thread stopper_;

@@ -13,6 +13,8 @@ using Routes = std::vector<RouteDeclaration>;
 
 void add_service_routes(Routes& routes);
 void add_telemetry_routes(Routes& routes);
+void add_cluster_routes(Routes& routes);
+void add_quota_routes(Routes& routes);
 void add_collection_routes(Routes& routes);
 void add_alias_routes(Routes& routes);
 void add_index_routes(Routes& routes);

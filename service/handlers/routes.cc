@@ -14,6 +14,8 @@ Routes all_routes() {
   add_snapshot_routes(routes);
   add_service_routes(routes);
   add_telemetry_routes(routes);
+  add_cluster_routes(routes);
+  add_quota_routes(routes);
   return routes;
 }
 

@@ -295,8 +295,7 @@ asio::awaitable<Result<>> Connection::run_blocking(Work work) {
 }
 
 void Connection::count_answer() const {
-  const Route* route = exchange_.route;
-  if (route != nullptr) route->count(exchange_.response.status, exchange_.seconds());
+  exchange_.front().count(exchange_);
   exchange_.front().audit(exchange_);
 }
 

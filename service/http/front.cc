@@ -85,6 +85,16 @@ Front::Front(const HttpOptions& options, api::Runtime& runtime,
       router_(routes, unbuilt, runtime.metrics(), runtime.options().metrics_prefix),
       body_budget_(options.max_held_body_bytes) {}
 
+/// Names are counted while their collection is open; others may not exist.
+void Front::count(const Exchange& exchange) {
+  const Route* route = exchange.route;
+  if (route == nullptr) return;
+  const double seconds = exchange.seconds();
+  route->count(exchange.response.status, seconds);
+  if (!route->is_of_collection() || !runtime_.is_open(exchange.captures[0])) return;
+  collection_answers_.count(exchange.captures[0], route->name(), exchange.response.status, seconds);
+}
+
 void Front::handle(Exchange& exchange) {
   exchange.run([this](Exchange& x) { return dispatch(x); });
 }

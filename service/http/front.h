@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "service/api/runtime.h"
+#include "service/http/collection_answers.h"
 #include "service/http/exchange/body_memory.h"
 #include "service/http/options.h"
 #include "service/http/router.h"
@@ -33,6 +34,9 @@ class Front {
   [[nodiscard]] api::Runtime& runtime() const { return runtime_; }
   [[nodiscard]] const Router& router() const { return router_; }
   [[nodiscard]] BodyBudget& body_budget() { return body_budget_; }
+  /// Counts the answer of `exchange`, if a route answered it.
+  void count(const Exchange& exchange);
+  [[nodiscard]] CollectionAnswers& collection_answers() { return collection_answers_; }
 
  private:
   Decoded<Answer> dispatch(Exchange& exchange);
@@ -46,6 +50,7 @@ class Front {
   api::Runtime& runtime_;
   const Router router_;
   BodyBudget body_budget_;
+  CollectionAnswers collection_answers_;
 };
 
 }  // namespace quiver::service

@@ -29,6 +29,7 @@ GROUPS = {
     "changed": {
         "storage.max_shard_number": 2,
         "storage.max_open_collections": 1,
+        "storage.strict_mode": '{"enabled": true, "search_max_batchsize": 100}',
         "service.enable_cors": "true",
         "service.io_threads": 3,
         "service.max_request_size_mb": 1,
@@ -216,6 +217,12 @@ def check_max_open_collections(servers):
         assert sum(f'id="open{i}"' in text for i in range(3)) == n_open, is_open
 
 
+def check_strict_mode(servers):
+    for group, expected in ("usual", None), ("changed", {"enabled": True, "search_max_batchsize": 100}):
+        servers[group].put("/collections/strict", VECTORS)
+        assert servers[group].get("/collections/strict").result["config"].get("strict_mode_config") == expected
+
+
 def check_max_shard_number(servers):
     body = VECTORS | {"shard_number": 3}
     assert servers["usual"].put("/collections/shards", body).status == 200
@@ -235,7 +242,30 @@ def check_record_queries(servers):
     assert kept["true"] and not kept["false"]
 
 
+def check_snapshots_dir(servers):
+    server = servers.new({"storage.snapshots_dir": str(servers.root / "snapshots")})
+    server.put("/collections/c", VECTORS)
+    name = server.post("/collections/c/snapshots").result["name"]
+    assert (servers.root / "snapshots/c" / name / "manifest.json").is_file()
+    assert server.put("/collections/d/snapshots/recover",
+                      {"location": f"file://{servers.root}/snapshots/c/{name}"}).result is True
+
+
 # Service.
+
+
+def check_snapshot_urls(servers):
+    body = {"location": "http://localhost:1/x"}
+    server = servers.new({"service.enable_snapshot_url_recovery": "false"})
+    assert server.put("/collections/c/snapshots/recover", body).status == 403
+    assert servers["usual"].put("/collections/c/snapshots/recover", body).status == 400
+
+
+def check_snapshot_url_hosts(servers):
+    body = {"location": "http://quiver.invalid/x"}
+    server = servers.new({"service.snapshot_url_hosts": "a,quiver.invalid"})
+    assert server.put("/collections/c/snapshots/recover", body).status == 400
+    assert servers["usual"].put("/collections/c/snapshots/recover", body).status == 403
 
 
 def check_api_key(servers):
@@ -537,6 +567,8 @@ CHECKS = {
     "storage.max_open_collections": check_max_open_collections,
     "storage.max_shard_number": check_max_shard_number,
     "storage.record_queries": check_record_queries,
+    "storage.strict_mode": check_strict_mode,
+    "storage.snapshots_dir": check_snapshots_dir,
     "service.host": check_place,
     "service.http_port": check_place,
     "service.api_key": check_api_key,
@@ -562,6 +594,8 @@ CHECKS = {
     "service.read_timeout_s": check_read_timeout,
     "service.query_timeout_s": check_query_timeout,
     "service.shutdown_grace_s": check_shutdown_grace,
+    "service.enable_snapshot_url_recovery": check_snapshot_urls,
+    "service.snapshot_url_hosts": check_snapshot_url_hosts,
     "service.inline_body_kb": check_inline_body,
     "service.metrics_prefix": check_metrics_prefix,
     "threads.compute": check_compute_threads,

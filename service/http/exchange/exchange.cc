@@ -50,7 +50,9 @@ void Exchange::result_raw(std::string_view json) {
 
 void Exchange::error(const ApiError& error) {
   response.status = error.status;
-  if (error.status == 429) response.retry_after_s = 1;
+  if (error.status == 429 && retry_after_s() > 0) {
+    response.retry_after_s = static_cast<int>(retry_after_s());
+  }
   response.content_type = "application/json";
   response.source.reset();
   response.body.clear();

@@ -73,6 +73,8 @@ struct PointLine {
 // Collections.
 [[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(
     std::string& body, const engine::CreationOptions& options);
+/// A strict mode, as in `strict_mode_config`, as canonical JSON. 400 for an unknown member.
+[[nodiscard]] Decoded<std::string> decode_strict_mode(std::string& text);
 /// A change of a configuration, checked as far as possible without the configuration.
 class CollectionPatch {
  public:
