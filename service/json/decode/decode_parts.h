@@ -59,6 +59,7 @@ namespace quiver::service::json {
 /// The members of a query, and of a search in the older form, also of one for groups.
 [[nodiscard]] Decoded<engine::Query> decode_query_members(Element element, const Path& path);
 [[nodiscard]] Decoded<engine::Query> decode_search_members(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::Query> decode_recommend_members(Element element, const Path& path);
 
 /// `params` of a query.
 [[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);

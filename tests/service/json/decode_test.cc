@@ -886,8 +886,8 @@ TEST(DecodeIndex, IntegersAreForLookupsOrRanges) {
     return decode_index(body);
   };
   expect_error(index(R"("lookup":false,"range":false)"), 422,
-               "Validation error in JSON body: [field_schema.lookup: the 'lookup' and 'range' "
-               "capabilities can't be both disabled]");
+               "Validation error in JSON body: [field_schema.lookup: Validation error: the "
+               "'lookup' and 'range' capabilities can't be both disabled]");
   EXPECT_TRUE(index(R"("lookup":false,"range":true)"));
   EXPECT_TRUE(index(R"("lookup":false)"));
   EXPECT_TRUE(index(R"("range":false)"));
