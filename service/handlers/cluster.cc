@@ -64,14 +64,13 @@ void add_cluster_routes(Routes& routes) {
   add(Method::kGet, "/collections/{collection_name}/cluster", Access::kReadExtras,
       computing<collection_cluster>);
   add(Method::kPost, "/collections/{collection_name}/cluster", Access::kManage, no_cluster);
-  add(Method::kGet, "/collections/{collection_name}/shards", Access::kReadExtras,
-      computing<no_keys>);
+  add(Method::kGet, "/collections/{collection_name}/shards", Access::kRead, computing<no_keys>);
   add(Method::kPut, "/collections/{collection_name}/shards", Access::kManage, no_shard_keys);
   add(Method::kPost, "/collections/{collection_name}/shards/delete", Access::kManage,
       no_shard_keys);
   add(Method::kPost, "/cluster/recover", Access::kManage, no_cluster);
   add(Method::kDelete, "/cluster/peer/{peer_id}", Access::kManage, no_cluster);
-  add(Method::kGet, "/cluster/telemetry", Access::kGlobalRead, no_cluster);
+  add(Method::kGet, "/cluster/telemetry", Access::kAny, no_cluster);
   add(Method::kGet, "/cluster/metadata/keys", Access::kGlobalRead, no_cluster);
   add(Method::kGet, "/cluster/metadata/keys/{key}", Access::kGlobalRead, no_cluster);
   add(Method::kPut, "/cluster/metadata/keys/{key}", Access::kManage, no_cluster);
