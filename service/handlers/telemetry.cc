@@ -195,16 +195,9 @@ void write_quota(Writer& out, const api::strict::Quota& quota) {
   out.end_object();
 }
 
-void write_telemetry(Writer& out, Front& front, const api::Telemetry& telemetry,
-                     const TelemetryDetail& detail) {
-  out.begin_object();
-  out.member("id", std::string_view(telemetry.process_id));
-  out.key("app");
-  write_app(out, telemetry, detail);
-  out.key("collections");
-  write_collections(out, telemetry, detail);
-  out.key("cluster");
-  out.raw(R"({"enabled":false})");
+/// What is about no collection, or about all.
+void write_server_parts(Writer& out, Front& front, const api::Telemetry& telemetry,
+                        const TelemetryDetail& detail) {
   out.key("requests");
   write_requests(out, front, detail);
   if (detail.level > 0) {
@@ -217,6 +210,19 @@ void write_telemetry(Writer& out, Front& front, const api::Telemetry& telemetry,
   }
   out.key("quota");
   write_quota(out, front.runtime().quota());
+}
+
+void write_telemetry(Writer& out, const Exchange& x, const api::Telemetry& telemetry,
+                     const TelemetryDetail& detail) {
+  out.begin_object();
+  out.member("id", std::string_view(telemetry.process_id));
+  out.key("app");
+  write_app(out, telemetry, detail);
+  out.key("collections");
+  write_collections(out, telemetry, detail);
+  out.key("cluster");
+  out.raw(R"({"enabled":false})");
+  if (x.check_access(Access::kGlobalRead)) write_server_parts(out, x.front(), telemetry, detail);
   out.end_object();
 }
 
@@ -227,7 +233,7 @@ Decoded<Answer> answer_telemetry(Exchange& x) {
   parts.shards = json::needs_shards(detail);
   auto write = [detail](Exchange& exchange, const api::Telemetry& telemetry) -> Decoded<> {
     auto out = exchange.begin_result();
-    write_telemetry(out, exchange.front(), telemetry, detail);
+    write_telemetry(out, exchange, telemetry, detail);
     exchange.end_result();
     return {};
   };
