@@ -69,6 +69,17 @@ class Snapshots {
   /// Recovers a collection or a shard from an archive that arrives in pieces.
   [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReceiver>> receive(
       const SnapshotScope& scope, const std::string& checksum) = 0;
+
+  // For commands that work on a data directory.
+
+  /// The folder of a stored snapshot.
+  [[nodiscard]] virtual Result<std::string> folder_of(const SnapshotScope& scope,
+                                                      const std::string& name) = 0;
+  /// Copies all collections and aliases out of the folder of a storage snapshot, wherever it is.
+  /// All files are checked first; then collections come one by one, each all or nothing. Returns
+  /// their names. kAlreadyExists, with nothing changed, if there is one of the same name.
+  [[nodiscard]] virtual Result<std::vector<std::string>> restore_storage(
+      const std::string& folder) = 0;
 };
 
 }  // namespace quiver::engine

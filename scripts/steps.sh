@@ -71,6 +71,12 @@ long_model() {
     --gtest_brief=1 --gtest_output="xml:$PWD/$results/model-long.xml"
 }
 
+# A million changed tokens, none of which may be taken.
+long_tokens() {
+  QUIVER_LONG_TESTS=1 "build/$1/tests/service_test" --gtest_filter='Token.*' --gtest_brief=1 \
+    --gtest_output="xml:$PWD/$results/tokens-long.xml"
+}
+
 # Runs every fuzz target for some seconds, starting from its corpus in the tree, which is not changed.
 fuzz_of() {
   local target name corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"

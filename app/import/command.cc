@@ -93,8 +93,10 @@ void add_target(CLI::App& app, ImportOptions& options) {
       ->expected(0, 1);
   group.list("--metric", options.metric,
              "[NAME=]METRIC for --create: cosine (default), dot, euclid or manhattan");
-  group.list("--dtype", options.dtype,
-             "[NAME=]TYPE for --create: float32, float16 or uint8; default as in the file");
+  group.list(
+      "--dtype", options.dtype,
+      "[NAME=]TYPE for --create: float32, float16, uint8, turbo4, turbo8 or turbo16; default as in "
+      "the file");
   group.option("--shards", options.shards, "Shards for --create")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

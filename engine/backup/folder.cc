@@ -209,18 +209,19 @@ Result<std::unique_ptr<SnapshotReader>> open_folder(const std::string& folder) {
   return std::make_unique<FolderReader>(folder, std::move(manifest), std::move(layout));
 }
 
-Result<SnapshotManifest> link_folder(const std::string& folder, const std::string& target) {
-  QV_TRY(auto manifest, read_snapshot_manifest(folder));
+Result<> unfold(const std::string& folder, const SnapshotManifest& manifest,
+                const std::string& prefix, const std::string& target, Sharing sharing) {
   for (const auto& file : manifest.files) {
     QV_TRY(check_archive_path(file.path));
+    if (!file.path.starts_with(prefix)) continue;
     const std::string from = fmt::format("{}/{}", files_of_folder(folder), file.path);
-    const std::string to = fmt::format("{}/{}", target, file.path);
+    const std::string to = fmt::format("{}/{}", target, file.path.substr(prefix.size()));
     QV_TRY(make_directories(std::filesystem::path(to).parent_path()));
     QV_TRY(verify_file(from, file));
-    QV_TRY(is_immutable(file.path) ? link_or_copy_file(from, to) : copy_file(from, to));
+    const bool may_link = sharing == Sharing::kLinks && is_immutable(file.path);
+    QV_TRY(may_link ? link_or_copy_file(from, to) : copy_file(from, to));
   }
-  QV_TRY(sync_tree(target));
-  return manifest;
+  return sync_tree(target);
 }
 
 bool is_immutable(const std::string& path) {

@@ -33,10 +33,13 @@ struct ArchiveFacts {
 /// Reads a complete folder as an archive.
 [[nodiscard]] Result<std::unique_ptr<SnapshotReader>> open_folder(const std::string& folder);
 
-/// Links or copies the files of a complete folder to `target`, which exists, after comparing each
-/// with its checksum. kInvalidArgument names a damaged one. Durable on return.
-[[nodiscard]] Result<SnapshotManifest> link_folder(const std::string& folder,
-                                                   const std::string& target);
+enum class Sharing : std::uint8_t { kLinks, kCopies };
+/// Puts the files of a complete folder whose paths begin with `prefix`, which is left out, into
+/// `target`, which exists. Compares each with its checksum first: kInvalidArgument names a damaged
+/// one. Links only files that never change. Durable on return.
+[[nodiscard]] Result<> unfold(const std::string& folder, const SnapshotManifest& manifest,
+                              const std::string& prefix, const std::string& target,
+                              Sharing sharing);
 /// True if a file with this path never changes once it is written, so that a link is a copy.
 [[nodiscard]] bool is_immutable(const std::string& path);
 

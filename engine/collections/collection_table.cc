@@ -175,6 +175,11 @@ Result<CollectionTable::Reserved> CollectionTable::reserve() {
   return Reserved{std::move(directory), std::move(path)};
 }
 
+void CollectionTable::give_up(const Reserved& reserved) {
+  // The catalog on disk may name the directory after a change that failed half-way.
+  if (gate_.catalog().is_certain()) remove_garbage(reserved.directory);
+}
+
 Result<> CollectionTable::replace(const std::string& name, const Reserved& reserved,
                                   const Prepare& prepare) {
   QV_TRY(gate_.check_open());

@@ -87,7 +87,7 @@ class CollectionTable {
     std::string path;
   };
   Result<Reserved> reserve();
-  void give_up(const Reserved& reserved) { remove_garbage(reserved.directory); }
+  void give_up(const Reserved& reserved);
   /// Called while the collection to be replaced is closed, with its path, "" if there is none.
   /// Returns the configuration of the new one.
   using Prepare = std::function<Result<CollectionConfig>(const std::string& old)>;

@@ -292,10 +292,52 @@ Result<> DatabaseSnapshots::recover_folder(const SnapshotScope& scope, const std
   }
   QV_TRY(auto reserved, collections_.reserve());
   Reservation reservation(collections_, std::move(reserved));
-  QV_TRY(const auto manifest, link_folder(folder, reservation.get().path));
+  QV_TRY(const auto manifest, read_snapshot_manifest(folder));
+  QV_TRY(check_kind(scope, manifest));
+  QV_TRY(unfold(folder, manifest, "", reservation.get().path, Sharing::kLinks));
   QV_TRY(install(scope, manifest, reservation.get()));
   reservation.keep();
   return {};
+}
+
+Result<std::string> DatabaseSnapshots::folder_of(const SnapshotScope& scope,
+                                                 const std::string& name) {
+  QV_TRY(const auto own, resolved(scope));
+  return shelf_.find(own, name);
+}
+
+Result<std::vector<std::string>> DatabaseSnapshots::restore_storage(const std::string& folder) {
+  QV_TRY(const auto manifest, read_snapshot_manifest(folder));
+  if (manifest.kind != SnapshotKind::kStorage) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("`{}` holds a {}, not a storage", folder, to_string(manifest.kind)));
+  }
+  for (const auto& collection : manifest.collections) {
+    if (!gate_.catalog().resolve(collection.name)) continue;
+    return fail(Code::kAlreadyExists, Subject::kCollection, collection.name,
+                fmt::format("collection `{}` exists already", collection.name));
+  }
+  std::vector<std::string> names;
+  std::vector<std::unique_ptr<Reservation>> reservations;
+  for (const auto& collection : manifest.collections) {  // everything is checked first
+    QV_TRY(auto reserved, collections_.reserve());
+    reservations.push_back(std::make_unique<Reservation>(collections_, std::move(reserved)));
+    QV_TRY(unfold(folder, manifest, collection.prefix, reservations.back()->get().path,
+                  Sharing::kCopies));
+  }
+  for (std::size_t i = 0; i < reservations.size(); ++i) {
+    SnapshotManifest one;
+    one.collections.push_back(manifest.collections[i]);
+    names.push_back(one.collections.front().name);
+    QV_TRY(install({names.back(), std::nullopt}, one, reservations[i]->get()));
+    reservations[i]->keep();
+  }
+  std::vector<storage::AliasChange> aliases;
+  for (const auto& [alias, collection] : manifest.aliases) {
+    aliases.push_back({storage::AliasChange::Kind::kCreate, alias, collection});
+  }
+  QV_TRY(gate_.checked(gate_.catalog().apply_aliases(aliases)));
+  return names;
 }
 
 Result<> DatabaseSnapshots::recover_archive(const SnapshotScope& scope, const std::string& path,

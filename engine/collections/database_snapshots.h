@@ -38,6 +38,10 @@ class DatabaseSnapshots final : public Snapshots {
                                  const std::string& checksum) override;
   [[nodiscard]] Result<std::unique_ptr<SnapshotReceiver>> receive(
       const SnapshotScope& scope, const std::string& checksum) override;
+  [[nodiscard]] Result<std::string> folder_of(const SnapshotScope& scope,
+                                              const std::string& name) override;
+  [[nodiscard]] Result<std::vector<std::string>> restore_storage(
+      const std::string& folder) override;
 
  private:
   class Receiver;

@@ -17,7 +17,8 @@ using payload::Value;
 
 constexpr std::uint64_t kVersion = 1;
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
-constexpr std::array<std::string_view, 3> kDTypes = {"f32", "f16", "u8"};
+constexpr std::array<std::string_view, 6> kDTypes = {"f32",    "f16",    "u8",
+                                                     "turbo4", "turbo8", "turbo16"};
 constexpr std::array<std::string_view, 4> kMetrics = {"dot", "cosine", "euclid", "manhattan"};
 constexpr std::array<std::string_view, 2> kModifiers = {"none", "idf"};
 constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",

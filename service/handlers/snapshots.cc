@@ -220,6 +220,14 @@ class UploadSink final : public BodySink {
         reader_(boundary, "snapshot",
                 [this](std::string_view bytes) { return upload_->write(bytes); }) {}
 
+  /// An upload that was broken off is removed by a thread that may block.
+  ~UploadSink() override {
+    if (upload_ == nullptr) return;
+    exchange_.runtime().blocking().post(Priority::kLow, [upload = std::move(upload_)] {});
+  }
+  UploadSink(const UploadSink&) = delete;
+  UploadSink& operator=(const UploadSink&) = delete;
+
   [[nodiscard]] Result<> write(std::string_view bytes) override {
     if (upload_ == nullptr) {
       QV_TRY(upload_, api::upload_snapshot(exchange_, scope_, checksum_));

@@ -242,7 +242,30 @@ def check_record_queries(servers):
     assert kept["true"] and not kept["false"]
 
 
+def check_snapshots_dir(servers):
+    server = servers.new({"storage.snapshots_dir": str(servers.root / "snapshots")})
+    server.put("/collections/c", VECTORS)
+    name = server.post("/collections/c/snapshots").result["name"]
+    assert (servers.root / "snapshots/c" / name / "manifest.json").is_file()
+    assert server.put("/collections/d/snapshots/recover",
+                      {"location": f"file://{servers.root}/snapshots/c/{name}"}).result is True
+
+
 # Service.
+
+
+def check_snapshot_urls(servers):
+    body = {"location": "http://localhost:1/x"}
+    server = servers.new({"service.enable_snapshot_url_recovery": "false"})
+    assert server.put("/collections/c/snapshots/recover", body).status == 403
+    assert servers["usual"].put("/collections/c/snapshots/recover", body).status == 400
+
+
+def check_snapshot_url_hosts(servers):
+    body = {"location": "http://quiver.invalid/x"}
+    server = servers.new({"service.snapshot_url_hosts": "a,quiver.invalid"})
+    assert server.put("/collections/c/snapshots/recover", body).status == 400
+    assert servers["usual"].put("/collections/c/snapshots/recover", body).status == 403
 
 
 def check_api_key(servers):
@@ -545,6 +568,7 @@ CHECKS = {
     "storage.max_shard_number": check_max_shard_number,
     "storage.record_queries": check_record_queries,
     "storage.strict_mode": check_strict_mode,
+    "storage.snapshots_dir": check_snapshots_dir,
     "service.host": check_place,
     "service.http_port": check_place,
     "service.api_key": check_api_key,
@@ -570,6 +594,8 @@ CHECKS = {
     "service.read_timeout_s": check_read_timeout,
     "service.query_timeout_s": check_query_timeout,
     "service.shutdown_grace_s": check_shutdown_grace,
+    "service.enable_snapshot_url_recovery": check_snapshot_urls,
+    "service.snapshot_url_hosts": check_snapshot_url_hosts,
     "service.inline_body_kb": check_inline_body,
     "service.metrics_prefix": check_metrics_prefix,
     "threads.compute": check_compute_threads,

@@ -10,8 +10,14 @@
 namespace quiver::engine {
 namespace {
 
-/// Rows whose similarities are kept at a time.
+/// Rows that are scored at a time, and similarities that are kept for them, if examples are many.
 constexpr std::size_t kRowsAtOnce = 256;
+constexpr std::size_t kSimilaritiesAtOnce = 65'536;
+
+std::size_t rows_at_once(std::size_t n_examples) {
+  return std::clamp<std::size_t>(kSimilaritiesAtOnce / std::max<std::size_t>(1, n_examples), 1,
+                                 kRowsAtOnce);
+}
 
 /// A sparse row without a common index is neither like an example nor unlike it.
 void make_finite(std::span<float> similarities) {
@@ -28,14 +34,15 @@ ExampleRows::ExampleRows(const SearchEnvironment& environment, const ExampleSear
     : environment_(environment),
       search_(search),
       segment_(segment),
-      similarities_(search.examples.size() * kRowsAtOnce),
+      n_at_once_(rows_at_once(search.examples.size())),
+      similarities_(search.examples.size() * n_at_once_),
       scores_(kRowsAtOnce) {}
 
 Result<> ExampleRows::score(std::span<const std::uint32_t> rows, std::span<float> scores) {
   const auto& column = segment_.data->fields[search_.field];
-  for (std::size_t first = 0; first < rows.size(); first += kRowsAtOnce) {
+  for (std::size_t first = 0; first < rows.size(); first += n_at_once_) {
     if (environment_.cancel.poll()) return environment_.cancel.check();
-    const auto block = rows.subspan(first, std::min(kRowsAtOnce, rows.size() - first));
+    const auto block = rows.subspan(first, std::min(n_at_once_, rows.size() - first));
     const auto similarities =
         std::span(similarities_).first(search_.examples.size() * block.size());
     QV_TRY(index::score_rows(search_.examples, column, block, environment_.cancel, similarities));

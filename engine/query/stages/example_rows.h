@@ -32,6 +32,7 @@ class ExampleRows {
   const SearchEnvironment& environment_;
   const ExampleSearch& search_;
   const Segment& segment_;
+  std::size_t n_at_once_;  ///< rows
   std::vector<float> similarities_;
   std::vector<float> scores_;
   std::uint64_t n_scored_ = 0;  ///< similarities

@@ -29,8 +29,9 @@ constexpr Named<Metric> kMetrics[] = {{"Cosine", Metric::kCosine},
                                       {"Euclid", Metric::kEuclid},
                                       {"Dot", Metric::kDot},
                                       {"Manhattan", Metric::kManhattan}};
-constexpr Named<DType> kTypes[] = {
-    {"float32", DType::kF32}, {"uint8", DType::kU8}, {"float16", DType::kF16}};
+constexpr Named<DType> kTypes[] = {{"float32", DType::kF32},   {"uint8", DType::kU8},
+                                   {"float16", DType::kF16},   {"turbo4", DType::kTurbo4},
+                                   {"turbo8", DType::kTurbo8}, {"turbo16", DType::kTurbo16}};
 constexpr Named<SparseModifier> kModifiers[] = {{"none", SparseModifier::kNone},
                                                 {"idf", SparseModifier::kIdf}};
 
@@ -83,11 +84,26 @@ Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object, co
   return field;
 }
 
+/// Turbo types are codes of dense vectors. Shapes tell other unknown types.
+Decoded<> check_sparse_datatype(Object object, const Path& path) {
+  const auto index = find(object, "index");
+  if (!index || !index->is_object()) return {};
+  QV_TRY(const Object members, get_object(*index, path.member("index")));
+  const auto datatype = find(members, "datatype");
+  if (!datatype || !datatype->is_string()) return {};
+  const Path here = path.member("index").member("datatype");
+  QV_TRY(const auto text, get_string(*datatype, here));
+  if (!text.starts_with("turbo")) return {};
+  return validation_error(here,
+                          fmt::format("sparse vectors do not support the `{}` datatype", text));
+}
+
 Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object, const Path& path) {
   FieldSchema field;
   field.name = name;
   field.kind = FieldKind::kSparse;
   field.metric = Metric::kDot;
+  QV_TRY(check_sparse_datatype(object, path));
   if (const auto modifier = find(object, "modifier")) {
     QV_TRY(field.modifier, decode_variant(*modifier, path.member("modifier"), kModifiers));
   }

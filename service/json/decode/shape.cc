@@ -17,7 +17,7 @@ constexpr std::string_view kScalarTypes[] = {"int8"};
 constexpr std::string_view kCompressions[] = {"x4", "x8", "x16", "x32", "x64"};
 constexpr std::string_view kEncodings[] = {"one_bit", "two_bits", "one_and_half_bits"};
 constexpr std::string_view kQueryEncodings[] = {"default", "binary", "scalar4bits", "scalar8bits"};
-constexpr std::string_view kBits[] = {"bits1", "bits1_5", "bits2", "bits4"};
+constexpr std::string_view kBits[] = {"bits1", "bits1_5", "bits2", "bits4", "bits8"};
 constexpr std::string_view kDatatypes[] = {"float32", "uint8", "float16"};
 constexpr std::string_view kModifiers[] = {"none", "idf"};
 

@@ -1,6 +1,7 @@
 // Decoders: what is accepted, and the exact status and text of what is not.
 #include "service/json/decode/decode.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -538,6 +539,20 @@ TEST(DecodeCollection, Fields) {
   EXPECT_EQ(
       one->client_settings,
       R"({"vectors":{"size":4,"distance":"Euclid","datatype":"float16","hnsw_config":{"m":8}},"shard_number":2,"optimizers_config":{"deleted_threshold":0.5,"max_segment_size":1024,"max_optimization_threads":0,"default_segment_number":3},"wal_config":{}})");
+  for (const auto& [word, dtype] : {std::pair{"turbo4", DType::kTurbo4},
+                                    {"turbo8", DType::kTurbo8},
+                                    {"turbo16", DType::kTurbo16}}) {
+    const auto turbo = collection(
+        fmt::format(R"({{"vectors":{{"size":4,"distance":"Dot","datatype":"{}"}}}})", word));
+    ASSERT_TRUE(turbo) << turbo.error().text;
+    EXPECT_EQ(turbo->fields[0].dtype, dtype);
+    const auto sparse = collection(
+        fmt::format(R"({{"sparse_vectors":{{"s":{{"index":{{"datatype":"{}"}}}}}}}})", word));
+    ASSERT_FALSE(sparse);
+    EXPECT_NE(sparse.error().text.find("sparse vectors do not support the `turbo"),
+              std::string::npos)
+        << sparse.error().text;
+  }
   const auto threshold = [](const std::string& kb) {
     return collection(R"({"optimizers_config":{"indexing_threshold":)" + kb + "}}")
         ->optimizer.index_min_bytes;
