@@ -66,6 +66,20 @@ void update_collection(Call& call, std::string name,
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(update));
 }
 
+void create_vector(Call& call, std::string, std::function<Result<>(engine::CollectionConfig&)>,
+                   Done<> done) {
+  answer(call, done, []() -> Result<> {
+    return fail(Code::kUnimplemented, "vectors added to a collection are not supported");
+  });
+}
+
+void delete_vector(Call& call, std::string, std::function<Result<>(engine::CollectionConfig&)>,
+                   Done<> done) {
+  answer(call, done, []() -> Result<> {
+    return fail(Code::kUnimplemented, "vectors taken from a collection are not supported");
+  });
+}
+
 void drop_collection(Call& call, std::string name, Done<bool> done) {
   auto drop = [&call, name = std::move(name)]() -> Result<bool> {
     QV_TRY(call.check_access(Access::kWrite));
