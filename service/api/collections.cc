@@ -66,18 +66,14 @@ void update_collection(Call& call, std::string name,
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(update));
 }
 
-void create_vector(Call& call, std::string, std::function<Result<>(engine::CollectionConfig&)>,
-                   Done<> done) {
-  answer(call, done, []() -> Result<> {
-    return fail(Code::kUnimplemented, "vectors added to a collection are not supported");
-  });
+void create_vector(Call& call, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> add, Done<> done) {
+  update_collection(call, std::move(name), std::move(add), std::move(done));
 }
 
-void delete_vector(Call& call, std::string, std::function<Result<>(engine::CollectionConfig&)>,
-                   Done<> done) {
-  answer(call, done, []() -> Result<> {
-    return fail(Code::kUnimplemented, "vectors taken from a collection are not supported");
-  });
+void delete_vector(Call& call, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> remove, Done<> done) {
+  update_collection(call, std::move(name), std::move(remove), std::move(done));
 }
 
 void drop_collection(Call& call, std::string name, Done<bool> done) {

@@ -18,8 +18,6 @@ constexpr UnbuiltEndpoint kUnbuilt[] = {
     {"/collections/{collection_name}/points/search/matrix/pairs", "distance matrices"},
     {"/collections/{collection_name}/points/search/matrix/offsets", "distance matrices"},
     {"/collections/{collection_name}/facet", "facets"},
-    {"/collections/{collection_name}/vectors/{vector_name}",
-     "vectors added to a collection or taken from it"},
     {"/collections/{collection_name}/snapshots", "snapshots"},
     {"/collections/{collection_name}/snapshots/{snapshot_name}", "snapshots"},
     {"/collections/{collection_name}/shards/{shard}/snapshot", "snapshots"},

@@ -90,6 +90,8 @@ class VectorDeletion {
  private:
   std::string name_;
 };
+/// When points expire: `{"key": …, "seconds": …}`.
+[[nodiscard]] Decoded<engine::Ttl> decode_ttl(std::string& body);
 /// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
 /// value}}}`; null restores the default.
 class IndexBuildPatch {

@@ -45,55 +45,6 @@ Decoded<T> decode_variant(Element element, const Path& path, const Named<T> (&ta
   return format_error(path, fmt::format("unknown variant `{}`, expected one of {}", text, known));
 }
 
-Decoded<> check_vector_name(std::string_view name, const Path& path) {
-  if (name.size() > kMaxVectorNameBytes) {
-    return validation_error(path, "vector name must be at most 200 bytes long");
-  }
-  for (const char c : name) {
-    if (static_cast<unsigned char>(c) < 0x20 ||
-        kForbiddenInNames.find(c) != std::string_view::npos) {
-      return validation_error(path, fmt::format("vector name cannot contain \"{}\" char",
-                                                static_cast<unsigned char>(c) < 0x20 ? '?' : c));
-    }
-  }
-  return {};
-}
-
-Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object, const Path& path) {
-  FieldSchema field;
-  field.name = name;
-  QV_TRY(const Element size, require(object, "size", path));
-  QV_TRY(const auto dim, get_u64(size, path.member("size")));
-  if (dim < 1 || dim > 65536) {
-    return out_of_range(path.member("size"), std::to_string(dim), "from 1 to 65536");
-  }
-  field.dim = static_cast<std::uint32_t>(dim);
-  QV_TRY(const Element distance, require(object, "distance", path));
-  QV_TRY(field.metric, decode_variant(distance, path.member("distance"), kMetrics));
-  if (const auto datatype = find(object, "datatype")) {
-    QV_TRY(field.dtype, decode_variant(*datatype, path.member("datatype"), kTypes));
-  }
-  if (const auto multi = find(object, "multivector_config")) {
-    const Path here = path.member("multivector_config");
-    QV_TRY(const Object config, get_object(*multi, here));
-    QV_TRY(const Element comparator, require(config, "comparator", here));
-    constexpr Named<FieldKind> kComparators[] = {{"max_sim", FieldKind::kMulti}};
-    QV_TRY(field.kind, decode_variant(comparator, here.member("comparator"), kComparators));
-  }
-  return field;
-}
-
-Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object, const Path& path) {
-  FieldSchema field;
-  field.name = name;
-  field.kind = FieldKind::kSparse;
-  field.metric = Metric::kDot;
-  if (const auto modifier = find(object, "modifier")) {
-    QV_TRY(field.modifier, decode_variant(*modifier, path.member("modifier"), kModifiers));
-  }
-  return field;
-}
-
 Decoded<> add_field(FieldSchema field, std::vector<FieldSchema>& fields) {
   const auto clashes = [&](const FieldSchema& other) { return other.name == field.name; };
   if (std::any_of(fields.begin(), fields.end(), clashes)) {
@@ -164,6 +115,55 @@ Decoded<std::uint32_t> check_shard_number(std::uint64_t n, std::uint32_t max) {
 }
 
 }  // namespace
+
+Decoded<> check_vector_name(std::string_view name, const Path& path) {
+  if (name.size() > kMaxVectorNameBytes) {
+    return validation_error(path, "vector name must be at most 200 bytes long");
+  }
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 ||
+        kForbiddenInNames.find(c) != std::string_view::npos) {
+      return validation_error(path, fmt::format("vector name cannot contain \"{}\" char",
+                                                static_cast<unsigned char>(c) < 0x20 ? '?' : c));
+    }
+  }
+  return {};
+}
+
+Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object, const Path& path) {
+  FieldSchema field;
+  field.name = name;
+  QV_TRY(const Element size, require(object, "size", path));
+  QV_TRY(const auto dim, get_u64(size, path.member("size")));
+  if (dim < 1 || dim > 65536) {
+    return out_of_range(path.member("size"), std::to_string(dim), "from 1 to 65536");
+  }
+  field.dim = static_cast<std::uint32_t>(dim);
+  QV_TRY(const Element distance, require(object, "distance", path));
+  QV_TRY(field.metric, decode_variant(distance, path.member("distance"), kMetrics));
+  if (const auto datatype = find(object, "datatype")) {
+    QV_TRY(field.dtype, decode_variant(*datatype, path.member("datatype"), kTypes));
+  }
+  if (const auto multi = find(object, "multivector_config")) {
+    const Path here = path.member("multivector_config");
+    QV_TRY(const Object config, get_object(*multi, here));
+    QV_TRY(const Element comparator, require(config, "comparator", here));
+    constexpr Named<FieldKind> kComparators[] = {{"max_sim", FieldKind::kMulti}};
+    QV_TRY(field.kind, decode_variant(comparator, here.member("comparator"), kComparators));
+  }
+  return field;
+}
+
+Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object, const Path& path) {
+  FieldSchema field;
+  field.name = name;
+  field.kind = FieldKind::kSparse;
+  field.metric = Metric::kDot;
+  if (const auto modifier = find(object, "modifier")) {
+    QV_TRY(field.modifier, decode_variant(*modifier, path.member("modifier"), kModifiers));
+  }
+  return field;
+}
 
 Decoded<CollectionConfig> decode_collection(std::string& body, const CreationOptions& options) {
   const Path root;
