@@ -106,6 +106,13 @@ struct HasVector {
   std::string name;
 };
 
+/// True for the points of one of `total` parts of the id space: a hash of the id, modulo `total`,
+/// is `index`.
+struct Slice {
+  std::uint32_t total = 1;  ///< at least 1
+  std::uint32_t index = 0;  ///< less than `total`
+};
+
 struct Filter;
 
 /// True if an element of the array of objects under `key` satisfies the whole filter.
@@ -115,7 +122,7 @@ struct Nested {
 };
 
 using Condition =
-    std::variant<FieldCondition, HasId, HasVector, Nested, std::shared_ptr<const Filter>>;
+    std::variant<FieldCondition, HasId, HasVector, Nested, std::shared_ptr<const Filter>, Slice>;
 
 struct MinShould {
   std::vector<Condition> conditions;

@@ -12,6 +12,9 @@
 #include "engine/collections/collection_reads.h"
 #include "engine/query/cost.h"
 #include "engine/query/explain.h"
+#include "engine/query/facets.h"
+#include "engine/query/groups.h"
+#include "engine/query/matrix.h"
 #include "engine/query/plan.h"
 #include "engine/query/shared_pass.h"
 #include "engine/segment/columns.h"
@@ -252,6 +255,32 @@ Result<std::uint64_t> CollectionImpl::count(const std::optional<payload::Filter>
   return checked(now, engine::count(now, *config, filter, cancel));
 }
 
+Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
+                                                       const Cancel& cancel) const {
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
+  index::WorkCounters work;
+  auto groups = find_groups(
+      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
+  search_work_.add(work);
+  return checked(now, std::move(groups));
+}
+
+Result<std::vector<FacetHit>> CollectionImpl::facet(const FacetRequest& request,
+                                                    const Cancel& cancel) const {
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  return checked(now, count_facets(now, *config, request, cancel));
+}
+
+Result<DistanceMatrix> CollectionImpl::distance_matrix(const MatrixRequest& request,
+                                                       const Cancel& cancel) const {
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  return checked(now, compare_sample({now, *config, cancel, &compute_}, request));
+}
+
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {
   QV_TRY(payload::JsonPath::parse(index.key));
   const auto replace = [&](CollectionConfig& config) -> Result<> {
@@ -282,6 +311,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     QV_TRY(change(*next));
     QV_TRY(check_ttl(*next));
+    next->strict_mode = strict_mode_of(next->client_settings, next->fields);
     const bool is_new = *next != *config_.load();
     const bool adds_fields = next->fields.size() > config_.load()->fields.size();
     if (is_new) QV_TRY(save_config_(*next));
@@ -330,6 +360,19 @@ void CollectionImpl::delete_expired() {
   const auto done = [deleting = deleting_expired_](const auto&) { *deleting = false; };
   // What fails is tried again at the next tick.
   if (!update({*std::move(deletion)}, Ack::kDurable, done)) *deleting_expired_ = false;
+}
+
+Result<std::vector<SnapshotShard>> CollectionImpl::link_files(const std::string& target,
+                                                              std::optional<std::uint32_t> only) {
+  return bulk_.between_loads([&]() -> Result<std::vector<SnapshotShard>> {
+    std::vector<SnapshotShard> linked;
+    for (std::uint32_t i = 0; i < shards_.size(); ++i) {
+      if (only && *only != i) continue;
+      QV_TRY(const Seq seq, shards_[i]->link_files(shard_path(target, i)));
+      linked.push_back({i, seq});
+    }
+    return linked;
+  });
 }
 
 void CollectionImpl::tick() {

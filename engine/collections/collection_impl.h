@@ -11,6 +11,7 @@
 
 #include "base/mutex.h"
 #include "base/threads/published.h"
+#include "engine/backup/manifest.h"
 #include "engine/collection.h"
 #include "engine/collections/collection_bulk.h"
 #include "engine/collections/collection_reports.h"
@@ -60,12 +61,22 @@ class CollectionImpl final : public Collection,
                                           const Cancel& cancel) const override;
   [[nodiscard]] Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                             const Cancel& cancel) const override;
+  [[nodiscard]] Result<std::vector<PointGroup>> groups(const GroupsQuery& query,
+                                                       const Cancel& cancel) const override;
+  [[nodiscard]] Result<std::vector<FacetHit>> facet(const FacetRequest& request,
+                                                    const Cancel& cancel) const override;
+  [[nodiscard]] Result<DistanceMatrix> distance_matrix(const MatrixRequest& request,
+                                                       const Cancel& cancel) const override;
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
 
   /// Changes the configuration: durable on return; kVisible: in force in every shard, too.
   Result<> change_config(const std::function<Result<>(CollectionConfig&)>& change,
                          Ack ack = Ack::kVisible);
+  /// Links the files of all shards, or of shard `only`, below `target`: one directory each, as in
+  /// the collection's own. Waits for the end of a running bulk load.
+  Result<std::vector<SnapshotShard>> link_files(const std::string& target,
+                                                std::optional<std::uint32_t> only);
   void tick();
   /// Updates are taken while all shards' rows are in their place; an error says which are not.
   Result<> check_place();

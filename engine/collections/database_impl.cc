@@ -9,6 +9,7 @@
 #include "base/observe/log.h"
 #include "engine/collections/closed_collection.h"
 #include "engine/collections/database_impl.h"
+#include "engine/model/query_vectors.h"
 #include "storage/rows/runtime.h"
 
 namespace quiver::engine {
@@ -29,7 +30,8 @@ DatabaseImpl::DatabaseImpl(DatabaseOptions options)
       compute_(thread_count(options_.compute_threads, 1), "compute"),
       lanes_(thread_count(0, 2), "lane"),
       background_(thread_count(options_.background_threads, 2), "background", kBackgroundNice),
-      collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_) {}
+      collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_),
+      snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_) {}
 
 DatabaseImpl::~DatabaseImpl() {
   if (auto closed = close(); !closed) log_error("closing: {}", closed.error().message());
@@ -46,6 +48,7 @@ Result<> DatabaseImpl::start() {
   QV_TRY(context_.runtime, storage::Runtime::create(runtime));
   fill_context();
   QV_TRY(collections_.add_stored(*collections_directory_));
+  QV_TRY(snapshots_.start());
   log_check_ = std::thread(
       [this] { run_logged("reading logs", [this] { collections_.check_all_logs(); }); });
   ticker_ = std::thread([this] { tick_until_closed(); });
@@ -170,23 +173,35 @@ Result<> DatabaseImpl::resolve_lookups(const std::string& name, Query& query) {
   if (!exists(from.collection)) {
     return fail(Code::kNotFound, fmt::format("Collection {} not found", from.collection));
   }
-  auto* nearest = std::get_if<Nearest>(&query.kind);
-  const auto* id = nearest == nullptr ? nullptr : std::get_if<PointId>(&nearest->vector);
-  if (id == nullptr) return {};
-  QV_TRY(const auto other, collection(from.collection));
   const std::string field = from.vector.value_or(query.using_field);
-  RetrieveRequest request{{*id}, payload::Selector::none(), {false, {field}}};
-  QV_TRY(const auto records, other->retrieve(request));
+  const bool is_own = catalog().resolve(from.collection) == catalog().resolve(name);
+  for (QueryVector* vector : vectors_of(query.kind)) {
+    const auto* id = std::get_if<PointId>(vector);
+    if (id == nullptr) continue;
+    QV_TRY(auto value, look_up(from.collection, *id, field));
+    if (is_own) add_own_point(query.kind, *id);
+    *vector = std::move(value);
+  }
+  return {};
+}
+
+Result<VectorValue> DatabaseImpl::look_up(const std::string& name, const PointId& id,
+                                          const std::string& field) {
+  QV_TRY(const auto other, collection(name));
+  // The point first, as in Qdrant: a missing one is kNotFound, even if there is no such field.
+  QV_TRY(const auto points, other->retrieve({{id}, payload::Selector::none(), {}}));
+  if (points.empty()) {
+    return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
+  }
+  QV_TRY(auto records, other->retrieve({{id}, payload::Selector::none(), {false, {field}}}));
   if (records.empty()) {
-    return fail(Code::kNotFound, fmt::format("No point with id {} found", id->to_string()));
+    return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
   }
   if (records[0].vectors->empty()) {
     return fail(Code::kNotFound, fmt::format("Point with id {} of collection {} has no vector `{}`",
-                                             id->to_string(), from.collection, field));
+                                             id.to_string(), name, field));
   }
-  if (catalog().resolve(from.collection) == catalog().resolve(name)) nearest->own = *id;
-  nearest->vector = records[0].vectors->front().value;
-  return {};
+  return std::move(records[0].vectors->front().value);
 }
 
 bool DatabaseImpl::ready(std::string* why) const {

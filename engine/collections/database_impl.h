@@ -13,6 +13,7 @@
 #include "base/threads/executor.h"
 #include "engine/collections/catalog_gate.h"
 #include "engine/collections/collection_table.h"
+#include "engine/collections/database_snapshots.h"
 #include "engine/database.h"
 #include "engine/shard/shard_context.h"
 
@@ -44,11 +45,15 @@ class DatabaseImpl final : public Database {
   Result<> update_aliases(const std::vector<AliasAction>& actions) override;
   [[nodiscard]] std::vector<Alias> aliases() const override;
   Result<> resolve_lookups(const std::string& name, Query& query) override;
+  [[nodiscard]] Snapshots* snapshots() override { return &snapshots_; }
   [[nodiscard]] bool ready(std::string* why) const override;
   [[nodiscard]] Executor& compute() override { return compute_; }
   Result<> close() override QV_EXCLUDES(tick_mutex_);
 
  private:
+  /// The vector of a point of collection `name`. kNotFound if one of the three is missing.
+  [[nodiscard]] Result<VectorValue> look_up(const std::string& name, const PointId& id,
+                                            const std::string& field);
   [[nodiscard]] storage::Catalog& catalog() const { return gate_.catalog(); }
   void fill_context();
   void tick_until_closed() QV_EXCLUDES(tick_mutex_);
@@ -62,6 +67,7 @@ class DatabaseImpl final : public Database {
   ShardContext context_;
   CatalogGate gate_;
   CollectionTable collections_;
+  DatabaseSnapshots snapshots_;
 
   Mutex tick_mutex_;
   CondVar tick_wake_;

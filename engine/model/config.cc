@@ -22,7 +22,8 @@ constexpr std::uint64_t kNewVersion = 2;
 /// The name of a dropped field begins with it. Clients cannot use it in a name.
 constexpr char kDroppedMark = '\x01';
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
-constexpr std::array<std::string_view, 3> kDTypes = {"f32", "f16", "u8"};
+constexpr std::array<std::string_view, 6> kDTypes = {"f32",    "f16",    "u8",
+                                                     "turbo4", "turbo8", "turbo16"};
 constexpr std::array<std::string_view, 4> kMetrics = {"dot", "cosine", "euclid", "manhattan"};
 constexpr std::array<std::string_view, 2> kModifiers = {"none", "idf"};
 constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",
@@ -370,6 +371,7 @@ Result<CollectionConfig> parse_config(std::string_view json) {
     member.read("seconds", config.ttl->seconds);
     QV_TRY(member.status());
   }
+  config.strict_mode = strict_mode_of(config.client_settings, config.fields);
   return config;
 }
 

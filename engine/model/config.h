@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "engine/model/strict_mode.h"
 #include "payload/schema.h"
 
 namespace quiver::engine {
@@ -78,6 +79,8 @@ struct CollectionConfig {
   /// A JSON object: the settings as the client sent them. The engine stores and returns it and
   /// never interprets it; what it acts on stands above. docs/decisions/0030.
   std::string client_settings;
+  /// Follows from `client_settings` and `fields`; not stored. nullopt: no limits.
+  std::optional<StrictMode> strict_mode;
 
   /// nullptr if there is none of that name. Finds no dropped fields.
   [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;

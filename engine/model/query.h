@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -54,6 +55,8 @@ struct SearchParams {
   std::map<std::string, KeyValues, std::less<>> index;
   /// Weight of each token of a multi-vector query, >= 0; empty: all 1.
   std::vector<float> token_weights;
+  /// The points over which IDF counts, in place of all; nullptr: all. For sparse fields with IDF.
+  std::shared_ptr<const payload::Filter> idf_corpus;
   bool operator==(const SearchParams&) const = default;
 };
 
@@ -72,6 +75,59 @@ struct Nearest {
   std::optional<PointId> own = std::nullopt;
   std::optional<Mmr> mmr = std::nullopt;
 };
+
+/// Points of this collection from which vectors of a query were looked up. They are no hits.
+using OwnPoints = std::vector<PointId>;
+
+/// How the similarities to the examples of a recommendation become one score.
+enum class RecommendStrategy : std::uint8_t {
+  kAverageVector,  ///< nearest to 2 * mean(positive) - mean(negative), or to mean(positive)
+  kBestScore,      ///< by the most similar example alone
+  kSumScores       ///< the positive similarities less the negative ones
+};
+
+/// Points like some examples and unlike others.
+struct Recommend {
+  std::vector<QueryVector> positive;  ///< at least one under kAverageVector
+  std::vector<QueryVector> negative;  ///< at least one of either kind otherwise
+  RecommendStrategy strategy = RecommendStrategy::kAverageVector;
+  OwnPoints own = {};
+};
+
+/// Divides space: a point is on the side of the example that it is more similar to.
+struct ContextPair {
+  QueryVector positive;
+  QueryVector negative;
+};
+
+/// Points on the positive side of as many pairs as possible; of these, the nearest to the target.
+struct Discover {
+  QueryVector target;
+  std::vector<ContextPair> pairs;
+  OwnPoints own = {};
+};
+
+/// Points on the positive side of all pairs, score 0, and then those that miss it by little.
+struct Context {
+  std::vector<ContextPair> pairs;
+  OwnPoints own = {};
+};
+
+/// What somebody, or a larger model, thinks of an example. Larger is more relevant.
+struct Feedback {
+  QueryVector example;
+  float score = 0;
+};
+
+/// a * similarity to the target + the sum over pairs of examples of which one has the greater
+/// feedback score, of (difference of feedback scores)^b * c * (difference of similarities).
+struct RelevanceFeedback {
+  QueryVector target;
+  std::vector<Feedback> feedback;
+  float a = 0, b = 0, c = 0;
+  OwnPoints own = {};
+};
+
 /// Reciprocal rank fusion: the sum of 1 / ((rank + 1) / weight + k - 1) over lists, rank from 0.
 struct Rrf {
   std::uint64_t k = 2;
@@ -84,7 +140,8 @@ struct Sample {};
 /// No query at all: points in id order, score 1.
 struct NoQuery {};
 
-using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample>;
+using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample, Recommend, Discover,
+                               Context, RelevanceFeedback>;
 
 /// True if the query's scores are made of ranks or of several lists' scores.
 [[nodiscard]] inline bool is_fusion(const QueryKind& kind) {

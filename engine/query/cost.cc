@@ -1,5 +1,8 @@
 #include "engine/query/cost.h"
 
+#include <algorithm>
+
+#include "engine/model/query_vectors.h"
 #include "engine/query/stages/nearest.h"
 #include "index/exact/type.h"
 
@@ -23,13 +26,14 @@ struct ReadBytes {
 /// Without prefetches.
 ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
   ReadBytes bytes;
+  const std::uint64_t n_vectors = std::max<std::uint64_t>(1, vectors_of(query.kind).size());
   for (const Segment* segment : snapshot.segments()) {
     const auto& data = *segment->data;
     if (query.filter) bytes.payload += data.documents.bytes.size();
     for (std::size_t f = 0; f < data.fields.size(); ++f) {
       const auto& schema = data.fields[f].schema;
       if (schema.name != query.using_field) continue;
-      const std::uint64_t n = data.searchers[f]->bytes_per_search();
+      const std::uint64_t n = data.searchers[f]->bytes_per_search() * n_vectors;
       bytes.vectors += n;
       const bool is_scan = query.params.exact || data.indexes[f].type == &index::kFlat;
       if (is_scan && schema.kind == FieldKind::kDense) bytes.unindexed_dense += n;

@@ -43,7 +43,7 @@ std::size_t MutableSegment::FieldBuffer::append(const StoredVector& vector) {
 }
 
 void MutableSegment::FieldBuffer::append_tokens(const Tokens& tokens) {
-  const std::size_t row_bytes = std::size_t{schema.dim} * bytes_per_value(schema.dtype);
+  const std::size_t row_bytes = vector_bytes(schema.dim, schema.dtype);
   const std::size_t stride = padded_row_bytes(schema.dim, schema.dtype);
   std::byte* out = rows.append_zeros(tokens.n_tokens * stride);
   for (std::uint32_t t = 0; t < tokens.n_tokens; ++t) {

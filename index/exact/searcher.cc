@@ -16,6 +16,7 @@ namespace {
 template <class Visit>
 auto with_dense(std::span<const PreparedQuery* const> queries, const DenseColumn& column,
                 Visit visit) {
+  if (is_turbo(column.dtype)) return visit(DenseTurboScorer(queries, column));
   if (!queries.front()->bytes().empty()) return visit(DenseByteScorer(queries, column));
   return visit(DenseScorer(queries, column));
 }
@@ -53,6 +54,36 @@ Result<> search_tiles(const Batch& batch, const DenseColumn& column, const RowFi
     const std::size_t n = std::min(kTileQueries, queries.size() - first);
     QV_TRY(with_dense(queries.subspan(first, n), column, [&](const auto& scorer) {
       return scan_rows(scorer, filter, context, results.subspan(first, n), work);
+    }));
+  }
+  return {};
+}
+
+/// Scores `rows` for the queries of `scorer`; those of query j start at `outs[j]`.
+template <TileScorer S>
+Result<> write_scores(const S& scorer, std::span<const std::uint32_t> rows, const Cancel& cancel,
+                      std::span<float* const> outs) {
+  BlockScores scores;
+  const std::size_t block_rows = rows_of_block(scorer);
+  for (std::size_t first = 0; first < rows.size(); first += block_rows) {
+    if (cancel.poll()) return cancel.check();
+    const auto block = rows.subspan(first, std::min(block_rows, rows.size() - first));
+    scorer.score_rows(block, scores);
+    for (std::size_t j = 0; j < outs.size(); ++j) {
+      std::copy_n(scores.data() + j * kBlockRows, block.size(), outs[j] + first);
+    }
+  }
+  return {};
+}
+
+/// The queries of a tile have bytes, or none has.
+Result<> write_dense_scores(std::span<const PreparedQuery* const> queries,
+                            const DenseColumn& column, std::span<const std::uint32_t> rows,
+                            const Cancel& cancel, std::span<float* const> outs) {
+  for (std::size_t first = 0; first < queries.size(); first += kTileQueries) {
+    const std::size_t n = std::min(kTileQueries, queries.size() - first);
+    QV_TRY(with_dense(queries.subspan(first, n), column, [&](const auto& scorer) {
+      return write_scores(scorer, rows, cancel, outs.subspan(first, n));
     }));
   }
   return {};
@@ -98,14 +129,38 @@ Result<> FlatSearcher::count_terms(std::span<const std::uint32_t> terms, const R
 std::uint64_t FlatSearcher::bytes_per_search() const {
   switch (column_.schema.kind) {
     case FieldKind::kDense:
-      return column_.dense().bytes.size();
+      return column_.dense().rows().n_rows * exact_row_cost(column_.schema);
     case FieldKind::kSparse:
       return column_.sparse().indices.size() * 8;
     case FieldKind::kMulti:
       // Arithmetic takes longer than reading: every token meets every query token.
-      return column_.multi().tokens.bytes.size() * 8;
+      return column_.multi().tokens.rows().n_rows * exact_row_cost(column_.schema) * 8;
   }
   return 0;
+}
+
+Result<> score_rows(std::span<const PreparedQuery* const> queries, const FieldColumn& column,
+                    std::span<const std::uint32_t> rows, const Cancel& cancel,
+                    std::span<float> scores) {
+  std::vector<const PreparedQuery*> tiled[2];  // without bytes, with bytes
+  std::vector<float*> outs[2];
+  for (std::size_t j = 0; j < queries.size(); ++j) {
+    float* const out = scores.data() + j * rows.size();
+    if (column.schema.kind != FieldKind::kDense) {
+      QV_TRY(with_scorer(*queries[j], column, [&](const auto& scorer) {
+        return write_scores(scorer, rows, cancel, std::span<float* const>(&out, 1));
+      }));
+      continue;
+    }
+    const bool has_bytes = !queries[j]->bytes().empty();
+    tiled[has_bytes].push_back(queries[j]);
+    outs[has_bytes].push_back(out);
+  }
+  for (const std::size_t k : {0, 1}) {
+    if (tiled[k].empty()) continue;
+    QV_TRY(write_dense_scores(tiled[k], column.dense(), rows, cancel, outs[k]));
+  }
+  return {};
 }
 
 Result<> offer_exactly(const PreparedQuery& query, const FieldColumn& column,

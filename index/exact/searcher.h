@@ -34,6 +34,13 @@ class FlatSearcher final : public Searcher {
 [[nodiscard]] std::optional<float> score_row(const PreparedQuery& query, const FieldColumn& column,
                                              std::uint32_t row);
 
+/// Exact scores of several queries: that of query j and row `rows[i]` goes to
+/// `scores[j * rows.size() + i]`, NaN where `score_row` has none. `rows` ascend and have a vector.
+/// Dense queries share a pass over the rows. Polls `cancel`.
+[[nodiscard]] Result<> score_rows(std::span<const PreparedQuery* const> queries,
+                                  const FieldColumn& column, std::span<const std::uint32_t> rows,
+                                  const Cancel& cancel, std::span<float> scores);
+
 /// Scores `rows` exactly and offers the hits. Polls `cancel`.
 Result<> offer_exactly(const PreparedQuery& query, const FieldColumn& column,
                        std::span<const std::uint32_t> rows, const Cancel& cancel, TopK& out);

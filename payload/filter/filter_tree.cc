@@ -83,6 +83,13 @@ class TreeBuilder {
     return Node(std::move(tree));
   }
 
+  static Result<Node> build_node(const Slice& condition, const std::optional<JsonPath>&, int) {
+    if (condition.index < condition.total) return Node(condition);
+    return fail(Code::kInvalidArgument,
+                fmt::format("slice index is {}, must be less than the total of {} slices",
+                            condition.index, condition.total));
+  }
+
   static void add_necessary(const Node& part, NestedNode& node) {
     const auto* field = std::get_if<FieldNode>(&part);
     if (field == nullptr || !field->index || !is_existential(field->condition)) return;

@@ -40,7 +40,7 @@ struct NestedNode {
 };
 
 using Node = std::variant<FieldNode, HasIdNode, HasVectorNode, NestedNode,
-                          std::shared_ptr<const FilterTree>>;
+                          std::shared_ptr<const FilterTree>, Slice>;
 
 struct FilterTree {
   std::vector<Node> must;

@@ -7,6 +7,7 @@
 
 #include "payload/column/kinds.h"
 #include "payload/filter/evaluation.h"
+#include "payload/filter/slice.h"
 
 namespace quiver::payload {
 namespace {
@@ -134,6 +135,15 @@ class ColumnEvaluator {
 
   Result<Verdict> match(const std::shared_ptr<const FilterTree>& tree, const Bitset& within) {
     return run(*tree, within);
+  }
+
+  Result<Verdict> match(const Slice& slice, const Bitset& within) {
+    Verdict verdict{Bitset(within.size()), Bitset(within.size())};
+    const auto ids = rows_.ids();
+    within.for_each([&](std::size_t row) {
+      if (is_in_slice(slice, ids[row])) verdict.yes.set(row);
+    });
+    return verdict;
   }
 
   const RowsView& rows_;

@@ -103,6 +103,7 @@ class Estimator {
   [[nodiscard]] Estimate estimate(const std::shared_ptr<const FilterTree>& tree) const {
     return run(*tree);
   }
+  [[nodiscard]] Estimate estimate(const Slice& slice) const { return {0, n_ / slice.total, n_}; }
 
   const RowsView& rows_;
   const std::uint64_t n_;

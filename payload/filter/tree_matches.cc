@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "payload/filter/evaluation.h"
+#include "payload/filter/slice.h"
 
 namespace quiver::payload {
 namespace {
@@ -26,6 +27,9 @@ bool matches(const NestedNode& node, const OnePoint& point) {
 }
 bool matches(const std::shared_ptr<const FilterTree>& tree, const OnePoint& point) {
   return tree_matches(*tree, point);
+}
+bool matches(const Slice& slice, const OnePoint& point) {
+  return point.id != nullptr && is_in_slice(slice, *point.id);
 }
 
 bool node_matches(const Node& node, const OnePoint& point) {

@@ -31,6 +31,7 @@ struct OpenCollection {
 /// open. kNotFound if there is none. `name` is valid until the call is answered.
 void open_collection(Call& call, const std::string& name, Done<OpenCollection> done);
 
+/// Those that the caller may read.
 [[nodiscard]] Result<std::vector<std::string>> collection_names(Call& call);
 [[nodiscard]] Result<bool> collection_exists(Call& call, const std::string& name);
 /// kNotFound if there is none.

@@ -10,6 +10,7 @@
 #include "base/observe/memory.h"
 #include "engine/model/reports.h"
 #include "service/api/call.h"
+#include "service/api/collections.h"
 #include "service/api/options.h"
 
 namespace quiver::service::api {
@@ -41,6 +42,13 @@ struct Telemetry {
   std::vector<CollectionTelemetry> collections;  ///< the open ones, by name
 };
 
+/// The shards of a collection, all of which are on this server.
+struct ShardSizes {
+  std::uint64_t peer_id = 0;  ///< of this server, until it ends; below 2^53
+  std::vector<std::uint64_t> n_points;
+};
+[[nodiscard]] Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target);
+
 /// Which parts of `Telemetry` are filled.
 struct TelemetryParts {
   bool machine = false;      ///< `machine` and `memory`
@@ -48,7 +56,7 @@ struct TelemetryParts {
   /// `shards` of collections. Takes time in proportion to deleted rows and indexed payload values.
   bool shards = false;
 };
-/// Opens no collection.
+/// Opens no collection; tells only of those that the caller may read.
 void telemetry(Call& call, const TelemetryParts& parts, Done<Telemetry> done);
 
 }  // namespace quiver::service::api

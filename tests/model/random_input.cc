@@ -203,6 +203,7 @@ engine::CollectionConfig random_config(Random& random) {
       {"words", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, none},
       {"idf", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, SparseModifier::kIdf},
       {"tokens", FieldKind::kMulti, 2, DType::kF32, Metric::kCosine, none},
+      {"turbo", FieldKind::kDense, 5, DType::kTurbo4, Metric::kEuclid, none},
   };
   config.shard_number = one_in(2, random) ? 1 : 2 + static_cast<std::uint32_t>(random() % 2);
   config.optimizer.seal_rows = 20 + random() % 60;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,26 +31,27 @@ Result<VectorValue> stored_value(const SearchEnvironment& environment, const Poi
   return to_value(schema, stored);
 }
 
-/// Adds to `counts[i]` the number of live points with index `terms[i]`. Returns how many live
-/// points have a vector.
+/// Adds to `counts[i]` the number of live points of the corpus with index `terms[i]`. Returns how
+/// many of the corpus have a vector.
 Result<std::uint64_t> count_terms(const Segment& segment, std::size_t field,
+                                  const payload::Predicate* corpus,
                                   std::span<const std::uint32_t> terms,
                                   std::span<std::uint64_t> counts, const Cancel& cancel) {
-  QV_TRY(const auto live, SegmentFilter::make(segment, field, nullptr, cancel));
+  QV_TRY(const auto live, SegmentFilter::make(segment, field, corpus, cancel));
   const auto rows = live.view();
   QV_TRY(segment.data->searchers[field]->count_terms(terms, rows, counts, cancel));
   return rows.n_allowed();
 }
 
-/// Multiplies each value by its IDF, ln((N - n + 0.5) / (n + 0.5) + 1), as in BM25: N points have a
-/// vector, n of them hold the index.
+/// Multiplies each value by its IDF, ln((N - n + 0.5) / (n + 0.5) + 1), as in BM25: N points of the
+/// corpus have a vector, n of them hold the index.
 Result<> weigh_by_idf(const SearchEnvironment& environment, std::size_t field,
-                      SparseVector& query) {
+                      const payload::Predicate* corpus, SparseVector& query) {
   std::vector<std::uint64_t> counts(query.indices.size(), 0);
   std::uint64_t n_points = 0;
   for (const Segment* segment : environment.snapshot.segments()) {
     QV_TRY(const std::uint64_t n,
-           count_terms(*segment, field, query.indices, counts, environment.cancel));
+           count_terms(*segment, field, corpus, query.indices, counts, environment.cancel));
     n_points += n;
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -87,51 +89,59 @@ Result<index::PreparedQuery> multi_query(const FieldSchema& schema, std::span<co
   return index::PreparedQuery::multi(schema, tokens, token_weights);
 }
 
-Result<index::PreparedQuery> sparse_query(const SearchEnvironment& environment, std::size_t field,
-                                          const VectorValue& value) {
-  const auto& schema = environment.config.fields[field];
-  QV_TRY(const auto stored, to_stored(schema, value));
-  auto sparse = std::get<SparseVector>(stored);
-  if (schema.modifier == SparseModifier::kIdf) QV_TRY(weigh_by_idf(environment, field, sparse));
-  return index::PreparedQuery::sparse(schema, {sparse.indices, sparse.values});
-}
+}  // namespace
 
-/// `value` as the index takes it.
-Result<index::PreparedQuery> prepared_query(const SearchEnvironment& environment, std::size_t field,
-                                            const VectorValue& value,
-                                            const std::vector<float>& token_weights) {
+Result<VectorValue> query_value(const SearchEnvironment& environment, std::size_t field,
+                                const QueryVector& vector) {
+  if (const auto* id = std::get_if<PointId>(&vector)) return stored_value(environment, *id, field);
   const auto& schema = environment.config.fields[field];
-  const auto* dense = std::get_if<DenseVector>(&value);
-  if (schema.kind == FieldKind::kMulti && dense != nullptr) {  // one token
+  auto value = std::get<VectorValue>(vector);
+  if (auto* dense = std::get_if<DenseVector>(&value);
+      dense != nullptr && schema.kind == FieldKind::kMulti) {  // one token
     const auto dim = static_cast<std::uint32_t>(dense->size());
-    const VectorValue token = MultiVector{1, dim, *dense};
-    return prepared_query(environment, field, token, token_weights);
+    value = MultiVector{1, dim, std::move(*dense)};
   }
   QV_TRY(check_vector(schema, value));
-  if (dense != nullptr) return index::PreparedQuery::dense(schema, *dense);
+  if (schema.kind != FieldKind::kSparse) return value;
+  QV_TRY(const auto sorted, to_stored(schema, value));
+  return std::get<SparseVector>(sorted);
+}
+
+Result<> weigh_value(const SearchEnvironment& environment, std::size_t field,
+                     const payload::Filter* idf_corpus, VectorValue& value) {
+  const auto& schema = environment.config.fields[field];
+  if (schema.modifier != SparseModifier::kIdf) {
+    if (idf_corpus == nullptr) return {};
+    return fail(Code::kInvalidArgument,
+                fmt::format("`idf` is for sparse vectors with the `idf` modifier, {} has none",
+                            quoted_name(schema)));
+  }
+  std::shared_ptr<const payload::Predicate> corpus;
+  if (idf_corpus != nullptr) {
+    QV_TRY(corpus, payload::compile(*idf_corpus, environment.config.indexes));
+  }
+  return weigh_by_idf(environment, field, corpus.get(), std::get<SparseVector>(value));
+}
+
+Result<index::PreparedQuery> prepare_value(const FieldSchema& schema, const VectorValue& value,
+                                           const std::vector<float>& token_weights) {
+  if (const auto* dense = std::get_if<DenseVector>(&value)) {
+    return index::PreparedQuery::dense(schema, *dense);
+  }
   if (const auto* multi = std::get_if<MultiVector>(&value)) {
     return multi_query(schema, multi->values, token_weights);
   }
-  return sparse_query(environment, field, value);
+  const auto& sparse = std::get<SparseVector>(value);
+  return index::PreparedQuery::sparse(schema, {sparse.indices, sparse.values});
 }
-
-/// The query of a vector given by value, or of a point's own.
-Result<index::PreparedQuery> query_for(const SearchEnvironment& environment, std::size_t field,
-                                       const QueryVector& vector,
-                                       const std::vector<float>& token_weights) {
-  if (const auto* value = std::get_if<VectorValue>(&vector)) {
-    return prepared_query(environment, field, *value, token_weights);
-  }
-  QV_TRY(const auto stored, stored_value(environment, std::get<PointId>(vector), field));
-  return prepared_query(environment, field, stored, token_weights);
-}
-
-}  // namespace
 
 Result<FieldQuery> field_query(const SearchEnvironment& environment, const std::string& using_field,
-                               const Nearest& nearest, const std::vector<float>& token_weights) {
+                               const Nearest& nearest, const std::vector<float>& token_weights,
+                               const payload::Filter* idf_corpus) {
   QV_TRY(const std::size_t field, environment.config.field(using_field));
-  QV_TRY(auto query, query_for(environment, field, nearest.vector, token_weights));
+  QV_TRY(auto value, query_value(environment, field, nearest.vector));
+  QV_TRY(weigh_value(environment, field, idf_corpus, value));
+  QV_TRY(auto query, prepare_value(environment.config.fields[field], value, token_weights));
   // A point's own vector is a document: samples are of queries only.
   const bool is_given = std::holds_alternative<VectorValue>(nearest.vector) && !nearest.own;
   if (environment.queries != nullptr && is_given) {

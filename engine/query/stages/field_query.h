@@ -21,8 +21,24 @@ struct FieldQuery {
 /// kInvalidArgument if there is no such field or the vector does not fit it; kNotFound if the
 /// vector is that of a point which does not exist or has none. `token_weights`: for multi-vectors,
 /// otherwise ignored.
+/// `idf_corpus` as in SearchParams: kInvalidArgument if the field has no IDF.
 [[nodiscard]] Result<FieldQuery> field_query(const SearchEnvironment& environment,
                                              const std::string& using_field, const Nearest& nearest,
-                                             const std::vector<float>& token_weights);
+                                             const std::vector<float>& token_weights,
+                                             const payload::Filter* idf_corpus = nullptr);
+
+// The steps of it, for queries with several vectors.
+
+/// The vector that is given, or that of the point, in the form of its field: sparse sorted by
+/// index; one dense vector for a field of multi-vectors is one token. Errors as above.
+[[nodiscard]] Result<VectorValue> query_value(const SearchEnvironment& environment,
+                                              std::size_t field, const QueryVector& vector);
+/// Weighs a `query_value` by IDF, if the field has it.
+[[nodiscard]] Result<> weigh_value(const SearchEnvironment& environment, std::size_t field,
+                                   const payload::Filter* idf_corpus, VectorValue& value);
+/// `value`, weighed, as the index takes it.
+[[nodiscard]] Result<index::PreparedQuery> prepare_value(const FieldSchema& schema,
+                                                         const VectorValue& value,
+                                                         const std::vector<float>& token_weights);
 
 }  // namespace quiver::engine

@@ -13,7 +13,7 @@ namespace {
 
 Result<FieldQuery> field_query_of(const SearchEnvironment& environment, const Query& query) {
   return field_query(environment, query.using_field, std::get<Nearest>(query.kind),
-                     query.params.token_weights);
+                     query.params.token_weights, query.params.idf_corpus.get());
 }
 
 class NearestStage final : public PlanStage {

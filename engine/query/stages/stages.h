@@ -13,16 +13,25 @@ namespace quiver::engine {
 
 // One function for each kind of query. Errors of the query show when the stage runs.
 
-[[nodiscard]] StagePtr make_stage(const NoQuery& kind, PlanNode node);  // list.cc
-[[nodiscard]] StagePtr make_stage(const Nearest& kind, PlanNode node);  // nearest.cc
-[[nodiscard]] StagePtr make_stage(const Rrf& kind, PlanNode node);      // fusion.cc
-[[nodiscard]] StagePtr make_stage(const Dbsf& kind, PlanNode node);     // fusion.cc
-[[nodiscard]] StagePtr make_stage(const OrderBy& kind, PlanNode node);  // order.cc
-[[nodiscard]] StagePtr make_stage(const Sample& kind, PlanNode node);   // sample.cc
+[[nodiscard]] StagePtr make_stage(const NoQuery& kind, PlanNode node);            // list.cc
+[[nodiscard]] StagePtr make_stage(const Nearest& kind, PlanNode node);            // nearest.cc
+[[nodiscard]] StagePtr make_stage(const Rrf& kind, PlanNode node);                // fusion.cc
+[[nodiscard]] StagePtr make_stage(const Dbsf& kind, PlanNode node);               // fusion.cc
+[[nodiscard]] StagePtr make_stage(const OrderBy& kind, PlanNode node);            // order.cc
+[[nodiscard]] StagePtr make_stage(const Sample& kind, PlanNode node);             // sample.cc
+[[nodiscard]] StagePtr make_stage(const Recommend& kind, PlanNode node);          // examples.cc
+[[nodiscard]] StagePtr make_stage(const Discover& kind, PlanNode node);           // examples.cc
+[[nodiscard]] StagePtr make_stage(const Context& kind, PlanNode node);            // examples.cc
+[[nodiscard]] StagePtr make_stage(const RelevanceFeedback& kind, PlanNode node);  // examples.cc
 
 /// Appends the points that a query of this kind names in place of vectors: they are no hits.
 /// nearest.cc
 void add_named_points(const Nearest& kind, std::vector<PointId>& ids);
+// examples.cc
+void add_named_points(const Recommend& kind, std::vector<PointId>& ids);
+void add_named_points(const Discover& kind, std::vector<PointId>& ids);
+void add_named_points(const Context& kind, std::vector<PointId>& ids);
+void add_named_points(const RelevanceFeedback& kind, std::vector<PointId>& ids);
 /// Other kinds name none.
 template <class Kind>
 void add_named_points(const Kind& kind, std::vector<PointId>& ids) {

@@ -10,8 +10,12 @@
 
 #include "engine/model/alias.h"
 #include "engine/model/config.h"
+#include "engine/model/facets.h"
+#include "engine/model/groups.h"
+#include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "service/api/snapshots.h"
 #include "service/json/error.h"
 
 namespace quiver::service::json {
@@ -22,10 +26,20 @@ namespace quiver::service::json {
 /// The older form: `vector` instead of `query`.
 [[nodiscard]] Decoded<engine::Query> decode_search(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::Query>> decode_search_batch(std::string& body);
+/// The older forms, whose examples are members of the body.
+[[nodiscard]] Decoded<engine::Query> decode_recommend(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_recommend_batch(std::string& body);
+[[nodiscard]] Decoded<engine::Query> decode_discover(std::string& body);
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_discover_batch(std::string& body);
 [[nodiscard]] Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body);
 [[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
 /// Takes 1 to 1000 ids.
 [[nodiscard]] Decoded<engine::ExplainRequest> decode_explain(std::string& body);
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_query_groups(std::string& body);
+/// The older form: `vector` instead of `query`.
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_search_groups(std::string& body);
+[[nodiscard]] Decoded<engine::FacetRequest> decode_facet(std::string& body);
+[[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
 /// The filter of a count.
 [[nodiscard]] Decoded<std::optional<payload::Filter>> decode_count(std::string& body);
 
@@ -58,6 +72,8 @@ struct PointLine {
 // Collections.
 [[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(
     std::string& body, const engine::CreationOptions& options);
+/// A strict mode, as in `strict_mode_config`, as canonical JSON. 400 for an unknown member.
+[[nodiscard]] Decoded<std::string> decode_strict_mode(std::string& text);
 /// A change of a configuration, checked as far as possible without the configuration.
 class CollectionPatch {
  public:
@@ -106,6 +122,14 @@ class IndexBuildPatch {
 };
 [[nodiscard]] Decoded<payload::FieldIndex> decode_index(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::AliasAction>> decode_alias_actions(std::string& body);
+
+[[nodiscard]] Decoded<api::SnapshotRecovery> decode_snapshot_recovery(std::string& body);
+/// 400 for an unknown name, without a prefix.
+[[nodiscard]] Decoded<api::SnapshotPriority> parse_priority(std::string_view text);
+/// True for 64 hexadecimal digits.
+[[nodiscard]] bool is_sha256(std::string_view text);
+/// The error for a text that is not.
+[[nodiscard]] std::string bad_sha256(std::string_view text);
 
 /// An id in a path: a number, else a UUID. 400 "Can not recognize \"x\" as point id".
 [[nodiscard]] Decoded<PointId> parse_path_id(std::string_view text);

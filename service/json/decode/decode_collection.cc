@@ -29,8 +29,9 @@ constexpr Named<Metric> kMetrics[] = {{"Cosine", Metric::kCosine},
                                       {"Euclid", Metric::kEuclid},
                                       {"Dot", Metric::kDot},
                                       {"Manhattan", Metric::kManhattan}};
-constexpr Named<DType> kTypes[] = {
-    {"float32", DType::kF32}, {"uint8", DType::kU8}, {"float16", DType::kF16}};
+constexpr Named<DType> kTypes[] = {{"float32", DType::kF32},   {"uint8", DType::kU8},
+                                   {"float16", DType::kF16},   {"turbo4", DType::kTurbo4},
+                                   {"turbo8", DType::kTurbo8}, {"turbo16", DType::kTurbo16}};
 constexpr Named<SparseModifier> kModifiers[] = {{"none", SparseModifier::kNone},
                                                 {"idf", SparseModifier::kIdf}};
 
@@ -43,6 +44,20 @@ Decoded<T> decode_variant(Element element, const Path& path, const Named<T> (&ta
     known += fmt::format("{}`{}`", known.empty() ? "" : ", ", name);
   }
   return format_error(path, fmt::format("unknown variant `{}`, expected one of {}", text, known));
+}
+
+/// Turbo types are codes of dense vectors. Shapes tell other unknown types.
+Decoded<> check_sparse_datatype(Object object, const Path& path) {
+  const auto index = find(object, "index");
+  if (!index || !index->is_object()) return {};
+  QV_TRY(const Object members, get_object(*index, path.member("index")));
+  const auto datatype = find(members, "datatype");
+  if (!datatype || !datatype->is_string()) return {};
+  const Path here = path.member("index").member("datatype");
+  QV_TRY(const auto text, get_string(*datatype, here));
+  if (!text.starts_with("turbo")) return {};
+  return validation_error(here,
+                          fmt::format("sparse vectors do not support the `{}` datatype", text));
 }
 
 Decoded<> add_field(FieldSchema field, std::vector<FieldSchema>& fields) {
@@ -159,10 +174,26 @@ Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object, c
   field.name = name;
   field.kind = FieldKind::kSparse;
   field.metric = Metric::kDot;
+  QV_TRY(check_sparse_datatype(object, path));
   if (const auto modifier = find(object, "modifier")) {
     QV_TRY(field.modifier, decode_variant(*modifier, path.member("modifier"), kModifiers));
   }
   return field;
+}
+
+Decoded<std::string> decode_strict_mode(std::string& text) {
+  const Path root;
+  QV_TRY(const Object object, parse_object_body(text));
+  for (const auto [name, value] : object) {
+    const auto is_same = [&, given = name](const ShapeMember& m) { return m.name == given; };
+    const auto& members = kStrictModeShape.members;
+    if (std::none_of(members.begin(), members.end(), is_same)) {
+      return format_error(root, fmt::format("unknown field `{}`", name));
+    }
+  }
+  std::string json;
+  QV_TRY(append_shaped(json, object, kStrictModeShape, root.member("strict_mode_config")));
+  return json;
 }
 
 Decoded<CollectionConfig> decode_collection(std::string& body, const CreationOptions& options) {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "payload/scalar/datetime.h"
 #include "service/json/decode/decode_parts.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::json {
 namespace {
@@ -189,15 +191,7 @@ Decoded<std::vector<GeoPoint>> decode_ring(Element element, const Path& path) {
     QV_TRY(const auto point, decode_geo_point(item, path.member("points").item(ring.size())));
     ring.push_back(point);
   }
-  if (ring.size() < 4) {
-    return format_error(
-        path, fmt::format("polygon invalid, the size must be at least 4, got {}", ring.size()));
-  }
-  if (!(ring.front() == ring.back())) {
-    return format_error(path,
-                        "polygon invalid, the first and the last points should be the same to form "
-                        "a closed line");
-  }
+  QV_TRY(check_ring(ring, path));
   return ring;
 }
 
@@ -300,6 +294,23 @@ Decoded<Condition> decode_nested(Element element, const Path& path) {
       payload::Nested{std::string(key), std::make_shared<const Filter>(std::move(filter))});
 }
 
+Decoded<std::uint32_t> decode_u32(Object object, std::string_view name, const Path& path) {
+  QV_TRY(const Element element, require(object, name, path));
+  QV_TRY(const std::uint64_t value, get_u64(element, path.member(name)));
+  if (value <= std::numeric_limits<std::uint32_t>::max()) return static_cast<std::uint32_t>(value);
+  return wrong_type(element, path.member(name), "a 32-bit unsigned integer");
+}
+
+Decoded<Condition> decode_slice(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(check_members(object, path, {"total", "index"}));
+  payload::Slice slice;
+  QV_TRY(slice.total, decode_u32(object, "total", path));
+  QV_TRY(slice.index, decode_u32(object, "index", path));
+  QV_TRY(check_slice(slice, path));
+  return Condition(slice);
+}
+
 struct NamedCondition {
   std::string_view name;
   Decoded<Condition> (*decode)(Element, const Path&);
@@ -311,6 +322,7 @@ constexpr NamedCondition kConditions[] = {
     {"has_id", decode_has_id},
     {"has_vector", decode_has_vector},
     {"nested", decode_nested},
+    {"slice", decode_slice},
 };
 
 Decoded<Condition> decode_condition(Element element, const Path& path) {

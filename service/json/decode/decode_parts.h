@@ -41,6 +41,22 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::OrderBy> decode_order_by(Element element, const Path& path);
 [[nodiscard]] Decoded<std::vector<std::string>> decode_strings(Element element, const Path& path);
 
+// Queries by examples: decode_examples.cc.
+
+/// The members `positive`, `negative` and `strategy` of an object, each of which may be missing.
+[[nodiscard]] Decoded<engine::Recommend> decode_recommend(Element element, const Path& path);
+/// The same as a query: 422 if there are no examples.
+[[nodiscard]] Decoded<engine::QueryKind> decode_recommend_query(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::QueryKind> decode_discover(Element element, const Path& path);
+/// One pair, or a list of them.
+[[nodiscard]] Decoded<engine::QueryKind> decode_context(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::QueryKind> decode_relevance_feedback(Element element,
+                                                                   const Path& path);
+
+/// The members of a query, and of a search in the older form, also of one for groups.
+[[nodiscard]] Decoded<engine::Query> decode_query_members(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::Query> decode_search_members(Element element, const Path& path);
+
 /// `params` of a query.
 [[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);
 

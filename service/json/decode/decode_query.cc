@@ -1,7 +1,10 @@
 // Queries in both spellings, retrieve, scroll and count.
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "engine/indexing/index_params.h"
+#include "service/api/query_rules.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
 #include "service/json/decode/query_vector.h"
@@ -12,8 +15,7 @@ namespace {
 using engine::Query;
 using engine::QueryKind;
 
-constexpr std::string_view kUnsupported[] = {"recommend", "discover", "context", "formula",
-                                             "relevance_feedback"};
+constexpr std::string_view kUnsupported[] = {"formula"};
 
 /// Parameters under `params.multi` that the index does not own: without an index they mean the
 /// same.
@@ -64,17 +66,17 @@ Decoded<> decode_quantization(Element element, const Path& path, engine::SearchP
   return {};
 }
 
-/// IDF is counted over the whole collection; a client may say so.
-Decoded<> check_idf(Element element, const Path& path) {
+/// "global" or {"corpus": filter}.
+Decoded<std::shared_ptr<const payload::Filter>> decode_idf(Element element, const Path& path) {
   if (element.is_string()) {
-    if (as_string(element) == "global") return {};
+    if (as_string(element) == "global") return nullptr;
     return format_error(path,
                         fmt::format("unknown variant `{}`, expected `global`", as_string(element)));
   }
   QV_TRY(const Object object, get_object(element, path));
-  QV_TRY(require(object, "corpus", path));
-  return wrong_input(fmt::format(
-      "{}: a `corpus` is not supported, idf is taken over the whole collection", path.to_string()));
+  QV_TRY(const Element corpus, require(object, "corpus", path));
+  QV_TRY(auto filter, decode_filter(corpus, path.member("corpus")));
+  return std::make_shared<const payload::Filter>(std::move(filter));
 }
 
 Decoded<engine::LookupFrom> decode_lookup(Element element, const Path& path) {
@@ -145,6 +147,17 @@ Decoded<QueryKind> decode_sample(Element element, const Path& path) {
   return format_error(path, fmt::format("unknown variant `{}`, expected `random`", name));
 }
 
+struct ExampleQuery {
+  std::string_view name;
+  Decoded<QueryKind> (*decode)(Element, const Path&);
+};
+constexpr ExampleQuery kExampleQueries[] = {
+    {"recommend", decode_recommend_query},
+    {"discover", decode_discover},
+    {"context", decode_context},
+    {"relevance_feedback", decode_relevance_feedback},
+};
+
 /// The kind of query that an object under `query` asks for, by its one member.
 Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   const Object object = as_object(element);
@@ -162,6 +175,9 @@ Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   if (const auto sample = find(object, "sample")) {
     return decode_sample(*sample, path.member("sample"));
   }
+  for (const auto& [name, decode] : kExampleQueries) {
+    if (const auto query = find(object, name)) return decode(*query, path.member(name));
+  }
   for (const auto name : kUnsupported) {
     if (find(object, name)) {
       return wrong_input(fmt::format("`{}` queries are not supported", name));
@@ -178,33 +194,6 @@ Decoded<QueryKind> decode_kind(Element element, const Path& path) {
 }
 
 bool has_some(Element prefetch) { return !prefetch.is_array() || as_array(prefetch).size() != 0; }
-
-tl::unexpected<ApiError> prefetches_without_query() {
-  return bad_request(
-      "A query is needed to merge the prefetches. Can't have prefetches without defining a query.");
-}
-
-/// Refuses queries that no collection could answer.
-Decoded<> check_combination(const Query& query, bool has_using) {
-  const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
-  if (!has_query && query.score_threshold) {
-    return bad_request(
-        "A query is needed to use the score_threshold. Can't have score_threshold without defining "
-        "a query.");
-  }
-  if (query.score_threshold && std::holds_alternative<engine::OrderBy>(query.kind)) {
-    return bad_request("Can't use score_threshold with an order_by query.");
-  }
-  if (!engine::is_fusion(query.kind)) return {};
-  if (has_using) return bad_request("Fusion queries cannot be combined with the 'using' field.");
-  if (query.prefetch.empty()) return bad_request("cannot apply Fusion without prefetches");
-  const auto* rrf = std::get_if<engine::Rrf>(&query.kind);
-  if (rrf != nullptr && !rrf->weights.empty() && rrf->weights.size() != query.prefetch.size()) {
-    return bad_request(fmt::format("RRF weights must be one per prefetch: got {} for {} prefetches",
-                                   rrf->weights.size(), query.prefetch.size()));
-  }
-  return {};
-}
 
 Decoded<Query> decode_prefetch(Element element, const Path& path);
 
@@ -254,13 +243,13 @@ Decoded<Query> decode_query_core(Object object, const Path& path) {
   }
   const auto kind = find(object, "query");
   if (const auto prefetch = find(object, "prefetch")) {
-    if (!kind && has_some(*prefetch)) return prefetches_without_query();
+    if (!kind && has_some(*prefetch)) return fail(api::prefetches_without_query());
     QV_TRY(query.prefetch, decode_prefetches(*prefetch, path.member("prefetch")));
   }
   if (kind) {
     QV_TRY(query.kind, decode_kind(*kind, path.member("query")));
   }
-  QV_TRY(check_combination(query, using_field.has_value()));
+  QV_TRY(api::check_combination(query, using_field.has_value()));
   return query;
 }
 
@@ -302,6 +291,47 @@ Decoded<Query> decode_search_element(Element element, const Path& path) {
   QV_TRY(query.limit, decode_at_least(object, "top", path, 1, query.limit));
   QV_TRY(decode_common(object, path, query));
   QV_TRY(decode_answer(object, path, query));
+  return query;
+}
+
+/// The members that the older recommendations and discoveries share.
+Decoded<> decode_older(Object object, const Path& path, Query& query) {
+  if (const auto using_field = find(object, "using")) {
+    QV_TRY(query.using_field, get_string(*using_field, path.member("using")));
+  }
+  if (const auto lookup = find(object, "lookup_from")) {
+    QV_TRY(query.lookup_from, decode_lookup(*lookup, path.member("lookup_from")));
+  }
+  if (!find(object, {"limit", "top"})) return missing_field(path, "limit");
+  QV_TRY(query.limit, decode_at_least(object, "top", path, 1, query.limit));
+  QV_TRY(decode_common(object, path, query));
+  return decode_answer(object, path, query);
+}
+
+Decoded<Query> decode_recommend_element(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  Query query;
+  QV_TRY(decode_older(object, path, query));
+  QV_TRY(auto recommend, decode_recommend(element, path));
+  QV_TRY(api::check_older(recommend));
+  query.kind = std::move(recommend);
+  return query;
+}
+
+/// A discovery without a target is a context query.
+Decoded<Query> decode_discover_element(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  Query query;
+  QV_TRY(decode_older(object, path, query));
+  const auto context = find(object, "context");
+  if (find(object, "target")) {
+    QV_TRY(query.kind, decode_discover(element, path));
+    return query;
+  }
+  if (!context || !has_some(*context)) {
+    return fail(api::discovers_nothing());
+  }
+  QV_TRY(query.kind, decode_context(*context, path.member("context")));
   return query;
 }
 
@@ -353,7 +383,9 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   if (const auto quantization = find(object, "quantization")) {
     QV_TRY(decode_quantization(*quantization, path.member("quantization"), params));
   }
-  if (const auto idf = find(object, "idf")) QV_TRY(check_idf(*idf, path.member("idf")));
+  if (const auto idf = find(object, "idf")) {
+    QV_TRY(params.idf_corpus, decode_idf(*idf, path.member("idf")));
+  }
   for (const auto [name, value] : object) {
     const Path here = path.member(name);
     if (engine::is_params_group(name) && !value.is_null()) QV_TRY(get_object(value, here));
@@ -370,6 +402,17 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   return params;
 }
 
+Decoded<Query> decode_query_members(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(auto query, decode_query_core(object, path));
+  QV_TRY(decode_answer(object, path, query));
+  return query;
+}
+
+Decoded<Query> decode_search_members(Element element, const Path& path) {
+  return decode_search_element(element, path);
+}
+
 Decoded<Query> decode_query(std::string& body) {
   return decode_one(body, decode_query_element, "query", "nearest");
 }
@@ -384,6 +427,24 @@ Decoded<Query> decode_search(std::string& body) {
 
 Decoded<std::vector<Query>> decode_search_batch(std::string& body) {
   return decode_searches(body, decode_search_element);
+}
+
+Decoded<Query> decode_recommend(std::string& body) {
+  QV_TRY(const Element element, parse_body(body));
+  return decode_recommend_element(element, Path());
+}
+
+Decoded<std::vector<Query>> decode_recommend_batch(std::string& body) {
+  return decode_searches(body, decode_recommend_element);
+}
+
+Decoded<Query> decode_discover(std::string& body) {
+  QV_TRY(const Element element, parse_body(body));
+  return decode_discover_element(element, Path());
+}
+
+Decoded<std::vector<Query>> decode_discover_batch(std::string& body) {
+  return decode_searches(body, decode_discover_element);
 }
 
 Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body) {
@@ -410,12 +471,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
   QV_TRY(request.with_vector, decode_with_vector(object, root));
   if (const auto order_by = find(object, "order_by")) {
     QV_TRY(request.order_by, decode_order_by(*order_by, root.member("order_by")));
-    if (request.offset) {
-      return bad_request(
-          "Cannot use an `offset` when using `order_by`. The alternative for paging "
-          "is to use `order_by.start_from` and a filter to exclude the IDs that "
-          "you've already seen for the `order_by.start_from` value");
-    }
+    QV_TRY(api::check_page(request));
   }
   return request;
 }

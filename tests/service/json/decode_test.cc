@@ -1,6 +1,7 @@
 // Decoders: what is accepted, and the exact status and text of what is not.
 #include "service/json/decode/decode.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -207,10 +208,8 @@ TEST(DecodeQuery, Kinds) {
   EXPECT_EQ(order.key, "t");
   EXPECT_TRUE(order.descending);
   EXPECT_EQ(std::get<std::int64_t>(*order.start_from), 1704067200000000);
-  for (const char* kind : {"recommend", "discover", "context", "formula", "relevance_feedback"}) {
-    expect_error(query(R"({"query":{")" + std::string(kind) + R"(":{}}})"), 400,
-                 "Wrong input: `" + std::string(kind) + "` queries are not supported");
-  }
+  expect_error(query(R"({"query":{"formula":{}}})"), 400,
+               "Wrong input: `formula` queries are not supported");
 }
 
 TEST(DecodePoints, ManyTokensTakeTimeInProportion) {
@@ -303,12 +302,12 @@ TEST(DecodeQuery, ParametersOfIndexesAreObjectsByKindAndByType) {
   EXPECT_TRUE(query(R"({"query":[1],"params":{"something else":3}})"));
 }
 
-TEST(DecodeQuery, IdfIsThatOfTheWholeCollection) {
-  EXPECT_TRUE(query(R"({"query":[1],"params":{"idf":"global"}})"));
-  EXPECT_TRUE(query(R"({"query":[1],"params":{"idf":null}})"));
-  expect_error(query(R"({"query":[1],"params":{"idf":{"corpus":{"must":[]}}}})"), 400,
-               "Wrong input: internal.params.idf: a `corpus` is not supported, idf is taken over "
-               "the whole collection");
+TEST(DecodeQuery, IdfIsThatOfTheWholeCollectionOrOfACorpus) {
+  EXPECT_EQ(query(R"({"query":[1],"params":{"idf":"global"}})")->params.idf_corpus, nullptr);
+  EXPECT_EQ(query(R"({"query":[1],"params":{"idf":null}})")->params.idf_corpus, nullptr);
+  const auto corpus = query(R"({"query":[1],"params":{"idf":{"corpus":{"must":{"has_id":[1]}}}}})");
+  ASSERT_TRUE(corpus) << corpus.error().text;
+  EXPECT_EQ(corpus->params.idf_corpus->must.size(), 1U);
   expect_error(query(R"({"query":[1],"params":{"idf":"local"}})"), 400,
                "Format error in JSON body: internal.params.idf: unknown variant `local`, expected "
                "`global`");
@@ -334,8 +333,9 @@ TEST(DecodeSearch, OlderForm) {
   expect_error(decode_search_batch(batch), 400,
                "Format error in JSON body: searches[1]: missing field `vector`");
   batch = R"({"searches":[{"query":1},{"query":{"recommend":{}}}]})";
-  expect_error(decode_query_batch(batch), 400,
-               "Wrong input: `recommend` queries are not supported (in searches[1])");
+  expect_error(decode_query_batch(batch), 422,
+               "Validation error in JSON body: [internal.query.recommend: At least one positive or "
+               "negative vector/id must be provided] (in searches[1])");
   batch = R"({"searches":[{"query":{"fusion":"rrf"}}]})";
   expect_error(decode_query_batch(batch), 400,
                "Bad request: cannot apply Fusion without prefetches (in searches[0])");
@@ -539,6 +539,20 @@ TEST(DecodeCollection, Fields) {
   EXPECT_EQ(
       one->client_settings,
       R"({"vectors":{"size":4,"distance":"Euclid","datatype":"float16","hnsw_config":{"m":8}},"shard_number":2,"optimizers_config":{"deleted_threshold":0.5,"max_segment_size":1024,"max_optimization_threads":0,"default_segment_number":3},"wal_config":{}})");
+  for (const auto& [word, dtype] : {std::pair{"turbo4", DType::kTurbo4},
+                                    {"turbo8", DType::kTurbo8},
+                                    {"turbo16", DType::kTurbo16}}) {
+    const auto turbo = collection(
+        fmt::format(R"({{"vectors":{{"size":4,"distance":"Dot","datatype":"{}"}}}})", word));
+    ASSERT_TRUE(turbo) << turbo.error().text;
+    EXPECT_EQ(turbo->fields[0].dtype, dtype);
+    const auto sparse = collection(
+        fmt::format(R"({{"sparse_vectors":{{"s":{{"index":{{"datatype":"{}"}}}}}}}})", word));
+    ASSERT_FALSE(sparse);
+    EXPECT_NE(sparse.error().text.find("sparse vectors do not support the `turbo"),
+              std::string::npos)
+        << sparse.error().text;
+  }
   const auto threshold = [](const std::string& kb) {
     return collection(R"({"optimizers_config":{"indexing_threshold":)" + kb + "}}")
         ->optimizer.index_min_bytes;
