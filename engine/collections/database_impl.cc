@@ -66,6 +66,7 @@ void DatabaseImpl::fill_context() {
   context_.choose_index = options_.choose_index;
   context_.record_queries = options_.record_queries ? RecordQueries::kYes : RecordQueries::kNo;
   if (options_.open_directory) context_.open_directory = options_.open_directory;
+  if (options_.unix_s) context_.unix_s = options_.unix_s;
   context_.write_gate = gate_.writes();
   context_.close_patience = options_.close_patience;
 }

@@ -85,6 +85,30 @@ class CollectionPatch {
  private:
   std::string json_;  ///< known members only
 };
+/// A vector field added to a collection: `{"dense": {…}}` or `{"sparse": {…}}`.
+class VectorCreation {
+ public:
+  /// 422 if no field can have this name.
+  [[nodiscard]] static Decoded<VectorCreation> decode(std::string_view name, std::string& body);
+  /// Changes nothing if the same field is there. kInvalidArgument if another has its name.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  FieldSchema field_;
+  std::string json_;  ///< its parameters, as a creation of the collection has them
+};
+/// A vector field taken from a collection.
+class VectorDeletion {
+ public:
+  explicit VectorDeletion(std::string_view name) : name_(name) {}
+  /// Changes nothing if there is no such field.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  std::string name_;
+};
+/// When points expire: `{"key": …, "seconds": …}`.
+[[nodiscard]] Decoded<engine::Ttl> decode_ttl(std::string& body);
 /// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
 /// value}}}`; null restores the default.
 class IndexBuildPatch {

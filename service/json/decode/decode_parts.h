@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/schema.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
 #include "service/json/element.h"
@@ -71,6 +72,14 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<std::uint64_t> decode_at_least(Object object, std::string_view name,
                                                      const Path& path, std::uint64_t min,
                                                      std::uint64_t otherwise);
+// Vector fields of a collection.
+/// 422 if no field can have this name.
+[[nodiscard]] Decoded<> check_vector_name(std::string_view name, const Path& path);
+[[nodiscard]] Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object,
+                                                      const Path& path);
+[[nodiscard]] Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object,
+                                                       const Path& path);
+
 /// 422 "value <v> invalid, must be …".
 [[nodiscard]] tl::unexpected<ApiError> out_of_range(const Path& path, std::string_view value,
                                                     std::string_view wanted);

@@ -809,6 +809,50 @@ TEST(DecodeCollection, PlacesOfPayloadsAndIdsAreKeptAndShown) {
   EXPECT_EQ(collection(R"({"vectors":{},"id_tracker":{"memory":"warm"}})").error().status, 400);
 }
 
+Result<> add_vector(engine::CollectionConfig& config, std::string_view name, std::string body) {
+  const auto creation = VectorCreation::decode(name, body);
+  EXPECT_TRUE(creation) << creation.error().text;
+  return creation->apply(config);
+}
+
+TEST(VectorCreation, FieldsAndTheirDescriptionAgree) {
+  auto config = *collection(R"({"vectors":{"size":4,"distance":"Dot"},"hnsw_config":{"m":0}})");
+  ASSERT_TRUE(add_vector(config, "b", R"({"dense":{"size":3,"distance":"Euclid"}})"));
+  ASSERT_TRUE(add_vector(config, "w", R"({"sparse":{"modifier":"idf","datatype":"uint8"}})"));
+  ASSERT_EQ(config.fields.size(), 3U);
+  EXPECT_EQ(config.fields[1].metric, Metric::kEuclid);
+  EXPECT_EQ(config.fields[2].modifier, SparseModifier::kIdf);
+  EXPECT_EQ(config.client_settings,
+            R"({"hnsw_config":{"m":0},"vectors":{"":{"size":4,"distance":"Dot"},)"
+            R"("b":{"size":3,"distance":"Euclid"}},)"
+            R"("sparse_vectors":{"w":{"index":{"datatype":"uint8"},"modifier":"idf"}}})");
+  EXPECT_FALSE(config.vector_indexes.at("b").enabled) << "as the collection says";
+  const auto before = config;
+  ASSERT_TRUE(add_vector(config, "b", R"({"dense":{"size":3,"distance":"Euclid"}})"));
+  EXPECT_FALSE(add_vector(config, "b", R"({"dense":{"size":4,"distance":"Euclid"}})"));
+  EXPECT_FALSE(add_vector(config, "b", R"({"sparse":{}})"));
+  EXPECT_EQ(config, before);
+  ASSERT_TRUE(VectorDeletion("b").apply(config));
+  ASSERT_TRUE(VectorDeletion("w").apply(config));
+  ASSERT_TRUE(VectorDeletion("no").apply(config));
+  EXPECT_EQ(config.find_field("b"), nullptr);
+  EXPECT_EQ(config.vector_indexes.count("b"), 0U);
+  EXPECT_EQ(config.client_settings,
+            R"({"hnsw_config":{"m":0},"vectors":{"":{"size":4,"distance":"Dot"}},)"
+            R"("sparse_vectors":{}})");
+}
+
+TEST(VectorCreation, RefusesWhatIsNoField) {
+  const auto decode = [](std::string_view name, std::string body) {
+    return VectorCreation::decode(name, body);
+  };
+  expect_error(decode("b", "{}"), 400,
+               "Format error in JSON body: expected exactly one of `dense`, `sparse`");
+  EXPECT_EQ(decode("b", R"({"dense":{"size":0,"distance":"Dot"}})").error().status, 422);
+  EXPECT_EQ(decode("a/b", R"({"sparse":{}})").error().status, 422);
+  EXPECT_EQ(decode("b", R"({"sparse":{"datatype":"f7"}})").error().status, 400);
+}
+
 TEST(CollectionInfo, EchoesAndCompletes) {
   engine::CollectionInfo info;
   info.config = *collection(R"({"vectors":{"size":4,"distance":"Dot"},"hnsw_config":{"m":8}})");
