@@ -200,7 +200,7 @@ tl::unexpected<ApiError> prefetches_without_query() {
 }
 
 /// Refuses queries that no collection could answer.
-Decoded<> check_combination(const Query& query, bool has_using) {
+Decoded<> check_combination(const Query& query) {
   const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
   if (!has_query && query.score_threshold) {
     return bad_request(
@@ -211,7 +211,6 @@ Decoded<> check_combination(const Query& query, bool has_using) {
     return bad_request("Can't use score_threshold with an order_by query.");
   }
   if (!engine::is_fusion(query.kind)) return {};
-  if (has_using) return bad_request("Fusion queries cannot be combined with the 'using' field.");
   if (query.prefetch.empty()) return bad_request("cannot apply Fusion without prefetches");
   const auto* rrf = std::get_if<engine::Rrf>(&query.kind);
   if (rrf != nullptr && !rrf->weights.empty() && rrf->weights.size() != query.prefetch.size()) {
@@ -275,7 +274,7 @@ Decoded<Query> decode_query_core(Object object, const Path& path) {
   if (kind) {
     QV_TRY(query.kind, decode_kind(*kind, path.member("query")));
   }
-  QV_TRY(check_combination(query, using_field.has_value()));
+  QV_TRY(check_combination(query));
   return query;
 }
 
