@@ -304,15 +304,40 @@ class Walk(Both):
             self.compare_over_prefetches()
 
     def compare_over_prefetches(self):
-        prefetch = []
+        """Each prefetch as in memory; the answer as these lists want it. (Ranks of nearly equal scores may differ.)"""
+        prefetch, lists = [], []
         for _ in range(self.random.randint(1, 3)):
             field, query = self.any_query(with_ties=False)
-            prefetch.append(models.Prefetch(query=query, using=field, filter=self.any_filter(),
-                                            limit=self.random.randint(1, 60)))
+            filter, limit = self.any_filter(), self.random.randint(1, 60)
+            prefetch.append(models.Prefetch(query=query, using=field, filter=filter, limit=limit))
+            lists.append(self.compare(limit, query=query, using=field, query_filter=filter))
+        limit = self.random.randint(1, 20)
+        if self.random.random() < 0.5:
+            query = models.FusionQuery(fusion=models.Fusion.RRF)
+            fused = self.clients[0].query_points(self.name, query=query, prefetch=prefetch, limit=limit).points
+            assert_same_scores(fused, reciprocal_ranks(lists), limit)
+            return
         field, query = self.any_query()
-        outer = self.random.choice([{"query": query, "using": field},
-                                    {"query": models.FusionQuery(fusion=models.Fusion.RRF)}])
-        self.compare(self.random.randint(1, 20), prefetch=prefetch, **outer)
+        union = models.Filter(must=[models.HasIdCondition(has_id=[hit.id for hits in lists for hit in hits])])
+        wanted = self.compare(limit, query=query, using=field, query_filter=union)
+        found = self.clients[0].query_points(self.name, query=query, using=field, prefetch=prefetch, limit=limit).points
+        assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in wanted]
+
+
+def reciprocal_ranks(lists):
+    scores = {}
+    for hits in lists:
+        for rank, hit in enumerate(hits):
+            scores[hit.id] = scores.get(hit.id, 0) + 1 / (rank + 2)
+    return scores
+
+
+def assert_same_scores(hits, scores, limit):
+    best = sorted(scores.values(), reverse=True)[:limit]
+    assert len(hits) == len(best)
+    for hit, at_rank in zip(hits, best):
+        assert math.isclose(hit.score, at_rank, rel_tol=1e-5)
+        assert math.isclose(hit.score, scores[hit.id], rel_tol=1e-5)
 
 
 def test_random_operations(server):
