@@ -237,7 +237,7 @@ Decoded<> decode_core(const Request& request, const Path& path, Query& query) {
   if (request.has_query()) {
     QV_TRY(query.kind, decode_kind(request.query(), path.member("query")));
   }
-  QV_TRY(api::check_combination(query, request.has_using_()));
+  QV_TRY(api::check_combination(query));
   return {};
 }
 
