@@ -202,3 +202,27 @@ def test_quotas_hold_for_all_collections_and_survive(new_server, name):
     assert server.put("/quotas", {"enabled": False}).result is True
     client.upsert(name, [point(2)])
     assert client.count(name).count == 1
+
+
+def test_shard_keys_are_refused_rather_than_ignored(server, name):
+    client = create(server, name)
+    client.upsert(name, [point(1)])
+    for call in (lambda: client.query_points(name, query=[1, 1], shard_key_selector="a"),
+                 lambda: client.scroll(name, shard_key_selector="a"), lambda: client.count(name, shard_key_selector="a"),
+                 lambda: client.retrieve(name, [1], shard_key_selector="a"), lambda: client.upsert(name, [point(2)], shard_key_selector="a"),
+                 lambda: client.delete(name, points_selector=[1], shard_key_selector="a"),
+                 lambda: client.query_batch_points(name, [models.QueryRequest(query=[1, 1], shard_key="a")]),
+                 lambda: client.batch_update_points(name, [models.UpsertOperation(upsert=models.PointsList(points=[point(2)], shard_key="a"))])):
+        assert "not found: the collection has no shard keys" in refusal(400, call)
+    assert client.count(name).count == 1
+
+
+def test_memory_of_a_collection(server, name):
+    server.put(f"/collections/{name}", {"vectors": {"v": {"size": 4, "distance": "Dot"}}, "sparse_vectors": {"s": {}}})
+    points = [{"id": i, "vector": {"v": [1, 2, 3, 4], "s": {"indices": [1, 2], "values": [1, 1]}}, "payload": {"a": "b"}} for i in range(10)]
+    assert server.put(f"/collections/{name}/points?wait=true", {"points": points}).status == 200
+    report = server.get(f"/collections/{name}/memory").result
+    size = {part: use["disk_bytes"] + use["ram_bytes"] for part, use in [
+        ("total", report["total"]), ("payload", report["payload"]), ("v", report["vectors"][0]["storage"]), ("s", report["sparse_vectors"][0]["storage"])]}
+    assert size["v"] >= 10 * 4 * 4 and size["s"] >= 10 * 2 * 8 and size["payload"] >= 10 * len('{"a":"b"}')
+    assert size["total"] >= size["v"] + size["s"] + size["payload"]

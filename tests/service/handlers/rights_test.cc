@@ -63,6 +63,7 @@ const std::map<std::string, Access>& rights() {
         {"GET /aliases", Access::kRead},
         {"GET /cluster", Access::kReadExtras},
         {"POST /cluster", Access::kManage},
+        {"GET /memory", Access::kRead},
         {"GET /shards", Access::kRead},
         {"PUT /shards", Access::kManage},
         {"POST /shards/delete", Access::kManage},
