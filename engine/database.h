@@ -40,6 +40,8 @@ struct DatabaseOptions {
   /// Seam for fault tests: the directory of the catalog.
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_data_directory =
       open_real_directory;
+  /// Seam for tests: the time that expiring points meet, seconds since 1970.
+  std::function<std::int64_t()> unix_s;
   /// Seam for tests: the index types of fields.
   IndexChooser choose_index = default_index;
 };

@@ -1,6 +1,7 @@
 // A collection over its shards.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "engine/collection.h"
 #include "engine/collections/collection_bulk.h"
 #include "engine/collections/collection_reports.h"
+#include "engine/collections/expiry.h"
 #include "engine/collections/work_totals.h"
 #include "engine/segment/snapshot.h"
 #include "engine/shard/shard.h"
@@ -95,7 +97,11 @@ class CollectionImpl final : public Collection,
   Result<> close_shards();
   class Planned;
 
-  [[nodiscard]] Snapshot snapshot() const;
+  [[nodiscard]] Expiry::Sets segment_sets() const;
+  /// Without expired points. Taken after the configuration that is used with it: then it has all
+  /// its fields.
+  [[nodiscard]] Snapshot snapshot(const CollectionConfig& config) const;
+  void delete_expired();
   [[nodiscard]] Result<std::vector<Record>> run(
       const Plan& plan, const QueryCost& cost, const Snapshot& now,
       const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const;
@@ -105,6 +111,7 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] IndexPolicy index_policy(
       const std::shared_ptr<const CollectionConfig>& config) const;
 
+  /// New fields appear in it once all shards have them.
   Published<CollectionConfig> config_;
   const ShardContext context_;
   WriteGate place_;  ///< closed while the rows of a shard are not in their place
@@ -113,6 +120,9 @@ class CollectionImpl final : public Collection,
   Mutex change_mutex_;  ///< one change of configuration at a time
   Shards shards_;
   mutable WorkTotals search_work_;
+  mutable Expiry expiry_;
+  const std::shared_ptr<std::atomic<bool>> deleting_expired_ =
+      std::make_shared<std::atomic<bool>>(false);
   double opening_s_ = 0;
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };

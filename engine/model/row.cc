@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/schema_names.h"
+#include "engine/model/config.h"
 #include "index/stored_rows.h"
 #include "kernels/kernels.h"
 
@@ -324,13 +325,16 @@ Result<Row> decode_row(const PointId& id, std::string_view bytes,
   Row row{id, Seq{reader.get<std::uint64_t>()}, {}, {}};
   row.payload = reader.get_text(reader.get<std::uint32_t>());
   const auto n_fields = reader.get<std::uint16_t>();
-  if (n_fields != fields.size()) {
+  if (n_fields > fields.size()) {
     return damaged(fmt::format("{} fields, expected {}", n_fields, fields.size()));
   }
-  for (const auto& field : fields) {
+  row.vectors.resize(fields.size());
+  for (std::size_t i = 0; i < n_fields; ++i) {
     const auto tag = reader.get<std::uint8_t>();
-    if (tag > 2 || !tag_fits(field, tag)) return damaged(fmt::format("vector tag {}", tag));
-    row.vectors.push_back(tag == 0 ? StoredVector{} : decode_vector(field, tag, reader));
+    if (tag > 2 || !tag_fits(fields[i], tag)) return damaged(fmt::format("vector tag {}", tag));
+    if (tag == 0) continue;
+    auto vector = decode_vector(fields[i], tag, reader);
+    if (!is_dropped(fields[i])) row.vectors[i] = std::move(vector);
   }
   if (!reader.at_end()) return damaged(reader.ok() ? "bytes left over" : "too short");
   return row;

@@ -44,7 +44,8 @@ void append_row_head(Seq seq, std::string_view payload, std::size_t n_fields, st
 void append_absent(std::string& out);
 void append_tokens(const MatrixView& tokens, std::string& out);
 void append_sparse(const SparseView& vector, std::string& out);
-/// kDataLoss if `bytes` is not a row of these fields.
+/// kDataLoss if `bytes` is not a row of these fields or of the first of them: the row may be older
+/// than the last ones. Vectors of dropped fields are left out.
 [[nodiscard]] Result<Row> decode_row(const PointId& id, std::string_view bytes,
                                      const std::vector<FieldSchema>& fields);
 

@@ -1,5 +1,7 @@
 #include "engine/query/groups.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -240,8 +242,12 @@ class GroupSearch {
       const auto& candidate = candidates[i];
       const auto text = candidate.segment->data->documents[candidate.row];
       if (text.empty()) continue;
-      QV_TRY(const auto document, payload::parse_json(text));
-      for (auto& id : group_ids_of(document, key_)) visit(candidate, std::move(id));
+      const auto document = payload::parse_json(text);
+      if (!document) {
+        return fail(Code::kDataLoss,
+                    fmt::format("the payload of point {} is no JSON", candidate.id.to_string()));
+      }
+      for (auto& id : group_ids_of(*document, key_)) visit(candidate, std::move(id));
     }
     return {};
   }

@@ -69,6 +69,9 @@ class Shard {
                   std::function<void(Result<>)> done) noexcept {
     columns_.set_config(std::move(config), std::move(done));
   }
+  /// After a `set_config` that added fields: waits for the lane. kUnavailable if segments lack
+  /// them.
+  Result<> check_fields(const CollectionConfig& config);
   [[nodiscard]] BulkLoad& bulk() { return bulk_; }
   [[nodiscard]] const BulkLoad& bulk() const { return bulk_; }
   /// As `link_shard` (shard_links.h).

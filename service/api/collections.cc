@@ -65,13 +65,32 @@ void create_collection(Call& call, std::string name, engine::CollectionConfig co
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(create));
 }
 
-void update_collection(Call& call, std::string name,
-                       std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
-  auto update = [&call, name = std::move(name), change = std::move(change)]() -> Result<> {
-    QV_TRY(call.check_access(Access::kManage));
+namespace {
+
+void change_config(Call& call, Access needed, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
+  auto update = [&call, needed, name = std::move(name), change = std::move(change)]() -> Result<> {
+    QV_TRY(call.check_access(needed, name));
     return call.runtime().database().update_config(name, change);
   };
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(update));
+}
+
+}  // namespace
+
+void update_collection(Call& call, std::string name,
+                       std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
+  change_config(call, Access::kManage, std::move(name), std::move(change), std::move(done));
+}
+
+void create_vector(Call& call, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> add, Done<> done) {
+  change_config(call, Access::kWriteExtras, std::move(name), std::move(add), std::move(done));
+}
+
+void delete_vector(Call& call, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> remove, Done<> done) {
+  change_config(call, Access::kWriteExtras, std::move(name), std::move(remove), std::move(done));
 }
 
 void drop_collection(Call& call, std::string name, Done<bool> done) {

@@ -196,16 +196,9 @@ void write_quota(Writer& out, const api::strict::Quota& quota) {
   out.end_object();
 }
 
-void write_telemetry(Writer& out, Exchange& x, const api::Telemetry& telemetry,
-                     const TelemetryDetail& detail) {
-  out.begin_object();
-  out.member("id", std::string_view(telemetry.process_id));
-  out.key("app");
-  write_app(out, telemetry, detail);
-  out.key("collections");
-  write_collections(out, telemetry, detail);
-  out.key("cluster");
-  out.raw(R"({"enabled":false})");
+/// What is about no collection, or about all.
+void write_server_parts(Writer& out, Exchange& x, const api::Telemetry& telemetry,
+                        const TelemetryDetail& detail) {
   out.key("requests");
   write_requests(out, x, detail);
   if (detail.level > 0) {
@@ -218,6 +211,19 @@ void write_telemetry(Writer& out, Exchange& x, const api::Telemetry& telemetry,
   }
   out.key("quota");
   write_quota(out, x.runtime().quota());
+}
+
+void write_telemetry(Writer& out, Exchange& x, const api::Telemetry& telemetry,
+                     const TelemetryDetail& detail) {
+  out.begin_object();
+  out.member("id", std::string_view(telemetry.process_id));
+  out.key("app");
+  write_app(out, telemetry, detail);
+  out.key("collections");
+  write_collections(out, telemetry, detail);
+  out.key("cluster");
+  out.raw(R"({"enabled":false})");
+  if (x.check_access(Access::kGlobalRead)) write_server_parts(out, x, telemetry, detail);
   out.end_object();
 }
 

@@ -8,9 +8,6 @@ namespace quiver::service {
 namespace {
 
 constexpr UnbuiltEndpoint kUnbuilt[] = {
-    {"/collections/{collection_name}/points/recommend/groups", "recommendations"},
-    {"/collections/{collection_name}/vectors/{vector_name}",
-     "vectors added to a collection or taken from it"},
     {"/collections/{collection_name}/shards/{shard}/snapshot/partial/create", "partial snapshots"},
     {"/collections/{collection_name}/shards/{shard}/snapshot/partial/recover", "partial snapshots"},
     {"/collections/{collection_name}/shards/{shard}/snapshot/partial/recover_from",

@@ -112,6 +112,7 @@ Result<> apply_vector_indexes(CollectionConfig& config) {
   }
   auto before = std::exchange(config.vector_indexes, {});
   for (const auto& field : config.fields) {
+    if (engine::is_dropped(field)) continue;
     VectorIndexConfig index;
     if (field.kind != FieldKind::kSparse) index = index_config(wire, field, config.optimizer);
     index.given = std::move(before[field.name].given);

@@ -504,7 +504,7 @@ def test_points_survive_a_restart(new_server):
 
 
 def test_a_port_in_use_stops_the_start(server, new_server):
-    second = new_server(grpc=True, env={"QUIVER__GRPC__PORT": str(server.grpc_port)})
+    second = new_server(grpc=True)
     second.env["QUIVER__GRPC__PORT"] = str(server.grpc_port)
     second.start(wait=False)
     assert second.process.wait(ANSWER_TIMEOUT_S) != 0

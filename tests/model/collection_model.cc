@@ -61,6 +61,11 @@ CollectionModel::CollectionModel(engine::CollectionConfig config) : config_(std:
   for (std::uint32_t i = 0; i < n_shards(); ++i) shards_.emplace_back(config_.fields, Model(), 1);
 }
 
+void CollectionModel::set_fields(std::vector<FieldSchema> fields) {
+  for (auto& shard : shards_) shard.set_fields(fields);
+  config_.fields = std::move(fields);
+}
+
 std::vector<engine::PreparedOperation> CollectionModel::part(const Request& request,
                                                              std::uint32_t shard) const {
   std::vector<engine::PreparedOperation> operations;

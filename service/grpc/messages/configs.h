@@ -14,6 +14,7 @@ namespace quiver::service::rpc {
 [[nodiscard]] Decoded<std::string> json_of(const qdrant::CreateCollection& request);
 [[nodiscard]] Decoded<std::string> json_of(const qdrant::UpdateCollection& request);
 [[nodiscard]] Decoded<std::string> json_of(const qdrant::CreateFieldIndexCollection& request);
+[[nodiscard]] Decoded<std::string> json_of(const qdrant::CreateVectorNameRequest& request);
 
 /// Fills the message from the result of `GET /collections/{name}`, which is parsed in place.
 /// Members that the message lacks are left out.

@@ -252,4 +252,20 @@ Decoded<std::string> json_of(const qdrant::CreateFieldIndexCollection& request) 
   return text;
 }
 
+Decoded<std::string> json_of(const qdrant::CreateVectorNameRequest& request) {
+  const Path root;
+  std::string text;
+  Writer out(text);
+  out.begin_object();
+  if (request.has_dense_config()) {
+    out.key("dense");
+    QV_TRY(write_message(out, request.dense_config(), root.member("dense_config")));
+  } else if (request.has_sparse_config()) {
+    out.key("sparse");
+    QV_TRY(write_message(out, request.sparse_config(), root.member("sparse_config")));
+  }
+  out.end_object();
+  return text;
+}
+
 }  // namespace quiver::service::rpc

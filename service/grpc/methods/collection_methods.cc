@@ -207,6 +207,32 @@ Decoded<> drop_index(Rpc& rpc) {
                          });
 }
 
+Decoded<> create_vector(Rpc& rpc) {
+  QV_TRY(const auto* request, rpc.request<qdrant::CreateVectorNameRequest>());
+  rpc.set_collection(request->collection_name());
+  return on_executor(rpc, rpc.runtime().blocking(), [request](Rpc& call) -> Decoded<> {
+    QV_TRY(api::check_exists(call, request->collection_name()));
+    QV_TRY(auto body, json_of(*request));
+    QV_TRY(auto creation, json::VectorCreation::decode(request->vector_name(), body));
+    auto add = [creation = std::move(creation)](engine::CollectionConfig& config) {
+      return creation.apply(config);
+    };
+    auto write = [ack = ack_of(*request)](Rpc& made) { return answer_index_change(made, ack); };
+    api::create_vector(call, request->collection_name(), std::move(add), answer_done(call, write));
+    return {};
+  });
+}
+
+Decoded<> delete_vector(Rpc& rpc) {
+  QV_TRY(const auto* request, rpc.request<qdrant::DeleteVectorNameRequest>());
+  rpc.set_collection(request->collection_name());
+  const json::VectorDeletion deletion(request->vector_name());
+  auto remove = [deletion](engine::CollectionConfig& config) { return deletion.apply(config); };
+  auto write = [ack = ack_of(*request)](Rpc& made) { return answer_index_change(made, ack); };
+  api::delete_vector(rpc, request->collection_name(), std::move(remove), answer_done(rpc, write));
+  return {};
+}
+
 }  // namespace
 
 void add_collection_methods(Methods& methods) {
@@ -227,6 +253,8 @@ void add_collection_methods(Methods& methods) {
 void add_index_methods(Methods& methods) {
   methods.push_back({"/qdrant.Points/CreateFieldIndex", Callers::kWithKey, create_index, {}});
   methods.push_back({"/qdrant.Points/DeleteFieldIndex", Callers::kWithKey, drop_index, {}});
+  methods.push_back({"/qdrant.Points/CreateVectorName", Callers::kWithKey, create_vector, {}});
+  methods.push_back({"/qdrant.Points/DeleteVectorName", Callers::kWithKey, delete_vector, {}});
 }
 
 }  // namespace quiver::service::rpc

@@ -6,9 +6,6 @@ void add_unbuilt_methods(Methods& methods) {
   const auto add = [&](std::string_view name, std::string_view feature) {
     methods.push_back({name, Callers::kWithKey, nullptr, feature});
   };
-  constexpr std::string_view kFields = "vectors added to a collection or taken from it";
-  add("/qdrant.Points/CreateVectorName", kFields);
-  add("/qdrant.Points/DeleteVectorName", kFields);
   add("/qdrant.Collections/CollectionClusterInfo", "clusters");
   add("/qdrant.Collections/UpdateCollectionClusterSetup", "clusters");
   for (const std::string_view name :

@@ -38,6 +38,7 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::GroupsQuery> decode_query_groups(std::string& body);
 /// The older form: `vector` instead of `query`.
 [[nodiscard]] Decoded<engine::GroupsQuery> decode_search_groups(std::string& body);
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_recommend_groups(std::string& body);
 [[nodiscard]] Decoded<engine::FacetRequest> decode_facet(std::string& body);
 [[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
 /// The filter of a count.
@@ -84,6 +85,30 @@ class CollectionPatch {
  private:
   std::string json_;  ///< known members only
 };
+/// A vector field added to a collection: `{"dense": {…}}` or `{"sparse": {…}}`.
+class VectorCreation {
+ public:
+  /// 422 if no field can have this name.
+  [[nodiscard]] static Decoded<VectorCreation> decode(std::string_view name, std::string& body);
+  /// Changes nothing if the same field is there. kInvalidArgument if another has its name.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  FieldSchema field_;
+  std::string json_;  ///< its parameters, as a creation of the collection has them
+};
+/// A vector field taken from a collection.
+class VectorDeletion {
+ public:
+  explicit VectorDeletion(std::string_view name) : name_(name) {}
+  /// Changes nothing if there is no such field.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  std::string name_;
+};
+/// When points expire: `{"key": …, "seconds": …}`.
+[[nodiscard]] Decoded<engine::Ttl> decode_ttl(std::string& body);
 /// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
 /// value}}}`; null restores the default.
 class IndexBuildPatch {

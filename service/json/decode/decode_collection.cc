@@ -46,44 +46,6 @@ Decoded<T> decode_variant(Element element, const Path& path, const Named<T> (&ta
   return format_error(path, fmt::format("unknown variant `{}`, expected one of {}", text, known));
 }
 
-Decoded<> check_vector_name(std::string_view name, const Path& path) {
-  if (name.size() > kMaxVectorNameBytes) {
-    return validation_error(path, "vector name must be at most 200 bytes long");
-  }
-  for (const char c : name) {
-    if (static_cast<unsigned char>(c) < 0x20 ||
-        kForbiddenInNames.find(c) != std::string_view::npos) {
-      return validation_error(path, fmt::format("vector name cannot contain \"{}\" char",
-                                                static_cast<unsigned char>(c) < 0x20 ? '?' : c));
-    }
-  }
-  return {};
-}
-
-Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object, const Path& path) {
-  FieldSchema field;
-  field.name = name;
-  QV_TRY(const Element size, require(object, "size", path));
-  QV_TRY(const auto dim, get_u64(size, path.member("size")));
-  if (dim < 1 || dim > 65536) {
-    return out_of_range(path.member("size"), std::to_string(dim), "from 1 to 65536");
-  }
-  field.dim = static_cast<std::uint32_t>(dim);
-  QV_TRY(const Element distance, require(object, "distance", path));
-  QV_TRY(field.metric, decode_variant(distance, path.member("distance"), kMetrics));
-  if (const auto datatype = find(object, "datatype")) {
-    QV_TRY(field.dtype, decode_variant(*datatype, path.member("datatype"), kTypes));
-  }
-  if (const auto multi = find(object, "multivector_config")) {
-    const Path here = path.member("multivector_config");
-    QV_TRY(const Object config, get_object(*multi, here));
-    QV_TRY(const Element comparator, require(config, "comparator", here));
-    constexpr Named<FieldKind> kComparators[] = {{"max_sim", FieldKind::kMulti}};
-    QV_TRY(field.kind, decode_variant(comparator, here.member("comparator"), kComparators));
-  }
-  return field;
-}
-
 /// Turbo types are codes of dense vectors. Shapes tell other unknown types.
 Decoded<> check_sparse_datatype(Object object, const Path& path) {
   const auto index = find(object, "index");
@@ -96,18 +58,6 @@ Decoded<> check_sparse_datatype(Object object, const Path& path) {
   if (!text.starts_with("turbo")) return {};
   return validation_error(here,
                           fmt::format("sparse vectors do not support the `{}` datatype", text));
-}
-
-Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object, const Path& path) {
-  FieldSchema field;
-  field.name = name;
-  field.kind = FieldKind::kSparse;
-  field.metric = Metric::kDot;
-  QV_TRY(check_sparse_datatype(object, path));
-  if (const auto modifier = find(object, "modifier")) {
-    QV_TRY(field.modifier, decode_variant(*modifier, path.member("modifier"), kModifiers));
-  }
-  return field;
 }
 
 Decoded<> add_field(FieldSchema field, std::vector<FieldSchema>& fields) {
@@ -180,6 +130,56 @@ Decoded<std::uint32_t> check_shard_number(std::uint64_t n, std::uint32_t max) {
 }
 
 }  // namespace
+
+Decoded<> check_vector_name(std::string_view name, const Path& path) {
+  if (name.size() > kMaxVectorNameBytes) {
+    return validation_error(path, "vector name must be at most 200 bytes long");
+  }
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 ||
+        kForbiddenInNames.find(c) != std::string_view::npos) {
+      return validation_error(path, fmt::format("vector name cannot contain \"{}\" char",
+                                                static_cast<unsigned char>(c) < 0x20 ? '?' : c));
+    }
+  }
+  return {};
+}
+
+Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object, const Path& path) {
+  FieldSchema field;
+  field.name = name;
+  QV_TRY(const Element size, require(object, "size", path));
+  QV_TRY(const auto dim, get_u64(size, path.member("size")));
+  if (dim < 1 || dim > 65536) {
+    return out_of_range(path.member("size"), std::to_string(dim), "from 1 to 65536");
+  }
+  field.dim = static_cast<std::uint32_t>(dim);
+  QV_TRY(const Element distance, require(object, "distance", path));
+  QV_TRY(field.metric, decode_variant(distance, path.member("distance"), kMetrics));
+  if (const auto datatype = find(object, "datatype")) {
+    QV_TRY(field.dtype, decode_variant(*datatype, path.member("datatype"), kTypes));
+  }
+  if (const auto multi = find(object, "multivector_config")) {
+    const Path here = path.member("multivector_config");
+    QV_TRY(const Object config, get_object(*multi, here));
+    QV_TRY(const Element comparator, require(config, "comparator", here));
+    constexpr Named<FieldKind> kComparators[] = {{"max_sim", FieldKind::kMulti}};
+    QV_TRY(field.kind, decode_variant(comparator, here.member("comparator"), kComparators));
+  }
+  return field;
+}
+
+Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object, const Path& path) {
+  FieldSchema field;
+  field.name = name;
+  field.kind = FieldKind::kSparse;
+  field.metric = Metric::kDot;
+  QV_TRY(check_sparse_datatype(object, path));
+  if (const auto modifier = find(object, "modifier")) {
+    QV_TRY(field.modifier, decode_variant(*modifier, path.member("modifier"), kModifiers));
+  }
+  return field;
+}
 
 Decoded<std::string> decode_strict_mode(std::string& text) {
   const Path root;

@@ -414,6 +414,10 @@ Decoded<Query> decode_search_members(Element element, const Path& path) {
   return decode_search_element(element, path);
 }
 
+Decoded<Query> decode_recommend_members(Element element, const Path& path) {
+  return decode_recommend_element(element, path);
+}
+
 Decoded<Query> decode_query(std::string& body) {
   return decode_one(body, decode_query_element, "query", "nearest");
 }

@@ -92,7 +92,7 @@ constexpr ShapeMember kVector[] = {
     {.name = "on_disk", .type = kBool},
     {.name = "datatype", .type = kString},
     {.name = "multivector_config", .type = kObject, .shape = &kMultivectorShape},
-    {.name = "memory", .type = kString, .values = kMemories},
+    {.name = "memory", .type = kString, .values = kMemories, .never = "pinned"},
 };
 constexpr ShapeMember kVectorPatch[] = {
     {.name = "hnsw_config", .type = kObject, .shape = &kHnswShape},
@@ -102,7 +102,7 @@ constexpr ShapeMember kVectorPatch[] = {
      .alias = "quantization",
      .or_text = "Disabled"},
     {.name = "on_disk", .type = kBool},
-    {.name = "memory", .type = kString, .values = kMemories},
+    {.name = "memory", .type = kString, .values = kMemories, .never = "pinned"},
 };
 constexpr ShapeMember kSparseIndex[] = {
     {.name = "full_scan_threshold", .type = kUnsigned},

@@ -62,6 +62,8 @@ void write_collection_params(Writer& out, const engine::CollectionConfig& config
 /// With kHashed, leaves out free text that may hold names.
 void write_collection_config(Writer& out, const engine::CollectionConfig& config, Names names);
 void write_hnsw_config(Writer& out, const engine::CollectionConfig& config);
+/// null if points do not expire.
+void write_ttl(Writer& out, const std::optional<engine::Ttl>& ttl);
 void write_collection_info(Writer& out, const engine::CollectionInfo& info);
 
 }  // namespace quiver::service::json

@@ -279,6 +279,14 @@ void write_hnsw_config(Writer& out, const engine::CollectionConfig& config) {
   write_completed(out, find(wire.object(), "hnsw_config"), kHnsw);
 }
 
+void write_ttl(Writer& out, const std::optional<engine::Ttl>& ttl) {
+  if (!ttl) return out.raw("null");
+  out.begin_object();
+  out.member("key", std::string_view(ttl->key));
+  out.member("seconds", ttl->seconds);
+  out.end_object();
+}
+
 void write_collection_info(Writer& out, const CollectionInfo& info) {
   out.begin_object();
   out.member("status", health_name(info.health));
