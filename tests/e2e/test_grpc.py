@@ -270,6 +270,18 @@ def test_collections_are_configured_as_by_rest(both):
     assert seen[0] == seen[1]
 
 
+def test_vector_fields_come_and_go(both):
+    _, client = both
+    create(client, "changing")
+    more = models.DenseVectorNameConfig(dense=models.DenseVectorConfig(size=3, distance=models.Distance.DOT))
+    client.create_vector_name("changing", "more", more)
+    assert both[0].get_collection("changing").config.params.vectors["more"].size == 3
+    client.upsert("changing", [models.PointStruct(id=1, vector={"more": [1, 2, 3]})], wait=True)
+    assert client.query_points("changing", [0, 0, 1], using="more").points[0].score == 3
+    client.delete_vector_name("changing", "more")
+    assert "more" not in both[0].get_collection("changing").config.params.vectors
+
+
 def test_aliases(both):
     _, client = both
     create(client, "aliased")
