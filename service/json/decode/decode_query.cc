@@ -250,7 +250,7 @@ Decoded<Query> decode_query_core(Object object, const Path& path) {
   if (kind) {
     QV_TRY(query.kind, decode_kind(*kind, path.member("query")));
   }
-  QV_TRY(api::check_combination(query, using_field.has_value()));
+  QV_TRY(api::check_combination(query));
   return query;
 }
 

@@ -257,8 +257,6 @@ TEST(DecodeQuery, Combinations) {
                "score_threshold without defining a query.");
   expect_error(query(R"({"query":{"order_by":"a"},"score_threshold":1})"), 400,
                "Bad request: Can't use score_threshold with an order_by query.");
-  expect_error(query(R"({"prefetch":{"query":[1]},"query":{"fusion":"rrf"},"using":"a"})"), 400,
-               "Bad request: Fusion queries cannot be combined with the 'using' field.");
   expect_error(query(R"({"query":{"fusion":"rrf"}})"), 400,
                "Bad request: cannot apply Fusion without prefetches");
   expect_error(query(R"({"prefetch":{"query":[1]},"query":{"rrf":{"weights":[1,2]}}})"), 400,
