@@ -469,7 +469,7 @@ def test_import_and_export_over_https(https, certificates, tmp_path):
         flags = ["--ca", certificates.path(ca)] if ca else []
         return subprocess.run([binary(), *args, "--url", url, "--collection", "imported", *flags], capture_output=True, text=True)
 
-    source = ("import", "--points", str(tmp_path / "points.jsonl"), "--create")
+    source = ("import", "--points", str(tmp_path / "points.jsonl"), "--create", json.dumps(VECTORS))
     stranger = run(*source, "--retry", "0", ca=None)
     assert stranger.returncode != 0 and "certificate" in stranger.stderr, stranger.stderr
     done = run(*source)

@@ -15,6 +15,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import grpc
 import pytest
 from patience import patience
 from quiver_server import Server, binary, free_port
@@ -424,6 +425,23 @@ def check_metrics_prefix(servers):
     assert "\nrest_open_connections " in servers["usual"].get("/metrics").text
 
 
+# gRPC.
+
+
+@functools.cache
+def check_grpc(servers):
+    port = free_port()
+    server = servers.new({"grpc.port": port, "grpc.host": "127.0.0.2", "grpc.reflection": "true"})
+    with socket.create_connection(("127.0.0.2", port)):
+        pass
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+    name = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+    with grpc.insecure_channel(f"127.0.0.2:{port}") as channel:
+        listed = b"".join(channel.stream_stream(name)(iter([b"\x3a\x00"]), timeout=patience(10)))
+    assert b"qdrant.Points" in listed and server.alive()
+
+
 # Threads.
 
 
@@ -578,6 +596,9 @@ CHECKS = {
     "service.enable_tls": check_tls,
     "service.verify_https_client_certificate": check_tls,
     "service.compress_above_kb": check_compress_above,
+    "grpc.port": check_grpc,
+    "grpc.host": check_grpc,
+    "grpc.reflection": check_grpc,
     "tls.cert": check_tls,
     "tls.key": check_tls,
     "tls.ca_cert": check_tls,
@@ -618,7 +639,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 8
+    assert len({key.split(".")[0] for key in keys}) == 9
 
 
 @pytest.mark.parametrize("key", CHECKS)

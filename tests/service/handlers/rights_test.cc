@@ -64,6 +64,7 @@ const std::map<std::string, Access>& rights() {
         {"GET /cluster", Access::kReadExtras},
         {"POST /cluster", Access::kManage},
         {"GET /memory", Access::kRead},
+        {"GET /memory", Access::kRead},
         {"GET /shards", Access::kRead},
         {"PUT /shards", Access::kManage},
         {"POST /shards/delete", Access::kManage},
@@ -113,6 +114,9 @@ const std::map<std::string, Access>& rights() {
         {"POST /points/query/groups", Access::kRead},
     };
     const std::pair<const char*, Access> additions[] = {
+        {"GET /ttl", Access::kRead},
+        {"PUT /ttl", Access::kManage},
+        {"DELETE /ttl", Access::kManage},
         {"GET /indexes", Access::kRead},
         {"PATCH /indexes", Access::kManage},
         {"POST /points/explain", Access::kRead},
