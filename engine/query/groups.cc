@@ -41,14 +41,39 @@ std::optional<GroupId> group_id_of(const payload::Value& value) {
   return std::nullopt;
 }
 
+void add_distinct(std::vector<GroupId>& ids, GroupId id) {
+  if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(std::move(id));
+}
+
 /// The distinct values that a point has under the key, in the order of its document.
 std::vector<GroupId> group_ids_of(const payload::Value& document, const payload::JsonPath& key) {
   std::vector<GroupId> ids;
   payload::for_each_element(document, key, [&](const payload::Value& value) {
-    auto id = group_id_of(value);
-    if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*std::move(id));
+    if (auto id = group_id_of(value)) add_distinct(ids, *std::move(id));
   });
   return ids;
+}
+
+/// The same from the column of the key; nullopt if only the document tells.
+std::optional<std::vector<GroupId>> group_ids_of(const payload::ColumnView& column,
+                                                 std::uint32_t row) {
+  using payload::IndexKind;
+  if (column.facts[row].has(payload::RowFacts::kOther)) return std::nullopt;
+  std::vector<GroupId> ids;
+  switch (column.index->kind) {
+    case IndexKind::kKeyword:
+      for (const std::uint32_t term : column.row_terms(row)) {
+        add_distinct(ids, std::string(column.term(term)));
+      }
+      return ids;
+    case IndexKind::kInteger:
+      for (const std::int64_t value : column.row_integers(row)) {
+        add_distinct(ids, value < 0 ? GroupId(value) : GroupId(static_cast<std::uint64_t>(value)));
+      }
+      return ids;
+    default:
+      return std::nullopt;
+  }
 }
 
 struct HitGroup {
@@ -234,20 +259,26 @@ class GroupSearch {
     return n_expected > environment_.snapshot.n_live() / kCommon;
   }
 
-  /// Calls `visit(candidate, ids of its groups)` for each candidate in order.
+  Result<std::vector<GroupId>> group_ids(const Candidate& candidate) const {
+    const SegmentData& data = *candidate.segment->data;
+    if (const auto column = data.columns.find(request_.group_by); column != data.columns.end()) {
+      if (auto ids = group_ids_of(column->second, candidate.row)) return *std::move(ids);
+    }
+    const auto text = data.documents[candidate.row];
+    if (text.empty()) return std::vector<GroupId>();
+    const auto document = payload::parse_json(text);
+    if (document) return group_ids_of(*document, key_);
+    return fail(Code::kDataLoss,
+                fmt::format("the payload of point {} is no JSON", candidate.id.to_string()));
+  }
+
+  /// Calls `visit(candidate, id of a group)` for each candidate in order, for each of its groups.
   template <class Visit>
   Result<> for_each_candidate(const Candidates& candidates, const Visit& visit) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (i % kDocumentsBetweenChecks == 0) QV_TRY(environment_.cancel.check());
-      const auto& candidate = candidates[i];
-      const auto text = candidate.segment->data->documents[candidate.row];
-      if (text.empty()) continue;
-      const auto document = payload::parse_json(text);
-      if (!document) {
-        return fail(Code::kDataLoss,
-                    fmt::format("the payload of point {} is no JSON", candidate.id.to_string()));
-      }
-      for (auto& id : group_ids_of(*document, key_)) visit(candidate, std::move(id));
+      QV_TRY(auto ids, group_ids(candidates[i]));
+      for (auto& id : ids) visit(candidates[i], std::move(id));
     }
     return {};
   }

@@ -44,7 +44,8 @@ Shown grouped_slowly(const SearchEnvironment& environment, GroupsQuery query) {
   query.query.with_payload = payload::Selector::all();
   const auto path = payload::JsonPath::parse(query.group_by).value();
   Shown groups;
-  for (const auto& record : Plan(query.query).run(environment).value()) {
+  const auto records = Plan(query.query).run(environment).value();
+  for (const auto& record : records) {
     const auto document = payload::parse_json(*record.payload).value();
     payload::for_each_element(document, path, [&](const payload::Value& value) {
       if (!is_group_value(value)) return;
@@ -63,11 +64,14 @@ Shown grouped_slowly(const SearchEnvironment& environment, GroupsQuery query) {
 
 /// Points 0 to n - 1 with the vector (number), in two segments. `group_of(number)` is JSON.
 struct GroupedWorld {
-  GroupedWorld(std::uint64_t n, bool has_index,
-               const std::function<std::string(std::uint64_t)>& group_of)
-      : config(config_of(has_index)), snapshot(snapshot_of(segments(n, group_of))) {}
+  using Kind = std::optional<payload::IndexKind>;
 
-  static CollectionConfig config_of(bool has_index) {
+  /// `kind`: of the index on the key; nullopt: none.
+  GroupedWorld(std::uint64_t n, Kind kind,
+               const std::function<std::string(std::uint64_t)>& group_of)
+      : config(config_of(kind)), snapshot(snapshot_of(segments(n, group_of))) {}
+
+  static CollectionConfig config_of(Kind kind) {
     CollectionConfig config;
     config.fields = {
         {"dot", FieldKind::kDense, 1, DType::kF32, Metric::kDot, SparseModifier::kNone},
@@ -76,9 +80,9 @@ struct GroupedWorld {
     index.key = "n";
     index.kind = payload::IndexKind::kInteger;
     config.indexes = {index};
-    if (has_index) {
+    if (kind) {
       index.key = "g";
-      index.kind = payload::IndexKind::kKeyword;
+      index.kind = *kind;
       config.indexes.push_back(index);
     }
     return config;
@@ -107,6 +111,13 @@ struct GroupedWorld {
   Cancel cancel;
   Snapshot snapshot;
 };
+
+const std::vector<GroupedWorld::Kind> kKinds = {std::nullopt, payload::IndexKind::kKeyword,
+                                                payload::IndexKind::kInteger};
+
+std::string shown(const GroupedWorld::Kind& kind) {
+  return kind ? std::to_string(static_cast<int>(*kind)) : "none";
+}
 
 GroupsQuery groups_of(Query query, std::uint64_t limit, std::uint64_t group_size) {
   query.limit = limit;
@@ -180,10 +191,10 @@ std::string random_group(Random& random, std::uint64_t n_groups) {
 
 TEST(Groups, AreThoseOfTheCompleteRanking) {
   for (const std::uint64_t seed : {1, 2, 3}) {
-    for (const bool has_index : {false, true}) {
+    for (const auto& kind : kKinds) {
       Random random(seed);
       const std::uint64_t n_groups = seed == 1 ? 2 : seed == 2 ? 12 : 150;
-      const GroupedWorld world(300, has_index,
+      const GroupedWorld world(300, kind,
                                [&](std::uint64_t) { return random_group(random, n_groups); });
       const auto all = queries();
       for (std::size_t q = 0; q < all.size(); ++q) {
@@ -194,7 +205,7 @@ TEST(Groups, AreThoseOfTheCompleteRanking) {
           const auto groups = find_groups(world.environment(), query);
           ASSERT_TRUE(groups) << groups.error().to_string();
           EXPECT_EQ(shown(*groups), grouped_slowly(world.environment(), query))
-              << "seed " << seed << " index " << has_index << " query " << q << " limit " << limit
+              << "seed " << seed << " index " << shown(kind) << " query " << q << " limit " << limit
               << " size " << group_size;
         }
       }
@@ -205,8 +216,8 @@ TEST(Groups, AreThoseOfTheCompleteRanking) {
 /// One group fills the first thousands of hits, and others lie far behind them.
 TEST(Groups, AreFoundBehindThoseThatAreFull) {
   constexpr std::uint64_t kPoints = 6000;
-  for (const bool has_index : {false, true}) {
-    const GroupedWorld world(kPoints, has_index, [](std::uint64_t number) -> std::string {
+  for (const auto& kind : kKinds) {
+    const GroupedWorld world(kPoints, kind, [](std::uint64_t number) -> std::string {
       if (number > 900) return number % 50 == 0 ? R"(["big","big too"])" : "\"big\"";
       if (number > 400) return number % 2 == 0 ? "7" : "";
       return "\"small" + std::to_string(number % 9) + "\"";
@@ -217,14 +228,14 @@ TEST(Groups, AreFoundBehindThoseThatAreFull) {
         const auto wanted = groups_of(query, limit, size);
         EXPECT_EQ(shown(find_groups(world.environment(), wanted).value()),
                   grouped_slowly(world.environment(), wanted))
-            << "index " << has_index << " limit " << limit << " size " << size;
+            << "index " << shown(kind) << " limit " << limit << " size " << size;
       }
     }
   }
 }
 
 TEST(Groups, ShowWhatTheQuerySelects) {
-  const GroupedWorld world(20, true,
+  const GroupedWorld world(20, payload::IndexKind::kInteger,
                            [](std::uint64_t number) { return std::to_string(number / 10); });
   auto query = groups_of(nearest_number("far", 0, 0), 2, 2);
   query.query.offset = 5;
@@ -239,7 +250,7 @@ TEST(Groups, ShowWhatTheQuerySelects) {
 }
 
 TEST(Groups, OfARandomSampleAreFull) {
-  const GroupedWorld world(500, true,
+  const GroupedWorld world(500, payload::IndexKind::kInteger,
                            [](std::uint64_t number) { return std::to_string(number % 5); });
   Query query;
   query.kind = Sample{};
@@ -254,7 +265,7 @@ TEST(Groups, OfARandomSampleAreFull) {
 }
 
 TEST(Groups, UnderMmrTakeTheHitsThatItChooses) {
-  const GroupedWorld world(50, true,
+  const GroupedWorld world(50, payload::IndexKind::kInteger,
                            [](std::uint64_t number) { return std::to_string(number % 2); });
   Query query = nearest_number("far", 3, 0);
   std::get<Nearest>(query.kind).mmr = Mmr{0.3F, 20};
@@ -271,7 +282,7 @@ TEST(Groups, UnderMmrTakeTheHitsThatItChooses) {
 }
 
 TEST(Groups, RefuseWhatTheQueryRefusesAndStop) {
-  const GroupedWorld world(10, true, [](std::uint64_t) { return "1"; });
+  const GroupedWorld world(10, payload::IndexKind::kInteger, [](std::uint64_t) { return "1"; });
   auto query = groups_of(nearest_number("no", 1, 0), 2, 2);
   EXPECT_EQ(find_groups(world.environment(), query).error().code(), Code::kInvalidArgument);
   query = groups_of(nearest_number("dot", 1, 0), 2, 2);
@@ -284,7 +295,7 @@ TEST(Groups, RefuseWhatTheQueryRefusesAndStop) {
 
 /// Absurd sizes cost no memory.
 TEST(Groups, MayBeAskedForInAbsurdNumbers) {
-  const GroupedWorld world(10, true,
+  const GroupedWorld world(10, payload::IndexKind::kInteger,
                            [](std::uint64_t number) { return std::to_string(number % 3); });
   const auto query = groups_of(nearest_number("dot", 1, 0), UINT64_MAX, UINT64_MAX);
   EXPECT_EQ(find_groups(world.environment(), query).value().size(), 3U);
