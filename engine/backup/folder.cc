@@ -214,6 +214,10 @@ Result<std::unique_ptr<SnapshotReader>> open_folder(const std::string& folder) {
 
 Result<> unfold(const std::string& folder, const SnapshotManifest& manifest,
                 const std::string& prefix, const std::string& target, Sharing sharing) {
+  if (!prefix.empty() && !prefix.ends_with('/')) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("the snapshot's manifest is damaged: `{}` is no folder", prefix));
+  }
   for (const auto& file : manifest.files) {
     QV_TRY(check_archive_path(file.path));
     if (!file.path.starts_with(prefix)) continue;

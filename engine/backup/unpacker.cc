@@ -95,12 +95,23 @@ Result<> Unpacker::begin_entry() {
 
 Result<> Unpacker::begin_file(const TarEntry& entry) {
   const std::string path = fmt::format("{}/{}", target_, entry.path);
-  if (files_.contains(entry.path)) return broken(fmt::format("`{}` is in it twice", entry.path));
+  QV_TRY(check_new(entry.path));
   const auto parent = std::filesystem::path(path).parent_path();
   QV_TRY(make_directories(parent));
   QV_TRY(auto directory, open_real_directory(parent));
   QV_TRY(file_, directory->create_file(std::filesystem::path(path).filename().string()));
   file_sum_ = Checksum();
+  return {};
+}
+
+Result<> Unpacker::check_new(const std::string& path) {
+  if (files_.contains(path)) return broken(fmt::format("`{}` is in it twice", path));
+  if (directories_.contains(path)) return broken(fmt::format("`{}` is a file and a folder", path));
+  for (auto at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string parent = path.substr(0, at);
+    if (files_.contains(parent)) return broken(fmt::format("`{}` is a file and a folder", parent));
+    directories_.insert(parent);
+  }
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,8 @@ class Unpacker {
   Result<> begin_file(const TarEntry& entry);
   Result<> take_content(std::string_view bytes);
   Result<> end_entry();
+  /// kInvalidArgument if the path is there already, or one of the two is below the other.
+  Result<> check_new(const std::string& path);
   Result<> check_files() const;
 
   const std::string target_;
@@ -52,6 +55,7 @@ class Unpacker {
   std::unique_ptr<WritableFile> file_;
   Checksum file_sum_;
   std::map<std::string, Unpacked> files_;
+  std::set<std::string> directories_;
   std::optional<SnapshotManifest> manifest_;
   Sha256 sha256_;
 };

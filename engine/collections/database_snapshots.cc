@@ -70,6 +70,28 @@ Result<> check_kind(const SnapshotScope& scope, const SnapshotManifest& manifest
                           to_string(kind_of(scope))));
 }
 
+/// The configuration in a snapshot, which anybody may have written.
+Result<CollectionConfig> config_of(const SnapshotCollection& collection) {
+  constexpr std::uint32_t kMaxDim = 1 << 16;
+  auto config = parse_config(collection.config);
+  if (!config) {
+    return fail(Code::kInvalidArgument, fmt::format("the snapshot's configuration is damaged: {}",
+                                                    config.error().message()));
+  }
+  if (config->shard_number == 0 || config->shard_number > kMaxShardNumber) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("the snapshot's collection has {} shards, must be 1 to {}",
+                            config->shard_number, kMaxShardNumber));
+  }
+  for (const auto& field : config->fields) {
+    if (field.kind == FieldKind::kSparse || (field.dim > 0 && field.dim <= kMaxDim)) continue;
+    return fail(Code::kInvalidArgument,
+                fmt::format("the snapshot's vector `{}` has {} dimensions, must be 1 to {}",
+                            field.name, field.dim, kMaxDim));
+  }
+  return config;
+}
+
 /// Every shard that the configuration needs is in the snapshot, and nothing else.
 Result<> check_shards_of(const SnapshotScope& scope, const SnapshotCollection& found,
                          const CollectionConfig& config) {
@@ -386,7 +408,7 @@ Result<std::unique_ptr<SnapshotReceiver>> DatabaseSnapshots::receive(const Snaps
 /// The configuration of the collection afterwards.
 Result<CollectionConfig> DatabaseSnapshots::fit(const SnapshotScope& scope,
                                                 const SnapshotManifest& manifest) const {
-  QV_TRY(auto found, parse_config(manifest.collections.front().config));
+  QV_TRY(auto found, config_of(manifest.collections.front()));
   QV_TRY(check_shards_of(scope, manifest.collections.front(), found));
   if (!gate_.catalog().find(scope.collection)) return found;
   QV_TRY(const auto stored, collections_.current_config(scope.collection));

@@ -230,6 +230,7 @@ def damaged(bytes):
     yield "a hard link", replaced("shard-0/l", tarfile.LNKTYPE, "/etc/passwd"), "only files are allowed"
     yield "a device", replaced("shard-0/d", tarfile.CHRTYPE), "only files are allowed"
     yield "another name", replaced("shard-0/other"), "is missing"
+    yield "a file as a folder", replaced(files[2][0].name + "/below"), "is a file and a folder"
     yield "twice", make_tar([intro, files[1], *files[1:]]), "twice"
     yield "a file more", make_tar([intro, (tarfile.TarInfo("shard-0/more"), b""), *files[1:]]), "does not name"
     yield "after the manifest", make_tar([*files, (tarfile.TarInfo("shard-0/more"), b"")]), "after its manifest"

@@ -35,9 +35,11 @@ class UnpackerTest : public ::testing::Test {
   }
   [[nodiscard]] Files read(const fs::path& root) const {
     Files files;
-    for (const auto& file : files_below(root).value()) {
+    const auto found = files_below(root).value();
+    for (const auto& file : found) {
       std::ifstream in(root / file.path, std::ios::binary);
-      files[file.path] = {std::istreambuf_iterator<char>(in), {}};
+      using Iterator = std::istreambuf_iterator<char>;
+      files[file.path] = std::string(Iterator(in), Iterator());
     }
     return files;
   }
