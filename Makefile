@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench bench-peers bench-late-interaction late-interaction-table test test-all setup build deb format tidy docs clean help
+.PHONY: demo bench bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build deb format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -9,6 +9,8 @@ help:
 	@echo "make late-interaction-table  all figures of late interaction over DATA=, each beside its bar"
 	@echo "make test      set up, build, run every test and the sanitizer runs"
 	@echo "make test-all  make test, then clang, clang-tidy, other instruction levels, fuzzing, long tests"
+	@echo "make conformance  our wire tests with the stock client CLIENT= (a version on PyPI), over REST and gRPC"
+	@echo "make soak-operations  STEPS= random operations (default 100,000), compared with the stock client's local mode"
 	@echo "make build     the release build: build/release/quiver"
 	@echo "make deb       the release build as a package for Debian 12"
 	@echo "make format    clang-format over the tree"
@@ -36,6 +38,14 @@ test:
 
 test-all:
 	@scripts/test-all
+
+conformance:
+	@scripts/conformance $(CLIENT)
+
+soak-operations:
+	@scripts/setup
+	@scripts/build release quiver
+	@.venv/bin/python -B tests/e2e/random_operations.py --steps $(or $(STEPS),100000)
 
 setup:
 	@scripts/setup

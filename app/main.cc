@@ -4,6 +4,8 @@
 #include <exception>
 #include <string>
 
+#include "app/backup/backup.h"
+#include "app/backup/command.h"
 #include "app/bench/ann_command.h"
 #include "app/bench/load_command.h"
 #include "app/check/check.h"
@@ -32,6 +34,8 @@ struct Options {
   quiver::app::InspectOptions inspect;
   quiver::app::CheckOptions check;
   quiver::app::RepairOptions repair;
+  quiver::app::BackupOptions backup;
+  quiver::app::RestoreOptions restore;
 };
 
 /// Prints the error, if any; returns the exit status.
@@ -85,6 +89,8 @@ int run(int argc, char** argv) {
   auto* inspect = quiver::app::add_inspect(app, options.inspect);
   auto* check = quiver::app::add_check(app, options.check);
   auto* repair = quiver::app::add_repair(app, options.repair);
+  auto* backup = quiver::app::add_backup(app, options.backup);
+  auto* restore = quiver::app::add_restore(app, options.restore);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
@@ -104,6 +110,8 @@ int run(int argc, char** argv) {
   if (*inspect) return report(quiver::app::run_inspect(options.inspect));
   if (*check) return report(quiver::app::run_check(options.check));
   if (*repair) return report(quiver::app::run_repair(options.repair));
+  if (*backup) return report(quiver::app::run_backup(options.backup));
+  if (*restore) return report(quiver::app::run_restore(options.restore));
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;
 }

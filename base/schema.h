@@ -11,8 +11,16 @@
 namespace quiver {
 
 enum class FieldKind : std::uint8_t { kDense = 0, kSparse = 1, kMulti = 2 };
-/// Type of the stored values. Sparse values are always stored as f32.
-enum class DType : std::uint8_t { kF32 = 0, kF16 = 1, kU8 = 2 };
+/// Type of the stored values. Sparse values are always stored as f32. A turbo type keeps a code of
+/// 4, 8 or 16 bits a dimension and one f32 for the whole vector (index/stored_rows.h).
+enum class DType : std::uint8_t {
+  kF32 = 0,
+  kF16 = 1,
+  kU8 = 2,
+  kTurbo4 = 3,
+  kTurbo8 = 4,
+  kTurbo16 = 5
+};
 /// kEuclid and kManhattan are distances: users see smaller as better.
 enum class Metric : std::uint8_t { kDot = 0, kCosine = 1, kEuclid = 2, kManhattan = 3 };
 enum class SparseModifier : std::uint8_t { kNone = 0, kIdf = 1 };
@@ -35,8 +43,23 @@ struct FieldSchema {
   bool operator==(const FieldSchema&) const = default;
 };
 
+[[nodiscard]] constexpr bool is_turbo(DType dtype) { return dtype >= DType::kTurbo4; }
+
+/// Of a turbo type: 4, 8 or 16.
+[[nodiscard]] constexpr std::uint32_t turbo_bits(DType dtype) {
+  return dtype == DType::kTurbo4 ? 4 : dtype == DType::kTurbo8 ? 8 : 16;
+}
+
+/// Of a type that is not turbo.
 [[nodiscard]] constexpr std::uint32_t bytes_per_value(DType dtype) {
   return dtype == DType::kF32 ? 4 : dtype == DType::kF16 ? 2 : 1;
+}
+
+/// Bytes of one stored vector of `dim` values, not padded.
+[[nodiscard]] constexpr std::size_t vector_bytes(std::uint32_t dim, DType dtype) {
+  const std::size_t n = dim;
+  return is_turbo(dtype) ? sizeof(float) + (n * turbo_bits(dtype) + 7) / 8
+                         : n * bytes_per_value(dtype);
 }
 
 /// True for kEuclid and kManhattan. Below the wire their scores are negated, so that a larger score

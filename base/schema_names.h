@@ -14,7 +14,8 @@ namespace quiver {
 // In the order of the enums' values.
 inline constexpr std::array<std::string_view, 4> kMetricNames = {"dot", "cosine", "euclid",
                                                                  "manhattan"};
-inline constexpr std::array<std::string_view, 3> kDTypeNames = {"f32", "f16", "u8"};
+inline constexpr std::array<std::string_view, 6> kDTypeNames = {"f32",    "f16",    "u8",
+                                                                "turbo4", "turbo8", "turbo16"};
 
 [[nodiscard]] constexpr std::string_view metric_name(Metric metric) {
   return kMetricNames[static_cast<std::size_t>(metric)];

@@ -11,7 +11,8 @@
 namespace quiver {
 
 /// `[n_rows, dim]` values of `dtype`, with row i at `data + i * stride_bytes`. Rows that we store
-/// start on 64-byte boundaries and are zero-padded to a multiple of 64 bytes.
+/// start on 64-byte boundaries and are zero-padded to a multiple of 64 bytes; rows of turbo types,
+/// to a multiple of 4 bytes.
 struct MatrixView {
   const std::byte* data = nullptr;
   std::size_t n_rows = 0;
@@ -25,9 +26,10 @@ struct MatrixView {
   }
 };
 
-/// Bytes of a stored row of `dim` values, padded to a multiple of 64.
+/// Bytes of a stored row of `dim` values, padded to a multiple of 64 (turbo types: 4).
 [[nodiscard]] constexpr std::size_t padded_row_bytes(std::uint32_t dim, DType dtype) {
-  return (static_cast<std::size_t>(dim) * bytes_per_value(dtype) + 63) / 64 * 64;
+  const std::size_t unit = is_turbo(dtype) ? 4 : 64;
+  return (vector_bytes(dim, dtype) + unit - 1) / unit * unit;
 }
 
 /// Length of `[begin, end)`; 0 if `end < begin`. Offsets in a mapped file may become zeros between

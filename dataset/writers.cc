@@ -13,7 +13,9 @@
 namespace quiver::dataset {
 namespace {
 
+/// Turbo vectors are written as what they stand for.
 ValueType value_type_of(DType dtype) {
+  if (is_turbo(dtype)) return ValueType::kF32;
   return dtype == DType::kF32   ? ValueType::kF32
          : dtype == DType::kF16 ? ValueType::kF16
                                 : ValueType::kU8;

@@ -15,6 +15,9 @@
 #include "base/threads/published.h"
 #include "engine/model/bulk.h"
 #include "engine/model/config.h"
+#include "engine/model/facets.h"
+#include "engine/model/groups.h"
+#include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/planned_query.h"
 #include "engine/model/query.h"
@@ -74,6 +77,26 @@ class Collection : public QuerySource {
                                                   const Cancel& cancel) const = 0;
   [[nodiscard]] virtual Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                                     const Cancel& cancel) const = 0;
+
+  /// Each search for a group reads the same snapshot. `with_lookup` has no effect: the verb of
+  /// service/api reads the other collection.
+  [[nodiscard]] virtual Result<std::vector<PointGroup>> groups(const GroupsQuery& query,
+                                                               const Cancel& cancel) const {
+    (void)query, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection makes no groups");
+  }
+  /// Values by count, descending, then by value. kInvalidArgument without an index that counts
+  /// them; kUnavailable while it is being built.
+  [[nodiscard]] virtual Result<std::vector<FacetHit>> facet(const FacetRequest& request,
+                                                            const Cancel& cancel) const {
+    (void)request, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection counts no values");
+  }
+  [[nodiscard]] virtual Result<DistanceMatrix> distance_matrix(const MatrixRequest& request,
+                                                               const Cancel& cancel) const {
+    (void)request, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection compares no samples");
+  }
 
   /// Replaces an index on the same key. On return the index is durable; with kVisible every segment
   /// uses it, too.

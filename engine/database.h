@@ -17,12 +17,14 @@
 #include "engine/indexing/indexes.h"
 #include "engine/model/alias.h"
 #include "engine/model/repair_report.h"
+#include "engine/snapshots.h"
 #include "storage/rows/runtime.h"
 
 namespace quiver::engine {
 
 struct DatabaseOptions {
   std::string data_dir;
+  std::string snapshots_dir;             ///< empty: `snapshots` below `data_dir`
   std::uint32_t compute_threads = 0;     ///< 0: one per core
   std::uint32_t background_threads = 0;  ///< 0: one per core, at least 2
   std::uint64_t block_cache_bytes = 256ULL << 20;
@@ -38,6 +40,8 @@ struct DatabaseOptions {
   /// Seam for fault tests: the directory of the catalog.
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_data_directory =
       open_real_directory;
+  /// Seam for tests: the time that expiring points meet, seconds since 1970.
+  std::function<std::int64_t()> unix_s;
   /// Seam for tests: the index types of fields.
   IndexChooser choose_index = default_index;
 };
@@ -92,6 +96,9 @@ class Database {
   /// the collection that the query is for. kNotFound if a named collection does not exist, needed
   /// or not.
   virtual Result<> resolve_lookups(const std::string& name, Query& query) = 0;
+
+  /// nullptr if this database makes none.
+  [[nodiscard]] virtual Snapshots* snapshots() { return nullptr; }
 
   /// True when every collection can serve; else the reason in `why`.
   [[nodiscard]] virtual bool ready(std::string* why) const = 0;

@@ -33,7 +33,16 @@ PreparedQuery PreparedQuery::dense(const FieldSchema& schema, std::span<const fl
   query.values_.assign(vector.begin(), vector.end());
   if (schema.dtype == DType::kU8 && vector.size() <= kMaxByteDim) query.bytes_ = as_bytes(vector);
   if (schema.metric == Metric::kCosine) to_unit_length(query.values_.data(), query.values_.size());
+  query.rotate_values();
   return query;
+}
+
+void PreparedQuery::rotate_values() {
+  if (!is_compared_rotated(schema_)) return;
+  rotated_.resize(values_.size());
+  for (std::size_t first = 0; first < values_.size(); first += schema_.dim) {
+    rotate_for(schema_, values_.data() + first, rotated_.data() + first);
+  }
 }
 
 PreparedQuery PreparedQuery::sparse(const FieldSchema& schema, SparseView vector) {
@@ -74,9 +83,10 @@ PreparedQuery PreparedQuery::multi(const FieldSchema& schema, std::span<const fl
     float* token = query.values_.data() + t * schema.dim;
     for (std::size_t d = 0; d < schema.dim; ++d) token[d] *= weights[t];
   }
+  query.rotate_values();
   query.blocked_.resize(MaxSimKernels::prepared_floats(query.n_tokens_, schema.dim));
-  kernels().maxsim_family.prepare(query.values_.data(), query.n_tokens_, schema.dim, schema.dim,
-                                  query.blocked_.data());
+  kernels().maxsim_family.prepare(query.compared_values().data(), query.n_tokens_, schema.dim,
+                                  schema.dim, query.blocked_.data());
   return query;
 }
 

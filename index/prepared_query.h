@@ -28,20 +28,26 @@ class PreparedQuery {
   [[nodiscard]] const FieldSchema& schema() const { return schema_; }
   /// Dense: the vector; multi: the tokens, row-major.
   [[nodiscard]] std::span<const float> values() const { return values_; }
+  /// The same as rows are compared with: rotated, where rows are (`is_compared_rotated`).
+  [[nodiscard]] std::span<const float> compared_values() const {
+    return rotated_.empty() ? values_ : rotated_;
+  }
   /// Dense u8 fields: the vector as given, if all values are whole numbers in [0, 255]; else empty.
   /// Rows are then scored in integers.
   [[nodiscard]] std::span<const std::uint8_t> bytes() const { return bytes_; }
   [[nodiscard]] std::uint32_t n_tokens() const { return n_tokens_; }
-  /// Multi: tokens in the layout of `MaxSimKernels::prepare`.
+  /// Multi: `compared_values()` in the layout of `MaxSimKernels::prepare`.
   [[nodiscard]] std::span<const float> blocked() const { return blocked_; }
   /// Sparse: the kernels' view, borrowed from this query.
   [[nodiscard]] SparseQuery sparse() const;
 
  private:
   explicit PreparedQuery(const FieldSchema& schema) : schema_(schema) {}
+  void rotate_values();
 
   FieldSchema schema_;
   std::vector<float> values_;
+  std::vector<float> rotated_;
   std::vector<std::uint8_t> bytes_;
   std::uint32_t n_tokens_ = 0;
   std::vector<float> blocked_;

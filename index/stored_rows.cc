@@ -1,10 +1,25 @@
 #include "index/stored_rows.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "encoders/codes/turbo.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index {
+namespace {
+
+/// The code of such vectors. Each thread keeps the last one: making it takes as long as using it.
+const encoders::TurboCode& turbo_code(DType dtype, std::size_t dim) {
+  thread_local std::optional<encoders::TurboCode> code;
+  const std::uint32_t bits = turbo_bits(dtype);
+  if (!code || code->dim() != dim || code->bits() != bits) {
+    code.emplace(static_cast<std::uint32_t>(dim), bits);
+  }
+  return *code;
+}
+
+}  // namespace
 
 void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out) {
   const auto& convert = kernels().convert;
@@ -18,7 +33,30 @@ void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out) 
     case DType::kU8:
       convert.u8_to_f32(reinterpret_cast<const std::uint8_t*>(values), n, out);
       return;
+    case DType::kTurbo4:
+    case DType::kTurbo8:
+    case DType::kTurbo16:
+      turbo_code(dtype, n).decode(values, out);
+      return;
   }
+}
+
+bool store_turbo(const FieldSchema& schema, std::span<const float> vector, std::byte* out) {
+  const double length = kernels().convert.norm(vector.data(), vector.size());
+  if (length > kMaxTurboLength) return false;
+  const auto kept = schema.metric == Metric::kCosine ? encoders::TurboCode::Length::kOne
+                                                     : encoders::TurboCode::Length::kKept;
+  turbo_code(schema.dtype, schema.dim).encode(vector.data(), kept, out);
+  return true;
+}
+
+void rotate_for(const FieldSchema& schema, const float* in, float* out) {
+  turbo_code(schema.dtype, schema.dim).rotation().apply(in, out);
+}
+
+void to_compared_floats(const std::byte* row, const FieldSchema& schema, float* out) {
+  if (!is_compared_rotated(schema)) return to_floats(row, schema.dtype, schema.dim, out);
+  encoders::TurboCode::decode_rotated(row, schema.dim, turbo_bits(schema.dtype), out);
 }
 
 void to_unit_length(float* vector, std::size_t dim) {

@@ -18,7 +18,8 @@ namespace {
 #level, level::kDenseFamily, level::kSparseKernels, level::kMaxSimKernels,                    \
         level::kTopKKernels, level::kConvertKernels, level::kByteKernels, level::kBinaryKernels,  \
         level::kRecordKernels, level::kSumKernels, level::kTransformKernels, level::kGridKernels, \
-        level::kCodeKernels, level::kSetKernels, level::kSignKernels, level::kDecimalKernels      \
+        level::kCodeKernels, level::kSetKernels, level::kSignKernels, level::kDecimalKernels,     \
+        level::kTurboKernels                                                                      \
   }
 
 constinit const KernelTable kGeneric = QV_LEVEL(generic);

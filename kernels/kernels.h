@@ -32,6 +32,7 @@
 #include "kernels/sums/sums.h"
 #include "kernels/topk/topk.h"
 #include "kernels/transform/transform.h"
+#include "kernels/turbo/turbo.h"
 
 namespace quiver {
 
@@ -53,6 +54,7 @@ struct KernelTable {
   const SetKernels& sets;
   const SignKernels& signs;
   const DecimalKernels& decimals;
+  const TurboKernels& turbo;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

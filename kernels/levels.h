@@ -21,6 +21,7 @@
   extern const SetKernels kSetKernels;             \
   extern const SignKernels kSignKernels;           \
   extern const DecimalKernels kDecimalKernels;     \
+  extern const TurboKernels kTurboKernels;         \
   }
 
 QV_DECLARE_LEVEL(generic)

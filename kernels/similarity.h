@@ -20,8 +20,8 @@ inline constexpr std::size_t kDTypes = 3;
                                         : Similarity::kDot;
 }
 
-/// Types of stored values. The first three are the types of fields (`DType`), with the same
-/// numbers.
+/// Types of stored values. The first three are types of fields (`DType`), with the same numbers.
+/// Kernels do not read turbo types: their rows become f32 first.
 enum class RowType : std::uint8_t { kF32 = 0, kF16 = 1, kU8 = 2, kI8 = 3, kBf16 = 4 };
 inline constexpr std::size_t kRowTypes = 5;
 [[nodiscard]] constexpr RowType row_type(DType dtype) { return static_cast<RowType>(dtype); }

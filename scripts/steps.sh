@@ -40,12 +40,17 @@ at_level() {
 e2e_of() {
   local preset="$1"
   QUIVER_BINARY="$PWD/build/$preset/quiver" timeout --kill-after=10 "$(patience 900)" \
-    .venv/bin/python -B -m pytest -q -p no:cacheprovider --junitxml="$results/e2e.xml" tests/e2e
+    .venv/bin/python -B -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile --junitxml="$results/e2e.xml" tests/e2e
 }
 
 # sanitized PRESET TEST: builds only this test with its dependencies, and runs it.
 sanitized() {
   local preset="$1" test="$2"
+  if [[ "$preset" == tsan ]]; then
+    # Kernels are compiled without ThreadSanitizer in any case, so those of the release build serve.
+    scripts/build release qv_kernels
+    cmake --preset tsan -DQV_PREBUILT_KERNELS="$PWD/build/release/kernels/libqv_kernels.a" > /dev/null
+  fi
   scripts/build "$preset" "$test"
   export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
   export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"
@@ -64,6 +69,12 @@ no_aslr() {
 long_model() {
   QUIVER_MODEL_SECONDS="${QUIVER_MODEL_SECONDS:-300}" timeout --kill-after=10 "$(patience 1800)" "build/$1/tests/model_test" \
     --gtest_brief=1 --gtest_output="xml:$PWD/$results/model-long.xml"
+}
+
+# A million changed tokens, none of which may be taken.
+long_tokens() {
+  QUIVER_LONG_TESTS=1 "build/$1/tests/service_test" --gtest_filter='Token.*' --gtest_brief=1 \
+    --gtest_output="xml:$PWD/$results/tokens-long.xml"
 }
 
 # Runs every fuzz target for some seconds, starting from its corpus in the tree, which is not changed.

@@ -21,6 +21,7 @@
 #include "base/observe/log.h"
 #include "base/observe/log_limit.h"
 #include "service/api/runtime.h"
+#include "service/grpc/server.h"
 #include "service/handlers/handlers.h"
 #include "service/http/connection.h"
 #include "service/http/front.h"
@@ -32,6 +33,8 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+/// Clients that are told, after their handshake, that there are too many.
+constexpr std::size_t kMaxTurnedAway = 64;
 constexpr auto kTick = std::chrono::seconds(1);
 /// Wait after an accept that failed for lack of file handles or memory.
 constexpr auto kAcceptRetry = std::chrono::milliseconds(50);
@@ -107,7 +110,24 @@ class HttpServer final : public Server {
     join_threads();
   }
 
-  Result<> listen() { return listener_.listen(options_.host, options_.port); }
+  Result<> listen() {
+    if (options_.audit.enabled) {
+      QV_TRY(auto audit, access::AuditLog::open(options_.audit));
+      runtime_.use(std::move(audit));
+    }
+    if (options_.tls.enabled) {
+      QV_TRY(auto tls, TlsContext::load(options_.tls));
+      listener_.use(std::move(tls));
+    }
+    QV_TRY(listener_.listen(options_.host, options_.port));
+    if (options_.grpc.port == 0) return {};
+    GrpcOptions grpc = options_.grpc;
+    if (grpc.host.empty()) grpc.host = options_.host;
+    const GrpcLimits limits = {options_.max_body_bytes, options_.max_held_body_bytes,
+                               options_.inline_body_bytes};
+    QV_TRY(grpc_, GrpcServer::start(grpc, options_.tls, limits, runtime_, front_.body_budget()));
+    return {};
+  }
 
   void run() {
     asio::co_spawn(accept_context(), accept_connections(), asio::detached);
@@ -116,6 +136,7 @@ class HttpServer final : public Server {
   }
 
   [[nodiscard]] std::uint16_t port() const override { return listener_.port(); }
+  [[nodiscard]] std::uint16_t grpc_port() const override { return grpc_ ? grpc_->port() : 0; }
 
   Result<> stop() override {
     if (!running_) return {};
@@ -123,6 +144,14 @@ class HttpServer final : public Server {
     asio::post(accept_context(), [this] { listener_.close(); });
     for_each_connection(&Connection::stop);
     const auto grace = std::chrono::duration<double>(options_.shutdown_grace_s);
+    if (grpc_) grpc_->begin_stop(grace);
+    QV_TRY(stop_connections(grace));
+    join_threads();
+    return stop_grpc(grace);
+  }
+
+ private:
+  Result<> stop_connections(std::chrono::duration<double> grace) {
     if (!wait_until_idle(grace)) {
       log_warning("http: {} connections did not finish in {:.1f} s, cancelling", n_open(),
                   grace.count());
@@ -135,11 +164,16 @@ class HttpServer final : public Server {
                                 patience.count()));
       }
     }
-    join_threads();
     return {};
   }
 
- private:
+  /// `grace` has begun already.
+  Result<> stop_grpc(std::chrono::duration<double> grace) {
+    const auto patience = std::chrono::duration<double>(options_.cancel_patience_s);
+    if (!grpc_ || grpc_->wait_until_stopped(grace + patience)) return {};
+    return fail(Code::kDeadlineExceeded, "gRPC calls go on after they were cancelled");
+  }
+
   void join_threads() {
     for (auto& thread : threads_) thread->join();
   }
@@ -170,7 +204,7 @@ class HttpServer final : public Server {
                     fmt::format("http: all {} connections (service.max_connections) are in use, "
                                 "more are turned away",
                                 options_.max_connections));
-      return turn_away(*stream);
+      return turn_away(loop, std::move(stream));
     }
     change_open(+1);
     auto connection = std::make_shared<Connection>(loop, std::move(stream), front_);
@@ -181,16 +215,24 @@ class HttpServer final : public Server {
                    });
   }
 
-  static void turn_away(Stream& stream) {
-    static constexpr std::string_view kBody =
-        R"({"status":{"error":"Shard temporarily unavailable: too many open connections"},"time":0.0})";
-    const std::string answer = fmt::format(
-        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
-        "content-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n{}",
-        kBody.size(), kBody);
-    const std::array buffers = {asio::const_buffer(answer.data(), answer.size())};
-    error_code ignored;
-    [[maybe_unused]] const std::size_t n = stream.write_now(buffers, ignored);
+  /// A stream that must shake hands first takes a while; only a few such clients are told why.
+  void turn_away(EventLoop& loop, std::unique_ptr<Stream> stream) {
+    if (stream->is_established()) {
+      const std::string answer = Connection::turned_away_text();
+      const std::array buffers = {asio::const_buffer(answer.data(), answer.size())};
+      error_code ignored;
+      [[maybe_unused]] const std::size_t n = stream->write_now(buffers, ignored);
+      return;
+    }
+    if (n_turned_away_ >= kMaxTurnedAway) return;
+    ++n_turned_away_;
+    change_open(+1);
+    auto connection = std::make_shared<Connection>(loop, std::move(stream), front_);
+    asio::co_spawn(loop.context, Connection::turn_away(std::move(connection)),
+                   [this](const std::exception_ptr&) {
+                     --n_turned_away_;
+                     change_open(-1);
+                   });
   }
 
   /// Calls `action` on each loop's own thread. From then on the loop is stopping.
@@ -230,9 +272,11 @@ class HttpServer final : public Server {
   std::vector<std::unique_ptr<IoThread>> threads_;
   api::Runtime runtime_;
   Front front_;
+  std::unique_ptr<GrpcServer> grpc_;
   Listener listener_{accept_context()};
   bool running_ = false;
   LogLimit repeated_;
+  std::atomic<std::size_t> n_turned_away_ = 0;
   Gauge& open_connections_;
 
   Mutex mutex_;

@@ -1,4 +1,5 @@
-// The HTTP/1.1 server: a REST API over one Database.
+// The server of one Database: a REST API over HTTP/1.1, and gRPC (service/grpc/server.h) if it is
+// enabled.
 //
 // Threads: `io_threads` threads, each with an event loop and the connections given to it; a few for
 // calls that block (catalog changes, index creation, opening a collection); one for reports about
@@ -13,7 +14,9 @@
 #include "base/observe/metrics.h"
 #include "base/result.h"
 #include "engine/database.h"
+#include "service/access/tls_options.h"
 #include "service/api/options.h"
+#include "service/grpc/options.h"
 #include "service/http/options.h"
 
 namespace quiver::service {
@@ -24,12 +27,14 @@ using api::Identity;
 [[nodiscard]] Identity compatible_identity();
 
 struct ServerOptions : api::Options, HttpOptions {
+  TlsOptions tls;
   std::string host = "127.0.0.1";         ///< address or name to listen on
   std::uint16_t port = 6333;              ///< 0: any free one, see Server::port
   std::uint32_t io_threads = 0;           ///< 0: half the cores, at least 1
   std::uint32_t max_connections = 10000;  ///< more are answered 503 and closed
   double shutdown_grace_s = 8;            ///< time that `stop` gives to answers
   double cancel_patience_s = 5;           ///< time that it then gives to what it cancels
+  GrpcOptions grpc;
 };
 
 class Server {
@@ -43,6 +48,8 @@ class Server {
 
   /// The port it listens on.
   [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// The port that gRPC listens on; 0: there is no gRPC.
+  [[nodiscard]] virtual std::uint16_t grpc_port() const = 0;
   /// Stops accepting connections and drops requests that have not arrived completely. Others may
   /// finish within the grace time; then they are cancelled. Closes all connections and ends the
   /// threads. Call once, not from a thread of the server. kDeadlineExceeded if a cancelled request

@@ -48,8 +48,9 @@ void add_field(CLI::App& app, AnnOptions& o) {
       ->check(CLI::IsMember({"dot", "cosine", "euclid", "manhattan"}))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--dtype", o.dtype, "Type of the stored values: f32, f16 or u8; sparse: f32")
-      ->check(CLI::IsMember({"f32", "f16", "u8"}))
+  app.add_option("--dtype", o.dtype,
+                 "Type of the stored values: f32, f16, u8, turbo4, turbo8 or turbo16; sparse: f32")
+      ->check(CLI::IsMember({"f32", "f16", "u8", "turbo4", "turbo8", "turbo16"}))
       ->capture_default_str()
       ->group(group);
   app.add_option("--index", o.index, "Type of index")->capture_default_str()->group(group);

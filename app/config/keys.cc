@@ -106,6 +106,9 @@ void declare_storage(std::vector<Key>& keys) {
   Section section(keys, "storage");
   section.string("data_dir", QV_AT(database.data_dir),
                  "Directory of everything durable; created if missing. One process per directory.");
+  section.string("snapshots_dir", QV_AT(database.snapshots_dir),
+                 "Directory of snapshots; empty: `snapshots` below `data_dir`.",
+                 "On another file system than `data_dir` snapshots are copied, not linked.");
   section.integer("block_cache_mb", QV_AT(database.block_cache_bytes), {.min = 1, .max = 1 << 20},
                   "Memory for blocks of rows read from disk, over all collections.",
                   "More makes reads of single points and recovery cheaper; searches do not use it.",
@@ -125,6 +128,11 @@ void declare_storage(std::vector<Key>& keys) {
                   {.min = 1, .max = engine::kMaxShardNumber},
                   "Largest `shard_number` of a new collection; more is refused with 422.",
                   "Each shard has its own files, memory and log, even without points.");
+  section.string("strict_mode", QV_AT(server.strict_mode),
+                 "JSON object: members of `strict_mode_config` for new collections whose creator "
+                 "does not name them; empty: none.",
+                 "For example `{\"enabled\": true, \"max_query_limit\": 1000}`. Limits protect "
+                 "the server from single requests (docs/strict-mode.md).");
   section.boolean(
       "record_queries", QV_AT(database.record_queries),
       "Keep a uniform sample of up to 512 queries per multi-vector field, in memory and in "
@@ -146,9 +154,22 @@ void declare_service(std::vector<Key>& keys) {
               "`Authorization: Bearer KEY`); empty: no key.")
       .secrecy = Secrecy::kSecret;
   section
+      .string("alt_api_key", QV_AT(server.alt_api_key),
+              "A second key with the same rights, for the time in which clients change from one to "
+              "the other; empty: no key. Needs `api_key`.")
+      .secrecy = Secrecy::kSecret;
+  section
       .string("read_only_api_key", QV_AT(server.read_only_api_key),
               "A second key, for requests that change nothing; empty: no key. Needs `api_key`.")
       .secrecy = Secrecy::kSecret;
+  section.boolean("jwt_rbac", QV_AT(server.jwt_rbac),
+                  "Take JSON Web Tokens (HS256) signed with `api_key` or `alt_api_key`, which may "
+                  "limit their bearer to some collections. Needs `api_key`.",
+                  "See security.md.");
+  section.boolean("enable_tls", QV_AT(server.tls.enabled),
+                  "Speak HTTPS only, with the certificate of section `tls`.");
+  section.boolean("verify_https_client_certificate", QV_AT(server.tls.verify_client),
+                  "Refuse clients without a certificate signed by `tls.ca_cert`.");
   section.boolean("enable_cors", QV_AT(server.cors), "Let browsers of any origin use the API.");
   section.integer("io_threads", QV_AT(server.io_threads), {.max = 1024},
                   "Threads that read requests and write answers; 0: half the cores, at least 1.");
@@ -174,13 +195,74 @@ void declare_service(std::vector<Key>& keys) {
                  "they are cancelled; others are refused at once.",
                  "Closing the collections takes extra time, mostly far less than a second. "
                  "Container runtimes kill after 10 s.");
+  section.boolean("enable_snapshot_url_recovery", QV_AT(server.recovers_from_urls),
+                  "Let clients have snapshots fetched from `http://` locations.",
+                  "Without it, snapshots come from the snapshots folder or are uploaded.");
+  section.string("snapshot_url_hosts", QV_AT(server.snapshot_url_hosts),
+                 "Hosts besides this machine that snapshots may be fetched from, between commas; "
+                 "`*`: all.",
+                 "A host named here can be reached through this server by everyone who may write.");
   section.integer("inline_body_kb", QV_AT(server.inline_body_bytes), {.max = 1 << 20},
                   "Bodies up to this size are decoded on the thread that read them.",
                   "Larger bodies move to another thread, so that they do not delay other "
                   "connections.",
                   kKiB);
+  section.integer("compress_above_kb", QV_AT(server.compress_above_bytes), {.max = 1 << 20},
+                  "Larger answers are compressed for clients whose `accept-encoding` has zstd or "
+                  "gzip; 0: none are.",
+                  "Most clients ask without being told to. Less saves network and costs time.",
+                  kKiB);
   section.string("metrics_prefix", QV_AT(server.metrics_prefix),
                  "Prefix of every metric name in `/metrics`.");
+}
+
+void bind_grpc_port(Key& key) {
+  key.range = {.min = service::GrpcOptions::kAnyPort, .max = 65535};
+  key.get = [](const Settings& settings) -> ParamValue {
+    return std::int64_t{settings.server.grpc.port};
+  };
+  key.set = [](Settings& settings, const ParamValue& value) {
+    settings.server.grpc.port = static_cast<std::int32_t>(std::get<std::int64_t>(value));
+  };
+}
+
+void declare_grpc(std::vector<Key>& keys) {
+  Section section(keys, "grpc");
+  bind_grpc_port(section.free(KeyType::kInteger, "port",
+                              "Port of the gRPC API, usually 6334; 0: no gRPC; -1: any free one, "
+                              "which is printed at start.",
+                              "Keys, `tls`, `service.max_request_size_mb`, "
+                              "`service.inline_body_kb` and `service.shutdown_grace_s` hold for "
+                              "gRPC, too; `service.max_connections` does not."));
+  section.string("host", QV_AT(server.grpc.host),
+                 "Address or name that gRPC listens on; empty: `service.host`.");
+  section.boolean("reflection", QV_AT(server.grpc.reflection),
+                  "Tell clients which services and messages there are.");
+}
+
+void declare_tls(std::vector<Key>& keys) {
+  Section section(keys, "tls");
+  section.string("cert", QV_AT(server.tls.cert),
+                 "PEM file with the server's certificate, then those that signed it.");
+  section.string("key", QV_AT(server.tls.key),
+                 "PEM file with the private key of `cert`, without a password.");
+  section.string("ca_cert", QV_AT(server.tls.ca_cert),
+                 "PEM file with the certificates that may sign those of clients.");
+  section.number("cert_ttl_s", QV_AT(server.tls.cert_ttl_s), {.min = 0, .max = 1e9},
+                 "Changed files are loaded this long after the last look; 0: never.",
+                 "Files that cannot be used are logged, and the former stay in use.");
+}
+
+void declare_audit(std::vector<Key>& keys) {
+  Section section(keys, "audit");
+  section.boolean("enabled", QV_AT(server.audit.enabled),
+                  "Write each request that needs a key to the audit log: who asked for what, and "
+                  "whether it was allowed.");
+  section.string("dir", QV_AT(server.audit.dir),
+                 "Directory of the audit log, created if missing; one file of JSON lines per day "
+                 "(UTC). Empty: `audit` in the data directory.");
+  section.integer("max_log_files", QV_AT(server.audit.max_log_files), {.max = 100000},
+                  "Files of the audit log that are kept; 0: all.");
 }
 
 void declare_threads(std::vector<Key>& keys) {
@@ -271,6 +353,9 @@ std::vector<Key> declare_keys() {
   std::vector<Key> keys;
   declare_storage(keys);
   declare_service(keys);
+  declare_grpc(keys);
+  declare_tls(keys);
+  declare_audit(keys);
   declare_threads(keys);
   declare_optimizer(keys);
   declare_log(keys);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/config/config.h"
+#include "service/json/decode/decode.h"
 
 namespace quiver::app {
 namespace {
@@ -98,6 +99,15 @@ Result<> set_http(Config& config, const std::string& http) {
   return config.set("service.http_port", std::int64_t{host_port.second}, "flag --http");
 }
 
+/// A text that names an unknown limit, or one of a wrong type, would protect nobody.
+Result<> check_strict_mode(const std::string& json) {
+  if (json.empty()) return {};
+  std::string text = json;
+  const auto known = service::json::decode_strict_mode(text);
+  if (known) return {};
+  return fail(Code::kInvalidArgument, "storage.strict_mode: " + known.error().text);
+}
+
 }  // namespace
 
 Config::Config() : origins_(keys().size(), "default") {}
@@ -145,16 +155,43 @@ Result<> Config::set_environment(const char* const* environment) {
   return {};
 }
 
+namespace {
+
+Result<> check_keys(const service::ServerOptions& server) {
+  if (!server.api_key.empty()) return {};
+  const std::string_view without = server.jwt_rbac               ? "jwt_rbac"
+                                   : !server.alt_api_key.empty() ? "alt_api_key"
+                                                                 : "read_only_api_key";
+  if (!server.jwt_rbac && server.alt_api_key.empty() && server.read_only_api_key.empty()) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("service.{} is set without service.api_key: writing would stay open to "
+                          "everybody",
+                          without));
+}
+
+Result<> check_tls(const service::TlsOptions& tls) {
+  const auto needs = [](std::string_view key, std::string_view file) {
+    return fail(Code::kInvalidArgument, fmt::format("{} is true without tls.{}", key, file));
+  };
+  constexpr std::string_view kVerify = "service.verify_https_client_certificate";
+  if (tls.verify_client && !tls.enabled) {
+    return fail(Code::kInvalidArgument, fmt::format("{} needs service.enable_tls", kVerify));
+  }
+  if (tls.enabled && tls.cert.empty()) return needs("service.enable_tls", "cert");
+  if (tls.enabled && tls.key.empty()) return needs("service.enable_tls", "key");
+  if (tls.verify_client && tls.ca_cert.empty()) return needs(kVerify, "ca_cert");
+  return {};
+}
+
+}  // namespace
+
 Result<> Config::validate() const {
   if (settings_.database.data_dir.empty()) {
     return fail(Code::kInvalidArgument, "storage.data_dir is empty, wanted a directory");
   }
-  if (settings_.server.api_key.empty() && !settings_.server.read_only_api_key.empty()) {
-    return fail(Code::kInvalidArgument,
-                "service.read_only_api_key is set without service.api_key: writing would stay "
-                "open to everybody");
-  }
-  return {};
+  QV_TRY(check_keys(settings_.server));
+  QV_TRY(check_tls(settings_.server.tls));
+  return check_strict_mode(settings_.server.strict_mode);
 }
 
 Result<Config> load_config(const Flags& flags, const char* const* environment) {

@@ -27,6 +27,9 @@ constexpr const char* kExportExamples =
 CLI::App* add_export(CLI::App& app, ExportOptions& options) {
   auto* command = app.add_subcommand("export", "Write a collection to JSON lines or .npy files.");
   command->add_option("--url", options.url, "Server; default http://127.0.0.1:6333");
+  command->add_option(
+      "--ca", options.ca,
+      "For https: PEM file of the authorities to trust; default: those of the system");
   command->add_option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
   command->add_option("--data-dir", options.data_dir,
                       "Data directory to read; no server may have it open");

@@ -10,6 +10,7 @@ namespace quiver::app {
 
 struct ExportOptions {
   std::string url;
+  std::string ca;  ///< PEM file of authorities for https; empty: the system's
   std::string api_key;
   std::string data_dir;
   std::string collection;

@@ -68,7 +68,8 @@ class ServerPoints final : public PointSource {
 }  // namespace
 
 Result<std::unique_ptr<PointSource>> open_server_points(const ExportOptions& options) {
-  QV_TRY(const client::Endpoint endpoint, client::parse_url(options.url));
+  QV_TRY(client::Endpoint endpoint, client::parse_url(options.url));
+  endpoint.ca_file = options.ca;
   auto points = std::make_unique<ServerPoints>(endpoint, options);
   QV_TRY(points->open());
   return std::unique_ptr<PointSource>(std::move(points));

@@ -82,6 +82,8 @@ void add_target(CLI::App& app, ImportOptions& options) {
       .option("--data-dir", options.data_dir,
               "Write to this data directory instead; no server may have it open")
       ->excludes("--url");
+  group.option("--ca", options.ca,
+               "For https: PEM file of the authorities to trust; default: those of the system");
   group.option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
   group.option("--collection", options.collection, "Collection")->required();
   group
@@ -91,8 +93,10 @@ void add_target(CLI::App& app, ImportOptions& options) {
       ->expected(0, 1);
   group.list("--metric", options.metric,
              "[NAME=]METRIC for --create: cosine (default), dot, euclid or manhattan");
-  group.list("--dtype", options.dtype,
-             "[NAME=]TYPE for --create: float32, float16 or uint8; default as in the file");
+  group.list(
+      "--dtype", options.dtype,
+      "[NAME=]TYPE for --create: float32, float16, uint8, turbo4, turbo8 or turbo16; default as in "
+      "the file");
   group.option("--shards", options.shards, "Shards for --create")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

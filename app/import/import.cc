@@ -45,7 +45,8 @@ StateFile state_file(const ImportOptions& options, const ImportPlan& plan) {
 }
 
 Result<int> import_to_server(const ImportOptions& options, const ImportPlan& plan) {
-  QV_TRY(const client::Endpoint endpoint, client::parse_url(options.url));
+  QV_TRY(client::Endpoint endpoint, client::parse_url(options.url));
+  endpoint.ca_file = options.ca;
   const HttpTarget target{endpoint, options.api_key, options.collection, options.retry_s};
   BadRows bad_rows(options.skip_bad ? OnBadRow::kSkip : OnBadRow::kStop);
   QV_TRY(const auto reader, RowReader::open(plan, bad_rows));

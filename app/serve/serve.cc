@@ -40,9 +40,14 @@ service::Identity identity_of(const Settings& settings) {
   return identity;
 }
 
-std::string url_of(const std::string& host, std::uint16_t port) {
+std::string address_of(const std::string& host, std::uint16_t port) {
   const bool is_ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("http://{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
+  return fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
+}
+
+std::string url_of(const service::ServerOptions& server, std::uint16_t port) {
+  const std::string_view scheme = server.tls.enabled ? "https" : "http";
+  return fmt::format("{}://{}", scheme, address_of(server.host, port));
 }
 
 std::string absolute_path(const std::string& path) {
@@ -75,6 +80,10 @@ Result<> serve(Settings settings) {
   set_up_log(settings.log);
   divide_open_files(settings.server);
   settings.server.identity = identity_of(settings);
+  if (settings.server.audit.dir.empty()) {
+    settings.server.audit.dir = settings.database.data_dir + "/audit";
+  }
+  settings.server.data_dir = settings.database.data_dir;
   if (settings.server.api_key.empty() && !is_loopback(settings.server.host)) {
     log_warning(
         "listening on {} without service.api_key: anyone who can reach it can change all data",
@@ -93,8 +102,12 @@ Result<> serve(Settings settings) {
   }
   const auto server = *std::move(started);
 
-  say(fmt::format("quiver {} listens on {}", kVersion,
-                  url_of(settings.server.host, server->port())));
+  say(fmt::format("quiver {} listens on {}", kVersion, url_of(settings.server, server->port())));
+  if (server->grpc_port() != 0) {
+    const auto& own_host = settings.server.grpc.host;
+    say("gRPC on " +
+        address_of(own_host.empty() ? settings.server.host : own_host, server->grpc_port()));
+  }
   say("data in " + absolute_path(settings.database.data_dir));
 
   const int signal = wait_for_stop();

@@ -168,7 +168,10 @@ Result<LoadReport> run_ingest(const client::Endpoint& endpoint, const LoadOption
 }  // namespace
 
 Result<> check_usage(const LoadOptions& options) {
-  QV_TRY(client::parse_url(options.url));
+  QV_TRY(const client::Endpoint endpoint, client::parse_url(options.url));
+  if (endpoint.is_tls) {
+    return fail(Code::kInvalidArgument, options.url + ": bench load speaks http:// only");
+  }
   QV_TRY(dataset::parse_rows(options.rows));
   QV_TRY(parse_kind(options.kind));
   return {};

@@ -12,6 +12,9 @@
 #include "engine/collections/collection_reads.h"
 #include "engine/query/cost.h"
 #include "engine/query/explain.h"
+#include "engine/query/facets.h"
+#include "engine/query/groups.h"
+#include "engine/query/matrix.h"
 #include "engine/query/plan.h"
 #include "engine/query/shared_pass.h"
 #include "engine/segment/columns.h"
@@ -88,10 +91,16 @@ Result<T> CollectionImpl::checked(const Snapshot& read, Result<T> answer) {
   return answer;
 }
 
-Snapshot CollectionImpl::snapshot() const {
-  std::vector<std::shared_ptr<const SegmentSet>> sets;
+Expiry::Sets CollectionImpl::segment_sets() const {
+  Expiry::Sets sets;
   sets.reserve(shards_.size());
   for (const auto& shard : shards_) sets.push_back(shard->snapshot());
+  return sets;
+}
+
+Snapshot CollectionImpl::snapshot(const CollectionConfig& config) const {
+  auto sets = segment_sets();
+  if (config.ttl) sets = expiry_.hide(std::move(sets), config, context_.unix_s());
   return Snapshot(std::move(sets));
 }
 
@@ -102,7 +111,7 @@ IndexPolicy CollectionImpl::index_policy(
 
 CollectionInfo CollectionImpl::info() const {
   const auto config = config_.load();
-  auto info = collection_info(shards_, snapshot(), *config, index_policy(config));
+  auto info = collection_info(shards_, snapshot(*config), *config, index_policy(config));
   info.search_work = search_work_.load();
   info.opening_s = opening_s_;
   return info;
@@ -159,8 +168,8 @@ class CollectionImpl::Planned final : public PlannedQuery {
   Planned(std::shared_ptr<const CollectionImpl> collection, Query query)
       : collection_(std::move(collection)),
         query_(std::move(query)),
-        snapshot_(collection_->snapshot()),
         config_(collection_->config()),
+        snapshot_(collection_->snapshot(*config_)),
         cost_(estimate_cost(snapshot_, query_)),
         plan_(query_) {}
 
@@ -173,8 +182,8 @@ class CollectionImpl::Planned final : public PlannedQuery {
  private:
   const std::shared_ptr<const CollectionImpl> collection_;
   const Query query_;
+  const std::shared_ptr<const CollectionConfig> config_;  ///< first: see `snapshot`
   const Snapshot snapshot_;
-  const std::shared_ptr<const CollectionConfig> config_;
   const QueryCost cost_;
   const Plan plan_;  ///< borrows `query_`
 };
@@ -184,8 +193,9 @@ std::shared_ptr<const PlannedQuery> CollectionImpl::plan(Query query) const {
 }
 
 Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Cancel& cancel) const {
-  const Snapshot now = snapshot();
-  return run(Plan(query), estimate_cost(now, query), now, config_.load(), cancel);
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  return run(Plan(query), estimate_cost(now, query), now, config, cancel);
 }
 
 Result<std::vector<Record>> CollectionImpl::run(
@@ -201,8 +211,8 @@ Result<std::vector<Record>> CollectionImpl::run(
 
 Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<const Query> queries,
                                                                      const Cancel& cancel) const {
-  const Snapshot now = snapshot();
   const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
   index::WorkCounters work;
   auto answers = run_queries(
       {now, *config, cancel, &compute_, index_policy(config), &work, context_.queries.get()},
@@ -219,27 +229,56 @@ Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
 Result<std::string> CollectionImpl::bulk_cursor() const { return shards_.front()->bulk().cursor(); }
 
 Result<std::vector<Record>> CollectionImpl::retrieve(const RetrieveRequest& request) const {
-  const Snapshot now = snapshot();
-  return checked(now, engine::retrieve(now, *config_.load(), request));
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  return checked(now, engine::retrieve(now, *config, request));
 }
 
 Result<std::vector<Explanation>> CollectionImpl::explain(const ExplainRequest& request,
                                                          const Cancel& cancel) const {
-  const Snapshot now = snapshot();
   const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
   return checked(now, engine::explain({now, *config, cancel, &compute_}, request));
 }
 
 Result<ScrollPage> CollectionImpl::scroll(const ScrollRequest& request,
                                           const Cancel& cancel) const {
-  const Snapshot now = snapshot();
-  return checked(now, engine::scroll(now, *config_.load(), request, cancel));
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  return checked(now, engine::scroll(now, *config, request, cancel));
 }
 
 Result<std::uint64_t> CollectionImpl::count(const std::optional<payload::Filter>& filter,
                                             const Cancel& cancel) const {
-  const Snapshot now = snapshot();
-  return checked(now, engine::count(now, *config_.load(), filter, cancel));
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  return checked(now, engine::count(now, *config, filter, cancel));
+}
+
+Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
+                                                       const Cancel& cancel) const {
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
+  index::WorkCounters work;
+  auto groups = find_groups(
+      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
+  search_work_.add(work);
+  return checked(now, std::move(groups));
+}
+
+Result<std::vector<FacetHit>> CollectionImpl::facet(const FacetRequest& request,
+                                                    const Cancel& cancel) const {
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  return checked(now, count_facets(now, *config, request, cancel));
+}
+
+Result<DistanceMatrix> CollectionImpl::distance_matrix(const MatrixRequest& request,
+                                                       const Cancel& cancel) const {
+  const auto config = config_.load();
+  const Snapshot now = snapshot(*config);
+  return checked(now, compare_sample({now, *config, cancel, &compute_}, request));
 }
 
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {
@@ -271,9 +310,12 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     MutexLock lock(change_mutex_);
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     QV_TRY(change(*next));
+    QV_TRY(check_ttl(*next));
+    next->strict_mode = strict_mode_of(next->client_settings, next->fields);
     const bool is_new = *next != *config_.load();
+    const bool adds_fields = next->fields.size() > config_.load()->fields.size();
     if (is_new) QV_TRY(save_config_(*next));
-    if (is_new) config_.store(next);
+    if (is_new && !adds_fields) config_.store(next);
     // An unchanged configuration may not be in force in all shards yet: wait for it, too.
     for (const auto& shard : shards_) {
       shard->set_config(next, [latch](Result<> result) {
@@ -283,6 +325,10 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
         }
         latch->arrive(std::move(result));
       });
+    }
+    if (adds_fields) {
+      for (const auto& shard : shards_) QV_TRY(shard->check_fields(*next));
+      config_.store(next);
     }
   }
   return ack == Ack::kVisible ? latch->wait() : Result<>();
@@ -304,8 +350,34 @@ Result<> CollectionImpl::check_gates() const {
   return place_.check();
 }
 
+void CollectionImpl::delete_expired() {
+  const auto config = config_.load();
+  if (!config->ttl || *deleting_expired_) return;
+  const std::int64_t now_s = context_.unix_s();
+  auto deletion = expiry_.deletion(segment_sets(), *config, now_s);
+  if (!deletion) return;
+  *deleting_expired_ = true;
+  const auto done = [deleting = deleting_expired_](const auto&) { *deleting = false; };
+  // What fails is tried again at the next tick.
+  if (!update({*std::move(deletion)}, Ack::kDurable, done)) *deleting_expired_ = false;
+}
+
+Result<std::vector<SnapshotShard>> CollectionImpl::link_files(const std::string& target,
+                                                              std::optional<std::uint32_t> only) {
+  return bulk_.between_loads([&]() -> Result<std::vector<SnapshotShard>> {
+    std::vector<SnapshotShard> linked;
+    for (std::uint32_t i = 0; i < shards_.size(); ++i) {
+      if (only && *only != i) continue;
+      QV_TRY(const Seq seq, shards_[i]->link_files(shard_path(target, i)));
+      linked.push_back({i, seq});
+    }
+    return linked;
+  });
+}
+
 void CollectionImpl::tick() {
   for (const auto& shard : shards_) shard->tick();
+  delete_expired();
   bulk_.retry(shared_from_this());
   if (context_.queries == nullptr || !context_.queries->is_due(QuerySamples::Clock::now())) return;
   context_.background->post(Priority::kLow, [queries = context_.queries] { queries->save(); });

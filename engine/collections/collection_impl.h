@@ -1,6 +1,7 @@
 // A collection over its shards.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,9 +11,11 @@
 
 #include "base/mutex.h"
 #include "base/threads/published.h"
+#include "engine/backup/manifest.h"
 #include "engine/collection.h"
 #include "engine/collections/collection_bulk.h"
 #include "engine/collections/collection_reports.h"
+#include "engine/collections/expiry.h"
 #include "engine/collections/work_totals.h"
 #include "engine/segment/snapshot.h"
 #include "engine/shard/shard.h"
@@ -58,12 +61,22 @@ class CollectionImpl final : public Collection,
                                           const Cancel& cancel) const override;
   [[nodiscard]] Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
                                             const Cancel& cancel) const override;
+  [[nodiscard]] Result<std::vector<PointGroup>> groups(const GroupsQuery& query,
+                                                       const Cancel& cancel) const override;
+  [[nodiscard]] Result<std::vector<FacetHit>> facet(const FacetRequest& request,
+                                                    const Cancel& cancel) const override;
+  [[nodiscard]] Result<DistanceMatrix> distance_matrix(const MatrixRequest& request,
+                                                       const Cancel& cancel) const override;
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
 
   /// Changes the configuration: durable on return; kVisible: in force in every shard, too.
   Result<> change_config(const std::function<Result<>(CollectionConfig&)>& change,
                          Ack ack = Ack::kVisible);
+  /// Links the files of all shards, or of shard `only`, below `target`: one directory each, as in
+  /// the collection's own. Waits for the end of a running bulk load.
+  Result<std::vector<SnapshotShard>> link_files(const std::string& target,
+                                                std::optional<std::uint32_t> only);
   void tick();
   /// Updates are taken while all shards' rows are in their place; an error says which are not.
   Result<> check_place();
@@ -84,7 +97,11 @@ class CollectionImpl final : public Collection,
   Result<> close_shards();
   class Planned;
 
-  [[nodiscard]] Snapshot snapshot() const;
+  [[nodiscard]] Expiry::Sets segment_sets() const;
+  /// Without expired points. Taken after the configuration that is used with it: then it has all
+  /// its fields.
+  [[nodiscard]] Snapshot snapshot(const CollectionConfig& config) const;
+  void delete_expired();
   [[nodiscard]] Result<std::vector<Record>> run(
       const Plan& plan, const QueryCost& cost, const Snapshot& now,
       const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const;
@@ -94,6 +111,7 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] IndexPolicy index_policy(
       const std::shared_ptr<const CollectionConfig>& config) const;
 
+  /// New fields appear in it once all shards have them.
   Published<CollectionConfig> config_;
   const ShardContext context_;
   WriteGate place_;  ///< closed while the rows of a shard are not in their place
@@ -102,6 +120,9 @@ class CollectionImpl final : public Collection,
   Mutex change_mutex_;  ///< one change of configuration at a time
   Shards shards_;
   mutable WorkTotals search_work_;
+  mutable Expiry expiry_;
+  const std::shared_ptr<std::atomic<bool>> deleting_expired_ =
+      std::make_shared<std::atomic<bool>>(false);
   double opening_s_ = 0;
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };

@@ -78,6 +78,14 @@ std::vector<CollectionTable::EntryPtr> CollectionTable::all() const {
 }
 
 Result<std::shared_ptr<CollectionImpl>> CollectionTable::open(const std::string& name_or_alias) {
+  while (true) {
+    auto opened = open_once(name_or_alias);
+    if (opened || opened.error().code() != Code::kAborted) return opened;
+  }
+}
+
+Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_once(
+    const std::string& name_or_alias) {
   EntryPtr entry = find(name_or_alias);
   if (entry == nullptr) {
     const auto name = gate_.catalog().resolve(name_or_alias);
@@ -90,7 +98,11 @@ Result<std::shared_ptr<CollectionImpl>> CollectionTable::open(const std::string&
   std::shared_ptr<CollectionImpl> collection;
   {
     MutexLock lock(entry->mutex);
-    if (entry->dropped) return no_such_collection(name_or_alias);
+    if (entry->dropped) {
+      // A recovered snapshot may have taken its place.
+      if (find(entry->name) == entry) return no_such_collection(name_or_alias);
+      return fail(Code::kAborted, "replaced");
+    }
     collection = entry->now();
     if (collection == nullptr) {
       auto shards = open_shards(*entry);
@@ -154,6 +166,53 @@ void CollectionTable::close_dropped(CollectionEntry& entry) {
   entry.set(nullptr);
 }
 
+Result<CollectionTable::Reserved> CollectionTable::reserve() {
+  QV_TRY(gate_.check_open());
+  QV_TRY(std::string directory, gate_.checked(gate_.catalog().reserve()));
+  std::string path = fmt::format("{}/{}", collections_->path(), directory);
+  QV_TRY(collections_->subdirectory(directory));
+  QV_TRY(collections_->sync());
+  return Reserved{std::move(directory), std::move(path)};
+}
+
+void CollectionTable::give_up(const Reserved& reserved) {
+  // The catalog on disk may name the directory after a change that failed half-way.
+  if (gate_.catalog().is_certain()) remove_garbage(reserved.directory);
+}
+
+Result<> CollectionTable::replace(const std::string& name, const Reserved& reserved,
+                                  const Prepare& prepare) {
+  QV_TRY(gate_.check_open());
+  const auto fresh = new_entry({name, reserved.directory, {}, true});
+  const EntryPtr old = find(name);
+  if (old == nullptr) return adopt(nullptr, fresh, prepare);
+  {
+    MutexLock lock(old->mutex);
+    if (const auto open = old->now()) {
+      // Reads of earlier snapshots go on; whoever asks again waits for this lock.
+      if (auto closed = open->close(); !closed) {
+        log_warning("closing `{}`: {}", name, closed.error().message());
+      }
+      old->set(nullptr);
+    }
+    QV_TRY(adopt(old, fresh, prepare));
+    old->dropped = true;
+  }
+  remove_garbage(old->directory);
+  return_free_memory();
+  return {};
+}
+
+Result<> CollectionTable::adopt(const EntryPtr& old, const EntryPtr& fresh,
+                                const Prepare& prepare) {
+  QV_TRY(const auto config, prepare(old == nullptr ? std::string() : path_of(*old)));
+  const std::string replaced = old == nullptr ? std::string() : old->directory;
+  QV_TRY(gate_.checked(
+      gate_.catalog().adopt(fresh->name, fresh->directory, to_json(config), replaced)));
+  add(fresh);
+  return {};
+}
+
 /// Removes the directory of a dropped collection. What fails is tried again at the next start.
 void CollectionTable::remove_garbage(const std::string& directory) {
   auto removed = [&]() -> Result<> {
@@ -193,8 +252,9 @@ void CollectionTable::check_all_logs() {
 
 Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_shards(CollectionEntry& entry) {
   // Called with the collection's own lock, never with the entry's.
-  auto save = [this, raw = &entry](const CollectionConfig& config) -> Result<> {
-    return gate_.checked(gate_.catalog().update(raw->name, to_json(config)));
+  auto save = [this, name = entry.name,
+               directory = entry.directory](const CollectionConfig& config) -> Result<> {
+    return gate_.checked(gate_.catalog().update(name, directory, to_json(config)));
   };
   QV_TRY(const auto stored, current_config(entry.name));
   QV_TRY(auto opened, CollectionImpl::open(path_of(entry), stored.config, context_, stored.opening,

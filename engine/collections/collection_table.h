@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -79,8 +80,28 @@ class CollectionTable {
   /// Creates the shards of a collection that the catalog has just taken. After an error nothing of
   /// it is left.
   Result<> create(const storage::CatalogEntry& stored);
+  /// A new directory for the files of a collection to come; `path`: where it is. If no `replace`
+  /// follows, the next start removes it, or `give_up`.
+  struct Reserved {
+    std::string directory;
+    std::string path;
+  };
+  Result<Reserved> reserve();
+  void give_up(const Reserved& reserved);
+  /// Called while the collection to be replaced is closed, with its path, "" if there is none.
+  /// Returns the configuration of the new one.
+  using Prepare = std::function<Result<CollectionConfig>(const std::string& old)>;
+  /// Makes the files in a reserved directory the collection `name`, in one durable step, and
+  /// removes the one that it replaces, which is closed first. After an error nothing has changed.
+  Result<> replace(const std::string& name, const Reserved& reserved, const Prepare& prepare);
   /// False if it is gone already.
   Result<bool> drop(const EntryPtr& entry);
+  struct StoredConfig {
+    std::shared_ptr<const CollectionConfig> config;
+    storage::Opening opening = storage::Opening::kMustExist;
+  };
+  /// kNotFound if there is no collection of this name.
+  Result<StoredConfig> current_config(const std::string& name) const;
   /// Calls `fn(entry, config, path)` with a collection that stays closed meanwhile.
   template <class F>
   auto while_closed(const std::string& name, F fn)
@@ -99,18 +120,15 @@ class CollectionTable {
   Result<> close_all();
 
  private:
-  struct StoredConfig {
-    std::shared_ptr<const CollectionConfig> config;
-    storage::Opening opening = storage::Opening::kMustExist;
-  };
-
   void add(EntryPtr entry) QV_EXCLUDES(mutex_);
   [[nodiscard]] std::string path_of(const CollectionEntry& entry) const;
-  Result<StoredConfig> current_config(const std::string& name) const;
+  /// kAborted if the collection was dropped or replaced meanwhile: look again.
+  Result<std::shared_ptr<CollectionImpl>> open_once(const std::string& name_or_alias);
   Result<std::shared_ptr<CollectionImpl>> open_shards(CollectionEntry& entry)
       QV_REQUIRES(entry.mutex);
   Result<> open_new(CollectionEntry& entry);
   void close_dropped(CollectionEntry& entry);
+  Result<> adopt(const EntryPtr& old, const EntryPtr& fresh, const Prepare& prepare);
   void remove_garbage(const std::string& directory);
   void close_least_used();
   bool close_if_unused(CollectionEntry& entry);

@@ -13,6 +13,7 @@
 #include "base/threads/executor.h"
 #include "engine/collections/catalog_gate.h"
 #include "engine/collections/collection_table.h"
+#include "engine/collections/database_snapshots.h"
 #include "engine/database.h"
 #include "engine/shard/shard_context.h"
 
@@ -44,6 +45,7 @@ class DatabaseImpl final : public Database {
   Result<> update_aliases(const std::vector<AliasAction>& actions) override;
   [[nodiscard]] std::vector<Alias> aliases() const override;
   Result<> resolve_lookups(const std::string& name, Query& query) override;
+  [[nodiscard]] Snapshots* snapshots() override { return &snapshots_; }
   [[nodiscard]] bool ready(std::string* why) const override;
   [[nodiscard]] Executor& compute() override { return compute_; }
   Result<> close() override QV_EXCLUDES(tick_mutex_);
@@ -60,11 +62,13 @@ class DatabaseImpl final : public Database {
   Executor compute_;
   Executor lanes_;
   Executor background_;
+  Executor snapshot_readers_;
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Directory> collections_directory_;
   ShardContext context_;
   CatalogGate gate_;
   CollectionTable collections_;
+  DatabaseSnapshots snapshots_;
 
   Mutex tick_mutex_;
   CondVar tick_wake_;

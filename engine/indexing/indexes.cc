@@ -283,6 +283,7 @@ bool open_indexes(SegmentData& data, const Directory& directory, const IndexPoli
   for (std::size_t field = 0; data.sealed && field < data.fields.size(); ++field) {
     // An existing index is used even if the configuration would not build it now.
     const auto spec = spec_of(data.fields[field].schema, policy);
+    if (data.fields[field].n_present == 0) continue;  // an index of a dropped field may be there
     if (!spec || !directory.exists(index_directory(field, *spec))) continue;
     auto index = open_index(data, field, *spec, directory);
     if (index) {
@@ -321,6 +322,7 @@ Result<std::vector<BuiltFieldIndex>> build_indexes(const SegmentData& data, Dire
 
 void install_indexes(SegmentData& data, std::vector<BuiltFieldIndex> built) {
   for (auto& index : built) {
+    if (data.fields[index.field].n_present == 0) continue;  // dropped meanwhile
     data.searchers[index.field] = std::move(index.searcher);
     data.indexes[index.field] = std::move(index.spec);
     data.index_files[index.field] = std::move(index.files);

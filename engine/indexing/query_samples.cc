@@ -30,7 +30,7 @@ QuerySamples::QuerySamples(std::unique_ptr<Directory> directory,
     : directory_(std::move(directory)) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     Field& field = fields_.emplace_back();
-    if (fields[i].kind != FieldKind::kMulti) continue;
+    if (fields[i].kind != FieldKind::kMulti || is_dropped(fields[i])) continue;
     field.file = sample_file(i);
     field.reservoir = std::make_unique<QueryReservoir>(fields[i].dim, kSampleSeed + i);
     if (!directory_->exists(field.file)) continue;
@@ -51,7 +51,8 @@ std::shared_ptr<QuerySamples> QuerySamples::open(std::unique_ptr<Directory> dire
 }
 
 void QuerySamples::offer(std::size_t field, std::span<const float> tokens) {
-  if (fields_[field].reservoir != nullptr) fields_[field].reservoir->offer(tokens);
+  if (field < fields_.size() && fields_[field].reservoir != nullptr)
+    fields_[field].reservoir->offer(tokens);
 }
 
 std::uint64_t QuerySamples::n_seen() const {
@@ -62,6 +63,7 @@ std::uint64_t QuerySamples::n_seen() const {
 }
 
 index::QuerySample QuerySamples::sample(std::size_t field) const {
+  if (field >= fields_.size()) return {};
   const auto& reservoir = fields_[field].reservoir;
   return reservoir != nullptr ? reservoir->sample() : index::QuerySample();
 }

@@ -1,5 +1,7 @@
 #include "engine/indexing/segment_info.h"
 
+#include "engine/model/config.h"
+
 namespace quiver::engine {
 namespace {
 
@@ -36,6 +38,7 @@ SegmentInfo segment_info(const Segment& segment, const IndexPolicy& policy) {
   info.n_points = segment.n_live();
   info.n_payload_bytes = data.documents.bytes.size();
   for (std::size_t field = 0; field < data.fields.size(); ++field) {
+    if (is_dropped(data.fields[field].schema)) continue;
     info.fields.push_back(field_info(segment, field, policy));
   }
   const Bitset live = data.columns.empty() ? Bitset() : segment.live();

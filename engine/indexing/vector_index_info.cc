@@ -12,6 +12,7 @@ std::vector<VectorIndexInfo> vector_index_info(const Snapshot& snapshot) {
   for (const Segment* segment : snapshot.segments()) {
     const auto& data = *segment->data;
     for (std::size_t field = 0; field < data.fields.size(); ++field) {
+      if (is_dropped(data.fields[field].schema)) continue;
       const std::string& name = data.fields[field].schema.name;
       const std::string index = to_string(data.indexes[field]);
       auto& info = by_name[{name, index}];
@@ -31,6 +32,7 @@ void add_segment_indexes(const SegmentSet& set, std::uint32_t shard,
   for (const Segment& segment : set.segments) {
     const auto& data = *segment.data;
     for (std::size_t field = 0; field < data.fields.size(); ++field) {
+      if (is_dropped(data.fields[field].schema)) continue;
       const auto& searcher = *data.searchers[field];
       infos.push_back({shard, data.id, data.sealed, data.fields[field].schema.name,
                        to_string(data.indexes[field]), data.fields[field].n_present,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/model/row.h"
 #include "payload/json/document.h"
 #include "payload/json/path.h"
 
@@ -16,8 +17,13 @@ using payload::Object;
 using payload::Value;
 
 constexpr std::uint64_t kVersion = 1;
+/// With dropped fields or points that expire, which older servers would not heed.
+constexpr std::uint64_t kNewVersion = 2;
+/// The name of a dropped field begins with it. Clients cannot use it in a name.
+constexpr char kDroppedMark = '\x01';
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
-constexpr std::array<std::string_view, 3> kDTypes = {"f32", "f16", "u8"};
+constexpr std::array<std::string_view, 6> kDTypes = {"f32",    "f16",    "u8",
+                                                     "turbo4", "turbo8", "turbo16"};
 constexpr std::array<std::string_view, 4> kMetrics = {"dot", "cosine", "euclid", "manhattan"};
 constexpr std::array<std::string_view, 2> kModifiers = {"none", "idf"};
 constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",
@@ -265,7 +271,7 @@ Result<> read_list(ObjectReader& reader, std::string_view key, ReadElement read_
 const FieldSchema* CollectionConfig::find_field(std::string_view name) const {
   const auto found = std::find_if(fields.begin(), fields.end(),
                                   [&](const FieldSchema& field) { return field.name == name; });
-  return found == fields.end() ? nullptr : &*found;
+  return found == fields.end() || is_dropped(*found) ? nullptr : &*found;
 }
 
 Result<std::size_t> CollectionConfig::field(std::string_view name) const {
@@ -276,16 +282,65 @@ Result<std::size_t> CollectionConfig::field(std::string_view name) const {
               fmt::format("vector field `{}` does not exist", name));
 }
 
+bool is_dropped(const FieldSchema& field) { return field.name.starts_with(kDroppedMark); }
+
+Result<> add_field(CollectionConfig& config, FieldSchema field) {
+  if (const FieldSchema* found = config.find_field(field.name)) {
+    if (*found == field) return {};
+    return fail(
+        Code::kInvalidArgument,
+        found->kind == field.kind
+            ? fmt::format("vector `{}` already exists with a different configuration", field.name)
+            : fmt::format("vector `{}` already exists: it is {}", field.name,
+                          with_article(found->kind)));
+  }
+  if (config.fields.size() >= kMaxFieldNumber) {
+    return fail(Code::kResourceExhausted,
+                fmt::format("the collection has had {} vector fields, no more can be added",
+                            config.fields.size()));
+  }
+  config.fields.push_back(std::move(field));
+  return {};
+}
+
+void drop_field(CollectionConfig& config, std::string_view name) {
+  for (std::size_t i = 0; i < config.fields.size(); ++i) {
+    if (config.fields[i].name != name || is_dropped(config.fields[i])) continue;
+    config.vector_indexes.erase(config.fields[i].name);
+    config.fields[i].name = fmt::format("{}{}", kDroppedMark, i);
+    return;
+  }
+}
+
+Result<> check_ttl(const CollectionConfig& config) {
+  if (!config.ttl) return {};
+  for (const auto& index : config.indexes) {
+    if (index.key != config.ttl->key) continue;
+    if (index.kind == payload::IndexKind::kDatetime) return {};
+    if (index.kind == payload::IndexKind::kInteger && index.range) return {};
+  }
+  return fail(Code::kInvalidArgument,
+              fmt::format("points expire by `{}`, which must have a payload index of type datetime "
+                          "or of type integer with ranges",
+                          config.ttl->key));
+}
+
 std::string to_json(const CollectionConfig& config) {
-  return payload::to_json(Value(Object{
-      {"version", number(kVersion)},
+  const bool is_new = config.ttl || std::ranges::any_of(config.fields, is_dropped);
+  Object object{
+      {"version", number(is_new ? kNewVersion : kVersion)},
       {"fields", list_of(config.fields)},
       {"shard_number", number(config.shard_number)},
       {"optimizer", to_value(config.optimizer)},
       {"indexes", list_of(config.indexes)},
       {"vector_indexes", to_value(config.vector_indexes)},
       {"wire", Value(config.client_settings)},
-  }));
+  };
+  if (config.ttl) {
+    object.push_back({"ttl", Value(Object{{"key", Value(config.ttl->key)},
+                                          {"seconds", number(config.ttl->seconds)}})});
+  }
+  return payload::to_json(Value(std::move(object)));
 }
 
 Result<CollectionConfig> parse_config(std::string_view json) {
@@ -294,10 +349,10 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   std::uint64_t version = 0;
   reader.read("version", version);
   QV_TRY(reader.status());
-  if (version != kVersion) {
+  if (version != kVersion && version != kNewVersion) {
     return fail(Code::kDataLoss,
-                fmt::format("stored collection configuration has version {}, expected {}", version,
-                            kVersion));
+                fmt::format("stored collection configuration has version {}, expected {} or {}",
+                            version, kVersion, kNewVersion));
   }
   CollectionConfig config;
   reader.read("shard_number", config.shard_number);
@@ -309,6 +364,14 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   if (optimizer == nullptr)
     return fail(Code::kDataLoss, "stored collection configuration: no `optimizer`");
   QV_TRY(config.optimizer, read_optimizer(*optimizer));
+  if (const auto* ttl = reader.find("ttl")) {
+    ObjectReader member(*ttl);
+    config.ttl.emplace();
+    member.read("key", config.ttl->key);
+    member.read("seconds", config.ttl->seconds);
+    QV_TRY(member.status());
+  }
+  config.strict_mode = strict_mode_of(config.client_settings, config.fields);
   return config;
 }
 

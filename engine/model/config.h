@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "engine/model/strict_mode.h"
 #include "payload/schema.h"
 
 namespace quiver::engine {
@@ -56,22 +57,54 @@ struct VectorIndexConfig {
 /// By the name of the field.
 using VectorIndexConfigs = std::map<std::string, VectorIndexConfig, std::less<>>;
 
+/// Points expire so many seconds after the moment under `key`: a datetime, or whole seconds since
+/// the epoch. Points without such a value never do.
+struct Ttl {
+  std::string key;            ///< has a payload index of integers or datetimes
+  std::uint64_t seconds = 0;  ///< 0 to kMaxTtlSeconds
+
+  bool operator==(const Ttl&) const = default;
+};
+inline constexpr std::uint64_t kMaxTtlSeconds = 100ULL * 366 * 86400;
+
 struct CollectionConfig {
-  std::vector<FieldSchema> fields;  ///< unique names over all kinds
+  /// Unique names over all kinds. A field keeps its number for good: new ones come last, and a
+  /// dropped one keeps its place (`is_dropped`).
+  std::vector<FieldSchema> fields;
   std::uint32_t shard_number = 1;
   OptimizerConfig optimizer;
   std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
   VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
+  std::optional<Ttl> ttl;                    ///< nullopt: points do not expire
   /// A JSON object: the settings as the client sent them. The engine stores and returns it and
   /// never interprets it; what it acts on stands above. docs/decisions/0030.
   std::string client_settings;
+  /// Follows from `client_settings` and `fields`; not stored. nullopt: no limits.
+  std::optional<StrictMode> strict_mode;
 
-  /// nullptr if there is none of that name.
+  /// nullptr if there is none of that name. Finds no dropped fields.
   [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;
   /// The number of the field `name`. kInvalidArgument if there is none.
   [[nodiscard]] Result<std::size_t> field(std::string_view name) const;
   bool operator==(const CollectionConfig&) const = default;
 };
+
+/// Largest number of fields that a collection ever had, dropped ones included: rows count them in
+/// 16 bits.
+inline constexpr std::size_t kMaxFieldNumber = 65535;
+
+/// True for the place of a dropped field. No row has a vector there, whatever its bytes say. The
+/// schema but for its name stays, so that old rows can be read.
+[[nodiscard]] bool is_dropped(const FieldSchema& field);
+/// Adds a field with the next number. Nothing changes if the same field is there. kInvalidArgument
+/// if another of its name is there; kResourceExhausted after kMaxFieldNumber fields.
+[[nodiscard]] Result<> add_field(CollectionConfig& config, FieldSchema field);
+/// Drops the field `name` and what is configured for it. Nothing changes if there is none.
+void drop_field(CollectionConfig& config, std::string_view name);
+
+/// kInvalidArgument if points are to expire by a key that has no index of integers with ranges or
+/// of datetimes.
+[[nodiscard]] Result<> check_ttl(const CollectionConfig& config);
 
 /// Largest number of shards of a collection on any server.
 inline constexpr std::uint32_t kMaxShardNumber = 1024;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/schema_names.h"
+#include "engine/model/config.h"
 #include "index/stored_rows.h"
 #include "kernels/kernels.h"
 
@@ -92,7 +94,7 @@ void encode_vector(const StoredVector& vector, std::string& out) {
 StoredVector decode_vector(const FieldSchema& field, std::uint8_t tag, Reader& reader) {
   const auto n = reader.get<std::uint32_t>();
   if (tag == 1) {
-    const std::size_t bytes = std::size_t{n} * field.dim * bytes_per_value(field.dtype);
+    const std::size_t bytes = n * vector_bytes(field.dim, field.dtype);
     return Tokens{n, reader.get_array<std::byte>(bytes)};
   }
   auto indices = reader.get_array<std::uint32_t>(n);
@@ -191,6 +193,18 @@ Result<> convert_u8(const FieldSchema& field, std::span<const float> values, std
   return {};
 }
 
+/// `values`: `[n_tokens, dim]`, as are those of `convert`.
+Result<> convert_turbo(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+  const std::size_t row_bytes = vector_bytes(field.dim, field.dtype);
+  for (std::size_t first = 0; first < values.size(); first += field.dim, out += row_bytes) {
+    if (index::store_turbo(field, values.subspan(first, field.dim), out)) continue;
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} holds {} vectors, at most {} long, but a vector is longer",
+                            quoted_name(field), dtype_name(field.dtype), index::kMaxTurboLength));
+  }
+  return {};
+}
+
 Result<> convert(const FieldSchema& field, std::span<const float> values, std::byte* out) {
   switch (field.dtype) {
     case DType::kF32:
@@ -198,6 +212,10 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
       return {};
     case DType::kU8:
       return convert_u8(field, values, out);
+    case DType::kTurbo4:
+    case DType::kTurbo8:
+    case DType::kTurbo16:
+      return convert_turbo(field, values, out);
     case DType::kF16:
       break;
   }
@@ -237,7 +255,7 @@ Result<StoredVector> store_tokens(const FieldSchema& field, std::span<const floa
     values = unit;
   }
   Tokens tokens{static_cast<std::uint32_t>(values.size() / field.dim), {}};
-  tokens.bytes.resize(values.size() * bytes_per_value(field.dtype));
+  tokens.bytes.resize(tokens.n_tokens * vector_bytes(field.dim, field.dtype));
   QV_TRY(convert(field, values, tokens.bytes.data()));
   return StoredVector(std::move(tokens));
 }
@@ -267,7 +285,7 @@ void append_absent(std::string& out) { put(out, Tag::kAbsent); }
 void append_tokens(const MatrixView& tokens, std::string& out) {
   put(out, Tag::kTokens);
   put(out, static_cast<std::uint32_t>(tokens.n_rows));
-  const std::size_t row_bytes = std::size_t{tokens.dim} * bytes_per_value(tokens.dtype);
+  const std::size_t row_bytes = vector_bytes(tokens.dim, tokens.dtype);
   for (std::size_t i = 0; i < tokens.n_rows; ++i) {
     put_array(out, std::span<const std::byte>(tokens.row(i), row_bytes));
   }
@@ -307,13 +325,16 @@ Result<Row> decode_row(const PointId& id, std::string_view bytes,
   Row row{id, Seq{reader.get<std::uint64_t>()}, {}, {}};
   row.payload = reader.get_text(reader.get<std::uint32_t>());
   const auto n_fields = reader.get<std::uint16_t>();
-  if (n_fields != fields.size()) {
+  if (n_fields > fields.size()) {
     return damaged(fmt::format("{} fields, expected {}", n_fields, fields.size()));
   }
-  for (const auto& field : fields) {
+  row.vectors.resize(fields.size());
+  for (std::size_t i = 0; i < n_fields; ++i) {
     const auto tag = reader.get<std::uint8_t>();
-    if (tag > 2 || !tag_fits(field, tag)) return damaged(fmt::format("vector tag {}", tag));
-    row.vectors.push_back(tag == 0 ? StoredVector{} : decode_vector(field, tag, reader));
+    if (tag > 2 || !tag_fits(fields[i], tag)) return damaged(fmt::format("vector tag {}", tag));
+    if (tag == 0) continue;
+    auto vector = decode_vector(fields[i], tag, reader);
+    if (!is_dropped(fields[i])) row.vectors[i] = std::move(vector);
   }
   if (!reader.at_end()) return damaged(reader.ok() ? "bytes left over" : "too short");
   return row;
@@ -365,7 +386,11 @@ VectorValue to_value(const FieldSchema& field, const StoredVector& vector) {
   if (const auto* sparse = std::get_if<SparseVector>(&vector)) return *sparse;
   const auto& tokens = std::get<Tokens>(vector);
   std::vector<float> values(std::size_t{tokens.n_tokens} * field.dim);
-  to_floats(field.dtype, tokens.bytes.data(), values.size(), values.data());
+  const std::size_t row_bytes = vector_bytes(field.dim, field.dtype);
+  for (std::size_t t = 0; t < tokens.n_tokens; ++t) {
+    to_floats(field.dtype, tokens.bytes.data() + t * row_bytes, field.dim,
+              values.data() + t * field.dim);
+  }
   if (field.kind == FieldKind::kDense) return values;
   return MultiVector{tokens.n_tokens, field.dim, std::move(values)};
 }

@@ -17,7 +17,7 @@
 
 namespace quiver::engine {
 
-/// `[n_tokens, dim]` values of the field's type, not padded; one token for a dense field.
+/// `n_tokens` vectors of the field's type (`vector_bytes` each), not padded; one for a dense field.
 struct Tokens {
   std::uint32_t n_tokens = 0;
   std::vector<std::byte> bytes;
@@ -44,7 +44,8 @@ void append_row_head(Seq seq, std::string_view payload, std::size_t n_fields, st
 void append_absent(std::string& out);
 void append_tokens(const MatrixView& tokens, std::string& out);
 void append_sparse(const SparseView& vector, std::string& out);
-/// kDataLoss if `bytes` is not a row of these fields.
+/// kDataLoss if `bytes` is not a row of these fields or of the first of them: the row may be older
+/// than the last ones. Vectors of dropped fields are left out.
 [[nodiscard]] Result<Row> decode_row(const PointId& id, std::string_view bytes,
                                      const std::vector<FieldSchema>& fields);
 
@@ -64,7 +65,7 @@ void append_sparse(const SparseView& vector, std::string& out);
 [[nodiscard]] std::string quoted_name(const FieldSchema& field);
 [[nodiscard]] std::string_view with_article(FieldKind kind);
 
-/// `n` stored values as f32.
+/// `n` stored values as f32; of a turbo type the values of one vector.
 void to_floats(DType dtype, const std::byte* values, std::size_t n, float* out);
 /// A stored vector as users see it.
 [[nodiscard]] VectorValue to_value(const FieldSchema& field, const StoredVector& vector);

@@ -28,37 +28,41 @@ constexpr std::uint64_t kMinParallelProducts = 1ULL << 24;
 /// The score if products overflow: infinities of both signs add up to NaN.
 constexpr float kNoScore = std::numeric_limits<float>::quiet_NaN();
 
-/// Document tokens in blocks, in the form that is scored: as stored, except that u8 tokens under
-/// Cosine become floats of length 1.
+/// Document tokens in blocks, in the form that is scored: as stored, except that turbo tokens
+/// become floats, and u8 tokens under Cosine floats of length 1.
 class ComparedTokens {
  public:
   ComparedTokens(const FieldSchema& schema, const MatrixView& tokens)
-      : tokens_(tokens),
-        scaled_(schema.metric == Metric::kCosine && schema.dtype == DType::kU8),
-        unit_(scaled_ ? kBlockTokens * tokens.dim : 0) {}
+      : schema_(schema),
+        tokens_(tokens),
+        converted_(is_turbo(schema.dtype) ||
+                   (schema.metric == Metric::kCosine && schema.dtype == DType::kU8)),
+        floats_(converted_ ? kBlockTokens * tokens.dim : 0) {}
 
   [[nodiscard]] std::size_t size() const { return tokens_.n_rows; }
-  [[nodiscard]] DType dtype() const { return scaled_ ? DType::kF32 : tokens_.dtype; }
+  [[nodiscard]] DType dtype() const { return converted_ ? DType::kF32 : tokens_.dtype; }
   /// Valid until the next call.
   [[nodiscard]] MatrixView block(std::size_t first) {
     const std::size_t n = std::min(kBlockTokens, tokens_.n_rows - first);
-    if (!scaled_) {
+    if (!converted_) {
       return {tokens_.row(first), n, tokens_.dim, tokens_.dtype, tokens_.stride_bytes};
     }
-    for (std::size_t i = 0; i < n; ++i) scale(tokens_.row(first + i), &unit_[i * tokens_.dim]);
-    return {reinterpret_cast<const std::byte*>(unit_.data()), n, tokens_.dim, DType::kF32,
+    for (std::size_t i = 0; i < n; ++i) convert(tokens_.row(first + i), &floats_[i * tokens_.dim]);
+    return {reinterpret_cast<const std::byte*>(floats_.data()), n, tokens_.dim, DType::kF32,
             tokens_.dim * sizeof(float)};
   }
 
  private:
-  void scale(const std::byte* token, float* out) const {
+  void convert(const std::byte* token, float* out) const {
+    if (is_turbo(schema_.dtype)) return index::to_compared_floats(token, schema_, out);
     index::to_floats(token, tokens_.dtype, tokens_.dim, out);
     index::to_unit_length(out, tokens_.dim);
   }
 
+  const FieldSchema& schema_;
   const MatrixView tokens_;
-  const bool scaled_;
-  std::vector<float> unit_;
+  const bool converted_;
+  std::vector<float> floats_;
 };
 
 /// Scores a block of document tokens against the query tokens `first, first + 1, …`. Updates
@@ -68,8 +72,8 @@ void match_block(const index::PreparedQuery& query, std::size_t first, const Mat
   const std::uint32_t dim = block.dim;
   const auto& similarity = kernels().dense(similarity_of(query.schema().metric), block.dtype);
   std::array<float, kTileTokens * kBlockTokens> scores;
-  similarity.tile({query.values().data() + first * dim, dim, matches.size()}, dim, block.data,
-                  block.stride_bytes, block.n_rows, {scores.data(), kBlockTokens});
+  similarity.tile({query.compared_values().data() + first * dim, dim, matches.size()}, dim,
+                  block.data, block.stride_bytes, block.n_rows, {scores.data(), kBlockTokens});
   for (std::size_t j = 0; j < matches.size(); ++j) {
     const float* token_scores = scores.data() + j * kBlockTokens;
     for (std::size_t i = 0; i < block.n_rows; ++i) {

@@ -5,19 +5,23 @@
 
 #include "base/check.h"
 #include "engine/segment/columns.h"
+#include "engine/segment/fields.h"
 #include "index/exact/searcher.h"
 #include "index/exact/type.h"
 #include "payload/json/document.h"
 
 namespace quiver::engine {
 
-MutableSegment::FieldBuffer::FieldBuffer(FieldSchema field) : schema(std::move(field)) {
+MutableSegment::FieldBuffer::FieldBuffer(FieldSchema field)
+    : schema(std::move(field)), dropped(is_dropped(schema)) {
   offsets.append(0);
 }
 
 std::size_t MutableSegment::FieldBuffer::append(const StoredVector& vector) {
   const bool here = is_present(vector);
+  QV_CHECK(!(here && dropped));
   present.append(here ? 1 : 0);
+  if (dropped) return 0;
   n_present += here ? 1 : 0;
   const std::size_t before = rows.size() + indices.size() * 8;
   if (const auto* tokens = std::get_if<Tokens>(&vector)) append_tokens(*tokens);
@@ -39,7 +43,7 @@ std::size_t MutableSegment::FieldBuffer::append(const StoredVector& vector) {
 }
 
 void MutableSegment::FieldBuffer::append_tokens(const Tokens& tokens) {
-  const std::size_t row_bytes = std::size_t{schema.dim} * bytes_per_value(schema.dtype);
+  const std::size_t row_bytes = vector_bytes(schema.dim, schema.dtype);
   const std::size_t stride = padded_row_bytes(schema.dim, schema.dtype);
   std::byte* out = rows.append_zeros(tokens.n_tokens * stride);
   for (std::uint32_t t = 0; t < tokens.n_tokens; ++t) {
@@ -48,6 +52,12 @@ void MutableSegment::FieldBuffer::append_tokens(const Tokens& tokens) {
 }
 
 index::FieldColumn MutableSegment::FieldBuffer::view() const {
+  if (dropped) {
+    index::FieldColumn absent = absent_column(schema, 0);
+    absent.n_rows = static_cast<std::uint32_t>(present.size());
+    absent.present = present.view();
+    return absent;
+  }
   index::FieldColumn column;
   column.schema = schema;
   column.n_rows = static_cast<std::uint32_t>(present.size());
@@ -70,7 +80,7 @@ index::FieldColumn MutableSegment::FieldBuffer::view() const {
 
 std::shared_ptr<const index::Searcher> MutableSegment::FieldBuffer::searcher(
     index::FieldColumn column) const {
-  if (schema.kind == FieldKind::kSparse) return lists.searcher(std::move(column));
+  if (schema.kind == FieldKind::kSparse && !dropped) return lists.searcher(std::move(column));
   return std::make_shared<index::FlatSearcher>(std::move(column));
 }
 
@@ -80,6 +90,13 @@ MutableSegment::MutableSegment(std::uint64_t id, const std::vector<FieldSchema>&
   document_offsets_.append(0);
   for (const auto& field : fields) fields_.emplace_back(field);
   for (const auto& index : indexes) add_index(index);
+}
+
+bool MutableSegment::follows(const std::vector<FieldSchema>& fields) const {
+  return std::equal(fields.begin(), fields.end(), fields_.begin(), fields_.end(),
+                    [](const FieldSchema& schema, const FieldBuffer& buffer) {
+                      return is_dropped(schema) == buffer.dropped;
+                    });
 }
 
 void MutableSegment::append(const Row& row) {

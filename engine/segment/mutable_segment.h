@@ -25,6 +25,8 @@ class MutableSegment {
                  const std::vector<payload::FieldIndex>& indexes);
 
   [[nodiscard]] std::uint64_t id() const { return id_; }
+  /// True if it has a place for each of `fields`, and none for vectors of dropped ones.
+  [[nodiscard]] bool follows(const std::vector<FieldSchema>& fields) const;
   [[nodiscard]] std::uint32_t n_rows() const { return static_cast<std::uint32_t>(ids_.size()); }
   /// Size of vectors and payload.
   [[nodiscard]] std::uint64_t data_bytes() const { return data_bytes_; }
@@ -52,6 +54,7 @@ class MutableSegment {
     [[nodiscard]] std::shared_ptr<const index::Searcher> searcher(index::FieldColumn column) const;
 
     FieldSchema schema;
+    bool dropped = false;  ///< stays empty but for `present`
     std::uint32_t n_present = 0;
     AppendBuffer<std::uint8_t> present;
     AppendBuffer<std::byte> rows;

@@ -8,7 +8,7 @@ namespace quiver::engine {
 namespace {
 
 Tokens copy_tokens(const MatrixView& rows) {
-  const std::size_t row_bytes = std::size_t{rows.dim} * bytes_per_value(rows.dtype);
+  const std::size_t row_bytes = vector_bytes(rows.dim, rows.dtype);
   Tokens tokens{static_cast<std::uint32_t>(rows.n_rows), {}};
   tokens.bytes.reserve(rows.n_rows * row_bytes);
   for (std::size_t i = 0; i < rows.n_rows; ++i) {

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "base/io/section_file.h"
+#include "engine/model/config.h"
+#include "engine/segment/fields.h"
 #include "index/exact/searcher.h"
 #include "index/exact/type.h"
 
@@ -37,7 +39,9 @@ class SegmentWriter {
 
   Result<> write(const std::vector<FieldSchema>& fields) {
     n_sections_ = 4;
-    for (const auto& field : fields) n_sections_ += field.kind == FieldKind::kDense ? 2 : 4;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (has_vectors(i)) n_sections_ += fields[i].kind == FieldKind::kDense ? 2 : 4;
+    }
     QV_TRY(section(kIds, 0, [](const SegmentData& data, std::uint32_t row) {
       return bytes_of(data.ids[row]);
     }));
@@ -45,7 +49,9 @@ class SegmentWriter {
       return bytes_of(data.seqs[row]);
     }));
     QV_TRY(write_documents());
-    for (std::size_t i = 0; i < fields.size(); ++i) QV_TRY(write_field(i, fields[i].kind));
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (has_vectors(i)) QV_TRY(write_field(i, fields[i].kind));
+    }
     return {};
   }
 
@@ -100,6 +106,11 @@ class SegmentWriter {
     });
   }
 
+  /// A field that no row has is not written. Most were added later, or are dropped.
+  [[nodiscard]] bool has_vectors(std::size_t f) const {
+    return std::any_of(inputs_.begin(), inputs_.end(),
+                       [f](const Segment& input) { return input.data->fields[f].n_present != 0; });
+  }
   Result<> write_field(std::size_t f, FieldKind kind) {
     QV_TRY(section(kPresent, f, [f](const SegmentData& data, std::uint32_t row) {
       return bytes_of(data.fields[f].present[row]);
@@ -114,31 +125,46 @@ class SegmentWriter {
     }
     return {};
   }
+  // A column without vectors has no values: absent rows are not read (`absent_column`).
   Result<> write_dense(std::size_t f) {
-    return section(kRows, f, [f](const SegmentData& data, std::uint32_t row) {
-      const MatrixView rows = data.fields[f].dense().rows();
+    return section(kRows, f, [this, f](const SegmentData& data, std::uint32_t row) {
+      const auto& dense = data.fields[f].dense();
+      if (data.fields[f].present[row] == 0) return zeros(dense.stride());
+      const MatrixView rows = dense.rows();
       return Bytes(rows.row(row), rows.stride_bytes);
     });
   }
   Result<> write_sparse(std::size_t f) {
-    QV_TRY(offsets(kOffsets, f, [f](const SegmentData& data, std::uint32_t row) {
-      return data.fields[f].sparse().row(row).indices.size();
+    const auto row_of = [f](const SegmentData& data, std::uint32_t row) {
+      const auto& column = data.fields[f];
+      return column.present[row] == 0 ? SparseView{} : column.sparse().row(row);
+    };
+    QV_TRY(offsets(kOffsets, f, [=](const SegmentData& data, std::uint32_t row) {
+      return row_of(data, row).indices.size();
     }));
-    QV_TRY(section(kIndices, f, [f](const SegmentData& data, std::uint32_t row) {
-      return std::as_bytes(data.fields[f].sparse().row(row).indices);
+    QV_TRY(section(kIndices, f, [=](const SegmentData& data, std::uint32_t row) {
+      return std::as_bytes(row_of(data, row).indices);
     }));
-    return section(kValues, f, [f](const SegmentData& data, std::uint32_t row) {
-      return std::as_bytes(data.fields[f].sparse().row(row).values);
+    return section(kValues, f, [=](const SegmentData& data, std::uint32_t row) {
+      return std::as_bytes(row_of(data, row).values);
     });
   }
   Result<> write_multi(std::size_t f) {
-    QV_TRY(offsets(kOffsets, f, [f](const SegmentData& data, std::uint32_t row) {
-      return data.fields[f].multi().row(row).n_rows;
+    const auto row_of = [f](const SegmentData& data, std::uint32_t row) {
+      const auto& column = data.fields[f];
+      return column.present[row] == 0 ? MatrixView{} : column.multi().row(row);
+    };
+    QV_TRY(offsets(kOffsets, f, [=](const SegmentData& data, std::uint32_t row) {
+      return std::uint64_t{row_of(data, row).n_rows};
     }));
-    return section(kRows, f, [f](const SegmentData& data, std::uint32_t row) {
-      const MatrixView tokens = data.fields[f].multi().row(row);
+    return section(kRows, f, [=](const SegmentData& data, std::uint32_t row) {
+      const MatrixView tokens = row_of(data, row);
       return Bytes(tokens.data, tokens.n_rows * tokens.stride_bytes);
     });
+  }
+  Bytes zeros(std::size_t n) {
+    zeros_.resize(n);
+    return zeros_;
   }
 
   SectionWriter& out_;
@@ -148,6 +174,7 @@ class SegmentWriter {
   const std::function<void(double)>& progress_;
   std::size_t n_sections_ = 0;
   std::size_t n_done_ = 0;
+  std::vector<std::byte> zeros_;  ///< an absent dense row
 };
 
 Result<index::SparseColumn> read_sparse(const SectionReader& reader, std::size_t f) {
@@ -172,6 +199,8 @@ Result<index::MultiColumn> read_multi(const SectionReader& reader, std::size_t f
 
 Result<index::FieldColumn> read_field(const SectionReader& reader, std::size_t f,
                                       const FieldSchema& schema) {
+  // Every byte of the file is as written: what is missing was never there.
+  if (is_dropped(schema) || !reader.has(kPresent, f)) return absent_column(schema, reader.n_rows());
   index::FieldColumn column;
   column.schema = schema;
   column.n_rows = reader.n_rows();

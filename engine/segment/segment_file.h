@@ -33,7 +33,8 @@ struct RowRef {
                                           std::span<const RowRef> rows, const Cancel& cancel,
                                           const std::function<void(double)>& progress);
 
-/// Maps and checks a segment file. kDataLoss if any byte of it is not as written.
+/// Maps and checks a segment file. kDataLoss if any byte of it is not as written. No row has a
+/// vector of a field that the file lacks, or that was dropped.
 [[nodiscard]] Result<SegmentData> open_segment_file(const Directory& directory, std::uint64_t id,
                                                     const std::vector<FieldSchema>& fields);
 

@@ -33,7 +33,9 @@ Result<std::vector<std::size_t>> selected_fields(const VectorSelector& selector,
                                                  const CollectionConfig& config) {
   std::vector<std::size_t> numbers;
   if (selector.all) {
-    for (std::size_t i = 0; i < config.fields.size(); ++i) numbers.push_back(i);
+    for (std::size_t i = 0; i < config.fields.size(); ++i) {
+      if (!is_dropped(config.fields[i])) numbers.push_back(i);
+    }
     return numbers;
   }
   for (const auto& name : selector.names) {

@@ -9,6 +9,7 @@
 #include "base/observe/log.h"
 #include "engine/model/row.h"
 #include "engine/segment/columns.h"
+#include "engine/segment/fields.h"
 #include "engine/segment/sealing.h"
 #include "engine/write/bulk_rows.h"
 #include "storage/rows/row_batch.h"
@@ -122,7 +123,8 @@ Result<bool> BulkLoad::has_rows(const BulkIntent& intent) const {
 
 void BulkLoad::install() {
   SegmentState state;
-  state.view.data = std::make_shared<const SegmentData>(*std::move(load_->output));
+  state.view.data = with_fields(std::make_shared<const SegmentData>(*std::move(load_->output)),
+                                common_.config.load()->fields);
   state.deleted = Bitset(state.view.data->n_rows);
   table_.remove_all(state.view.data->ids.span(), load_->segment);
   table_.add(std::move(state));

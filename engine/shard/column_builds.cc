@@ -56,6 +56,7 @@ void ColumnBuilds::change_config(std::list<Waiter>& added) noexcept {
 
 void ColumnBuilds::apply_config() {
   const auto config = common_.config.load();
+  table_.follow_fields();
   table_.set_mutable_indexes(config->indexes);
   for (SegmentState& state : table_.segments()) {
     drop_columns(state, config->indexes);

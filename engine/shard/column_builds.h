@@ -1,4 +1,4 @@
-// A changed configuration in a shard: columns of payload indexes come and go.
+// A changed configuration in a shard: fields and columns of payload indexes come and go.
 #pragma once
 
 #include <functional>

@@ -8,6 +8,7 @@
 #include "engine/indexing/indexes.h"
 #include "engine/indexing/unwanted_indexes.h"
 #include "engine/segment/columns.h"
+#include "engine/segment/fields.h"
 #include "engine/segment/sealing.h"
 
 namespace quiver::engine {
@@ -22,7 +23,7 @@ void Rewrites::start(const RewritePlan& plan) {
   auto job = std::make_shared<RewriteJob>();
   job->number = job->output_id = table_.take_segment_id();
   job->kind = plan.kind;
-  job->indexes = common_.config.load()->indexes;
+  job->config = common_.config.load();
   for (const SegmentState& state : table_.segments()) {
     if (std::find(plan.segments.begin(), plan.segments.end(), state.id()) == plan.segments.end()) {
       continue;
@@ -44,12 +45,12 @@ void Rewrites::start(const RewritePlan& plan) {
 /// A seal must be short, so another job builds its indexes. The inputs of a merge answer with their
 /// indexes until it ends, so a merge builds the indexes of its output.
 Result<> Rewrites::write_output(RewriteJob& job) {
-  const auto config = common_.config.load();
+  const auto& fields = job.config->fields;
   const bool with_indexes =
-      job.kind != JobKind::kSeal && has_indexes(config->fields, status_.index_policy());
+      job.kind != JobKind::kSeal && has_indexes(fields, status_.index_policy());
   const double share_of_rows = with_indexes ? kShareOfRows : 1;
-  const NewSegment segment{job.output_id, job.inputs, job.rows, job.indexes};
-  QV_TRY(job.output, write_segment(segment, common_.segments(), config->fields, common_.closing,
+  const NewSegment segment{job.output_id, job.inputs, job.rows, job.config->indexes};
+  QV_TRY(job.output, write_segment(segment, common_.segments(), fields, common_.closing,
                                    [&](double share) { job.set_done(share * share_of_rows); }));
   return with_indexes ? index_output(job) : Result<>();
 }
@@ -125,6 +126,7 @@ Result<> Rewrites::swap_in(RewriteJob& job) {
   std::optional<SegmentState> output;
   if (job.output) {
     output = table_.successor(job.inputs, job.rows, *std::move(job.output));
+    output->view.data = with_fields(std::move(output->view.data), common_.config.load()->fields);
     output->view.data =
         without_unwanted_indexes(output->view.data, common_.segments(), status_.index_policy());
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/model/config.h"
 #include "engine/segment/segment.h"
 #include "engine/segment/segment_file.h"
 #include "engine/shard/shard_context.h"
@@ -25,7 +26,7 @@ namespace quiver::engine {
 /// The live rows of its inputs become one sealed segment.
 struct RewriteJob : Job {
   std::uint64_t output_id = 0;
-  std::vector<payload::FieldIndex> indexes;
+  std::shared_ptr<const CollectionConfig> config;  ///< as of the start: `inputs` have its fields
   std::vector<RowRef> rows;           ///< rows of the output, set by the background thread
   std::optional<SegmentData> output;  ///< nothing if no row was left
 };

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "engine/segment/fields.h"
 #include "engine/shard/recovery.h"
 #include "storage/repair/store_check.h"
 
@@ -69,6 +71,18 @@ Result<> Shard::recover(const Shard* first) {
   indexes_.start_counting_queries();
   common_.lane.post([this] { maintenance_.start_due_jobs(); });
   return {};
+}
+
+Result<> Shard::check_fields(const CollectionConfig& config) {
+  return common_.in_lane([&]() -> Result<> {
+    const bool has_all = table_.mutable_segment().follows(config.fields) &&
+                         std::ranges::all_of(table_.segments(), [&](const SegmentState& state) {
+                           return follows(*state.view.data, config.fields);
+                         });
+    if (has_all) return {};
+    return fail(Code::kUnavailable,
+                "the field could not be added to all segments, try again later");
+  });
 }
 
 void Shard::drain() noexcept {

@@ -27,6 +27,7 @@
 #include "engine/shard/maintenance.h"
 #include "engine/shard/rewrite.h"
 #include "engine/shard/shard_context.h"
+#include "engine/shard/shard_links.h"
 #include "engine/shard/state/manifest_writer.h"
 #include "engine/shard/state/row_recovery.h"
 #include "engine/shard/state/segment_table.h"
@@ -68,8 +69,15 @@ class Shard {
                   std::function<void(Result<>)> done) noexcept {
     columns_.set_config(std::move(config), std::move(done));
   }
+  /// After a `set_config` that added fields: waits for the lane. kUnavailable if segments lack
+  /// them.
+  Result<> check_fields(const CollectionConfig& config);
   [[nodiscard]] BulkLoad& bulk() { return bulk_; }
   [[nodiscard]] const BulkLoad& bulk() const { return bulk_; }
+  /// As `link_shard` (shard_links.h).
+  [[nodiscard]] Result<Seq> link_files(const std::string& target) {
+    return link_shard(common_, table_, bulk_, target);
+  }
 
   /// Called now and then: seals what has been idle, starts due work.
   void tick() noexcept;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "base/io/file.h"
 #include "base/result.h"
 #include "base/threads/executor.h"
@@ -35,6 +36,8 @@ struct ShardContext {
   std::shared_ptr<QuerySamples> queries = nullptr;
   /// How long closing waits for running work, and again once that was cancelled.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
+  /// Seconds since 1970; tests put their own clock in.
+  std::function<std::int64_t()> unix_s = [] { return unix_time_ms() / 1000; };
 };
 
 }  // namespace quiver::engine

@@ -221,26 +221,4 @@ Result<index::FieldColumn> make_column(std::span<const PointId> ids, const BulkF
   return FieldMaker(ids, field, schema, executor).make();
 }
 
-index::FieldColumn absent_column(const FieldSchema& schema, std::size_t n_rows) {
-  index::FieldColumn column;
-  column.schema = schema;
-  column.n_rows = static_cast<std::uint32_t>(n_rows);
-  column.present = SharedSpan<std::uint8_t>::of(std::vector<std::uint8_t>(n_rows, 0));
-  auto offsets = SharedSpan<std::uint64_t>::of(std::vector<std::uint64_t>(n_rows + 1, 0));
-  const std::size_t stride = padded_row_bytes(schema.dim, schema.dtype);
-  switch (schema.kind) {
-    case FieldKind::kDense:
-      column.values = index::DenseColumn{SharedBytes::of(std::vector<std::byte>(n_rows * stride)),
-                                         schema.dim, schema.dtype};
-      break;
-    case FieldKind::kSparse:
-      column.values = index::SparseColumn{std::move(offsets), {}, {}};
-      break;
-    case FieldKind::kMulti:
-      column.values = index::MultiColumn{std::move(offsets), {{}, schema.dim, schema.dtype}};
-      break;
-  }
-  return column;
-}
-
 }  // namespace quiver::engine

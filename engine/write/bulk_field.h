@@ -54,7 +54,5 @@ template <class T>
 [[nodiscard]] Result<index::FieldColumn> make_column(std::span<const PointId> ids,
                                                      const BulkField& field,
                                                      const FieldSchema& schema, Executor& executor);
-/// A field that none of `n_rows` points has.
-[[nodiscard]] index::FieldColumn absent_column(const FieldSchema& schema, std::size_t n_rows);
 
 }  // namespace quiver::engine

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/model/row.h"
+#include "engine/segment/fields.h"
 #include "engine/write/bulk_field.h"
 #include "engine/write/prepared.h"
 #include "payload/json/document.h"

@@ -24,6 +24,14 @@ tl::unexpected<Error> no_such_point(const PointId& id) {
 /// True if naming an unknown point is an error. Deleting one is none.
 bool must_exist(Kind kind) { return kind != Kind::kDelete; }
 
+/// A request may have been checked before fields were added or dropped.
+void follow_fields(Row& row, const CollectionConfig& config) {
+  row.vectors.resize(config.fields.size());
+  for (std::size_t i = 0; i < row.vectors.size(); ++i) {
+    if (is_dropped(config.fields[i])) row.vectors[i] = {};
+  }
+}
+
 Result<std::string> changed_payload(const PreparedChange& change, const std::string& payload) {
   switch (change.kind) {
     case Kind::kSetPayload:
@@ -75,6 +83,7 @@ Result<> Staging::put_points(const PreparedPoints& points, Seq& next) {
       }
     }
     auto numbered = std::make_shared<Row>(row);
+    follow_fields(*numbered, config_);
     numbered->seq = take(next);
     const Seq seq = numbered->seq;
     put(row.id, std::move(numbered), seq);
@@ -90,9 +99,11 @@ Result<> Staging::put_vectors(const PreparedPoints& points, Seq& next) {
     if (!passing) continue;
     auto row = std::make_shared<Row>(*old);
     row->seq = take(next);
+    row->vectors.resize(std::max(row->vectors.size(), update.vectors.size()));
     for (std::size_t i = 0; i < update.vectors.size(); ++i) {
       if (is_present(update.vectors[i])) row->vectors[i] = update.vectors[i];
     }
+    follow_fields(*row, config_);
     const Seq seq = row->seq;
     put(update.id, std::move(row), seq);
   }
@@ -168,10 +179,8 @@ Result<bool> Staging::passes(const payload::Predicate* filter, const Row& row) c
   if (filter == nullptr) return true;
   QV_TRY(const auto document, payload::parse_json(row.payload));
   return filter->matches(document, row.id, [&](std::string_view name) {
-    for (std::size_t i = 0; i < config_.fields.size(); ++i) {
-      if (config_.fields[i].name == name) return is_present(row.vectors[i]);
-    }
-    return false;
+    const auto field = config_.field(name);
+    return field && *field < row.vectors.size() && is_present(row.vectors[*field]);
   });
 }
 

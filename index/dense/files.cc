@@ -30,6 +30,11 @@ LinkParams link_params(const DenseBuildParams& params, std::uint32_t padded_dim)
   return links;
 }
 
+/// True for types of up to 8 bits a dimension.
+bool is_small(DType dtype) {
+  return dtype == DType::kU8 || dtype == DType::kTurbo4 || dtype == DType::kTurbo8;
+}
+
 /// True if rows are about equally long. Under Dot the longest rows score best, and a graph of
 /// distances does not lead to them.
 bool has_even_lengths(const RowSource& source) {
@@ -121,8 +126,9 @@ Result<> check(const DenseBuildParams& params) {
 Result<> write_files(const FieldColumn& column, const DenseBuildParams& params,
                      const Partition* older, const BuildContext& context, Directory& out) {
   auto of_lists = static_cast<const ListsBuildParams&>(params);
-  const bool is_bytes = column.dense().dtype == DType::kU8;
-  if (is_bytes && params.graph != "always") of_lists.refine_bits = 0;
+  // Second codes save reading rows, and these are no larger than the codes.
+  const bool has_small_rows = is_small(column.dense().dtype);
+  if (has_small_rows && params.graph != "always") of_lists.refine_bits = 0;
   const double lists_done = params.graph == "never" ? 1 : kListsShareOfBuild;
   QV_TRY(write_lists(column, of_lists, older, part_of(context, column.n_rows, 0, lists_done), out));
   if (params.graph != "never") QV_TRY(write_graph(column, params, context, out));

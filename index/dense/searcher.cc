@@ -4,6 +4,7 @@
 
 #include "index/cost.h"
 #include "index/dense/graph/walk.h"
+#include "index/stored_rows.h"
 
 namespace quiver::index::dense {
 namespace {
@@ -182,7 +183,7 @@ bool DenseSearcher::is_lists_turn(const CandidateRequest& request) const {
 double DenseSearcher::exact_bytes(std::size_t n_allowed) const {
   const double seek = files_.lists.selectivity(n_allowed) < 1 ? cost::kRowSeekBytes : 0;
   const double row_bytes =
-      seek + cost::kExactByteFactor * static_cast<double>(column_.dense().stride());
+      seek + cost::kExactByteFactor * static_cast<double>(exact_row_cost(column_.schema));
   return static_cast<double>(n_allowed) * row_bytes;
 }
 

@@ -18,6 +18,34 @@ const FieldSchema& schema_of(std::span<const PreparedQuery* const> queries) {
   return queries.front()->schema();
 }
 
+/// Rows as floats, as many as stay in the cache, on cache lines; one set for each thread.
+class FloatRows {
+ public:
+  FloatRows(std::size_t n_wanted, std::size_t stride_bytes)
+      : n_rows_(
+            std::clamp<std::size_t>(kBytes / stride_bytes, 1, std::max<std::size_t>(1, n_wanted))),
+        lines_per_row_(stride_bytes / sizeof(Line)) {
+    if (lines().size() < n_rows_ * lines_per_row_) lines().resize(n_rows_ * lines_per_row_);
+  }
+  [[nodiscard]] std::size_t n_rows() const { return n_rows_; }
+  [[nodiscard]] float* row(std::size_t i) const {
+    return reinterpret_cast<float*>(lines().data() + i * lines_per_row_);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 32 * 1024;
+  struct alignas(64) Line {
+    std::array<float, 16> values = {};
+  };
+  static std::vector<Line>& lines() {
+    thread_local std::vector<Line> lines;
+    return lines;
+  }
+
+  std::size_t n_rows_;
+  std::size_t lines_per_row_;
+};
+
 const auto& byte_kernels(Metric metric) {
   return kernels().bytes.u8[static_cast<std::size_t>(similarity_of(metric))];
 }
@@ -138,6 +166,44 @@ void DenseByteScorer::finish(std::size_t n, const Sums& sums, const std::uint32_
       to[i] = length > 0 ? static_cast<float>(static_cast<double>(from[i]) / length) : 0.0F;
     }
   }
+}
+
+DenseTurboScorer::DenseTurboScorer(std::span<const PreparedQuery* const> queries,
+                                   const DenseColumn& column)
+    : schema_(schema_of(queries)),
+      queries_(tiled<float>(queries,
+                            [](const PreparedQuery& query) { return query.compared_values(); })),
+      rows_(column.rows()),
+      kernels_(kernels().dense(similarity_of(schema_.metric), DType::kF32)) {}
+
+template <class RowOf>
+void DenseTurboScorer::score(std::size_t n, RowOf row_of, BlockScores& out) const {
+  const std::size_t stride = padded_row_bytes(rows_.dim, DType::kF32);
+  FloatRows floats(n, stride);
+  for (std::size_t begin = 0; begin < n; begin += floats.n_rows()) {
+    const std::size_t n_rows = std::min(floats.n_rows(), n - begin);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      to_compared_floats(rows_.row(row_of(begin + i)), schema_, floats.row(i));
+    }
+    const auto* first = reinterpret_cast<const std::byte*>(floats.row(0));
+    float* scores = out.data() + begin;
+    const auto& tile = queries_.tile();
+    if (tile.n == 1) {
+      kernels_.many(tile.first, rows_.dim, first, stride, n_rows, scores);
+    } else {
+      kernels_.tile(tile, rows_.dim, first, stride, n_rows, {scores, kBlockRows});
+    }
+  }
+}
+
+void DenseTurboScorer::score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const {
+  score(
+      n, [first](std::size_t i) { return first + i; }, out);
+}
+
+void DenseTurboScorer::score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const {
+  score(
+      rows.size(), [rows](std::size_t i) { return std::size_t{rows[i]}; }, out);
 }
 
 }  // namespace quiver::index

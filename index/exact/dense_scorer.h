@@ -14,6 +14,7 @@
 
 #include "index/exact/scan.h"
 #include "index/prepared_query.h"
+#include "index/stored_rows.h"
 #include "index/vector_column.h"
 #include "kernels/kernels.h"
 
@@ -126,6 +127,30 @@ class DenseByteScorer {
   RowLengths lengths_;
 };
 
-static_assert(TileScorer<DenseScorer> && TileScorer<DenseByteScorer>);
+/// TileScorer of turbo rows: some become f32 at a time. Borrows the queries.
+class DenseTurboScorer {
+ public:
+  DenseTurboScorer(std::span<const PreparedQuery* const> queries, const DenseColumn& column);
+
+  [[nodiscard]] std::size_t n_queries() const { return queries_.tile().n; }
+  void score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const;
+  void score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const;
+  [[nodiscard]] std::size_t bytes_per_row() const { return rows_.stride_bytes; }
+  [[nodiscard]] std::size_t cost_per_row() const {
+    return exact_row_cost(schema_) * (1 + n_queries() / 4);
+  }
+
+ private:
+  template <class RowOf>
+  void score(std::size_t n, RowOf row_of, BlockScores& out) const;
+
+  const FieldSchema& schema_;
+  TiledQueries<float> queries_;
+  MatrixView rows_;
+  const DenseKernels& kernels_;
+};
+
+static_assert(TileScorer<DenseScorer> && TileScorer<DenseByteScorer> &&
+              TileScorer<DenseTurboScorer>);
 
 }  // namespace quiver::index

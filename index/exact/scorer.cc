@@ -41,31 +41,35 @@ void SparseScorer::score_rows(std::span<const std::uint32_t> rows, std::span<flo
 MultiScorer::MultiScorer(const PreparedQuery& query, const MultiColumn& column)
     : query_(query),
       column_(column),
-      normalise_rows_(query.schema().metric == Metric::kCosine &&
-                      column.tokens.dtype == DType::kU8),
-      maxsim_(kernels().maxsim(similarity_of(query.schema().metric), column.tokens.dtype)),
+      is_converted_(is_turbo(column.tokens.dtype) || (query.schema().metric == Metric::kCosine &&
+                                                      column.tokens.dtype == DType::kU8)),
+      maxsim_(kernels().maxsim(similarity_of(query.schema().metric),
+                               is_converted_ ? DType::kF32 : column.tokens.dtype)),
       bytes_per_row_(average_bytes(column.tokens.bytes.size(), column.offsets.size())) {}
 
 float MultiScorer::score(std::uint32_t row) const {
   const MatrixView tokens = column_.row(row);
   if (tokens.n_rows == 0 || query_.n_tokens() == 0) return kNoHit;
-  if (normalise_rows_) return score_normalised(tokens);
+  if (is_converted_) return score_converted(tokens);
   return maxsim_(query_.blocked().data(), query_.n_tokens(), tokens.dim, tokens.data,
                  tokens.stride_bytes, tokens.n_rows);
 }
 
-float MultiScorer::score_normalised(const MatrixView& tokens) const {
-  const auto& convert = kernels().convert;
-  std::vector<float> unit(tokens.n_rows * tokens.dim);
+void MultiScorer::convert(const std::byte* token, float* out) const {
+  const DenseColumn& tokens = column_.tokens;
+  if (is_turbo(tokens.dtype)) return to_compared_floats(token, query_.schema(), out);
+  to_floats(token, tokens.dtype, tokens.dim, out);
+  to_unit_length(out, tokens.dim);
+}
+
+float MultiScorer::score_converted(const MatrixView& tokens) const {
+  std::vector<float> floats(tokens.n_rows * tokens.dim);
   for (std::size_t t = 0; t < tokens.n_rows; ++t) {
-    float* out = unit.data() + t * tokens.dim;
-    convert.u8_to_f32(reinterpret_cast<const std::uint8_t*>(tokens.row(t)), tokens.dim, out);
-    const double norm = convert.norm(out, tokens.dim);
-    if (norm > 0) convert.scale(out, tokens.dim, 1.0 / norm, out);
+    convert(tokens.row(t), floats.data() + t * tokens.dim);
   }
-  return kernels().maxsim(Similarity::kDot, DType::kF32)(
-      query_.blocked().data(), query_.n_tokens(), tokens.dim,
-      reinterpret_cast<const std::byte*>(unit.data()), tokens.dim * sizeof(float), tokens.n_rows);
+  return maxsim_(query_.blocked().data(), query_.n_tokens(), tokens.dim,
+                 reinterpret_cast<const std::byte*>(floats.data()), tokens.dim * sizeof(float),
+                 tokens.n_rows);
 }
 
 void MultiScorer::score_run(std::uint32_t first, std::span<float> out) const {

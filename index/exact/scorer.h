@@ -7,6 +7,7 @@
 
 #include "index/exact/scan.h"
 #include "index/prepared_query.h"
+#include "index/stored_rows.h"
 #include "index/vector_column.h"
 #include "kernels/kernels.h"
 
@@ -45,18 +46,23 @@ class MultiScorer {
   [[nodiscard]] std::size_t bytes_per_row() const { return bytes_per_row_; }
   /// A group of 16 query tokens costs about as much as reading the document as f32.
   [[nodiscard]] std::size_t cost_per_row() const {
-    const std::size_t f32_bytes =
-        bytes_per_row_ * sizeof(float) / bytes_per_value(column_.tokens.dtype);
-    return f32_bytes * (query_.n_tokens() / 16 + 1);
+    const std::size_t n_tokens = bytes_per_row_ / column_.tokens.stride() + 1;
+    return n_tokens * token_cost() * (query_.n_tokens() / 16 + 1);
   }
 
  private:
   [[nodiscard]] float score(std::uint32_t row) const;
-  [[nodiscard]] float score_normalised(const MatrixView& tokens) const;
+  /// For tokens that are scored in another form than they are stored in.
+  [[nodiscard]] float score_converted(const MatrixView& tokens) const;
+  void convert(const std::byte* token, float* out) const;
+  [[nodiscard]] std::size_t token_cost() const {
+    const bool turbo = is_turbo(column_.tokens.dtype);
+    return turbo ? exact_row_cost(query_.schema()) : sizeof(float) * column_.tokens.dim;
+  }
 
   const PreparedQuery& query_;
   const MultiColumn& column_;
-  bool normalise_rows_;  ///< u8 rows under Cosine, as in dense fields
+  bool is_converted_;  ///< turbo rows, and u8 rows under Cosine, as in dense fields
   float (*maxsim_)(const float*, std::size_t, std::uint32_t, const std::byte*, std::size_t,
                    std::size_t);
   std::size_t bytes_per_row_;

@@ -16,6 +16,7 @@ namespace {
 template <class Visit>
 auto with_dense(std::span<const PreparedQuery* const> queries, const DenseColumn& column,
                 Visit visit) {
+  if (is_turbo(column.dtype)) return visit(DenseTurboScorer(queries, column));
   if (!queries.front()->bytes().empty()) return visit(DenseByteScorer(queries, column));
   return visit(DenseScorer(queries, column));
 }
@@ -128,12 +129,12 @@ Result<> FlatSearcher::count_terms(std::span<const std::uint32_t> terms, const R
 std::uint64_t FlatSearcher::bytes_per_search() const {
   switch (column_.schema.kind) {
     case FieldKind::kDense:
-      return column_.dense().bytes.size();
+      return column_.dense().rows().n_rows * exact_row_cost(column_.schema);
     case FieldKind::kSparse:
       return column_.sparse().indices.size() * 8;
     case FieldKind::kMulti:
       // Arithmetic takes longer than reading: every token meets every query token.
-      return column_.multi().tokens.bytes.size() * 8;
+      return column_.multi().tokens.rows().n_rows * exact_row_cost(column_.schema) * 8;
   }
   return 0;
 }

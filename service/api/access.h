@@ -1,44 +1,25 @@
-// Who may do what: API keys and the rights that they give.
+// Who calls, as verbs and transports see it.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "base/result.h"
+#include "service/access/access.h"
+#include "service/access/keys.h"
 
 namespace quiver::service::api {
 
-/// What a request needs, or what a caller may do. Ordered: each level includes those before it.
-enum class Access : std::uint8_t {
-  kOpen,   ///< no key needed
-  kRead,   ///< any key
-  kWrite,  ///< the key that may change things
-};
+using access::Access;
+using access::Credentials;
+using access::Principal;
 
-/// The caller of a request.
-struct Principal {
-  Access access = Access::kOpen;  ///< the most that the caller may do
-};
+class Call;
+class Runtime;
 
-/// kPermissionDenied if `principal` may not do what needs `needed`.
-[[nodiscard]] Result<> check_access(const Principal& principal, Access needed);
-
-/// The keys of a server. Immutable, so any thread may ask.
-class Keys {
- public:
-  /// An empty key is none. Without any key every caller may do everything.
-  Keys(std::string api_key, std::string read_only_api_key)
-      : api_key_(std::move(api_key)), read_only_api_key_(std::move(read_only_api_key)) {}
-
-  /// The caller that shows `key`, or no key. kUnauthenticated if a key is needed and this is none.
-  [[nodiscard]] Result<Principal> principal_of(std::optional<std::string_view> key) const;
-
- private:
-  std::string api_key_;
-  std::string read_only_api_key_;
-};
+/// The caller that shows `credentials`. Looks in the database for what the token's `value_exists`
+/// names, so it may block then, and only then. kUnauthenticated or kPermissionDenied: the message
+/// alone is the text for the caller, without the prefix that other errors have.
+[[nodiscard]] Result<Principal> authenticate(Runtime& runtime, const Credentials& credentials);
+/// As `authenticate`, in two steps: without the database, then the rest, which may block.
+[[nodiscard]] Result<Principal> principal_of(Runtime& runtime, const Credentials& credentials);
+[[nodiscard]] Result<> check_value_exists(Runtime& runtime, const Principal& principal);
 
 }  // namespace quiver::service::api

@@ -10,7 +10,7 @@
 
 namespace quiver::service::api {
 
-/// All aliases, or those of `collection`.
+/// All aliases of collections that the caller may read, or those of `collection`.
 [[nodiscard]] Result<std::vector<engine::Alias>> list_aliases(
     Call& call, const std::optional<std::string>& collection);
 /// Does all actions or none.

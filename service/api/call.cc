@@ -15,6 +15,8 @@ void Call::begin() {
   principal_ = {};
   operation_ = {};
   timeout_s_ = 0;
+  asked_timeout_s_.reset();
+  retry_after_s_ = kDefaultRetryAfterS;
   deadline_ = Deadline::none();
   executor_ = nullptr;
   MutexLock lock(cancel_mutex_);
@@ -27,6 +29,7 @@ double Call::seconds() const {
 }
 
 void Call::set_timeout(std::optional<double> seconds) {
+  asked_timeout_s_ = seconds;
   constexpr double kForeverSeconds = 1e9;
   timeout_s_ = seconds.value_or(runtime_.options().query_timeout_s);
   deadline_ = Deadline::none();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,14 +46,22 @@ class Call {
   [[nodiscard]] double seconds() const;
 
   void set_principal(const Principal& principal) { principal_ = principal; }
-  /// kPermissionDenied if the caller may not do what needs `needed`.
-  [[nodiscard]] Result<> check_access(Access needed) const {
-    return api::check_access(principal_, needed);
+  [[nodiscard]] const Principal& principal() const { return principal_; }
+  /// kPermissionDenied if the caller may not do what needs `needed` in `collection`, the name that
+  /// the caller used. Without a collection, a need about one stands for all collections.
+  [[nodiscard]] Result<> check_access(Access needed, std::string_view collection = {}) const {
+    return principal_.check(needed, collection);
   }
 
   /// The call is given up `seconds` from now; nullopt: after the server's timeout of queries.
   void set_timeout(std::optional<double> seconds);
   [[nodiscard]] Deadline deadline() const { return deadline_; }
+  /// The timeout that the caller named. It limits nothing by itself, unlike `set_timeout`.
+  void set_asked_timeout(std::optional<double> seconds) { asked_timeout_s_ = seconds; }
+  [[nodiscard]] std::optional<double> asked_timeout_s() const { return asked_timeout_s_; }
+  /// The answer is a refusal for now: the caller may try again in this many seconds; 0: never.
+  void set_retry_after(std::uint32_t seconds) { retry_after_s_ = seconds; }
+  [[nodiscard]] std::uint32_t retry_after_s() const { return retry_after_s_; }
   /// Static text, for the error of a call that ran out of time: "Search".
   void set_operation(std::string_view operation) { operation_ = operation; }
   /// `error`, or one that names operation and timeout if the call ran out of time.
@@ -76,11 +85,15 @@ class Call {
   [[nodiscard]] Result<> check_cancel() QV_EXCLUDES(cancel_mutex_);
 
  private:
+  static constexpr std::uint32_t kDefaultRetryAfterS = 1;
+
   Runtime& runtime_;
   std::chrono::steady_clock::time_point start_;
   Principal principal_;
   std::string_view operation_;
   double timeout_s_ = 0;  ///< 0: none
+  std::optional<double> asked_timeout_s_;
+  std::uint32_t retry_after_s_ = kDefaultRetryAfterS;
   Deadline deadline_;
   const Executor* executor_ = nullptr;  ///< whose task the call is in; null: none
 

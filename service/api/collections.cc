@@ -6,7 +6,9 @@
 
 #include "engine/collection.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
 #include "service/api/names.h"
+#include "service/api/strict/defaults.h"
 
 namespace quiver::service::api {
 namespace {
@@ -17,7 +19,7 @@ Error no_collection(const std::string& name) {
 }
 
 Result<OpenCollection> find_collection(Call& call, const std::string& name) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, name));
   if (!is_collection_name(name)) return fail(no_collection(name));
   QV_TRY(auto collection, call.runtime().database().collection(name));
   call.runtime().remember_open(name, collection);
@@ -33,12 +35,14 @@ void open_collection(Call& call, const std::string& name, Done<OpenCollection> d
 }
 
 Result<std::vector<std::string>> collection_names(Call& call) {
-  QV_TRY(call.check_access(Access::kRead));
-  return call.runtime().database().collection_names();
+  QV_TRY(call.check_access(Access::kAny));
+  auto names = call.runtime().database().collection_names();
+  std::erase_if(names, [&](const auto& name) { return !call.principal().can_read(name); });
+  return names;
 }
 
 Result<bool> collection_exists(Call& call, const std::string& name) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, name));
   return is_collection_name(name) && call.runtime().database().exists(name);
 }
 
@@ -50,25 +54,48 @@ Result<> check_exists(Call& call, const std::string& name) {
 
 void create_collection(Call& call, std::string name, engine::CollectionConfig config, Done<> done) {
   auto create = [&call, name = std::move(name), config = std::move(config)]() mutable -> Result<> {
-    QV_TRY(call.check_access(Access::kWrite));
+    QV_TRY(call.check_access(Access::kManage));
     QV_TRY(check_collection_name(name));
+    const std::string& defaults = call.runtime().options().strict_mode;
+    if (!defaults.empty()) {
+      config.client_settings = strict::with_default_strict_mode(config.client_settings, defaults);
+    }
     return call.runtime().database().create_collection(name, std::move(config));
   };
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(create));
 }
 
-void update_collection(Call& call, std::string name,
-                       std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
-  auto update = [&call, name = std::move(name), change = std::move(change)]() -> Result<> {
-    QV_TRY(call.check_access(Access::kWrite));
+namespace {
+
+void change_config(Call& call, Access needed, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
+  auto update = [&call, needed, name = std::move(name), change = std::move(change)]() -> Result<> {
+    QV_TRY(call.check_access(needed, name));
     return call.runtime().database().update_config(name, change);
   };
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(update));
 }
 
+}  // namespace
+
+void update_collection(Call& call, std::string name,
+                       std::function<Result<>(engine::CollectionConfig&)> change, Done<> done) {
+  change_config(call, Access::kManage, std::move(name), std::move(change), std::move(done));
+}
+
+void create_vector(Call& call, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> add, Done<> done) {
+  change_config(call, Access::kWriteExtras, std::move(name), std::move(add), std::move(done));
+}
+
+void delete_vector(Call& call, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> remove, Done<> done) {
+  change_config(call, Access::kWriteExtras, std::move(name), std::move(remove), std::move(done));
+}
+
 void drop_collection(Call& call, std::string name, Done<bool> done) {
   auto drop = [&call, name = std::move(name)]() -> Result<bool> {
-    QV_TRY(call.check_access(Access::kWrite));
+    QV_TRY(call.check_access(Access::kManage));
     if (!is_collection_name(name)) return false;
     return call.runtime().database().drop_collection(name);
   };
@@ -76,17 +103,17 @@ void drop_collection(Call& call, std::string name, Done<bool> done) {
 }
 
 Result<engine::CollectionInfo> collection_info(Call& call, const OpenCollection& target) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, target.name));
   return target.collection->info();
 }
 
 Result<engine::OptimizationReport> optimizations(Call& call, const OpenCollection& target) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, target.name));
   return target.collection->optimizations();
 }
 
 Result<SegmentIndexes> segment_indexes(Call& call, const OpenCollection& target) {
-  QV_TRY(call.check_access(Access::kRead));
+  QV_TRY(call.check_access(Access::kRead, target.name));
   return SegmentIndexes{target.collection->segment_indexes(),
                         target.collection->info().config.vector_indexes};
 }
@@ -99,10 +126,10 @@ Result<FieldSchema> vector_field(const OpenCollection& target, const std::string
 
 void create_index(Call& call, const OpenCollection& target, payload::FieldIndex index,
                   engine::Ack ack, Done<> done) {
-  auto create = [&call, collection = target.collection, index = std::move(index),
-                 ack]() -> Result<> {
-    QV_TRY(call.check_access(Access::kWrite));
-    return collection->create_index(index, ack);
+  auto create = [&call, target, index = std::move(index), ack]() -> Result<> {
+    QV_TRY(call.check_access(Access::kWriteExtras, target.name));
+    QV_TRY(check_limits(call, target, index));
+    return target.collection->create_index(index, ack);
   };
   Runtime& runtime = call.runtime();
   Executor& executor = ack == engine::Ack::kVisible ? runtime.long_running() : runtime.blocking();
@@ -110,9 +137,9 @@ void create_index(Call& call, const OpenCollection& target, payload::FieldIndex 
 }
 
 void drop_index(Call& call, const OpenCollection& target, std::string key, Done<bool> done) {
-  auto drop = [&call, collection = target.collection, key = std::move(key)]() -> Result<bool> {
-    QV_TRY(call.check_access(Access::kWrite));
-    return collection->drop_index(key);
+  auto drop = [&call, target, key = std::move(key)]() -> Result<bool> {
+    QV_TRY(call.check_access(Access::kWriteExtras, target.name));
+    return target.collection->drop_index(key);
   };
   answer_on(call.runtime().blocking(), call, std::move(done), std::move(drop));
 }

@@ -31,6 +31,7 @@ struct OpenCollection {
 /// open. kNotFound if there is none. `name` is valid until the call is answered.
 void open_collection(Call& call, const std::string& name, Done<OpenCollection> done);
 
+/// Those that the caller may read.
 [[nodiscard]] Result<std::vector<std::string>> collection_names(Call& call);
 [[nodiscard]] Result<bool> collection_exists(Call& call, const std::string& name);
 /// kNotFound if there is none.
@@ -41,6 +42,15 @@ void create_collection(Call& call, std::string name, engine::CollectionConfig co
 /// Stores durably what `change` makes of a copy of the configuration.
 void update_collection(Call& call, std::string name,
                        std::function<Result<>(engine::CollectionConfig&)> change, Done<> done);
+/// Adds a vector field: `add` puts it into a copy of the configuration. Existing points lack the
+/// vector. On answer the field is durable and in force. A transport decodes `add` from a body
+/// `{"dense": {…}}` or `{"sparse": {…}}` (`json::VectorCreation`).
+void create_vector(Call& call, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> add, Done<> done);
+/// Drops a vector field with all its vectors (`json::VectorDeletion`). A field of that name created
+/// later begins empty.
+void delete_vector(Call& call, std::string name,
+                   std::function<Result<>(engine::CollectionConfig&)> remove, Done<> done);
 /// Answers false if there was none.
 void drop_collection(Call& call, std::string name, Done<bool> done);
 

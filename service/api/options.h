@@ -4,6 +4,8 @@
 #include <string>
 
 #include "engine/model/config.h"
+#include "service/access/audit_log.h"
+#include "service/access/keys.h"
 
 namespace quiver::service::api {
 
@@ -15,13 +17,18 @@ struct Identity {
   std::string commit;  ///< 40 hex digits; empty: not reported
 };
 
-struct Options {
-  double query_timeout_s = 60;       ///< for reads whose caller sets no timeout
-  std::string api_key;               ///< empty: everybody may do everything
-  std::string read_only_api_key;     ///< empty: none
-  std::string metrics_prefix;        ///< precedes the name of every metric
+struct Options : access::KeyOptions {
+  double query_timeout_s = 60;  ///< for reads whose caller sets no timeout
+  std::string metrics_prefix;   ///< precedes the name of every metric
+  access::AuditOptions audit;
+  bool recovers_from_urls = true;    ///< snapshots may be fetched over HTTP
+  std::string snapshot_url_hosts;    ///< besides this machine; between commas, "*": all
   engine::CreationOptions creation;  ///< defaults of new collections
+  /// JSON object: members of `strict_mode_config` that new collections get if their creator does
+  /// not name them; "": none.
+  std::string strict_mode;
   Identity identity;
+  std::string data_dir;  ///< where settings that are changed at run time are kept; empty: nowhere
 };
 
 }  // namespace quiver::service::api

@@ -4,17 +4,42 @@
 
 #include "engine/collection.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
 
 namespace quiver::service::api {
 namespace {
 
 using engine::Record;
 
-Result<> start_update(Call& call, engine::Collection& collection,
-                      std::vector<engine::Operation> operations, engine::Ack ack,
-                      const Done<std::vector<engine::UpdateResult>>& done) {
-  QV_TRY(call.check_access(Access::kWrite));
-  return collection.update(std::move(operations), ack, done);
+using Operations = std::vector<engine::Operation>;
+using UpdateDone = Done<std::vector<engine::UpdateResult>>;
+
+Result<> start_update(Call& call, const OpenCollection& target, Operations operations,
+                      engine::Ack ack, const UpdateDone& done) {
+  QV_TRY(call.check_access(Access::kWrite, target.name));
+  QV_TRY(check_limits(call, target, operations));
+  return target.collection->update(std::move(operations), ack, done);
+}
+
+/// As `start_update`; an exception is an error.
+Result<> try_to_start(Call& call, const OpenCollection& target, Operations operations,
+                      engine::Ack ack, const UpdateDone& done) noexcept {
+  try {
+    return start_update(call, target, std::move(operations), ack, done);
+  } catch (...) {
+    return fail(call.error_of_exception());
+  }
+}
+
+/// On the compute executor.
+void start_later(Call& call, const OpenCollection& target, Operations operations, engine::Ack ack,
+                 const UpdateDone& done) {
+  auto start = [&call, target, operations = std::move(operations), ack, done]() mutable {
+    const auto started = try_to_start(call, target, std::move(operations), ack, done);
+    if (!started) done(fail(started.error()));
+  };
+  auto refuse = [done](Error error) { done(fail(std::move(error))); };
+  run_on(call.runtime().compute(), call, std::move(start), std::move(refuse));
 }
 
 }  // namespace
@@ -22,10 +47,10 @@ Result<> start_update(Call& call, engine::Collection& collection,
 void retrieve(Call& call, const OpenCollection& target, engine::RetrieveRequest request,
               Done<std::vector<Record>> done) {
   call.set_operation("Retrieve");
-  auto read = [&call, collection = target.collection,
-               request = std::move(request)]() -> Result<std::vector<Record>> {
-    QV_TRY(call.check_access(Access::kRead));
-    return collection->retrieve(request);
+  auto read = [&call, target, request = std::move(request)]() -> Result<std::vector<Record>> {
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
+    return target.collection->retrieve(request);
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
 }
@@ -33,10 +58,10 @@ void retrieve(Call& call, const OpenCollection& target, engine::RetrieveRequest 
 void scroll(Call& call, const OpenCollection& target, engine::ScrollRequest request,
             Done<engine::ScrollPage> done) {
   call.set_operation("Scroll");
-  auto read = [&call, collection = target.collection,
-               request = std::move(request)]() -> Result<engine::ScrollPage> {
-    QV_TRY(call.check_access(Access::kRead));
-    return collection->scroll(request, Cancel(call.deadline()));
+  auto read = [&call, target, request = std::move(request)]() -> Result<engine::ScrollPage> {
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
+    return target.collection->scroll(request, Cancel(call.deadline()));
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
 }
@@ -44,10 +69,10 @@ void scroll(Call& call, const OpenCollection& target, engine::ScrollRequest requ
 void count(Call& call, const OpenCollection& target, std::optional<payload::Filter> filter,
            Done<std::uint64_t> done) {
   call.set_operation("Count");
-  auto read = [&call, collection = target.collection,
-               filter = std::move(filter)]() -> Result<std::uint64_t> {
-    QV_TRY(call.check_access(Access::kRead));
-    return collection->count(filter, Cancel(call.deadline()));
+  auto read = [&call, target, filter = std::move(filter)]() -> Result<std::uint64_t> {
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, filter));
+    return target.collection->count(filter, Cancel(call.deadline()));
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
 }
@@ -55,7 +80,10 @@ void count(Call& call, const OpenCollection& target, std::optional<payload::Filt
 void update(Call& call, const OpenCollection& target, std::vector<engine::Operation> operations,
             engine::Ack ack, Done<std::vector<engine::UpdateResult>> done) {
   if (operations.empty()) return done(std::vector<engine::UpdateResult>());
-  const auto started = start_update(call, *target.collection, std::move(operations), ack, done);
+  if (is_slow_to_check(target, operations)) {
+    return start_later(call, target, std::move(operations), ack, done);
+  }
+  const auto started = start_update(call, target, std::move(operations), ack, done);
   if (!started) done(fail(started.error()));
 }
 

@@ -10,6 +10,7 @@
 #include "base/observe/failure.h"
 #include "engine/collection.h"
 #include "service/api/answer.h"
+#include "service/api/limits.h"
 #include "service/api/names.h"
 
 namespace quiver::service::api {
@@ -22,12 +23,16 @@ bool has_lookup(const Query& query) {
   return query.lookup_from || std::any_of(query.prefetch.begin(), query.prefetch.end(), has_lookup);
 }
 
-using PlannedPtr = std::shared_ptr<const engine::PlannedQuery>;
-
-Result<> resolve_lookups(Call& call, std::string_view collection, Query& query) {
-  if (!has_lookup(query)) return {};
-  return call.runtime().database().resolve_lookups(std::string(collection), query);
+/// The caller must be allowed to read every collection that a query looks into.
+Result<> check_lookups(const Call& call, const Query& query) {
+  if (query.lookup_from) {
+    QV_TRY(call.check_access(Access::kRead, query.lookup_from->collection));
+  }
+  for (const Query& prefetch : query.prefetch) QV_TRY(check_lookups(call, prefetch));
+  return {};
 }
+
+using PlannedPtr = std::shared_ptr<const engine::PlannedQuery>;
 
 /// A call whose query the batcher answers.
 class WaitingCall final : public engine::SearchWaiter {
@@ -121,9 +126,18 @@ Result<std::vector<Records>> answer_batch(Call& call, const OpenCollection& targ
 
 }  // namespace
 
+Result<> resolve_lookups(Call& call, std::string_view collection, Query& query) {
+  if (!has_lookup(query)) return {};
+  QV_TRY(check_lookups(call, query));
+  return call.runtime().database().resolve_lookups(std::string(collection), query);
+}
+
 void query(Call& call, OpenCollection target, Query query, Done<Records> done) {
   call.set_operation("Search");
-  if (const auto allowed = call.check_access(Access::kRead); !allowed) {
+  if (const auto allowed = call.check_access(Access::kRead, target.name); !allowed) {
+    return done(fail(allowed.error()));
+  }
+  if (const auto allowed = check_limits(call, target, query); !allowed) {
     return done(fail(allowed.error()));
   }
   if (has_lookup(query)) {
@@ -145,7 +159,8 @@ void query_batch(Call& call, OpenCollection target, Queries queries,
   call.set_operation("Search");
   auto search = [&call, target = std::move(target), queries = std::move(queries)](
                     const Cancel& cancel) mutable -> Result<std::vector<Records>> {
-    QV_TRY(call.check_access(Access::kRead));
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, queries));
     return answer_batch(call, target, queries, cancel);
   };
   compute(call, std::move(done), std::move(search));
@@ -154,10 +169,11 @@ void query_batch(Call& call, OpenCollection target, Queries queries,
 void explain(Call& call, const OpenCollection& target, engine::ExplainRequest request,
              Done<std::vector<engine::Explanation>> done) {
   call.set_operation("Search");
-  auto search = [&call, collection = target.collection, request = std::move(request)](
+  auto search = [&call, target, request = std::move(request)](
                     const Cancel& cancel) -> Result<std::vector<engine::Explanation>> {
-    QV_TRY(call.check_access(Access::kRead));
-    return collection->explain(request, cancel);
+    QV_TRY(call.check_access(Access::kRead, target.name));
+    QV_TRY(check_limits(call, target, request));
+    return target.collection->explain(request, cancel);
   };
   compute(call, std::move(done), std::move(search));
 }

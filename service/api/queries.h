@@ -1,6 +1,7 @@
 // Verbs that search.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "engine/model/query.h"
@@ -20,5 +21,10 @@ void query_batch(Call& call, OpenCollection target, std::vector<engine::Query> q
 
 void explain(Call& call, const OpenCollection& target, engine::ExplainRequest request,
              Done<std::vector<engine::Explanation>> done);
+
+/// Replaces the ids that a query looks up elsewhere by their vectors. kPermissionDenied if the
+/// caller may not read one of the collections.
+[[nodiscard]] Result<> resolve_lookups(Call& call, std::string_view collection,
+                                       engine::Query& query);
 
 }  // namespace quiver::service::api

@@ -27,17 +27,19 @@ std::string random_uuid() {
 
 Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& metrics)
     : options_(std::move(options)),
-      keys_(options_.api_key, options_.read_only_api_key),
+      keys_(options_),
       database_(database),
       metrics_(metrics),
       process_id_(random_uuid()),
       started_at_ms_(unix_time_ms()),
+      quota_(options_.data_dir),
       batcher_(std::make_shared<engine::Batcher>(database.compute())),
       blocking_(kBlockingThreads, "http-block"),
       reporting_(1, "http-tell"),
       long_running_(kBlockingThreads, "http-long") {
   metrics
-      .gauge(options_.metrics_prefix + "app_info", "Name and version of the server",
+      .gauge(options_.metrics_prefix + "app_info",
+             "information about " + options_.identity.name + " server",
              {{"name", options_.identity.name}, {"version", options_.identity.version}})
       .set(1);
 }

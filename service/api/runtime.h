@@ -5,14 +5,18 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/mutex.h"
 #include "base/observe/metrics.h"
 #include "base/threads/executor.h"
 #include "engine/database.h"
 #include "engine/query/batcher.h"
+#include "service/access/audit_log.h"
 #include "service/api/access.h"
 #include "service/api/options.h"
+#include "service/api/strict/quota.h"
+#include "service/api/strict/usage.h"
 
 namespace quiver::service::api {
 
@@ -23,7 +27,11 @@ class Runtime {
   Runtime(Options options, engine::Database& database, MetricsRegistry& metrics);
 
   [[nodiscard]] const Options& options() const { return options_; }
-  [[nodiscard]] const Keys& keys() const { return keys_; }
+  [[nodiscard]] const access::Keys& keys() const { return keys_; }
+  /// Called before the first request.
+  void use(std::unique_ptr<access::AuditLog> audit) { audit_ = std::move(audit); }
+  /// null: nothing is audited.
+  [[nodiscard]] access::AuditLog* audit() const { return audit_.get(); }
   [[nodiscard]] engine::Database& database() const { return database_; }
   [[nodiscard]] MetricsRegistry& metrics() const { return metrics_; }
   /// A random UUID of this process.
@@ -42,6 +50,11 @@ class Runtime {
   /// Answers searches together that wait for a thread.
   [[nodiscard]] engine::Batcher& batcher() const { return *batcher_; }
 
+  /// What limits of collections are compared with.
+  [[nodiscard]] strict::Usage& usage() { return usage_; }
+  /// Limits of the whole server.
+  [[nodiscard]] strict::Quota& quota() { return quota_; }
+
   /// True if the collection was found under this name before and is still open. Looking it up again
   /// does not block then.
   [[nodiscard]] bool is_open(const std::string& name) QV_EXCLUDES(open_mutex_);
@@ -50,7 +63,8 @@ class Runtime {
 
  private:
   const Options options_;
-  const Keys keys_;
+  const access::Keys keys_;
+  std::unique_ptr<access::AuditLog> audit_;
   engine::Database& database_;
   MetricsRegistry& metrics_;
   const std::string process_id_;
@@ -58,6 +72,8 @@ class Runtime {
   Mutex open_mutex_;
   std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
       QV_GUARDED_BY(open_mutex_);
+  strict::Usage usage_;
+  strict::Quota quota_;
   const std::shared_ptr<engine::Batcher> batcher_;
   Executor blocking_;
   Executor reporting_;

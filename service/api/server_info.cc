@@ -1,16 +1,20 @@
 #include "service/api/server_info.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
+#include "engine/collection.h"
 #include "service/api/answer.h"
 
 namespace quiver::service::api {
 namespace {
 
-std::vector<CollectionTelemetry> open_collections_of(const engine::Database& database,
-                                                     bool with_shards) {
+/// Those that the caller may read.
+std::vector<CollectionTelemetry> open_collections_of(const Call& call, bool with_shards) {
   std::vector<CollectionTelemetry> all;
-  for (const auto& [name, collection] : database.open_collections()) {
+  for (const auto& [name, collection] : call.runtime().database().open_collections()) {
+    if (!call.principal().can_read(name)) continue;
     auto& one = all.emplace_back();
     one.name = name;
     one.info = collection->info();
@@ -19,24 +23,45 @@ std::vector<CollectionTelemetry> open_collections_of(const engine::Database& dat
   return all;
 }
 
-Telemetry read_telemetry(const Runtime& runtime, const TelemetryParts& parts) {
+Telemetry read_telemetry(const Call& call, const TelemetryParts& parts) {
+  const Runtime& runtime = call.runtime();
   Telemetry telemetry;
   telemetry.process_id = runtime.process_id();
   telemetry.started_at_ms = runtime.started_at_ms();
   telemetry.identity = runtime.options().identity;
   telemetry.n_compute_threads = runtime.compute().n_threads();
-  telemetry.n_collections = runtime.database().collection_names().size();
-  if (parts.machine) {
+  const auto names = runtime.database().collection_names();
+  telemetry.n_collections = static_cast<std::size_t>(
+      std::count_if(names.begin(), names.end(),
+                    [&](const std::string& name) { return call.principal().can_read(name); }));
+  if (parts.machine && call.check_access(Access::kGlobalRead)) {
     telemetry.machine = read_machine();
     telemetry.memory = read_memory();
   }
   if (parts.collections) {
-    telemetry.collections = open_collections_of(runtime.database(), parts.shards);
+    telemetry.collections = open_collections_of(call, parts.shards);
   }
   return telemetry;
 }
 
 }  // namespace
+
+Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
+  QV_TRY(call.check_access(Access::kReadExtras, target.name));
+  constexpr std::uint64_t kExactInDouble = (std::uint64_t{1} << 53) - 1;
+  ShardSizes sizes;
+  sizes.peer_id = hash_text(call.runtime().process_id()) & kExactInDouble;
+  for (const auto& shard : target.collection->shards()) {
+    std::uint64_t& n = sizes.n_points.emplace_back();
+    for (const auto& segment : shard.segments) n += segment.n_points;
+  }
+  return sizes;
+}
+
+Result<CollectionParts> collection_parts(Call& call, const OpenCollection& target) {
+  QV_TRY(call.check_access(Access::kRead, target.name));
+  return CollectionParts{target.collection->shards(), target.collection->config()};
+}
 
 void readiness(Call& call, Done<Readiness> done) {
   auto ask = [&call]() -> Result<Readiness> {
@@ -49,7 +74,7 @@ void readiness(Call& call, Done<Readiness> done) {
 
 void metrics(Call& call, Done<std::string> done) {
   auto render = [&call]() -> Result<std::string> {
-    QV_TRY(call.check_access(Access::kRead));
+    QV_TRY(call.check_access(Access::kGlobalRead));
     return call.runtime().metrics().render();
   };
   answer_on(call.runtime().reporting(), call, std::move(done), render);
@@ -57,8 +82,8 @@ void metrics(Call& call, Done<std::string> done) {
 
 void telemetry(Call& call, const TelemetryParts& parts, Done<Telemetry> done) {
   auto read = [&call, parts]() -> Result<Telemetry> {
-    QV_TRY(call.check_access(Access::kRead));
-    return read_telemetry(call.runtime(), parts);
+    QV_TRY(call.check_access(Access::kAny));
+    return read_telemetry(call, parts);
   };
   answer_on(call.runtime().reporting(), call, std::move(done), read);
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "base/observe/memory.h"
 #include "engine/model/reports.h"
 #include "service/api/call.h"
+#include "service/api/collections.h"
 #include "service/api/options.h"
 
 namespace quiver::service::api {
@@ -41,6 +43,20 @@ struct Telemetry {
   std::vector<CollectionTelemetry> collections;  ///< the open ones, by name
 };
 
+/// The shards of a collection, all of which are on this server.
+struct ShardSizes {
+  std::uint64_t peer_id = 0;  ///< of this server, until it ends; below 2^53
+  std::vector<std::uint64_t> n_points;
+};
+[[nodiscard]] Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target);
+
+/// What a collection consists of. Takes time as `TelemetryParts::shards` does.
+struct CollectionParts {
+  std::vector<engine::ShardInfo> shards;
+  std::shared_ptr<const engine::CollectionConfig> config;
+};
+[[nodiscard]] Result<CollectionParts> collection_parts(Call& call, const OpenCollection& target);
+
 /// Which parts of `Telemetry` are filled.
 struct TelemetryParts {
   bool machine = false;      ///< `machine` and `memory`
@@ -48,7 +64,7 @@ struct TelemetryParts {
   /// `shards` of collections. Takes time in proportion to deleted rows and indexed payload values.
   bool shards = false;
 };
-/// Opens no collection.
+/// Opens no collection; tells only of those that the caller may read.
 void telemetry(Call& call, const TelemetryParts& parts, Done<Telemetry> done);
 
 }  // namespace quiver::service::api

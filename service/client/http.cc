@@ -81,13 +81,14 @@ Socket::~Socket() {
 
 Result<Endpoint> parse_url(std::string_view url) {
   const auto wrong = [&] {
-    return fail(Code::kInvalidArgument, fmt::format("\"{}\" is no http://HOST:PORT", url));
+    return fail(Code::kInvalidArgument,
+                fmt::format("\"{}\" is no http://HOST:PORT or https://HOST:PORT", url));
   };
-  constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) return wrong();
-  std::string_view rest = url.substr(kScheme.size());
+  const bool is_tls = url.starts_with("https://");
+  if (!is_tls && !url.starts_with("http://")) return wrong();
+  std::string_view rest = url.substr(url.find("//") + 2);
   if (rest.ends_with('/')) rest.remove_suffix(1);
-  Endpoint endpoint{.host = std::string(rest), .port = kDefaultPort};
+  Endpoint endpoint{.host = std::string(rest), .port = kDefaultPort, .is_tls = is_tls};
   const auto colon = rest.rfind(':');
   if (colon != std::string_view::npos && !rest.ends_with(']')) {
     const std::string_view port = rest.substr(colon + 1);

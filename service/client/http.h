@@ -14,9 +14,11 @@ namespace quiver::client {
 struct Endpoint {
   std::string host;
   std::uint16_t port = 0;
+  bool is_tls = false;
+  std::string ca_file = {};  ///< for TLS: PEM file of authorities; empty: the system's
 };
 
-/// Parses "http://HOST[:PORT][/]"; the default port is 6333.
+/// Parses "http://HOST[:PORT][/]", or "https://…"; the default port is 6333.
 [[nodiscard]] Result<Endpoint> parse_url(std::string_view url);
 
 /// Owns a file descriptor and closes it.

@@ -32,14 +32,25 @@ Result<HttpResponse> ServerConnection::exchange(std::string_view request) {
 
 Result<HttpResponse> ServerConnection::exchange_parts(std::string_view head,
                                                       std::string_view body) {
-  if (!socket_) {
-    QV_TRY(Socket connected, connect_to(endpoint_));
-    socket_.emplace(std::move(connected));
-    reader_ = ResponseReader();
-  }
+  if (!socket_) QV_TRY(connect());
   auto answer = exchange_once(head, body);
-  if (!answer) socket_.reset();
+  if (!answer) disconnect();
   return answer;
+}
+
+Result<> ServerConnection::connect() {
+  QV_TRY(Socket connected, connect_to(endpoint_));
+  if (endpoint_.is_tls) {
+    QV_TRY(tls_, TlsSession::connect(connected, endpoint_));
+  }
+  socket_.emplace(std::move(connected));
+  reader_ = ResponseReader();
+  return {};
+}
+
+void ServerConnection::disconnect() {
+  tls_.reset();
+  socket_.reset();
 }
 
 /// Leaves the body out: it may be large and need not be copied.
@@ -55,15 +66,17 @@ std::string ServerConnection::request_head(std::string_view method, std::string_
 }
 
 Result<HttpResponse> ServerConnection::exchange_once(std::string_view head, std::string_view body) {
-  auto sent = send_all(head, body.empty() ? 0 : MSG_MORE);
-  if (sent) sent = send_all(body, 0);
+  auto sent = send_all(head, body.empty() ? More::kNo : More::kYes);
+  if (sent) sent = send_all(body, More::kNo);
   auto answer = receive();  // a server may refuse a large body before all of it was sent
   if (!sent && !answer) return fail(sent.error());
-  if (!sent) socket_.reset();
+  if (!sent) disconnect();
   return answer;
 }
 
-Result<> ServerConnection::send_all(std::string_view bytes, int flags) {
+Result<> ServerConnection::send_all(std::string_view bytes, More more) {
+  if (tls_) return bytes.empty() ? Result<>() : tls_->send(bytes, more);
+  const int flags = more == More::kYes ? MSG_MORE : 0;
   while (!bytes.empty()) {
     const ssize_t n = send(socket_->fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | flags);
     if (n < 0 && errno == EINTR) continue;
@@ -77,10 +90,19 @@ Result<HttpResponse> ServerConnection::receive() {
   while (true) {
     QV_TRY(const auto response, reader_.next());
     if (response) return HttpResponse{response->status, std::string(response->body)};
-    const ssize_t n = recv(socket_->fd(), reader_.reserve(kChunk), kChunk, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return broken("no answer from", endpoint_, n == 0 ? ECONNRESET : errno);
-    reader_.commit(static_cast<std::size_t>(n));
+    QV_TRY(const std::size_t n, receive_some(reader_.reserve(kChunk)));
+    if (n == 0) return broken("no answer from", endpoint_, ECONNRESET);
+    reader_.commit(n);
+  }
+}
+
+/// Up to `kChunk` bytes; 0 at the end.
+Result<std::size_t> ServerConnection::receive_some(char* space) {
+  if (tls_) return tls_->receive(space, kChunk);
+  for (;;) {
+    const ssize_t n = recv(socket_->fd(), space, kChunk, 0);
+    if (n >= 0) return static_cast<std::size_t>(n);
+    if (errno != EINTR) return broken("no answer from", endpoint_, errno);
   }
 }
 

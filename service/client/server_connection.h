@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "service/client/http.h"
+#include "service/client/tls_session.h"
 
 namespace quiver::client {
 
@@ -38,12 +39,16 @@ class ServerConnection {
                                          std::string_view content_type) const;
   Result<HttpResponse> exchange_parts(std::string_view head, std::string_view body);
   Result<HttpResponse> exchange_once(std::string_view head, std::string_view body);
-  Result<> send_all(std::string_view bytes, int flags);
+  Result<> connect();
+  Result<> send_all(std::string_view bytes, More more);
+  Result<std::size_t> receive_some(char* space);
+  void disconnect();
   Result<HttpResponse> receive();
 
   const Endpoint endpoint_;
   const std::string api_key_;
   std::optional<Socket> socket_;
+  std::unique_ptr<TlsSession> tls_;  ///< over `socket_`; null: plain TCP
   ResponseReader reader_;
 };
 

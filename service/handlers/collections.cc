@@ -132,6 +132,78 @@ Decoded<Answer> patch_config(Exchange& x) {
   });
 }
 
+void write_index_change(Exchange& x, engine::Ack ack) {
+  x.result_raw(ack == engine::Ack::kVisible ? R"({"operation_id":0,"status":"completed"})"
+                                            : R"({"operation_id":0,"status":"acknowledged"})");
+}
+
+api::Done<> answer_change(Exchange& x, engine::Ack ack) {
+  return [&x, ack](Result<> changed) {
+    x.run([&](Exchange& exchange) -> Decoded<Answer> {
+      QV_TRY(std::move(changed));
+      write_index_change(exchange, ack);
+      return Answer::kReady;
+    });
+  };
+}
+
+Decoded<Answer> create_vector(Exchange& x) {
+  QV_TRY(const auto ack, write_params(x));
+  return blocking(x, [ack](Exchange& exchange) -> Decoded<Answer> {
+    QV_TRY(api::check_exists(exchange, exchange.captures[0]));
+    QV_TRY(auto creation,
+           json::VectorCreation::decode(exchange.captures[1], exchange.request.body));
+    auto add = [creation = std::move(creation)](engine::CollectionConfig& config) {
+      return creation.apply(config);
+    };
+    api::create_vector(exchange, exchange.captures[0], std::move(add),
+                       answer_change(exchange, ack));
+    return Answer::kLater;
+  });
+}
+
+Decoded<Answer> delete_vector(Exchange& x) {
+  QV_TRY(const auto ack, write_params(x));
+  auto remove = [deletion = json::VectorDeletion(x.captures[1])](engine::CollectionConfig& config) {
+    return deletion.apply(config);
+  };
+  api::delete_vector(x, x.captures[0], std::move(remove), answer_change(x, ack));
+  return Answer::kLater;
+}
+
+Decoded<Answer> answer_ttl(Exchange& x) {
+  return with_collection(x, [](Exchange& exchange, OpenCollection collection) -> Decoded<Answer> {
+    QV_TRY(const auto info, api::collection_info(exchange, collection));
+    auto out = exchange.begin_result();
+    json::write_ttl(out, info.config.ttl);
+    exchange.end_result();
+    return Answer::kReady;
+  });
+}
+
+Decoded<Answer> change_ttl(Exchange& x, std::optional<engine::Ttl> ttl) {
+  auto change = [ttl = std::move(ttl)](engine::CollectionConfig& config) -> Result<> {
+    config.ttl = ttl;
+    return {};
+  };
+  api::update_collection(x, x.captures[0], std::move(change), answer_true(x));
+  return Answer::kLater;
+}
+
+Decoded<Answer> set_ttl(Exchange& x) {
+  QV_TRY(write_params(x));
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    QV_TRY(api::check_exists(exchange, exchange.captures[0]));
+    QV_TRY(auto ttl, json::decode_ttl(exchange.request.body));
+    return change_ttl(exchange, std::move(ttl));
+  });
+}
+
+Decoded<Answer> remove_ttl(Exchange& x) {
+  QV_TRY(write_params(x));
+  return change_ttl(x, std::nullopt);
+}
+
 Decoded<Answer> delete_collection(Exchange& x) {
   QV_TRY(write_params(x));
   api::drop_collection(x, x.captures[0], answer_bool(x));
@@ -175,21 +247,6 @@ Decoded<Answer> change_aliases(Exchange& x) {
   });
 }
 
-void write_index_change(Exchange& x, engine::Ack ack) {
-  x.result_raw(ack == engine::Ack::kVisible ? R"({"operation_id":0,"status":"completed"})"
-                                            : R"({"operation_id":0,"status":"acknowledged"})");
-}
-
-api::Done<> answer_index_creation(Exchange& x, engine::Ack ack) {
-  return [&x, ack](Result<> created) {
-    x.run([&](Exchange& exchange) -> Decoded<Answer> {
-      QV_TRY(std::move(created));
-      write_index_change(exchange, ack);
-      return Answer::kReady;
-    });
-  };
-}
-
 Decoded<Answer> create_index(Exchange& x) {
   return blocking(x, [](Exchange& outer) -> Decoded<Answer> {
     QV_TRY(const auto ack, write_params(outer));
@@ -197,7 +254,7 @@ Decoded<Answer> create_index(Exchange& x) {
         outer, [ack](Exchange& exchange, const OpenCollection& collection) -> Decoded<Answer> {
           QV_TRY(auto index, json::decode_index(exchange.request.body));
           api::create_index(exchange, collection, std::move(index), ack,
-                            answer_index_creation(exchange, ack));
+                            answer_change(exchange, ack));
           return Answer::kLater;
         });
   });
@@ -225,25 +282,32 @@ void add_collection_routes(Routes& routes) {
   const auto add = [&](Method method, std::string_view pattern, Access access, Handler handler) {
     routes.push_back({method, pattern, access, handler});
   };
-  add(Method::kGet, "/collections", Access::kRead, list_collections);
+  add(Method::kGet, "/collections", Access::kAny, list_collections);
   add(Method::kGet, "/collections/{collection_name}", Access::kRead, answer_info);
-  add(Method::kPut, "/collections/{collection_name}", Access::kWrite, create_collection);
-  add(Method::kPatch, "/collections/{collection_name}", Access::kWrite,
+  add(Method::kPut, "/collections/{collection_name}", Access::kManage, create_collection);
+  add(Method::kPatch, "/collections/{collection_name}", Access::kManage,
       patch_config<json::CollectionPatch>);
-  add(Method::kDelete, "/collections/{collection_name}", Access::kWrite, delete_collection);
+  add(Method::kDelete, "/collections/{collection_name}", Access::kManage, delete_collection);
   add(Method::kGet, "/collections/{collection_name}/exists", Access::kRead, answer_exists);
   add(Method::kGet, "/collections/{collection_name}/optimizations", Access::kRead,
       answer_optimizations);
+  add(Method::kPut, "/collections/{collection_name}/vectors/{vector_name}", Access::kWriteExtras,
+      create_vector);
+  add(Method::kDelete, "/collections/{collection_name}/vectors/{vector_name}", Access::kWriteExtras,
+      delete_vector);
+  add(Method::kGet, "/v1/collections/{collection_name}/ttl", Access::kRead, answer_ttl);
+  add(Method::kPut, "/v1/collections/{collection_name}/ttl", Access::kManage, set_ttl);
+  add(Method::kDelete, "/v1/collections/{collection_name}/ttl", Access::kManage, remove_ttl);
   add(Method::kGet, "/v1/collections/{collection_name}/indexes", Access::kRead,
       answer_segment_indexes);
-  add(Method::kPatch, "/v1/collections/{collection_name}/indexes", Access::kWrite,
+  add(Method::kPatch, "/v1/collections/{collection_name}/indexes", Access::kManage,
       patch_config<json::IndexBuildPatch>);
 }
 
 void add_alias_routes(Routes& routes) {
   routes.insert(routes.end(),
-                {{Method::kPost, "/collections/aliases", Access::kWrite, change_aliases},
-                 {Method::kGet, "/aliases", Access::kRead, list_all_aliases},
+                {{Method::kPost, "/collections/aliases", Access::kManage, change_aliases},
+                 {Method::kGet, "/aliases", Access::kAny, list_all_aliases},
                  {Method::kGet, "/collections/{collection_name}/aliases", Access::kRead,
                   list_collection_aliases}});
 }
@@ -251,8 +315,8 @@ void add_alias_routes(Routes& routes) {
 void add_index_routes(Routes& routes) {
   routes.insert(
       routes.end(),
-      {{Method::kPut, "/collections/{collection_name}/index", Access::kWrite, create_index},
-       {Method::kDelete, "/collections/{collection_name}/index/{field_name}", Access::kWrite,
+      {{Method::kPut, "/collections/{collection_name}/index", Access::kWriteExtras, create_index},
+       {Method::kDelete, "/collections/{collection_name}/index/{field_name}", Access::kWriteExtras,
         drop_index}});
 }
 

@@ -70,11 +70,12 @@ tl::unexpected<ApiError> bad_parameter(std::string_view text) {
   return fail(ApiError(400, fmt::format("Deserialize error in query parameters: {}", text)));
 }
 
-Decoded<engine::Ack> write_params(const Exchange& x) {
+Decoded<engine::Ack> write_params(Exchange& x) {
   if (x.target.query.empty()) return engine::Ack::kDurable;
   QV_TRY(const bool wait, bool_parameter(x, "wait", false));
   QV_TRY(check_ordering(x));
-  QV_TRY(timeout_parameter(x));
+  QV_TRY(const auto seconds, timeout_parameter(x));
+  if (seconds) x.set_asked_timeout(static_cast<double>(*seconds));
   return wait ? engine::Ack::kVisible : engine::Ack::kDurable;
 }
 
@@ -89,6 +90,12 @@ Decoded<> read_params(Exchange& x) {
 }
 
 Decoded<> check_name_length(const Exchange& x) { return json::check_name_length(x.captures[0]); }
+
+std::map<std::string, CollectionAnswers::Answers> answers_by_collection(Front& front) {
+  const auto& database = front.runtime().database();
+  return front.collection_answers().summaries(
+      [&](const std::string& name) { return database.exists(name); });
+}
 
 api::Done<> answer_true(Exchange& x) {
   return [&x](Result<> result) {

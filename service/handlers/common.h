@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,7 +29,7 @@ using api::OpenCollection;
 /// 400 for a query parameter, with the reason.
 [[nodiscard]] tl::unexpected<ApiError> bad_parameter(std::string_view text);
 /// Reads `wait`, checks `ordering` and `timeout`. 400 or 422 for a bad value.
-[[nodiscard]] Decoded<engine::Ack> write_params(const Exchange& x);
+[[nodiscard]] Decoded<engine::Ack> write_params(Exchange& x);
 /// Sets when the request is given up, from `timeout` or the server's default, and checks
 /// `consistency`.
 [[nodiscard]] Decoded<> read_params(Exchange& x);
@@ -113,5 +115,8 @@ Decoded<Answer> with_body(Exchange& x) {
 [[nodiscard]] api::Done<> answer_true(Exchange& x);
 /// `{"result":false}` if the verb says so.
 [[nodiscard]] api::Done<bool> answer_bool(Exchange& x);
+
+/// How often each route answered for each collection that exists, by name or alias.
+[[nodiscard]] std::map<std::string, CollectionAnswers::Answers> answers_by_collection(Front& front);
 
 }  // namespace quiver::service

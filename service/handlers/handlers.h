@@ -13,12 +13,16 @@ using Routes = std::vector<RouteDeclaration>;
 
 void add_service_routes(Routes& routes);
 void add_telemetry_routes(Routes& routes);
+void add_cluster_routes(Routes& routes);
+void add_quota_routes(Routes& routes);
 void add_collection_routes(Routes& routes);
 void add_alias_routes(Routes& routes);
 void add_index_routes(Routes& routes);
+void add_snapshot_routes(Routes& routes);
 void add_update_routes(Routes& routes);
 void add_read_routes(Routes& routes);
 void add_query_routes(Routes& routes);
+void add_group_routes(Routes& routes);
 
 /// All routes, the busiest first.
 [[nodiscard]] Routes all_routes();

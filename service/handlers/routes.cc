@@ -5,13 +5,17 @@ namespace quiver::service {
 Routes all_routes() {
   Routes routes;
   add_query_routes(routes);
+  add_group_routes(routes);
   add_update_routes(routes);
   add_read_routes(routes);
   add_collection_routes(routes);
   add_alias_routes(routes);
   add_index_routes(routes);
+  add_snapshot_routes(routes);
   add_service_routes(routes);
   add_telemetry_routes(routes);
+  add_cluster_routes(routes);
+  add_quota_routes(routes);
   return routes;
 }
 

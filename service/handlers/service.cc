@@ -1,4 +1,7 @@
 // The server itself: version, health, metrics, and the answers of a server without a cluster.
+#include <algorithm>
+
+#include "base/observe/metrics.h"
 #include "service/api/server_info.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
@@ -23,6 +26,21 @@ Decoded<Answer> healthy(Exchange& x) {
   return Answer::kReady;
 }
 
+/// The text without the metrics whose names begin with `name`.
+std::string without_metrics(std::string_view text, std::string_view name) {
+  std::string kept;
+  while (!text.empty()) {
+    const auto line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    text.remove_prefix(line.size());
+    auto named = line;
+    for (const std::string_view comment : {"# HELP ", "# TYPE "}) {
+      if (named.starts_with(comment)) named.remove_prefix(comment.size());
+    }
+    if (!named.starts_with(name)) kept += line;
+  }
+  return kept;
+}
+
 Decoded<> write_readiness(Exchange& x, const api::Readiness& readiness) {
   if (readiness.is_ready) {
     x.text(200, "all shards are ready");
@@ -38,13 +56,44 @@ Decoded<Answer> ready(Exchange& x) {
   return Answer::kLater;
 }
 
+/// Answers are counted by collection, or for all collections together: never both, since a sum
+/// over the lines would count twice.
+std::string with_answers_by_collection(const std::string& text, const std::string& prefix,
+                                       Front& front) {
+  const std::string total = prefix + "rest_responses_total";
+  const std::string average = prefix + "rest_responses_avg_duration_seconds";
+  MetricsText metrics;
+  for (const auto& [collection, routes] : answers_by_collection(front)) {
+    for (const auto& [route, statuses] : routes) {
+      const auto space = route.find(' ');
+      for (const auto& [status, summary] : statuses) {
+        const Labels labels = {{"method", std::string(route.substr(0, space))},
+                               {"endpoint", std::string(route.substr(space + 1))},
+                               {"status", std::to_string(status)},
+                               {"collection", collection}};
+        constexpr double kMicrosPerSecond = 1e6;
+        const auto n = static_cast<double>(summary.n);
+        metrics.sample(total, "Answers by method, endpoint, status and collection",
+                       MetricType::kCounter, labels, n);
+        metrics.sample(average, "Mean time from a parsed request to its answer", MetricType::kGauge,
+                       labels, summary.total_us / kMicrosPerSecond / n);
+      }
+    }
+  }
+  return without_metrics(text, prefix + "rest_responses_") + metrics.finish();
+}
+
 Decoded<> write_metrics(Exchange& x, const std::string& text) {
-  x.text(200, text);
+  QV_TRY(const bool by_collection, bool_parameter(x, "per_collection", false));
+  const std::string& prefix = x.runtime().options().metrics_prefix;
+  x.text(200, by_collection ? with_answers_by_collection(text, prefix, x.front()) : text);
   x.response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   return {};
 }
 
 Decoded<Answer> answer_metrics(Exchange& x) {
+  QV_TRY(bool_parameter(x, "per_collection", false));
+  QV_TRY(bool_parameter(x, "anonymize", false));
   api::metrics(x, answer_by<std::string>(x, write_metrics));
   return Answer::kLater;
 }
@@ -74,10 +123,10 @@ void add_service_routes(Routes& routes) {
   add(Method::kGet, "/healthz", Access::kOpen, healthy);
   add(Method::kGet, "/livez", Access::kOpen, healthy);
   add(Method::kGet, "/readyz", Access::kOpen, ready);
-  add(Method::kGet, "/metrics", Access::kRead, answer_metrics);
-  add(Method::kGet, "/cluster", Access::kRead, cluster);
-  add(Method::kGet, "/issues", Access::kRead, no_issues);
-  add(Method::kDelete, "/issues", Access::kWrite, clear_issues);
+  add(Method::kGet, "/metrics", Access::kGlobalRead, answer_metrics);
+  add(Method::kGet, "/cluster", Access::kGlobalRead, cluster);
+  add(Method::kGet, "/issues", Access::kAny, no_issues);
+  add(Method::kDelete, "/issues", Access::kManage, clear_issues);
 }
 
 }  // namespace quiver::service

@@ -21,8 +21,7 @@ Decoded<TelemetryDetail> telemetry_detail(const Exchange& x) {
   TelemetryDetail detail;
   QV_TRY(const auto level, number_parameter(x, "details_level"));
   QV_TRY(const bool anonymize, bool_parameter(x, "anonymize", false));
-  // Numbers are not kept by collection: who asks for them gets those of all together.
-  QV_TRY(bool_parameter(x, "per_collection", false));
+  QV_TRY(detail.by_collection, bool_parameter(x, "per_collection", false));
   QV_TRY(timeout_parameter(x));
   detail.level = level.value_or(0);
   detail.names = anonymize ? Names::kHashed : Names::kShown;
@@ -121,12 +120,37 @@ void write_responses(Writer& out, const Router& router, const TelemetryDetail& d
   out.end_object();
 }
 
-void write_requests(Writer& out, const Router& router, const TelemetryDetail& detail) {
+/// By collection, then as `write_responses`.
+void write_collection_responses(Writer& out, Exchange& x, const TelemetryDetail& detail) {
+  out.begin_object();
+  for (const auto& [collection, routes] : answers_by_collection(x.front())) {
+    if (!x.check_access(Access::kRead, collection)) continue;
+    out.escaped_key(json::shown_name(collection, detail.names));
+    out.begin_object();
+    for (const auto& [route, statuses] : routes) {
+      out.escaped_key(route);
+      out.begin_object();
+      for (const auto& [status, summary] : statuses) {
+        out.key(std::to_string(status));
+        json::write_operation_times(out, times_of(summary), detail.level);
+      }
+      out.end_object();
+    }
+    out.end_object();
+  }
+  out.end_object();
+}
+
+void write_requests(Writer& out, Exchange& x, const TelemetryDetail& detail) {
   out.begin_object();
   out.key("rest");
   out.begin_object();
   out.key("responses");
-  write_responses(out, router, detail);
+  write_responses(out, x.front().router(), detail);
+  if (detail.by_collection) {
+    out.key("per_collection_responses");
+    write_collection_responses(out, x, detail);
+  }
   out.end_object();
   out.key("grpc");
   out.raw(R"({"responses":{}})");
@@ -153,18 +177,30 @@ void write_search_pool(Writer& out, std::size_t n_threads) {
   out.end_object();
 }
 
-void write_telemetry(Writer& out, const Router& router, const api::Telemetry& telemetry,
-                     const TelemetryDetail& detail) {
+/// A resource without a limit is neither exceeded nor not.
+void write_quota(Writer& out, const api::strict::Quota& quota) {
+  const auto config = quota.config();
+  const auto [memory, disk] = quota.exceeded();
   out.begin_object();
-  out.member("id", std::string_view(telemetry.process_id));
-  out.key("app");
-  write_app(out, telemetry, detail);
-  out.key("collections");
-  write_collections(out, telemetry, detail);
-  out.key("cluster");
-  out.raw(R"({"enabled":false})");
+  out.key("config");
+  out.raw(to_json(config));
+  out.key("exceeded");
+  out.begin_object();
+  out.key("resident_memory");
+  out.raw(!config.enabled || !config.max_resident_memory_percent ? "null"
+          : memory                                               ? "true"
+                                                                 : "false");
+  out.key("disk_usage");
+  out.raw(!config.enabled || !config.max_disk_usage_percent ? "null" : disk ? "true" : "false");
+  out.end_object();
+  out.end_object();
+}
+
+/// What is about no collection, or about all.
+void write_server_parts(Writer& out, Exchange& x, const api::Telemetry& telemetry,
+                        const TelemetryDetail& detail) {
   out.key("requests");
-  write_requests(out, router, detail);
+  write_requests(out, x, detail);
   if (detail.level > 0) {
     out.key("memory");
     write_memory(out, telemetry.memory);
@@ -174,7 +210,20 @@ void write_telemetry(Writer& out, const Router& router, const api::Telemetry& te
     write_search_pool(out, telemetry.n_compute_threads);
   }
   out.key("quota");
-  out.raw(R"({"config":{"enabled":false},"exceeded":{"resident_memory":null,"disk_usage":null}})");
+  write_quota(out, x.runtime().quota());
+}
+
+void write_telemetry(Writer& out, Exchange& x, const api::Telemetry& telemetry,
+                     const TelemetryDetail& detail) {
+  out.begin_object();
+  out.member("id", std::string_view(telemetry.process_id));
+  out.key("app");
+  write_app(out, telemetry, detail);
+  out.key("collections");
+  write_collections(out, telemetry, detail);
+  out.key("cluster");
+  out.raw(R"({"enabled":false})");
+  if (x.check_access(Access::kGlobalRead)) write_server_parts(out, x, telemetry, detail);
   out.end_object();
 }
 
@@ -185,7 +234,7 @@ Decoded<Answer> answer_telemetry(Exchange& x) {
   parts.shards = json::needs_shards(detail);
   auto write = [detail](Exchange& exchange, const api::Telemetry& telemetry) -> Decoded<> {
     auto out = exchange.begin_result();
-    write_telemetry(out, exchange.front().router(), telemetry, detail);
+    write_telemetry(out, exchange, telemetry, detail);
     exchange.end_result();
     return {};
   };
@@ -196,7 +245,7 @@ Decoded<Answer> answer_telemetry(Exchange& x) {
 }  // namespace
 
 void add_telemetry_routes(Routes& routes) {
-  routes.push_back({Method::kGet, "/telemetry", Access::kRead, answer_telemetry});
+  routes.push_back({Method::kGet, "/telemetry", Access::kAny, answer_telemetry});
 }
 
 }  // namespace quiver::service

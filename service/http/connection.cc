@@ -29,6 +29,8 @@ constexpr std::size_t kLargeBufferBytes = 256 << 10;
 constexpr std::size_t kAnswerPieceBytes = 256 << 10;
 /// How long a client that was refused may go on sending.
 constexpr double kLingerSeconds = 2;
+/// Time for the handshake of TLS.
+constexpr double kHandshakeSeconds = 10;
 
 constexpr std::string_view kEndOfChunk = "\r\n";
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
@@ -64,6 +66,10 @@ Connection::Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& f
       stream_(std::move(stream)),
       exchange_(front, front.runtime(), front.body_budget(), post_to(loop)) {
   buffer_.resize(kBufferBytes + options().max_header_bytes);
+  if (options().compress_above_bytes > 0) {
+    exchange_.compress_above_bytes = options().compress_above_bytes;
+  }
+  if (front.runtime().audit() != nullptr) exchange_.remote = stream_->remote_address();
 }
 
 const HttpOptions& Connection::options() const { return exchange_.front().options(); }
@@ -75,6 +81,29 @@ asio::awaitable<void> Connection::serve(std::shared_ptr<Connection> self) {
     co_await self->linger();
   }
   self->loop_.connections.erase(self.get());
+}
+
+asio::awaitable<void> Connection::turn_away(std::shared_ptr<Connection> self) {
+  self->loop_.connections.insert(self.get());
+  const auto space = asio::mutable_buffer(self->buffer_.data(), self->buffer_.size());
+  const std::string answer = turned_away_text();
+  error_code ec;
+  if (self->loop_.stopping) ec = asio::error::operation_aborted;
+  std::size_t n = 0;
+  if (!ec) n = co_await self->stream_->read_some(space, ec);
+  if (!ec && n > 0) n = co_await self->stream_->write_some(buffer_of(answer), ec);
+  self->refused_ = !ec;
+  co_await self->linger();
+  self->loop_.connections.erase(self.get());
+}
+
+std::string Connection::turned_away_text() {
+  constexpr std::string_view kBody =
+      R"({"status":{"error":"Shard temporarily unavailable: too many open connections"},"time":0.0})";
+  return fmt::format(
+      "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+      "content-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n{}",
+      kBody.size(), kBody);
 }
 
 asio::awaitable<void> Connection::serve_requests() {
@@ -145,7 +174,7 @@ Connection::Parsed Connection::parse() {
     phase_ = Phase::kReading;
     error_code ec;
     begin_ += parser_->put(asio::const_buffer(buffer_.data() + begin_, end_ - begin_), ec);
-    if (sink_error_) return refuse(*sink_error_);
+    if (sink_error_) return refuse_body();
     const auto held = exchange_.hold_body(exchange_.request.body.capacity());
     if (!held) return refuse(held.error());
     if (ec && ec != http::error::need_more) return refuse(ec);  // also when it is done
@@ -154,6 +183,15 @@ Connection::Parsed Connection::parse() {
   }
   if (exchange_.request.expects_continue && parser_->is_header_done()) send_continue();
   return Parsed::kMore;
+}
+
+/// The audit log is told who was refused; other refusals come before anybody is known.
+Connection::Parsed Connection::refuse_body() {
+  const api::Principal caller = exchange_.principal();
+  const Parsed parsed = refuse(*sink_error_);
+  exchange_.set_principal(caller);
+  exchange_.front().audit(exchange_);
+  return parsed;
 }
 
 Connection::Parsed Connection::refuse(error_code ec) {
@@ -170,7 +208,11 @@ Connection::Parsed Connection::refuse(error_code ec) {
 
 Connection::Parsed Connection::refuse(const ApiError& reason) {
   exchange_.begin();
-  exchange_.error(reason);
+  if (reason.status == 401) {
+    exchange_.text(reason.status, reason.text);
+  } else {
+    exchange_.error(reason);
+  }
   exchange_.request.keep_alive = false;
   refused_ = true;
   return Parsed::kRefused;
@@ -253,8 +295,8 @@ asio::awaitable<Result<>> Connection::run_blocking(Work work) {
 }
 
 void Connection::count_answer() const {
-  const Route* route = exchange_.route;
-  if (route != nullptr) route->count(exchange_.response.status, exchange_.seconds());
+  exchange_.front().count(exchange_);
+  exchange_.front().audit(exchange_);
 }
 
 Connection::Sent Connection::begin_answer() {
@@ -372,6 +414,7 @@ asio::awaitable<void> Connection::linger() {
 }
 
 double Connection::silence_limit_s() const {
+  if (!stream_->is_established()) return kHandshakeSeconds;
   switch (phase_) {
     case Phase::kIdle:
       return options().keep_alive_timeout_s;

@@ -39,6 +39,11 @@ class Connection final : private BodyChooser {
   /// Serves until the client leaves, an error, a timeout or a stop.
   static boost::asio::awaitable<void> serve(std::shared_ptr<Connection> self);
 
+  /// Tells the client that there are too many connections, once it has sent something.
+  static boost::asio::awaitable<void> turn_away(std::shared_ptr<Connection> self);
+  /// That answer, whole.
+  [[nodiscard]] static std::string turned_away_text();
+
   /// Called once a second: closes a connection that has been silent for too long.
   void tick();
   /// Takes no request after the one that is being answered, if there is one. A request that has not
@@ -59,6 +64,8 @@ class Connection final : private BodyChooser {
   /// Feeds the parser with what has been read.
   [[nodiscard]] Parsed parse();
   [[nodiscard]] Parsed refuse(ErrorCode ec);
+  /// For `sink_error_`.
+  [[nodiscard]] Parsed refuse_body();
   [[nodiscard]] Parsed refuse(const ApiError& reason);
   [[nodiscard]] boost::asio::mutable_buffer free_space();
   /// False if the connection is over.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 
 #include "service/api/answer.h"
@@ -11,32 +10,42 @@
 namespace quiver::service {
 namespace {
 
-constexpr std::string_view kBearer = "Bearer ";
-
-std::optional<std::string_view> key_of(const Request& request) {
-  if (request.has_api_key) return request.api_key;
-  const std::string_view authorization = request.authorization;
-  if (!request.has_authorization || !authorization.starts_with(kBearer)) return std::nullopt;
-  return authorization.substr(kBearer.size());
+api::Credentials credentials_of(const Request& request) {
+  api::Credentials credentials;
+  if (request.has_api_key) credentials.api_key = request.api_key;
+  if (request.has_authorization) credentials.authorization = request.authorization;
+  return credentials;
 }
 
-Result<> authorize(Exchange& exchange, Access access) {
-  if (access == Access::kOpen) return {};
-  QV_TRY(const auto principal, exchange.runtime().keys().principal_of(key_of(exchange.request)));
-  exchange.set_principal(principal);
-  return exchange.check_access(access);
+/// The audit log names the collection that an unknown caller asked for.
+void capture_for_audit(Exchange& exchange) {
+  [[maybe_unused]] const bool is_utf8 =
+      exchange.route->pattern().capture(exchange.target, exchange.captures);
 }
 
-/// False, with the answer written, if the request may not pass.
-bool passes(Exchange& exchange, Access access) {
-  const auto authorized = authorize(exchange, access);
-  if (authorized) return true;
-  if (authorized.error().code() == Code::kUnauthenticated) {
-    exchange.text(401, authorized.error().message());
+/// The answer to a caller that is not known, as Qdrant writes it: a bare text.
+Answer answer_unknown_caller(Exchange& exchange, const Error& error) {
+  if (exchange.route != nullptr) capture_for_audit(exchange);
+  if (error.code() == Code::kUnauthenticated) {
+    exchange.text(401, error.message());
+  } else if (error.code() == Code::kPermissionDenied) {
+    exchange.text(403, error.message());
   } else {
-    exchange.error(ApiError(authorized.error()));
+    exchange.error(ApiError(error));
   }
-  return false;
+  return Answer::kReady;
+}
+
+/// The collection that the path names; "" if it names none.
+std::string_view collection_of(const Exchange& exchange, const Route& route) {
+  const bool has_one =
+      route.declaration().pattern.find("{collection_name}") != std::string_view::npos;
+  return has_one ? std::string_view(exchange.captures[0]) : std::string_view();
+}
+
+access::Outcome outcome_of(int status) {
+  if (status == 401 || status == 403) return access::Outcome::kDenied;
+  return status >= 400 ? access::Outcome::kFailed : access::Outcome::kOk;
 }
 
 Decoded<> capture_path(Exchange& exchange, const Route& route) {
@@ -76,6 +85,16 @@ Front::Front(const HttpOptions& options, api::Runtime& runtime,
       router_(routes, unbuilt, runtime.metrics(), runtime.options().metrics_prefix),
       body_budget_(options.max_held_body_bytes) {}
 
+/// Names are counted while their collection is open; others may not exist.
+void Front::count(const Exchange& exchange) {
+  const Route* route = exchange.route;
+  if (route == nullptr) return;
+  const double seconds = exchange.seconds();
+  route->count(exchange.response.status, seconds);
+  if (!route->is_of_collection() || !runtime_.is_open(exchange.captures[0])) return;
+  collection_answers_.count(exchange.captures[0], route->name(), exchange.response.status, seconds);
+}
+
 void Front::handle(Exchange& exchange) {
   exchange.run([this](Exchange& x) { return dispatch(x); });
 }
@@ -91,15 +110,41 @@ Decoded<Answer> Front::dispatch(Exchange& exchange) {
   if (request.method == Method::kOptions && is_built && !match.allowed.empty()) {
     return answer_options(exchange, match.allowed);
   }
-  const bool is_known = match.route != nullptr;
-  if (!passes(exchange, is_known ? match.route->declaration().access : Access::kRead)) {
-    return Answer::kReady;
-  }
-  if (!is_built) return fail(unbuilt(request, match.unbuilt));
-  if (!is_known) return fail(no_route(exchange, match.allowed));
+  const bool is_open = match.route != nullptr && match.route->declaration().access == Access::kOpen;
+  if (is_open) return answer_known_caller(exchange, match);
+  auto principal = api::principal_of(runtime_, credentials_of(request));
+  if (!principal) return answer_unknown_caller(exchange, principal.error());
+  exchange.set_principal(*principal);
+  if (principal->value_exists() != nullptr) return look_up_and_answer(exchange, match);
+  return answer_known_caller(exchange, match);
+}
+
+Decoded<Answer> Front::answer_known_caller(Exchange& exchange, const Router::Match& match) {
+  if (!match.unbuilt.empty()) return fail(unbuilt(exchange.request, match.unbuilt));
+  if (match.route == nullptr) return fail(no_route(exchange, match.allowed));
   QV_TRY(capture_path(exchange, *match.route));
-  if (is_compressed(request)) return decompress_and_handle(exchange);
-  return match.route->declaration().handler(exchange);
+  const RouteDeclaration& declaration = match.route->declaration();
+  QV_TRY(exchange.check_access(declaration.access, collection_of(exchange, *match.route)));
+  if (is_compressed(exchange.request)) return decompress_and_handle(exchange);
+  return declaration.handler(exchange);
+}
+
+/// A token may be valid only while a point exists; to look for it may block.
+Answer Front::look_up_and_answer(Exchange& exchange, const Router::Match& match) {
+  auto work = [this, &exchange, match] {
+    exchange.run([this, &match](Exchange& x) -> Decoded<Answer> {
+      const auto exists = api::check_value_exists(runtime_, x.principal());
+      if (!exists) return answer_unknown_caller(x, exists.error());
+      return answer_known_caller(x, match);
+    });
+  };
+  auto refuse = [&exchange](const Error& error) {
+    exchange.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
+  };
+  const bool is_open = runtime_.is_open(exchange.principal().value_exists()->collection);
+  api::run_on(is_open ? runtime_.compute() : runtime_.blocking(), exchange, std::move(work),
+              std::move(refuse));
+  return Answer::kLater;
 }
 
 /// In one task, so that bodies stay compressed while they wait for a thread.
@@ -117,6 +162,41 @@ Answer Front::decompress_and_handle(Exchange& exchange) {
   return Answer::kLater;
 }
 
+void Front::audit(const Exchange& exchange) const {
+  access::AuditLog* log = runtime_.audit();
+  const Route* route = exchange.route;
+  const bool is_open = route != nullptr && route->declaration().access == Access::kOpen;
+  if (log == nullptr || is_open) return;
+  const int status = exchange.response.status;
+  const auto method = to_string(exchange.request.method);
+  const std::string verb =
+      fmt::format("{} {}", method, route == nullptr ? "?" : route->declaration().pattern);
+  access::AuditEvent event;
+  event.transport = "rest";
+  event.verb = verb;
+  if (route != nullptr) event.collection = collection_of(exchange, *route);
+  event.outcome = outcome_of(status);
+  event.status = status;
+  event.request_id = exchange.request.request_id;
+  event.trace_id = trace_id_of(exchange.request.traceparent);
+  event.remote = exchange.remote;
+  log->write(exchange.principal(), event);
+}
+
+/// Blocks for a token whose validity is in the database: such a caller sends large bodies rarely.
+Decoded<> Front::check_may_send_body(Exchange& exchange, const Route& route) {
+  const Access needed = route.declaration().access;
+  if (needed == Access::kOpen) return {};
+  const auto principal = api::authenticate(runtime_, credentials_of(exchange.request));
+  if (!principal && principal.error().code() == Code::kUnauthenticated) {
+    return fail(ApiError(401, principal.error().message()));
+  }
+  QV_TRY(principal);
+  exchange.set_principal(*principal);
+  QV_TRY(principal->check(needed, collection_of(exchange, route)));
+  return {};
+}
+
 Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   if (!router_.has_sinks()) return nullptr;
   const auto target = split_target(exchange.request.target);
@@ -124,9 +204,9 @@ Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   exchange.target = *target;
   const auto* route = router_.find(exchange.request.method, *target).route;
   if (route == nullptr || route->declaration().make_sink == nullptr) return nullptr;
-  // Without the right the body is kept like others, and `dispatch` answers why.
-  if (!authorize(exchange, route->declaration().access)) return nullptr;
+  exchange.route = route;
   QV_TRY(capture_path(exchange, *route));
+  QV_TRY(check_may_send_body(exchange, *route));
   if (is_compressed(exchange.request)) {
     return fail(
         ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported here",

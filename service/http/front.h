@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "service/api/runtime.h"
+#include "service/http/collection_answers.h"
 #include "service/http/exchange/body_memory.h"
 #include "service/http/options.h"
 #include "service/http/router.h"
@@ -26,19 +27,30 @@ class Front {
   /// kept in memory. An error becomes the answer.
   [[nodiscard]] Decoded<std::unique_ptr<BodySink>> make_sink(Exchange& exchange);
 
+  /// Writes an answered request to the audit log, if there is one.
+  void audit(const Exchange& exchange) const;
+
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] api::Runtime& runtime() const { return runtime_; }
   [[nodiscard]] const Router& router() const { return router_; }
   [[nodiscard]] BodyBudget& body_budget() { return body_budget_; }
+  /// Counts the answer of `exchange`, if a route answered it.
+  void count(const Exchange& exchange);
+  [[nodiscard]] CollectionAnswers& collection_answers() { return collection_answers_; }
 
  private:
   Decoded<Answer> dispatch(Exchange& exchange);
+  /// Answers a request whose caller is set.
+  Decoded<Answer> answer_known_caller(Exchange& exchange, const Router::Match& match);
+  Answer look_up_and_answer(Exchange& exchange, const Router::Match& match);
+  [[nodiscard]] Decoded<> check_may_send_body(Exchange& exchange, const Route& route);
   Answer decompress_and_handle(Exchange& exchange);
 
   const HttpOptions options_;
   api::Runtime& runtime_;
   const Router router_;
   BodyBudget body_budget_;
+  CollectionAnswers collection_answers_;
 };
 
 }  // namespace quiver::service

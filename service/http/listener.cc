@@ -47,7 +47,9 @@ asio::awaitable<Listener::Accepted> Listener::accept(asio::io_context& loop) {
   Accepted accepted;
   tcp::socket socket = co_await acceptor_.async_accept(
       loop, asio::redirect_error(asio::use_awaitable, accepted.error));
-  if (!accepted.error) accepted.stream = make_stream(std::move(socket));
+  if (accepted.error) co_return accepted;
+  accepted.stream = tls_ ? tls_->make_stream(std::move(socket)) : make_stream(std::move(socket));
+  if (!accepted.stream) accepted.error = asio::error::no_memory;
   co_return accepted;
 }
 

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "service/http/stream.h"
+#include "service/http/tls.h"
 
 namespace quiver::service {
 
@@ -26,6 +28,8 @@ class Listener {
 
   /// `host` is an address or a name; port 0 is any free one. kUnavailable if it cannot be bound.
   [[nodiscard]] Result<> listen(std::string host, std::uint16_t port);
+  /// Streams are encrypted from now on.
+  void use(std::unique_ptr<TlsContext> tls) { tls_ = std::move(tls); }
   /// The port that it listens on.
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] bool is_open() const { return acceptor_.is_open(); }
@@ -37,6 +41,7 @@ class Listener {
  private:
   boost::asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_ = 0;
+  std::unique_ptr<TlsContext> tls_;  ///< null: plain TCP
 };
 
 }  // namespace quiver::service

@@ -16,6 +16,8 @@ struct HttpOptions {
   double read_timeout_s = 60;                 ///< until a stalled request or answer is given up
   /// Bodies up to this size are decoded on the thread that read them.
   std::size_t inline_body_bytes = 64ULL << 10;
+  /// Larger answers are compressed for clients that ask; 0: none are.
+  std::size_t compress_above_bytes = 32ULL << 10;
   bool cors = false;  ///< answer browsers of any origin
 };
 

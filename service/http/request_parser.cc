@@ -63,6 +63,7 @@ void RequestParser::on_request_impl(http::verb method, StringView, StringView ta
 
 void RequestParser::on_field_impl(http::field name, StringView name_text, StringView value,
                                   ErrorCode&) {
+  const std::string_view text(value.data(), value.size());
   if (name == http::field::authorization) {
     request_.authorization.assign(value.data(), value.size());
     request_.has_authorization = true;
@@ -75,12 +76,32 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
     std::transform(value.begin(), value.end(), request_.content_encoding.begin(), to_lower);
   } else if (name == http::field::content_length) {
     std::from_chars(value.data(), value.data() + value.size(), declared_length_);
+  } else if (name == http::field::range) {
+    request_.range.assign(value.data(), value.size());
   } else if (name == http::field::content_type) {
     request_.content_type.assign(value.data(), value.size());
-  } else if (name == http::field::unknown &&
-             equals_ignoring_case({name_text.data(), name_text.size()}, "api-key")) {
-    request_.api_key.assign(value.data(), value.size());
+  } else if (name == http::field::accept_encoding) {
+    request_.accept_encoding.assign(value.data(), value.size());
+  } else if (name == http::field::access_control_request_method) {
+    request_.is_preflight = request_.method == Method::kOptions;
+  } else if (name == http::field::access_control_request_headers) {
+    if (is_header_list(text)) request_.requested_headers = text;
+  } else if (name == http::field::unknown) {
+    take_unknown_field({name_text.data(), name_text.size()}, text);
+  }
+}
+
+/// Fields that Beast has no number for.
+void RequestParser::take_unknown_field(std::string_view name, std::string_view value) {
+  if (equals_ignoring_case(name, "api-key")) {
+    request_.api_key = value;
     request_.has_api_key = true;
+  } else if (equals_ignoring_case(name, "x-request-id")) {
+    if (is_request_id(value)) request_.request_id = value;
+  } else if (equals_ignoring_case(name, "x-tracing-id")) {
+    if (request_.request_id.empty() && is_request_id(value)) request_.request_id = value;
+  } else if (equals_ignoring_case(name, "traceparent")) {
+    if (is_traceparent(value)) request_.traceparent = value;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/result.h"
 #include "service/http/exchange/message.h"
@@ -39,6 +40,7 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   void on_response_impl(int, StringView, int, ErrorCode&) override {}
   void on_field_impl(boost::beast::http::field name, StringView name_text, StringView value,
                      ErrorCode& ec) override;
+  void take_unknown_field(std::string_view name, std::string_view value);
   void on_header_impl(ErrorCode& ec) override;
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode& ec) override;
   std::size_t on_body_impl(StringView body, ErrorCode& ec) override;

@@ -76,6 +76,9 @@ Route::Route(const RouteDeclaration& declaration, MetricsRegistry& metrics, std:
     : declaration_(declaration),
       pattern_(declaration.pattern),
       metrics_(metrics),
+      name_(fmt::format("{} {}", to_string(declaration.method), declaration.pattern)),
+      is_of_collection_(declaration.pattern.find("/collections/{collection_name}") !=
+                        std::string_view::npos),
       counter_name_(fmt::format("{}rest_responses_total", prefix)),
       duration_(metrics.histogram(fmt::format("{}rest_responses_duration_seconds", prefix),
                                   kDurationHelp, route_labels(declaration))) {}

@@ -73,6 +73,10 @@ class Route {
 
   [[nodiscard]] const RouteDeclaration& declaration() const { return declaration_; }
   [[nodiscard]] const PathPattern& pattern() const { return pattern_; }
+  /// "POST /collections/{collection_name}/points".
+  [[nodiscard]] std::string_view name() const { return name_; }
+  /// True if the path names a collection first.
+  [[nodiscard]] bool is_of_collection() const { return is_of_collection_; }
   /// Counts one answer. Any thread.
   void count(int status, double seconds) const;
   /// By status, ascending; only statuses that were answered.
@@ -87,6 +91,8 @@ class Route {
   RouteDeclaration declaration_;
   PathPattern pattern_;
   MetricsRegistry& metrics_;
+  std::string name_;
+  bool is_of_collection_;
   std::string counter_name_;
   Histogram& duration_;
   mutable Mutex mutex_;

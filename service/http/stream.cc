@@ -54,12 +54,19 @@ class TcpStream final : public Stream {
     ErrorCode ignored;
     socket_.close(ignored);
   }
+  [[nodiscard]] std::string remote_address() const override { return remote_address_of(socket_); }
 
  private:
   tcp::socket socket_;
 };
 
 }  // namespace
+
+std::string remote_address_of(const tcp::socket& socket) {
+  Stream::ErrorCode ec;
+  const auto endpoint = socket.remote_endpoint(ec);
+  return ec ? std::string() : endpoint.address().to_string();
+}
 
 std::unique_ptr<Stream> make_stream(tcp::socket socket) {
   return std::make_unique<TcpStream>(std::move(socket));

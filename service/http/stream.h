@@ -1,4 +1,4 @@
-// The two-way flow of bytes to one client. Plain TCP is the only kind so far.
+// The two-way flow of bytes to one client: plain TCP, or TLS (tls.h).
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace quiver::service {
 
@@ -36,9 +37,16 @@ class Stream {
   /// Pending operations end with `operation_aborted`.
   virtual void cancel() = 0;
   virtual void close() = 0;
+
+  /// The address of the client, without its port; "" if it has left.
+  [[nodiscard]] virtual std::string remote_address() const = 0;
+  /// False until the client and the server have agreed on how to speak, in the first read.
+  [[nodiscard]] virtual bool is_established() const { return true; }
 };
 
-/// The one place that knows which kind of stream a connection has.
+/// For `Stream::remote_address`.
+[[nodiscard]] std::string remote_address_of(const boost::asio::ip::tcp::socket& socket);
+/// A stream over plain TCP.
 [[nodiscard]] std::unique_ptr<Stream> make_stream(boost::asio::ip::tcp::socket socket);
 
 }  // namespace quiver::service

@@ -15,7 +15,8 @@ constexpr std::uint64_t kBytesPerKb = 1024;
 std::uint64_t bytes_per_row(const CollectionConfig& config) {
   std::uint64_t bytes = 0;
   for (const auto& field : config.fields) {
-    bytes += std::uint64_t{field.dim} * bytes_per_value(field.dtype);
+    if (engine::is_dropped(field)) continue;
+    bytes += vector_bytes(field.dim, field.dtype);
   }
   return std::max<std::uint64_t>(bytes, 1);
 }

@@ -25,7 +25,7 @@ constexpr Bits kBits[] = {
     {"product", "x16", 2},    {"product", "x32", 1},     {"product", "x64", 1},
     {"binary", "one_bit", 1}, {"binary", "two_bits", 2}, {"binary", "one_and_half_bits", 2},
     {"turbo", "bits4", 4},    {"turbo", "bits1", 1},     {"turbo", "bits1_5", 2},
-    {"turbo", "bits2", 2},
+    {"turbo", "bits2", 2},    {"turbo", "bits8", 0},
 };
 /// The member that names the variant of a method.
 constexpr std::string_view kVariants[][2] = {
@@ -112,6 +112,7 @@ Result<> apply_vector_indexes(CollectionConfig& config) {
   }
   auto before = std::exchange(config.vector_indexes, {});
   for (const auto& field : config.fields) {
+    if (engine::is_dropped(field)) continue;
     VectorIndexConfig index;
     if (field.kind != FieldKind::kSparse) index = index_config(wire, field, config.optimizer);
     index.given = std::move(before[field.name].given);

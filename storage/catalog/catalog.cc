@@ -180,6 +180,51 @@ Result<> Catalog::update(std::string_view name, std::string_view config) {
   return commit(std::move(next));
 }
 
+Result<> Catalog::update(std::string_view name, std::string_view directory,
+                         std::string_view config) {
+  MutexLock change(change_mutex_);
+  State next = copy();
+  const auto found = next.collections.find(name);
+  if (found == next.collections.end() || found->second.directory != directory) {
+    return no_collection(name);
+  }
+  found->second.config = config;
+  return commit(std::move(next));
+}
+
+Result<std::string> Catalog::reserve() {
+  MutexLock change(change_mutex_);
+  State next = copy();
+  QV_TRY(std::string directory, free_directory(next));
+  next.garbage.insert(directory);
+  QV_TRY(commit(std::move(next)));
+  return directory;
+}
+
+Result<> Catalog::adopt(std::string_view name, std::string_view directory, std::string_view config,
+                        std::string_view replaced) {
+  MutexLock change(change_mutex_);
+  State next = copy();
+  const auto reserved = next.garbage.find(directory);
+  if (reserved == next.garbage.end()) {
+    return fail(Code::kNotFound, fmt::format("directory `{}` is not reserved", directory));
+  }
+  if (next.aliases.contains(name)) {
+    return fail(Code::kAlreadyExists, Subject::kAlias, name,
+                fmt::format("alias `{}` exists already", name));
+  }
+  const auto old = next.collections.find(name);
+  if ((old == next.collections.end() ? std::string_view() : old->second.directory) != replaced) {
+    return fail(Code::kAborted, fmt::format("collection `{}` was changed at the same time", name));
+  }
+  next.garbage.erase(reserved);
+  if (!replaced.empty()) next.garbage.insert(std::string(replaced));
+  next.collections.insert_or_assign(
+      std::string(name),
+      CatalogEntry{std::string(name), std::string(directory), std::string(config), true});
+  return commit(std::move(next));
+}
+
 Result<> Catalog::apply_aliases(std::span<const AliasChange> changes) {
   MutexLock change_lock(change_mutex_);
   State next = copy();

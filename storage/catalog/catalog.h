@@ -58,6 +58,17 @@ class Catalog {
   /// Call it when the removal of `directory` is durable. No effect if `directory` is not garbage.
   Result<> forget_garbage(std::string_view directory);
   Result<> update(std::string_view name, std::string_view config);
+  /// As above; kNotFound if the collection is in another directory by now.
+  Result<> update(std::string_view name, std::string_view directory, std::string_view config);
+  /// Takes a new directory id for files that are put there before a collection has them. Until
+  /// `adopt` the directory is garbage.
+  Result<std::string> reserve();
+  /// Makes a reserved directory, in which everything is made, a collection. It replaces the one
+  /// of this name, whose directory is `replaced` ("" if there is none) and becomes garbage; aliases
+  /// stay. kAlreadyExists if an alias has the name; kNotFound if the directory is not reserved;
+  /// kAborted if the collection has another directory by now.
+  Result<> adopt(std::string_view name, std::string_view directory, std::string_view config,
+                 std::string_view replaced);
   /// Makes all changes in order, or none. kCreate and kRename replace an alias of the same name.
   /// kNotFound for a missing collection or alias; kAlreadyExists if a collection has the name.
   Result<> apply_aliases(std::span<const AliasChange> changes);

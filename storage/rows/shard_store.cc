@@ -13,6 +13,7 @@
 #include "storage/rows/keys.h"
 #include "storage/rows/row_store.h"
 #include "storage/rows/shard_store_impl.h"
+#include "storage/rows/store_links.h"
 
 namespace quiver::storage {
 
@@ -199,6 +200,11 @@ Result<> ShardStore::verify() const {
 Result<> ShardStore::flush() {
   QV_TRY(auto inside, impl_->enter());
   return to_result(inside->flush(), "flush", path_);
+}
+
+Result<StoreLinks> ShardStore::link_files(const std::string& target) const {
+  QV_TRY(auto inside, impl_->enter());
+  return link_store(inside->db(), path_, target);
 }
 
 Result<> ShardStore::reclaim() { return impl_->reclaim(); }

@@ -13,7 +13,8 @@ TEST(SchemaNames, WordsAndValuesRoundTrip) {
   for (const auto metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
     EXPECT_EQ(parse_metric(metric_name(metric)).value(), metric);
   }
-  for (const auto dtype : {DType::kF32, DType::kF16, DType::kU8}) {
+  for (const auto dtype :
+       {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
     EXPECT_EQ(parse_dtype(dtype_name(dtype)).value(), dtype);
   }
 }

@@ -11,6 +11,16 @@ TEST(Schema, BytesPerValue) {
   EXPECT_EQ(bytes_per_value(DType::kU8), 1U);
 }
 
+TEST(Schema, BytesOfAVector) {
+  EXPECT_EQ(vector_bytes(7, DType::kF32), 28U);
+  EXPECT_EQ(vector_bytes(7, DType::kF16), 14U);
+  EXPECT_EQ(vector_bytes(7, DType::kU8), 7U);
+  EXPECT_EQ(vector_bytes(7, DType::kTurbo4), 8U);  // a scale of 4 bytes, and 7 half bytes
+  EXPECT_EQ(vector_bytes(7, DType::kTurbo8), 11U);
+  EXPECT_EQ(vector_bytes(7, DType::kTurbo16), 18U);
+  EXPECT_EQ(vector_bytes(65536, DType::kTurbo4), 32772U);
+}
+
 TEST(Schema, DistancesAreEuclidAndManhattan) {
   EXPECT_TRUE(is_distance(Metric::kEuclid));
   EXPECT_TRUE(is_distance(Metric::kManhattan));

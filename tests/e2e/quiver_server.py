@@ -72,11 +72,14 @@ class Answer:
 class Server:
     """One process on one data directory and one port. Restarting keeps both."""
 
-    def __init__(self, data_dir, env=None, args=(), max_open_files=None):
+    def __init__(self, data_dir, env=None, args=(), max_open_files=None, grpc=False):
         self.data_dir = Path(data_dir)
         self.port = free_port()
+        self.grpc_port = free_port() if grpc else None
         self.log = self.data_dir.with_name(self.data_dir.name + ".log")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")} | (env or {})
+        if grpc:
+            self.env["QUIVER__GRPC__PORT"] = str(self.grpc_port)
         self.args = [str(a) for a in args]
         self.max_open_files = max_open_files  # hard limit; None: this process's limit
         self.process = None

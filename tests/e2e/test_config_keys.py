@@ -4,6 +4,7 @@ A check compares a server with the key's default and one with another value. The
 not count. Keys that do not affect each other share a server.
 """
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 from patience import patience
 from quiver_server import Server, binary, free_port
+from test_access import Certificates, TlsServer, token
 
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
@@ -27,18 +29,20 @@ GROUPS = {
     "changed": {
         "storage.max_shard_number": 2,
         "storage.max_open_collections": 1,
+        "storage.strict_mode": '{"enabled": true, "search_max_batchsize": 100}',
         "service.enable_cors": "true",
         "service.io_threads": 3,
         "service.max_request_size_mb": 1,
         "service.max_header_kb": 1,
         "service.metrics_prefix": "mine_",
+        "service.compress_above_kb": 1,
         "threads.compute": 3,
         "threads.background": 5,
         "compat.identity": "qdrant",
     },
     "impatient": {"service.max_connections": 3, "service.keep_alive_timeout_s": 0.5, "service.read_timeout_s": 0.5},
     "hurried": {"service.query_timeout_s": 0.001},
-    "keys": {"service.api_key": "writer", "service.read_only_api_key": "reader"},
+    "keys": {"service.api_key": "writer", "service.alt_api_key": "other", "service.read_only_api_key": "reader", "service.jwt_rbac": "true"},
 }
 # Segments are sealed only by their number of rows.
 BY_ROWS = {"optimizer.idle_seal_s": 1e6, "optimizer.seal_rows": 300}
@@ -213,6 +217,12 @@ def check_max_open_collections(servers):
         assert sum(f'id="open{i}"' in text for i in range(3)) == n_open, is_open
 
 
+def check_strict_mode(servers):
+    for group, expected in ("usual", None), ("changed", {"enabled": True, "search_max_batchsize": 100}):
+        servers[group].put("/collections/strict", VECTORS)
+        assert servers[group].get("/collections/strict").result["config"].get("strict_mode_config") == expected
+
+
 def check_max_shard_number(servers):
     body = VECTORS | {"shard_number": 3}
     assert servers["usual"].put("/collections/shards", body).status == 200
@@ -232,13 +242,78 @@ def check_record_queries(servers):
     assert kept["true"] and not kept["false"]
 
 
+def check_snapshots_dir(servers):
+    server = servers.new({"storage.snapshots_dir": str(servers.root / "snapshots")})
+    server.put("/collections/c", VECTORS)
+    name = server.post("/collections/c/snapshots").result["name"]
+    assert (servers.root / "snapshots/c" / name / "manifest.json").is_file()
+    assert server.put("/collections/d/snapshots/recover",
+                      {"location": f"file://{servers.root}/snapshots/c/{name}"}).result is True
+
+
 # Service.
+
+
+def check_snapshot_urls(servers):
+    body = {"location": "http://localhost:1/x"}
+    server = servers.new({"service.enable_snapshot_url_recovery": "false"})
+    assert server.put("/collections/c/snapshots/recover", body).status == 403
+    assert servers["usual"].put("/collections/c/snapshots/recover", body).status == 400
+
+
+def check_snapshot_url_hosts(servers):
+    body = {"location": "http://quiver.invalid/x"}
+    server = servers.new({"service.snapshot_url_hosts": "a,quiver.invalid"})
+    assert server.put("/collections/c/snapshots/recover", body).status == 400
+    assert servers["usual"].put("/collections/c/snapshots/recover", body).status == 403
 
 
 def check_api_key(servers):
     assert servers["usual"].get("/collections").status == 200
     assert servers["keys"].get("/collections").status == 401
     assert servers["keys"].put("/collections/key", VECTORS, headers={"api-key": "writer"}).status == 200
+
+
+def check_alt_api_key(servers):
+    assert servers["keys"].delete("/collections/none", headers={"api-key": "other"}).status == 200
+
+
+def check_jwt_rbac(servers):
+    headers = {"api-key": token({"access": "r"}, "writer")}
+    assert servers["keys"].get("/collections", headers=headers).status == 200
+    assert servers.new({"service.api_key": "writer"}).get("/collections", headers=headers).status == 401
+
+
+def check_compress_above(servers):
+    asks = {"accept-encoding": "gzip"}
+    assert "content-encoding" in servers["changed"].get("/metrics", headers=asks).headers
+    assert "content-encoding" not in servers["usual"].get("/aliases", headers=asks).headers
+
+
+@functools.cache
+def check_tls(servers):
+    """Files are demanded and used: test_access.py looks closer."""
+    certificates = Certificates(servers.root / "certificates")
+    certificates.sign("server")
+    certificates.sign("client")
+    settings = {"service.verify_https_client_certificate": "true", "tls.ca_cert": certificates.path("ca.pem"), "tls.cert_ttl_s": 0}
+    server = TlsServer(servers.root / "tls", certificates, settings, client="client")
+    servers.all.append(server.start())
+    serial = server.serial()
+    certificates.sign("server")
+    assert server.serial() == serial, "0: changed files are not loaded"
+
+
+@functools.cache
+def check_audit(servers):
+    folder = servers.root / "audit"
+    folder.mkdir()
+    for year in range(1990, 1999):
+        (folder / f"audit-{year}-01-01.jsonl").write_text("")
+    servers.new({"audit.enabled": "true", "audit.dir": folder, "audit.max_log_files": 2}).get("/collections")
+    assert len(list(folder.iterdir())) == 2 and (folder / "audit-1998-01-01.jsonl").exists()
+    assert any('"GET /collections"' in file.read_text() for file in folder.iterdir())
+    assert not servers["usual"].files("audit/*")
 
 
 def check_read_only_api_key(servers):
@@ -492,10 +567,24 @@ CHECKS = {
     "storage.max_open_collections": check_max_open_collections,
     "storage.max_shard_number": check_max_shard_number,
     "storage.record_queries": check_record_queries,
+    "storage.strict_mode": check_strict_mode,
+    "storage.snapshots_dir": check_snapshots_dir,
     "service.host": check_place,
     "service.http_port": check_place,
     "service.api_key": check_api_key,
+    "service.alt_api_key": check_alt_api_key,
     "service.read_only_api_key": check_read_only_api_key,
+    "service.jwt_rbac": check_jwt_rbac,
+    "service.enable_tls": check_tls,
+    "service.verify_https_client_certificate": check_tls,
+    "service.compress_above_kb": check_compress_above,
+    "tls.cert": check_tls,
+    "tls.key": check_tls,
+    "tls.ca_cert": check_tls,
+    "tls.cert_ttl_s": check_tls,
+    "audit.enabled": check_audit,
+    "audit.dir": check_audit,
+    "audit.max_log_files": check_audit,
     "service.enable_cors": check_enable_cors,
     "service.io_threads": check_io_threads,
     "service.max_request_size_mb": check_max_request_size,
@@ -505,6 +594,8 @@ CHECKS = {
     "service.read_timeout_s": check_read_timeout,
     "service.query_timeout_s": check_query_timeout,
     "service.shutdown_grace_s": check_shutdown_grace,
+    "service.enable_snapshot_url_recovery": check_snapshot_urls,
+    "service.snapshot_url_hosts": check_snapshot_url_hosts,
     "service.inline_body_kb": check_inline_body,
     "service.metrics_prefix": check_metrics_prefix,
     "threads.compute": check_compute_threads,
@@ -527,7 +618,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 6
+    assert len({key.split(".")[0] for key in keys}) == 8
 
 
 @pytest.mark.parametrize("key", CHECKS)

@@ -31,6 +31,15 @@ class Reference {
     if (!applied) *this = before;
     return applied;
   }
+  void set_fields(std::vector<FieldSchema> fields) {
+    for (auto& [id, row] : model_) {
+      row.vectors.resize(fields.size());
+      for (std::size_t f = 0; f < fields.size(); ++f) {
+        if (is_dropped(fields[f])) row.vectors[f] = {};
+      }
+    }
+    fields_ = std::move(fields);
+  }
   /// From the document alone, no columns involved.
   [[nodiscard]] bool matches(const payload::Predicate& predicate, const Row& row) const {
     const auto document = payload::parse_json(row.payload).value();

@@ -16,7 +16,8 @@ constexpr std::uint64_t kStoredRowsSeed = 92;
 
 TEST(StoredRows, AreReadAsFloatsOfTheSameValue) {
   testing::Random random(kStoredRowsSeed);
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8}) {
+  for (const DType dtype :
+       {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
     for (const std::uint32_t dim : {1U, 7U, 16U, 33U, 100U}) {
       const FieldSchema field{"", FieldKind::kDense, dim, dtype, Metric::kDot, {}};
       SCOPED_TRACE(testing::describe(field) + ", dim " + std::to_string(dim) + ", seed " +
@@ -32,6 +33,45 @@ TEST(StoredRows, AreReadAsFloatsOfTheSameValue) {
       }
     }
   }
+}
+
+/// Scores of all forms of the scorer are those of decoded vectors.
+TEST(StoredRows, TurboRowsScoreAsTheirDecodedVectors) {
+  testing::Random random(kStoredRowsSeed);
+  std::normal_distribution<float> normal;
+  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
+    for (const Metric metric :
+         {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
+      for (const std::uint32_t dim : {1U, 31U, 100U, 900U}) {
+        const FieldSchema field{"", FieldKind::kDense, dim, dtype, metric, {}};
+        SCOPED_TRACE(testing::describe(field) + ", dim " + std::to_string(dim));
+        const FieldColumn column = testing::random_column(field, {.n_rows = 300}, random);
+        std::vector<float> query(dim);
+        for (float& value : query) value = normal(random);
+        const auto prepared = PreparedQuery::dense(field, query);
+        TopK all(300);
+        WorkCounters work;
+        const Cancel cancel;
+        ASSERT_TRUE(
+            FlatSearcher(column).search(prepared, {}, RowFilter::all(300), {cancel}, all, work));
+        ASSERT_EQ(all.size(), 300U);
+        for (const Hit& hit : all.take_sorted()) {
+          const auto wanted =
+              testing::exact_token(field, query.data(), column.dense().rows(), hit.row);
+          EXPECT_NEAR(hit.score, wanted.score, wanted.tolerance) << "row " << hit.row;
+          EXPECT_EQ(score_row(prepared, column, hit.row), hit.score) << "one row, the same bits";
+        }
+      }
+    }
+  }
+}
+
+TEST(StoredRows, TurboVectorsThatAreTooLong) {
+  const FieldSchema field{"", FieldKind::kDense, 3, DType::kTurbo4, Metric::kDot, {}};
+  std::vector<std::byte> row(vector_bytes(3, DType::kTurbo4));
+  EXPECT_TRUE(store_turbo(field, std::vector<float>{0, 2.9e38F, 0}, row.data()));
+  EXPECT_FALSE(store_turbo(field, std::vector<float>{0, 3.1e38F, 0}, row.data()));
+  EXPECT_FALSE(store_turbo(field, std::vector<float>{2.9e38F, 2.9e38F, 0}, row.data()));
 }
 
 TEST(StoredRows, UnitLengthForAnyLengthButZero) {

@@ -18,6 +18,7 @@
 #include "base/io/append_buffer.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
+#include "index/stored_rows.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index::testing {
@@ -27,7 +28,7 @@ using Random = std::mt19937_64;
 [[nodiscard]] inline std::string describe(const FieldSchema& schema) {
   constexpr const char* kKinds[] = {"Dense", "Sparse", "Multi"};
   constexpr const char* kMetrics[] = {"Dot", "Cosine", "Euclid", "Manhattan"};
-  constexpr const char* kDTypeNames[] = {"F32", "F16", "U8"};
+  constexpr const char* kDTypeNames[] = {"F32", "F16", "U8", "Turbo4", "Turbo8", "Turbo16"};
   return std::string(kKinds[static_cast<int>(schema.kind)]) +
          kMetrics[static_cast<int>(schema.metric)] + kDTypeNames[static_cast<int>(schema.dtype)];
 }
@@ -37,7 +38,7 @@ using Random = std::mt19937_64;
   std::vector<FieldSchema> schemas;
   for (const auto kind : {FieldKind::kDense, FieldKind::kMulti}) {
     for (const auto metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
-      for (const auto dtype : {DType::kF32, DType::kF16, DType::kU8}) {
+      for (const auto dtype : {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4}) {
         schemas.push_back({"", kind, dim, dtype, metric, SparseModifier::kNone});
       }
     }
@@ -112,6 +113,9 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
     if (schema.dtype == DType::kF32) std::memcpy(out, values, schema.dim * sizeof(float));
     if (schema.dtype == DType::kF16) {
       kernels().convert.f32_to_f16(values, schema.dim, reinterpret_cast<std::uint16_t*>(out));
+    }
+    if (is_turbo(schema.dtype)) {
+      EXPECT_TRUE(store_turbo(schema, {values, schema.dim}, out));
     }
     for (std::uint32_t d = 0; schema.dtype == DType::kU8 && d < schema.dim; ++d) {
       out[d] = static_cast<std::byte>(values[d]);
@@ -207,6 +211,15 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
   return sign * std::ldexp(1024 + mantissa, exponent - 25);
 }
 
+/// Values of turbo rows are what users get back: tests/encoders checks these against a slow
+/// decoder.
+[[nodiscard]] inline double turbo_value(const std::byte* row, DType dtype, std::uint32_t dim,
+                                        std::uint32_t d) {
+  std::vector<float> values(dim);
+  to_floats(row, dtype, dim, values.data());
+  return values[d];
+}
+
 [[nodiscard]] inline double stored_value(const MatrixView& rows, std::size_t i, std::uint32_t d) {
   const std::byte* row = rows.row(i);
   float f32 = 0;
@@ -220,6 +233,10 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
       return half_value(f16);
     case DType::kU8:
       return static_cast<double>(row[d]);
+    case DType::kTurbo4:
+    case DType::kTurbo8:
+    case DType::kTurbo16:
+      return turbo_value(row, rows.dtype, rows.dim, d);
   }
   return 0;
 }
@@ -252,6 +269,11 @@ struct Exact {
                                                               : q * r;
     sum += term;
     magnitude += std::abs(term);
+  }
+  if (is_turbo(schema.dtype)) {  // rounds by lengths: a rotation mixes the values
+    const double q = cosine ? 1 : std::sqrt(query_norm);
+    const double r = std::sqrt(row_norm);
+    magnitude = is_distance(schema.metric) ? (q + r) * (q + r) : q * r;
   }
   return {sum, (schema.dim + 8) * (std::ldexp(magnitude, -22) + std::ldexp(1.0, -149))};
 }

@@ -6,6 +6,7 @@ OwnedChunk::OwnedChunk(const engine::CollectionConfig& config,
                        std::vector<engine::PointInput> points, std::optional<std::string> cursor)
     : points_(std::move(points)), cursor_(std::move(cursor)) {
   for (const auto& schema : config.fields) {
+    if (engine::is_dropped(schema)) continue;
     // The offsets do not begin at 0, as in a slice of a larger array.
     Field field{schema, {}, {}, {}, {}};
     if (schema.kind == FieldKind::kSparse) field.indices.assign(3, 7);

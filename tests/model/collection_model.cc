@@ -24,7 +24,7 @@ index::FieldColumn column_of(const FieldSchema& field, const engine::StoredVecto
     return column;
   }
   const auto& tokens = std::get<engine::Tokens>(vector);
-  const std::size_t row_bytes = field.dim * bytes_per_value(field.dtype);
+  const std::size_t row_bytes = vector_bytes(field.dim, field.dtype);
   const std::size_t stride = padded_row_bytes(field.dim, field.dtype);
   std::vector<std::byte> bytes(tokens.n_tokens * stride);
   for (std::size_t t = 0; t < tokens.n_tokens; ++t) {
@@ -59,6 +59,11 @@ float shown(Metric metric, float score) {
 
 CollectionModel::CollectionModel(engine::CollectionConfig config) : config_(std::move(config)) {
   for (std::uint32_t i = 0; i < n_shards(); ++i) shards_.emplace_back(config_.fields, Model(), 1);
+}
+
+void CollectionModel::set_fields(std::vector<FieldSchema> fields) {
+  for (auto& shard : shards_) shard.set_fields(fields);
+  config_.fields = std::move(fields);
 }
 
 std::vector<engine::PreparedOperation> CollectionModel::part(const Request& request,

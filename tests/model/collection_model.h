@@ -20,6 +20,8 @@ class CollectionModel {
   void set_indexes(std::vector<payload::FieldIndex> indexes) {
     config_.indexes = std::move(indexes);
   }
+  /// Points have no vectors of new fields, and lose those of dropped ones.
+  void set_fields(std::vector<FieldSchema> fields);
   [[nodiscard]] std::uint32_t n_shards() const { return config_.shard_number; }
   [[nodiscard]] std::uint32_t shard_of(const PointId& id) const {
     return static_cast<std::uint32_t>(id.hash() % n_shards());

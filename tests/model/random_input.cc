@@ -44,6 +44,18 @@ std::string random_payload(Random& random) {
   return text.empty() ? "{}" : text + "}";
 }
 
+/// The fields that were not dropped.
+std::vector<FieldSchema> live_fields(const engine::CollectionConfig& config) {
+  std::vector<FieldSchema> fields = config.fields;
+  std::erase_if(fields, engine::is_dropped);
+  return fields;
+}
+
+FieldSchema some_field(const engine::CollectionConfig& config, Random& random) {
+  const auto fields = live_fields(config);
+  return fields[random() % fields.size()];
+}
+
 payload::ValueCondition random_condition(Random& random, std::string& key) {
   switch (random() % 9) {
     case 0:
@@ -98,7 +110,7 @@ payload::Condition random_condition(Random& random, int depth) {
 
 engine::PointInput random_point(const engine::CollectionConfig& config, Random& random) {
   engine::PointInput point{random_id(random), {}, random_payload(random)};
-  for (const auto& field : config.fields) {
+  for (const auto& field : live_fields(config)) {
     if (!one_in(5, random)) point.vectors.push_back({field.name, random_vector(field, random)});
   }
   return point;
@@ -173,8 +185,7 @@ Operation random_operation(const engine::CollectionConfig& config, Random& rando
     case 6:
       return random_vector_update(config, random);
     case 7:
-      return engine::DeleteVectors{{config.fields[random() % config.fields.size()].name},
-                                   few_points(random)};
+      return engine::DeleteVectors{{some_field(config, random).name}, few_points(random)};
     default:
       return random_upsert(config, random);
   }
@@ -192,6 +203,7 @@ engine::CollectionConfig random_config(Random& random) {
       {"words", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, none},
       {"idf", FieldKind::kSparse, 0, DType::kF32, Metric::kDot, SparseModifier::kIdf},
       {"tokens", FieldKind::kMulti, 2, DType::kF32, Metric::kCosine, none},
+      {"turbo", FieldKind::kDense, 5, DType::kTurbo4, Metric::kEuclid, none},
   };
   config.shard_number = one_in(2, random) ? 1 : 2 + static_cast<std::uint32_t>(random() % 2);
   config.optimizer.seal_rows = 20 + random() % 60;
@@ -224,7 +236,7 @@ KeyValues random_sparse_search(Random& random) {
 engine::VectorIndexConfigs random_vector_indexes(const engine::CollectionConfig& config,
                                                  Random& random) {
   engine::VectorIndexConfigs configs;
-  for (const auto& field : config.fields) {
+  for (const auto& field : live_fields(config)) {
     if (one_in(2, random)) continue;
     auto& index = configs[field.name];
     index.enabled = !one_in(4, random);
@@ -298,7 +310,7 @@ Request invalid_request(const engine::CollectionConfig& config, Random& random) 
 
 engine::Query random_query(const engine::CollectionConfig& config, Random& random) {
   engine::Query query;
-  const auto& field = config.fields[random() % config.fields.size()];
+  const auto field = some_field(config, random);
   query.using_field = field.name;
   if (one_in(5, random)) {
     query.kind = engine::Nearest{random_id(random)};
@@ -316,6 +328,24 @@ engine::Query random_query(const engine::CollectionConfig& config, Random& rando
   if (one_in(8, random)) query.params.oversampling = 1 + static_cast<double>(random() % 4);
   query.with_payload = payload::Selector::all();
   return query;
+}
+
+FieldSchema random_field(Random& random) {
+  const std::string name = one_in(2, random) ? "late" : "later";
+  const auto dim = static_cast<std::uint32_t>(1 + random() % 6);
+  switch (random() % 3) {
+    case 0:
+      return {name, FieldKind::kSparse, 0, DType::kF32, Metric::kDot, SparseModifier::kNone};
+    case 1:
+      return {name, FieldKind::kMulti, dim, DType::kF32, Metric::kDot, SparseModifier::kNone};
+    default:
+      return {name,
+              FieldKind::kDense,
+              dim,
+              DType::kF32,
+              static_cast<Metric>(random() % 4),
+              SparseModifier::kNone};
+  }
 }
 
 payload::FieldIndex random_index(Random& random) {

@@ -112,7 +112,7 @@ void Runner::close() {
 }
 
 void Runner::random_step(Random& random) {
-  switch (random() % 27) {
+  switch (random() % 28) {
     case 0:
       return burst_step(random);
     case 1:
@@ -140,6 +140,8 @@ void Runner::random_step(Random& random) {
       return random() % 3 == 0 ? invalid_bulk_step(random) : bulk_step(random);
     case 14:
       return random() % 3 == 0 ? index_config_step(random) : query_step(random);
+    case 15:
+      return fields_step(random);
     default:
       return request_step(random);
   }
@@ -216,6 +218,23 @@ void Runner::index_step(Random& random) {
   }
   model_.set_indexes(std::move(indexes));
   EXPECT_EQ(collection_->config()->indexes, model_.config().indexes);
+}
+
+/// Adds a field if there is none of its name, else drops that.
+void Runner::fields_step(Random& random) {
+  const FieldSchema field = random_field(random);
+  auto config = model_.config();
+  const bool drops = config.find_field(field.name) != nullptr;
+  const auto change = [&](engine::CollectionConfig& changed) -> Result<> {
+    if (!drops) return engine::add_field(changed, field);
+    engine::drop_field(changed, field.name);
+    return {};
+  };
+  ASSERT_TRUE(change(config));
+  const auto changed = database_->update_config(kCollection, change);
+  ASSERT_TRUE(changed) << changed.error().to_string();
+  model_.set_fields(config.fields);
+  EXPECT_EQ(collection_->config()->fields, model_.config().fields);
 }
 
 void Runner::bulk_step(Random& random) {
@@ -480,7 +499,9 @@ void Runner::read_until_stopped(std::uint64_t seed) const {
   const engine::CollectionConfig config = *collection_->config();
   while (!stop_reader_) {
     const auto hits = collection_->query(random_query(config, random), cancel);
-    EXPECT_TRUE(hits || hits.error().code() == Code::kNotFound) << hits.error().to_string();
+    const bool is_answer = hits || hits.error().code() == Code::kNotFound ||
+                           hits.error().subject() == Subject::kVectorField;  // dropped since
+    EXPECT_TRUE(is_answer) << hits.error().to_string();
     engine::ScrollRequest request;
     request.limit = 1000;
     request.filter = random_filter(random);

@@ -55,6 +55,7 @@ class Runner {
   void durable_step(Random& random);
   void invalid_step(Random& random);
   void index_step(Random& random);
+  void fields_step(Random& random);
   void bulk_step(Random& random);
   void invalid_bulk_step(Random& random);
   /// Changes the indexes of fields.

@@ -24,6 +24,7 @@ struct ImportOptions {
 
   // Target.
   std::string url;
+  std::string ca;  ///< PEM file of authorities for https; empty: the system's
   std::string api_key;
   std::string data_dir;
   std::string collection;

@@ -15,7 +15,8 @@ using service::json::Writer;
 
 // The words of the REST API; flags accept them too.
 constexpr std::string_view kWireMetrics[] = {"Dot", "Cosine", "Euclid", "Manhattan"};
-constexpr std::string_view kWireTypes[] = {"float32", "float16", "uint8"};
+constexpr std::string_view kWireTypes[] = {"float32", "float16", "uint8",
+                                           "turbo4",  "turbo8",  "turbo16"};
 
 std::string_view wire_name(Metric metric) { return kWireMetrics[static_cast<std::size_t>(metric)]; }
 std::string_view wire_name(DType type) { return kWireTypes[static_cast<std::size_t>(type)]; }
@@ -32,8 +33,9 @@ Result<DType> parse_wire_type(const std::string& text) {
   for (std::size_t i = 0; i < std::size(kWireTypes); ++i) {
     if (text == kWireTypes[i]) return static_cast<DType>(i);
   }
-  return fail(Code::kInvalidArgument,
-              fmt::format("--dtype {}: wanted float32, float16 or uint8", text));
+  return fail(
+      Code::kInvalidArgument,
+      fmt::format("--dtype {}: wanted float32, float16, uint8, turbo4, turbo8 or turbo16", text));
 }
 
 /// The value of --metric for field `name`; nullopt if there is none.

@@ -17,7 +17,7 @@ namespace {
 using payload::Value;
 using service::json::Writer;
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kStateVersion = 1;
 
 void write_bad_rows(Writer& json, const std::vector<BadRow>& rows) {
   json.key("bad_rows");
@@ -64,7 +64,7 @@ std::string to_json(const ImportState& state) {
   std::string out;
   Writer json(out);
   json.begin_object();
-  json.member("quiver_import", kVersion);
+  json.member("quiver_import", kStateVersion);
   json.key("identity");
   json.begin_array();
   for (const std::string& line : state.identity) json.string(line);
@@ -83,8 +83,8 @@ std::string to_json(const ImportState& state) {
 Result<ImportState> parse_state(const std::string& json) {
   QV_TRY(const Value value, payload::parse_json(json));
   QV_TRY(const std::uint64_t version, number(value, "quiver_import"));
-  if (version != kVersion) {
-    return fail(Code::kDataLoss, fmt::format("version {}, wanted {}", version, kVersion));
+  if (version != kStateVersion) {
+    return fail(Code::kDataLoss, fmt::format("version {}, wanted {}", version, kStateVersion));
   }
   ImportState state;
   QV_TRY(const auto* identity, array(value, "identity"));

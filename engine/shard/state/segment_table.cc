@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/observe/log.h"
+#include "engine/segment/fields.h"
 
 namespace quiver::engine {
 namespace {
@@ -61,6 +62,20 @@ void SegmentTable::freeze() {
   segments_.push_back(std::move(state));
   mutable_ = std::move(next);
   ++next_segment_;
+}
+
+void SegmentTable::follow_fields() {
+  const auto config = common_.config.load();
+  if (!mutable_->follows(config->fields)) {
+    if (mutable_->n_rows() != 0) {
+      freeze();
+    } else {
+      mutable_ = std::make_unique<MutableSegment>(mutable_->id(), config->fields, config->indexes);
+    }
+  }
+  for (SegmentState& state : segments_) {
+    state.view.data = with_fields(std::move(state.view.data), config->fields);
+  }
 }
 
 void SegmentTable::set_busy(std::span<const Segment> inputs, bool busy) noexcept {

@@ -80,6 +80,8 @@ class SegmentTable {
   [[nodiscard]] bool is_worth_sealing() const;
   /// The mutable segment becomes a frozen one. If this throws, nothing has changed.
   void freeze();
+  /// All segments get the fields of the configuration; the mutable one is frozen for that.
+  void follow_fields();
   /// Payload indexes of the mutable segment.
   void set_mutable_indexes(const std::vector<payload::FieldIndex>& indexes) {
     mutable_->set_indexes(indexes);

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "service/api/runtime.h"
+#include "service/http/exchange/compression.h"
+
 namespace quiver::service {
 namespace {
 
@@ -11,13 +16,18 @@ constexpr std::string_view kOkSuffix = ",\"status\":\"ok\",\"time\":";
 }  // namespace
 
 std::string Exchange::describe() const {
-  return fmt::format("{} {}", to_string(request.method), request.target);
+  const std::string_view id =
+      request.request_id.empty() ? trace_id_of(request.traceparent) : request.request_id;
+  return fmt::format("{} {}{}{}", to_string(request.method), request.target,
+                     id.empty() ? "" : ", request ", id);
 }
 
 void Exchange::clear() {
   request.clear();
   response.clear();
   route = nullptr;
+  set_principal(api::Principal());
+  for (auto& capture : captures) capture.clear();
   completion.reset();
 }
 
@@ -40,7 +50,9 @@ void Exchange::result_raw(std::string_view json) {
 
 void Exchange::error(const ApiError& error) {
   response.status = error.status;
-  if (error.status == 429) response.retry_after_s = 1;
+  if (error.status == 429 && retry_after_s() > 0) {
+    response.retry_after_s = static_cast<int>(retry_after_s());
+  }
   response.content_type = "application/json";
   response.source.reset();
   response.body.clear();
@@ -58,6 +70,42 @@ void Exchange::text(int status, std::string_view text) {
 }
 
 void Exchange::finish() {
+  if (response.body.size() > compress_above_bytes && !request.accept_encoding.empty() &&
+      !response.source) {
+    if (compress_elsewhere()) return;
+    compress_here();
+  }
+  complete();
+}
+
+/// False if the body may be compressed on this thread.
+bool Exchange::compress_elsewhere() noexcept {
+  constexpr std::size_t kMaxBytesHere = 256 << 10;  // about 2 ms
+  Executor& compute = runtime().compute();
+  if (response.body.size() <= kMaxBytesHere || runs_on(compute)) return false;
+  try {
+    if (choose_compression(request.accept_encoding) == Compression::kNone) return false;
+    auto task = [this, &compute] {
+      enter(compute);
+      compress_here();
+      complete();
+    };
+    return compute.post(Priority::kHigh, std::move(task));
+  } catch (...) {
+    return false;
+  }
+}
+
+/// Without memory for it, the answer stays as it is.
+void Exchange::compress_here() noexcept {
+  try {
+    compress_answer(response, choose_compression(request.accept_encoding));
+  } catch (...) {
+    response.content_encoding = {};
+  }
+}
+
+void Exchange::complete() {
   release_body();  // here, and not when the connection gets to it: others may be waiting for room
   completion.finish();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -35,10 +36,13 @@ class Exchange final : public api::Call {
   Target target;
   const Route* route = nullptr;  ///< null if the request has none
   /// Decoded path parameters, in order.
-  static constexpr std::size_t kMaxCaptures = 2;
+  static constexpr std::size_t kMaxCaptures = 3;
   std::array<std::string, kMaxCaptures> captures;
   /// Finished once the answer is written.
   Completion completion;
+  /// Larger answers are compressed if the client asks.
+  std::size_t compress_above_bytes = static_cast<std::size_t>(-1);
+  std::string remote;  ///< address of the client; empty unless there is an audit log
 
   [[nodiscard]] Front& front() const { return front_; }
   /// "POST /collections/c/points".
@@ -61,7 +65,7 @@ class Exchange final : public api::Call {
   void run(F&& work) {
     if (attempt(work) == Answer::kReady) finish();
   }
-  /// The answer is written.
+  /// The answer is written. Compresses it if the client asked: a large one on another thread.
   void finish();
 
   /// Counts the body as `n_bytes` from now on. 503 if all bodies together would be too much.
@@ -81,6 +85,9 @@ class Exchange final : public api::Call {
     }
     return Answer::kReady;
   }
+  [[nodiscard]] bool compress_elsewhere() noexcept;
+  void compress_here() noexcept;
+  void complete();
   /// As `error`; without memory for the text, only the status.
   void error_or_status(const Error& error) noexcept;
 

@@ -1,5 +1,6 @@
 #include "service/http/exchange/message.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -17,6 +18,35 @@ void reuse(std::string& text) {
 void append_number(std::string& out, std::uint64_t value) {
   std::array<char, 24> text;
   out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
+}
+
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_all_zeros(std::string_view text) {
+  return text.find_first_not_of('0') == std::string_view::npos;
+}
+
+void append_header(std::string& out, std::string_view name, std::string_view value) {
+  if (value.empty()) return;
+  out += "\r\n";
+  out += name;
+  out += ": ";
+  out += value;
+}
+
+/// Any origin may call and read everything. `*` for headers does not cover `authorization`, so
+/// those that the browser names are repeated.
+void append_cors(std::string& out, const Request& request, const Response& response) {
+  append_header(out, "access-control-allow-origin", "*");
+  append_header(out, "access-control-expose-headers", "*");
+  if (!request.is_preflight) return;
+  append_header(out, "access-control-allow-methods", response.allow);
+  append_header(
+      out, "access-control-allow-headers",
+      request.requested_headers.empty() ? std::string_view("*") : request.requested_headers);
+  append_header(out, "access-control-max-age", "86400");
 }
 
 void append_framing(std::string& out, const Request& request, const Response& response) {
@@ -66,6 +96,12 @@ void Request::clear() {
   authorization.clear();
   content_encoding.clear();
   content_type.clear();
+  accept_encoding.clear();
+  request_id.clear();
+  traceparent.clear();
+  requested_headers.clear();
+  is_preflight = false;
+  range.clear();
   has_api_key = has_authorization = expects_continue = is_http_1_0 = false;
   keep_alive = true;
 }
@@ -74,7 +110,9 @@ void Response::clear() {
   status = 200;
   content_type = "application/json";
   allow = {};
+  content_encoding = {};
   retry_after_s.reset();
+  extra_headers.clear();
   reuse(body);
   source.reset();
 }
@@ -83,8 +121,12 @@ std::string_view reason_phrase(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 204:
       return "No Content";
+    case 206:
+      return "Partial Content";
     case 400:
       return "Bad Request";
     case 401:
@@ -103,6 +145,8 @@ std::string_view reason_phrase(int status) {
       return "Payload Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 416:
+      return "Range Not Satisfiable";
     case 422:
       return "Unprocessable Entity";
     case 429:
@@ -120,6 +164,37 @@ std::string_view reason_phrase(int status) {
     default:
       return "Unknown";
   }
+}
+
+bool is_request_id(std::string_view text) {
+  constexpr std::size_t kMaxBytes = 128;
+  return !text.empty() && text.size() <= kMaxBytes &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+bool is_traceparent(std::string_view text) {
+  constexpr std::size_t kBytes = 2 + 1 + 32 + 1 + 16 + 1 + 2;
+  if (text.size() < kBytes || text[2] != '-' || text[35] != '-' || text[52] != '-') return false;
+  const auto version = text.substr(0, 2);
+  const auto trace = text.substr(3, 32);
+  const auto parent = text.substr(36, 16);
+  if (!is_hex(version) || !is_hex(trace) || !is_hex(parent) || !is_hex(text.substr(53, 2))) {
+    return false;
+  }
+  if (version == "ff" || is_all_zeros(trace) || is_all_zeros(parent)) return false;
+  return text.size() == kBytes || (version != "00" && text[kBytes] == '-' && is_request_id(text));
+}
+
+std::string_view trace_id_of(std::string_view traceparent) {
+  return traceparent.empty() ? traceparent : traceparent.substr(3, 32);
+}
+
+bool is_header_list(std::string_view text) {
+  constexpr std::size_t kMaxBytes = 1024;
+  return text.size() <= kMaxBytes && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == ',' || c == ' ';
+         });
 }
 
 Framing framing_of(const Request& request, const Response& response) {
@@ -150,11 +225,14 @@ void append_head(std::string& out, const Request& request, const Response& respo
     out += "\r\nretry-after: ";
     append_number(out, static_cast<std::uint64_t>(*response.retry_after_s));
   }
-  if (cors) {
-    out +=
-        "\r\naccess-control-allow-origin: *\r\naccess-control-allow-headers: *"
-        "\r\naccess-control-allow-methods: *";
+  if (!response.content_encoding.empty()) {
+    append_header(out, "content-encoding", response.content_encoding);
+    append_header(out, "vary", "accept-encoding");
   }
+  out += response.extra_headers;
+  append_header(out, "x-request-id", request.request_id);
+  append_header(out, "traceparent", request.traceparent);
+  if (cors) append_cors(out, request, response);
   out += "\r\n\r\n";
 }
 

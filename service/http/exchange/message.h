@@ -25,6 +25,12 @@ struct Request {
   std::string authorization;       ///< header `authorization`
   std::string content_encoding;    ///< in lower case
   std::string content_type;
+  std::string accept_encoding;
+  std::string request_id;         ///< header `x-request-id`, or `x-tracing-id`; see `is_request_id`
+  std::string traceparent;        ///< header `traceparent`, if it is one
+  std::string requested_headers;  ///< of a browser's preflight; see `is_header_list`
+  bool is_preflight = false;      ///< a browser asks what it may send (CORS)
+  std::string range;              ///< header `range`
   bool has_api_key = false;
   bool has_authorization = false;
   bool expects_continue = false;
@@ -38,12 +44,23 @@ struct Response {
   int status = 200;
   std::string_view content_type = "application/json";
   std::string_view allow;              ///< with 405 and OPTIONS
+  std::string_view content_encoding;   ///< "": the body is as it is
   std::optional<int> retry_after_s;    ///< with 429
+  std::string extra_headers;           ///< each "\r\nname: value"
   std::string body;                    ///< unused with a source
   std::unique_ptr<BodySource> source;  ///< makes the body while it is sent; null: it is `body`
 
   void clear();
 };
+
+/// True for 1 to 128 visible ASCII characters: others must not come into headers and logs.
+[[nodiscard]] bool is_request_id(std::string_view text);
+/// True for a `traceparent` as W3C defines it (Trace Context, 3.2).
+[[nodiscard]] bool is_traceparent(std::string_view text);
+/// The 32 hex digits of a `traceparent`; "" for "".
+[[nodiscard]] std::string_view trace_id_of(std::string_view traceparent);
+/// True for names of headers between commas, of at most 1024 characters.
+[[nodiscard]] bool is_header_list(std::string_view text);
 
 /// How the receiver finds the end of a response's body.
 enum class Framing : std::uint8_t { kLength, kChunked, kClose };

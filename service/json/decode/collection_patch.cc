@@ -126,7 +126,8 @@ Result<> check_patched_fields(Object patch, std::string_view member,
   const bool is_sparse = member == "sparse_vectors";
   for (const auto [name, value] : as_object(*fields)) {
     const auto same = [&, n = name](const FieldSchema& field) {
-      return field.name == n && (field.kind == FieldKind::kSparse) == is_sparse;
+      return field.name == n && !engine::is_dropped(field) &&
+             (field.kind == FieldKind::kSparse) == is_sparse;
     };
     if (std::none_of(config.fields.begin(), config.fields.end(), same)) {
       return fail(Code::kInvalidArgument, Subject::kVectorField, name, std::string());

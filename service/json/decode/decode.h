@@ -10,8 +10,12 @@
 
 #include "engine/model/alias.h"
 #include "engine/model/config.h"
+#include "engine/model/facets.h"
+#include "engine/model/groups.h"
+#include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "service/api/snapshots.h"
 #include "service/json/error.h"
 
 namespace quiver::service::json {
@@ -31,6 +35,12 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::ScrollRequest> decode_scroll(std::string& body);
 /// Takes 1 to 1000 ids.
 [[nodiscard]] Decoded<engine::ExplainRequest> decode_explain(std::string& body);
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_query_groups(std::string& body);
+/// The older form: `vector` instead of `query`.
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_search_groups(std::string& body);
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_recommend_groups(std::string& body);
+[[nodiscard]] Decoded<engine::FacetRequest> decode_facet(std::string& body);
+[[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
 /// The filter of a count.
 [[nodiscard]] Decoded<std::optional<payload::Filter>> decode_count(std::string& body);
 
@@ -63,6 +73,8 @@ struct PointLine {
 // Collections.
 [[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(
     std::string& body, const engine::CreationOptions& options);
+/// A strict mode, as in `strict_mode_config`, as canonical JSON. 400 for an unknown member.
+[[nodiscard]] Decoded<std::string> decode_strict_mode(std::string& text);
 /// A change of a configuration, checked as far as possible without the configuration.
 class CollectionPatch {
  public:
@@ -73,6 +85,30 @@ class CollectionPatch {
  private:
   std::string json_;  ///< known members only
 };
+/// A vector field added to a collection: `{"dense": {…}}` or `{"sparse": {…}}`.
+class VectorCreation {
+ public:
+  /// 422 if no field can have this name.
+  [[nodiscard]] static Decoded<VectorCreation> decode(std::string_view name, std::string& body);
+  /// Changes nothing if the same field is there. kInvalidArgument if another has its name.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  FieldSchema field_;
+  std::string json_;  ///< its parameters, as a creation of the collection has them
+};
+/// A vector field taken from a collection.
+class VectorDeletion {
+ public:
+  explicit VectorDeletion(std::string_view name) : name_(name) {}
+  /// Changes nothing if there is no such field.
+  [[nodiscard]] Result<> apply(engine::CollectionConfig& config) const;
+
+ private:
+  std::string name_;
+};
+/// When points expire: `{"key": …, "seconds": …}`.
+[[nodiscard]] Decoded<engine::Ttl> decode_ttl(std::string& body);
 /// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
 /// value}}}`; null restores the default.
 class IndexBuildPatch {
@@ -87,6 +123,14 @@ class IndexBuildPatch {
 };
 [[nodiscard]] Decoded<payload::FieldIndex> decode_index(std::string& body);
 [[nodiscard]] Decoded<std::vector<engine::AliasAction>> decode_alias_actions(std::string& body);
+
+[[nodiscard]] Decoded<api::SnapshotRecovery> decode_snapshot_recovery(std::string& body);
+/// 400 for an unknown name, without a prefix.
+[[nodiscard]] Decoded<api::SnapshotPriority> parse_priority(std::string_view text);
+/// True for 64 hexadecimal digits.
+[[nodiscard]] bool is_sha256(std::string_view text);
+/// The error for a text that is not.
+[[nodiscard]] std::string bad_sha256(std::string_view text);
 
 /// An id in a path: a number, else a UUID. 400 "Can not recognize \"x\" as point id".
 [[nodiscard]] Decoded<PointId> parse_path_id(std::string_view text);

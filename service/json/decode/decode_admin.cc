@@ -76,6 +76,21 @@ Decoded<std::vector<AliasAction>> decode_alias_actions(std::string& body) {
   return actions;
 }
 
+Decoded<engine::Ttl> decode_ttl(std::string& body) {
+  const Path root;
+  QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(check_members(object, root, {"key", "seconds"}));
+  QV_TRY(const Element key, require(object, "key", root));
+  engine::Ttl ttl;
+  QV_TRY(ttl.key, get_string(key, root.member("key")));
+  QV_TRY(ttl.seconds, decode_at_least(object, "seconds", root, 0, 0));
+  if (ttl.seconds > engine::kMaxTtlSeconds) {
+    return out_of_range(root.member("seconds"), std::to_string(ttl.seconds),
+                        fmt::format("from 0 to {}", engine::kMaxTtlSeconds));
+  }
+  return ttl;
+}
+
 Decoded<PointId> parse_path_id(std::string_view text) {
   if (const auto id = PointId::parse(text)) return *id;
   return wrong_input(fmt::format("Can not recognize \"{}\" as point id", text));

@@ -29,8 +29,9 @@ constexpr Named<Metric> kMetrics[] = {{"Cosine", Metric::kCosine},
                                       {"Euclid", Metric::kEuclid},
                                       {"Dot", Metric::kDot},
                                       {"Manhattan", Metric::kManhattan}};
-constexpr Named<DType> kTypes[] = {
-    {"float32", DType::kF32}, {"uint8", DType::kU8}, {"float16", DType::kF16}};
+constexpr Named<DType> kTypes[] = {{"float32", DType::kF32},   {"uint8", DType::kU8},
+                                   {"float16", DType::kF16},   {"turbo4", DType::kTurbo4},
+                                   {"turbo8", DType::kTurbo8}, {"turbo16", DType::kTurbo16}};
 constexpr Named<SparseModifier> kModifiers[] = {{"none", SparseModifier::kNone},
                                                 {"idf", SparseModifier::kIdf}};
 
@@ -45,53 +46,18 @@ Decoded<T> decode_variant(Element element, const Path& path, const Named<T> (&ta
   return format_error(path, fmt::format("unknown variant `{}`, expected one of {}", text, known));
 }
 
-Decoded<> check_vector_name(std::string_view name, const Path& path) {
-  if (name.size() > kMaxVectorNameBytes) {
-    return validation_error(path, "vector name must be at most 200 bytes long");
-  }
-  for (const char c : name) {
-    if (static_cast<unsigned char>(c) < 0x20 ||
-        kForbiddenInNames.find(c) != std::string_view::npos) {
-      return validation_error(path, fmt::format("vector name cannot contain \"{}\" char",
-                                                static_cast<unsigned char>(c) < 0x20 ? '?' : c));
-    }
-  }
-  return {};
-}
-
-Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object, const Path& path) {
-  FieldSchema field;
-  field.name = name;
-  QV_TRY(const Element size, require(object, "size", path));
-  QV_TRY(const auto dim, get_u64(size, path.member("size")));
-  if (dim < 1 || dim > 65536) {
-    return out_of_range(path.member("size"), std::to_string(dim), "from 1 to 65536");
-  }
-  field.dim = static_cast<std::uint32_t>(dim);
-  QV_TRY(const Element distance, require(object, "distance", path));
-  QV_TRY(field.metric, decode_variant(distance, path.member("distance"), kMetrics));
-  if (const auto datatype = find(object, "datatype")) {
-    QV_TRY(field.dtype, decode_variant(*datatype, path.member("datatype"), kTypes));
-  }
-  if (const auto multi = find(object, "multivector_config")) {
-    const Path here = path.member("multivector_config");
-    QV_TRY(const Object config, get_object(*multi, here));
-    QV_TRY(const Element comparator, require(config, "comparator", here));
-    constexpr Named<FieldKind> kComparators[] = {{"max_sim", FieldKind::kMulti}};
-    QV_TRY(field.kind, decode_variant(comparator, here.member("comparator"), kComparators));
-  }
-  return field;
-}
-
-Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object, const Path& path) {
-  FieldSchema field;
-  field.name = name;
-  field.kind = FieldKind::kSparse;
-  field.metric = Metric::kDot;
-  if (const auto modifier = find(object, "modifier")) {
-    QV_TRY(field.modifier, decode_variant(*modifier, path.member("modifier"), kModifiers));
-  }
-  return field;
+/// Turbo types are codes of dense vectors. Shapes tell other unknown types.
+Decoded<> check_sparse_datatype(Object object, const Path& path) {
+  const auto index = find(object, "index");
+  if (!index || !index->is_object()) return {};
+  QV_TRY(const Object members, get_object(*index, path.member("index")));
+  const auto datatype = find(members, "datatype");
+  if (!datatype || !datatype->is_string()) return {};
+  const Path here = path.member("index").member("datatype");
+  QV_TRY(const auto text, get_string(*datatype, here));
+  if (!text.starts_with("turbo")) return {};
+  return validation_error(here,
+                          fmt::format("sparse vectors do not support the `{}` datatype", text));
 }
 
 Decoded<> add_field(FieldSchema field, std::vector<FieldSchema>& fields) {
@@ -164,6 +130,71 @@ Decoded<std::uint32_t> check_shard_number(std::uint64_t n, std::uint32_t max) {
 }
 
 }  // namespace
+
+Decoded<> check_vector_name(std::string_view name, const Path& path) {
+  if (name.size() > kMaxVectorNameBytes) {
+    return validation_error(path, "vector name must be at most 200 bytes long");
+  }
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 ||
+        kForbiddenInNames.find(c) != std::string_view::npos) {
+      return validation_error(path, fmt::format("vector name cannot contain \"{}\" char",
+                                                static_cast<unsigned char>(c) < 0x20 ? '?' : c));
+    }
+  }
+  return {};
+}
+
+Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object, const Path& path) {
+  FieldSchema field;
+  field.name = name;
+  QV_TRY(const Element size, require(object, "size", path));
+  QV_TRY(const auto dim, get_u64(size, path.member("size")));
+  if (dim < 1 || dim > 65536) {
+    return out_of_range(path.member("size"), std::to_string(dim), "from 1 to 65536");
+  }
+  field.dim = static_cast<std::uint32_t>(dim);
+  QV_TRY(const Element distance, require(object, "distance", path));
+  QV_TRY(field.metric, decode_variant(distance, path.member("distance"), kMetrics));
+  if (const auto datatype = find(object, "datatype")) {
+    QV_TRY(field.dtype, decode_variant(*datatype, path.member("datatype"), kTypes));
+  }
+  if (const auto multi = find(object, "multivector_config")) {
+    const Path here = path.member("multivector_config");
+    QV_TRY(const Object config, get_object(*multi, here));
+    QV_TRY(const Element comparator, require(config, "comparator", here));
+    constexpr Named<FieldKind> kComparators[] = {{"max_sim", FieldKind::kMulti}};
+    QV_TRY(field.kind, decode_variant(comparator, here.member("comparator"), kComparators));
+  }
+  return field;
+}
+
+Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object, const Path& path) {
+  FieldSchema field;
+  field.name = name;
+  field.kind = FieldKind::kSparse;
+  field.metric = Metric::kDot;
+  QV_TRY(check_sparse_datatype(object, path));
+  if (const auto modifier = find(object, "modifier")) {
+    QV_TRY(field.modifier, decode_variant(*modifier, path.member("modifier"), kModifiers));
+  }
+  return field;
+}
+
+Decoded<std::string> decode_strict_mode(std::string& text) {
+  const Path root;
+  QV_TRY(const Object object, parse_object_body(text));
+  for (const auto [name, value] : object) {
+    const auto is_same = [&, given = name](const ShapeMember& m) { return m.name == given; };
+    const auto& members = kStrictModeShape.members;
+    if (std::none_of(members.begin(), members.end(), is_same)) {
+      return format_error(root, fmt::format("unknown field `{}`", name));
+    }
+  }
+  std::string json;
+  QV_TRY(append_shaped(json, object, kStrictModeShape, root.member("strict_mode_config")));
+  return json;
+}
 
 Decoded<CollectionConfig> decode_collection(std::string& body, const CreationOptions& options) {
   const Path root;

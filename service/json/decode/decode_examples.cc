@@ -3,6 +3,7 @@
 
 #include "engine/model/query_vectors.h"
 #include "service/json/decode/decode_parts.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::json {
 namespace {
@@ -117,9 +118,7 @@ Decoded<engine::Recommend> decode_recommend(Element element, const Path& path) {
 
 Decoded<QueryKind> decode_recommend_query(Element element, const Path& path) {
   QV_TRY(auto recommend, decode_recommend(element, path));
-  if (recommend.positive.empty() && recommend.negative.empty()) {
-    return validation_error(path, "At least one positive or negative vector/id must be provided");
-  }
+  QV_TRY(check_examples(recommend, path));
   return QueryKind(std::move(recommend));
 }
 
@@ -150,9 +149,7 @@ Decoded<QueryKind> decode_relevance_feedback(Element element, const Path& path) 
   QV_TRY(const Object strategies, get_object(strategy, here));
   QV_TRY(const Element naive, require(strategies, "naive", here));
   QV_TRY(decode_naive(naive, here.member("naive"), query));
-  if (query.feedback.empty()) {
-    return validation_error(path, "feedback elements must be non-empty");
-  }
+  QV_TRY(check_feedback(query, path));
   return QueryKind(std::move(query));
 }
 

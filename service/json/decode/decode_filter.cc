@@ -7,6 +7,7 @@
 
 #include "payload/scalar/datetime.h"
 #include "service/json/decode/decode_parts.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::json {
 namespace {
@@ -190,15 +191,7 @@ Decoded<std::vector<GeoPoint>> decode_ring(Element element, const Path& path) {
     QV_TRY(const auto point, decode_geo_point(item, path.member("points").item(ring.size())));
     ring.push_back(point);
   }
-  if (ring.size() < 4) {
-    return format_error(
-        path, fmt::format("polygon invalid, the size must be at least 4, got {}", ring.size()));
-  }
-  if (!(ring.front() == ring.back())) {
-    return format_error(path,
-                        "polygon invalid, the first and the last points should be the same to form "
-                        "a closed line");
-  }
+  QV_TRY(check_ring(ring, path));
   return ring;
 }
 
@@ -314,12 +307,7 @@ Decoded<Condition> decode_slice(Element element, const Path& path) {
   payload::Slice slice;
   QV_TRY(slice.total, decode_u32(object, "total", path));
   QV_TRY(slice.index, decode_u32(object, "index", path));
-  if (slice.total == 0) return format_error(path.member("total"), "must be 1 or larger");
-  if (slice.index >= slice.total) {
-    return validation_error(path, fmt::format("Slice index must be less than the total number of "
-                                              "slices, {} is not less than {}",
-                                              slice.index, slice.total));
-  }
+  QV_TRY(check_slice(slice, path));
   return Condition(slice);
 }
 

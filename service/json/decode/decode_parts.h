@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/schema.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
 #include "service/json/element.h"
@@ -26,6 +27,10 @@ namespace quiver::service::json {
 [[nodiscard]] bool is_sparse(Object object);
 /// 400: this server makes no vectors from text or images.
 [[nodiscard]] tl::unexpected<ApiError> no_inference(const Path& path);
+
+/// 400 if `object` names a shard key: collections have none, and an answer or a change that left it
+/// out would concern other points than the caller means.
+[[nodiscard]] Decoded<> refuse_shard_key(Object object);
 
 [[nodiscard]] Decoded<payload::Filter> decode_filter(Element element, const Path& path);
 /// nullopt if the member is missing.
@@ -52,6 +57,11 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::QueryKind> decode_relevance_feedback(Element element,
                                                                    const Path& path);
 
+/// The members of a query, and of a search in the older form, also of one for groups.
+[[nodiscard]] Decoded<engine::Query> decode_query_members(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::Query> decode_search_members(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::Query> decode_recommend_members(Element element, const Path& path);
+
 /// `params` of a query.
 [[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);
 
@@ -62,6 +72,14 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<std::uint64_t> decode_at_least(Object object, std::string_view name,
                                                      const Path& path, std::uint64_t min,
                                                      std::uint64_t otherwise);
+// Vector fields of a collection.
+/// 422 if no field can have this name.
+[[nodiscard]] Decoded<> check_vector_name(std::string_view name, const Path& path);
+[[nodiscard]] Decoded<FieldSchema> decode_dense_field(std::string_view name, Object object,
+                                                      const Path& path);
+[[nodiscard]] Decoded<FieldSchema> decode_sparse_field(std::string_view name, Object object,
+                                                       const Path& path);
+
 /// 422 "value <v> invalid, must be …".
 [[nodiscard]] tl::unexpected<ApiError> out_of_range(const Path& path, std::string_view value,
                                                     std::string_view wanted);

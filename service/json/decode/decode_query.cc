@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/indexing/index_params.h"
+#include "service/api/query_rules.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
 #include "service/json/decode/query_vector.h"
@@ -194,32 +195,6 @@ Decoded<QueryKind> decode_kind(Element element, const Path& path) {
 
 bool has_some(Element prefetch) { return !prefetch.is_array() || as_array(prefetch).size() != 0; }
 
-tl::unexpected<ApiError> prefetches_without_query() {
-  return bad_request(
-      "A query is needed to merge the prefetches. Can't have prefetches without defining a query.");
-}
-
-/// Refuses queries that no collection could answer.
-Decoded<> check_combination(const Query& query) {
-  const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
-  if (!has_query && query.score_threshold) {
-    return bad_request(
-        "A query is needed to use the score_threshold. Can't have score_threshold without defining "
-        "a query.");
-  }
-  if (query.score_threshold && std::holds_alternative<engine::OrderBy>(query.kind)) {
-    return bad_request("Can't use score_threshold with an order_by query.");
-  }
-  if (!engine::is_fusion(query.kind)) return {};
-  if (query.prefetch.empty()) return bad_request("cannot apply Fusion without prefetches");
-  const auto* rrf = std::get_if<engine::Rrf>(&query.kind);
-  if (rrf != nullptr && !rrf->weights.empty() && rrf->weights.size() != query.prefetch.size()) {
-    return bad_request(fmt::format("RRF weights must be one per prefetch: got {} for {} prefetches",
-                                   rrf->weights.size(), query.prefetch.size()));
-  }
-  return {};
-}
-
 Decoded<Query> decode_prefetch(Element element, const Path& path);
 
 Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path) {
@@ -238,6 +213,7 @@ Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path)
 
 /// The members that queries, prefetches and searches share.
 Decoded<> decode_common(Object object, const Path& path, Query& query) {
+  QV_TRY(refuse_shard_key(object));
   QV_TRY(query.filter, decode_optional_filter(object, "filter", path));
   if (const auto params = find(object, "params")) {
     QV_TRY(query.params, decode_search_params(*params, path.member("params")));
@@ -259,8 +235,7 @@ Decoded<> decode_answer(Object object, const Path& path, Query& query) {
 Decoded<Query> decode_query_core(Object object, const Path& path) {
   Query query;
   QV_TRY(decode_common(object, path, query));
-  const auto using_field = find(object, "using");
-  if (using_field) {
+  if (const auto using_field = find(object, "using")) {
     QV_TRY(query.using_field, get_string(*using_field, path.member("using")));
   }
   if (const auto lookup = find(object, "lookup_from")) {
@@ -268,13 +243,13 @@ Decoded<Query> decode_query_core(Object object, const Path& path) {
   }
   const auto kind = find(object, "query");
   if (const auto prefetch = find(object, "prefetch")) {
-    if (!kind && has_some(*prefetch)) return prefetches_without_query();
+    if (!kind && has_some(*prefetch)) return fail(api::prefetches_without_query());
     QV_TRY(query.prefetch, decode_prefetches(*prefetch, path.member("prefetch")));
   }
   if (kind) {
     QV_TRY(query.kind, decode_kind(*kind, path.member("query")));
   }
-  QV_TRY(check_combination(query));
+  QV_TRY(api::check_combination(query));
   return query;
 }
 
@@ -338,11 +313,7 @@ Decoded<Query> decode_recommend_element(Element element, const Path& path) {
   Query query;
   QV_TRY(decode_older(object, path, query));
   QV_TRY(auto recommend, decode_recommend(element, path));
-  const bool is_average = recommend.strategy == engine::RecommendStrategy::kAverageVector;
-  if (recommend.positive.empty() && (is_average || recommend.negative.empty())) {
-    return bad_request(fmt::format("At least one positive {}vector ID required with this strategy",
-                                   is_average ? "" : "or negative "));
-  }
+  QV_TRY(api::check_older(recommend));
   query.kind = std::move(recommend);
   return query;
 }
@@ -358,7 +329,7 @@ Decoded<Query> decode_discover_element(Element element, const Path& path) {
     return query;
   }
   if (!context || !has_some(*context)) {
-    return bad_request("target and/or context_pairs must be specified");
+    return fail(api::discovers_nothing());
   }
   QV_TRY(query.kind, decode_context(*context, path.member("context")));
   return query;
@@ -431,6 +402,21 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
   return params;
 }
 
+Decoded<Query> decode_query_members(Element element, const Path& path) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(auto query, decode_query_core(object, path));
+  QV_TRY(decode_answer(object, path, query));
+  return query;
+}
+
+Decoded<Query> decode_search_members(Element element, const Path& path) {
+  return decode_search_element(element, path);
+}
+
+Decoded<Query> decode_recommend_members(Element element, const Path& path) {
+  return decode_recommend_element(element, path);
+}
+
 Decoded<Query> decode_query(std::string& body) {
   return decode_one(body, decode_query_element, "query", "nearest");
 }
@@ -469,6 +455,7 @@ Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body) {
   const Path root;
   engine::RetrieveRequest request;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   QV_TRY(const Element ids, require(object, "ids", root));
   QV_TRY(request.ids, decode_ids(ids, root.member("ids")));
   QV_TRY(request.with_payload, decode_with_payload(object, root, payload::Selector::all()));
@@ -480,6 +467,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
   const Path root;
   engine::ScrollRequest request;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   if (const auto offset = find(object, "offset")) {
     QV_TRY(request.offset, decode_id(*offset, root.member("offset")));
   }
@@ -489,12 +477,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
   QV_TRY(request.with_vector, decode_with_vector(object, root));
   if (const auto order_by = find(object, "order_by")) {
     QV_TRY(request.order_by, decode_order_by(*order_by, root.member("order_by")));
-    if (request.offset) {
-      return bad_request(
-          "Cannot use an `offset` when using `order_by`. The alternative for paging "
-          "is to use `order_by.start_from` and a filter to exclude the IDs that "
-          "you've already seen for the `order_by.start_from` value");
-    }
+    QV_TRY(api::check_page(request));
   }
   return request;
 }
@@ -502,6 +485,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
 Decoded<std::optional<payload::Filter>> decode_count(std::string& body) {
   const Path root;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   if (const auto exact = find(object, "exact")) QV_TRY(get_bool(*exact, root.member("exact")));
   return decode_optional_filter(object, "filter", root);
 }

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "service/json/decode/decode_parts.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::json {
 namespace {
@@ -43,36 +42,13 @@ bool is_matrix(Array array) {
 
 /// Appends row after row. Checks their number and that they have one length.
 Decoded<VectorValue> decode_matrix(Array array, const Path& path) {
-  const Path data = path.member("data");
   MultiVector multi;
   for (const Element row : array) {
     QV_TRY(const Array values, get_array(row, path.item(multi.n_tokens)));
-    const auto dim = static_cast<std::uint32_t>(values.size());
-    if (dim == 0) return validation_error(data, "all vectors must be non-empty");
-    if (multi.n_tokens++ == 0) multi.dim = dim;
-    if (dim != multi.dim) {
-      return validation_error(
-          data, fmt::format("all vectors must have the same dimension, found vector with "
-                            "dimension {}",
-                            dim));
-    }
+    QV_TRY(add_row(multi, values.size(), path));
     QV_TRY(append_floats(values, path.item(multi.n_tokens - 1), multi.values));
   }
   return VectorValue(std::move(multi));
-}
-
-void sort_by_index(SparseVector& sparse) {
-  if (std::is_sorted(sparse.indices.begin(), sparse.indices.end())) return;
-  std::vector<std::size_t> order(sparse.indices.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](auto a, auto b) { return sparse.indices[a] < sparse.indices[b]; });
-  SparseVector sorted;
-  for (const std::size_t i : order) {
-    sorted.indices.push_back(sparse.indices[i]);
-    sorted.values.push_back(sparse.values[i]);
-  }
-  sparse = std::move(sorted);
 }
 
 Decoded<VectorValue> decode_sparse(Object object, const Path& path) {
@@ -89,13 +65,7 @@ Decoded<VectorValue> decode_sparse(Object object, const Path& path) {
   QV_TRY(const Element values, require(object, "values", path));
   QV_TRY(const Array value_array, get_array(values, at_values));
   QV_TRY(append_floats(value_array, at_values, sparse.values));
-  if (sparse.values.size() != sparse.indices.size()) {
-    return validation_error(at_values, "Validation error: must be the same length as indices [{}]");
-  }
-  sort_by_index(sparse);
-  if (std::adjacent_find(sparse.indices.begin(), sparse.indices.end()) != sparse.indices.end()) {
-    return validation_error(at_indices, "Validation error: must be unique [{}]");
-  }
+  QV_TRY(finish_sparse(sparse, path));
   return VectorValue(std::move(sparse));
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view kScalarTypes[] = {"int8"};
 constexpr std::string_view kCompressions[] = {"x4", "x8", "x16", "x32", "x64"};
 constexpr std::string_view kEncodings[] = {"one_bit", "two_bits", "one_and_half_bits"};
 constexpr std::string_view kQueryEncodings[] = {"default", "binary", "scalar4bits", "scalar8bits"};
-constexpr std::string_view kBits[] = {"bits1", "bits1_5", "bits2", "bits4"};
+constexpr std::string_view kBits[] = {"bits1", "bits1_5", "bits2", "bits4", "bits8"};
 constexpr std::string_view kDatatypes[] = {"float32", "uint8", "float16"};
 constexpr std::string_view kModifiers[] = {"none", "idf"};
 
@@ -92,7 +92,7 @@ constexpr ShapeMember kVector[] = {
     {.name = "on_disk", .type = kBool},
     {.name = "datatype", .type = kString},
     {.name = "multivector_config", .type = kObject, .shape = &kMultivectorShape},
-    {.name = "memory", .type = kString, .values = kMemories},
+    {.name = "memory", .type = kString, .values = kMemories, .never = "pinned"},
 };
 constexpr ShapeMember kVectorPatch[] = {
     {.name = "hnsw_config", .type = kObject, .shape = &kHnswShape},
@@ -102,7 +102,7 @@ constexpr ShapeMember kVectorPatch[] = {
      .alias = "quantization",
      .or_text = "Disabled"},
     {.name = "on_disk", .type = kBool},
-    {.name = "memory", .type = kString, .values = kMemories},
+    {.name = "memory", .type = kString, .values = kMemories, .never = "pinned"},
 };
 constexpr ShapeMember kSparseIndex[] = {
     {.name = "full_scan_threshold", .type = kUnsigned},
@@ -115,6 +115,14 @@ constexpr ShapeMember kSparseVector[] = {
     {.name = "index", .type = kObject, .shape = &kSparseIndexShape},
     {.name = "modifier", .type = kString, .values = kModifiers},
 };
+constexpr ShapeMember kStrictMultivector[] = {
+    {.name = "max_vectors", .type = kUnsigned, .min = 1},
+};
+constexpr Shape kStrictMultivectorShape = {kStrictMultivector};
+constexpr ShapeMember kStrictSparse[] = {
+    {.name = "max_length", .type = kUnsigned, .min = 1},
+};
+constexpr Shape kStrictSparseShape = {kStrictSparse};
 constexpr ShapeMember kStrictMode[] = {
     {.name = "enabled", .type = kBool},
     {.name = "max_query_limit", .type = kUnsigned, .min = 1},
@@ -133,8 +141,8 @@ constexpr ShapeMember kStrictMode[] = {
     {.name = "write_rate_limit", .type = kUnsigned, .min = 1},
     {.name = "filter_max_conditions", .type = kUnsigned},
     {.name = "condition_max_size", .type = kUnsigned},
-    {.name = "multivector_config", .type = kObject},
-    {.name = "sparse_config", .type = kObject},
+    {.name = "multivector_config", .type = kObject, .each = &kStrictMultivectorShape},
+    {.name = "sparse_config", .type = kObject, .each = &kStrictSparseShape},
     {.name = "max_payload_index_count", .type = kUnsigned},
     {.name = "max_resident_memory_percent", .type = kUnsigned, .min = 1, .max = 100},
 };
@@ -241,6 +249,20 @@ Decoded<> check_refused(Element element, const ShapeMember& member, const Path& 
   return wrong_input(fmt::format("{}: {}", path.to_string(), member.refused));
 }
 
+Decoded<> append_each(std::string& out, Object object, const Shape& shape, const Path& path) {
+  out += '{';
+  for (const auto [name, value] : object) {
+    const Path here = path.member(name);
+    QV_TRY(const Object members, get_object(value, here));
+    if (!out.ends_with('{')) out += ',';
+    append_string(out, name);
+    out += ':';
+    QV_TRY(append_shaped(out, members, shape, here));
+  }
+  out += '}';
+  return {};
+}
+
 Decoded<> append_member(std::string& out, Element element, const ShapeMember& member,
                         const Path& path) {
   QV_TRY(check_refused(element, member, path));
@@ -252,6 +274,7 @@ Decoded<> append_member(std::string& out, Element element, const ShapeMember& me
   if (!out.ends_with('{')) out += ',';
   append_string(out, member.name);
   out += ':';
+  if (member.each != nullptr) return append_each(out, as_object(element), *member.each, path);
   if (member.shape == nullptr || is_text) {
     append_element(out, element);
     return {};

@@ -29,6 +29,7 @@ struct ShapeMember {
   /// Reason why the feature is not supported; "" if it is. With a reason, every value except false
   /// is an error, 400.
   std::string_view refused = {};
+  const Shape* each = nullptr;  ///< for kObject: of each value, under any name
   std::string_view never = {};  ///< for kString: a value that other members allow; 422 here
 };
 

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/facets.h"
+#include "engine/model/groups.h"
+#include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
 #include "engine/model/reports.h"
@@ -20,6 +23,14 @@ void write_scored_points(Writer& out, std::span<const engine::Record> records);
 /// {id, payload?, vector?, order_value?}
 void write_record(Writer& out, const engine::Record& record);
 void write_records(Writer& out, std::span<const engine::Record> records);
+/// {id, hits, lookup?}
+void write_group(Writer& out, const engine::PointGroup& group);
+/// {hits: [{value, count}]}
+void write_facet_hits(Writer& out, std::span<const engine::FacetHit> hits);
+/// {pairs: [{a, b, score}]}
+void write_matrix_pairs(Writer& out, const engine::DistanceMatrix& matrix);
+/// {offsets_row, offsets_col, scores, ids}
+void write_matrix_offsets(Writer& out, const engine::DistanceMatrix& matrix);
 /// [{id, score, tokens: [{query, document, score}]}]
 void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);
@@ -51,6 +62,8 @@ void write_collection_params(Writer& out, const engine::CollectionConfig& config
 /// With kHashed, leaves out free text that may hold names.
 void write_collection_config(Writer& out, const engine::CollectionConfig& config, Names names);
 void write_hnsw_config(Writer& out, const engine::CollectionConfig& config);
+/// null if points do not expire.
+void write_ttl(Writer& out, const std::optional<engine::Ttl>& ttl);
 void write_collection_info(Writer& out, const engine::CollectionInfo& info);
 
 }  // namespace quiver::service::json

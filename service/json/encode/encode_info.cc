@@ -170,8 +170,46 @@ void write_indexes(Writer& out, std::span<const engine::IndexInfo> indexes) {
   out.end_object();
 }
 
+std::optional<Object> object_in(Object parent, std::string_view name) {
+  const auto value = find(parent, name);
+  return value && value->is_object() ? std::optional(as_object(*value)) : std::nullopt;
+}
+
+bool asks_for_inline_storage(Object wire, Object params) {
+  for (const auto& hnsw : {object_in(params, "hnsw_config"), object_in(wire, "hnsw_config")}) {
+    const auto value = hnsw ? find(*hnsw, "inline_storage") : std::nullopt;
+    if (value && value->is_bool()) return as_bool(*value);
+  }
+  return false;
+}
+
+/// Settings of a field that contradict each other.
+void add_field_warnings(std::vector<std::string>& texts, Object wire, std::string_view name,
+                        Object params) {
+  if (!asks_for_inline_storage(wire, params)) return;
+  const bool is_multi = find(params, "multivector_config").has_value();
+  const bool is_quantized = find(params, "quantization_config").has_value() ||
+                            find(wire, "quantization_config").has_value();
+  if (!is_multi && is_quantized) return;
+  texts.push_back(fmt::format(
+      "`hnsw_config.inline_storage` of the vector '{}' has no effect: {}", name,
+      is_multi ? "multivectors cannot have it" : "it would need quantization, and there is none"));
+}
+
+void add_setting_warnings(std::vector<std::string>& texts, Object wire) {
+  const auto vectors = find(wire, "vectors");
+  if (!vectors || !vectors->is_object()) return;
+  const Object fields = as_object(*vectors);
+  if (is_unnamed(fields)) return add_field_warnings(texts, wire, "", fields);
+  for (const auto [name, params] : fields) {
+    if (params.is_object()) add_field_warnings(texts, wire, name, as_object(params));
+  }
+}
+
 void write_warnings(Writer& out, const CollectionInfo& info) {
   std::vector<std::string> texts;
+  const Wire wire(info.config);
+  add_setting_warnings(texts, wire.object());
   if (info.n_damaged_segments != 0) {
     texts.push_back(fmt::format(
         "{} segments were found damaged; their rows are taken from the store and sealed again",
@@ -239,6 +277,14 @@ void write_collection_config(Writer& out, const engine::CollectionConfig& config
 void write_hnsw_config(Writer& out, const engine::CollectionConfig& config) {
   const Wire wire(config);
   write_completed(out, find(wire.object(), "hnsw_config"), kHnsw);
+}
+
+void write_ttl(Writer& out, const std::optional<engine::Ttl>& ttl) {
+  if (!ttl) return out.raw("null");
+  out.begin_object();
+  out.member("key", std::string_view(ttl->key));
+  out.member("seconds", ttl->seconds);
+  out.end_object();
 }
 
 void write_collection_info(Writer& out, const CollectionInfo& info) {

@@ -110,6 +110,12 @@ std::string_view datatype_name(DType dtype) {
       return "float16";
     case DType::kU8:
       return "uint8";
+    case DType::kTurbo4:
+      return "turbo4";
+    case DType::kTurbo8:
+      return "turbo8";
+    case DType::kTurbo16:
+      return "turbo16";
     case DType::kF32:
       break;
   }

@@ -14,6 +14,7 @@ namespace quiver::service::json {
 struct TelemetryDetail {
   std::uint64_t level = 0;
   Names names = Names::kShown;
+  bool by_collection = false;  ///< also counts of answers by collection
 };
 
 /// How many operations there were, and how long they took.

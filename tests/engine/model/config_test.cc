@@ -40,5 +40,53 @@ TEST(CollectionConfig, DamagedIsRefused) {
   for (std::size_t n = 0; n < good.size(); n += 7) EXPECT_FALSE(parse_config(good.substr(0, n)));
 }
 
+TEST(CollectionConfig, FieldsKeepTheirNumbers) {
+  CollectionConfig config;
+  config.fields = mixed_fields();
+  const FieldSchema half = config.fields[1];
+  config.vector_indexes["half"].enabled = false;
+  drop_field(config, "half");
+  EXPECT_EQ(config.find_field("half"), nullptr);
+  EXPECT_FALSE(config.field(config.fields[1].name)) << "a dropped field has no name for clients";
+  EXPECT_TRUE(config.vector_indexes.empty());
+  EXPECT_EQ(config.field("bytes").value(), 2U);
+  drop_field(config, "half");  // there is none
+  drop_field(config, config.fields[1].name);
+  ASSERT_TRUE(add_field(config, half));
+  EXPECT_EQ(config.field("half").value(), 5U);
+  ASSERT_TRUE(add_field(config, half)) << "the same field is there";
+  EXPECT_EQ(config.fields.size(), 6U);
+  const auto read = parse_config(to_json(config));
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(*read, config);
+  EXPECT_TRUE(is_dropped(read->fields[1]));
+}
+
+TEST(CollectionConfig, AFieldOfTheSameNameIsRefused) {
+  CollectionConfig config;
+  config.fields = mixed_fields();
+  const CollectionConfig before = config;
+  FieldSchema other = config.fields[1];
+  ++other.dim;
+  const auto larger = add_field(config, other);
+  ASSERT_FALSE(larger);
+  EXPECT_EQ(larger.error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(larger.error().message(),
+            "vector `half` already exists with a different configuration");
+  other.kind = FieldKind::kSparse;
+  const auto sparse = add_field(config, other);
+  ASSERT_FALSE(sparse);
+  EXPECT_EQ(sparse.error().message(), "vector `half` already exists: it is a dense vector");
+  EXPECT_EQ(config, before);
+}
+
+TEST(CollectionConfig, TheNumberOfFieldsIsLimited) {
+  CollectionConfig config;
+  config.fields.resize(kMaxFieldNumber, mixed_fields()[1]);
+  const auto refused = add_field(config, mixed_fields()[2]);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
+}
+
 }  // namespace
 }  // namespace quiver::engine::testing

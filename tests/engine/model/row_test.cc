@@ -160,6 +160,28 @@ TEST(ToStored, Bytes) {
   expect_refused(field, DenseVector{0, 0, -1}, "0 to 255");
 }
 
+/// Vectors come back near what they were; sent again, they stay as they are.
+TEST(ToStored, Turbo) {
+  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
+    for (const Metric metric : {Metric::kDot, Metric::kCosine, Metric::kManhattan}) {
+      const auto field = dense(5, dtype, metric);
+      const auto once = round_trip(field, {3, -4, 0.5F, 100, 7});
+      EXPECT_NEAR(once[3], metric == Metric::kCosine ? 0.995 : 100, 2);
+      EXPECT_EQ(round_trip(field, once), once);
+      EXPECT_EQ(round_trip(field, DenseVector(5, 0.0F)), DenseVector(5, 0.0F));
+    }
+    expect_refused(dense(2, dtype), DenseVector{3e38F, 3e38F}, "at most 3e+38 long");
+    EXPECT_TRUE(to_stored(dense(2, dtype, Metric::kCosine), DenseVector{3e38F, 3e38F}));
+    FieldSchema multi = kMulti;
+    multi.dtype = dtype;
+    const auto tokens = to_stored(multi, MultiVector{2, 2, {3, 4, 0, 9}}).value();
+    EXPECT_EQ(std::get<Tokens>(tokens).bytes.size(), 2 * vector_bytes(2, dtype));
+    const auto value = std::get<MultiVector>(to_value(multi, tokens));
+    EXPECT_NEAR(value.values[3], 9, 0.9);
+    EXPECT_EQ(to_stored(multi, value).value(), tokens);
+  }
+}
+
 TEST(ToStored, SparseIsSortedByIndex) {
   const auto stored = to_stored(kSparse, SparseVector{{9, 2, 5}, {1, -2, 0}});
   ASSERT_TRUE(stored);

@@ -65,11 +65,5 @@ TEST(MakeColumn, ErrorsNameThePoint) {
   EXPECT_NE(column.error().message().find('5'), std::string::npos) << column.error().message();
 }
 
-TEST(AbsentColumn, NoRowIsPresent) {
-  const auto column = absent_column(mixed_fields()[0], 7);
-  EXPECT_EQ(column.n_rows, 7U);
-  EXPECT_EQ(column.n_present, 0U);
-}
-
 }  // namespace
 }  // namespace quiver::engine::testing

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "service/api/aliases.h"
 #include "service/api/collections.h"
 #include "service/api/names.h"
 #include "service/api/points.h"
@@ -27,8 +28,13 @@ using ::testing::HasSubstr;
 class TestCall final : public Call {
  public:
   TestCall(Runtime& runtime, Access access) : Call(runtime) {
+    using Level = Principal::Level;
     begin();
-    set_principal({access});
+    set_principal(Principal(access == Access::kRead ? Level::kGlobalRead : Level::kManage));
+  }
+  TestCall(Runtime& runtime, const Principal& principal) : Call(runtime) {
+    begin();
+    set_principal(principal);
   }
   std::string describe() const override { return "a test"; }
 };
@@ -202,17 +208,152 @@ TEST_F(VerbsTest, TelemetryHasTheAskedParts) {
   EXPECT_GT(report->memory.resident_bytes, 0U);
 }
 
-TEST(Keys, GiveRights) {
-  const Keys keys("secret", "reader");
-  EXPECT_EQ(keys.principal_of("secret")->access, Access::kWrite);
-  EXPECT_EQ(keys.principal_of("reader")->access, Access::kRead);
-  const std::vector<std::optional<std::string_view>> others = {"wrong", "", std::nullopt};
-  for (const auto& key : others) {
-    const auto principal = keys.principal_of(key);
-    ASSERT_FALSE(principal);
-    EXPECT_EQ(principal.error().code(), Code::kUnauthenticated);
+/// A caller with a token for one collection.
+Principal holder_of(const std::string& collection, access::Grant grant) {
+  Principal::Claims claims;
+  claims.grants.push_back({collection, grant});
+  return Principal(Principal::Level::kCollections, access::KeyKind::kToken,
+                   std::make_shared<const Principal::Claims>(std::move(claims)));
+}
+
+/// The outcome of each verb, by its right; called without the check that a transport does before.
+class VerbRights : public VerbsTest {
+ protected:
+  template <class T>
+  static bool is_denied(const Result<T>& result) {
+    return !result && result.error().code() == Code::kPermissionDenied;
   }
-  EXPECT_EQ(Keys("", "").principal_of(std::nullopt)->access, Access::kWrite);
+  template <class T, class Verb>
+  static bool denies(Verb verb) {
+    Outcome<T> outcome;
+    verb(outcome.done());
+    return is_denied(outcome.get());
+  }
+  OpenCollection opened() { return {"c", *database_.collection("c")}; }
+
+  void expect_reads(Call& call, bool are_denied) {
+    const auto c = opened();
+    EXPECT_EQ(denies<OpenCollection>([&](auto done) { open_collection(call, kName, done); }),
+              are_denied);
+    EXPECT_EQ(is_denied(collection_exists(call, kName)), are_denied);
+    EXPECT_EQ(is_denied(check_exists(call, kName)), are_denied);
+    EXPECT_EQ(is_denied(collection_info(call, c)), are_denied);
+    EXPECT_EQ(is_denied(optimizations(call, c)), are_denied);
+    EXPECT_EQ(is_denied(segment_indexes(call, c)), are_denied);
+    EXPECT_EQ(is_denied(list_aliases(call, kName)), are_denied);
+    EXPECT_EQ(denies<std::vector<engine::Record>>([&](auto done) { retrieve(call, c, {}, done); }),
+              are_denied);
+    EXPECT_EQ(denies<engine::ScrollPage>([&](auto done) { scroll(call, c, {}, done); }),
+              are_denied);
+    EXPECT_EQ(denies<std::uint64_t>([&](auto done) { count(call, c, std::nullopt, done); }),
+              are_denied);
+    EXPECT_EQ(denies<Records>([&](auto done) { query(call, c, query_of(1), done); }), are_denied);
+    EXPECT_EQ(
+        denies<std::vector<Records>>([&](auto done) { query_batch(call, c, {query_of(1)}, done); }),
+        are_denied);
+    EXPECT_EQ(
+        denies<std::vector<engine::Explanation>>([&](auto done) { explain(call, c, {}, done); }),
+        are_denied);
+  }
+  void expect_point_writes(Call& call, bool are_denied) {
+    std::vector<engine::Operation> operations;
+    operations.emplace_back(engine::ClearPayload());
+    EXPECT_EQ(denies<std::vector<engine::UpdateResult>>([&](auto done) {
+                update(call, opened(), operations, engine::Ack::kVisible, done);
+              }),
+              are_denied);
+  }
+  void expect_index_writes(Call& call, bool are_denied) {
+    EXPECT_EQ(denies<void>([&](auto done) {
+                create_index(call, opened(), {}, engine::Ack::kDurable, done);
+              }),
+              are_denied);
+    EXPECT_EQ(denies<bool>([&](auto done) { drop_index(call, opened(), "k", done); }), are_denied);
+  }
+  void expect_management(Call& call, bool is_denied_all) {
+    EXPECT_EQ(denies<void>([&](auto done) { create_collection(call, "new", {}, done); }),
+              is_denied_all);
+    EXPECT_EQ(denies<void>([&](auto done) {
+                update_collection(
+                    call, kName, [](engine::CollectionConfig&) -> Result<> { return {}; }, done);
+              }),
+              is_denied_all);
+    EXPECT_EQ(denies<void>([&](auto done) { update_aliases(call, {}, done); }), is_denied_all);
+    EXPECT_EQ(denies<bool>([&](auto done) { drop_collection(call, "new", done); }), is_denied_all);
+  }
+  void expect_global_reads(Call& call, bool are_denied) {
+    EXPECT_EQ(denies<std::string>([&](auto done) { metrics(call, done); }), are_denied);
+  }
+
+  const std::string kName = "c";
+};
+
+TEST_F(VerbRights, AreDemandedWithoutATransport) {
+  using Level = Principal::Level;
+  struct Case {
+    const char* name;
+    Principal caller;
+    bool reads, writes_points, writes_indexes, reads_all, manages;
+  };
+  const Case cases[] = {
+      {"nobody of note", holder_of("other", access::Grant::kReadWrite), false, false, false, false,
+       false},
+      {"r", holder_of("c", access::Grant::kRead), true, false, false, false, false},
+      {"prw", holder_of("c", access::Grant::kPointsReadWrite), true, true, false, false, false},
+      {"rw", holder_of("c", access::Grant::kReadWrite), true, true, true, false, false},
+      {"global read", Principal(Level::kGlobalRead), true, false, false, true, false},
+      {"manage", Principal(Level::kManage), true, true, true, true, true}};
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    TestCall call(runtime_, one.caller);
+    expect_reads(call, !one.reads);
+    expect_point_writes(call, !one.writes_points);
+    expect_index_writes(call, !one.writes_indexes);
+    expect_global_reads(call, !one.reads_all);
+    expect_management(call, !one.manages);
+  }
+}
+
+TEST_F(VerbRights, ListsShowWhatTheCallerMayRead) {
+  TestCall all(runtime_, Principal(Principal::Level::kGlobalRead));
+  EXPECT_EQ(collection_names(all)->size(), 4U);
+  TestCall one(runtime_, holder_of("c", access::Grant::kRead));
+  EXPECT_EQ(*collection_names(one), (std::vector<std::string>{"c"}));
+  Outcome<Telemetry> outcome;
+  TelemetryParts parts;
+  parts.machine = parts.collections = true;
+  telemetry(one, parts, outcome.done());
+  const auto report = outcome.get();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->n_collections, 1U);
+  ASSERT_EQ(report->collections.size(), 1U);
+  EXPECT_EQ(report->collections.front().name, "c");
+  EXPECT_EQ(report->memory.resident_bytes, 0U);
+}
+
+TEST_F(VerbRights, OtherCollectionsOfAQueryAreChecked) {
+  TestCall call(runtime_, holder_of("c", access::Grant::kReadWrite));
+  const auto lookup = [](const std::string& collection, bool is_nested) {
+    engine::Query query = query_of(1);
+    engine::Query& where = is_nested ? query.prefetch.emplace_back() : query;
+    where.lookup_from.emplace().collection = collection;
+    return query;
+  };
+  for (const bool is_nested : {false, true}) {
+    for (const std::string collection : {"c", "slow"}) {
+      Outcome<Records> outcome;
+      query(call, opened(), lookup(collection, is_nested), outcome.done());
+      const auto records = outcome.get();
+      EXPECT_EQ(is_denied(records), collection == "slow");
+      if (!records) {
+        EXPECT_EQ(records.error().message(), "Access to collection slow is required");
+      }
+      EXPECT_EQ(denies<std::vector<Records>>([&](auto done) {
+                  query_batch(call, opened(), {lookup(collection, is_nested)}, done);
+                }),
+                collection == "slow");
+    }
+  }
 }
 
 TEST(Names, ErrorsNameTheSearch) {

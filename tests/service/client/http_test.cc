@@ -17,7 +17,11 @@ TEST(HttpTest, Urls) {
   EXPECT_EQ(parse_url("http://host")->port, 6333);
   EXPECT_EQ(parse_url("http://[::1]")->host, "::1");
   EXPECT_EQ(parse_url("http://[::1]:7")->port, 7);
-  for (const char* wrong : {"", "host:1", "https://host", "http://", "http://h:x", "http://h/a"}) {
+  EXPECT_FALSE(parse_url("http://host")->is_tls);
+  EXPECT_TRUE(parse_url("https://host:1/")->is_tls);
+  EXPECT_EQ(parse_url("https://host:1/")->host, "host");
+  for (const char* wrong :
+       {"", "host:1", "https://", "ftp://host", "http://", "http://h:x", "http://h/a"}) {
     EXPECT_FALSE(parse_url(wrong)) << wrong;
   }
   EXPECT_EQ(escape_segment("a b/ü.x"), "a%20b%2F%C3%BC.x");

@@ -1,6 +1,7 @@
 // Decoders: what is accepted, and the exact status and text of what is not.
 #include "service/json/decode/decode.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -188,7 +189,7 @@ TEST(DecodeQuery, Everything) {
   EXPECT_TRUE(decoded->params.indexed_only);
   EXPECT_EQ(decoded->params.hnsw_ef, 99U);
   ASSERT_EQ(decoded->params.index.size(), 1U);
-  EXPECT_EQ(to_string(decoded->params.index.at("seismic")),
+  EXPECT_EQ(quiver::to_string(decoded->params.index.at("seismic")),
             R"(cut=8 heap_factor=0.5 mode="a" on=true)");
 }
 
@@ -536,6 +537,20 @@ TEST(DecodeCollection, Fields) {
   EXPECT_EQ(
       one->client_settings,
       R"({"vectors":{"size":4,"distance":"Euclid","datatype":"float16","hnsw_config":{"m":8}},"shard_number":2,"optimizers_config":{"deleted_threshold":0.5,"max_segment_size":1024,"max_optimization_threads":0,"default_segment_number":3},"wal_config":{}})");
+  for (const auto& [word, dtype] : {std::pair{"turbo4", DType::kTurbo4},
+                                    {"turbo8", DType::kTurbo8},
+                                    {"turbo16", DType::kTurbo16}}) {
+    const auto turbo = collection(
+        fmt::format(R"({{"vectors":{{"size":4,"distance":"Dot","datatype":"{}"}}}})", word));
+    ASSERT_TRUE(turbo) << turbo.error().text;
+    EXPECT_EQ(turbo->fields[0].dtype, dtype);
+    const auto sparse = collection(
+        fmt::format(R"({{"sparse_vectors":{{"s":{{"index":{{"datatype":"{}"}}}}}}}})", word));
+    ASSERT_FALSE(sparse);
+    EXPECT_NE(sparse.error().text.find("sparse vectors do not support the `turbo"),
+              std::string::npos)
+        << sparse.error().text;
+  }
   const auto threshold = [](const std::string& kb) {
     return collection(R"({"optimizers_config":{"indexing_threshold":)" + kb + "}}")
         ->optimizer.index_min_bytes;
@@ -617,7 +632,7 @@ std::string index_of(const std::string& members) {
   const auto& index = found->second;
   std::string text = index.enabled ? "" : "none ";
   if (index.min_bytes) text += "min=" + std::to_string(*index.min_bytes) + ' ';
-  return text + to_string(index.build);
+  return text + quiver::to_string(index.build);
 }
 
 TEST(VectorIndexes, QuantizationSaysHowManyBits) {
@@ -669,17 +684,17 @@ TEST(VectorIndexes, AFieldsOwnSettingsGoFirstAndChangesAreFollowed) {
           "quantization_config":{"product":{"compression":"x8"}}})");
   const auto of = [&](const std::string& field) { return config.vector_indexes.at(field); };
   EXPECT_EQ(config.vector_indexes.size(), 4U) << "no sparse fields";
-  EXPECT_EQ(to_string(of("t").build), "token_bits=4");
+  EXPECT_EQ(quiver::to_string(of("t").build), "token_bits=4");
   EXPECT_FALSE(of("t").enabled);
-  EXPECT_EQ(to_string(of("a").build), "bits=1 refine_bits=0");
+  EXPECT_EQ(quiver::to_string(of("a").build), "bits=1 refine_bits=0");
   EXPECT_FALSE(of("a").enabled);
-  EXPECT_EQ(to_string(of("b").build), "bits=1 refine_bits=4");
+  EXPECT_EQ(quiver::to_string(of("b").build), "bits=1 refine_bits=4");
   EXPECT_TRUE(of("b").enabled);
   EXPECT_FALSE(of("c").enabled);
 
   ASSERT_TRUE(patch(config, R"({"vectors":{"a":{"hnsw_config":{"m":4},
         "quantization_config":"Disabled"}},"quantization_config":{"product":{"compression":"x16"}}})"));
-  EXPECT_EQ(to_string(of("a").build), "bits=2 refine_bits=0");
+  EXPECT_EQ(quiver::to_string(of("a").build), "bits=2 refine_bits=0");
   EXPECT_TRUE(of("a").enabled);
   EXPECT_FALSE(of("c").enabled);
   ASSERT_TRUE(patch(config, R"({"hnsw_config":{"m":8},"quantization_config":"Disabled"})"));
@@ -792,6 +807,50 @@ TEST(DecodeCollection, PlacesOfPayloadsAndIdsAreKeptAndShown) {
   EXPECT_EQ(collection(R"({"vectors":{},"id_tracker":{"memory":"warm"}})").error().status, 400);
 }
 
+Result<> add_vector(engine::CollectionConfig& config, std::string_view name, std::string body) {
+  const auto creation = VectorCreation::decode(name, body);
+  EXPECT_TRUE(creation) << creation.error().text;
+  return creation->apply(config);
+}
+
+TEST(VectorCreation, FieldsAndTheirDescriptionAgree) {
+  auto config = *collection(R"({"vectors":{"size":4,"distance":"Dot"},"hnsw_config":{"m":0}})");
+  ASSERT_TRUE(add_vector(config, "b", R"({"dense":{"size":3,"distance":"Euclid"}})"));
+  ASSERT_TRUE(add_vector(config, "w", R"({"sparse":{"modifier":"idf","datatype":"uint8"}})"));
+  ASSERT_EQ(config.fields.size(), 3U);
+  EXPECT_EQ(config.fields[1].metric, Metric::kEuclid);
+  EXPECT_EQ(config.fields[2].modifier, SparseModifier::kIdf);
+  EXPECT_EQ(config.client_settings,
+            R"({"hnsw_config":{"m":0},"vectors":{"":{"size":4,"distance":"Dot"},)"
+            R"("b":{"size":3,"distance":"Euclid"}},)"
+            R"("sparse_vectors":{"w":{"index":{"datatype":"uint8"},"modifier":"idf"}}})");
+  EXPECT_FALSE(config.vector_indexes.at("b").enabled) << "as the collection says";
+  const auto before = config;
+  ASSERT_TRUE(add_vector(config, "b", R"({"dense":{"size":3,"distance":"Euclid"}})"));
+  EXPECT_FALSE(add_vector(config, "b", R"({"dense":{"size":4,"distance":"Euclid"}})"));
+  EXPECT_FALSE(add_vector(config, "b", R"({"sparse":{}})"));
+  EXPECT_EQ(config, before);
+  ASSERT_TRUE(VectorDeletion("b").apply(config));
+  ASSERT_TRUE(VectorDeletion("w").apply(config));
+  ASSERT_TRUE(VectorDeletion("no").apply(config));
+  EXPECT_EQ(config.find_field("b"), nullptr);
+  EXPECT_EQ(config.vector_indexes.count("b"), 0U);
+  EXPECT_EQ(config.client_settings,
+            R"({"hnsw_config":{"m":0},"vectors":{"":{"size":4,"distance":"Dot"}},)"
+            R"("sparse_vectors":{}})");
+}
+
+TEST(VectorCreation, RefusesWhatIsNoField) {
+  const auto decode = [](std::string_view name, std::string body) {
+    return VectorCreation::decode(name, body);
+  };
+  expect_error(decode("b", "{}"), 400,
+               "Format error in JSON body: expected exactly one of `dense`, `sparse`");
+  EXPECT_EQ(decode("b", R"({"dense":{"size":0,"distance":"Dot"}})").error().status, 422);
+  EXPECT_EQ(decode("a/b", R"({"sparse":{}})").error().status, 422);
+  EXPECT_EQ(decode("b", R"({"sparse":{"datatype":"f7"}})").error().status, 400);
+}
+
 TEST(CollectionInfo, EchoesAndCompletes) {
   engine::CollectionInfo info;
   info.config = *collection(R"({"vectors":{"size":4,"distance":"Dot"},"hnsw_config":{"m":8}})");
@@ -869,8 +928,8 @@ TEST(DecodeIndex, IntegersAreForLookupsOrRanges) {
     return decode_index(body);
   };
   expect_error(index(R"("lookup":false,"range":false)"), 422,
-               "Validation error in JSON body: [field_schema.lookup: the 'lookup' and 'range' "
-               "capabilities can't be both disabled]");
+               "Validation error in JSON body: [field_schema.lookup: Validation error: the "
+               "'lookup' and 'range' capabilities can't be both disabled]");
   EXPECT_TRUE(index(R"("lookup":false,"range":true)"));
   EXPECT_TRUE(index(R"("lookup":false)"));
   EXPECT_TRUE(index(R"("range":false)"));

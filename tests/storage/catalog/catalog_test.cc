@@ -322,5 +322,35 @@ TEST(Catalog, AFailureBeforeTheFileIsInPlaceLeavesNoDoubt) {
   EXPECT_TRUE(catalog->is_certain());
 }
 
+TEST(Catalog, AdoptsAReservedDirectoryInOneStep) {
+  const auto directory = make_memory_directory();
+  std::string reserved;
+  {
+    const auto catalog = open(*directory);
+    ASSERT_TRUE(catalog->create("a", "old"));
+    ASSERT_TRUE(catalog->apply_aliases(std::vector<AliasChange>{{Kind::kCreate, "x", "a"}}));
+    reserved = catalog->reserve().value();
+  }
+  {
+    // A restart in between finds garbage, and the collection as it was.
+    const auto catalog = open(*directory);
+    EXPECT_THAT(catalog->garbage(), ElementsAre(reserved));
+    EXPECT_EQ(spell(*catalog), "a:old x->a ");
+    const std::string old = catalog->find("a")->directory;
+    EXPECT_EQ(catalog->adopt("a", reserved, "new", "").error().code(), Code::kAborted);
+    EXPECT_EQ(catalog->adopt("a", "77777777", "new", old).error().code(), Code::kNotFound);
+    EXPECT_EQ(catalog->adopt("x", reserved, "new", "").error().code(), Code::kAlreadyExists);
+    EXPECT_EQ(spell(*catalog), "a:old x->a ");
+    ASSERT_TRUE(catalog->adopt("a", reserved, "new", old));
+    EXPECT_THAT(catalog->garbage(), ElementsAre(old));
+    EXPECT_FALSE(catalog->update("a", old, "late")) << "by the replaced collection";
+    ASSERT_TRUE(catalog->update("a", reserved, "newer"));
+  }
+  const auto catalog = open(*directory);
+  EXPECT_EQ(spell(*catalog), "a:newer x->a ");
+  EXPECT_EQ(catalog->find("a")->directory, reserved);
+  EXPECT_TRUE(catalog->find("a")->complete);
+}
+
 }  // namespace
 }  // namespace quiver::storage

@@ -1,0 +1,235 @@
+#include "engine/backup/folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/io/file.h"
+#include "base/io/file_tree.h"
+#include "engine/backup/layout.h"
+#include "engine/backup/sha256.h"
+#include "engine/backup/tar.h"
+#include "payload/json/document.h"
+
+namespace quiver::engine {
+namespace {
+
+constexpr std::string_view kFiles = "files";
+constexpr std::string_view kArchiveFile = "archive.json";
+
+Result<> write_text(const std::string& folder, std::string_view name, const std::string& text) {
+  QV_TRY(auto directory, open_real_directory(folder));
+  return directory->replace_file(name, as_byte_span(text));
+}
+
+Result<std::string> read_text(const std::string& folder, std::string_view name) {
+  QV_TRY(const auto directory, open_real_directory(folder));
+  QV_TRY(const auto bytes, directory->read_file(name));
+  return std::string(as_text(bytes));
+}
+
+/// Reads every file of the manifest in the order of the archive, and computes all checksums.
+class Completion {
+ public:
+  Completion(std::string folder, SnapshotManifest manifest,
+             const std::function<Result<>()>& may_go_on)
+      : folder_(std::move(folder)), manifest_(std::move(manifest)), may_go_on_(may_go_on) {}
+
+  Result<ArchiveFacts> run() {
+    QV_TRY(const auto draft, ArchiveLayout::of(manifest_));
+    // The manifest comes last: what is before it does not depend on checksums.
+    const auto pieces = draft.pieces();
+    std::size_t last_file = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (pieces[i].file) last_file = i;
+    }
+    for (std::size_t i = 0; i <= last_file; ++i) QV_TRY(take(pieces[i]));
+    for (auto& file : manifest_.files) {
+      if (file.size_bytes == 0) file.checksum = checksum({});
+    }
+    QV_TRY(const auto layout, ArchiveLayout::of(manifest_));
+    for (std::size_t i = last_file + 1; i < pieces.size(); ++i) {
+      QV_TRY(take(layout.pieces()[i]));
+    }
+    return store(layout.size_bytes());
+  }
+
+ private:
+  Result<> take(const ArchiveLayout::Piece& piece) {
+    if (!piece.file) {
+      sha256_.update(as_byte_span(piece.text));
+      return {};
+    }
+    auto& file = manifest_.files[*piece.file];
+    Checksum sum;
+    QV_TRY(read_whole_file(fmt::format("{}/{}", files_of_folder(folder_), file.path),
+                           file.size_bytes, [&](Bytes bytes) -> Result<> {
+                             sum.update(bytes);
+                             sha256_.update(bytes);
+                             return may_go_on_();
+                           }));
+    file.checksum = sum.digest();
+    return {};
+  }
+
+  Result<ArchiveFacts> store(std::uint64_t size_bytes) {
+    ArchiveFacts facts{size_bytes, sha256_.hex()};
+    QV_TRY(write_text(folder_, kManifestFile, encode_snapshot_manifest(manifest_)));
+    QV_TRY(
+        write_text(folder_, kArchiveFile,
+                   fmt::format(R"({{"bytes":{},"sha256":"{}"}})", facts.size_bytes, facts.sha256)));
+    return facts;
+  }
+
+  const std::string folder_;
+  SnapshotManifest manifest_;
+  const std::function<Result<>()>& may_go_on_;
+  Sha256 sha256_;
+};
+
+class FolderReader final : public SnapshotReader {
+ public:
+  FolderReader(std::string folder, SnapshotManifest manifest, ArchiveLayout layout)
+      : folder_(std::move(folder)), manifest_(std::move(manifest)), layout_(std::move(layout)) {}
+
+  [[nodiscard]] std::uint64_t size_bytes() const override { return layout_.size_bytes(); }
+
+  [[nodiscard]] Result<std::size_t> read(std::uint64_t offset, std::span<char> out) override {
+    std::size_t n = 0;
+    while (n < out.size() && offset + n < layout_.size_bytes()) {
+      const auto& piece = layout_.piece_at(offset + n);
+      const std::uint64_t within = offset + n - piece.offset;
+      const auto here =
+          out.subspan(n, std::min<std::uint64_t>(out.size() - n, piece.size_bytes - within));
+      QV_TRY(fill(piece, within, here));
+      n += here.size();
+    }
+    return n;
+  }
+
+ private:
+  Result<> fill(const ArchiveLayout::Piece& piece, std::uint64_t within, std::span<char> out) {
+    if (!piece.file) {
+      std::memcpy(out.data(), piece.text.data() + within, out.size());
+      return {};
+    }
+    const auto& file = manifest_.files[*piece.file];
+    if (open_number_ != piece.file) {
+      QV_TRY(auto opened,
+             FileReader::open(fmt::format("{}/{}", files_of_folder(folder_), file.path)));
+      open_file_ = std::move(opened);
+      open_number_ = piece.file;
+    }
+    QV_TRY(const std::size_t n, open_file_->read(within, out));
+    if (n == out.size()) return {};
+    return fail(file_ends_early(file.path, file.size_bytes, within + n));
+  }
+
+  const std::string folder_;
+  const SnapshotManifest manifest_;
+  const ArchiveLayout layout_;
+  std::optional<std::size_t> open_number_;
+  std::optional<FileReader> open_file_;
+};
+
+Result<> verify_file(const std::string& path, const SnapshotFile& file) {
+  Checksum sum;
+  auto read = read_whole_file(path, file.size_bytes, [&](Bytes bytes) -> Result<> {
+    sum.update(bytes);
+    return {};
+  });
+  if (read && sum.digest() == file.checksum) return {};
+  const bool is_damaged =
+      read || read.error().code() == Code::kDataLoss || read.error().code() == Code::kNotFound;
+  if (!is_damaged) return read;
+  return fail(Code::kInvalidArgument,
+              fmt::format("the snapshot is damaged: `{}`: {}", path,
+                          read ? "its checksum does not match" : read.error().message()));
+}
+
+}  // namespace
+
+std::string files_of_folder(const std::string& folder) {
+  return fmt::format("{}/{}", folder, kFiles);
+}
+
+bool is_snapshot_folder(const std::string& folder) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(fmt::format("{}/{}", folder, kManifestFile), error);
+}
+
+Result<> write_new_manifest(const std::string& folder, SnapshotManifest manifest) {
+  QV_TRY(const auto files, files_below(files_of_folder(folder)));
+  manifest.files.clear();
+  for (const auto& file : files) {
+    manifest.files.push_back({file.path, file.size_bytes, std::nullopt});
+  }
+  return write_text(folder, kManifestFile, encode_snapshot_manifest(manifest));
+}
+
+Result<SnapshotManifest> read_snapshot_manifest(const std::string& folder) {
+  QV_TRY(const auto text, read_text(folder, kManifestFile));
+  return decode_snapshot_manifest(text);
+}
+
+Result<ArchiveFacts> read_archive_facts(const std::string& folder) {
+  const std::string path = fmt::format("{}/{}", folder, kArchiveFile);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    QV_TRY(const auto manifest, read_snapshot_manifest(folder));
+    QV_TRY(const auto layout, ArchiveLayout::of(manifest));
+    return ArchiveFacts{layout.size_bytes(), {}};
+  }
+  QV_TRY(const auto text, read_text(folder, kArchiveFile));
+  const auto json = payload::parse_json(text);
+  const auto* sum = json ? json->find("sha256") : nullptr;
+  const auto bytes = json ? json->find_unsigned("bytes") : std::nullopt;
+  if (sum == nullptr || sum->as_string() == nullptr || !bytes) {
+    return fail(Code::kDataLoss, fmt::format("`{}` is damaged", path));
+  }
+  return ArchiveFacts{*bytes, *sum->as_string()};
+}
+
+Result<ArchiveFacts> complete_folder(const std::string& folder,
+                                     const std::function<Result<>()>& may_go_on) {
+  QV_TRY(auto facts, read_archive_facts(folder));
+  if (!facts.sha256.empty()) return facts;
+  QV_TRY(auto manifest, read_snapshot_manifest(folder));
+  return Completion(folder, std::move(manifest), may_go_on).run();
+}
+
+Result<std::unique_ptr<SnapshotReader>> open_folder(const std::string& folder) {
+  QV_TRY(auto manifest, read_snapshot_manifest(folder));
+  if (!manifest.is_complete()) {
+    return fail(Code::kFailedPrecondition, fmt::format("`{}` has no checksums yet", folder));
+  }
+  QV_TRY(auto layout, ArchiveLayout::of(manifest));
+  return std::make_unique<FolderReader>(folder, std::move(manifest), std::move(layout));
+}
+
+Result<> unfold(const std::string& folder, const SnapshotManifest& manifest,
+                const std::string& prefix, const std::string& target, Sharing sharing) {
+  for (const auto& file : manifest.files) {
+    QV_TRY(check_archive_path(file.path));
+    if (!file.path.starts_with(prefix)) continue;
+    const std::string from = fmt::format("{}/{}", files_of_folder(folder), file.path);
+    const std::string to = fmt::format("{}/{}", target, file.path.substr(prefix.size()));
+    QV_TRY(make_directories(std::filesystem::path(to).parent_path()));
+    QV_TRY(verify_file(from, file));
+    const bool may_link = sharing == Sharing::kLinks && is_immutable(file.path);
+    QV_TRY(may_link ? link_or_copy_file(from, to) : copy_file(from, to));
+  }
+  return sync_tree(target);
+}
+
+bool is_immutable(const std::string& path) {
+  return path.find("/segments/") != std::string::npos || path.ends_with(".sst") ||
+         path.ends_with(".blob");
+}
+
+}  // namespace quiver::engine

@@ -1,0 +1,88 @@
+// Snapshots of a database: copies of a shard, a collection or everything, made while writes go on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/threads/cancel.h"
+#include "engine/model/snapshots.h"
+
+namespace quiver::engine {
+
+/// A snapshot as one archive file. One thread at a time.
+class SnapshotReader {
+ public:
+  virtual ~SnapshotReader() = default;
+  [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
+  /// Reads bytes from `offset` on and returns their number; 0 at the end. May block.
+  [[nodiscard]] virtual Result<std::size_t> read(std::uint64_t offset, std::span<char> out) = 0;
+};
+
+/// Takes an archive piece by piece. Destroyed before `finish`: nothing has changed. One thread at
+/// a time.
+class SnapshotReceiver {
+ public:
+  virtual ~SnapshotReceiver() = default;
+  /// May block. After an error nothing more is taken.
+  [[nodiscard]] virtual Result<> write(std::string_view bytes) = 0;
+  /// Checks the archive as a whole, then puts its contents in place: all or nothing.
+  /// kInvalidArgument for an archive that is damaged, has another checksum, or does not fit.
+  [[nodiscard]] virtual Result<> finish() = 0;
+};
+
+/// Thread-safe. Errors: kNotFound about a collection, a shard or a snapshot.
+class Snapshots {
+ public:
+  virtual ~Snapshots() = default;
+
+  /// kNotFound if there is no such collection or shard.
+  [[nodiscard]] virtual Result<> check_scope(const SnapshotScope& scope) = 0;
+  /// Makes a snapshot. It is listed once its files are held by links, in a time that does not
+  /// depend on their size. Its checksum is not known yet.
+  [[nodiscard]] virtual Result<SnapshotDescription> create(const SnapshotScope& scope) = 0;
+  /// Computes the checksum of a snapshot, which takes reading it once. At once if it is known.
+  /// If `cancel` or the end of the database stops it, the snapshot stays, without a checksum.
+  [[nodiscard]] virtual Result<SnapshotDescription> complete(const SnapshotScope& scope,
+                                                             const std::string& name,
+                                                             const Cancel& cancel) = 0;
+  /// By name, ascending.
+  [[nodiscard]] virtual Result<std::vector<SnapshotDescription>> list(
+      const SnapshotScope& scope) = 0;
+  [[nodiscard]] virtual Result<> remove(const SnapshotScope& scope, const std::string& name) = 0;
+
+  /// Completes the snapshot first.
+  [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReader>> open(const SnapshotScope& scope,
+                                                                     const std::string& name) = 0;
+  /// Makes a snapshot that is removed when the reader is destroyed.
+  [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReader>> stream(
+      const SnapshotScope& scope) = 0;
+
+  /// Recovers a collection or a shard from the snapshot or the archive at `path`, which must be
+  /// below the folder of snapshots: kPermissionDenied. A plain name is that of a stored snapshot.
+  /// kFailedPrecondition if it does not exist.
+  /// `checksum`: SHA-256 that the archive must have; empty: any.
+  [[nodiscard]] virtual Result<> recover(const SnapshotScope& scope, const std::string& path,
+                                         const std::string& checksum) = 0;
+  /// Recovers a collection or a shard from an archive that arrives in pieces.
+  [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReceiver>> receive(
+      const SnapshotScope& scope, const std::string& checksum) = 0;
+
+  // For commands that work on a data directory.
+
+  /// The folder of a stored snapshot.
+  [[nodiscard]] virtual Result<std::string> folder_of(const SnapshotScope& scope,
+                                                      const std::string& name) = 0;
+  /// Copies all collections and aliases out of the folder of a storage snapshot, wherever it is.
+  /// All files are checked first; then collections come one by one, each all or nothing. Returns
+  /// their names. kAlreadyExists, with nothing changed, if there is one of the same name.
+  [[nodiscard]] virtual Result<std::vector<std::string>> restore_storage(
+      const std::string& folder) = 0;
+};
+
+}  // namespace quiver::engine

@@ -1,0 +1,62 @@
+// A register holds the table of sixteen levels, and one permutation looks up sixteen values.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "kernels/levels.h"
+#include "kernels/target.h"
+
+QV_TARGET_BEGIN(QV_AVX512)
+namespace quiver::avx512 {
+namespace {
+
+#include "kernels/turbo/tails.inc"
+
+constexpr std::size_t kLanes = 16;
+
+void four_bits(const std::byte* codes, std::size_t n, const float* levels, float* out) {
+  const __m128i mask = _mm_set1_epi8(15);
+  const __m512 table = _mm512_loadu_ps(levels);
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const __m128i pairs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes + i / 2));
+    const __m128i even = _mm_and_si128(pairs, mask);
+    const __m128i odd = _mm_and_si128(_mm_srli_epi16(pairs, 4), mask);
+    const __m512i ordered = _mm512_cvtepu8_epi32(_mm_unpacklo_epi8(even, odd));
+    _mm512_storeu_ps(out + i, _mm512_permutexvar_ps(ordered, table));
+  }
+  four_bits_from(i, codes, n, levels, out);
+}
+
+/// (2 c - most) * scale.
+QV_INLINE __m512 even_levels(__m512i codes, int most, float scale) {
+  const __m512i whole = _mm512_sub_epi32(_mm512_slli_epi32(codes, 1), _mm512_set1_epi32(most));
+  return _mm512_mul_ps(_mm512_cvtepi32_ps(whole), _mm512_set1_ps(scale));
+}
+
+void eight_bits(const std::byte* codes, std::size_t n, float scale, float* out) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + i));
+    _mm512_storeu_ps(out + i, even_levels(_mm512_cvtepu8_epi32(bytes), 255, scale));
+  }
+  eight_bits_from(i, codes, n, scale, out);
+}
+
+void sixteen_bits(const std::byte* codes, std::size_t n, float scale, float* out) {
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 2 * i));
+    _mm512_storeu_ps(out + i, even_levels(_mm512_cvtepu16_epi32(words), 65535, scale));
+  }
+  sixteen_bits_from(i, codes, n, scale, out);
+}
+
+}  // namespace
+
+constinit const TurboKernels kTurboKernels = {four_bits, eight_bits, sixteen_bits};
+
+}  // namespace quiver::avx512
+QV_TARGET_END
+#endif

@@ -1,0 +1,65 @@
+#include "service/api/query_rules.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace quiver::service::api {
+namespace {
+
+using engine::Query;
+
+tl::unexpected<Error> refuse(std::string text) {
+  return fail(Code::kFailedPrecondition, std::move(text));
+}
+
+}  // namespace
+
+Result<> check_combination(const Query& query) {
+  const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
+  if (!has_query && query.score_threshold) {
+    return refuse(
+        "A query is needed to use the score_threshold. Can't have score_threshold without defining "
+        "a query.");
+  }
+  if (query.score_threshold && std::holds_alternative<engine::OrderBy>(query.kind)) {
+    return refuse("Can't use score_threshold with an order_by query.");
+  }
+  if (!engine::is_fusion(query.kind)) return {};
+  if (query.prefetch.empty()) return refuse("cannot apply Fusion without prefetches");
+  const auto* rrf = std::get_if<engine::Rrf>(&query.kind);
+  if (rrf != nullptr && !rrf->weights.empty() && rrf->weights.size() != query.prefetch.size()) {
+    return refuse(fmt::format("RRF weights must be one per prefetch: got {} for {} prefetches",
+                              rrf->weights.size(), query.prefetch.size()));
+  }
+  return {};
+}
+
+Error prefetches_without_query() {
+  return Error(
+      Code::kFailedPrecondition,
+      "A query is needed to merge the prefetches. Can't have prefetches without defining a query.");
+}
+
+Result<> check_older(const engine::Recommend& recommend) {
+  const bool is_average = recommend.strategy == engine::RecommendStrategy::kAverageVector;
+  if (!recommend.positive.empty() || !(is_average || recommend.negative.empty())) return {};
+  return refuse(fmt::format("At least one positive {}vector ID required with this strategy",
+                            is_average ? "" : "or negative "));
+}
+
+Error discovers_nothing() {
+  return Error(Code::kFailedPrecondition, "target and/or context_pairs must be specified");
+}
+
+Result<> check_page(const engine::ScrollRequest& request) {
+  if (!request.offset || !request.order_by) return {};
+  return refuse(
+      "Cannot use an `offset` when using `order_by`. The alternative for paging is to use "
+      "`order_by.start_from` and a filter to exclude the IDs that you've already seen for the "
+      "`order_by.start_from` value");
+}
+
+}  // namespace quiver::service::api

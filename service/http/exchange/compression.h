@@ -1,0 +1,19 @@
+// Compressed bodies of answers, for clients that ask.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "service/http/exchange/message.h"
+
+namespace quiver::service {
+
+enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
+
+/// The best of those that `accept_encoding` (RFC 9110, 12.5.3) allows: the one with the largest
+/// weight, zstd before gzip before none.
+[[nodiscard]] Compression choose_compression(std::string_view accept_encoding);
+/// Compresses the body in place and names the encoding, unless the body would not get smaller.
+void compress_answer(Response& response, Compression compression);
+
+}  // namespace quiver::service

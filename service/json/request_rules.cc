@@ -1,0 +1,83 @@
+#include "service/json/request_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace quiver::service::json {
+namespace {
+
+using engine::SparseVector;
+
+void sort_by_index(SparseVector& sparse) {
+  if (std::is_sorted(sparse.indices.begin(), sparse.indices.end())) return;
+  std::vector<std::size_t> order(sparse.indices.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return sparse.indices[a] < sparse.indices[b]; });
+  SparseVector sorted;
+  for (const std::size_t i : order) {
+    sorted.indices.push_back(sparse.indices[i]);
+    sorted.values.push_back(sparse.values[i]);
+  }
+  sparse = std::move(sorted);
+}
+
+}  // namespace
+
+Decoded<> finish_sparse(SparseVector& sparse, const Path& path) {
+  if (sparse.values.size() != sparse.indices.size()) {
+    return validation_error(path.member("values"),
+                            "Validation error: must be the same length as indices [{}]");
+  }
+  sort_by_index(sparse);
+  if (std::adjacent_find(sparse.indices.begin(), sparse.indices.end()) == sparse.indices.end()) {
+    return {};
+  }
+  return validation_error(path.member("indices"), "Validation error: must be unique [{}]");
+}
+
+Decoded<> add_row(engine::MultiVector& multi, std::size_t dim, const Path& path) {
+  const Path data = path.member("data");
+  const auto n = static_cast<std::uint32_t>(dim);
+  if (n == 0) return validation_error(data, "all vectors must be non-empty");
+  if (multi.n_tokens++ == 0) multi.dim = n;
+  if (n == multi.dim) return {};
+  return validation_error(data, fmt::format("all vectors must have the same dimension, found "
+                                            "vector with dimension {}",
+                                            n));
+}
+
+Decoded<> check_examples(const engine::Recommend& recommend, const Path& path) {
+  if (!recommend.positive.empty() || !recommend.negative.empty()) return {};
+  return validation_error(path, "At least one positive or negative vector/id must be provided");
+}
+
+Decoded<> check_feedback(const engine::RelevanceFeedback& query, const Path& path) {
+  if (!query.feedback.empty()) return {};
+  return validation_error(path, "feedback elements must be non-empty");
+}
+
+Decoded<> check_slice(const payload::Slice& slice, const Path& path) {
+  if (slice.total == 0) return format_error(path.member("total"), "must be 1 or larger");
+  if (slice.index < slice.total) return {};
+  return validation_error(path, fmt::format("Slice index must be less than the total number of "
+                                            "slices, {} is not less than {}",
+                                            slice.index, slice.total));
+}
+
+Decoded<> check_ring(std::span<const payload::GeoPoint> ring, const Path& path) {
+  if (ring.size() < 4) {
+    return format_error(
+        path, fmt::format("polygon invalid, the size must be at least 4, got {}", ring.size()));
+  }
+  if (ring.front() == ring.back()) return {};
+  return format_error(path,
+                      "polygon invalid, the first and the last points should be the same to form "
+                      "a closed line");
+}
+
+}  // namespace quiver::service::json

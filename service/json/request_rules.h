@@ -1,0 +1,27 @@
+// What must be true of the parts of a request, whatever it is written in.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "engine/model/query.h"
+#include "engine/model/vector.h"
+#include "payload/filter.h"
+#include "service/json/error.h"
+
+namespace quiver::service::json {
+
+/// Sorts by index. 422 unless there are as many values as indices and no index is repeated.
+[[nodiscard]] Decoded<> finish_sparse(engine::SparseVector& sparse, const Path& path);
+/// Counts one more row, whose values the caller appends. 422 if it is empty or of another length.
+[[nodiscard]] Decoded<> add_row(engine::MultiVector& multi, std::size_t dim, const Path& path);
+/// 422 if there are no examples.
+[[nodiscard]] Decoded<> check_examples(const engine::Recommend& recommend, const Path& path);
+/// 422 if there is no feedback.
+[[nodiscard]] Decoded<> check_feedback(const engine::RelevanceFeedback& query, const Path& path);
+/// 400 for no slices, 422 for an index beyond them.
+[[nodiscard]] Decoded<> check_slice(const payload::Slice& slice, const Path& path);
+/// 400 unless it has at least 4 points and ends where it begins.
+[[nodiscard]] Decoded<> check_ring(std::span<const payload::GeoPoint> ring, const Path& path);
+
+}  // namespace quiver::service::json
