@@ -17,8 +17,8 @@ namespace {
 
 /// Similarities that are computed sooner than an index is searched.
 constexpr std::uint64_t kFewSimilarities = 20'000;
-/// Candidates of the first round, for each example, as a multiple of the limit; and at least.
-constexpr std::uint64_t kFirstRound = 2;
+/// Candidates for each hit wanted, and at least.
+constexpr std::uint64_t kCandidatesPerHit = 2;
 constexpr std::uint64_t kLeastCandidates = 128;
 /// How many times more candidates each further round takes.
 constexpr std::uint64_t kGrowth = 4;
@@ -110,8 +110,7 @@ class SegmentByExamples {
   }
 
   [[nodiscard]] std::uint64_t first_round() const {
-    const std::uint64_t k = std::min<std::uint64_t>(search_.limit, segment_.n_live());
-    return std::max(k * kFirstRound, kLeastCandidates);
+    return n_candidates(std::min<std::uint64_t>(search_.limit, segment_.n_live()));
   }
 
   struct Round {
@@ -193,6 +192,11 @@ class SegmentByExamples {
 };
 
 }  // namespace
+
+std::uint64_t n_candidates(std::uint64_t limit) {
+  const bool is_huge = limit > std::numeric_limits<std::uint64_t>::max() / kCandidatesPerHit;
+  return is_huge ? limit : std::max(limit * kCandidatesPerHit, kLeastCandidates);
+}
 
 Result<Candidates> search_by_examples(const SearchEnvironment& environment,
                                       const ExampleSearch& search) {

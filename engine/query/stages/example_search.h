@@ -26,6 +26,10 @@ struct ExampleSearch {
   const SearchParams& params;
 };
 
+/// Candidates that an index is asked for, to find `limit` hits: more than the limit, because a
+/// vector made of examples is unlike the queries that the index was tried with.
+[[nodiscard]] std::uint64_t n_candidates(std::uint64_t limit);
+
 /// The hits, best first by (score, id). Scores are exact. Rows are all compared where no index can
 /// propose candidates: then the hits are exact, too.
 [[nodiscard]] Result<Candidates> search_by_examples(const SearchEnvironment& environment,

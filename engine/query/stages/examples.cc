@@ -162,9 +162,10 @@ class AverageStage final : public PlanStage {
     }
     QV_TRY(const auto predicate, compile_filter(node_, environment));
     const std::array queries = {&query.prepared};
-    const std::array limits = {node_.limit};
+    const std::array limits = {n_candidates(node_.limit)};
     QV_TRY(auto candidates, search_segments(environment, {queries, limits, query.field,
                                                           predicate.get(), node_.query.params}));
+    if (candidates[0].size() > node_.limit) candidates[0].resize(node_.limit);
     return Ranking{std::move(candidates[0]), query.prepared.schema().metric};
   }
 

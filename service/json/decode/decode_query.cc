@@ -235,8 +235,7 @@ Decoded<> decode_answer(Object object, const Path& path, Query& query) {
 Decoded<Query> decode_query_core(Object object, const Path& path) {
   Query query;
   QV_TRY(decode_common(object, path, query));
-  const auto using_field = find(object, "using");
-  if (using_field) {
+  if (const auto using_field = find(object, "using")) {
     QV_TRY(query.using_field, get_string(*using_field, path.member("using")));
   }
   if (const auto lookup = find(object, "lookup_from")) {
