@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/threads/cancel.h"
 #include "engine/model/snapshots.h"
 
 namespace quiver::engine {
@@ -46,8 +47,10 @@ class Snapshots {
   /// depend on their size. Its checksum is not known yet.
   [[nodiscard]] virtual Result<SnapshotDescription> create(const SnapshotScope& scope) = 0;
   /// Computes the checksum of a snapshot, which takes reading it once. At once if it is known.
+  /// If `cancel` or the end of the database stops it, the snapshot stays, without a checksum.
   [[nodiscard]] virtual Result<SnapshotDescription> complete(const SnapshotScope& scope,
-                                                             const std::string& name) = 0;
+                                                             const std::string& name,
+                                                             const Cancel& cancel) = 0;
   /// By name, ascending.
   [[nodiscard]] virtual Result<std::vector<SnapshotDescription>> list(
       const SnapshotScope& scope) = 0;

@@ -120,7 +120,7 @@ class HttpServer final : public Server {
       listener_.use(std::move(tls));
     }
     QV_TRY(listener_.listen(options_.host, options_.port));
-    if (!options_.grpc.enabled) return {};
+    if (options_.grpc.port == 0) return {};
     GrpcOptions grpc = options_.grpc;
     if (grpc.host.empty()) grpc.host = options_.host;
     const GrpcLimits limits = {options_.max_body_bytes, options_.max_held_body_bytes,

@@ -13,6 +13,8 @@ CLI::App* add_backup(CLI::App& app, BackupOptions& options) {
   command->add_option("--url", options.url, "Server; default http://127.0.0.1:6333");
   command->add_option("--api-key", options.api_key, "Sent as `api-key`; must be allowed to write")
       ->envname("QUIVER_API_KEY");
+  command->add_option("--ca", options.ca,
+                      "For https: PEM file of the authorities to trust; default: the system's");
   command->add_option("--data-dir", options.data_dir,
                       "Data directory to read; no server may have it open");
   command->add_option("--keep", options.keep, "Remove all but the newest N backups; 0: none")

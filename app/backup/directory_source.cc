@@ -33,7 +33,7 @@ class DirectorySource final : public BackupSource {
     engine::Snapshots& snapshots = *database_->snapshots();
     QV_TRY(const auto made, snapshots.create({}));
     name_ = made.name;
-    QV_TRY(snapshots.complete({}, name_));
+    QV_TRY(snapshots.complete({}, name_, Cancel()));
     QV_TRY(folder_, snapshots.folder_of({}, name_));
     QV_TRY(manifest_, engine::read_snapshot_manifest(folder_));
     return {};

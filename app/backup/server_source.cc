@@ -159,6 +159,7 @@ class ServerSource final : public BackupSource {
 
 Result<std::unique_ptr<BackupSource>> open_server_source(const BackupOptions& options) {
   QV_TRY(auto endpoint, client::parse_url(options.url.empty() ? kDefaultUrl : options.url));
+  endpoint.ca_file = options.ca;
   auto source = std::make_unique<ServerSource>(std::move(endpoint), options.api_key);
   QV_TRY(source->open());
   return source;

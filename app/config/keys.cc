@@ -216,13 +216,26 @@ void declare_service(std::vector<Key>& keys) {
                  "Prefix of every metric name in `/metrics`.");
 }
 
+void bind_grpc_port(Key& key) {
+  key.range = {.min = service::GrpcOptions::kAnyPort, .max = 65535};
+  key.get = [](const Settings& settings) -> ParamValue {
+    return std::int64_t{settings.server.grpc.port};
+  };
+  key.set = [](Settings& settings, const ParamValue& value) {
+    settings.server.grpc.port = static_cast<std::int32_t>(std::get<std::int64_t>(value));
+  };
+}
+
 void declare_grpc(std::vector<Key>& keys) {
   Section section(keys, "grpc");
-  section.boolean("enabled", QV_AT(server.grpc.enabled), "Serve the gRPC API, too.");
+  bind_grpc_port(section.free(KeyType::kInteger, "port",
+                              "Port of the gRPC API, usually 6334; 0: no gRPC; -1: any free one, "
+                              "which is printed at start.",
+                              "Keys, `tls`, `service.max_request_size_mb`, "
+                              "`service.inline_body_kb` and `service.shutdown_grace_s` hold for "
+                              "gRPC, too; `service.max_connections` does not."));
   section.string("host", QV_AT(server.grpc.host),
                  "Address or name that gRPC listens on; empty: `service.host`.");
-  section.integer("port", QV_AT(server.grpc.port), {.max = 65535},
-                  "Port of the gRPC API; 0 takes any free one, which is printed at start.");
   section.boolean("reflection", QV_AT(server.grpc.reflection),
                   "Tell clients which services and messages there are.");
 }

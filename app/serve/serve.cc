@@ -103,7 +103,7 @@ Result<> serve(Settings settings) {
   const auto server = *std::move(started);
 
   say(fmt::format("quiver {} listens on {}", kVersion, url_of(settings.server, server->port())));
-  if (settings.server.grpc.enabled) {
+  if (server->grpc_port() != 0) {
     const auto& own_host = settings.server.grpc.host;
     say("gRPC on " +
         address_of(own_host.empty() ? settings.server.host : own_host, server->grpc_port()));

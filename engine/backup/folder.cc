@@ -36,8 +36,9 @@ Result<std::string> read_text(const std::string& folder, std::string_view name) 
 /// Reads every file of the manifest in the order of the archive, and computes all checksums.
 class Completion {
  public:
-  Completion(std::string folder, SnapshotManifest manifest)
-      : folder_(std::move(folder)), manifest_(std::move(manifest)) {}
+  Completion(std::string folder, SnapshotManifest manifest,
+             const std::function<Result<>()>& may_go_on)
+      : folder_(std::move(folder)), manifest_(std::move(manifest)), may_go_on_(may_go_on) {}
 
   Result<ArchiveFacts> run() {
     QV_TRY(const auto draft, ArchiveLayout::of(manifest_));
@@ -70,7 +71,7 @@ class Completion {
                            file.size_bytes, [&](Bytes bytes) -> Result<> {
                              sum.update(bytes);
                              sha256_.update(bytes);
-                             return {};
+                             return may_go_on_();
                            }));
     file.checksum = sum.digest();
     return {};
@@ -87,6 +88,7 @@ class Completion {
 
   const std::string folder_;
   SnapshotManifest manifest_;
+  const std::function<Result<>()>& may_go_on_;
   Sha256 sha256_;
 };
 
@@ -193,11 +195,12 @@ Result<ArchiveFacts> read_archive_facts(const std::string& folder) {
   return ArchiveFacts{*bytes, *sum->as_string()};
 }
 
-Result<ArchiveFacts> complete_folder(const std::string& folder) {
+Result<ArchiveFacts> complete_folder(const std::string& folder,
+                                     const std::function<Result<>()>& may_go_on) {
   QV_TRY(auto facts, read_archive_facts(folder));
   if (!facts.sha256.empty()) return facts;
   QV_TRY(auto manifest, read_snapshot_manifest(folder));
-  return Completion(folder, std::move(manifest)).run();
+  return Completion(folder, std::move(manifest), may_go_on).run();
 }
 
 Result<std::unique_ptr<SnapshotReader>> open_folder(const std::string& folder) {

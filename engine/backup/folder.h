@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,8 +29,10 @@ struct ArchiveFacts {
 [[nodiscard]] Result<SnapshotManifest> read_snapshot_manifest(const std::string& folder);
 [[nodiscard]] Result<ArchiveFacts> read_archive_facts(const std::string& folder);
 /// Reads all files once and stores their checksums and that of the archive. At once if they are
-/// there. One call for a folder at a time.
-[[nodiscard]] Result<ArchiveFacts> complete_folder(const std::string& folder);
+/// there. One call for a folder at a time. Ends with the error of `may_go_on`, which is asked every
+/// few milliseconds.
+[[nodiscard]] Result<ArchiveFacts> complete_folder(const std::string& folder,
+                                                   const std::function<Result<>()>& may_go_on);
 /// Reads a complete folder as an archive.
 [[nodiscard]] Result<std::unique_ptr<SnapshotReader>> open_folder(const std::string& folder);
 

@@ -50,6 +50,11 @@ std::uint64_t peer_of(const std::string& directory) {
   return hash_text(fs::weakly_canonical(directory, error).string());
 }
 
+bool is_unfinished(const std::string& name) {
+  return name.ends_with(fmt::format("{}{}", kEnding, kPartial)) ||
+         name.ends_with(fmt::format("{}{}", kEnding, kRemoved));
+}
+
 /// Removes unfinished folders below `directory`, which may hold a great many snapshots.
 Result<> remove_unfinished(const std::string& directory) {
   QV_TRY(const auto opened, open_real_directory(directory));
@@ -59,7 +64,7 @@ Result<> remove_unfinished(const std::string& directory) {
     if (kind != EntryKind::kDirectory || is_snapshot_folder(path)) {
       continue;
     }
-    if (name.ends_with(kPartial) || name.ends_with(kRemoved)) {
+    if (is_unfinished(name)) {
       QV_TRY(remove_tree(path));
     } else {
       QV_TRY(remove_unfinished(path));
@@ -84,7 +89,10 @@ Result<> SnapshotShelf::start() {
   QV_TRY(remove_tree(work_dir_));
   std::error_code error;
   if (!fs::exists(snapshots_dir_, error)) return {};
-  return remove_unfinished(snapshots_dir_);
+  if (auto removed = remove_unfinished(snapshots_dir_); !removed) {
+    log_warning("removing unfinished snapshots: {}", removed.error().message());
+  }
+  return {};
 }
 
 Result<std::unique_ptr<SnapshotDraft>> SnapshotShelf::new_draft() {
@@ -159,11 +167,6 @@ Result<> SnapshotShelf::remove(const SnapshotScope& scope, const std::string& na
   // Without its manifest the folder is no snapshot, should the rest have to wait for a start.
   QV_TRY(remove_tree(fmt::format("{}/manifest.json", removed)));
   return remove_tree(removed);
-}
-
-Result<ArchiveFacts> SnapshotShelf::complete(const std::string& folder) {
-  MutexLock lock(complete_mutex_);
-  return complete_folder(folder);
 }
 
 Result<SnapshotDescription> SnapshotShelf::describe(const std::string& folder) const {

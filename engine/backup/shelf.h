@@ -49,8 +49,6 @@ class SnapshotShelf {
   Result<> remove(const SnapshotScope& scope, const std::string& name);
   /// The folder of a snapshot. kNotFound.
   Result<std::string> find(const SnapshotScope& scope, const std::string& name) const;
-  /// As `complete_folder`, one after another.
-  Result<ArchiveFacts> complete(const std::string& folder) QV_EXCLUDES(complete_mutex_);
   Result<SnapshotDescription> describe(const std::string& folder) const;
 
  private:
@@ -59,8 +57,7 @@ class SnapshotShelf {
   const std::string snapshots_dir_;
   const std::string work_dir_;
   std::atomic<std::uint64_t> next_draft_ = 1;
-  Mutex names_mutex_;     ///< held while a name is taken
-  Mutex complete_mutex_;  ///< held while files are read
+  Mutex names_mutex_;  ///< held while a name is taken
 };
 
 }  // namespace quiver::engine

@@ -17,6 +17,8 @@ namespace {
 
 constexpr auto kTickInterval = std::chrono::milliseconds(200);
 constexpr int kBackgroundNice = 5;
+/// Reading whole snapshots gives way to everything else.
+constexpr int kSnapshotNice = 15;
 
 std::size_t thread_count(std::uint32_t wanted, std::size_t at_least) {
   const std::size_t n = wanted != 0 ? wanted : std::thread::hardware_concurrency();
@@ -30,8 +32,10 @@ DatabaseImpl::DatabaseImpl(DatabaseOptions options)
       compute_(thread_count(options_.compute_threads, 1), "compute"),
       lanes_(thread_count(0, 2), "lane"),
       background_(thread_count(options_.background_threads, 2), "background", kBackgroundNice),
+      snapshot_readers_(1, "snapshot", kSnapshotNice),
       collections_(options_.data_dir, options_.max_open_collections, context_, gate_, compute_),
-      snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_) {}
+      snapshots_(options_.snapshots_dir, options_.data_dir, gate_, collections_, context_,
+                 snapshot_readers_) {}
 
 DatabaseImpl::~DatabaseImpl() {
   if (auto closed = close(); !closed) log_error("closing: {}", closed.error().message());
@@ -225,6 +229,7 @@ Result<> DatabaseImpl::close() {
     MutexLock lock(tick_mutex_);
     if (closed_.exchange(true)) return {};
     collections_.refuse_openings();
+    snapshots_.close();
     tick_wake_.notify_all();
   }
   if (ticker_.joinable()) ticker_.join();
@@ -234,6 +239,7 @@ Result<> DatabaseImpl::close() {
   compute_.stop();
   lanes_.stop();
   background_.stop();
+  snapshot_readers_.stop();
   return result;
 }
 

@@ -62,6 +62,7 @@ class DatabaseImpl final : public Database {
   Executor compute_;
   Executor lanes_;
   Executor background_;
+  Executor snapshot_readers_;
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<Directory> collections_directory_;
   ShardContext context_;

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <optional>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/io/file.h"
 #include "base/io/file_tree.h"
+#include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "engine/backup/folder.h"
 #include "engine/backup/unpacker.h"
@@ -119,7 +121,10 @@ class DatabaseSnapshots::Receiver final : public SnapshotReceiver {
         reservation_(owner.collections_, std::move(reserved)),
         unpacker_(reservation_.get().path) {}
 
-  [[nodiscard]] Result<> write(std::string_view bytes) override { return unpacker_.write(bytes); }
+  [[nodiscard]] Result<> write(std::string_view bytes) override {
+    QV_TRY(owner_.closing_.check());
+    return unpacker_.write(bytes);
+  }
 
   [[nodiscard]] Result<> finish() override {
     QV_TRY(const auto manifest, unpacker_.finish(checksum_));
@@ -138,10 +143,11 @@ class DatabaseSnapshots::Receiver final : public SnapshotReceiver {
 
 DatabaseSnapshots::DatabaseSnapshots(std::string snapshots_dir, const std::string& data_dir,
                                      CatalogGate& gate, CollectionTable& collections,
-                                     const ShardContext& context)
+                                     const ShardContext& context, Executor& readers)
     : gate_(gate),
       collections_(collections),
       context_(context),
+      readers_(readers),
       shelf_(snapshots_dir.empty() ? data_dir + "/snapshots" : std::move(snapshots_dir),
              data_dir + "/snapshot-drafts") {}
 
@@ -220,11 +226,27 @@ Result<SnapshotCollection> DatabaseSnapshots::link_collection(const std::string&
   return linked;
 }
 
+Result<ArchiveFacts> DatabaseSnapshots::complete_there(const std::string& folder,
+                                                       const Cancel& cancel) {
+  std::promise<Result<ArchiveFacts>> promise;
+  auto facts = promise.get_future();
+  const auto may_go_on = [&]() -> Result<> {
+    QV_TRY(closing_.check());
+    return cancel.check();
+  };
+  auto task = [&] {
+    promise.set_value(guarded([&] { return complete_folder(folder, may_go_on); }));
+  };
+  if (!readers_.post(Priority::kLow, task)) return fail(Code::kUnavailable, "closing");
+  return facts.get();
+}
+
 Result<SnapshotDescription> DatabaseSnapshots::complete(const SnapshotScope& scope,
-                                                        const std::string& name) {
+                                                        const std::string& name,
+                                                        const Cancel& cancel) {
   QV_TRY(const auto own, resolved(scope));
   QV_TRY(const auto folder, shelf_.find(own, name));
-  QV_TRY(shelf_.complete(folder));
+  QV_TRY(complete_there(folder, cancel));
   return shelf_.describe(folder);
 }
 
@@ -242,7 +264,7 @@ Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::open(const SnapshotSc
                                                                 const std::string& name) {
   QV_TRY(const auto own, resolved(scope));
   QV_TRY(const auto folder, shelf_.find(own, name));
-  QV_TRY(shelf_.complete(folder));
+  QV_TRY(complete_there(folder, Cancel()));
   return open_folder(folder);
 }
 
@@ -250,7 +272,7 @@ Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::stream(const Snapshot
   QV_TRY(const auto own, resolved(scope));
   QV_TRY(auto draft, shelf_.new_draft());
   QV_TRY(fill(own, *draft));
-  QV_TRY(complete_folder(draft->path()));
+  QV_TRY(complete_there(draft->path(), Cancel()));
   QV_TRY(auto reader, open_folder(draft->path()));
   return std::make_unique<PassingReader>(std::move(draft), std::move(reader));
 }
@@ -281,7 +303,7 @@ Result<> DatabaseSnapshots::recover(const SnapshotScope& scope, const std::strin
 
 Result<> DatabaseSnapshots::recover_folder(const SnapshotScope& scope, const std::string& folder,
                                            const std::string& checksum) {
-  QV_TRY(const auto facts, shelf_.complete(folder));
+  QV_TRY(const auto facts, complete_there(folder, Cancel()));
   const auto lower = [](std::string text) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     return text;

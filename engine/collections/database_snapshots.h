@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/threads/cancel.h"
+#include "base/threads/executor.h"
 #include "engine/backup/manifest.h"
 #include "engine/backup/shelf.h"
 #include "engine/collections/catalog_gate.h"
@@ -21,14 +23,17 @@ class DatabaseSnapshots final : public Snapshots {
  public:
   /// All outlive this.
   DatabaseSnapshots(std::string snapshots_dir, const std::string& data_dir, CatalogGate& gate,
-                    CollectionTable& collections, const ShardContext& context);
+                    CollectionTable& collections, const ShardContext& context, Executor& readers);
 
   Result<> start() { return shelf_.start(); }
+  /// Ends what runs, which takes milliseconds.
+  void close() { closing_.cancel(); }
 
   [[nodiscard]] Result<> check_scope(const SnapshotScope& scope) override;
   [[nodiscard]] Result<SnapshotDescription> create(const SnapshotScope& scope) override;
   [[nodiscard]] Result<SnapshotDescription> complete(const SnapshotScope& scope,
-                                                     const std::string& name) override;
+                                                     const std::string& name,
+                                                     const Cancel& cancel) override;
   [[nodiscard]] Result<std::vector<SnapshotDescription>> list(const SnapshotScope& scope) override;
   [[nodiscard]] Result<> remove(const SnapshotScope& scope, const std::string& name) override;
   [[nodiscard]] Result<std::unique_ptr<SnapshotReader>> open(const SnapshotScope& scope,
@@ -55,6 +60,8 @@ class DatabaseSnapshots final : public Snapshots {
   Result<SnapshotCollection> link_collection(const std::string& name, const std::string& prefix,
                                              std::optional<std::uint32_t> shard,
                                              const SnapshotDraft& draft);
+  /// As `complete_folder`, on the thread of the readers, so one after another.
+  Result<ArchiveFacts> complete_there(const std::string& folder, const Cancel& cancel);
   Result<> recover_folder(const SnapshotScope& scope, const std::string& folder,
                           const std::string& checksum);
   Result<> recover_archive(const SnapshotScope& scope, const std::string& path,
@@ -67,6 +74,8 @@ class DatabaseSnapshots final : public Snapshots {
   CatalogGate& gate_;
   CollectionTable& collections_;
   const ShardContext& context_;
+  Executor& readers_;
+  Cancel closing_;
   SnapshotShelf shelf_;
 };
 

@@ -1,5 +1,7 @@
 #include "engine/query/groups.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -21,7 +23,7 @@ constexpr std::uint64_t kAllHits = std::numeric_limits<std::uint64_t>::max();
 /// Hits of the first search, as a multiple of those that the groups can hold.
 constexpr std::uint64_t kFirstDepth = 2;
 /// Each search takes so many times more hits than the one before.
-constexpr std::uint64_t kGrowth = 8;
+constexpr std::uint64_t kLimitGrowth = 8;
 /// A search without a filter takes at most so many hits, except the first one.
 constexpr std::uint64_t kMaxUnfilteredHits = 4096;
 /// Wanted points are sought without a filter if about one in so many points is wanted.
@@ -157,7 +159,7 @@ class GroupSearch {
   /// As `search_all`, among the points that match.
   Result<bool> search_among(const payload::Filter& filter) {
     filtered_limit_ = filtered_limit_ == 0 ? saturating_multiply(n_hits_, kFirstDepth)
-                                           : saturating_multiply(filtered_limit_, kGrowth);
+                                           : saturating_multiply(filtered_limit_, kLimitGrowth);
     QV_TRY(const auto ranking, rank(filtered_limit_, filter));
     const bool is_exhausted = ranking.candidates.size() < filtered_limit_;
     if (has_all_groups_) {
@@ -173,7 +175,7 @@ class GroupSearch {
     bool is_complete = false;
     while (!is_complete && (!has_all_groups_ || !is_full())) {
       const auto filter = has_all_groups_ ? among_incomplete() : beyond_found();
-      const std::uint64_t deeper = saturating_multiply(limit_, kGrowth);
+      const std::uint64_t deeper = saturating_multiply(limit_, kLimitGrowth);
       bool is_unfiltered = deeper <= kMaxUnfilteredHits;
       if (is_unfiltered) {
         QV_TRY(is_unfiltered, matches_often(filter));
@@ -240,8 +242,12 @@ class GroupSearch {
       const auto& candidate = candidates[i];
       const auto text = candidate.segment->data->documents[candidate.row];
       if (text.empty()) continue;
-      QV_TRY(const auto document, payload::parse_json(text));
-      for (auto& id : group_ids_of(document, key_)) visit(candidate, std::move(id));
+      const auto document = payload::parse_json(text);
+      if (!document) {
+        return fail(Code::kDataLoss,
+                    fmt::format("the payload of point {} is no JSON", candidate.id.to_string()));
+      }
+      for (auto& id : group_ids_of(*document, key_)) visit(candidate, std::move(id));
     }
     return {};
   }

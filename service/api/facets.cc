@@ -14,7 +14,7 @@ void facet(Call& call, const OpenCollection& target, engine::FacetRequest reques
   auto count = [&call, target, request = std::move(request)](
                    const Cancel& cancel) -> Result<std::vector<engine::FacetHit>> {
     QV_TRY(call.check_access(Access::kRead, target.name));
-    QV_TRY(check_limits(call, target, request.filter));
+    QV_TRY(check_limits(call, target, request));
     return target.collection->facet(request, cancel);
   };
   compute(call, std::move(done), std::move(count));

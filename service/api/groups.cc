@@ -45,24 +45,25 @@ Result<> add_lookups(engine::Database& database, const engine::GroupLookup& look
   return {};
 }
 
-Result<> check_lookup(engine::Database& database, const GroupsQuery& query) {
-  if (!query.with_lookup || database.exists(query.with_lookup->collection)) return {};
-  return fail(Code::kNotFound,
-              fmt::format("Collection {} not found", query.with_lookup->collection));
+/// The caller must be allowed to read the collection in which groups are looked up.
+Result<> check_lookup(Call& call, const GroupsQuery& query) {
+  if (!query.with_lookup) return {};
+  const std::string& name = query.with_lookup->collection;
+  QV_TRY(call.check_access(Access::kRead, name));
+  if (call.runtime().database().exists(name)) return {};
+  return fail(Code::kNotFound, fmt::format("Collection {} not found", name));
 }
 
 Result<Groups> search_groups(Call& call, const OpenCollection& target, GroupsQuery& query,
                              const Cancel& cancel) {
   QV_TRY(call.check_access(Access::kRead, target.name));
-  QV_TRY(check_limits(call, target, query.query));
-  if (query.with_lookup) {
-    QV_TRY(call.check_access(Access::kRead, query.with_lookup->collection));
-  }
-  engine::Database& database = call.runtime().database();
-  QV_TRY(check_lookup(database, query));
+  QV_TRY(check_limits(call, target, query));
+  QV_TRY(check_lookup(call, query));
   QV_TRY(resolve_lookups(call, target.name, query.query));
   QV_TRY(auto groups, target.collection->groups(query, cancel));
-  if (query.with_lookup) QV_TRY(add_lookups(database, *query.with_lookup, groups));
+  if (query.with_lookup) {
+    QV_TRY(add_lookups(call.runtime().database(), *query.with_lookup, groups));
+  }
   return groups;
 }
 

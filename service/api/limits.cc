@@ -157,6 +157,38 @@ Result<> check_limits(Call& call, const OpenCollection& target,
                    [&] { return strict::read_cost(request.filter); });
 }
 
+Result<> check_limits(Call& call, const OpenCollection& target, const engine::GroupsQuery& query) {
+  const auto config = strict_config(target);
+  if (config == nullptr) return {};
+  QV_TRY(check_timeout(call, *config->strict_mode));
+  QV_TRY(strict::check_group_key(*config, query.group_by));
+  QV_TRY(strict::check_query_limit(*config, query.query.limit, query.group_size));
+  QV_TRY(strict::check_query(*config, query.query));
+  return take_read(call, target, *config->strict_mode, [&] {
+    return strict::query_cost(query.query, vectors_counter(target, *config));
+  });
+}
+
+Result<> check_limits(Call& call, const OpenCollection& target,
+                      const engine::FacetRequest& request) {
+  const auto config = strict_config(target);
+  if (config == nullptr) return {};
+  QV_TRY(strict::check_query_limit(*config, request.limit));
+  return check_limits(call, target, request.filter);
+}
+
+/// Each point of the sample is searched for.
+Result<> check_limits(Call& call, const OpenCollection& target,
+                      const engine::MatrixRequest& request) {
+  const auto config = strict_config(target);
+  if (config == nullptr) return {};
+  QV_TRY(check_timeout(call, *config->strict_mode));
+  QV_TRY(strict::check_query_limit(*config, request.limit, request.sample));
+  QV_TRY(strict::check_read_filter(*config, request.filter));
+  return take_read(call, target, *config->strict_mode,
+                   [&] { return strict::read_cost(request.filter) + request.sample; });
+}
+
 Result<> check_limits(Call& call, const OpenCollection& target,
                       const std::optional<Filter>& filter) {
   const auto config = strict_config(target);

@@ -8,6 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/facets.h"
+#include "engine/model/groups.h"
+#include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
 #include "payload/filter.h"
@@ -31,6 +34,12 @@ namespace quiver::service::api {
                                     const engine::ExplainRequest& request);
 [[nodiscard]] Result<> check_limits(Call& call, const OpenCollection& target,
                                     const engine::ScrollRequest& request);
+[[nodiscard]] Result<> check_limits(Call& call, const OpenCollection& target,
+                                    const engine::GroupsQuery& query);
+[[nodiscard]] Result<> check_limits(Call& call, const OpenCollection& target,
+                                    const engine::FacetRequest& request);
+[[nodiscard]] Result<> check_limits(Call& call, const OpenCollection& target,
+                                    const engine::MatrixRequest& request);
 /// A read that a filter describes, such as a count.
 [[nodiscard]] Result<> check_limits(Call& call, const OpenCollection& target,
                                     const std::optional<payload::Filter>& filter);

@@ -14,7 +14,7 @@ void distance_matrix(Call& call, const OpenCollection& target, engine::MatrixReq
   auto compare = [&call, target, request = std::move(request)](
                      const Cancel& cancel) -> Result<engine::DistanceMatrix> {
     QV_TRY(call.check_access(Access::kRead, target.name));
-    QV_TRY(check_limits(call, target, request.filter));
+    QV_TRY(check_limits(call, target, request));
     return target.collection->distance_matrix(request, cancel);
   };
   compute(call, std::move(done), std::move(compare));

@@ -21,17 +21,22 @@ Result<> start_update(Call& call, const OpenCollection& target, Operations opera
   return target.collection->update(std::move(operations), ack, done);
 }
 
-void start_or_refuse(Call& call, const OpenCollection& target, Operations operations,
-                     engine::Ack ack, const UpdateDone& done) {
-  const auto started = start_update(call, target, std::move(operations), ack, done);
-  if (!started) done(fail(started.error()));
+/// As `start_update`; an exception is an error.
+Result<> try_to_start(Call& call, const OpenCollection& target, Operations operations,
+                      engine::Ack ack, const UpdateDone& done) noexcept {
+  try {
+    return start_update(call, target, std::move(operations), ack, done);
+  } catch (...) {
+    return fail(call.error_of_exception());
+  }
 }
 
 /// On the compute executor.
 void start_later(Call& call, const OpenCollection& target, Operations operations, engine::Ack ack,
                  const UpdateDone& done) {
   auto start = [&call, target, operations = std::move(operations), ack, done]() mutable {
-    start_or_refuse(call, target, std::move(operations), ack, done);
+    const auto started = try_to_start(call, target, std::move(operations), ack, done);
+    if (!started) done(fail(started.error()));
   };
   auto refuse = [done](Error error) { done(fail(std::move(error))); };
   run_on(call.runtime().compute(), call, std::move(start), std::move(refuse));
@@ -78,7 +83,8 @@ void update(Call& call, const OpenCollection& target, std::vector<engine::Operat
   if (is_slow_to_check(target, operations)) {
     return start_later(call, target, std::move(operations), ack, done);
   }
-  start_or_refuse(call, target, std::move(operations), ack, done);
+  const auto started = start_update(call, target, std::move(operations), ack, done);
+  if (!started) done(fail(started.error()));
 }
 
 }  // namespace quiver::service::api

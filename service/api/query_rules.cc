@@ -17,7 +17,7 @@ tl::unexpected<Error> refuse(std::string text) {
 
 }  // namespace
 
-Result<> check_combination(const Query& query, bool has_using) {
+Result<> check_combination(const Query& query) {
   const bool has_query = !std::holds_alternative<engine::NoQuery>(query.kind);
   if (!has_query && query.score_threshold) {
     return refuse(
@@ -28,7 +28,6 @@ Result<> check_combination(const Query& query, bool has_using) {
     return refuse("Can't use score_threshold with an order_by query.");
   }
   if (!engine::is_fusion(query.kind)) return {};
-  if (has_using) return refuse("Fusion queries cannot be combined with the 'using' field.");
   if (query.prefetch.empty()) return refuse("cannot apply Fusion without prefetches");
   const auto* rrf = std::get_if<engine::Rrf>(&query.kind);
   if (rrf != nullptr && !rrf->weights.empty() && rrf->weights.size() != query.prefetch.size()) {

@@ -7,8 +7,7 @@
 namespace quiver::service::api {
 
 /// kFailedPrecondition, with the reason, for a query or prefetch that no collection could answer.
-/// `has_using`: the request names a field, perhaps "".
-[[nodiscard]] Result<> check_combination(const engine::Query& query, bool has_using);
+[[nodiscard]] Result<> check_combination(const engine::Query& query);
 /// The error of a query with prefetches and without a query.
 [[nodiscard]] Error prefetches_without_query();
 /// kFailedPrecondition for a recommendation of the older form without the examples that its

@@ -58,6 +58,11 @@ Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
   return sizes;
 }
 
+Result<CollectionParts> collection_parts(Call& call, const OpenCollection& target) {
+  QV_TRY(call.check_access(Access::kRead, target.name));
+  return CollectionParts{target.collection->shards(), target.collection->config()};
+}
+
 void readiness(Call& call, Done<Readiness> done) {
   auto ask = [&call]() -> Result<Readiness> {
     Readiness readiness;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,13 @@ struct ShardSizes {
   std::vector<std::uint64_t> n_points;
 };
 [[nodiscard]] Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target);
+
+/// What a collection consists of. Takes time as `TelemetryParts::shards` does.
+struct CollectionParts {
+  std::vector<engine::ShardInfo> shards;
+  std::shared_ptr<const engine::CollectionConfig> config;
+};
+[[nodiscard]] Result<CollectionParts> collection_parts(Call& call, const OpenCollection& target);
 
 /// Which parts of `Telemetry` are filled.
 struct TelemetryParts {

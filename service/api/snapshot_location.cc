@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kFileScheme = "file://";
 constexpr std::string_view kHttpScheme = "http://";
+constexpr std::string_view kHttpsScheme = "https://";
 constexpr std::uint16_t kHttpPort = 80;
+constexpr std::uint16_t kHttpsPort = 443;
 
 tl::unexpected<Error> bad_location(std::string text) {
   return fail(Code::kFailedPrecondition, std::move(text));
@@ -48,11 +50,13 @@ Result<SnapshotLocation> parse_file(std::string_view rest) {
 }
 
 Result<SnapshotLocation> parse_http(std::string_view text) {
-  const std::string_view rest = text.substr(kHttpScheme.size());
+  const bool is_tls = text.starts_with(kHttpsScheme);
+  const std::string_view rest = text.substr((is_tls ? kHttpsScheme : kHttpScheme).size());
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   std::string_view target = rest.substr(authority.size());
   target = target.substr(0, target.find('#'));
-  HttpLocation location{std::string(authority), kHttpPort, std::string(target)};
+  HttpLocation location{std::string(authority), is_tls ? kHttpsPort : kHttpPort,
+                        std::string(target), is_tls};
   if (!target.starts_with('/')) location.target.insert(0, "/");
   const auto colon = authority.rfind(':');
   if (colon != std::string_view::npos && !authority.ends_with(']')) {
@@ -78,7 +82,7 @@ Result<SnapshotLocation> parse_http(std::string_view text) {
 
 Result<SnapshotLocation> parse_location(std::string_view text) {
   if (text.starts_with(kFileScheme)) return parse_file(text.substr(kFileScheme.size()));
-  if (text.starts_with(kHttpScheme)) return parse_http(text);
+  if (text.starts_with(kHttpScheme) || text.starts_with(kHttpsScheme)) return parse_http(text);
   const auto scheme = text.find("://");
   if (scheme != std::string_view::npos) {
     return bad_location(

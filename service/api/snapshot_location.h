@@ -17,11 +17,12 @@ struct HttpLocation {
   std::string host;
   std::uint16_t port = 0;
   std::string target;
+  bool is_tls = false;
 };
 using SnapshotLocation = std::variant<FileLocation, HttpLocation>;
 
-/// kFailedPrecondition for anything but `file://` (absolute, or on localhost), `http://` and plain
-/// names.
+/// kFailedPrecondition for anything but `file://` (absolute, or on localhost), `http://`,
+/// `https://` and plain names.
 [[nodiscard]] Result<SnapshotLocation> parse_location(std::string_view text);
 
 /// kPermissionDenied unless `host` is this machine or one of `allowed`: names between commas, "*"

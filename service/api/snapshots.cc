@@ -42,11 +42,6 @@ Result<Snapshots*> restorable(Call& call) {
   return snapshots_of(call.runtime());
 }
 
-Result<SnapshotDescription> create_now(Snapshots& snapshots, const SnapshotScope& scope) {
-  QV_TRY(const auto created, snapshots.create(scope));
-  return snapshots.complete(scope, created.name);
-}
-
 Result<> fetch_snapshot(const Options& options, Snapshots& snapshots, const SnapshotScope& scope,
                         const HttpLocation& from, const SnapshotRecovery& recovery) {
   if (!options.recovers_from_urls) {
@@ -56,7 +51,7 @@ Result<> fetch_snapshot(const Options& options, Snapshots& snapshots, const Snap
   QV_TRY(check_host(from.host, options.snapshot_url_hosts));
   QV_TRY(auto receiver, snapshots.receive(scope, recovery.checksum));
   const auto take = [&](std::string_view bytes) { return receiver->write(bytes); };
-  const client::Endpoint endpoint{from.host, from.port};
+  const client::Endpoint endpoint{from.host, from.port, from.is_tls};
   auto fetched = client::download(endpoint, from.target, recovery.api_key, take);
   if (!fetched && fetched.error().code() == Code::kUnavailable) {
     return fail(Code::kFailedPrecondition,
@@ -89,10 +84,21 @@ Result<> run_later(Executor& executor, std::string_view what, std::function<Resu
 
 }  // namespace
 
+/// If nobody waits any more, the checksum is computed all the same.
 void create_snapshot(Call& call, SnapshotScope scope, Done<SnapshotDescription> done) {
-  auto create = [&call, scope = std::move(scope)]() -> Result<SnapshotDescription> {
+  const auto cancel = std::make_shared<const Cancel>();
+  call.set_cancel(cancel);
+  auto create = [&call, scope = std::move(scope), cancel]() -> Result<SnapshotDescription> {
     QV_TRY(Snapshots* const snapshots, writable(call, scope));
-    return create_now(*snapshots, scope);
+    QV_TRY(const auto created, snapshots->create(scope));
+    auto completed = snapshots->complete(scope, created.name, *cancel);
+    if (completed || completed.error().code() != Code::kCancelled) return completed;
+    auto complete = [snapshots, scope, name = created.name]() -> Result<> {
+      QV_TRY(snapshots->complete(scope, name, Cancel()));
+      return {};
+    };
+    QV_TRY(run_later(call.runtime().long_running(), "reading a snapshot", std::move(complete)));
+    return completed;
   };
   answer_on(call.runtime().long_running(), call, std::move(done), std::move(create));
 }
@@ -100,7 +106,8 @@ void create_snapshot(Call& call, SnapshotScope scope, Done<SnapshotDescription> 
 Result<> start_snapshot(Call& call, SnapshotScope scope) {
   QV_TRY(Snapshots* const snapshots, writable(call, scope));
   auto create = [snapshots, scope = std::move(scope)]() -> Result<> {
-    QV_TRY(create_now(*snapshots, scope));
+    QV_TRY(const auto created, snapshots->create(scope));
+    QV_TRY(snapshots->complete(scope, created.name, Cancel()));
     return {};
   };
   return run_later(call.runtime().long_running(), "creating a snapshot", std::move(create));

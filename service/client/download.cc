@@ -8,7 +8,10 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <vector>
+
+#include "service/client/tls_session.h"
 
 namespace quiver::client {
 namespace {
@@ -31,10 +34,55 @@ std::string header(std::string_view head, std::string_view lower_name) {
   return lower.substr(begin, lower.find("\r\n", begin) - begin);
 }
 
-/// Reads one answer from a socket. The body's framing is a length, chunks, or the end.
+/// A connection, with TLS or without.
+class Wire {
+ public:
+  explicit Wire(const Endpoint& endpoint) : endpoint_(endpoint) {}
+
+  Result<> connect() {
+    QV_TRY(socket_, connect_to(endpoint_));
+    if (endpoint_.is_tls) {
+      QV_TRY(tls_, TlsSession::connect(socket_, endpoint_));
+    }
+    return {};
+  }
+
+  Result<> send_all(std::string_view bytes) {
+    if (tls_) return tls_->send(bytes, More::kNo);
+    while (!bytes.empty()) {
+      const ssize_t n = send(socket_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return broken("cannot send to");
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return {};
+  }
+
+  /// Up to `size` bytes; 0 at the end.
+  Result<std::size_t> receive(char* space, std::size_t size) {
+    if (tls_) return tls_->receive(space, size);
+    for (;;) {
+      const ssize_t n = recv(socket_.fd(), space, size, 0);
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno != EINTR) return broken("no answer from");
+    }
+  }
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> broken(std::string_view what) const {
+    return fail(Code::kUnavailable, fmt::format("{} {}:{}: {}", what, endpoint_.host,
+                                                endpoint_.port, std::strerror(errno)));
+  }
+
+  const Endpoint& endpoint_;
+  Socket socket_;
+  std::unique_ptr<TlsSession> tls_;  ///< over `socket_`
+};
+
+/// Reads one answer. The body's framing is a length, chunks, or the end.
 class Answer {
  public:
-  Answer(const Socket& socket, const Endpoint& endpoint) : socket_(socket), endpoint_(endpoint) {}
+  explicit Answer(Wire& wire) : wire_(wire) {}
 
   Result<> read_head(int wanted_status) {
     std::size_t end = 0;
@@ -113,40 +161,23 @@ class Answer {
   /// False if the server has closed the connection.
   Result<bool> receive() {
     piece_.resize(kPieceBytes);
-    ssize_t n = 0;
-    do {
-      n = recv(socket_.fd(), piece_.data(), piece_.size(), 0);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) {
-      return fail(Code::kUnavailable, fmt::format("no answer from {}:{}: {}", endpoint_.host,
-                                                  endpoint_.port, std::strerror(errno)));
-    }
-    buffer_.append(piece_.data(), static_cast<std::size_t>(n));
+    QV_TRY(const std::size_t n, wire_.receive(piece_.data(), piece_.size()));
+    buffer_.append(piece_.data(), n);
     return n > 0;
   }
 
-  const Socket& socket_;
-  const Endpoint& endpoint_;
+  Wire& wire_;
   std::string head_;
   std::string buffer_;  ///< received, not taken yet
   std::vector<char> piece_;
 };
 
-Result<> send_all(const Socket& socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(Code::kUnavailable, fmt::format("cannot send: {}", strerror(errno)));
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<> download(const Endpoint& endpoint, std::string_view target, std::string_view api_key,
                   const TakePiece& take, std::optional<ByteRange> range) {
-  QV_TRY(const Socket socket, connect_to(endpoint));
+  Wire wire(endpoint);
+  QV_TRY(wire.connect());
   std::string request = request_text("GET", target, endpoint, api_key, "");
   std::string extra = "Connection: close\r\n";
   if (range) {
@@ -154,8 +185,8 @@ Result<> download(const Endpoint& endpoint, std::string_view target, std::string
         fmt::format("Range: bytes={}-{}\r\n", range->offset, range->offset + range->size_bytes - 1);
   }
   request.insert(request.size() - 2, extra);
-  QV_TRY(send_all(socket, request));
-  Answer answer(socket, endpoint);
+  QV_TRY(wire.send_all(request));
+  Answer answer(wire);
   QV_TRY(answer.read_head(range ? 206 : 200));
   return answer.read_body(take);
 }

@@ -67,11 +67,18 @@ Result<ClientContext> make_context(const Endpoint& endpoint) {
   return context;
 }
 
-/// Encrypts into memory and sends that itself: OpenSSL would write without MSG_NOSIGNAL.
+/// OpenSSL works in memory; bytes go to the socket and come from it here. OpenSSL would write
+/// without MSG_NOSIGNAL.
 class OpenSslSession final : public TlsSession {
  public:
-  OpenSslSession(ClientSsl ssl, BIO* encrypted, int fd, Endpoint endpoint)
-      : ssl_(std::move(ssl)), encrypted_(encrypted), fd_(fd), endpoint_(std::move(endpoint)) {}
+  OpenSslSession(ClientSsl ssl, int fd, Endpoint endpoint)
+      : ssl_(std::move(ssl)),
+        received_(BIO_new(BIO_s_mem())),
+        encrypted_(BIO_new(BIO_s_mem())),
+        fd_(fd),
+        endpoint_(std::move(endpoint)) {
+    SSL_set_bio(ssl_.get(), received_, encrypted_);
+  }
 
   Result<> shake_hands() {
     for (;;) {
@@ -79,10 +86,15 @@ class OpenSslSession final : public TlsSession {
       errno = 0;
       const int done = SSL_connect(ssl_.get());
       const int error = SSL_get_error(ssl_.get(), done);
+      if (done != 1 && error != SSL_ERROR_WANT_READ) {
+        auto reason = tls_failure("cannot speak TLS with", endpoint_, ssl_.get());
+        [[maybe_unused]] const auto told = flush();  // the server should know, too
+        return reason;
+      }
       QV_TRY(flush());
       if (done == 1) return {};
-      const bool waits = error == SSL_ERROR_WANT_READ && errno != EAGAIN && errno != EWOULDBLOCK;
-      if (!waits) return tls_failure("cannot speak TLS with", endpoint_, ssl_.get());
+      QV_TRY(const bool has_more, fill());
+      if (!has_more) return tls_failure("cannot speak TLS with", endpoint_, nullptr);
     }
   }
 
@@ -101,16 +113,34 @@ class OpenSslSession final : public TlsSession {
   }
 
   Result<std::size_t> receive(char* space, std::size_t n) override {
-    std::size_t n_read = 0;
-    ERR_clear_error();
-    errno = 0;
-    const int ok = SSL_read_ex(ssl_.get(), space, n, &n_read);
-    if (ok == 1) return n_read;
-    if (SSL_get_error(ssl_.get(), ok) == SSL_ERROR_ZERO_RETURN) return 0;
-    return tls_failure("no answer from", endpoint_, nullptr);
+    for (;;) {
+      std::size_t n_read = 0;
+      ERR_clear_error();
+      errno = 0;
+      const int ok = SSL_read_ex(ssl_.get(), space, n, &n_read);
+      if (ok == 1) return n_read;
+      const int error = SSL_get_error(ssl_.get(), ok);
+      if (error == SSL_ERROR_ZERO_RETURN) return 0;
+      if (error != SSL_ERROR_WANT_READ) return tls_failure("no answer from", endpoint_, nullptr);
+      QV_TRY(flush());
+      QV_TRY(const bool has_more, fill());
+      if (!has_more) return tls_failure("no answer from", endpoint_, nullptr);
+    }
   }
 
  private:
+  /// Waits for bytes. False if the server has closed the connection.
+  Result<bool> fill() {
+    std::array<char, 32 << 10> piece;
+    ssize_t n = 0;
+    do {
+      n = ::recv(fd_, piece.data(), piece.size(), 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) return tls_failure("no answer from", endpoint_, nullptr);
+    if (n > 0) BIO_write(received_, piece.data(), static_cast<int>(n));
+    return n > 0;
+  }
+
   Result<> flush() {
     std::array<char, 32 << 10> piece;
     while (BIO_ctrl_pending(encrypted_) > 0) {
@@ -127,7 +157,9 @@ class OpenSslSession final : public TlsSession {
   }
 
   ClientSsl ssl_;
-  BIO* encrypted_;  ///< owned by `ssl_`
+  // Owned by `ssl_`.
+  BIO* received_;
+  BIO* encrypted_;
   const int fd_;
   const Endpoint endpoint_;
 };
@@ -141,9 +173,7 @@ Result<std::unique_ptr<TlsSession>> TlsSession::connect(const Socket& socket,
   if (!ssl || !expect_host(ssl.get(), endpoint.host)) {
     return tls_failure("OpenSSL, for", endpoint, nullptr);
   }
-  BIO* encrypted = BIO_new(BIO_s_mem());
-  SSL_set_bio(ssl.get(), BIO_new_socket(socket.fd(), BIO_NOCLOSE), encrypted);
-  auto session = std::make_unique<OpenSslSession>(std::move(ssl), encrypted, socket.fd(), endpoint);
+  auto session = std::make_unique<OpenSslSession>(std::move(ssl), socket.fd(), endpoint);
   QV_TRY(session->shake_hands());
   return std::unique_ptr<TlsSession>(std::move(session));
 }

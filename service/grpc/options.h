@@ -7,10 +7,10 @@
 namespace quiver::service {
 
 struct GrpcOptions {
-  bool enabled = false;
-  std::string host;           ///< address or name to listen on; "": the host of HTTP
-  std::uint16_t port = 6334;  ///< 0: any free one, see GrpcServer::port
-  bool reflection = false;    ///< answer which services and messages there are
+  static constexpr std::int32_t kAnyPort = -1;
+  std::int32_t port = 0;    ///< 0: no gRPC
+  std::string host;         ///< address or name to listen on; "": the host of HTTP
+  bool reflection = false;  ///< answer which services and messages there are
 };
 
 }  // namespace quiver::service

@@ -331,9 +331,10 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const TlsOptions& tls) {
 }
 
 std::string address_of(const GrpcOptions& options) {
+  const int port = options.port == GrpcOptions::kAnyPort ? 0 : options.port;
   const bool is_ipv6 = options.host.find(':') != std::string::npos;
-  return is_ipv6 ? fmt::format("[{}]:{}", options.host, options.port)
-                 : fmt::format("{}:{}", options.host, options.port);
+  return is_ipv6 ? fmt::format("[{}]:{}", options.host, port)
+                 : fmt::format("{}:{}", options.host, port);
 }
 
 class Library final : public GrpcServer {

@@ -1,9 +1,11 @@
-// What a server without a cluster says about clusters, shards and shard keys.
+// The shards of a collection, and what a server without a cluster says about clusters and shard
+// keys.
 #include <fmt/format.h>
 
 #include "service/api/server_info.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
+#include "service/json/encode/encode_memory.h"
 
 namespace quiver::service {
 namespace {
@@ -50,6 +52,14 @@ Decoded<Answer> collection_cluster(Exchange& x, OpenCollection collection) {
   return Answer::kReady;
 }
 
+Decoded<Answer> collection_memory(Exchange& x, OpenCollection collection) {
+  QV_TRY(const auto parts, api::collection_parts(x, collection));
+  auto out = x.begin_result();
+  json::write_memory(out, parts.shards, *parts.config);
+  x.end_result();
+  return Answer::kReady;
+}
+
 Decoded<Answer> no_keys(Exchange& x, OpenCollection) {
   x.result_raw(R"({"shard_keys":[]})");
   return Answer::kReady;
@@ -63,15 +73,16 @@ void add_cluster_routes(Routes& routes) {
   };
   add(Method::kGet, "/collections/{collection_name}/cluster", Access::kReadExtras,
       computing<collection_cluster>);
+  add(Method::kGet, "/collections/{collection_name}/memory", Access::kRead,
+      computing<collection_memory>);
   add(Method::kPost, "/collections/{collection_name}/cluster", Access::kManage, no_cluster);
-  add(Method::kGet, "/collections/{collection_name}/shards", Access::kReadExtras,
-      computing<no_keys>);
+  add(Method::kGet, "/collections/{collection_name}/shards", Access::kRead, computing<no_keys>);
   add(Method::kPut, "/collections/{collection_name}/shards", Access::kManage, no_shard_keys);
   add(Method::kPost, "/collections/{collection_name}/shards/delete", Access::kManage,
       no_shard_keys);
   add(Method::kPost, "/cluster/recover", Access::kManage, no_cluster);
   add(Method::kDelete, "/cluster/peer/{peer_id}", Access::kManage, no_cluster);
-  add(Method::kGet, "/cluster/telemetry", Access::kGlobalRead, no_cluster);
+  add(Method::kGet, "/cluster/telemetry", Access::kAny, no_cluster);
   add(Method::kGet, "/cluster/metadata/keys", Access::kGlobalRead, no_cluster);
   add(Method::kGet, "/cluster/metadata/keys/{key}", Access::kGlobalRead, no_cluster);
   add(Method::kPut, "/cluster/metadata/keys/{key}", Access::kManage, no_cluster);

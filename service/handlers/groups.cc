@@ -84,6 +84,8 @@ void add_group_routes(Routes& routes) {
       with_body<run_groups<json::decode_query_groups>>);
   add("/collections/{collection_name}/points/search/groups",
       with_body<run_groups<json::decode_search_groups>>);
+  add("/collections/{collection_name}/points/recommend/groups",
+      with_body<run_groups<json::decode_recommend_groups>>);
   add("/collections/{collection_name}/facet", with_body<run_facet>);
   add("/collections/{collection_name}/points/search/matrix/pairs",
       with_body<run_matrix<json::write_matrix_pairs>>);

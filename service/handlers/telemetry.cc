@@ -121,9 +121,10 @@ void write_responses(Writer& out, const Router& router, const TelemetryDetail& d
 }
 
 /// By collection, then as `write_responses`.
-void write_collection_responses(Writer& out, Front& front, const TelemetryDetail& detail) {
+void write_collection_responses(Writer& out, Exchange& x, const TelemetryDetail& detail) {
   out.begin_object();
-  for (const auto& [collection, routes] : answers_by_collection(front)) {
+  for (const auto& [collection, routes] : answers_by_collection(x.front())) {
+    if (!x.check_access(Access::kRead, collection)) continue;
     out.escaped_key(json::shown_name(collection, detail.names));
     out.begin_object();
     for (const auto& [route, statuses] : routes) {
@@ -140,15 +141,15 @@ void write_collection_responses(Writer& out, Front& front, const TelemetryDetail
   out.end_object();
 }
 
-void write_requests(Writer& out, Front& front, const TelemetryDetail& detail) {
+void write_requests(Writer& out, Exchange& x, const TelemetryDetail& detail) {
   out.begin_object();
   out.key("rest");
   out.begin_object();
   out.key("responses");
-  write_responses(out, front.router(), detail);
+  write_responses(out, x.front().router(), detail);
   if (detail.by_collection) {
     out.key("per_collection_responses");
-    write_collection_responses(out, front, detail);
+    write_collection_responses(out, x, detail);
   }
   out.end_object();
   out.key("grpc");
@@ -195,18 +196,11 @@ void write_quota(Writer& out, const api::strict::Quota& quota) {
   out.end_object();
 }
 
-void write_telemetry(Writer& out, Front& front, const api::Telemetry& telemetry,
-                     const TelemetryDetail& detail) {
-  out.begin_object();
-  out.member("id", std::string_view(telemetry.process_id));
-  out.key("app");
-  write_app(out, telemetry, detail);
-  out.key("collections");
-  write_collections(out, telemetry, detail);
-  out.key("cluster");
-  out.raw(R"({"enabled":false})");
+/// What is about no collection, or about all.
+void write_server_parts(Writer& out, Exchange& x, const api::Telemetry& telemetry,
+                        const TelemetryDetail& detail) {
   out.key("requests");
-  write_requests(out, front, detail);
+  write_requests(out, x, detail);
   if (detail.level > 0) {
     out.key("memory");
     write_memory(out, telemetry.memory);
@@ -216,7 +210,20 @@ void write_telemetry(Writer& out, Front& front, const api::Telemetry& telemetry,
     write_search_pool(out, telemetry.n_compute_threads);
   }
   out.key("quota");
-  write_quota(out, front.runtime().quota());
+  write_quota(out, x.runtime().quota());
+}
+
+void write_telemetry(Writer& out, Exchange& x, const api::Telemetry& telemetry,
+                     const TelemetryDetail& detail) {
+  out.begin_object();
+  out.member("id", std::string_view(telemetry.process_id));
+  out.key("app");
+  write_app(out, telemetry, detail);
+  out.key("collections");
+  write_collections(out, telemetry, detail);
+  out.key("cluster");
+  out.raw(R"({"enabled":false})");
+  if (x.check_access(Access::kGlobalRead)) write_server_parts(out, x, telemetry, detail);
   out.end_object();
 }
 
@@ -227,7 +234,7 @@ Decoded<Answer> answer_telemetry(Exchange& x) {
   parts.shards = json::needs_shards(detail);
   auto write = [detail](Exchange& exchange, const api::Telemetry& telemetry) -> Decoded<> {
     auto out = exchange.begin_result();
-    write_telemetry(out, exchange.front(), telemetry, detail);
+    write_telemetry(out, exchange, telemetry, detail);
     exchange.end_result();
     return {};
   };

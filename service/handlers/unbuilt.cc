@@ -8,7 +8,6 @@ namespace quiver::service {
 namespace {
 
 constexpr UnbuiltEndpoint kUnbuilt[] = {
-    {"/collections/{collection_name}/points/recommend/groups", "recommendations"},
     {"/collections/{collection_name}/shards/{shard}/snapshot/partial/create", "partial snapshots"},
     {"/collections/{collection_name}/shards/{shard}/snapshot/partial/recover", "partial snapshots"},
     {"/collections/{collection_name}/shards/{shard}/snapshot/partial/recover_from",
@@ -22,7 +21,6 @@ constexpr UnbuiltEndpoint kUnbuilt[] = {
     {"/collections/{collection_name}/shards/{shard}/wal", "diagnostics"},
     {"/collections/{collection_name}/shards/{shard}/recovery_point", "diagnostics"},
     {"/audit/logs", "audit logs"},
-    {"/collections/{collection_name}/memory", "diagnostics"},
     {"/collections/{collection_name}/debug", "diagnostics"},
     {"/collections/{collection_name}/truncate_unapplied_wal", "diagnostics"},
     {"/profiler/slow_requests", "diagnostics"},

@@ -79,7 +79,7 @@ class Server:
         self.log = self.data_dir.with_name(self.data_dir.name + ".log")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")} | (env or {})
         if grpc:
-            self.env |= {"QUIVER__GRPC__ENABLED": "true", "QUIVER__GRPC__PORT": str(self.grpc_port)}
+            self.env["QUIVER__GRPC__PORT"] = str(self.grpc_port)
         self.args = [str(a) for a in args]
         self.max_open_files = max_open_files  # hard limit; None: this process's limit
         self.process = None

@@ -149,6 +149,8 @@ def test_aliases_and_lists_show_what_may_be_read(guarded):
     assert guarded.get("/collections/alias_c", headers=bearer(grant("r", "alias_c"))).status == 200
     telemetry = guarded.get("/telemetry?details_level=2", headers=bearer(grant("r"))).result
     assert telemetry["collections"]["number_of_collections"] == 1
+    assert not {"requests", "memory", "quota"} & set(telemetry)
+    assert {"requests", "memory"} <= set(guarded.get("/telemetry?details_level=2", headers=bearer(READER)).result)
 
 
 def test_secrets_are_not_printed():

@@ -299,7 +299,7 @@ CASES = {
     "hnsw-ef-0": (query({"query": [1, 2, 3, 4], "using": "image", "params": {"hnsw_ef": 0}}), 422,
                   "Validation error in JSON body: [internal.params.hnsw_ef: value 0 invalid, must be 1 or larger]"),
     "idf-corpus": (query({"query": [1, 2, 3, 4], "using": "image", "params": {"idf": {"corpus": {}}}}), 400,
-                   (WRONG, "internal.params.idf", "corpus")),
+                   (WRONG, "`idf`", "image")),
     "limit-negative": (query({"limit": -1}), 400, (FORMAT, "limit", "-1")),
     "offset-negative": (query({"query": [1, 2, 3, 4], "using": "image", "offset": -1}), 400, (FORMAT, "offset", "-1")),
     "legacy-without-limit": (query({"vector": [1, 2, 3, 4]}, "search", "plain"), 400, (FORMAT, "missing field `limit`")),

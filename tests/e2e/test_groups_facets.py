@@ -8,6 +8,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
 from quiver_server import SMALL_SEGMENTS, Server
+from test_access import KEYS, POINT, SECRET, VECTORS, token
 
 DIM = 8
 CITIES = ["Berlin", "Oslo", "Paris", "Rome", "東京"]
@@ -92,6 +93,9 @@ QUERIES = {
     "distance": {"query": VECTOR, "using": "far"},
     "sparse": {"query": models.SparseVector(indices=[1, 4, 7, 11], values=[1, 0.5, 2, 0.3]), "using": "words"},
     "id": {"query": 3, "using": "image"},
+    "recommend": {"query": models.RecommendQuery(recommend=models.RecommendInput(positive=[3, 4], negative=[6])), "using": "image"},
+    "best score": {"query": models.RecommendQuery(recommend=models.RecommendInput(
+        positive=[3, 4], negative=[6], strategy=models.RecommendStrategy.BEST_SCORE)), "using": "image"},
     "threshold": {"query": VECTOR, "using": "image", "score_threshold": 0.2},
     "fused": {"query": models.RrfQuery(rrf=models.Rrf(k=60)), "prefetch": [
         models.Prefetch(query=VECTOR, using="image", limit=1000), models.Prefetch(query=VECTOR, using="far", limit=1000)]},
@@ -124,6 +128,13 @@ def test_the_older_search_for_groups(world):
     newer = world.remote.query_points_groups("shop", "city", query=VECTOR, using="image", limit=3, group_size=2, with_payload=["city"])
     assert [(g["id"], [h["id"] for h in g["hits"]]) for g in older] == [(g.id, [h.id for h in g.hits]) for g in newer.groups]
     assert all(h["payload"] == {"city": g["id"]} for g in older for h in g["hits"])
+
+
+def test_the_older_recommendation_of_groups(world):
+    body = {"positive": [3, 4], "negative": [6], "using": "image", "group_by": "city", "group_size": 2, "limit": 3}
+    older = world.server.post("/collections/shop/points/recommend/groups", body).result["groups"]
+    newer = world.remote.query_points_groups("shop", "city", limit=3, group_size=2, **QUERIES["recommend"])
+    assert older and [(g["id"], [h["id"] for h in g["hits"]]) for g in older] == [(g.id, [h.id for h in g.hits]) for g in newer.groups]
 
 
 def test_groups_are_looked_up(world):
@@ -195,6 +206,22 @@ def test_bad_requests_are_refused(world, path, body, status, text):
     answer = world.server.post(f"/collections/shop/{path}", body)
     assert answer.status == status and text in answer.error, answer.text
     assert world.server.post(f"/collections/missing/{path}", body).status in (404, status)
+
+
+def test_a_lookup_needs_the_right_to_read(new_server):
+    """`b` is the other collection: the caller may read it, or only `a`."""
+    server = new_server(env=KEYS).start()
+    headers = {"Authorization": f"Bearer {SECRET}"}
+    for name in ("a", "b"):
+        assert server.put(f"/collections/{name}", VECTORS, headers=headers).status == 200
+        assert server.put(f"/collections/{name}/points?wait=true", POINT, headers=headers).status == 200
+    grouped = {"query": [1, 2], "group_by": "a", "with_lookup": "b"}
+    paths = [("points/query/groups", grouped), ("points/search/matrix/pairs", {}), ("facet", {"key": "a"})]
+    for grants, statuses in [(["a", "b"], [200, 200, 400]), (["a"], [403, 200, 400]), (["b"], [403, 403, 403])]:
+        claims = {"access": [{"collection": name, "access": "r"} for name in grants]}
+        bearer = {"Authorization": f"Bearer {token(claims)}"}
+        answers = [server.post(f"/collections/a/{path}", body, headers=bearer) for path, body in paths]
+        assert [answer.status for answer in answers] == statuses, [answer.text for answer in answers]
 
 
 def test_facets_are_the_same_after_a_restart(new_server):

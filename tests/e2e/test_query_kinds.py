@@ -1,4 +1,5 @@
 """Recommend, discover, context and relevance feedback queries, against the stock client's in-memory mode as oracle."""
+import contextlib
 import copy
 import math
 import os
@@ -27,6 +28,8 @@ def server(tmp_path_factory):
 
 class Both:
     """The same points in the server and in memory."""
+
+    by_id = True  # some examples are ids
 
     def __init__(self, server, name, seed):
         self.name, self.random, self.numpy = name, random.Random(seed), np.random.default_rng(seed)
@@ -60,7 +63,15 @@ class Both:
         return self.numpy.standard_normal(shape).astype(np.float32).tolist()
 
     def example(self, field):
-        return self.random.choice(self.ids) if self.random.random() < 0.5 else self.vector(field)
+        by_id = self.by_id and self.random.random() < 0.5
+        return self.random.choice(self.ids) if by_id else self.vector(field)
+
+    @contextlib.contextmanager
+    def by_vectors_only(self):
+        """Points that some prefetch names are no hits of the whole query; in memory, only of that prefetch."""
+        self.by_id = False
+        yield
+        self.by_id = True
 
     def examples(self, field, least):
         return [self.example(field) for _ in range(self.random.randint(least, 4))]
@@ -106,6 +117,11 @@ def both(server):
     return Both(server, "kinds", 1)
 
 
+def has_ties(kind, field):
+    """Many points may have the same score. In memory, a prefetch takes any of them."""
+    return kind == "context" or field in SPARSE
+
+
 KINDS = [*models.RecommendStrategy, "discover", "context", "feedback"]
 
 
@@ -122,12 +138,23 @@ def test_scores_as_in_memory_mode(both, kind, field):
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "feedback"])
 def test_as_prefetch_and_over_prefetches(both, kind):
-    for field in ["cosine", "euclid", "words", "tokens"]:
-        inner = models.Prefetch(query=both.vector("dot"), using="dot", limit=30)
-        both.compare(12, query=both.query(kind, field), using=field, prefetch=[inner])
-        first = models.Prefetch(query=both.query(kind, field), using=field, limit=40)
-        both.compare(12, query=both.vector("dot"), using="dot", prefetch=[first])
-        both.compare(12, query=models.FusionQuery(fusion=models.Fusion.RRF), prefetch=[first, inner])
+    with both.by_vectors_only():
+        for field in ["cosine", "euclid", "words", "tokens"]:
+            inner = models.Prefetch(query=both.vector("dot"), using="dot", limit=30)
+            both.compare(12, query=both.query(kind, field), using=field, prefetch=[inner])
+            if has_ties(kind, field):
+                continue
+            first = models.Prefetch(query=both.query(kind, field), using=field, limit=40)
+            both.compare(12, query=both.vector("dot"), using="dot", prefetch=[first])
+            both.compare(12, query=models.FusionQuery(fusion=models.Fusion.RRF), prefetch=[first, inner])
+
+
+def test_points_that_any_part_names_are_no_hits(both, server):
+    recommend = {"recommend": {"positive": [3], "strategy": "best_score"}}
+    body = {"prefetch": {"query": recommend, "using": "cosine", "limit": 500}, "limit": 500,
+            "query": {"context": [{"positive": 4, "negative": 5}]}, "using": "dot"}
+    points = server.post(f"/collections/{both.name}/points/query", body).result["points"]
+    assert {p["id"] for p in points} == set(both.ids) - {3, 4, 5}
 
 
 def test_lookup_from(both, server):
@@ -260,9 +287,11 @@ class Walk(Both):
         return self.random.choice([None, models.Filter(
             must=[models.FieldCondition(key="n", match=models.MatchAny(any=values))])])
 
-    def any_query(self):
-        field = self.random.choice([*DIMS, *SPARSE])
-        kinds = [kind for kind in KINDS if kind != "feedback" or field not in NO_FEEDBACK]
+    def any_query(self, with_ties=True):
+        # In memory, IDF goes on counting points that were deleted.
+        field = self.random.choice([*DIMS, "words"] if with_ties else [*DIMS])
+        kinds = [kind for kind in KINDS if (kind != "feedback" or field not in NO_FEEDBACK)
+                 and (with_ties or not has_ties(kind, field))]
         kind = self.random.choice(["nearest", *kinds])
         return field, self.vector(field) if kind == "nearest" else self.query(kind, field)
 
@@ -271,15 +300,44 @@ class Walk(Both):
         self.compare(self.random.randint(1, 40), query=query, using=field, query_filter=self.any_filter())
 
     def search_over_prefetches(self):
-        prefetch = []
+        with self.by_vectors_only():
+            self.compare_over_prefetches()
+
+    def compare_over_prefetches(self):
+        """Each prefetch as in memory; the answer as these lists want it. (Ranks of nearly equal scores may differ.)"""
+        prefetch, lists = [], []
         for _ in range(self.random.randint(1, 3)):
-            field, query = self.any_query()
-            prefetch.append(models.Prefetch(query=query, using=field, filter=self.any_filter(),
-                                            limit=self.random.randint(1, 60)))
+            field, query = self.any_query(with_ties=False)
+            filter, limit = self.any_filter(), self.random.randint(1, 60)
+            prefetch.append(models.Prefetch(query=query, using=field, filter=filter, limit=limit))
+            lists.append(self.compare(limit, query=query, using=field, query_filter=filter))
+        limit = self.random.randint(1, 20)
+        if self.random.random() < 0.5:
+            query = models.FusionQuery(fusion=models.Fusion.RRF)
+            fused = self.clients[0].query_points(self.name, query=query, prefetch=prefetch, limit=limit).points
+            assert_same_scores(fused, reciprocal_ranks(lists), limit)
+            return
         field, query = self.any_query()
-        outer = self.random.choice([{"query": query, "using": field},
-                                    {"query": models.FusionQuery(fusion=models.Fusion.RRF)}])
-        self.compare(self.random.randint(1, 20), prefetch=prefetch, **outer)
+        union = models.Filter(must=[models.HasIdCondition(has_id=[hit.id for hits in lists for hit in hits])])
+        wanted = self.compare(limit, query=query, using=field, query_filter=union)
+        found = self.clients[0].query_points(self.name, query=query, using=field, prefetch=prefetch, limit=limit).points
+        assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in wanted]
+
+
+def reciprocal_ranks(lists):
+    scores = {}
+    for hits in lists:
+        for rank, hit in enumerate(hits):
+            scores[hit.id] = scores.get(hit.id, 0) + 1 / (rank + 2)
+    return scores
+
+
+def assert_same_scores(hits, scores, limit):
+    best = sorted(scores.values(), reverse=True)[:limit]
+    assert len(hits) == len(best)
+    for hit, at_rank in zip(hits, best):
+        assert math.isclose(hit.score, at_rank, rel_tol=1e-5)
+        assert math.isclose(hit.score, scores[hit.id], rel_tol=1e-5)
 
 
 def test_random_operations(server):

@@ -487,3 +487,53 @@ def test_a_damaged_backup_is_refused(small, new_server, tmp_path):
     assert command("restore", tmp_path / "none", "--data-dir", data_dir).returncode == 1
     assert command("backup", folder, "--url", "http://127.0.0.1:1").returncode == 1
     assert command("backup", folder, "--data-dir", tmp_path / "none").returncode == 1
+
+
+def test_stock_client(server, name):
+    fill(server, name, n=100)
+    before = contents(server, name)
+    client = server.client()
+    made = client.create_snapshot(name)
+    assert client.list_snapshots(name) == [made] and len(made.checksum) == 64
+    location = f"file://{server.data_dir}/snapshots/{name}/{made.name}"
+    assert client.recover_snapshot(name, location, checksum=made.checksum, priority="snapshot")
+    shard = client.create_shard_snapshot(name, 0)
+    assert client.list_shard_snapshots(name, 0) == [shard]
+    location = f"file://{server.data_dir}/snapshots/{name}/shards/0/{shard.name}"
+    assert client.recover_shard_snapshot(name, 0, location)
+    assert client.delete_shard_snapshot(name, 0, shard.name)
+    assert contents(server, name) == before
+    assert client.delete_snapshot(name, made.name) and client.list_snapshots(name) == []
+    everything = client.create_full_snapshot()
+    assert [s.name for s in client.list_full_snapshots()] == [everything.name]
+    assert client.delete_full_snapshot(everything.name)
+
+
+def test_stop_and_kill_while_creating(new_server):
+    """A snapshot is there or not; nothing unfinished stays, and stopping does not wait for checksums."""
+    server = new_server(env=SMALL_SEGMENTS).start()
+    fill(server, "a", n=100)
+    before = contents(server, "a")
+    rng = random.Random(3)
+    for round in range(4):
+        requests = [threading.Thread(target=create_until_killed, args=(server,)) for _ in range(2)]
+        for request in requests:
+            request.start()
+        time.sleep(rng.random() * 0.1)
+        server.stop() if round == 3 else server.kill9()
+        for request in requests:
+            request.join()
+        server.start()
+        for made in server.get("/collections/a/snapshots").result:
+            bytes = archive(server, "a", made["name"])
+            assert upload(server, "/collections/b", bytes).result is True
+            assert contents(server, "b") == before
+        assert not list(server.data_dir.glob("snapshot-drafts/*"))
+        assert all(p.name.endswith(".snapshot") for p in (server.data_dir / "snapshots/a").glob("*"))
+
+
+def create_until_killed(server):
+    try:
+        server.post("/collections/a/snapshots")
+    except (OSError, http.client.HTTPException):
+        pass  # the kill

@@ -1,8 +1,10 @@
 """Strict mode through the stock client: limits are enforced, survive a restart, and say what would help."""
+import grpc
 import pytest
-from qdrant_client import models
+from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import UnexpectedResponse
+from quiver_server import ANSWER_TIMEOUT_S
 
 VECTORS = models.VectorParams(size=2, distance=models.Distance.DOT)
 BERLIN = models.Filter(must=[models.FieldCondition(key="city", match=models.MatchValue(value="Berlin"))])
@@ -202,3 +204,72 @@ def test_quotas_hold_for_all_collections_and_survive(new_server, name):
     assert server.put("/quotas", {"enabled": False}).result is True
     client.upsert(name, [point(2)])
     assert client.count(name).count == 1
+
+
+def test_shard_keys_are_refused_rather_than_ignored(server, name):
+    client = create(server, name)
+    client.upsert(name, [point(1)])
+    for call in (lambda: client.query_points(name, query=[1, 1], shard_key_selector="a"),
+                 lambda: client.scroll(name, shard_key_selector="a"), lambda: client.count(name, shard_key_selector="a"),
+                 lambda: client.retrieve(name, [1], shard_key_selector="a"), lambda: client.upsert(name, [point(2)], shard_key_selector="a"),
+                 lambda: client.delete(name, points_selector=[1], shard_key_selector="a"),
+                 lambda: client.query_batch_points(name, [models.QueryRequest(query=[1, 1], shard_key="a")]),
+                 lambda: client.batch_update_points(name, [models.UpsertOperation(upsert=models.PointsList(points=[point(2)], shard_key="a"))])):
+        assert "not found: the collection has no shard keys" in refusal(400, call)
+    assert client.count(name).count == 1
+
+
+def test_memory_of_a_collection(server, name):
+    server.put(f"/collections/{name}", {"vectors": {"v": {"size": 4, "distance": "Dot"}}, "sparse_vectors": {"s": {}}})
+    points = [{"id": i, "vector": {"v": [1, 2, 3, 4], "s": {"indices": [1, 2], "values": [1, 1]}}, "payload": {"a": "b"}} for i in range(10)]
+    assert server.put(f"/collections/{name}/points?wait=true", {"points": points}).status == 200
+    report = server.get(f"/collections/{name}/memory").result
+    size = {part: use["disk_bytes"] + use["ram_bytes"] for part, use in [
+        ("total", report["total"]), ("payload", report["payload"]), ("v", report["vectors"][0]["storage"]), ("s", report["sparse_vectors"][0]["storage"])]}
+    assert size["v"] >= 10 * 4 * 4 and size["s"] >= 10 * 2 * 8 and size["payload"] >= 10 * len('{"a":"b"}')
+    assert size["total"] >= size["v"] + size["s"] + size["payload"]
+
+
+def test_groups_facets_and_matrices(server, name):
+    client = create(server, name, max_query_limit=15, unindexed_filtering_retrieve=False)
+    client.upsert(name, [point(i) for i in range(1, 6)])
+    grouped = lambda: client.query_points_groups(name, query=[1, 1], group_by="city", limit=5, group_size=3)  # noqa: E731
+    assert r'Index required but not found for \"city\". Help: Create an index supporting `match`' in refusal(400, grouped)
+    client.create_payload_index(name, "city", models.PayloadSchemaType.GEO)
+    assert r'Index of type \"Geo\" found for \"city\"' in refusal(400, grouped)
+    client.create_payload_index(name, "city", models.PayloadSchemaType.KEYWORD)
+    assert len(grouped().groups) == 1
+    calls = [lambda: client.query_points_groups(name, query=[1, 1], group_by="city", limit=4, group_size=4),
+             lambda: client.search_matrix_pairs(name, sample=4, limit=4), lambda: client.facet(name, "city", limit=16)]
+    for call in calls:
+        assert r'16 > 15 for \"limit\"' in refusal(400, call)
+    client.search_matrix_pairs(name, sample=5, limit=3)
+    assert client.facet(name, "city", limit=15).hits[0].count == 5
+
+
+def test_examples_take_tokens(server, name):
+    client = create(server, name, read_rate_limit=4)
+    client.upsert(name, [point(i) for i in range(1, 6)])
+    query = models.RecommendQuery(recommend=models.RecommendInput(positive=[1, 2, 3, 4, 5], strategy=models.RecommendStrategy.BEST_SCORE))
+    assert "larger than rate limiter capacity" in refusal(429, lambda: client.query_points(name, query=query))
+    set_strict_mode(client, name, read_rate_limit=11)
+    client.query_points(name, query=query)
+
+
+def test_grpc_has_the_same_limits(tmp_path_factory, name):
+    from quiver_server import Server
+    server = Server(tmp_path_factory.mktemp("grpc") / "data", grpc=True).start()
+    try:
+        create(server, name, max_query_limit=3, write_rate_limit=2)
+        client = QdrantClient(host="127.0.0.1", port=server.port, grpc_port=server.grpc_port, https=False, prefer_grpc=True,
+                              check_compatibility=False, timeout=int(ANSWER_TIMEOUT_S))
+        with pytest.raises(grpc.RpcError) as refused:
+            client.query_points(name, query=[1, 1], limit=4)
+        assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+        assert 'Limit exceeded 4 > 3 for "limit". Help: ' in refused.value.details()
+        client.upsert(name, [point(1), point(2)])
+        with pytest.raises(ResourceExhaustedResponse) as early:
+            client.upsert(name, [point(3)])
+        assert 20 <= early.value.retry_after_s <= 30
+    finally:
+        server.stop()

@@ -97,6 +97,10 @@ class FusionStage final : public PlanStage {
       return fail(Code::kFailedPrecondition, "Fusion queries need at least one prefetch to fuse.");
     }
     QV_TRY(const auto rankings, run_inputs(node_, environment));
+    if (!node_.query.using_field.empty()) {  // errors of prefetches come first, as in Qdrant
+      return fail(Code::kFailedPrecondition,
+                  "Fusion queries cannot be combined with the 'using' field.");
+    }
     QV_TRY(const auto order, fuse(kind_, ranked(rankings)));
     return in_order(order, rankings, node_.limit);
   }

@@ -71,10 +71,18 @@ bool is_by_tenant(const CollectionConfig& config, const std::optional<Filter>& f
   return filter && names_tenant(*filter, config.indexes);
 }
 
+bool compares_vectors(const engine::QueryKind& kind) {
+  return std::holds_alternative<engine::Nearest>(kind) ||
+         std::holds_alternative<engine::Recommend>(kind) ||
+         std::holds_alternative<engine::Discover>(kind) ||
+         std::holds_alternative<engine::Context>(kind) ||
+         std::holds_alternative<engine::RelevanceFeedback>(kind);
+}
+
 /// A search of a field whose vectors have no index reads all of them.
 Result<> check_full_scan(const CollectionConfig& config, const Query& query) {
   const StrictMode& limits = *config.strict_mode;
-  if (limits.allows_exact_search || !std::holds_alternative<engine::Nearest>(query.kind)) return {};
+  if (limits.allows_exact_search || !compares_vectors(query.kind)) return {};
   const auto indexed = config.vector_indexes.find(query.using_field);
   if (indexed == config.vector_indexes.end() || indexed->second.enabled) return {};
   const std::string where =

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -48,11 +50,72 @@ std::uint64_t vector_cost(const engine::VectorValue& vector) {
   return (sparse->indices.size() + kNonzerosPerToken - 1) / kNonzerosPerToken;
 }
 
-std::uint64_t vector_cost(const engine::QueryVector& vector, const std::string& field,
-                          const CountVectors& n_vectors) {
-  if (const auto* value = std::get_if<engine::VectorValue>(&vector)) return vector_cost(*value);
-  constexpr std::uint64_t kLookedUpAndLeftOut = 2;
-  return n_vectors(std::get<PointId>(vector), field) + kLookedUpAndLeftOut;
+/// Vectors that a query compares points with, and those of them that are stored points.
+struct Examples {
+  std::vector<std::uint64_t> costs;
+  std::uint64_t n_points = 0;
+};
+
+class ExampleReader {
+ public:
+  ExampleReader(const std::string& field, const CountVectors& n_vectors)
+      : field_(field), n_vectors_(n_vectors) {}
+
+  Examples operator()(const engine::Nearest& query) { return add(query.vector); }
+  Examples operator()(const engine::Recommend& query) {
+    for (const auto* vectors : {&query.positive, &query.negative}) {
+      for (const auto& vector : *vectors) add(vector);
+    }
+    const bool is_one_search = query.strategy == engine::RecommendStrategy::kAverageVector;
+    if (is_one_search && !examples_.costs.empty()) {
+      examples_.costs = {*std::max_element(examples_.costs.begin(), examples_.costs.end())};
+    }
+    return examples_;
+  }
+  Examples operator()(const engine::Discover& query) {
+    add(query.target);
+    return add(query.pairs);
+  }
+  Examples operator()(const engine::Context& query) { return add(query.pairs); }
+  Examples operator()(const engine::RelevanceFeedback& query) {
+    add(query.target);
+    for (const auto& feedback : query.feedback) add(feedback.example);
+    return examples_;
+  }
+  /// Queries that compare no vectors.
+  template <class Other>
+  Examples operator()(const Other&) {
+    return examples_;
+  }
+
+ private:
+  Examples add(const engine::QueryVector& vector) {
+    if (const auto* value = std::get_if<engine::VectorValue>(&vector)) {
+      examples_.costs.push_back(vector_cost(*value));
+    } else {
+      examples_.costs.push_back(n_vectors_(std::get<PointId>(vector), field_));
+      ++examples_.n_points;
+    }
+    return examples_;
+  }
+  Examples add(const std::vector<engine::ContextPair>& pairs) {
+    for (const auto& pair : pairs) {
+      add(pair.positive);
+      add(pair.negative);
+    }
+    return examples_;
+  }
+
+  const std::string& field_;
+  const CountVectors& n_vectors_;
+  Examples examples_;
+};
+
+/// Stored points are looked up, each for one, and left out of the hits, all for one.
+std::uint64_t examples_cost(const Examples& examples) {
+  const std::uint64_t cost =
+      std::accumulate(examples.costs.begin(), examples.costs.end(), std::uint64_t{0});
+  return examples.n_points == 0 ? cost : cost + examples.n_points + 1;
 }
 
 const engine::PointSelector* selector_of(const engine::Operation& operation) {
@@ -106,9 +169,8 @@ std::uint64_t read_cost(const std::optional<Filter>& filter) {
 std::uint64_t query_cost(const engine::Query& query, const CountVectors& n_vectors) {
   std::uint64_t cost = query.filter ? n_conditions(*query.filter) : 0;
   for (const auto& prefetch : query.prefetch) cost += query_cost(prefetch, n_vectors);
-  if (const auto* nearest = std::get_if<engine::Nearest>(&query.kind)) {
-    return cost + vector_cost(nearest->vector, query.using_field, n_vectors);
-  }
+  const auto examples = std::visit(ExampleReader(query.using_field, n_vectors), query.kind);
+  if (!examples.costs.empty()) return cost + examples_cost(examples);
   return query.prefetch.empty() ? cost + 1 : cost;
 }
 

@@ -13,8 +13,12 @@ namespace {
 constexpr std::size_t kMaxForgottenCollections = 1024;
 constexpr auto kMemoryAge = std::chrono::milliseconds(500);
 
-/// Vectors of one size each, so that live ones take their share of the bytes.
-std::uint64_t live_bytes(const engine::SegmentFieldInfo& field) {
+/// Bytes of the vectors of points that are not deleted. Rows of dense vectors are padded, which is
+/// left out; other vectors take their share of the bytes by number.
+std::uint64_t live_bytes(const engine::SegmentFieldInfo& field, const FieldSchema* schema) {
+  if (schema != nullptr && schema->kind == FieldKind::kDense) {
+    return field.n_vectors * schema->dim * bytes_per_value(schema->dtype);
+  }
   const std::uint64_t n = field.n_vectors + field.n_deleted_vectors;
   if (n == 0) return 0;
   const double share = static_cast<double>(field.n_vectors) / static_cast<double>(n);
@@ -74,10 +78,13 @@ Result<CollectionSize> Usage::size_of(const CollectionPtr& collection,
     QV_TRY(size.n_points, collection->count(std::nullopt, Cancel()));
   }
   if (!limits.max_vector_bytes && !limits.max_payload_bytes) return size;
+  const auto config = collection->config();
   for (const auto& shard : collection->shards()) {
     for (const auto& segment : shard.segments) {
       size.n_payload_bytes += segment.n_payload_bytes;
-      for (const auto& field : segment.fields) size.n_vector_bytes += live_bytes(field);
+      for (const auto& field : segment.fields) {
+        size.n_vector_bytes += live_bytes(field, config->find_field(field.field));
+      }
     }
   }
   return size;

@@ -175,7 +175,7 @@ Decoded<QueryKind> decode_fusion(int fusion, const Path& path) {
 Decoded<QueryKind> decode_kind(const qdrant::Query& query, const Path& path) {
   switch (query.variant_case()) {
     case qdrant::Query::kNearest:
-      return decode_nearest(query.nearest(), path);
+      return decode_nearest(query.nearest(), path.member("nearest"));
     case qdrant::Query::kNearestWithMmr:
       return decode_nearest_with_mmr(query.nearest_with_mmr(), path);
     case qdrant::Query::kFusion:
@@ -237,7 +237,7 @@ Decoded<> decode_core(const Request& request, const Path& path, Query& query) {
   if (request.has_query()) {
     QV_TRY(query.kind, decode_kind(request.query(), path.member("query")));
   }
-  QV_TRY(api::check_combination(query, request.has_using_()));
+  QV_TRY(api::check_combination(query));
   return {};
 }
 

@@ -38,6 +38,7 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::GroupsQuery> decode_query_groups(std::string& body);
 /// The older form: `vector` instead of `query`.
 [[nodiscard]] Decoded<engine::GroupsQuery> decode_search_groups(std::string& body);
+[[nodiscard]] Decoded<engine::GroupsQuery> decode_recommend_groups(std::string& body);
 [[nodiscard]] Decoded<engine::FacetRequest> decode_facet(std::string& body);
 [[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
 /// The filter of a count.

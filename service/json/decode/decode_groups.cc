@@ -37,6 +37,19 @@ Decoded<> decode_grouping(Object object, const Path& path, GroupsQuery& groups) 
   return {};
 }
 
+/// The older form has no defaults.
+Decoded<GroupsQuery> decode_older_groups(std::string& body,
+                                         Decoded<engine::Query> (*decode)(Element, const Path&)) {
+  const Path root;
+  GroupsQuery groups;
+  QV_TRY(const Element element, parse_body(body));
+  QV_TRY(groups.query, decode(element, root));
+  const Object object = as_object(element);
+  QV_TRY(require(object, "group_size", root));
+  QV_TRY(decode_grouping(object, root, groups));
+  return groups;
+}
+
 }  // namespace
 
 Decoded<GroupsQuery> decode_query_groups(std::string& body) {
@@ -51,14 +64,11 @@ Decoded<GroupsQuery> decode_query_groups(std::string& body) {
 }
 
 Decoded<GroupsQuery> decode_search_groups(std::string& body) {
-  const Path root;
-  GroupsQuery groups;
-  QV_TRY(const Element element, parse_body(body));
-  QV_TRY(groups.query, decode_search_members(element, root));
-  const Object object = as_object(element);
-  QV_TRY(require(object, "group_size", root));
-  QV_TRY(decode_grouping(object, root, groups));
-  return groups;
+  return decode_older_groups(body, decode_search_members);
+}
+
+Decoded<GroupsQuery> decode_recommend_groups(std::string& body) {
+  return decode_older_groups(body, decode_recommend_members);
 }
 
 Decoded<engine::FacetRequest> decode_facet(std::string& body) {

@@ -158,7 +158,8 @@ Decoded<> check_integer_params(Object object, const Path& path, FieldIndex& inde
   QV_TRY(const bool lookup, decode_bool(object, "lookup", path, true));
   if (lookup || index.range) return {};
   return validation_error(path.member("lookup"),
-                          "the 'lookup' and 'range' capabilities can't be both disabled");
+                          "Validation error: the 'lookup' and 'range' capabilities can't be both "
+                          "disabled");
 }
 
 /// The parameters of a type of index.

@@ -28,6 +28,10 @@ namespace quiver::service::json {
 /// 400: this server makes no vectors from text or images.
 [[nodiscard]] tl::unexpected<ApiError> no_inference(const Path& path);
 
+/// 400 if `object` names a shard key: collections have none, and an answer or a change that left it
+/// out would concern other points than the caller means.
+[[nodiscard]] Decoded<> refuse_shard_key(Object object);
+
 [[nodiscard]] Decoded<payload::Filter> decode_filter(Element element, const Path& path);
 /// nullopt if the member is missing.
 [[nodiscard]] Decoded<std::optional<payload::Filter>> decode_optional_filter(Object object,
@@ -56,6 +60,7 @@ namespace quiver::service::json {
 /// The members of a query, and of a search in the older form, also of one for groups.
 [[nodiscard]] Decoded<engine::Query> decode_query_members(Element element, const Path& path);
 [[nodiscard]] Decoded<engine::Query> decode_search_members(Element element, const Path& path);
+[[nodiscard]] Decoded<engine::Query> decode_recommend_members(Element element, const Path& path);
 
 /// `params` of a query.
 [[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);

@@ -254,7 +254,10 @@ constexpr NamedOperation kOperations[] = {
 Decoded<Operation> decode_operation(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   for (const auto& [name, decode] : kOperations) {
-    if (const auto value = find(object, name)) return decode(*value, path.member(name));
+    const auto value = find(object, name);
+    if (!value) continue;
+    if (value->is_object()) QV_TRY(refuse_shard_key(as_object(*value)));
+    return decode(*value, path.member(name));
   }
   return format_error(path,
                       "unknown operation, expected one of `upsert`, `delete`, `set_payload`, "
@@ -264,6 +267,7 @@ Decoded<Operation> decode_operation(Element element, const Path& path) {
 
 Decoded<Operation> decode_whole(std::string& body, OperationDecoder decode) {
   QV_TRY(const Element element, parse_body(body));
+  if (element.is_object()) QV_TRY(refuse_shard_key(as_object(element)));
   return decode(element, Path());
 }
 

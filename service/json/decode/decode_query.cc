@@ -213,6 +213,7 @@ Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path)
 
 /// The members that queries, prefetches and searches share.
 Decoded<> decode_common(Object object, const Path& path, Query& query) {
+  QV_TRY(refuse_shard_key(object));
   QV_TRY(query.filter, decode_optional_filter(object, "filter", path));
   if (const auto params = find(object, "params")) {
     QV_TRY(query.params, decode_search_params(*params, path.member("params")));
@@ -249,7 +250,7 @@ Decoded<Query> decode_query_core(Object object, const Path& path) {
   if (kind) {
     QV_TRY(query.kind, decode_kind(*kind, path.member("query")));
   }
-  QV_TRY(api::check_combination(query, using_field.has_value()));
+  QV_TRY(api::check_combination(query));
   return query;
 }
 
@@ -413,6 +414,10 @@ Decoded<Query> decode_search_members(Element element, const Path& path) {
   return decode_search_element(element, path);
 }
 
+Decoded<Query> decode_recommend_members(Element element, const Path& path) {
+  return decode_recommend_element(element, path);
+}
+
 Decoded<Query> decode_query(std::string& body) {
   return decode_one(body, decode_query_element, "query", "nearest");
 }
@@ -451,6 +456,7 @@ Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body) {
   const Path root;
   engine::RetrieveRequest request;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   QV_TRY(const Element ids, require(object, "ids", root));
   QV_TRY(request.ids, decode_ids(ids, root.member("ids")));
   QV_TRY(request.with_payload, decode_with_payload(object, root, payload::Selector::all()));
@@ -462,6 +468,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
   const Path root;
   engine::ScrollRequest request;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   if (const auto offset = find(object, "offset")) {
     QV_TRY(request.offset, decode_id(*offset, root.member("offset")));
   }
@@ -479,6 +486,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
 Decoded<std::optional<payload::Filter>> decode_count(std::string& body) {
   const Path root;
   QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(refuse_shard_key(object));
   if (const auto exact = find(object, "exact")) QV_TRY(get_bool(*exact, root.member("exact")));
   return decode_optional_filter(object, "filter", root);
 }

@@ -189,7 +189,7 @@ TEST_F(DatabaseSnapshotsTest, RandomWritesAreRecoveredBitForBit) {
       ASSERT_TRUE(made) << made.error().to_string();
       // What follows is not in the snapshot.
       for (int i = 0; i < 25; ++i) random_write(*collection(name), random);
-      const auto facts = snapshots().complete({name, {}}, made->name).value();
+      const auto facts = snapshots().complete({name, {}}, made->name, Cancel()).value();
       EXPECT_EQ(facts.size_bytes, made->size_bytes);
       const std::string copy = "copy" + std::to_string(round);
       ASSERT_TRUE(receive({copy, {}}, archive({name, {}}, made->name), facts.checksum));
@@ -258,7 +258,7 @@ TEST_F(DatabaseSnapshotsTest, ASnapshotUnderWritesIsAPrefix) {
     const auto made = snapshots().create({"points", {}});
     const std::uint64_t high = n_written;
     ASSERT_TRUE(made) << made.error().to_string();
-    ASSERT_TRUE(snapshots().complete({"points", {}}, made->name));
+    ASSERT_TRUE(snapshots().complete({"points", {}}, made->name, Cancel()));
     ASSERT_TRUE(receive({"copy", {}}, archive({"points", {}}, made->name)));
     const auto n = collection("copy")->count(std::nullopt, Cancel()).value();
     EXPECT_GE(n, low);
@@ -304,7 +304,7 @@ TEST_F(DatabaseSnapshotsTest, WhatARecoveryLeftIsRemovedAtTheStart) {
   ASSERT_TRUE(database_->create_collection("points", small_config(1)));
   for (int i = 0; i < 10; ++i) random_write(*collection("points"), random);
   const auto made = snapshots().create({"points", {}}).value();
-  ASSERT_TRUE(snapshots().complete({"points", {}}, made.name));
+  ASSERT_TRUE(snapshots().complete({"points", {}}, made.name, Cancel()));
   const std::string bytes = archive({"points", {}}, made.name);
   auto receiver = snapshots().receive({"other", {}}, "").value();
   ASSERT_TRUE(receiver->write(std::string_view(bytes).substr(0, bytes.size() / 2)));
@@ -329,7 +329,7 @@ TEST_F(DatabaseSnapshotsTest, DamagedFoldersAreRefused) {
   ASSERT_TRUE(database_->create_collection("points", small_config(1)));
   for (int i = 0; i < 20; ++i) random_write(*collection("points"), random);
   const auto made = snapshots().create({"points", {}}).value();
-  ASSERT_TRUE(snapshots().complete({"points", {}}, made.name));
+  ASSERT_TRUE(snapshots().complete({"points", {}}, made.name, Cancel()));
   const std::string before = contents(*collection("points"));
   const fs::path rows = root_ / "data/snapshots/points" / made.name / "files/shard-0/rows";
   for (const auto& file : fs::directory_iterator(rows)) {

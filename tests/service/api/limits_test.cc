@@ -25,7 +25,7 @@ class StrictCall final : public Call {
  public:
   explicit StrictCall(Runtime& runtime) : Call(runtime) {
     begin();
-    set_principal({Access::kWrite});
+    set_principal(Principal(Principal::Level::kManage));
   }
   std::string describe() const override { return "a test"; }
 };
@@ -42,7 +42,7 @@ class LimitsTest : public ::testing::Test {
     return {{}, database_.collection(name).value()};
   }
   /// The outcome of a verb that `start` calls with its `Done`.
-  template <class T, class Start>
+  template <class T = void, class Start>
   Result<T> wait_for(Start start) {
     auto promise = std::make_shared<std::promise<Result<T>>>();
     auto future = promise->get_future();
@@ -91,7 +91,7 @@ TEST_F(LimitsTest, QueriesAndBatchesAreLimited) {
   const auto refused = ask(call_, target, query_of(11));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::kFailedPrecondition);
-  for (const std::vector<std::uint64_t> limits :
+  for (const std::vector<std::uint64_t>& limits :
        {std::vector<std::uint64_t>{1, 10}, {1, 11}, {1, 1, 1}}) {
     std::vector<engine::Query> queries;
     for (const auto limit : limits) queries.push_back(query_of(limit));

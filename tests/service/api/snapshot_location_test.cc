@@ -31,8 +31,8 @@ TEST(SnapshotLocation, Urls) {
   EXPECT_EQ(spell("http://localhost:6333/a?b=c#d"), "http localhost 6333 /a?b=c");
   EXPECT_EQ(spell("http://[::1]:80/x"), "http ::1 80 /x");
   EXPECT_EQ(spell("http://host"), "http host 80 /");
-  EXPECT_EQ(spell("https://host/x"),
-            "error: URL https://host/x with scheme https is not supported");
+  EXPECT_EQ(spell("https://host/x"), "http host 443 /x");
+  EXPECT_EQ(spell("ftp://host/x"), "error: URL ftp://host/x with scheme ftp is not supported");
   for (const char* bad :
        {"http://", "http:///x", "http://a@b/x", "http://host/a b", "http://host/a\r\nX: y"}) {
     EXPECT_EQ(spell(bad).substr(0, 5), "error") << bad;

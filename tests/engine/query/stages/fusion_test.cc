@@ -93,5 +93,22 @@ TEST(FusionStage, NeedsPrefetchesAndAWeightForEach) {
   EXPECT_EQ(failed.error().message(), "rrf has 1 weights for 2 prefetches, must be one for each");
 }
 
+TEST(FusionStage, HasNoFieldOfItsOwn) {
+  const NumbersWorld world;
+  Query query;
+  query.kind = Rrf{};
+  query.using_field = "dot";
+  const auto& rrf = std::get<Rrf>(query.kind);
+  const auto failed =
+      make_stage(rrf, {query, nullptr, 2, fixed_inputs({Ranking{}})})->run(world.environment());
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message(), "Fusion queries cannot be combined with the 'using' field.");
+  const auto input =
+      make_stage(rrf, {query, nullptr, 2, fixed_inputs({fail(Code::kNotFound, "x")})})
+          ->run(world.environment());
+  ASSERT_FALSE(input);
+  EXPECT_EQ(input.error().message(), "x") << "errors of prefetches come first";
+}
+
 }  // namespace
 }  // namespace quiver::engine::testing
