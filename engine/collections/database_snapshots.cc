@@ -240,10 +240,11 @@ Result<SnapshotCollection> DatabaseSnapshots::link_collection(const std::string&
                                                               std::optional<std::uint32_t> shard,
                                                               const SnapshotDraft& draft) {
   QV_TRY(const auto collection, collections_.open(name));
-  SnapshotCollection linked{name, prefix, to_json(*collection->config()), {}};
+  SnapshotCollection linked{name, prefix, {}, {}};
   std::string target = fmt::format("{}/{}", files_of_folder(draft.path()), prefix);
   if (target.ends_with('/')) target.pop_back();
   QV_TRY(linked.shards, collection->link_files(target, shard));
+  linked.config = to_json(*collection->config());  // last: it has all fields that a row may have
   return linked;
 }
 

@@ -85,7 +85,8 @@ class ExpiryTest : public ::testing::TestWithParam<payload::IndexKind> {
     ScrollRequest request;
     request.limit = 10'000;
     std::vector<std::uint64_t> ids;
-    for (const auto& record : collection_->scroll(request, Cancel()).value().points) {
+    const auto page = collection_->scroll(request, Cancel()).value();
+    for (const auto& record : page.points) {
       ids.push_back(record.id.low());
     }
     return ids;
@@ -109,7 +110,8 @@ class ExpiryTest : public ::testing::TestWithParam<payload::IndexKind> {
   /// The points in the shards, expired or not.
   std::uint64_t n_stored() const {
     std::uint64_t n = 0;
-    for (const auto& shard : collection_->shards()) {
+    const auto shards = collection_->shards();
+    for (const auto& shard : shards) {
       for (const auto& segment : shard.segments) n += segment.n_points;
     }
     return n;
@@ -172,7 +174,7 @@ TEST_P(ExpiryTest, EveryReaderAgreesWithAMap) {
       const bool has_expired = at_s && *at_s + static_cast<std::int64_t>(ttl_s) <= now_s_;
       if (!has_expired) wanted.push_back(id);
     }
-    expect_points({wanted.begin(), wanted.end()});
+    expect_points(wanted);
     if (HasFailure()) return;
   }
 }
@@ -225,9 +227,9 @@ TEST_P(ExpiryTest, TheKeyNeedsItsIndex) {
 INSTANTIATE_TEST_SUITE_P(Kinds, ExpiryTest,
                          ::testing::Values(payload::IndexKind::kInteger,
                                            payload::IndexKind::kDatetime),
-                         [](const auto& info) {
+                         [](const auto& kind) {
                            return std::string(
-                               payload::kIndexKindNames[static_cast<std::size_t>(info.param)]);
+                               payload::kIndexKindNames[static_cast<std::size_t>(kind.param)]);
                          });
 
 }  // namespace

@@ -240,10 +240,14 @@ TEST_F(FieldsOnline, ChangesMeetWritesAndReads) {
   auto reader = std::async(std::launch::async, [&] {
     while (!stop) {
       const auto records = search("b", 3);
-      if (!records) EXPECT_EQ(records.error().subject(), Subject::kVectorField);
+      if (!records) {
+        EXPECT_EQ(records.error().subject(), Subject::kVectorField);
+      }
       const auto of_a = search("a", 2);
       EXPECT_TRUE(of_a) << of_a.error().to_string();
-      if (of_a) EXPECT_EQ(of_a->size(), kPoints);
+      if (of_a) {
+        EXPECT_EQ(of_a->size(), kPoints);
+      }
       (void)collection_->info();
       (void)collection_->segment_indexes();
     }

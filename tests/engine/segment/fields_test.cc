@@ -52,7 +52,8 @@ void expect_rows(const SegmentData& data, const std::vector<Row>& rows,
 std::unique_ptr<Directory> fresh_directory() {
   const auto path = ::testing::TempDir() + "quiver_fields_" + std::to_string(getpid());
   auto directory = open_real_directory(path).value();
-  for (const auto& entry : directory->list().value()) {
+  const auto entries = directory->list().value();
+  for (const auto& entry : entries) {
     EXPECT_TRUE(directory->remove_file(entry.name));
   }
   return directory;
