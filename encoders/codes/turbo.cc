@@ -16,25 +16,13 @@ namespace {
 /// Rows on disk depend on it.
 constexpr std::uint64_t kTurboSeed = 0x715552b0;
 
-/// Levels of 4 bits by size: the centres of the best quantizer of a normal distribution (Max 1960,
-/// table 1, 16 levels). Codes 0 to 7 are the negative ones, largest first.
-constexpr std::array<float, 8> kSizes = {0.1284F, 0.3881F, 0.6568F, 0.9424F,
-                                         1.2562F, 1.6181F, 2.0690F, 2.7326F};
-
 constexpr auto kLevels = [] {
   std::array<float, 16> levels{};
   for (std::size_t i = 0; i < 8; ++i) {
-    levels[8 + i] = kSizes[i];
-    levels[7 - i] = -kSizes[i];
+    levels[8 + i] = kTurboSizes[i];
+    levels[7 - i] = -kTurboSizes[i];
   }
   return levels;
-}();
-
-/// Between one size and the next.
-constexpr auto kBounds = [] {
-  std::array<float, 7> bounds{};
-  for (std::size_t i = 0; i < 7; ++i) bounds[i] = (kSizes[i] + kSizes[i + 1]) / 2;
-  return bounds;
 }();
 
 /// Where the largest value of a vector lies, by the outermost level. It is nearest to that level
@@ -42,92 +30,54 @@ constexpr auto kBounds = [] {
 /// deviation with 65,536 dimensions: 1.6. Twice as many factors lower the error by 1 %.
 constexpr std::array<float, 8> kFactors = {1.0F, 0.9F, 1.08F, 1.17F, 1.27F, 1.37F, 1.48F, 1.6F};
 
-std::uint32_t size_of(float value) {
-  std::uint32_t size = 0;
-  for (const float bound : kBounds) size += value > bound ? 1 : 0;
-  return size;
-}
-
-/// Sums over values and their levels.
-struct LevelSums {
-  double dot = 0;
-  double squares = 0;
-};
-
-/// In eight partial sums, so that loops run over registers.
-LevelSums measure(const std::vector<float>& values, float factor) {
-  constexpr std::size_t kLanes = 8;
-  std::array<double, kLanes> dot{};
-  std::array<double, kLanes> squares{};
-  const auto add = [&](std::size_t lane, float value) {
-    const float scaled = std::abs(value) * factor;
-    float size = kSizes[0];
-    for (std::size_t i = 0; i < kBounds.size(); ++i) {
-      size = scaled > kBounds[i] ? kSizes[i + 1] : size;
-    }
-    dot[lane] += double{scaled} * double{size};
-    squares[lane] += double{size} * double{size};
-  };
-  std::size_t i = 0;
-  for (; i + kLanes <= values.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) add(lane, values[i + lane]);
-  }
-  for (; i < values.size(); ++i) add(i % kLanes, values[i]);
-  LevelSums sums;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    sums.dot += dot[lane];
-    sums.squares += squares[lane];
-  }
-  return sums;
-}
-
 float largest_of(const std::vector<float>& values) {
-  float largest = 0;
-  for (const float value : values) largest = std::max(largest, std::abs(value));
-  return largest;
+  return kernels().grid.largest(values.data(), values.size());
 }
 
-/// The factor of `kFactors` with the greatest cosine, for values as they are.
-float best_factor(const std::vector<float>& values) {
-  const float unit = kSizes.back() / largest_of(values);
+/// Writes codes of 4 bits, by the factor of `kFactors` with the greatest cosine; returns the length
+/// of the levels.
+double encode_four(const std::vector<float>& values, std::byte* codes) {
+  const auto& kernel = kernels().turbo;
+  const float unit = kTurboSizes.back() / largest_of(values);
   float best = unit;
   double best_cosine = -1;  // times the length of `values`, which is the same for all
+  double length = 0;
   for (const float factor : kFactors) {
-    const LevelSums sums = measure(values, unit * factor);
+    const TurboSums sums = kernel.measure(values.data(), values.size(), unit * factor);
     const double cosine = sums.dot / double{unit * factor} / std::sqrt(sums.squares);
     if (cosine <= best_cosine) continue;
     best_cosine = cosine;
     best = unit * factor;
+    length = std::sqrt(sums.squares);
   }
-  return best;
+  kernel.encode(values.data(), values.size(), best, codes);
+  return length;
 }
 
-/// Writes codes of 4 bits; returns the length of the levels.
-double encode_four(const std::vector<float>& values, std::byte* codes) {
-  const float factor = best_factor(values);
-  double squares = 0;
-  std::memset(codes, 0, (values.size() + 1) / 2);
+/// Writes codes of 8 bits; returns the length of the levels, odd numbers up to 255.
+double encode_eight(const std::vector<float>& values, std::byte* bytes) {
+  auto* codes = reinterpret_cast<std::uint8_t*>(bytes);
+  kernels().grid.encode(values.data(), values.size(), 127.5F / largest_of(values), 128, codes);
+  std::uint64_t squares = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t size = size_of(std::abs(values[i]) * factor);
-    const std::uint32_t code = values[i] < 0 ? 7 - size : 8 + size;
-    codes[i / 2] |= static_cast<std::byte>(i % 2 == 0 ? code : code << 4);
-    squares += double{kSizes[size]} * double{kSizes[size]};
+    const std::int32_t level = 2 * codes[i] - 255;
+    squares += static_cast<std::uint32_t>(level * level);
   }
-  return std::sqrt(squares);
+  return std::sqrt(static_cast<double>(squares));
 }
 
-/// Writes codes of 8 or 16 bits, little-endian; returns the length of the levels, odd numbers up to
-/// 2^bits - 1.
-double encode_even(const std::vector<float>& values, std::uint32_t bits, std::byte* codes) {
-  const double most = (1 << bits) - 1;
-  const double factor = most / double{largest_of(values)};
+/// Writes codes of 16 bits, little-endian; returns the length of the levels, odd numbers up to
+/// 65535.
+double encode_sixteen(const std::vector<float>& values, std::byte* codes) {
+  constexpr std::int64_t kMost = 65535;
+  const double factor = double{kMost} / double{largest_of(values)};
   double squares = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double step = std::floor((double{values[i]} * factor + most + 1) / 2);
-    const auto code = static_cast<std::uint32_t>(std::clamp(step, 0.0, most));
-    codes[i * bits / 8] = static_cast<std::byte>(code & 255);
-    if (bits == 16) codes[2 * i + 1] = static_cast<std::byte>(code >> 8);
-    const double level = 2.0 * code - most;
+    const double place = (double{values[i]} * factor + (kMost + 1)) / 2;  // at least 0.49
+    const std::int64_t code = std::min(static_cast<std::int64_t>(place), kMost);
+    codes[2 * i] = static_cast<std::byte>(code & 255);
+    codes[2 * i + 1] = static_cast<std::byte>(code >> 8);
+    const auto level = static_cast<double>(2 * code - kMost);
     squares += level * level;
   }
   return std::sqrt(squares);
@@ -172,8 +122,9 @@ void TurboCode::encode(const float* in, Length length, std::byte* row) const {
   convert.scale(in, dim(), 1.0 / norm, values.data());
   rotation_.apply(values.data(), values.data());
   std::byte* codes = row + sizeof(float);
-  const double of_levels =
-      bits_ == 4 ? encode_four(values, codes) : encode_even(values, bits_, codes);
+  const double of_levels = bits_ == 4   ? encode_four(values, codes)
+                           : bits_ == 8 ? encode_eight(values, codes)
+                                        : encode_sixteen(values, codes);
   // Of length 1 the scale is a function of the codes alone, and needs no rounding.
   const float scale =
       length == Length::kOne ? static_cast<float>(1.0 / of_levels) : rounded(norm / of_levels);

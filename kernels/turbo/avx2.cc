@@ -63,9 +63,68 @@ void sixteen_bits(const std::byte* codes, std::size_t n, float scale, float* out
   sixteen_bits_from(i, codes, n, scale, out);
 }
 
+// The numbers of the sizes nearest to positive values.
+QV_INLINE __m256i size_numbers(__m256 values) {
+  __m256i numbers = _mm256_setzero_si256();
+  for (const float bound : kTurboBounds) {
+    const __m256 beyond = _mm256_cmp_ps(values, _mm256_set1_ps(bound), _CMP_GT_OQ);
+    numbers = _mm256_sub_epi32(numbers, _mm256_castps_si256(beyond));
+  }
+  return numbers;
+}
+
+TurboSums measure(const float* in, std::size_t n, float factor) {
+  constexpr std::size_t kBlock = kSumLanes * kBlockRounds;
+  LaneSums sums;
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
+    const __m256 sizes = _mm256_loadu_ps(kTurboSizes.data());
+    const __m256 factors = _mm256_set1_ps(factor);
+    const __m256 sign = _mm256_set1_ps(-0.0F);
+    __m256 dot[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    __m256 squares[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    std::size_t i = begin;
+    for (; i + kSumLanes <= end; i += kSumLanes) {
+      for (std::size_t half = 0; half < 2; ++half) {
+        const __m256 in_half = _mm256_loadu_ps(in + i + half * kLanes);
+        const __m256 values = _mm256_mul_ps(_mm256_andnot_ps(sign, in_half), factors);
+        const __m256 size = _mm256_permutevar8x32_ps(sizes, size_numbers(values));
+        dot[half] = _mm256_add_ps(dot[half], _mm256_mul_ps(values, size));
+        squares[half] = _mm256_add_ps(squares[half], _mm256_mul_ps(size, size));
+      }
+    }
+    for (std::size_t half = 0; half < 2; ++half) {
+      _mm256_store_ps(sums.dot + half * kLanes, dot[half]);
+      _mm256_store_ps(sums.squares + half * kLanes, squares[half]);
+    }
+    measure_from(i, in, end, factor, sums);
+    move_to_totals(sums);
+  }
+  return total(sums);
+}
+
+void encode(const float* in, std::size_t n, float factor, std::byte* codes) {
+  alignas(64) std::int32_t numbers[kLanes];
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const __m256 values = _mm256_loadu_ps(in + i);
+    const __m256 sizes =
+        _mm256_mul_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0F), values), _mm256_set1_ps(factor));
+    const __m256 below = _mm256_cmp_ps(values, _mm256_setzero_ps(), _CMP_LT_OQ);
+    const __m256i flips =
+        _mm256_blendv_epi8(_mm256_set1_epi32(8), _mm256_set1_epi32(7), _mm256_castps_si256(below));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(numbers),
+                       _mm256_xor_si256(size_numbers(sizes), flips));
+    for (std::size_t j = 0; j < kLanes; j += 2) {
+      codes[(i + j) / 2] = static_cast<std::byte>(numbers[j] | numbers[j + 1] << 4);
+    }
+  }
+  encode_from(i, in, n, factor, codes);
+}
+
 }  // namespace
 
-constinit const TurboKernels kTurboKernels = {four_bits, eight_bits, sixteen_bits};
+constinit const TurboKernels kTurboKernels = {four_bits, eight_bits, sixteen_bits, measure, encode};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

@@ -43,7 +43,16 @@ bool SegmentTable::is_full() const {
 
 bool SegmentTable::is_worth_sealing() const {
   return mutable_->n_rows() >= kMinRowsWorthSealing ||
-         mutable_->data_bytes() >= kMinBytesWorthSealing;
+         mutable_->data_bytes() >= kMinBytesWorthSealing || wants_index();
+}
+
+/// True if a client set the size from which fields have an index, and the mutable segment has it.
+bool SegmentTable::wants_index() const {
+  const std::uint64_t least = common_.config.load()->optimizer.index_min_bytes.value_or(0);
+  if (least == 0 || mutable_->data_bytes() < least) return false;
+  const auto data = mutable_->snapshot();
+  return std::any_of(data->fields.begin(), data->fields.end(),
+                     [&](const auto& field) { return data_bytes(field) >= least; });
 }
 
 void SegmentTable::freeze() {

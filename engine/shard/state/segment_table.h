@@ -76,7 +76,8 @@ class SegmentTable {
   void start_mutable();
   /// True if the mutable segment has the size at which it is sealed.
   [[nodiscard]] bool is_full() const;
-  /// False for a small mutable segment: replaying it is quick, and so is an exact search.
+  /// False for a small mutable segment: replaying it is quick, and so is an exact search. True for
+  /// any whose vectors reach the size from which the client asked for an index.
   [[nodiscard]] bool is_worth_sealing() const;
   /// The mutable segment becomes a frozen one. If this throws, nothing has changed.
   void freeze();
@@ -122,6 +123,7 @@ class SegmentTable {
   void publish();
 
  private:
+  [[nodiscard]] bool wants_index() const;
   void mark_dead(SegmentState& state, std::size_t row);
   void mark_mutable_dead(std::size_t row);
   void remove_all_in(SegmentState& state, std::span<const PointId> ids);

@@ -17,7 +17,7 @@ constexpr auto kMemoryAge = std::chrono::milliseconds(500);
 /// left out; other vectors take their share of the bytes by number.
 std::uint64_t live_bytes(const engine::SegmentFieldInfo& field, const FieldSchema* schema) {
   if (schema != nullptr && schema->kind == FieldKind::kDense) {
-    return field.n_vectors * schema->dim * bytes_per_value(schema->dtype);
+    return field.n_vectors * vector_bytes(schema->dim, schema->dtype);
   }
   const std::uint64_t n = field.n_vectors + field.n_deleted_vectors;
   if (n == 0) return 0;

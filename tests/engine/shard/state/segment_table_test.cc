@@ -125,5 +125,17 @@ TEST_F(SegmentTableTest, FullByRowsOrBytes) {
   EXPECT_GT(table_->mutable_segment().id(), id);
 }
 
+TEST_F(SegmentTableTest, WorthSealingFromTheSizeThatAClientSet) {
+  put(1);
+  const std::uint64_t bytes = data_bytes(table_->mutable_segment().snapshot()->fields.front());
+  EXPECT_FALSE(table_->is_worth_sealing());
+  config_->optimizer.index_min_bytes = 2 * bytes;
+  EXPECT_FALSE(table_->is_worth_sealing());
+  put(2);
+  EXPECT_TRUE(table_->is_worth_sealing());
+  table_->freeze();
+  EXPECT_FALSE(table_->is_worth_sealing()) << "an empty one";
+}
+
 }  // namespace
 }  // namespace quiver::engine::testing
