@@ -273,7 +273,8 @@ struct Exact {
   if (is_turbo(schema.dtype)) {  // rounds by lengths: a rotation mixes the values
     const double q = cosine ? 1 : std::sqrt(query_norm);
     const double r = std::sqrt(row_norm);
-    magnitude = is_distance(schema.metric) ? (q + r) * (q + r) : q * r;
+    const double most = schema.metric == Metric::kManhattan ? std::sqrt(schema.dim) : q + r;
+    magnitude = is_distance(schema.metric) ? (q + r) * most : q * r;
   }
   return {sum, (schema.dim + 8) * (std::ldexp(magnitude, -22) + std::ldexp(1.0, -149))};
 }

@@ -332,8 +332,8 @@ TEST(DecodeSearch, OlderForm) {
                "Format error in JSON body: searches[1]: missing field `vector`");
   batch = R"({"searches":[{"query":1},{"query":{"recommend":{}}}]})";
   expect_error(decode_query_batch(batch), 422,
-               "Validation error in JSON body: [internal.query.recommend: At least one positive or "
-               "negative vector/id must be provided] (in searches[1])");
+               "Validation error in JSON body: [searches[1].internal.query.recommend: At least one "
+               "positive or negative vector/id must be provided]");
   batch = R"({"searches":[{"query":{"fusion":"rrf"}}]})";
   expect_error(decode_query_batch(batch), 400,
                "Bad request: cannot apply Fusion without prefetches (in searches[0])");
