@@ -14,8 +14,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from patience import patience
-from qdrant_client import QdrantClient
+# Servers are forked off while clients' threads run: gRPC must not try to take them over to the child.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+from patience import patience  # noqa: E402
+from qdrant_client import QdrantClient  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Settings with which little data makes many segments, so that sealing, merging and vacuuming run during the tests.

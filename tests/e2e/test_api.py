@@ -599,7 +599,7 @@ def test_query_forms(server, name):
     assert server.post(f"{path}/batch", {"searches": []}).result == []
     good = {"query": [0, 1], "using": "image", "limit": 1}
     for wrong in [{"query": [0, 1, 2], "using": "image"}, {"query": [0, 1], "using": "nobody"}, {"query": 999, "using": "image"},
-                  {"query": {"recommend": {}}}, {"query": 1, "using": "image", "lookup_from": {"collection": "nobody"}}]:
+                  {"query": {"fusion": "rrf"}}, {"query": 1, "using": "image", "lookup_from": {"collection": "nobody"}}]:
         alone = server.post(path, wrong)
         answer = server.post(f"{path}/batch", {"searches": [good, good, wrong, good]})
         assert (answer.status, answer.error) == (alone.status, f"{alone.error} (in searches[2])")

@@ -209,7 +209,8 @@ Decoded<std::vector<Operation>> decode(const qdrant::UpdateBatchPoints& request)
   std::vector<Operation> operations;
   operations.reserve(static_cast<std::size_t>(request.operations_size()));
   for (const auto& operation : request.operations()) {
-    const Path here = root.member("operations").item(operations.size());
+    const Path parent = root.member("operations");
+    const Path here = parent.item(operations.size());
     QV_TRY(auto decoded, decode_operation(operation, here));
     operations.push_back(std::move(decoded));
   }

@@ -107,7 +107,8 @@ Decoded<ValueCondition> decode_polygon(const qdrant::GeoPolygon& polygon, const 
   payload::GeoPolygon decoded;
   QV_TRY(decoded.exterior, decode_ring(polygon.exterior(), path.member("exterior")));
   for (const auto& line : polygon.interiors()) {
-    const Path here = path.member("interiors").item(decoded.interiors.size());
+    const Path parent = path.member("interiors");
+    const Path here = parent.item(decoded.interiors.size());
     QV_TRY(auto ring, decode_ring(line, here));
     decoded.interiors.push_back(std::move(ring));
   }
@@ -250,7 +251,8 @@ Decoded<Filter> decode_filter(const qdrant::Filter& filter, const Path& path) {
   QV_TRY(decoded.must_not, decode_conditions(filter.must_not(), path.member("must_not")));
   if (filter.has_min_should()) {
     payload::MinShould& min_should = decoded.min_should.emplace();
-    const Path here = path.member("min_should").member("conditions");
+    const Path parent = path.member("min_should");
+    const Path here = parent.member("conditions");
     QV_TRY(min_should.conditions, decode_conditions(filter.min_should().conditions(), here));
     min_should.min_count = filter.min_should().min_count();
   }

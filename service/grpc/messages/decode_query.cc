@@ -33,7 +33,8 @@ Decoded<engine::SearchParams> decode_params(const qdrant::SearchParams& params, 
     }
   }
   if (params.idf().has_corpus()) {
-    const Path here = path.member("idf").member("corpus");
+    const Path parent = path.member("idf");
+    const Path here = parent.member("corpus");
     QV_TRY(auto corpus, decode_filter(params.idf().corpus(), here));
     decoded.idf_corpus = std::make_shared<const payload::Filter>(std::move(corpus));
   }
@@ -147,7 +148,8 @@ Decoded<QueryKind> decode_feedback(const qdrant::RelevanceFeedbackInput& input, 
   engine::RelevanceFeedback decoded;
   QV_TRY(decoded.target, decode_query_vector(input.target(), path.member("target")));
   for (const auto& item : input.feedback()) {
-    const Path here = path.member("feedback").item(decoded.feedback.size());
+    const Path parent = path.member("feedback");
+    const Path here = parent.item(decoded.feedback.size());
     QV_TRY(auto example, decode_query_vector(item.example(), here.member("example")));
     decoded.feedback.push_back({std::move(example), item.score()});
   }
@@ -231,7 +233,8 @@ Decoded<> decode_core(const Request& request, const Path& path, Query& query) {
     return fail(api::prefetches_without_query());
   }
   for (const auto& prefetch : request.prefetch()) {
-    const Path here = path.member("prefetch").item(query.prefetch.size());
+    const Path parent = path.member("prefetch");
+    const Path here = parent.item(query.prefetch.size());
     QV_TRY(decode_core(prefetch, here, query.prefetch.emplace_back()));
   }
   if (request.has_query()) {
@@ -359,7 +362,8 @@ Decoded<Query> decode_discover(const qdrant::DiscoverPoints& request) {
   QV_TRY(Query query, decode_older(request));
   std::vector<engine::ContextPair> pairs;
   for (const auto& pair : request.context()) {
-    const Path here = root.member("context").item(pairs.size());
+    const Path parent = root.member("context");
+    const Path here = parent.item(pairs.size());
     QV_TRY(auto positive, decode_example(pair.positive(), here.member("positive")));
     QV_TRY(auto negative, decode_example(pair.negative(), here.member("negative")));
     pairs.push_back({std::move(positive), std::move(negative)});

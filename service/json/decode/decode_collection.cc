@@ -53,7 +53,8 @@ Decoded<> check_sparse_datatype(Object object, const Path& path) {
   QV_TRY(const Object members, get_object(*index, path.member("index")));
   const auto datatype = find(members, "datatype");
   if (!datatype || !datatype->is_string()) return {};
-  const Path here = path.member("index").member("datatype");
+  const Path parent = path.member("index");
+  const Path here = parent.member("datatype");
   QV_TRY(const auto text, get_string(*datatype, here));
   if (!text.starts_with("turbo")) return {};
   return validation_error(here,
