@@ -28,7 +28,11 @@ Result<> check_combination(const Query& query) {
     return refuse("Can't use score_threshold with an order_by query.");
   }
   if (!engine::is_fusion(query.kind)) return {};
-  if (query.prefetch.empty()) return refuse("cannot apply Fusion without prefetches");
+  if (query.prefetch.empty()) {
+    return refuse(query.using_field.empty()
+                      ? "cannot apply Fusion without prefetches"
+                      : "Fusion queries cannot be combined with the 'using' field.");
+  }
   const auto* rrf = std::get_if<engine::Rrf>(&query.kind);
   if (rrf != nullptr && !rrf->weights.empty() && rrf->weights.size() != query.prefetch.size()) {
     return refuse(fmt::format("RRF weights must be one per prefetch: got {} for {} prefetches",
