@@ -13,19 +13,22 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "base/observe/log_limit.h"
 #include "service/api/runtime.h"
-#include "service/grpc/server.h"
+#include "service/grpc/connection.h"
+#include "service/grpc/front.h"
 #include "service/handlers/handlers.h"
 #include "service/http/connection.h"
 #include "service/http/front.h"
-#include "service/http/listener.h"
+#include "service/net/listener.h"
 
 namespace quiver::service {
 namespace {
@@ -78,7 +81,7 @@ class IoThread {
     for (;;) {
       timer.expires_after(kTick);
       co_await timer.async_wait(asio::use_awaitable);
-      for (Connection* connection : loop_.connections) connection->tick();
+      for (LoopConnection* connection : loop_.connections) connection->tick();
     }
   }
 
@@ -102,7 +105,9 @@ class HttpServer final : public Server {
         runtime_(options_, database, metrics),
         front_(options_, runtime_, all_routes(), unbuilt_endpoints()),
         open_connections_(metrics.gauge(options_.metrics_prefix + "rest_open_connections",
-                                        "Open HTTP connections")) {}
+                                        "Open HTTP connections")),
+        open_grpc_connections_(metrics.gauge(options_.metrics_prefix + "grpc_open_connections",
+                                             "Open gRPC connections")) {}
   ~HttpServer() override {
     if (auto stopped = stop(); !stopped) log_error("http: {}", stopped.error().message());
     while (!wait_until_idle(std::chrono::hours(1))) {
@@ -115,47 +120,76 @@ class HttpServer final : public Server {
       QV_TRY(auto audit, access::AuditLog::open(options_.audit));
       runtime_.use(std::move(audit));
     }
-    if (options_.tls.enabled) {
-      QV_TRY(auto tls, TlsContext::load(options_.tls));
-      listener_.use(std::move(tls));
-    }
-    QV_TRY(listener_.listen(options_.host, options_.port));
-    if (options_.grpc.port == 0) return {};
-    GrpcOptions grpc = options_.grpc;
-    if (grpc.host.empty()) grpc.host = options_.host;
-    const GrpcLimits limits = {options_.max_body_bytes, options_.max_held_body_bytes,
-                               options_.inline_body_bytes};
-    QV_TRY(grpc_, GrpcServer::start(grpc, options_.tls, limits, runtime_, front_.body_budget()));
-    return {};
+    QV_TRY(listen(http_.listener, options_.host, options_.port, Protocol::kHttp1));
+    return listen_for_grpc();
   }
 
   void run() {
-    asio::co_spawn(accept_context(), accept_connections(), asio::detached);
+    asio::co_spawn(accept_context(), accept_connections(http_), asio::detached);
+    if (grpc_) asio::co_spawn(accept_context(), accept_connections(*grpc_), asio::detached);
     for (auto& thread : threads_) thread->start();
     running_ = true;
   }
 
-  [[nodiscard]] std::uint16_t port() const override { return listener_.port(); }
-  [[nodiscard]] std::uint16_t grpc_port() const override { return grpc_ ? grpc_->port() : 0; }
+  [[nodiscard]] std::uint16_t port() const override { return http_.listener.port(); }
+  [[nodiscard]] std::uint16_t grpc_port() const override {
+    return grpc_ ? grpc_->listener.port() : 0;
+  }
 
   Result<> stop() override {
     if (!running_) return {};
     running_ = false;
-    asio::post(accept_context(), [this] { listener_.close(); });
-    for_each_connection(&Connection::stop);
+    asio::post(accept_context(), [this] {
+      http_.listener.close();
+      if (grpc_) grpc_->listener.close();
+    });
+    for_each_connection(&LoopConnection::stop);
     const auto grace = std::chrono::duration<double>(options_.shutdown_grace_s);
-    if (grpc_) grpc_->begin_stop(grace);
     QV_TRY(stop_connections(grace));
     join_threads();
-    return stop_grpc(grace);
+    return {};
   }
 
  private:
+  /// An address and who serves its clients.
+  struct Port {
+    Port(asio::io_context& context, Gauge& open) : listener(context), n_open(open) {}
+    Listener listener;
+    Gauge& n_open;
+    std::unique_ptr<rpc::GrpcFront> grpc;  ///< null: HTTP/1.1
+  };
+
+  Result<> listen(Listener& listener, const std::string& host, std::uint16_t port,
+                  Protocol protocol) {
+    if (options_.tls.enabled) {
+      QV_TRY(auto tls, TlsContext::load(options_.tls, protocol));
+      listener.use(std::move(tls));
+    }
+    return listener.listen(host, port);
+  }
+
+  Result<> listen_for_grpc() {
+    const GrpcOptions& grpc = options_.grpc;
+    if (grpc.port == 0) return {};
+    rpc::GrpcLimits limits;
+    limits.max_message_bytes = options_.max_body_bytes;
+    limits.inline_message_bytes = options_.inline_body_bytes;
+    limits.max_header_bytes = options_.max_header_bytes;
+    limits.keep_alive_timeout_s = options_.keep_alive_timeout_s;
+    limits.read_timeout_s = options_.read_timeout_s;
+    limits.has_reflection = grpc.reflection;
+    grpc_.emplace(accept_context(), open_grpc_connections_);
+    grpc_->grpc = std::make_unique<rpc::GrpcFront>(limits, runtime_, front_.body_budget());
+    const auto port = static_cast<std::uint16_t>(std::max(grpc.port, 0));
+    return listen(grpc_->listener, grpc.host.empty() ? options_.host : grpc.host, port,
+                  Protocol::kHttp2);
+  }
+
   Result<> stop_connections(std::chrono::duration<double> grace) {
     if (!wait_until_idle(grace)) {
       log_warning("http: {} connections did not finish in {:.1f} s, cancelling", n_open(),
                   grace.count());
-      for_each_connection(&Connection::abort);
+      for_each_connection(&LoopConnection::abort);
       // Requests in the engine must finish before the loops end.
       const auto patience = std::chrono::duration<double>(options_.cancel_patience_s);
       if (!wait_until_idle(patience)) {
@@ -167,27 +201,20 @@ class HttpServer final : public Server {
     return {};
   }
 
-  /// `grace` has begun already.
-  Result<> stop_grpc(std::chrono::duration<double> grace) {
-    const auto patience = std::chrono::duration<double>(options_.cancel_patience_s);
-    if (!grpc_ || grpc_->wait_until_stopped(grace + patience)) return {};
-    return fail(Code::kDeadlineExceeded, "gRPC calls go on after they were cancelled");
-  }
-
   void join_threads() {
     for (auto& thread : threads_) thread->join();
   }
 
   asio::io_context& accept_context() { return threads_.front()->loop().context; }
 
-  asio::awaitable<void> accept_connections() {
+  asio::awaitable<void> accept_connections(Port& port) {
     asio::steady_timer timer(accept_context());
     for (std::size_t next = 0;; next = (next + 1) % threads_.size()) {
       EventLoop& loop = threads_[next]->loop();
-      Listener::Accepted accepted = co_await listener_.accept(loop.context);
-      if (!listener_.is_open()) co_return;
+      Listener::Accepted accepted = co_await port.listener.accept(loop.context);
+      if (!port.listener.is_open()) co_return;
       if (accepted.stream) {
-        admit(loop, std::move(accepted.stream));
+        admit_or_drop(loop, std::move(accepted.stream), port);
         continue;
       }
       repeated_.log(LogLevel::kWarning, "accept",
@@ -198,20 +225,34 @@ class HttpServer final : public Server {
     }
   }
 
-  void admit(EventLoop& loop, std::unique_ptr<Stream> stream) {
+  /// An exception (for lack of memory) costs one client, not all later ones.
+  void admit_or_drop(EventLoop& loop, std::unique_ptr<Stream> stream, Port& port) noexcept {
+    run_logged("http: a client is dropped", [&] { admit(loop, std::move(stream), port); });
+  }
+
+  void admit(EventLoop& loop, std::unique_ptr<Stream> stream, Port& port) {
     if (n_open() >= options_.max_connections) {
       repeated_.log(LogLevel::kWarning, "turn away",
                     fmt::format("http: all {} connections (service.max_connections) are in use, "
                                 "more are turned away",
                                 options_.max_connections));
-      return turn_away(loop, std::move(stream));
+      if (port.grpc == nullptr) turn_away(loop, std::move(stream));
+      return;
     }
-    change_open(+1);
-    auto connection = std::make_shared<Connection>(loop, std::move(stream), front_);
-    asio::co_spawn(loop.context, Connection::serve(std::move(connection)),
-                   [this](const std::exception_ptr& failure) {
+    if (port.grpc == nullptr) {
+      auto connection = std::make_shared<Connection>(loop, std::move(stream), front_);
+      return serve(loop, Connection::serve(std::move(connection)), port.n_open);
+    }
+    auto connection = std::make_shared<rpc::GrpcConnection>(loop, std::move(stream), *port.grpc);
+    serve(loop, rpc::GrpcConnection::serve(std::move(connection)), port.n_open);
+  }
+
+  void serve(EventLoop& loop, asio::awaitable<void> serving, Gauge& open) {
+    change_open(open, +1);
+    asio::co_spawn(loop.context, std::move(serving),
+                   [this, &open](const std::exception_ptr& failure) {
                      if (failure) log_error("http: a connection ended by an exception");
-                     change_open(-1);
+                     change_open(open, -1);
                    });
   }
 
@@ -225,23 +266,23 @@ class HttpServer final : public Server {
       return;
     }
     if (n_turned_away_ >= kMaxTurnedAway) return;
-    ++n_turned_away_;
-    change_open(+1);
     auto connection = std::make_shared<Connection>(loop, std::move(stream), front_);
+    ++n_turned_away_;
+    change_open(open_connections_, +1);
     asio::co_spawn(loop.context, Connection::turn_away(std::move(connection)),
                    [this](const std::exception_ptr&) {
                      --n_turned_away_;
-                     change_open(-1);
+                     change_open(open_connections_, -1);
                    });
   }
 
   /// Calls `action` on each loop's own thread. From then on the loop is stopping.
-  void for_each_connection(void (Connection::*action)()) {
+  void for_each_connection(void (LoopConnection::*action)()) {
     for (auto& thread : threads_) {
       EventLoop& loop = thread->loop();
       asio::post(loop.context, [&loop, action] {
         loop.stopping = true;
-        for (Connection* connection : loop.connections) (connection->*action)();
+        for (LoopConnection* connection : loop.connections) (connection->*action)();
       });
     }
   }
@@ -250,10 +291,10 @@ class HttpServer final : public Server {
     MutexLock lock(mutex_);
     return n_open_;
   }
-  void change_open(int by) {
+  void change_open(Gauge& open, int by) {
     MutexLock lock(mutex_);
     n_open_ += static_cast<std::size_t>(by);
-    open_connections_.set(static_cast<double>(n_open_));
+    open.add(by);
     if (n_open_ == 0) idle_.notify_all();
   }
   bool wait_until_idle(std::chrono::duration<double> timeout) {
@@ -272,12 +313,13 @@ class HttpServer final : public Server {
   std::vector<std::unique_ptr<IoThread>> threads_;
   api::Runtime runtime_;
   Front front_;
-  std::unique_ptr<GrpcServer> grpc_;
-  Listener listener_{accept_context()};
   bool running_ = false;
   LogLimit repeated_;
   std::atomic<std::size_t> n_turned_away_ = 0;
   Gauge& open_connections_;
+  Gauge& open_grpc_connections_;
+  Port http_{accept_context(), open_connections_};
+  std::optional<Port> grpc_;
 
   Mutex mutex_;
   CondVar idle_;

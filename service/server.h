@@ -1,4 +1,4 @@
-// The server of one Database: a REST API over HTTP/1.1, and gRPC (service/grpc/server.h) if it is
+// The server of one Database: a REST API over HTTP/1.1, and gRPC (service/grpc/) if it is
 // enabled.
 //
 // Threads: `io_threads` threads, each with an event loop and the connections given to it; a few for

@@ -22,7 +22,7 @@ LIBRARIES = {
     "cuda": r"cuda|cublas|thrust/|cub/",
     "eigen": r"Eigen/",
     "faiss": r"faiss/",
-    "grpc": r"grpc(pp)?/",
+    "nghttp2": r"nghttp2/",
     "hdf5": r"(hdf5|H5)",
     "intrinsics": r"([a-z0-9]*intrin\.h|cpuid\.h|arm_neon\.h|arm_sve\.h)$",
     "libstemmer": r"(libstemmer/)?libstemmer\.h",

@@ -228,12 +228,11 @@ void bind_grpc_port(Key& key) {
 
 void declare_grpc(std::vector<Key>& keys) {
   Section section(keys, "grpc");
-  bind_grpc_port(section.free(KeyType::kInteger, "port",
-                              "Port of the gRPC API, usually 6334; 0: no gRPC; -1: any free one, "
-                              "which is printed at start.",
-                              "Keys, `tls`, `service.max_request_size_mb`, "
-                              "`service.inline_body_kb` and `service.shutdown_grace_s` hold for "
-                              "gRPC, too; `service.max_connections` does not."));
+  bind_grpc_port(
+      section.free(KeyType::kInteger, "port",
+                   "Port of the gRPC API, usually 6334; 0: no gRPC; -1: any free one, "
+                   "which is printed at start.",
+                   "Keys, `tls`, and the limits and times of `service` hold for gRPC, too."));
   section.string("host", QV_AT(server.grpc.host),
                  "Address or name that gRPC listens on; empty: `service.host`.");
   section.boolean("reflection", QV_AT(server.grpc.reflection),

@@ -1,5 +1,5 @@
-// One gRPC call while it is answered: what handlers see of it. Knows messages, but nothing of the
-// gRPC library.
+// One gRPC call while it is answered: what handlers see of it. Knows messages, but nothing of
+// connections.
 #pragma once
 
 #include <google/protobuf/arena.h>

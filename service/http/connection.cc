@@ -75,16 +75,14 @@ Connection::Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& f
 const HttpOptions& Connection::options() const { return exchange_.front().options(); }
 
 asio::awaitable<void> Connection::serve(std::shared_ptr<Connection> self) {
-  self->loop_.connections.insert(self.get());
-  if (!self->loop_.stopping) {
-    co_await self->serve_requests();
-    co_await self->linger();
-  }
-  self->loop_.connections.erase(self.get());
+  const LoopMembership member(self->loop_, *self);
+  if (self->loop_.stopping) co_return;
+  co_await self->serve_requests();
+  co_await self->linger();
 }
 
 asio::awaitable<void> Connection::turn_away(std::shared_ptr<Connection> self) {
-  self->loop_.connections.insert(self.get());
+  const LoopMembership member(self->loop_, *self);
   const auto space = asio::mutable_buffer(self->buffer_.data(), self->buffer_.size());
   const std::string answer = turned_away_text();
   error_code ec;
@@ -94,7 +92,6 @@ asio::awaitable<void> Connection::turn_away(std::shared_ptr<Connection> self) {
   if (!ec && n > 0) n = co_await self->stream_->write_some(buffer_of(answer), ec);
   self->refused_ = !ec;
   co_await self->linger();
-  self->loop_.connections.erase(self.get());
 }
 
 std::string Connection::turned_away_text() {

@@ -7,32 +7,22 @@
 #include <array>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "service/http/exchange/exchange.h"
 #include "service/http/options.h"
 #include "service/http/request_parser.h"
-#include "service/http/stream.h"
+#include "service/net/event_loop.h"
+#include "service/net/stream.h"
 
 namespace quiver::service {
 
-class Connection;
-
-/// An event loop and the connections on it. `connections` and `stopping` belong to its thread.
-struct EventLoop {
-  boost::asio::io_context context{1};
-  std::unordered_set<Connection*> connections;
-  bool stopping = false;
-};
-
-class Connection final : private BodyChooser {
+class Connection final : public LoopConnection, private BodyChooser {
  public:
   Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& front);
 
@@ -44,13 +34,10 @@ class Connection final : private BodyChooser {
   /// That answer, whole.
   [[nodiscard]] static std::string turned_away_text();
 
-  /// Called once a second: closes a connection that has been silent for too long.
-  void tick();
-  /// Takes no request after the one that is being answered, if there is one. A request that has not
-  /// arrived whole is refused.
-  void stop();
-  /// Cancels the work for the request and closes the connection.
-  void abort();
+  void tick() override;
+  /// A request that has not arrived whole is refused.
+  void stop() override;
+  void abort() override;
 
  private:
   enum class Phase : std::uint8_t { kIdle, kReading, kHandling, kWriting, kClosing };

@@ -51,7 +51,16 @@ struct Weights {
   }
 };
 
-std::string gzipped(const std::string& body) {
+std::string zstd_compressed(const std::string& body) {
+  std::string out(body.size(), '\0');
+  const std::size_t n = ZSTD_compress(out.data(), out.size(), body.data(), body.size(), kLevel);
+  out.resize(ZSTD_isError(n) != 0 ? 0 : n);
+  return out;
+}
+
+}  // namespace
+
+std::string gzip_if_smaller(std::string_view body) {
   z_stream stream{};
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kDefaultMemory, Z_DEFAULT_STRATEGY) !=
       Z_OK) {
@@ -67,15 +76,6 @@ std::string gzipped(const std::string& body) {
   deflateEnd(&stream);
   return out;
 }
-
-std::string zstd_compressed(const std::string& body) {
-  std::string out(body.size(), '\0');
-  const std::size_t n = ZSTD_compress(out.data(), out.size(), body.data(), body.size(), kLevel);
-  out.resize(ZSTD_isError(n) != 0 ? 0 : n);
-  return out;
-}
-
-}  // namespace
 
 Compression choose_compression(std::string_view accept_encoding) {
   Weights weights;
@@ -99,7 +99,7 @@ void compress_answer(Response& response, Compression compression) {
     return;
   }
   const bool is_gzip = compression == Compression::kGzip;
-  std::string smaller = is_gzip ? gzipped(response.body) : zstd_compressed(response.body);
+  std::string smaller = is_gzip ? gzip_if_smaller(response.body) : zstd_compressed(response.body);
   if (smaller.empty() || smaller.size() >= response.body.size()) return;
   response.body = std::move(smaller);
   response.content_encoding = is_gzip ? "gzip" : "zstd";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "service/http/exchange/message.h"
@@ -13,6 +14,8 @@ enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 /// The best of those that `accept_encoding` (RFC 9110, 12.5.3) allows: the one with the largest
 /// weight, zstd before gzip before none.
 [[nodiscard]] Compression choose_compression(std::string_view accept_encoding);
+/// gzip data; empty if they would not be smaller.
+[[nodiscard]] std::string gzip_if_smaller(std::string_view body);
 /// Compresses the body in place and names the encoding, unless the body would not get smaller.
 void compress_answer(Response& response, Compression compression);
 

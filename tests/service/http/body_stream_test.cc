@@ -20,7 +20,7 @@
 
 #include "service/http/connection.h"
 #include "service/http/front.h"
-#include "service/http/listener.h"
+#include "service/net/listener.h"
 #include "tests/patience.h"
 #include "tests/service/fake_database.h"
 #include "tests/service/http_client.h"
@@ -125,7 +125,7 @@ class BodyStreams : public ::testing::Test {
     asio::post(loop_.context, [this] {
       listener_.close();
       loop_.stopping = true;
-      for (Connection* connection : loop_.connections) connection->abort();
+      for (LoopConnection* connection : loop_.connections) connection->abort();
     });
     while (n_connections() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     loop_.context.stop();
@@ -179,7 +179,7 @@ class BodyStreams : public ::testing::Test {
     for (;;) {
       timer.expires_after(std::chrono::milliseconds(300));
       co_await timer.async_wait(asio::use_awaitable);
-      for (Connection* connection : loop_.connections) connection->tick();
+      for (LoopConnection* connection : loop_.connections) connection->tick();
     }
   }
 

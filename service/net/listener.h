@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/result.h"
-#include "service/http/stream.h"
-#include "service/http/tls.h"
+#include "service/net/stream.h"
+#include "service/net/tls.h"
 
 namespace quiver::service {
 

@@ -1,4 +1,4 @@
-#include "service/http/listener.h"
+#include "service/net/listener.h"
 
 #include <fmt/format.h>
 

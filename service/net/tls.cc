@@ -1,4 +1,4 @@
-#include "service/http/tls.h"
+#include "service/net/tls.h"
 
 #include <fmt/format.h>
 #include <openssl/bio.h>
@@ -293,13 +293,17 @@ tl::unexpected<Error> unusable(std::string_view key, const std::string& path) {
                           ssl_error_text()));
 }
 
-/// HTTP/1.1 is all that is spoken; a client that offers more gets it.
+constexpr std::string_view kHttp1Name = "\x08http/1.1";
+constexpr std::string_view kHttp2Name = "\x02h2";
+
+/// `spoken` (a string_view) is all that is spoken; a client that offers more gets it.
 int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size,
-                    const unsigned char* offered, unsigned int offered_size, void*) {
-  static constexpr unsigned char kSpoken[] = "\x08http/1.1";
+                    const unsigned char* offered, unsigned int offered_size, void* spoken) {
+  const auto& name = *static_cast<const std::string_view*>(spoken);
   unsigned char* chosen = nullptr;
   const int found =
-      SSL_select_next_proto(&chosen, out_size, kSpoken, sizeof(kSpoken) - 1, offered, offered_size);
+      SSL_select_next_proto(&chosen, out_size, reinterpret_cast<const unsigned char*>(name.data()),
+                            static_cast<unsigned>(name.size()), offered, offered_size);
   if (found != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_NOACK;
   *out = chosen;
   return SSL_TLSEXT_ERR_OK;
@@ -321,7 +325,8 @@ Result<> demand_client_certificates(SSL_CTX* context, const TlsOptions& options)
   return {};
 }
 
-Result<SslContextPtr> load_context(const TlsOptions& options) {
+Result<SslContextPtr> load_context(const TlsOptions& options, Protocol protocol) {
+  static std::array spoken = {kHttp1Name, kHttp2Name};
   ERR_clear_error();
   SslContextPtr context(SSL_CTX_new(TLS_server_method()));
   if (!context) return fail(Code::kInternal, "OpenSSL: " + ssl_error_text());
@@ -330,7 +335,8 @@ Result<SslContextPtr> load_context(const TlsOptions& options) {
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_default_passwd_cb(context.get(), no_password);
-  SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
+  SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol,
+                             &spoken[static_cast<std::size_t>(protocol)]);
   if (SSL_CTX_use_certificate_chain_file(context.get(), options.cert.c_str()) != 1) {
     return unusable("tls.cert", options.cert);
   }
@@ -344,8 +350,12 @@ Result<SslContextPtr> load_context(const TlsOptions& options) {
 
 class OpenSslContext final : public TlsContext {
  public:
-  OpenSslContext(TlsOptions options, std::array<FileStamp, 3> stamps, SslContextPtr context)
-      : options_(std::move(options)), stamps_(stamps), context_(std::move(context)) {}
+  OpenSslContext(TlsOptions options, Protocol protocol, std::array<FileStamp, 3> stamps,
+                 SslContextPtr context)
+      : options_(std::move(options)),
+        protocol_(protocol),
+        stamps_(stamps),
+        context_(std::move(context)) {}
 
   std::unique_ptr<Stream> make_stream(tcp::socket socket) override {
     reload_if_changed();
@@ -368,7 +378,7 @@ class OpenSslContext final : public TlsContext {
     const auto stamps = stamps_of(options_);
     if (stamps == stamps_) return;
     stamps_ = stamps;
-    auto loaded = load_context(options_);
+    auto loaded = load_context(options_, protocol_);
     if (!loaded) {
       return log_error("tls: the former certificates stay in use: {}", loaded.error().message());
     }
@@ -377,6 +387,7 @@ class OpenSslContext final : public TlsContext {
   }
 
   const TlsOptions options_;
+  const Protocol protocol_;
   std::array<FileStamp, 3> stamps_;
   SslContextPtr context_;
   Clock::time_point looked_at_ = Clock::now();
@@ -384,11 +395,11 @@ class OpenSslContext final : public TlsContext {
 
 }  // namespace
 
-Result<std::unique_ptr<TlsContext>> TlsContext::load(TlsOptions options) {
+Result<std::unique_ptr<TlsContext>> TlsContext::load(TlsOptions options, Protocol protocol) {
   const auto stamps = OpenSslContext::stamps_of(options);
-  QV_TRY(auto context, load_context(options));
+  QV_TRY(auto context, load_context(options, protocol));
   return std::unique_ptr<TlsContext>(
-      std::make_unique<OpenSslContext>(std::move(options), stamps, std::move(context)));
+      std::make_unique<OpenSslContext>(std::move(options), protocol, stamps, std::move(context)));
 }
 
 }  // namespace quiver::service

@@ -1,4 +1,4 @@
-#include "service/http/stream.h"
+#include "service/net/stream.h"
 
 #include <sys/socket.h>
 

@@ -1,0 +1,193 @@
+#include "service/grpc/call.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "service/api/access.h"
+#include "service/grpc/gunzip.h"
+#include "service/grpc/reflection.h"
+#include "service/http/exchange/message.h"
+
+namespace quiver::service::rpc {
+namespace {
+
+access::Outcome outcome_of(int code) {
+  if (code == 0) return access::Outcome::kOk;
+  const bool is_denied = code == static_cast<int>(Code::kUnauthenticated) ||
+                         code == static_cast<int>(Code::kPermissionDenied);
+  return is_denied ? access::Outcome::kDenied : access::Outcome::kFailed;
+}
+
+/// As REST words it: an unknown caller gets a text without a prefix.
+ApiError refusal(const Error& error) {
+  if (error.code() == Code::kUnauthenticated) return {401, error.message()};
+  if (error.code() == Code::kPermissionDenied) return {403, error.message()};
+  return {error};
+}
+
+ApiError no_gzip(const std::string& encoding) {
+  return {501, fmt::format("Not implemented: grpc-encoding `{}` is not supported; `gzip` is",
+                           encoding.empty() ? "identity" : encoding)};
+}
+
+}  // namespace
+
+api::Credentials credentials_of(const RequestHead& head) {
+  api::Credentials credentials;
+  if (head.api_key) credentials.api_key = *head.api_key;
+  if (head.authorization) credentials.authorization = *head.authorization;
+  return credentials;
+}
+
+UnaryCall::UnaryCall(CallOwner& owner, http2::StreamId id, GrpcFront& front,
+                     const GrpcFront::Route& route, RequestHead head, const std::string& remote)
+    : Rpc(front.runtime(), *route.method),
+      owner_(owner),
+      id_(id),
+      front_(front),
+      route_(route),
+      head_(std::move(head)),
+      remote_(remote),
+      inflated_(front.messages()) {}
+
+void UnaryCall::take(Message message) {
+  has_too_many_messages_ = message_.has_value();
+  message_ = std::move(message);
+}
+
+void UnaryCall::request_end() {
+  is_running_ = true;
+  owner_.started(*this);
+  begin();
+  run([this](Rpc&) { return start(); });
+}
+
+void UnaryCall::abandon() {
+  is_abandoned_ = true;
+  cancel();
+}
+
+std::optional<double> UnaryCall::seconds_left() const {
+  if (!give_up_at_) return std::nullopt;
+  return std::chrono::duration<double>(*give_up_at_ - std::chrono::steady_clock::now()).count();
+}
+
+Decoded<> UnaryCall::start() {
+  if (!message_ || has_too_many_messages_) {
+    return bad_request(fmt::format("{} takes one message, the call has {}", method().name,
+                                   message_ ? "several" : "none"));
+  }
+  if (!head_.timeout.empty()) {
+    const auto seconds = parse_timeout(head_.timeout);
+    if (!seconds) return bad_request(fmt::format("grpc-timeout `{}` is no time", head_.timeout));
+    using Clock = std::chrono::steady_clock;
+    give_up_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(*seconds));
+  }
+  return dispatch();
+}
+
+Decoded<> UnaryCall::dispatch() {
+  if (method().callers == Callers::kAll) return handle();
+  auto principal = api::principal_of(runtime(), credentials_of(head_));
+  if (!principal) return fail(refusal(std::move(principal).error()));
+  set_principal(*principal);
+  if (principal->value_exists() != nullptr) return look_up_and_handle();
+  return handle();
+}
+
+/// A token may be valid only while a point exists; to look for it may block.
+Decoded<> UnaryCall::look_up_and_handle() {
+  const bool is_open = runtime().is_open(principal().value_exists()->collection);
+  Executor& executor = is_open ? runtime().compute() : runtime().blocking();
+  return on_executor(*this, executor, [this](Rpc&) -> Decoded<> {
+    auto exists = api::check_value_exists(runtime(), principal());
+    if (!exists) return fail(refusal(std::move(exists).error()));
+    return handle();
+  });
+}
+
+Decoded<> UnaryCall::handle() {
+  if (method().handler == nullptr) {
+    return fail(ApiError(501, fmt::format("Not implemented: {}: {} is not supported",
+                                          method().unbuilt_feature, method().name)));
+  }
+  if (message_->is_compressed && head_.encoding != "gzip") return fail(no_gzip(head_.encoding));
+  const bool is_large = message_->bytes.size() > front_.limits().inline_message_bytes;
+  if (message_->is_compressed || is_large) {
+    return on_executor(*this, runtime().compute(), method().handler);
+  }
+  return method().handler(*this);
+}
+
+Decoded<> UnaryCall::parse(google::protobuf::MessageLite& message) {
+  reply_.is_compressed = message_->is_compressed;
+  std::string bytes = std::move(message_->bytes);
+  if (reply_.is_compressed) {
+    QV_TRY(bytes, gunzip(bytes, front_.limits().max_message_bytes));
+    QV_TRY(inflated_.hold(bytes.size()));
+  }
+  if (message.ParseFromString(bytes)) return {};
+  return bad_request(fmt::format("the message is no `{}`, or holds text that is not UTF-8",
+                                 message.GetTypeName()));
+}
+
+void UnaryCall::answer(const google::protobuf::MessageLite& message) {
+  const std::size_t size = message.ByteSizeLong();
+  if (size > std::numeric_limits<int>::max()) {
+    return error({static_cast<int>(Code::kResourceExhausted),
+                  fmt::format("the answer has {} bytes, more than a message can hold", size)});
+  }
+  reply_.frame = as_frame(message, reply_.is_compressed);
+  note(0);
+  owner_.finished(*this);
+}
+
+void UnaryCall::error(Status status) noexcept {
+  const bool is_late = status.code == static_cast<int>(Code::kDeadlineExceeded);
+  if (is_late && is_cancelled() && seconds_left().value_or(1) > 0) {
+    status.code = static_cast<int>(Code::kCancelled);
+  }
+  note(status.code);
+  reply_.frame.clear();
+  reply_.status = std::move(status);
+  owner_.finished(*this);
+}
+
+void UnaryCall::note(int code) noexcept {
+  try {
+    route_.metrics->count(code, seconds());
+    access::AuditLog* log = runtime().audit();
+    if (log != nullptr && method().callers != Callers::kAll) write_audit(code, *log);
+  } catch (...) {
+    // No memory to count with; the answer matters more.
+  }
+}
+
+void UnaryCall::write_audit(int code, access::AuditLog& log) {
+  access::AuditEvent event;
+  event.transport = "grpc";
+  event.verb = method().name;
+  event.collection = collection();
+  event.outcome = outcome_of(code);
+  event.status = code;
+  event.request_id = head_.request_id;
+  event.trace_id = trace_id_of(head_.traceparent);
+  event.remote = remote_;
+  log.write(principal(), event);
+}
+
+void ReflectionCall::take(Message message) {
+  grpc::reflection::v1alpha::ServerReflectionRequest request;
+  if (message.is_compressed || !request.ParseFromString(message.bytes)) {
+    return owner_.end(id_,
+                      {static_cast<int>(Code::kInvalidArgument), "the message is no question"});
+  }
+  owner_.send(id_, as_frame(reflect(request), false));
+}
+
+void ReflectionCall::request_end() { owner_.end(id_, {}); }
+
+}  // namespace quiver::service::rpc
