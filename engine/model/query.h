@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/params.h"
+#include "engine/model/formula.h"
 #include "engine/model/vector.h"
 #include "payload/filter.h"
 #include "payload/json/edit.h"
@@ -141,7 +142,7 @@ struct Sample {};
 struct NoQuery {};
 
 using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample, Recommend, Discover,
-                               Context, RelevanceFeedback>;
+                               Context, RelevanceFeedback, Formula>;
 
 /// True if the query's scores are made of ranks or of several lists' scores.
 [[nodiscard]] inline bool is_fusion(const QueryKind& kind) {

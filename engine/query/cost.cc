@@ -1,6 +1,7 @@
 #include "engine/query/cost.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "engine/model/query_vectors.h"
 #include "engine/query/stages/nearest.h"
@@ -42,8 +43,23 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
   return bytes;
 }
 
+/// Payloads of the points that a formula scores.
+std::uint64_t scored_payload_bytes(const Snapshot& snapshot, const Query& query) {
+  if (!std::holds_alternative<Formula>(query.kind)) return 0;
+  double n_scored = 0;
+  for (const auto& prefetch : query.prefetch) n_scored += static_cast<double>(prefetch.limit);
+  double n_rows = 0, n_bytes = 0;
+  for (const Segment* segment : snapshot.segments()) {
+    n_rows += segment->n_rows();
+    n_bytes += static_cast<double>(segment->data->documents.bytes.size());
+  }
+  const double share = std::min(1.0, n_scored / std::max(1.0, n_rows));
+  return static_cast<std::uint64_t>(share * n_bytes);
+}
+
 ReadBytes read_bytes_of_tree(const Snapshot& snapshot, const Query& query) {
   ReadBytes bytes = read_bytes(snapshot, query);
+  bytes.payload += scored_payload_bytes(snapshot, query);
   for (const auto& prefetch : query.prefetch) bytes += read_bytes_of_tree(snapshot, prefetch);
   return bytes;
 }

@@ -27,6 +27,10 @@ Result<> check_combination(const Query& query) {
   if (query.score_threshold && std::holds_alternative<engine::OrderBy>(query.kind)) {
     return refuse("Can't use score_threshold with an order_by query.");
   }
+  if (std::holds_alternative<engine::Formula>(query.kind) && query.prefetch.empty()) {
+    return fail(Code::kInvalidArgument,
+                "Validation failed: cannot apply Formula without prefetches");
+  }
   if (!engine::is_fusion(query.kind)) return {};
   if (query.prefetch.empty()) {
     return refuse(query.using_field.empty()

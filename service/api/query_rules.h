@@ -6,7 +6,8 @@
 
 namespace quiver::service::api {
 
-/// kFailedPrecondition, with the reason, for a query or prefetch that no collection could answer.
+/// kFailedPrecondition or kInvalidArgument, with the reason, for a query or prefetch that no
+/// collection could answer.
 [[nodiscard]] Result<> check_combination(const engine::Query& query);
 /// The error of a query with prefetches and without a query.
 [[nodiscard]] Error prefetches_without_query();

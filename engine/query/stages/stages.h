@@ -23,6 +23,7 @@ namespace quiver::engine {
 [[nodiscard]] StagePtr make_stage(const Discover& kind, PlanNode node);           // examples.cc
 [[nodiscard]] StagePtr make_stage(const Context& kind, PlanNode node);            // examples.cc
 [[nodiscard]] StagePtr make_stage(const RelevanceFeedback& kind, PlanNode node);  // examples.cc
+[[nodiscard]] StagePtr make_stage(const Formula& kind, PlanNode node);            // formula.cc
 
 /// Appends the points that a query of this kind names in place of vectors: they are no hits.
 /// nearest.cc

@@ -106,12 +106,41 @@ Result<> check_full_scan(const CollectionConfig& config, const Query& query) {
       "mode `search_allow_exact` option");
 }
 
+std::vector<Need> needs_of(engine::formula::ValueType type) {
+  switch (type) {
+    case engine::formula::ValueType::kNumber:
+      return {Need::kIntegerMatch, Need::kIntegerRange, Need::kFloatRange};
+    case engine::formula::ValueType::kGeoPoint:
+      return {Need::kGeo};
+    case engine::formula::ValueType::kDatetime:
+      return {Need::kDatetimeRange};
+  }
+  return {};
+}
+
+/// Variables and conditions need indexes, whether there are defaults or not.
+Result<> check_formula(const CollectionConfig& config, const engine::Formula& formula) {
+  constexpr std::string_view kHelp =
+      "Create an index for this key or use a different formula expression.";
+  if (config.strict_mode->allows_unindexed_reads) return {};
+  for (const auto& variable : formula.variables) {
+    QV_TRY(check_key(config, variable.path.to_string(), needs_of(variable.type), kHelp));
+  }
+  Filter conditions;
+  conditions.must = formula.conditions;
+  const auto found = first_unindexed(conditions, config.indexes);
+  return found ? refuse_unindexed(found->key, found->needs, kHelp) : Result<>();
+}
+
 /// A prefetch is searched on its own; the query above it compares only what prefetches found.
 Result<> check_node(const CollectionConfig& config, const Query& query, bool is_prefetch) {
   for (const auto& prefetch : query.prefetch) QV_TRY(check_node(config, prefetch, true));
   if (is_prefetch || query.prefetch.empty()) QV_TRY(check_full_scan(config, query));
   QV_TRY(check_query_limit(config, query.limit));
   QV_TRY(check_read_filter(config, query.filter));
+  if (const auto* formula = std::get_if<engine::Formula>(&query.kind)) {
+    QV_TRY(check_formula(config, *formula));
+  }
   return check_search_params(config, query.params);
 }
 

@@ -25,6 +25,10 @@ using Strings = google::protobuf::RepeatedPtrField<std::string>;
 [[nodiscard]] Decoded<std::vector<PointId>> decode_ids(const PointIds& ids, const Path& path);
 [[nodiscard]] Decoded<payload::Filter> decode_filter(const qdrant::Filter& filter,
                                                      const Path& path);
+[[nodiscard]] Decoded<payload::Condition> decode_one_condition(const qdrant::Condition& condition,
+                                                               const Path& path);
+[[nodiscard]] Decoded<engine::Formula> decode_formula(const qdrant::Formula& formula,
+                                                      const Path& path);
 [[nodiscard]] Decoded<payload::Selector> decode_with_payload(
     const qdrant::WithPayloadSelector& selector, const Path& path);
 [[nodiscard]] engine::VectorSelector decode_with_vectors(

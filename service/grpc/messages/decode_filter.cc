@@ -244,6 +244,10 @@ Decoded<std::vector<Condition>> decode_conditions(const Conditions& conditions, 
 
 }  // namespace
 
+Decoded<Condition> decode_one_condition(const qdrant::Condition& condition, const Path& path) {
+  return decode_condition(condition, path);
+}
+
 Decoded<Filter> decode_filter(const qdrant::Filter& filter, const Path& path) {
   Filter decoded;
   QV_TRY(decoded.must, decode_conditions(filter.must(), path.member("must")));

@@ -198,8 +198,10 @@ Decoded<QueryKind> decode_kind(const qdrant::Query& query, const Path& path) {
       return decode_context(query.context(), path.member("context"));
     case qdrant::Query::kRelevanceFeedback:
       return decode_feedback(query.relevance_feedback(), path.member("relevance_feedback"));
-    case qdrant::Query::kFormula:
-      return wrong_input("`formula` queries are not supported");
+    case qdrant::Query::kFormula: {
+      QV_TRY(auto formula, decode_formula(query.formula(), path.member("formula")));
+      return QueryKind(std::move(formula));
+    }
     case qdrant::Query::VARIANT_NOT_SET:
       break;
   }

@@ -366,6 +366,10 @@ Decoded<payload::MinShould> decode_min_should(Element element, const Path& path)
 
 }  // namespace
 
+Decoded<Condition> decode_one_condition(Element element, const Path& path) {
+  return decode_condition(element, path);
+}
+
 Decoded<Filter> decode_filter(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(check_members(object, path, {"should", "min_should", "must", "must_not"}));

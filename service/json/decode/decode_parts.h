@@ -57,6 +57,12 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::QueryKind> decode_relevance_feedback(Element element,
                                                                    const Path& path);
 
+/// The members `formula` and `defaults` of a query: decode_formula.cc. 400 for an expression that
+/// cannot be read, 422 for the default of something that is no variable.
+[[nodiscard]] Decoded<engine::QueryKind> decode_formula(Object query, const Path& path);
+/// One condition of a filter.
+[[nodiscard]] Decoded<payload::Condition> decode_one_condition(Element element, const Path& path);
+
 /// The members of a query, and of a search in the older form, also of one for groups.
 [[nodiscard]] Decoded<engine::Query> decode_query_members(Element element, const Path& path);
 [[nodiscard]] Decoded<engine::Query> decode_search_members(Element element, const Path& path);

@@ -15,8 +15,6 @@ namespace {
 using engine::Query;
 using engine::QueryKind;
 
-constexpr std::string_view kUnsupported[] = {"formula"};
-
 /// Parameters under `params.multi` that the index does not own: without an index they mean the
 /// same.
 constexpr std::string_view kTokenWeights = "token_weights";
@@ -178,11 +176,7 @@ Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   for (const auto& [name, decode] : kExampleQueries) {
     if (const auto query = find(object, name)) return decode(*query, path.member(name));
   }
-  for (const auto name : kUnsupported) {
-    if (find(object, name)) {
-      return wrong_input(fmt::format("`{}` queries are not supported", name));
-    }
-  }
+  if (find(object, "formula")) return decode_formula(object, path);
   if (find(object, {"text", "image", "object"})) return no_inference(path);
   if (is_sparse(object)) return decode_nearest(element, path);
   return format_error(path, "the object is no known kind of query");

@@ -1,5 +1,7 @@
 #include "engine/query/cost.h"
 
+#include <limits>
+
 #include "index/exact/type.h"
 #include "tests/engine/query/support.h"
 
@@ -37,6 +39,18 @@ TEST(EstimateCost, SumsWhatSearchersAndFiltersRead) {
   EXPECT_EQ(estimate_cost(world.snapshot, outer).read_bytes,
             filtered + searcher_bytes(world.snapshot, 3));
   EXPECT_EQ(estimate_cost(world.snapshot, Query{}).read_bytes, 0U);
+}
+
+TEST(EstimateCost, AFormulaReadsThePayloadsOfWhatItScores) {
+  const NumbersWorld world;
+  Query query;
+  query.kind = Formula{};
+  query.prefetch = {nearest_number("dot", 1, 3), nearest_number("dot", 2, 1)};
+  const std::uint64_t searched = 2 * searcher_bytes(world.snapshot, 0);
+  const auto scored = [&] { return estimate_cost(world.snapshot, query).read_bytes - searched; };
+  EXPECT_EQ(scored(), payload_bytes(world.snapshot) * 4 / 9) << "of 4 of 9 points";
+  query.prefetch[0].limit = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(scored(), payload_bytes(world.snapshot));
 }
 
 TEST(EstimateCost, ExactScansOfDenseVectorsCanBeShared) {

@@ -208,8 +208,7 @@ TEST(DecodeQuery, Kinds) {
   EXPECT_EQ(order.key, "t");
   EXPECT_TRUE(order.descending);
   EXPECT_EQ(std::get<std::int64_t>(*order.start_from), 1704067200000000);
-  expect_error(query(R"({"query":{"formula":{}}})"), 400,
-               "Wrong input: `formula` queries are not supported");
+  EXPECT_TRUE(std::holds_alternative<engine::Formula>(prefetched(R"({"formula":"$score"})")->kind));
 }
 
 TEST(DecodePoints, ManyTokensTakeTimeInProportion) {

@@ -342,6 +342,43 @@ TEST(StrictChecks, KeysOfFormulas) {
   EXPECT_TRUE(check_key(config, "price", numbers, ""));
 }
 
+TEST(StrictChecks, VariablesAndConditionsOfFormulas) {
+  using engine::formula::ValueType;
+  engine::StrictMode mode;
+  mode.allows_unindexed_reads = false;
+  auto config = strict_config(mode);
+  const auto refused = [&](const engine::Formula& formula) {
+    Query query;
+    query.prefetch.emplace_back().kind = formula;
+    return refusal(check_query(config, query));
+  };
+  const auto reads = [](std::string key, ValueType type) {
+    engine::Formula formula;
+    formula.variables = {{payload::JsonPath::parse(key).value(), type}};
+    formula.variables[0].otherwise = payload::Value(std::int64_t{0});
+    return formula;
+  };
+  EXPECT_EQ(refused(reads("price", ValueType::kNumber)),
+            "Index required but not found for \"price\" of one of the following types: [float, "
+            "integer]. Help: Create an index for this key or use a different formula expression.");
+  EXPECT_THAT(refused(reads("at", ValueType::kDatetime)), HasSubstr("types: [datetime]"));
+  EXPECT_THAT(refused(reads("here", ValueType::kGeoPoint)), HasSubstr("types: [geo]"));
+  engine::Formula holds;
+  holds.conditions = filter_of("tag", text_value("a")).must;
+  EXPECT_THAT(refused(holds), HasSubstr("\"tag\" of one of the following types: [keyword]. Help: "
+                                        "Create an index for this key or use a different formula"));
+  config.indexes = {index_on("price", IndexKind::kInteger), index_on("tag", IndexKind::kKeyword),
+                    index_on("at", IndexKind::kDatetime), index_on("here", IndexKind::kGeo)};
+  EXPECT_EQ(refused(reads("price", ValueType::kNumber)), "");
+  EXPECT_EQ(refused(reads("at", ValueType::kDatetime)), "");
+  EXPECT_EQ(refused(reads("here", ValueType::kGeoPoint)), "");
+  EXPECT_EQ(refused(holds), "");
+  EXPECT_NE(refused(reads("here", ValueType::kNumber)), "") << "an index of another kind";
+  config.indexes.clear();
+  config.strict_mode->allows_unindexed_reads = true;
+  EXPECT_EQ(refused(holds), "");
+}
+
 Query nearest(std::string field) {
   Query query;
   query.kind = engine::Nearest{engine::QueryVector(engine::VectorValue(engine::DenseVector{1}))};
