@@ -20,8 +20,6 @@ ApiError too_long(std::size_t max_bytes) {
 
 }  // namespace
 
-bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1F\x8B"); }
-
 Decoded<std::string> gunzip(std::string_view bytes, std::size_t max_bytes) {
   z_stream stream{};
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -40,7 +38,7 @@ Decoded<std::string> gunzip(std::string_view bytes, std::size_t max_bytes) {
   }
   if (size > max_bytes) return fail(too_long(max_bytes));
   if (status != Z_STREAM_END) return bad_request("the message is not whole gzip data");
-  text.resize(size);
+  text.resize(std::min(size, text.size()));
   return text;
 }
 

@@ -9,9 +9,6 @@
 
 namespace quiver::service::rpc {
 
-/// True for gzip data. No message begins like it: its first byte would be a tag of an unknown wire
-/// type.
-[[nodiscard]] bool is_gzip(std::string_view bytes);
 /// 413 if the text is longer than `max_bytes`, 400 if `bytes` are no whole gzip data.
 [[nodiscard]] Decoded<std::string> gunzip(std::string_view bytes, std::size_t max_bytes);
 

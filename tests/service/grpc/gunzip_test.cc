@@ -13,7 +13,6 @@ TEST(Gunzip, GivesTheTextBack) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}}) {
     const std::string text(size, 'x');
     const std::string zipped = gzipped(text);
-    EXPECT_TRUE(is_gzip(zipped));
     EXPECT_EQ(gunzip(zipped, size).value(), text);
   }
 }
@@ -28,7 +27,6 @@ TEST(Gunzip, RefusesPartsAndNonsense) {
   const std::string zipped = gzipped("text");
   EXPECT_EQ(gunzip(zipped.substr(0, zipped.size() - 1), 100).error().status, 400);
   EXPECT_EQ(gunzip("\x1F\x8B nonsense", 100).error().status, 400);
-  EXPECT_FALSE(is_gzip("text"));
 }
 
 }  // namespace
