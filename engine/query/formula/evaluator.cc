@@ -23,7 +23,7 @@ using formula::ValueType;
 using formula::Variable;
 using Operands = std::vector<Expression>;
 
-/// Without an exponent; the shortest text that reads back to the same number.
+/// Without an exponent; reads back to the same number.
 std::string number_text(double value) {
   if (std::isnan(value)) return "NaN";
   constexpr std::size_t kMaxCharacters = 512;  // the least denormal needs some 350
