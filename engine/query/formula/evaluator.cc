@@ -226,6 +226,8 @@ class Evaluation {
     const payload::Value* first = nullptr;
     std::size_t n_values = 0;
     for_each_value_of(*document, variable.path, [&](const payload::Value& value) {
+      if (value.is_null())
+        return;  // indexes, from which Qdrant reads values, do not hold it either
       if (n_values++ == 0) first = &value;
     });
     if (n_values > 1) return wrong_type(variable);
