@@ -145,9 +145,14 @@ def in_order(hits):
 
 @pytest.mark.parametrize("expression", FORMULAS)
 def test_scores_as_in_memory_mode(clients, filled, in_memory, expression):
-    for name, prefetch in PREFETCHES.items():
+    names = list(PREFETCHES)
+    if expression not in ["score", "second score", "boost"]:
+        first = list(FORMULAS).index(expression)
+        names = [names[(first + i) % len(names)] for i in range(2)]  # not all, to save time
+    for name in names:
         if name == "fusion" and expression == "second score":
             continue  # see above
+        prefetch = PREFETCHES[name]
         query = formula(FORMULAS[expression])
         theirs = {hit.id: hit.score for hit in
                   in_memory.query_points("c", prefetch=prefetch, query=query, limit=N).points}
@@ -215,7 +220,8 @@ def test_shards_make_no_difference_and_a_restart_neither(tmp_path):
 
     def answers(name):
         return [[(hit.id, hit.score) for hit in ask(clients, name, prefetch=PREFETCHES["four"], query=formula(expression),
-                                                    limit=N)] for expression in FORMULAS.values()]
+                                                    limit=N)]
+                for expression in list(FORMULAS.values())[2::3]]
 
     one, four = answers("s1"), answers("s4")
     assert one == four
