@@ -17,8 +17,8 @@ namespace quiver::engine {
 /// The nodes of the tree. Numbers are doubles.
 namespace formula {
 
-/// Operations nest at most so deep.
-inline constexpr std::size_t kMaxDepth = 128;
+/// Expressions nest at most so deep. A little less than a JSON body may.
+inline constexpr std::size_t kMaxDepth = 120;
 
 struct Constant {
   double value = 0;

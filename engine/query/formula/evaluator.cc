@@ -23,7 +23,7 @@ using formula::ValueType;
 using formula::Variable;
 using Operands = std::vector<Expression>;
 
-/// Without an exponent; the shortest text that reads back to the same number.
+/// Without an exponent; reads back to the same number.
 std::string number_text(double value) {
   if (std::isnan(value)) return "NaN";
   constexpr std::size_t kMaxCharacters = 512;  // the least denormal needs some 350
@@ -226,6 +226,8 @@ class Evaluation {
     const payload::Value* first = nullptr;
     std::size_t n_values = 0;
     for_each_value_of(*document, variable.path, [&](const payload::Value& value) {
+      if (value.is_null())
+        return;  // indexes, from which Qdrant reads values, do not hold it either
       if (n_values++ == 0) first = &value;
     });
     if (n_values > 1) return wrong_type(variable);

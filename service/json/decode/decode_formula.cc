@@ -36,7 +36,7 @@ class FormulaDecoder {
 
   Decoded<Expression> decode(Element element, const Path& path) {
     if (depth_ == engine::formula::kMaxDepth) {
-      return format_error(path, fmt::format("the formula nests deeper than {} operations",
+      return format_error(path, fmt::format("the formula nests deeper than {} expressions",
                                             engine::formula::kMaxDepth));
     }
     ++depth_;

@@ -258,14 +258,20 @@ class RowPoint final : public FormulaPoint {
   payload::Value document_ = payload::parse_json(row_.payload).value();
 };
 
+Hits plan_hits(const SearchEnvironment& environment, const Query& query) {
+  Hits hits;
+  const auto records = Plan(query).run(environment).value();
+  for (const auto& record : records) hits.emplace_back(record.id.low(), record.score);
+  return hits;
+}
+
 Hits reference_hits(const RandomWorld& world, const SearchEnvironment& environment,
                     const Query& query) {
   std::vector<std::map<PointId, float>> scores;
   for (const auto& prefetch : query.prefetch) {
     auto& by_id = scores.emplace_back();
-    for (const auto& record : Plan(prefetch).run(environment).value()) {
-      by_id[record.id] = record.score;
-    }
+    const auto records = Plan(prefetch).run(environment).value();
+    for (const auto& record : records) by_id[record.id] = record.score;
   }
   const auto& formula = std::get<Formula>(query.kind);
   std::vector<std::pair<float, std::uint64_t>> ranked;
@@ -295,9 +301,7 @@ TEST(FormulaStage, RandomFormulasScoreAsALoopDoesOverAnyNumberOfShards) {
     for (const Snapshot* snapshot : {&one, &many}) {
       const SearchEnvironment environment{*snapshot, world.config, cancel};
       auto& found = hits[snapshot == &many ? 1 : 0];
-      for (const auto& record : Plan(query).run(environment).value()) {
-        found.emplace_back(record.id.low(), record.score);
-      }
+      found = plan_hits(environment, query);
       EXPECT_EQ(found, reference_hits(world, environment, query)) << "seed " << seed;
     }
     EXPECT_EQ(hits[0], hits[1]) << "seed " << seed;
@@ -306,19 +310,15 @@ TEST(FormulaStage, RandomFormulasScoreAsALoopDoesOverAnyNumberOfShards) {
 }
 
 TEST(FormulaStage, ScoresMorePointsThanABlockHolds) {
-  RandomWorld world(3, 9000);
+  RandomWorld world(3, 5000);
   const Cancel cancel;
   const Snapshot snapshot = world.dealt(3);
   const SearchEnvironment environment{snapshot, world.config, cancel};
   Query all;
-  all.limit = 9000;
+  all.limit = 5000;
   Query query = query_of(random_formula(world.random), {all, nearest_number("dot", 1, 10)});
-  query.limit = 9000;
-  Hits hits;
-  for (const auto& record : Plan(query).run(environment).value()) {
-    hits.emplace_back(record.id.low(), record.score);
-  }
-  EXPECT_EQ(hits, reference_hits(world, environment, query));
+  query.limit = 5000;
+  EXPECT_EQ(plan_hits(environment, query), reference_hits(world, environment, query));
 }
 
 }  // namespace
