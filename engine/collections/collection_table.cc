@@ -190,9 +190,10 @@ Result<> CollectionTable::replace(const std::string& name, const Reserved& reser
     MutexLock lock(old->mutex);
     if (const auto open = old->now()) {
       // Reads of earlier snapshots go on; whoever asks again waits for this lock.
-      if (auto closed = open->close(); !closed) {
-        log_warning("closing `{}`: {}", name, closed.error().message());
-      }
+      auto closed = open->close();
+      // Its files may still change, so nothing may take them over.
+      if (!closed && closed.error().code() == Code::kDeadlineExceeded) return closed;
+      if (!closed) log_warning("closing `{}`: {}", name, closed.error().message());
       old->set(nullptr);
     }
     QV_TRY(adopt(old, fresh, prepare));
@@ -311,9 +312,25 @@ void CollectionTable::tick() {
   for (const auto& entry : all()) {
     const auto open = entry->now();
     if (open == nullptr) continue;
+    if (open->can_finish_closing()) {
+      finish_closing(*entry);
+      continue;
+    }
     open->tick();
     note_place(*entry, open->check_place());
   }
+}
+
+/// A collection that did not close in time for its replacement: the next request opens it anew.
+void CollectionTable::finish_closing(CollectionEntry& entry) {
+  MutexLock lock(entry.mutex);
+  const auto open = entry.now();
+  if (open == nullptr || !open->can_finish_closing()) return;
+  if (auto closed = open->close(); !closed) {
+    log_warning("closing `{}`: {}", entry.name, closed.error().message());
+    if (closed.error().code() == Code::kDeadlineExceeded) return;
+  }
+  entry.set(nullptr);
 }
 
 Result<> CollectionTable::close_all() {

@@ -93,6 +93,7 @@ class CollectionTable {
   using Prepare = std::function<Result<CollectionConfig>(const std::string& old)>;
   /// Makes the files in a reserved directory the collection `name`, in one durable step, and
   /// removes the one that it replaces, which is closed first. After an error nothing has changed.
+  /// kDeadlineExceeded if that one does not close in time: it takes no updates until it has.
   Result<> replace(const std::string& name, const Reserved& reserved, const Prepare& prepare);
   /// False if it is gone already.
   Result<bool> drop(const EntryPtr& entry);
@@ -132,6 +133,7 @@ class CollectionTable {
   void remove_garbage(const std::string& directory);
   void close_least_used();
   bool close_if_unused(CollectionEntry& entry);
+  void finish_closing(CollectionEntry& entry);
 
   const std::string data_dir_;
   const std::uint32_t max_open_;
