@@ -368,6 +368,39 @@ TEST_F(DatabaseSnapshotsTest, WhatARecoveryLeftIsRemovedAtTheStart) {
   EXPECT_EQ(n_directories(), 1U);
 }
 
+/// One thread reads all files of new snapshots; who asks for a finished one needs none of its time.
+TEST_F(DatabaseSnapshotsTest, AFinishedSnapshotWaitsForNoOther) {
+  open();
+  Random random(12);
+  ASSERT_TRUE(database_->create_collection("points", small_config(1)));
+  for (int i = 0; i < 5; ++i) random_write(*collection("points"), random);
+  const auto made = snapshots().create({"points", {}}).value();
+  ASSERT_TRUE(snapshots().complete({"points", {}}, made.name, Cancel()));
+  const auto unfinished = snapshots().create({"points", {}}).value();
+  close();
+  Executor executor(2, "test");
+  Executor readers(1, "readers");
+  readers.stop();  // never gets to anything
+  ShardContext context;
+  context.runtime = storage::Runtime::create({}).value();
+  context.lanes = context.background = &executor;
+  const std::string path = (root_ / "data").string();
+  const auto directory = open_real_directory(path).value();
+  CatalogGate gate;
+  ASSERT_TRUE(gate.open(*directory, path));
+  const auto folder = directory->subdirectory(storage::Catalog::kCollectionsDirectory).value();
+  CollectionTable table(path, 10, context, gate, executor);
+  ASSERT_TRUE(table.add_stored(*folder));
+  {
+    DatabaseSnapshots idle("", path, gate, table, context, readers);
+    ASSERT_TRUE(idle.start());
+    EXPECT_TRUE(idle.open({"points", {}}, made.name));
+    EXPECT_TRUE(idle.recover({"points", {}}, made.name, ""));
+    EXPECT_FALSE(idle.open({"points", {}}, unfinished.name));
+  }
+  EXPECT_TRUE(table.close_all());
+}
+
 TEST_F(DatabaseSnapshotsTest, DamagedFoldersAreRefused) {
   open();
   Random random(6);
