@@ -70,6 +70,19 @@ CollectionTable::EntryPtr CollectionTable::find(const std::string& name) const {
   return found == entries_.end() ? nullptr : found->second;
 }
 
+CollectionTable::EntryPtr CollectionTable::find_named(const std::string& name_or_alias) const {
+  if (auto entry = find(name_or_alias)) return entry;
+  const auto name = gate_.catalog().resolve(name_or_alias);
+  return name ? find(*name) : nullptr;
+}
+
+std::shared_ptr<CollectionImpl> CollectionTable::find_open(const std::string& name_or_alias) {
+  const EntryPtr entry = find_named(name_or_alias);
+  if (entry == nullptr || closed_) return nullptr;
+  entry->last_used = ++clock_;
+  return entry->now();
+}
+
 std::vector<CollectionTable::EntryPtr> CollectionTable::all() const {
   std::vector<EntryPtr> all;
   MutexLock lock(mutex_);
@@ -86,11 +99,7 @@ Result<std::shared_ptr<CollectionImpl>> CollectionTable::open(const std::string&
 
 Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_once(
     const std::string& name_or_alias) {
-  EntryPtr entry = find(name_or_alias);
-  if (entry == nullptr) {
-    const auto name = gate_.catalog().resolve(name_or_alias);
-    if (name) entry = find(*name);
-  }
+  const EntryPtr entry = find_named(name_or_alias);
   if (entry == nullptr || closed_) return no_such_collection(name_or_alias);
   entry->last_used = ++clock_;
   if (auto collection = entry->now()) return collection;

@@ -73,6 +73,9 @@ class CollectionTable {
 
   /// nullptr if there is none of this name. Aliases are not looked up.
   [[nodiscard]] EntryPtr find(const std::string& name) const QV_EXCLUDES(mutex_);
+  /// By name or alias; nullptr unless it is open now. Never waits for an opening or a closing.
+  [[nodiscard]] std::shared_ptr<CollectionImpl> find_open(const std::string& name_or_alias)
+      QV_EXCLUDES(mutex_);
   /// By name, ascending.
   [[nodiscard]] std::vector<EntryPtr> all() const QV_EXCLUDES(mutex_);
   /// By name or alias; opens it at first touch.
@@ -122,6 +125,7 @@ class CollectionTable {
 
  private:
   void add(EntryPtr entry) QV_EXCLUDES(mutex_);
+  [[nodiscard]] EntryPtr find_named(const std::string& name_or_alias) const QV_EXCLUDES(mutex_);
   [[nodiscard]] std::string path_of(const CollectionEntry& entry) const;
   /// kAborted if the collection was dropped or replaced meanwhile: look again.
   Result<std::shared_ptr<CollectionImpl>> open_once(const std::string& name_or_alias);
