@@ -50,6 +50,21 @@ Completion::Post post_to(EventLoop& loop) {
   return [&loop](Task task) { asio::post(loop.context, std::move(task)); };
 }
 
+/// Lists a connection in its event loop for as long as this lives, exceptions included.
+class Listed {
+ public:
+  Listed(EventLoop& loop, Connection& connection) : loop_(loop), connection_(connection) {
+    loop_.connections.insert(&connection_);
+  }
+  ~Listed() { loop_.connections.erase(&connection_); }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+
+ private:
+  EventLoop& loop_;
+  Connection& connection_;
+};
+
 template <class Buffers>
 void consume(Buffers& buffers, std::size_t n) {
   for (auto& buffer : buffers) {
@@ -75,16 +90,15 @@ Connection::Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& f
 const HttpOptions& Connection::options() const { return exchange_.front().options(); }
 
 asio::awaitable<void> Connection::serve(std::shared_ptr<Connection> self) {
-  self->loop_.connections.insert(self.get());
+  const Listed listed(self->loop_, *self);
   if (!self->loop_.stopping) {
     co_await self->serve_requests();
     co_await self->linger();
   }
-  self->loop_.connections.erase(self.get());
 }
 
 asio::awaitable<void> Connection::turn_away(std::shared_ptr<Connection> self) {
-  self->loop_.connections.insert(self.get());
+  const Listed listed(self->loop_, *self);
   const auto space = asio::mutable_buffer(self->buffer_.data(), self->buffer_.size());
   const std::string answer = turned_away_text();
   error_code ec;
@@ -94,7 +108,6 @@ asio::awaitable<void> Connection::turn_away(std::shared_ptr<Connection> self) {
   if (!ec && n > 0) n = co_await self->stream_->write_some(buffer_of(answer), ec);
   self->refused_ = !ec;
   co_await self->linger();
-  self->loop_.connections.erase(self.get());
 }
 
 std::string Connection::turned_away_text() {
@@ -125,7 +138,10 @@ asio::awaitable<void> Connection::serve_requests() {
         parsed = refuse(Error(Code::kUnavailable, "the server is closing"));
         break;
       }
-      if (!received(n, ec)) co_return;
+      if (!received(n, ec)) {
+        note_broken_off();
+        co_return;
+      }
       parsed = parse();
     }
     if (parsed == Parsed::kRequest) {
@@ -171,10 +187,11 @@ void Connection::choose_body() {
 
 Connection::Parsed Connection::parse() {
   while (begin_ < end_) {
+    if (phase_ == Phase::kIdle) silent_s_ = 0;  // the time before it is not this request's
     phase_ = Phase::kReading;
     error_code ec;
     begin_ += parser_->put(asio::const_buffer(buffer_.data() + begin_, end_ - begin_), ec);
-    if (sink_error_) return refuse_body();
+    if (sink_error_) return refuse(*sink_error_);
     const auto held = exchange_.hold_body(exchange_.request.body.capacity());
     if (!held) return refuse(held.error());
     if (ec && ec != http::error::need_more) return refuse(ec);  // also when it is done
@@ -183,15 +200,6 @@ Connection::Parsed Connection::parse() {
   }
   if (exchange_.request.expects_continue && parser_->is_header_done()) send_continue();
   return Parsed::kMore;
-}
-
-/// The audit log is told who was refused; other refusals come before anybody is known.
-Connection::Parsed Connection::refuse_body() {
-  const api::Principal caller = exchange_.principal();
-  const Parsed parsed = refuse(*sink_error_);
-  exchange_.set_principal(caller);
-  exchange_.front().audit(exchange_);
-  return parsed;
 }
 
 Connection::Parsed Connection::refuse(error_code ec) {
@@ -206,8 +214,10 @@ Connection::Parsed Connection::refuse(error_code ec) {
   return refuse(ApiError(400, fmt::format("Bad request: malformed HTTP: {}", ec.message())));
 }
 
+/// Keeps the caller, which is known once a sink was asked for. A refusal before that is neither
+/// counted nor audited: nobody and no endpoint is known.
 Connection::Parsed Connection::refuse(const ApiError& reason) {
-  exchange_.begin();
+  begin_again();
   if (reason.status == 401) {
     exchange_.text(reason.status, reason.text);
   } else {
@@ -215,7 +225,23 @@ Connection::Parsed Connection::refuse(const ApiError& reason) {
   }
   exchange_.request.keep_alive = false;
   refused_ = true;
+  if (exchange_.route != nullptr) count_answer();
   return Parsed::kRefused;
+}
+
+void Connection::begin_again() {
+  const api::Principal caller = exchange_.principal();
+  exchange_.begin();
+  exchange_.set_principal(caller);
+}
+
+/// The client left, or fell silent, while its body went to a sink.
+void Connection::note_broken_off() {
+  constexpr int kClientClosedRequest = 499;
+  if (exchange_.request.sink == nullptr) return;
+  begin_again();
+  exchange_.response.status = kClientClosedRequest;
+  count_answer();
 }
 
 asio::mutable_buffer Connection::free_space() {
