@@ -62,6 +62,10 @@ class Database {
   [[nodiscard]] virtual std::vector<std::string> collection_names() const = 0;
   /// By name or alias; opens it at first touch. kNotFound about the collection.
   [[nodiscard]] virtual Result<std::shared_ptr<Collection>> collection(const std::string& name) = 0;
+  /// The collection, by name or alias, if it is open now, else nullptr. Never blocks.
+  [[nodiscard]] virtual std::shared_ptr<Collection> collection_if_open(const std::string&) {
+    return nullptr;
+  }
   /// The collections that are open now, by name; opens none.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::shared_ptr<Collection>>>
   open_collections() const {

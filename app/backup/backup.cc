@@ -12,7 +12,10 @@
 #include <tuple>
 #include <utility>
 
+#include "app/backup/snapshot_note.h"
 #include "app/backup/source.h"
+#include "app/common/signals.h"
+#include "base/hash.h"
 #include "base/io/file.h"
 #include "base/io/file_lock.h"
 #include "base/io/file_tree.h"
@@ -64,18 +67,32 @@ struct Copied {
   std::uint64_t copied_bytes = 0;
 };
 
-/// False if there is no older file of this kind, or it cannot be linked.
+bool is_intact(const std::string& path, const SnapshotFile& file) {
+  Checksum sum;
+  const auto read = read_whole_file(path, file.size_bytes, [&](Bytes bytes) -> Result<> {
+    sum.update(bytes);
+    return check_not_stopped();
+  });
+  return read && sum.digest() == file.checksum;
+}
+
+/// False if there is no older file of this kind, or it is damaged, or it cannot be linked.
 bool link_older(const OlderFiles& older, const SnapshotFile& file, const std::string& to) {
   const std::string* from = older.find(file);
-  std::error_code error;
-  if (from == nullptr || fs::file_size(*from, error) != file.size_bytes || error) return false;
-  return link_file(*from, to).has_value();
+  if (from == nullptr) return false;
+  if (is_intact(*from, file)) return link_file(*from, to).has_value();
+  if (check_not_stopped()) {
+    std::fprintf(stderr, "quiver: `%s` is damaged: this backup gets the file anew\n",
+                 from->c_str());
+  }
+  return false;
 }
 
 Result<Copied> copy_files(BackupSource& source, const OlderFiles& older, const std::string& to) {
   Copied copied;
   for (const auto& file : source.manifest().files) {
     QV_TRY(engine::check_archive_path(file.path));
+    QV_TRY(check_not_stopped());
     const std::string target = fmt::format("{}/{}", engine::files_of_folder(to), file.path);
     QV_TRY(make_directories(fs::path(target).parent_path()));
     if (link_older(older, file, target)) {
@@ -185,8 +202,11 @@ Result<> run_backup(const BackupOptions& options) {
                 fmt::format("another backup to `{}` is running", options.folder));
   }
   QV_TRY(remove_unfinished(options.folder));
-  QV_TRY(const auto source, options.data_dir.empty() ? open_server_source(options)
-                                                     : open_directory_source(options.data_dir));
+  QV_TRY(install_stop_signals());
+  const SnapshotNote note(options.folder);
+  QV_TRY(const auto source, options.data_dir.empty()
+                                ? open_server_source(options, note)
+                                : open_directory_source(options.data_dir, note));
   QV_TRY(add_backup_to(*source, options.folder));
   return options.keep == 0 ? Result<>() : remove_old(options.folder, options.keep);
 }

@@ -1,7 +1,6 @@
 // A snapshot that a running server made. Only the files that are asked for are sent.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -32,13 +31,18 @@ using Names = std::map<std::string, std::string>;
 
 class ServerSource final : public BackupSource {
  public:
-  ServerSource(client::Endpoint endpoint, std::string api_key)
+  ServerSource(client::Endpoint endpoint, std::string api_key, std::string place,
+               const SnapshotNote& note)
       : endpoint_(std::move(endpoint)),
         api_key_(std::move(api_key)),
+        place_(std::move(place)),
+        note_(note),
         connection_(endpoint_, api_key_) {}
   ~ServerSource() override {
     if (name_.empty()) return;
-    if (auto removed = ask("DELETE", target()); !removed) {
+    auto removed = remove(name_);
+    if (removed) removed = note_.clear();
+    if (!removed) {
       std::fprintf(stderr, "quiver: the snapshot `%s` stays on the server: %s\n", name_.c_str(),
                    removed.error().message().c_str());
     }
@@ -47,7 +51,9 @@ class ServerSource final : public BackupSource {
   ServerSource& operator=(const ServerSource&) = delete;
 
   Result<> open() {
+    QV_TRY(remove_noted());
     QV_TRY(make_snapshot());
+    QV_TRY(wait_for_checksums());
     QV_TRY(const auto intro, read_intro());
     std::string text;
     QV_TRY(download({intro.manifest_offset, intro.manifest_bytes}, text));
@@ -68,6 +74,7 @@ class ServerSource final : public BackupSource {
     Checksum sum;
     std::uint64_t n = 0;
     const auto take = [&](std::string_view bytes) -> Result<> {
+      QV_TRY(check_not_stopped());
       sum.update(as_byte_span(bytes));
       n += bytes.size();
       return out->append(as_byte_span(bytes));
@@ -86,7 +93,10 @@ class ServerSource final : public BackupSource {
   }
 
  private:
-  [[nodiscard]] std::string target() const { return "/snapshots/" + client::escape_segment(name_); }
+  [[nodiscard]] static std::string target_of(const std::string& name) {
+    return "/snapshots/" + client::escape_segment(name);
+  }
+  [[nodiscard]] std::string target() const { return target_of(name_); }
 
   Result<std::string> ask(std::string_view method, std::string_view target) {
     QV_TRY(auto answer, connection_.exchange(method, target, ""));
@@ -113,16 +123,53 @@ class ServerSource final : public BackupSource {
     return names;
   }
 
-  /// Does not wait for one answer: reading all files may take longer than a request.
+  Result<> remove(const std::string& name) {
+    QV_TRY(const auto answer, connection_.exchange("DELETE", target_of(name), ""));
+    constexpr int kNotFound = 404;
+    if (answer.status / 100 == 2 || answer.status == kNotFound) return {};
+    return fail(Code::kFailedPrecondition, client::error_text(answer));
+  }
+
+  /// Removes what a killed run has left on this server.
+  Result<> remove_noted() {
+    QV_TRY(const auto noted, note_.read());
+    if (!noted) return {};
+    if (noted->place == place_) {
+      QV_TRY(remove(noted->name));
+      return note_.clear();
+    }
+    std::fprintf(stderr, "quiver: an earlier backup left the snapshot `%s` at %s\n",
+                 noted->name.c_str(), noted->place.c_str());
+    return {};
+  }
+
+  /// Does not wait for the checksums: reading all files may take longer than a request.
   Result<> make_snapshot() {
-    QV_TRY(const Names before, list());
-    QV_TRY(ask("POST", "/snapshots?wait=false"));
+    QV_TRY(const std::string body, ask("POST", "/snapshots?wait=false"));
+    QV_TRY(const auto json, payload::parse_json(body));
+    const auto* result = json.find("result");
+    const auto* name = result == nullptr ? nullptr : result->find("name");
+    if (name == nullptr || name->as_string() == nullptr) {
+      return fail(Code::kInvalidArgument,
+                  "the server does not name the snapshot that it makes: its version is too old");
+    }
+    name_ = *name->as_string();
+    return note_.write({place_, name_});
+  }
+
+  /// The server removes a snapshot that it cannot read.
+  Result<> wait_for_checksums() {
     while (true) {
+      QV_TRY(check_not_stopped());
       QV_TRY(const Names now, list());
-      const auto fresh = std::ranges::find_if(
-          now, [&](const auto& named) { return !before.contains(named.first); });
-      if (fresh != now.end()) name_ = fresh->first;
-      if (fresh != now.end() && !fresh->second.empty()) return {};
+      const auto found = now.find(name_);
+      if (found == now.end()) {
+        return fail(Code::kFailedPrecondition,
+                    fmt::format("the server could not read all files of its snapshot `{}`: its log "
+                                "says why",
+                                name_));
+      }
+      if (!found->second.empty()) return {};
       std::this_thread::sleep_for(kPause);
     }
   }
@@ -149,6 +196,8 @@ class ServerSource final : public BackupSource {
 
   const client::Endpoint endpoint_;
   const std::string api_key_;
+  const std::string place_;
+  const SnapshotNote& note_;
   client::ServerConnection connection_;
   std::string name_;
   engine::SnapshotManifest manifest_;
@@ -157,10 +206,12 @@ class ServerSource final : public BackupSource {
 
 }  // namespace
 
-Result<std::unique_ptr<BackupSource>> open_server_source(const BackupOptions& options) {
-  QV_TRY(auto endpoint, client::parse_url(options.url.empty() ? kDefaultUrl : options.url));
+Result<std::unique_ptr<BackupSource>> open_server_source(const BackupOptions& options,
+                                                         const SnapshotNote& note) {
+  const std::string url = options.url.empty() ? kDefaultUrl : options.url;
+  QV_TRY(auto endpoint, client::parse_url(url));
   endpoint.ca_file = options.ca;
-  auto source = std::make_unique<ServerSource>(std::move(endpoint), options.api_key);
+  auto source = std::make_unique<ServerSource>(std::move(endpoint), options.api_key, url, note);
   QV_TRY(source->open());
   return source;
 }

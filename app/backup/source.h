@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/backup/options.h"
+#include "app/backup/snapshot_note.h"
 #include "base/result.h"
 #include "engine/backup/manifest.h"
 
@@ -20,9 +21,10 @@ class BackupSource {
   [[nodiscard]] virtual Result<> fetch(const engine::SnapshotFile& file, const std::string& to) = 0;
 };
 
+/// Both note the snapshot in `note` while it is there, and first remove one that is noted already.
 [[nodiscard]] Result<std::unique_ptr<BackupSource>> open_directory_source(
-    const std::string& data_dir);
-[[nodiscard]] Result<std::unique_ptr<BackupSource>> open_server_source(
-    const BackupOptions& options);
+    const std::string& data_dir, const SnapshotNote& note);
+[[nodiscard]] Result<std::unique_ptr<BackupSource>> open_server_source(const BackupOptions& options,
+                                                                       const SnapshotNote& note);
 
 }  // namespace quiver::app

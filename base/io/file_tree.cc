@@ -62,14 +62,25 @@ Result<> write_all(int fd, std::span<const char> bytes, const std::string& path)
   return {};
 }
 
-Result<> copy_bytes(int from, int to, std::uint64_t n_bytes, const std::string& from_path,
-                    const std::string& to_path) {
+/// Called before each piece is written.
+using Visit = std::function<Result<>(std::span<const std::byte>)>;
+
+struct CopyPaths {
+  const std::string& from;
+  const std::string& to;
+};
+
+Result<> copy_bytes(int from, int to, std::uint64_t n_bytes, const CopyPaths& paths,
+                    const Visit& visit) {
   std::vector<char> piece(std::min<std::uint64_t>(kPieceBytes, n_bytes));
   for (std::uint64_t at = 0; at < n_bytes;) {
     const auto wanted = std::span(piece).first(std::min<std::uint64_t>(piece.size(), n_bytes - at));
-    QV_TRY(const std::size_t n, read_some(from, at, wanted, from_path));
-    if (n < wanted.size()) return fail(file_ends_early(from_path, n_bytes, at + n));
-    QV_TRY(write_all(to, wanted, to_path));
+    QV_TRY(const std::size_t n, read_some(from, at, wanted, paths.from));
+    if (n < wanted.size()) return fail(file_ends_early(paths.from, n_bytes, at + n));
+    QV_TRY(visit(std::as_bytes(wanted)));
+    QV_TRY(write_all(to, wanted, paths.to));
+    // A hint: the disk writes while the next piece is read.
+    ::sync_file_range(to, static_cast<off_t>(at), static_cast<off_t>(n), SYNC_FILE_RANGE_WRITE);
     at += n;
   }
   return {};
@@ -136,15 +147,27 @@ Result<> link_file(const std::string& from, const std::string& to) {
 
 Result<> copy_file(const std::string& from, const std::string& to,
                    std::optional<std::uint64_t> n_bytes) {
-  const Descriptor in(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (in.get() < 0) return fail(file_error(errno, "open", from));
   std::error_code error;
   const std::uint64_t size = n_bytes ? *n_bytes : fs::file_size(from, error);
   if (error) return tree_error(error, "look at", from);
+  QV_TRY(copy_unsynced(from, to, size, [](std::span<const std::byte>) { return Result<>(); }));
+  return sync_file(to);
+}
+
+Result<> copy_unsynced(const std::string& from, const std::string& to, std::uint64_t n_bytes,
+                       const Visit& visit) {
+  const Descriptor in(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (in.get() < 0) return fail(file_error(errno, "open", from));
   const Descriptor out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (out.get() < 0) return fail(file_error(errno, "create", to));
-  QV_TRY(copy_bytes(in.get(), out.get(), size, from, to));
-  if (::fsync(out.get()) != 0) return fail(file_error(errno, "sync", to));
+  ::posix_fadvise(in.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  return copy_bytes(in.get(), out.get(), n_bytes, {from, to}, visit);
+}
+
+Result<> sync_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.get() < 0) return fail(file_error(errno, "open", path));
+  if (::fsync(file.get()) != 0) return fail(file_error(errno, "sync", path));
   return {};
 }
 

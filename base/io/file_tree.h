@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,8 @@
 
 namespace quiver {
 
+class Directory;
+
 struct TreeFile {
   std::string path;  ///< relative, with '/'
   std::uint64_t size_bytes = 0;
@@ -22,6 +25,9 @@ struct TreeFile {
 
 /// The files below `root`, by path. kFailedPrecondition for anything but files and directories.
 [[nodiscard]] Result<std::vector<TreeFile>> files_below(const std::string& root);
+
+/// As `open_real_directory`, but kNotFound if there is no directory at `path`.
+[[nodiscard]] Result<std::unique_ptr<Directory>> open_existing_directory(const std::string& path);
 
 /// Creates the directory and its parents. Durable after `sync_tree` of the highest one.
 [[nodiscard]] Result<> make_directories(const std::string& path);
@@ -34,6 +40,12 @@ struct TreeFile {
 /// Copies the first `n_bytes` (nullopt: all) and syncs the copy. kDataLoss if there are fewer.
 [[nodiscard]] Result<> copy_file(const std::string& from, const std::string& to,
                                  std::optional<std::uint64_t> n_bytes = std::nullopt);
+/// As `copy_file`, without the sync: the disk begins to write, but `sync_file` must follow. Calls
+/// `visit` with the bytes, piece by piece, before they are written; its error ends the copy.
+[[nodiscard]] Result<> copy_unsynced(
+    const std::string& from, const std::string& to, std::uint64_t n_bytes,
+    const std::function<Result<>(std::span<const std::byte>)>& visit);
+[[nodiscard]] Result<> sync_file(const std::string& path);
 /// Links, or copies where the file system cannot link.
 [[nodiscard]] Result<> link_or_copy_file(const std::string& from, const std::string& to);
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/io/file.h"
+#include "base/io/file_tree.h"
 #include "base/io/mapped_region.h"
 
 namespace quiver {
@@ -332,13 +333,28 @@ Result<> create_durably(const fs::path& path) {
   return sync_directory(parent.empty() ? "." : parent.string());
 }
 
+fs::path normal_directory(const std::string& path) {
+  fs::path normal = fs::path(path).lexically_normal();
+  if (!normal.has_filename() && normal.has_relative_path()) normal = normal.parent_path();
+  return normal;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Directory>> open_real_directory(const std::string& path) {
   if (path.empty()) return fail(Code::kInvalidArgument, "the path of a directory is empty");
-  fs::path normal = fs::path(path).lexically_normal();
-  if (!normal.has_filename() && normal.has_relative_path()) normal = normal.parent_path();
+  const fs::path normal = normal_directory(path);
   QV_TRY(create_durably(normal));
+  return std::make_unique<RealDirectory>(normal.string());
+}
+
+Result<std::unique_ptr<Directory>> open_existing_directory(const std::string& path) {
+  if (path.empty()) return fail(Code::kInvalidArgument, "the path of a directory is empty");
+  const fs::path normal = normal_directory(path);
+  std::error_code error;
+  if (!fs::is_directory(normal, error)) {
+    return fail(file_error(error ? error.value() : ENOTDIR, "open", path));
+  }
   return std::make_unique<RealDirectory>(normal.string());
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/io/file.h"
@@ -23,12 +24,12 @@ constexpr std::string_view kFiles = "files";
 constexpr std::string_view kArchiveFile = "archive.json";
 
 Result<> write_text(const std::string& folder, std::string_view name, const std::string& text) {
-  QV_TRY(auto directory, open_real_directory(folder));
+  QV_TRY(auto directory, open_existing_directory(folder));
   return directory->replace_file(name, as_byte_span(text));
 }
 
 Result<std::string> read_text(const std::string& folder, std::string_view name) {
-  QV_TRY(const auto directory, open_real_directory(folder));
+  QV_TRY(const auto directory, open_existing_directory(folder));
   QV_TRY(const auto bytes, directory->read_file(name));
   return std::string(as_text(bytes));
 }
@@ -137,19 +138,43 @@ class FolderReader final : public SnapshotReader {
   std::optional<FileReader> open_file_;
 };
 
-Result<> verify_file(const std::string& path, const SnapshotFile& file) {
+/// Calls `read(visit)`, which passes all bytes of the file to `visit`, and compares the checksum.
+template <class Read>
+Result<> verify(const std::string& path, const SnapshotFile& file, Read read) {
   Checksum sum;
-  auto read = read_whole_file(path, file.size_bytes, [&](Bytes bytes) -> Result<> {
+  const Result<> done = read([&sum](Bytes bytes) -> Result<> {
     sum.update(bytes);
     return {};
   });
-  if (read && sum.digest() == file.checksum) return {};
+  if (done && sum.digest() == file.checksum) return {};
   const bool is_damaged =
-      read || read.error().code() == Code::kDataLoss || read.error().code() == Code::kNotFound;
-  if (!is_damaged) return read;
+      done || done.error().code() == Code::kDataLoss || done.error().code() == Code::kNotFound;
+  if (!is_damaged) return done;
   return fail(Code::kInvalidArgument,
               fmt::format("the snapshot is damaged: `{}`: {}", path,
-                          read ? "its checksum does not match" : read.error().message()));
+                          done ? "its checksum does not match" : done.error().message()));
+}
+
+Result<> verify_file(const std::string& path, const SnapshotFile& file) {
+  return verify(path, file,
+                [&](const auto& visit) { return read_whole_file(path, file.size_bytes, visit); });
+}
+
+Result<> check_size(const std::string& path, const SnapshotFile& file) {
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  if (error) return fail(file_error(error.value(), "look at", path));
+  if (size == file.size_bytes) return {};
+  return fail(Code::kDataLoss,
+              fmt::format("`{}` has {} bytes, wanted {}", path, size, file.size_bytes));
+}
+
+/// One pass over the file. The copy is not synced, and after an error it is no copy.
+Result<> copy_verified(const std::string& from, const std::string& to, const SnapshotFile& file) {
+  return verify(from, file, [&](const auto& visit) -> Result<> {
+    QV_TRY(check_size(from, file));
+    return copy_unsynced(from, to, file.size_bytes, visit);
+  });
 }
 
 }  // namespace
@@ -218,16 +243,22 @@ Result<> unfold(const std::string& folder, const SnapshotManifest& manifest,
     return fail(Code::kInvalidArgument,
                 fmt::format("the snapshot's manifest is damaged: `{}` is no folder", prefix));
   }
+  std::vector<std::string> copies;  // synced together: the disk writes one while the next is read
   for (const auto& file : manifest.files) {
     QV_TRY(check_archive_path(file.path));
     if (!file.path.starts_with(prefix)) continue;
     const std::string from = fmt::format("{}/{}", files_of_folder(folder), file.path);
     const std::string to = fmt::format("{}/{}", target, file.path.substr(prefix.size()));
     QV_TRY(make_directories(std::filesystem::path(to).parent_path()));
-    QV_TRY(verify_file(from, file));
-    const bool may_link = sharing == Sharing::kLinks && is_immutable(file.path);
-    QV_TRY(may_link ? link_or_copy_file(from, to) : copy_file(from, to));
+    if (sharing == Sharing::kLinks && is_immutable(file.path)) {
+      QV_TRY(verify_file(from, file));
+      QV_TRY(link_or_copy_file(from, to));
+    } else {
+      QV_TRY(copy_verified(from, to, file));
+      copies.push_back(to);
+    }
   }
+  for (const auto& copy : copies) QV_TRY(sync_file(copy));
   return sync_tree(target);
 }
 

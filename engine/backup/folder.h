@@ -38,8 +38,9 @@ struct ArchiveFacts {
 
 enum class Sharing : std::uint8_t { kLinks, kCopies };
 /// Puts the files of a complete folder whose paths begin with `prefix`, which is left out, into
-/// `target`, which exists. Compares each with its checksum first: kInvalidArgument names a damaged
-/// one. Links only files that never change. Durable on return.
+/// `target`, which exists. Compares each with its checksum: kInvalidArgument names a damaged one,
+/// and what `target` holds then is of no use. Links only files that never change. Durable on
+/// return.
 [[nodiscard]] Result<> unfold(const std::string& folder, const SnapshotManifest& manifest,
                               const std::string& prefix, const std::string& target,
                               Sharing sharing);

@@ -19,9 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".snapshot";
-/// Folders that are being copied to another file system, or removed.
-constexpr std::string_view kPartial = ".partial";
-constexpr std::string_view kRemoved = ".removed";
+/// Folders that are being copied to another file system, or removed. No collection's name has a
+/// `*`, so none of their folders is taken for one of these.
+constexpr std::string_view kPartial = "*partial";
+constexpr std::string_view kRemoved = "*removed";
+// A file's name has at most 255 bytes, and up to 62 of them follow the collection's name.
+constexpr std::size_t kMaxCollectionBytes = 180;
+constexpr std::size_t kCutCollectionBytes = 160;
 
 /// Copies a draft to another file system under a passing name.
 Result<> copy_tree(const std::string& from, const std::string& to) {
@@ -57,20 +61,46 @@ bool is_unfinished(const std::string& name) {
 
 /// Removes unfinished folders below `directory`, which may hold a great many snapshots.
 Result<> remove_unfinished(const std::string& directory) {
-  QV_TRY(const auto opened, open_real_directory(directory));
+  QV_TRY(const auto opened, open_existing_directory(directory));
   QV_TRY(const auto entries, opened->list());
   for (const auto& [name, kind] : entries) {
     const std::string path = fmt::format("{}/{}", directory, name);
-    if (kind != EntryKind::kDirectory || is_snapshot_folder(path)) {
-      continue;
-    }
+    if (kind != EntryKind::kDirectory) continue;
     if (is_unfinished(name)) {
       QV_TRY(remove_tree(path));
-    } else {
+    } else if (!is_snapshot_folder(path)) {
       QV_TRY(remove_unfinished(path));
     }
   }
   return {};
+}
+
+/// The collection's name as the beginning of a file's; a long one ends in its hash.
+std::string stem_of(const std::string& collection) {
+  if (collection.size() <= kMaxCollectionBytes) return collection;
+  std::size_t n = kCutCollectionBytes;
+  const auto is_continuation = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+  };
+  while (n > 0 && is_continuation(collection[n])) --n;  // no half of a character
+  return fmt::format("{}-{:016x}", collection.substr(0, n), hash_text(collection));
+}
+
+/// The nearest directory above `path` that exists, or `path`.
+std::string existing_above(const std::string& path) {
+  std::error_code error;
+  fs::path above = fs::absolute(path, error);
+  while (!fs::exists(above, error) && above.has_relative_path()) above = above.parent_path();
+  return above;
+}
+
+/// Makes the names of the directories durable that lead from `above` to `path`.
+Result<> sync_between(const std::string& above, const std::string& path) {
+  std::error_code error;
+  for (fs::path at = fs::absolute(path, error);; at = at.parent_path()) {
+    QV_TRY(sync_directory(at));
+    if (at == above || !at.has_relative_path()) return {};
+  }
 }
 
 tl::unexpected<Error> no_snapshot(const std::string& name) {
@@ -113,9 +143,11 @@ Result<SnapshotDescription> SnapshotShelf::keep(const SnapshotScope& scope,
   const std::string place = place_of(scope);
   const auto date =
       fmt::format("{:%Y-%m-%d-%H-%M-%S}", fmt::gmtime(static_cast<std::time_t>(created_at_s)));
-  std::string stem = fmt::format("{}-{}-{}", scope.collection, peer_of(snapshots_dir_), date);
+  const std::string collection = stem_of(scope.collection);
+  std::string stem = fmt::format("{}-{}-{}", collection, peer_of(snapshots_dir_), date);
   if (scope.collection.empty()) stem = fmt::format("full-snapshot-{}", date);
-  if (scope.shard) stem = fmt::format("{}-shard-{}-{}", scope.collection, *scope.shard, date);
+  if (scope.shard) stem = fmt::format("{}-shard-{}-{}", collection, *scope.shard, date);
+  const std::string above = existing_above(snapshots_dir_);
   QV_TRY(make_directories(place));
   MutexLock lock(names_mutex_);
   std::error_code error;
@@ -125,10 +157,7 @@ Result<SnapshotDescription> SnapshotShelf::keep(const SnapshotScope& scope,
   }
   QV_TRY(sync_tree(draft.path()));
   QV_TRY(move_tree(draft.path(), folder));
-  for (std::string path = place; path.size() >= snapshots_dir_.size();
-       path = fs::path(path).parent_path()) {
-    QV_TRY(sync_directory(path));
-  }
+  QV_TRY(sync_between(above, place));
   return describe(folder);
 }
 
@@ -137,7 +166,7 @@ Result<std::vector<SnapshotDescription>> SnapshotShelf::list(const SnapshotScope
   const std::string place = place_of(scope);
   std::error_code error;
   if (!fs::exists(place, error)) return found;
-  QV_TRY(const auto directory, open_real_directory(place));
+  QV_TRY(const auto directory, open_existing_directory(place));
   QV_TRY(const auto entries, directory->list());
   for (const auto& [name, kind] : entries) {
     const std::string folder = fmt::format("{}/{}", place, name);

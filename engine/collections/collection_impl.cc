@@ -391,11 +391,17 @@ Result<> CollectionImpl::close_shards() {
   Result<> result;
   for (const auto& shard : shards_) {
     auto closed = shard->close();
-    if (!closed && closed.error().code() == Code::kDeadlineExceeded) return closed;
-    if (!closed) result = std::move(closed);
+    const bool is_late = !result && result.error().code() == Code::kDeadlineExceeded;
+    if (!closed && !is_late) result = std::move(closed);
   }
-  if (context_.queries != nullptr) context_.queries->close();
+  is_half_closed_ = !result && result.error().code() == Code::kDeadlineExceeded;
+  if (!is_half_closed_ && context_.queries != nullptr) context_.queries->close();
   return result;
+}
+
+bool CollectionImpl::can_finish_closing() {
+  return is_half_closed_ &&
+         std::ranges::all_of(shards_, [](const auto& shard) { return shard->has_no_work(); });
 }
 
 }  // namespace quiver::engine

@@ -81,7 +81,10 @@ class CollectionImpl final : public Collection,
   /// Updates are taken while all shards' rows are in their place; an error says which are not.
   Result<> check_place();
   /// Applies what is queued and closes the shards; reads of earlier snapshots go on.
+  /// kDeadlineExceeded if a shard is still open: then call it again.
   Result<> close();
+  /// True after a `close` that ran out of time, once what it waited for has ended.
+  [[nodiscard]] bool can_finish_closing();
 
  private:
   /// `context`: with the recorded queries of this collection.
@@ -124,6 +127,7 @@ class CollectionImpl final : public Collection,
   const std::shared_ptr<std::atomic<bool>> deleting_expired_ =
       std::make_shared<std::atomic<bool>>(false);
   double opening_s_ = 0;
+  std::atomic<bool> is_half_closed_ = false;
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };
 

@@ -70,6 +70,19 @@ CollectionTable::EntryPtr CollectionTable::find(const std::string& name) const {
   return found == entries_.end() ? nullptr : found->second;
 }
 
+CollectionTable::EntryPtr CollectionTable::find_named(const std::string& name_or_alias) const {
+  if (auto entry = find(name_or_alias)) return entry;
+  const auto name = gate_.catalog().resolve(name_or_alias);
+  return name ? find(*name) : nullptr;
+}
+
+std::shared_ptr<CollectionImpl> CollectionTable::find_open(const std::string& name_or_alias) {
+  const EntryPtr entry = find_named(name_or_alias);
+  if (entry == nullptr || closed_) return nullptr;
+  entry->last_used = ++clock_;
+  return entry->now();
+}
+
 std::vector<CollectionTable::EntryPtr> CollectionTable::all() const {
   std::vector<EntryPtr> all;
   MutexLock lock(mutex_);
@@ -86,11 +99,7 @@ Result<std::shared_ptr<CollectionImpl>> CollectionTable::open(const std::string&
 
 Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_once(
     const std::string& name_or_alias) {
-  EntryPtr entry = find(name_or_alias);
-  if (entry == nullptr) {
-    const auto name = gate_.catalog().resolve(name_or_alias);
-    if (name) entry = find(*name);
-  }
+  const EntryPtr entry = find_named(name_or_alias);
   if (entry == nullptr || closed_) return no_such_collection(name_or_alias);
   entry->last_used = ++clock_;
   if (auto collection = entry->now()) return collection;
@@ -190,9 +199,10 @@ Result<> CollectionTable::replace(const std::string& name, const Reserved& reser
     MutexLock lock(old->mutex);
     if (const auto open = old->now()) {
       // Reads of earlier snapshots go on; whoever asks again waits for this lock.
-      if (auto closed = open->close(); !closed) {
-        log_warning("closing `{}`: {}", name, closed.error().message());
-      }
+      auto closed = open->close();
+      // Its files may still change, so nothing may take them over.
+      if (!closed && closed.error().code() == Code::kDeadlineExceeded) return closed;
+      if (!closed) log_warning("closing `{}`: {}", name, closed.error().message());
       old->set(nullptr);
     }
     QV_TRY(adopt(old, fresh, prepare));
@@ -311,9 +321,25 @@ void CollectionTable::tick() {
   for (const auto& entry : all()) {
     const auto open = entry->now();
     if (open == nullptr) continue;
+    if (open->can_finish_closing()) {
+      finish_closing(*entry);
+      continue;
+    }
     open->tick();
     note_place(*entry, open->check_place());
   }
+}
+
+/// A collection that did not close in time for its replacement: the next request opens it anew.
+void CollectionTable::finish_closing(CollectionEntry& entry) {
+  MutexLock lock(entry.mutex);
+  const auto open = entry.now();
+  if (open == nullptr || !open->can_finish_closing()) return;
+  if (auto closed = open->close(); !closed) {
+    log_warning("closing `{}`: {}", entry.name, closed.error().message());
+    if (closed.error().code() == Code::kDeadlineExceeded) return;
+  }
+  entry.set(nullptr);
 }
 
 Result<> CollectionTable::close_all() {

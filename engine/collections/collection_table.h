@@ -73,6 +73,9 @@ class CollectionTable {
 
   /// nullptr if there is none of this name. Aliases are not looked up.
   [[nodiscard]] EntryPtr find(const std::string& name) const QV_EXCLUDES(mutex_);
+  /// By name or alias; nullptr unless it is open now. Never waits for an opening or a closing.
+  [[nodiscard]] std::shared_ptr<CollectionImpl> find_open(const std::string& name_or_alias)
+      QV_EXCLUDES(mutex_);
   /// By name, ascending.
   [[nodiscard]] std::vector<EntryPtr> all() const QV_EXCLUDES(mutex_);
   /// By name or alias; opens it at first touch.
@@ -93,6 +96,7 @@ class CollectionTable {
   using Prepare = std::function<Result<CollectionConfig>(const std::string& old)>;
   /// Makes the files in a reserved directory the collection `name`, in one durable step, and
   /// removes the one that it replaces, which is closed first. After an error nothing has changed.
+  /// kDeadlineExceeded if that one does not close in time: it takes no updates until it has.
   Result<> replace(const std::string& name, const Reserved& reserved, const Prepare& prepare);
   /// False if it is gone already.
   Result<bool> drop(const EntryPtr& entry);
@@ -121,6 +125,7 @@ class CollectionTable {
 
  private:
   void add(EntryPtr entry) QV_EXCLUDES(mutex_);
+  [[nodiscard]] EntryPtr find_named(const std::string& name_or_alias) const QV_EXCLUDES(mutex_);
   [[nodiscard]] std::string path_of(const CollectionEntry& entry) const;
   /// kAborted if the collection was dropped or replaced meanwhile: look again.
   Result<std::shared_ptr<CollectionImpl>> open_once(const std::string& name_or_alias);
@@ -132,6 +137,7 @@ class CollectionTable {
   void remove_garbage(const std::string& directory);
   void close_least_used();
   bool close_if_unused(CollectionEntry& entry);
+  void finish_closing(CollectionEntry& entry);
 
   const std::string data_dir_;
   const std::uint32_t max_open_;

@@ -31,6 +31,9 @@ class DatabaseImpl final : public Database {
 
   [[nodiscard]] std::vector<std::string> collection_names() const override;
   [[nodiscard]] Result<std::shared_ptr<Collection>> collection(const std::string& name) override;
+  [[nodiscard]] std::shared_ptr<Collection> collection_if_open(const std::string& name) override {
+    return collections_.find_open(name);
+  }
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<Collection>>> open_collections()
       const override;
   [[nodiscard]] StoreMemory store_memory() const override;

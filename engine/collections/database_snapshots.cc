@@ -114,17 +114,19 @@ Result<> check_fits(const CollectionConfig& present, const CollectionConfig& fou
               "differ. Delete the collection first, or recover under another name");
 }
 
-/// Links the other shards of a closed collection. Both copies are never open: one of them is
-/// garbage from the next change of the catalog on, the other one until then.
+/// Links the other shards of a closed collection, and copies files that may change: logs,
+/// manifests. Of the two, one is garbage from the next change of the catalog on, the other one
+/// until then.
 Result<> link_other_shards(const std::string& from, const std::string& to, std::uint32_t shard,
                            std::uint32_t n_shards) {
   for (std::uint32_t i = 0; i < n_shards; ++i) {
     if (i == shard) continue;
     QV_TRY(const auto files, files_below(shard_path(from, i)));
     for (const auto& file : files) {
+      const std::string source = fmt::format("{}/{}", shard_path(from, i), file.path);
       const std::string target = fmt::format("{}/{}", shard_path(to, i), file.path);
       QV_TRY(make_directories(fs::path(target).parent_path()));
-      QV_TRY(link_or_copy_file(fmt::format("{}/{}", shard_path(from, i), file.path), target));
+      QV_TRY(is_immutable(source) ? link_or_copy_file(source, target) : copy_file(source, target));
     }
   }
   return sync_tree(to);
@@ -250,6 +252,8 @@ Result<SnapshotCollection> DatabaseSnapshots::link_collection(const std::string&
 
 Result<ArchiveFacts> DatabaseSnapshots::complete_there(const std::string& folder,
                                                        const Cancel& cancel) {
+  QV_TRY(auto known, read_archive_facts(folder));
+  if (!known.sha256.empty()) return known;  // waits for nobody
   std::promise<Result<ArchiveFacts>> promise;
   auto facts = promise.get_future();
   const auto may_go_on = [&]() -> Result<> {

@@ -105,7 +105,8 @@ void Shard::on_tick() {
 }
 
 Result<> Shard::close() {
-  if (common_.closed.exchange(true)) return {};
+  if (is_closed_) return {};
+  common_.closed = true;
   queue_.close();
   bool ended = common_.lane.drain_for(context_.close_patience);
   common_.closing.cancel();
@@ -118,7 +119,13 @@ Result<> Shard::close() {
                             "cancelled: {}",
                             common_.path, patience_s, common_.background.running()));
   }
+  is_closed_ = true;
   return common_.store().close();
+}
+
+bool Shard::has_no_work() {
+  constexpr std::chrono::milliseconds kAtOnce{0};
+  return common_.lane.drain_for(kAtOnce) && common_.background.wait_for(kAtOnce);
 }
 
 }  // namespace quiver::engine

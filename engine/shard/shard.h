@@ -92,9 +92,11 @@ class Shard {
   [[nodiscard]] WorkSummary work() const { return status_.summary(); }
 
   /// Applies what is queued, ends background work, closes the store. kDeadlineExceeded, naming the
-  /// jobs, if they do not end in time. Then the shard must not be destroyed, and the process must
-  /// not wait for it.
+  /// jobs, if they do not end in time. Then the store stays open, the shard takes no updates, and
+  /// its destruction waits for the jobs; `close` may be called again. One call at a time.
   Result<> close();
+  /// True if no update and no job runs or waits now.
+  [[nodiscard]] bool has_no_work();
 
  private:
   /// Borrowed by the lane, so that the queue is served whether there is memory or not.
@@ -117,6 +119,7 @@ class Shard {
 
   // A part uses parts above it.
   const ShardContext context_;
+  bool is_closed_ = false;  ///< the store is closed, too
   ShardCommon common_;
   SegmentTable table_{common_};
   ManifestWriter manifest_{common_, table_};

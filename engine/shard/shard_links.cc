@@ -39,8 +39,8 @@ std::set<std::string> finished_columns(const SegmentData& data) {
 
 Result<> link_below(const std::string& from, const std::string& to,
                     const std::set<std::string>* columns) {
+  QV_TRY(const auto directory, open_existing_directory(from));
   QV_TRY(make_directories(to));
-  QV_TRY(const auto directory, open_real_directory(from));
   QV_TRY(const auto entries, directory->list());
   for (const auto& [name, kind] : entries) {
     if (name.ends_with(kDraft)) continue;

@@ -9,11 +9,13 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/observe/log.h"
+#include "base/utf8.h"
 #include "payload/json/escape.h"
 
 namespace quiver::service::access {
@@ -53,7 +55,19 @@ std::string_view to_string(Outcome outcome) {
 void append_member(std::string& line, std::string_view name, std::string_view value) {
   if (value.empty()) return;
   line += fmt::format(",\"{}\":", name);
-  payload::append_string(line, value);
+  if (is_utf8(value)) {
+    payload::append_string(line, value);
+  } else {
+    payload::append_string(line, to_utf8(value));
+  }
+}
+
+/// As a process leaves it that was killed, or a disk that was full.
+bool has_unfinished_line(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file || file.tellg() <= 0) return false;
+  file.seekg(-1, std::ios::end);
+  return file.get() != '\n';
 }
 
 tl::unexpected<Error> cannot_write(const std::string& path, int error) {
@@ -111,13 +125,32 @@ void AuditLog::write_at(std::int64_t now_ms, const Principal& caller,
 Result<> AuditLog::append(std::int64_t day, std::string_view line) {
   MutexLock lock(mutex_);
   if (day != day_ || file_ < 0) QV_TRY(open_file(day));
-  while (!line.empty()) {
-    const ssize_t n = ::write(file_, line.data(), line.size());
+  if (ends_within_line_ && !line.empty()) QV_TRY(append_bytes("\n"));
+  ends_within_line_ = false;
+  return append_bytes(line);
+}
+
+/// What was written of a line before the disk was full is taken back, or else ends with a line end
+/// before the next event.
+Result<> AuditLog::append_bytes(std::string_view bytes) {
+  std::size_t n_written = 0;
+  while (n_written < bytes.size()) {
+    const ssize_t n = ::write(file_, bytes.data() + n_written, bytes.size() - n_written);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return cannot_write(options_.dir, errno);
-    line.remove_prefix(static_cast<std::size_t>(n));
+    if (n < 0) {
+      const int error = errno;
+      if (n_written > 0) take_back(n_written);
+      return cannot_write(options_.dir, error);
+    }
+    n_written += static_cast<std::size_t>(n);
   }
   return {};
+}
+
+void AuditLog::take_back(std::size_t n_bytes) {
+  const off_t end = ::lseek(file_, 0, SEEK_END);
+  const auto n = static_cast<off_t>(n_bytes);
+  ends_within_line_ = end < n || ::ftruncate(file_, end - n) != 0;
 }
 
 Result<> AuditLog::open_file(std::int64_t day) {
@@ -127,6 +160,7 @@ Result<> AuditLog::open_file(std::int64_t day) {
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kOwnerOnly);
   if (file_ < 0) return cannot_write(path, errno);
   day_ = day;
+  ends_within_line_ = has_unfinished_line(path);
   delete_old_files();
   return {};
 }

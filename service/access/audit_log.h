@@ -1,6 +1,7 @@
 // Who asked for what, and whether it was allowed: one JSON object per line, one file per day.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,13 +54,16 @@ class AuditLog {
 
   [[nodiscard]] Result<> open_file(std::int64_t day) QV_REQUIRES(mutex_);
   [[nodiscard]] Result<> append(std::int64_t day, std::string_view line) QV_EXCLUDES(mutex_);
+  [[nodiscard]] Result<> append_bytes(std::string_view bytes) QV_REQUIRES(mutex_);
+  void take_back(std::size_t n_bytes) QV_REQUIRES(mutex_);
   void delete_old_files() const;
 
   const AuditOptions options_;
   LogLimit repeated_;
   Mutex mutex_;
   int file_ QV_GUARDED_BY(mutex_) = -1;
-  std::int64_t day_ QV_GUARDED_BY(mutex_) = -1;  ///< of `file_`, since the epoch
+  bool ends_within_line_ QV_GUARDED_BY(mutex_) = false;  ///< half a line is at the end of `file_`
+  std::int64_t day_ QV_GUARDED_BY(mutex_) = -1;          ///< of `file_`, since the epoch
 };
 
 /// The line of an event, with its end.

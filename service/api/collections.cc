@@ -22,15 +22,19 @@ Result<OpenCollection> find_collection(Call& call, const std::string& name) {
   QV_TRY(call.check_access(Access::kRead, name));
   if (!is_collection_name(name)) return fail(no_collection(name));
   QV_TRY(auto collection, call.runtime().database().collection(name));
-  call.runtime().remember_open(name, collection);
   return OpenCollection{name, std::move(collection)};
 }
 
 }  // namespace
 
 void open_collection(Call& call, const std::string& name, Done<OpenCollection> done) {
+  if (auto open = call.runtime().database().collection_if_open(name)) {
+    return answer(call, done, [&]() -> Result<OpenCollection> {
+      QV_TRY(call.check_access(Access::kRead, name));
+      return OpenCollection{name, std::move(open)};
+    });
+  }
   auto find = [&call, &name] { return find_collection(call, name); };
-  if (call.runtime().is_open(name)) return answer(call, done, find);
   answer_on(call.runtime().blocking(), call, std::move(done), find);
 }
 

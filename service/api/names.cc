@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/utf8.h"
+
 namespace quiver::service::api {
 namespace {
 
@@ -41,6 +43,10 @@ Result<> check_name_length(std::string_view name) {
 }
 
 Result<> check_collection_name(std::string_view name) {
+  if (!is_utf8(name)) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("collection name `{}` is not UTF-8", to_utf8(name)));
+  }
   QV_TRY(check_name_length(name));
   if (const auto c = forbidden_char(name)) {
     return fail(Code::kInvalidArgument,
@@ -54,7 +60,8 @@ Result<> check_collection_name(std::string_view name) {
 }
 
 bool is_collection_name(std::string_view name) {
-  return has_name_length(name) && !forbidden_char(name) && name != "." && name != "..";
+  return has_name_length(name) && is_utf8(name) && !forbidden_char(name) && name != "." &&
+         name != "..";
 }
 
 std::string in_search(std::size_t index, std::string text) {

@@ -10,7 +10,6 @@ namespace quiver::service::api {
 namespace {
 
 constexpr std::size_t kBlockingThreads = 2;
-constexpr std::size_t kMaxRememberedNames = 4096;
 
 /// Version 4 of RFC 9562.
 std::string random_uuid() {
@@ -42,21 +41,6 @@ Runtime::Runtime(Options options, engine::Database& database, MetricsRegistry& m
              "information about " + options_.identity.name + " server",
              {{"name", options_.identity.name}, {"version", options_.identity.version}})
       .set(1);
-}
-
-bool Runtime::is_open(const std::string& name) {
-  MutexLock lock(open_mutex_);
-  const auto found = open_.find(name);
-  return found != open_.end() && !found->second.expired();
-}
-
-void Runtime::remember_open(const std::string& name,
-                            const std::shared_ptr<engine::Collection>& collection) {
-  MutexLock lock(open_mutex_);
-  const auto found = open_.find(name);
-  if (found != open_.end() && found->second.lock() == collection) return;
-  if (open_.size() >= kMaxRememberedNames) open_.clear();
-  open_[name] = collection;
 }
 
 }  // namespace quiver::service::api

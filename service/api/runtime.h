@@ -1,13 +1,12 @@
-// What all calls share: the database, the executors, the batcher, and which collections are open.
+// What all calls share: the database, the executors, the batcher.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
-#include "base/mutex.h"
+#include "base/observe/log_limit.h"
 #include "base/observe/metrics.h"
 #include "base/threads/executor.h"
 #include "engine/database.h"
@@ -55,11 +54,12 @@ class Runtime {
   /// Limits of the whole server.
   [[nodiscard]] strict::Quota& quota() { return quota_; }
 
-  /// True if the collection was found under this name before and is still open. Looking it up again
-  /// does not block then.
-  [[nodiscard]] bool is_open(const std::string& name) QV_EXCLUDES(open_mutex_);
-  void remember_open(const std::string& name, const std::shared_ptr<engine::Collection>& collection)
-      QV_EXCLUDES(open_mutex_);
+  /// True if the collection of this name or alias is open now. Never blocks.
+  [[nodiscard]] bool is_open(const std::string& name) const {
+    return database_.collection_if_open(name) != nullptr;
+  }
+  /// For messages that requests may repeat.
+  [[nodiscard]] LogLimit& repeated_log() { return repeated_log_; }
 
  private:
   const Options options_;
@@ -69,9 +69,7 @@ class Runtime {
   MetricsRegistry& metrics_;
   const std::string process_id_;
   const std::int64_t started_at_ms_;
-  Mutex open_mutex_;
-  std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
-      QV_GUARDED_BY(open_mutex_);
+  LogLimit repeated_log_;
   strict::Usage usage_;
   strict::Quota quota_;
   const std::shared_ptr<engine::Batcher> batcher_;

@@ -67,6 +67,10 @@ void readiness(Call& call, Done<Readiness> done) {
   auto ask = [&call]() -> Result<Readiness> {
     Readiness readiness;
     readiness.is_ready = call.runtime().database().ready(&readiness.reason);
+    if (readiness.is_ready) return readiness;
+    call.runtime().repeated_log().log(LogLevel::kWarning, "not ready", readiness.reason);
+    // It names collections and files.
+    if (!call.check_access(Access::kGlobalRead)) readiness.reason.clear();
     return readiness;
   };
   answer_on(call.runtime().reporting(), call, std::move(done), ask);

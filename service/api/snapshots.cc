@@ -82,6 +82,17 @@ Result<> run_later(Executor& executor, std::string_view what, std::function<Resu
   return fail(Code::kUnavailable, "the server is closing");
 }
 
+/// A snapshot whose files cannot be read is removed: whoever started it sees it go.
+Result<> complete_or_remove(Snapshots& snapshots, const SnapshotScope& scope,
+                            const std::string& name) {
+  const auto completed = snapshots.complete(scope, name, Cancel());
+  if (completed) return {};
+  const Code code = completed.error().code();
+  const bool is_closing = code == Code::kCancelled || code == Code::kUnavailable;
+  if (!is_closing && code != Code::kNotFound) QV_TRY(snapshots.remove(scope, name));
+  return fail(completed.error());
+}
+
 }  // namespace
 
 /// If nobody waits any more, the checksum is computed all the same.
@@ -103,14 +114,17 @@ void create_snapshot(Call& call, SnapshotScope scope, Done<SnapshotDescription> 
   answer_on(call.runtime().long_running(), call, std::move(done), std::move(create));
 }
 
-Result<> start_snapshot(Call& call, SnapshotScope scope) {
-  QV_TRY(Snapshots* const snapshots, writable(call, scope));
-  auto create = [snapshots, scope = std::move(scope)]() -> Result<> {
-    QV_TRY(const auto created, snapshots->create(scope));
-    QV_TRY(snapshots->complete(scope, created.name, Cancel()));
-    return {};
+void start_snapshot(Call& call, SnapshotScope scope, Done<SnapshotDescription> done) {
+  auto create = [&call, scope = std::move(scope)]() -> Result<SnapshotDescription> {
+    QV_TRY(Snapshots* const snapshots, writable(call, scope));
+    QV_TRY(auto created, snapshots->create(scope));
+    auto complete = [snapshots, scope, name = created.name] {
+      return complete_or_remove(*snapshots, scope, name);
+    };
+    QV_TRY(run_later(call.runtime().long_running(), "creating a snapshot", std::move(complete)));
+    return created;
   };
-  return run_later(call.runtime().long_running(), "creating a snapshot", std::move(create));
+  answer_on(call.runtime().long_running(), call, std::move(done), std::move(create));
 }
 
 void list_snapshots(Call& call, SnapshotScope scope, Done<std::vector<SnapshotDescription>> done) {

@@ -42,8 +42,11 @@ struct SnapshotRecovery {
 /// kInvalidArgument for a snapshot that is damaged or of another kind, with nothing changed.
 void recover_snapshot(Call& call, SnapshotScope scope, SnapshotRecovery recovery, Done<> done);
 
+/// As `create_snapshot`, but answers without the checksum. A snapshot whose files turn out not to
+/// be readable is removed, and the log says why.
+void start_snapshot(Call& call, SnapshotScope scope, Done<SnapshotDescription> done);
+
 // The same without waiting: the outcome goes to the log.
-[[nodiscard]] Result<> start_snapshot(Call& call, SnapshotScope scope);
 [[nodiscard]] Result<> start_deletion(Call& call, SnapshotScope scope, std::string name);
 [[nodiscard]] Result<> start_recovery(Call& call, SnapshotScope scope, SnapshotRecovery recovery);
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -176,6 +177,11 @@ class Answer {
 
 Result<> download(const Endpoint& endpoint, std::string_view target, std::string_view api_key,
                   const TakePiece& take, std::optional<ByteRange> range) {
+  // Nothing but these two comes from elsewhere, and neither may begin a line of its own.
+  for (const auto text : {target, api_key}) {
+    if (std::ranges::none_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; })) continue;
+    return fail(Code::kInvalidArgument, "a path or an API key contains control characters");
+  }
   Wire wire(endpoint);
   QV_TRY(wire.connect());
   std::string request = request_text("GET", target, endpoint, api_key, "");

@@ -76,13 +76,24 @@ void write(json::Writer& out, const SnapshotDescription& snapshot) {
   out.end_object();
 }
 
+/// Unlike Qdrant's, the answer names the snapshot: a client can wait for it, and delete it.
+Decoded<> accept_snapshot(Exchange& x, const SnapshotDescription& snapshot) {
+  x.response.status = 202;
+  auto out = x.begin_result();
+  write(out, snapshot);
+  x.response.body += R"(,"status":"accepted","time":)";
+  json::append_f64(x.response.body, x.seconds());
+  x.response.body += '}';
+  return {};
+}
+
 template <Of of>
 Decoded<Answer> create(Exchange& x) {
   QV_TRY(auto scope, scope_of<of>(x));
   QV_TRY(const bool is_awaited, waits(x));
   if (!is_awaited) {
-    QV_TRY(api::start_snapshot(x, std::move(scope)));
-    return accepted(x);
+    api::start_snapshot(x, std::move(scope), answer_by<SnapshotDescription>(x, accept_snapshot));
+    return Answer::kLater;
   }
   const auto answer = [](Exchange& exchange, const SnapshotDescription& snapshot) -> Decoded<> {
     auto out = exchange.begin_result();

@@ -122,7 +122,10 @@ asio::awaitable<void> Connection::serve_requests() {
         parsed = refuse(Error(Code::kUnavailable, "the server is closing"));
         break;
       }
-      if (!received(n, ec)) co_return;
+      if (!received(n, ec)) {
+        note_broken_off();
+        co_return;
+      }
       parsed = parse();
     }
     if (parsed == Parsed::kRequest) {
@@ -168,10 +171,11 @@ void Connection::choose_body() {
 
 Connection::Parsed Connection::parse() {
   while (begin_ < end_) {
+    if (phase_ == Phase::kIdle) silent_s_ = 0;  // the time before it is not this request's
     phase_ = Phase::kReading;
     error_code ec;
     begin_ += parser_->put(asio::const_buffer(buffer_.data() + begin_, end_ - begin_), ec);
-    if (sink_error_) return refuse_body();
+    if (sink_error_) return refuse(*sink_error_);
     const auto held = exchange_.hold_body(exchange_.request.body.capacity());
     if (!held) return refuse(held.error());
     if (ec && ec != http::error::need_more) return refuse(ec);  // also when it is done
@@ -180,15 +184,6 @@ Connection::Parsed Connection::parse() {
   }
   if (exchange_.request.expects_continue && parser_->is_header_done()) send_continue();
   return Parsed::kMore;
-}
-
-/// The audit log is told who was refused; other refusals come before anybody is known.
-Connection::Parsed Connection::refuse_body() {
-  const api::Principal caller = exchange_.principal();
-  const Parsed parsed = refuse(*sink_error_);
-  exchange_.set_principal(caller);
-  exchange_.front().audit(exchange_);
-  return parsed;
 }
 
 Connection::Parsed Connection::refuse(error_code ec) {
@@ -203,8 +198,10 @@ Connection::Parsed Connection::refuse(error_code ec) {
   return refuse(ApiError(400, fmt::format("Bad request: malformed HTTP: {}", ec.message())));
 }
 
+/// Keeps the caller, which is known once a sink was asked for. A refusal before that is neither
+/// counted nor audited: nobody and no endpoint is known.
 Connection::Parsed Connection::refuse(const ApiError& reason) {
-  exchange_.begin();
+  begin_again();
   if (reason.status == 401) {
     exchange_.text(reason.status, reason.text);
   } else {
@@ -212,7 +209,23 @@ Connection::Parsed Connection::refuse(const ApiError& reason) {
   }
   exchange_.request.keep_alive = false;
   refused_ = true;
+  if (exchange_.route != nullptr) count_answer();
   return Parsed::kRefused;
+}
+
+void Connection::begin_again() {
+  const api::Principal caller = exchange_.principal();
+  exchange_.begin();
+  exchange_.set_principal(caller);
+}
+
+/// The client left, or fell silent, while its body went to a sink.
+void Connection::note_broken_off() {
+  constexpr int kClientClosedRequest = 499;
+  if (exchange_.request.sink == nullptr) return;
+  begin_again();
+  exchange_.response.status = kClientClosedRequest;
+  count_answer();
 }
 
 asio::mutable_buffer Connection::free_space() {

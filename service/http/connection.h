@@ -51,9 +51,10 @@ class Connection final : public LoopConnection, private BodyChooser {
   /// Feeds the parser with what has been read.
   [[nodiscard]] Parsed parse();
   [[nodiscard]] Parsed refuse(ErrorCode ec);
-  /// For `sink_error_`.
-  [[nodiscard]] Parsed refuse_body();
   [[nodiscard]] Parsed refuse(const ApiError& reason);
+  /// As `Call::begin`, for the same caller.
+  void begin_again();
+  void note_broken_off();
   [[nodiscard]] boost::asio::mutable_buffer free_space();
   /// False if the connection is over.
   [[nodiscard]] bool received(std::size_t n, ErrorCode ec);

@@ -111,11 +111,18 @@ Decoded<Answer> Front::dispatch(Exchange& exchange) {
     return answer_options(exchange, match.allowed);
   }
   const bool is_open = match.route != nullptr && match.route->declaration().access == Access::kOpen;
-  if (is_open) return answer_known_caller(exchange, match);
+  if (is_open) return answer_anybody(exchange, match);
   auto principal = api::principal_of(runtime_, credentials_of(request));
   if (!principal) return answer_unknown_caller(exchange, principal.error());
   exchange.set_principal(*principal);
   if (principal->value_exists() != nullptr) return look_up_and_answer(exchange, match);
+  return answer_known_caller(exchange, match);
+}
+
+/// A caller that is known may be told more.
+Decoded<Answer> Front::answer_anybody(Exchange& exchange, const Router::Match& match) {
+  const auto principal = api::principal_of(runtime_, credentials_of(exchange.request));
+  if (principal && principal->value_exists() == nullptr) exchange.set_principal(*principal);
   return answer_known_caller(exchange, match);
 }
 

@@ -41,6 +41,7 @@ class Front {
  private:
   Decoded<Answer> dispatch(Exchange& exchange);
   /// Answers a request whose caller is set.
+  Decoded<Answer> answer_anybody(Exchange& exchange, const Router::Match& match);
   Decoded<Answer> answer_known_caller(Exchange& exchange, const Router::Match& match);
   Answer look_up_and_answer(Exchange& exchange, const Router::Match& match);
   [[nodiscard]] Decoded<> check_may_send_body(Exchange& exchange, const Route& route);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace quiver::service {
 namespace {
@@ -62,6 +63,7 @@ bool PathPattern::capture(const Target& target,
     if (!is_capture(segments_[i])) continue;
     const std::string_view segment = target.segments[i];
     if (segment.find('%') == std::string_view::npos) {
+      if (!is_utf8(segment)) return false;
       out[n++].assign(segment);
       continue;
     }

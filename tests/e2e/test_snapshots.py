@@ -334,9 +334,11 @@ def test_whole_storage(small):
 def test_without_waiting(server, name):
     fill(server, name, n=100)
     answer = server.post(f"/collections/{name}/snapshots?wait=false")
-    assert answer.status == 202 and answer.json["status"] == "accepted" and "result" not in answer.json
+    assert answer.status == 202 and answer.json["status"] == "accepted"
+    assert answer.json["result"]["checksum"] is None, "Qdrant's answer names no snapshot"
     found = wait_for(lambda: [s for s in server.get(f"/collections/{name}/snapshots").result if s["checksum"]])
     path = f"/collections/{name}/snapshots"
+    assert [s["name"] for s in found] == [answer.json["result"]["name"]]
     answer = server.put(f"{path}/recover?wait=false", {"location": found[0]["name"]})
     assert answer.status == 202
     assert server.delete(f"{path}/{found[0]['name']}?wait=false").status == 202

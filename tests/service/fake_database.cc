@@ -280,7 +280,22 @@ Result<std::shared_ptr<FakeCollection>> FakeDatabase::find(const std::string& na
 Result<std::shared_ptr<engine::Collection>> FakeDatabase::collection(const std::string& name) {
   before_opening();
   QV_TRY(auto found, find(name));
+  MutexLock lock(mutex_);
+  opened_.insert(name);
   return std::shared_ptr<engine::Collection>(std::move(found));
+}
+
+std::shared_ptr<engine::Collection> FakeDatabase::collection_if_open(const std::string& name) {
+  {
+    MutexLock lock(mutex_);
+    if (!opened_.contains(name)) return nullptr;
+  }
+  return find(name).value_or(nullptr);
+}
+
+void FakeDatabase::close_collections() {
+  MutexLock lock(mutex_);
+  opened_.clear();
 }
 
 bool FakeDatabase::exists(const std::string& name_or_alias) const {

@@ -83,6 +83,7 @@ class FakeDatabase final : public engine::Database {
   std::vector<std::pair<std::string, std::shared_ptr<engine::Collection>>> open_collections()
       const override;
   Result<std::shared_ptr<engine::Collection>> collection(const std::string& name) override;
+  std::shared_ptr<engine::Collection> collection_if_open(const std::string& name) override;
   bool exists(const std::string& name_or_alias) const override;
   Result<> create_collection(const std::string& name, engine::CollectionConfig config) override;
   Result<bool> drop_collection(const std::string& name) override;
@@ -96,6 +97,9 @@ class FakeDatabase final : public engine::Database {
   Result<std::shared_ptr<FakeCollection>> find(const std::string& name) const;
   Result<> close() override { return {}; }
 
+  /// The next request finds no collection open.
+  void close_collections();
+
   /// Called by `collection`, on the thread that asks for it.
   std::function<void()> before_opening = [] {};
 
@@ -103,6 +107,7 @@ class FakeDatabase final : public engine::Database {
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<FakeCollection>> collections_ QV_GUARDED_BY(mutex_);
   std::map<std::string, std::string> aliases_ QV_GUARDED_BY(mutex_);
+  std::set<std::string> opened_ QV_GUARDED_BY(mutex_);  ///< names and aliases
   Executor compute_;
   Executor updates_;
 };

@@ -690,6 +690,27 @@ TEST_F(ServerTest, TellsOfItselfWhileCollectionsOpen) {
   for (const auto& client : clients) EXPECT_EQ(client->receive().status, 200);
 }
 
+/// Somebody may hold a collection that is closed. To open it anew blocks, so no event loop does it.
+TEST_F(ServerTest, AClosedCollectionIsOpenedByAThreadThatMayBlock) {
+  start();
+  create("c");
+  std::string thread;
+  database_.before_opening = [&] {
+    std::array<char, 16> name{};
+    pthread_getname_np(pthread_self(), name.data(), name.size());
+    thread = name.data();
+  };
+  EXPECT_EQ(call("GET", "/collections/c").status, 200);
+  EXPECT_THAT(thread, StartsWith("http-block"));
+  thread.clear();
+  EXPECT_EQ(call("GET", "/collections/c").status, 200);
+  EXPECT_EQ(thread, "") << "it is open";
+  const auto held = database_.find("c").value();
+  database_.close_collections();
+  EXPECT_EQ(call("GET", "/collections/c").status, 200);
+  EXPECT_THAT(thread, StartsWith("http-block"));
+}
+
 TEST_F(ServerTest, AQueryEndsWhenItsClientIsGone) {
   start();
   create("s", R"({"mode":"endless"})");

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/utf8.h"
 #include "service/api/runtime.h"
 #include "service/http/exchange/compression.h"
 
@@ -57,7 +58,7 @@ void Exchange::error(const ApiError& error) {
   response.source.reset();
   response.body.clear();
   response.body += "{\"status\":{\"error\":";
-  json::append_string(response.body, error.text);
+  json::append_string(response.body, is_utf8(error.text) ? error.text : to_utf8(error.text));
   response.body += "},\"time\":";
   json::append_f64(response.body, seconds());
   response.body += '}';

@@ -1,7 +1,8 @@
 #include "service/http/exchange/uri.h"
 
 #include <algorithm>
-#include <cstdint>
+
+#include "base/utf8.h"
 
 namespace quiver::service {
 namespace {
@@ -11,35 +12,6 @@ int hex_value(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-/// The number of bytes that follow a lead byte; -1 if it cannot lead.
-int n_continuation_bytes(unsigned char lead) {
-  if (lead < 0x80) return 0;
-  if (lead >= 0xC2 && lead <= 0xDF) return 1;
-  if (lead >= 0xE0 && lead <= 0xEF) return 2;
-  if (lead >= 0xF0 && lead <= 0xF4) return 3;
-  return -1;
-}
-
-/// True for overlong forms, surrogates and code points beyond U+10FFFF: the second byte shows them.
-bool is_bad_second(unsigned char lead, unsigned char second) {
-  return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-         (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
-}
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const int n = n_continuation_bytes(lead);
-    if (n < 0 || text.size() - i <= static_cast<std::size_t>(n)) return false;
-    for (int k = 1; k <= n; ++k) {
-      const auto byte = static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]);
-      if ((byte & 0xC0) != 0x80 || (k == 1 && is_bad_second(lead, byte))) return false;
-    }
-    i += static_cast<std::size_t>(n) + 1;
-  }
-  return true;
 }
 
 /// "http://host:port/path" → "/path".

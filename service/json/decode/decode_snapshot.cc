@@ -19,6 +19,10 @@ Decoded<std::string> optional_string(Object object, std::string_view name) {
   return std::string(text);
 }
 
+bool has_control_character(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; });
+}
+
 }  // namespace
 
 bool is_sha256(std::string_view text) {
@@ -52,6 +56,9 @@ Decoded<api::SnapshotRecovery> decode_snapshot_recovery(std::string& body) {
     return validation_error(root.member("checksum"), bad_sha256(recovery.checksum));
   }
   QV_TRY(recovery.api_key, optional_string(object, "api_key"));
+  if (has_control_character(recovery.api_key)) {  // it goes into a header
+    return validation_error(root.member("api_key"), "must not contain control characters");
+  }
   QV_TRY(const auto priority, optional_string(object, "priority"));
   const auto known = parse_priority(priority);
   if (!known) return format_error(root.member("priority"), known.error().text);

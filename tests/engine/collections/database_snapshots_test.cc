@@ -16,8 +16,11 @@
 #include <vector>
 
 #include "engine/database.h"
+#include "engine/indexing/indexes.h"
 #include "engine/model/row.h"
+#include "storage/rows/runtime.h"
 #include "tests/engine/support.h"
+#include "tests/patience.h"
 
 namespace quiver::engine {
 namespace {
@@ -297,6 +300,48 @@ TEST_F(DatabaseSnapshotsTest, AShardIsReplacedAndTheOthersKeepTheirWrites) {
   EXPECT_EQ(collection("points")->count(std::nullopt, Cancel()).value(), n_after);
 }
 
+/// A shard that is still open writes to its files: they must not become another collection's.
+TEST_F(DatabaseSnapshotsTest, ACollectionThatDoesNotCloseIsNotReplaced) {
+  std::promise<void> stuck;
+  std::promise<void> go_on;
+  std::atomic<bool> blocks = false;
+  DatabaseOptions options;
+  options.data_dir = (root_ / "data").string();
+  options.close_patience = std::chrono::milliseconds(50);
+  options.choose_index = [&](const FieldSchema& schema) {
+    if (blocks.exchange(false)) {
+      stuck.set_value();
+      go_on.get_future().wait();
+    }
+    return default_index(schema);
+  };
+  database_ = Database::open(options).value();
+  Random random(11);
+  ASSERT_TRUE(database_->create_collection("points", small_config(2)));
+  for (int i = 0; i < 40; ++i) random_write(*collection("points"), random);
+  const auto made = snapshots().create({"points", 1}).value();
+  ASSERT_TRUE(snapshots().complete({"points", 1}, made.name, Cancel()));
+  for (int i = 0; i < 10; ++i) random_write(*collection("points"), random);
+  const std::string before = contents(*collection("points"));
+  const auto held = collection("points");
+  blocks = true;  // a tick meets it
+  stuck.get_future().wait();
+  const auto recovered = snapshots().recover({"points", 1}, made.name, "");
+  EXPECT_FALSE(recovered);
+  if (!recovered) EXPECT_EQ(recovered.error().code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(n_directories(), 1U);
+  go_on.set_value();
+  const auto limit = patience_end(std::chrono::seconds(20));
+  DeletePoints nothing;
+  nothing.points = std::vector{PointId::number(1'000'000)};
+  while (!update(*collection("points"), nothing)) {
+    ASSERT_LT(std::chrono::steady_clock::now(), limit) << "it is opened anew";
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(contents(*collection("points")), before);
+  EXPECT_TRUE(snapshots().recover({"points", 1}, made.name, ""));
+}
+
 /// A second database on a copy of the directory, as a kill at this moment would leave it.
 TEST_F(DatabaseSnapshotsTest, WhatARecoveryLeftIsRemovedAtTheStart) {
   open();
@@ -321,6 +366,39 @@ TEST_F(DatabaseSnapshotsTest, WhatARecoveryLeftIsRemovedAtTheStart) {
   EXPECT_TRUE((*killed)->close());
   receiver.reset();
   EXPECT_EQ(n_directories(), 1U);
+}
+
+/// One thread reads all files of new snapshots; who asks for a finished one needs none of its time.
+TEST_F(DatabaseSnapshotsTest, AFinishedSnapshotWaitsForNoOther) {
+  open();
+  Random random(12);
+  ASSERT_TRUE(database_->create_collection("points", small_config(1)));
+  for (int i = 0; i < 5; ++i) random_write(*collection("points"), random);
+  const auto made = snapshots().create({"points", {}}).value();
+  ASSERT_TRUE(snapshots().complete({"points", {}}, made.name, Cancel()));
+  const auto unfinished = snapshots().create({"points", {}}).value();
+  close();
+  Executor executor(2, "test");
+  Executor readers(1, "readers");
+  readers.stop();  // never gets to anything
+  ShardContext context;
+  context.runtime = storage::Runtime::create({}).value();
+  context.lanes = context.background = &executor;
+  const std::string path = (root_ / "data").string();
+  const auto directory = open_real_directory(path).value();
+  CatalogGate gate;
+  ASSERT_TRUE(gate.open(*directory, path));
+  const auto folder = directory->subdirectory(storage::Catalog::kCollectionsDirectory).value();
+  CollectionTable table(path, 10, context, gate, executor);
+  ASSERT_TRUE(table.add_stored(*folder));
+  {
+    DatabaseSnapshots idle("", path, gate, table, context, readers);
+    ASSERT_TRUE(idle.start());
+    EXPECT_TRUE(idle.open({"points", {}}, made.name));
+    EXPECT_TRUE(idle.recover({"points", {}}, made.name, ""));
+    EXPECT_FALSE(idle.open({"points", {}}, unfinished.name));
+  }
+  EXPECT_TRUE(table.close_all());
 }
 
 TEST_F(DatabaseSnapshotsTest, DamagedFoldersAreRefused) {

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -92,6 +94,43 @@ TEST_F(AuditLogTest, NeedsADirectory) {
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code(), Code::kUnavailable);
   EXPECT_THAT(log.error().message(), ::testing::HasSubstr(dir_));
+}
+
+/// A limit of the file's size fails as a full disk does: half of the line is written first.
+TEST_F(AuditLogTest, AFullDiskLeavesNoHalfLine) {
+  const auto log = open(7);
+  log->write_at(kNowMs, Principal(), event());
+  const std::string name = "audit-2030-03-17.jsonl";
+  const std::string first = text(name);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{.rlim_cur = first.size() + 20, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  log->write_at(kNowMs, Principal(), event());
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_EQ(text(name), first);
+  log->write_at(kNowMs, Principal(), event());
+  EXPECT_EQ(text(name), first + first);
+}
+
+TEST_F(AuditLogTest, TheNextEventBeginsALineOfItsOwn) {
+  const std::string name = "audit-2030-03-17.jsonl";
+  open(7);
+  std::ofstream(dir_ + "/" + name) << R"({"time":"half)";
+  const auto log = open(7);
+  log->write_at(kNowMs, Principal(), event());
+  EXPECT_THAT(text(name), ::testing::StartsWith("{\"time\":\"half\n{\"time\""));
+}
+
+TEST_F(AuditLogTest, LinesAreUtf8) {
+  AuditEvent odd = event();
+  odd.collection = "a\xFF";
+  odd.request_id = "\xC3";
+  const std::string line = audit_line(kNowMs, Principal(), odd);
+  EXPECT_THAT(line, ::testing::HasSubstr("\"collection\":\"a\xEF\xBF\xBD\""));
+  EXPECT_EQ(line.find('\xFF'), std::string::npos);
 }
 
 }  // namespace

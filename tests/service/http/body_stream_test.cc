@@ -11,9 +11,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -98,6 +101,7 @@ Decoded<Answer> answer_from_source(Exchange& x) {
 }
 
 Decoded<std::unique_ptr<BodySink>> make_test_sink(Exchange& x) {
+  if (x.captures[0] == "throws") throw std::runtime_error("the test was asked to throw");
   if (x.captures[0] == "none") return fail(ApiError(404, "Not found: no such sink"));
   return std::make_unique<TestSink>();
 }
@@ -133,9 +137,9 @@ class BodyStreams : public ::testing::Test {
   }
   void start(api::Options options = {}) {
     runtime_.emplace(std::move(options), database_, metrics_);
-    HttpOptions http;
-    http.max_body_bytes = 1000;
-    front_.emplace(http, *runtime_, routes(), std::span<const UnbuiltEndpoint>());
+    if (audit_) runtime_->use(std::move(audit_));
+    http_.max_body_bytes = 1000;
+    front_.emplace(http_, *runtime_, routes(), std::span<const UnbuiltEndpoint>());
     ASSERT_TRUE(listener_.listen("127.0.0.1", 0));
     asio::co_spawn(loop_.context, accept(), asio::detached);
     asio::co_spawn(loop_.context, tick(), asio::detached);
@@ -162,6 +166,8 @@ class BodyStreams : public ::testing::Test {
   MetricsRegistry metrics_;
   std::optional<api::Runtime> runtime_;
   std::optional<Front> front_;
+  HttpOptions http_;
+  std::unique_ptr<access::AuditLog> audit_;  ///< for `start`
   Scene scene_;
 
  private:
@@ -388,6 +394,84 @@ TEST_F(BodyStreams, ASinkEndsWhenItsClientLeaves) {
   }
   EXPECT_TRUE(bodies_end());
   EXPECT_LE(scene_.n_passed, kLongBytes);
+}
+
+TEST_F(BodyStreams, AConnectionThatThrowsIsForgotten) {
+  start();
+  {
+    HttpClient client(listener_.port());
+    client.send("PUT /sink/throws HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc");
+    EXPECT_EQ(client.receive_rest(), "");
+  }
+  const auto end = std::chrono::steady_clock::now() + patience(std::chrono::seconds(10));
+  while (n_connections() > 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST_F(BodyStreams, IdleTimeIsNotTheNextRequests) {
+  http_.keep_alive_timeout_s = 100;
+  http_.read_timeout_s = 2;  // ticks, which come every 300 ms
+  start();
+  HttpClient client(listener_.port());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  client.send("PUT /body HTTP/1.1\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(350));
+  client.send("content-length: 3\r\n\r\nabc");
+  EXPECT_EQ(client.receive().status, 200);
+}
+
+class AuditedBodies : public BodyStreams {
+ protected:
+  AuditedBodies() : dir_(::testing::TempDir() + "audited_bodies_test") {
+    std::filesystem::remove_all(dir_);
+    audit_ = access::AuditLog::open({.enabled = true, .dir = dir_}).value();
+  }
+  ~AuditedBodies() override { std::filesystem::remove_all(dir_); }
+  /// Waits until there is a line.
+  [[nodiscard]] std::string line() const {
+    std::string text;
+    const auto end = std::chrono::steady_clock::now() + patience(std::chrono::seconds(10));
+    while (text.empty() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      for (const auto& file : std::filesystem::directory_iterator(dir_)) {
+        std::getline(std::ifstream(file.path()) >> std::ws, text);
+      }
+    }
+    return text;
+  }
+
+  const std::string dir_;
+};
+
+TEST_F(AuditedBodies, AFailedUploadIsAuditedAndCounted) {
+  api::Options options;
+  options.api_key = "secret";
+  start(options);
+  scene_.fails_from = 1;
+  HttpClient client(listener_.port());
+  EXPECT_EQ(client.request("PUT", "/sink/a", text_of(kLongBytes), "api-key: secret\r\n").status,
+            500);
+  EXPECT_THAT(line(), HasSubstr(R"("verb":"PUT /sink/{name}","caller":"api_key")"));
+  EXPECT_THAT(line(), HasSubstr(R"("outcome":"failed","status":500)"));
+  EXPECT_THAT(metrics_.render(), HasSubstr(R"(endpoint="/sink/{name}",status="500"} 1)"));
+}
+
+TEST_F(AuditedBodies, AnUploadThatWasBrokenOffIsAuditedAndCounted) {
+  api::Options options;
+  options.api_key = "secret";
+  start(options);
+  {
+    HttpClient client(listener_.port());
+    client.send(
+        "PUT /sink/a HTTP/1.1\r\nhost: x\r\napi-key: secret\r\ncontent-length: 1000000\r\n\r\n" +
+        text_of(1000));
+    while (scene_.n_passed == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_THAT(line(), HasSubstr(R"("verb":"PUT /sink/{name}","caller":"api_key")"));
+  EXPECT_THAT(line(), HasSubstr(R"("outcome":"failed","status":499)"));
+  EXPECT_THAT(metrics_.render(), HasSubstr(R"(endpoint="/sink/{name}",status="499"} 1)"));
 }
 
 }  // namespace
