@@ -14,6 +14,7 @@
 #include "engine/query/batcher.h"
 #include "service/access/audit_log.h"
 #include "service/api/access.h"
+#include "service/api/method_answers.h"
 #include "service/api/options.h"
 #include "service/api/strict/quota.h"
 #include "service/api/strict/usage.h"
@@ -52,6 +53,9 @@ class Runtime {
 
   /// What limits of collections are compared with.
   [[nodiscard]] strict::Usage& usage() { return usage_; }
+  /// Answers over gRPC.
+  [[nodiscard]] MethodAnswers& method_answers() { return method_answers_; }
+
   /// Limits of the whole server.
   [[nodiscard]] strict::Quota& quota() { return quota_; }
 
@@ -72,6 +76,7 @@ class Runtime {
   Mutex open_mutex_;
   std::unordered_map<std::string, std::weak_ptr<engine::Collection>> open_
       QV_GUARDED_BY(open_mutex_);
+  MethodAnswers method_answers_;
   strict::Usage usage_;
   strict::Quota quota_;
   const std::shared_ptr<engine::Batcher> batcher_;

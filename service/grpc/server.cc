@@ -280,9 +280,10 @@ class ReflectionService final : public grpc::Service {
 class ByteService final : public grpc::Service {
  public:
   explicit ByteService(Shared& shared) : shared_(shared), methods_(all_methods()) {
-    const auto& runtime = shared.runtime;
+    auto& runtime = shared.runtime;
     for (const Method& method : methods_) {
       metrics_.push_back(std::make_unique<MethodMetrics>(method.name, runtime.metrics(),
+                                                         runtime.method_answers(),
                                                          runtime.options().metrics_prefix));
       add(method, *metrics_.back());
     }

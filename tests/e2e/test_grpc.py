@@ -563,3 +563,17 @@ def test_reflection_is_asked_for(server, new_server):
         services, file, unknown = open_channel.stream_stream(name)(iter([b"\x3a\x00", b"\x22\x0dqdrant.Points", b"\x22\x01x"]))
         assert b"qdrant.Points" in services and b"SearchMatrixPairs" in file and b"there is no `x`" in unknown
     exploring.stop()
+
+
+def test_telemetry_counts_answers_by_method_and_status(server, both):
+    _, client = both
+    name = "counted"
+    before = server.get("/telemetry").result["requests"]["grpc"]["responses"].get("/qdrant.Points/Count", {})
+    client.create_collection(name, vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT))
+    for _ in range(3):
+        client.count(name)
+    with pytest.raises(grpc.RpcError):
+        client.count("missing")
+    after = server.get("/telemetry?details_level=3").result["requests"]["grpc"]["responses"]["/qdrant.Points/Count"]
+    assert after["0"]["count"] == before.get("0", {"count": 0})["count"] + 3 and after["0"]["min_duration_micros"] > 0
+    assert after["5"]["count"] == before.get("5", {"count": 0})["count"] + 1

@@ -214,7 +214,7 @@ def test_shard_keys_are_refused_rather_than_ignored(server, name):
                  lambda: client.delete(name, points_selector=[1], shard_key_selector="a"),
                  lambda: client.query_batch_points(name, [models.QueryRequest(query=[1, 1], shard_key="a")]),
                  lambda: client.batch_update_points(name, [models.UpsertOperation(upsert=models.PointsList(points=[point(2)], shard_key="a"))])):
-        assert 'Shard key "a" not found' in refusal(400, call)
+        assert r'Shard key \"a\" not found' in refusal(400, call)
     assert client.count(name).count == 1
 
 

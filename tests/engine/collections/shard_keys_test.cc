@@ -46,6 +46,7 @@ class ShardKeys : public ::testing::Test {
     if (auto found = database_->collection("points")) collection_ = *found;
   }
   void close() {
+    if (database_ == nullptr) return;
     collection_.reset();
     EXPECT_TRUE(database_->close());
     database_.reset();
@@ -67,7 +68,8 @@ class ShardKeys : public ::testing::Test {
   std::uint64_t n_points(const ShardSelector& shards = {}) const {
     return collection_->count({std::nullopt, shards}, Cancel()).value();
   }
-  fs::path directory() const { return root_ / "collections" / "00000000"; }
+  /// Of the only collection.
+  fs::path directory() const { return fs::directory_iterator(root_ / "collections")->path(); }
   std::size_t n_directories() const {
     std::size_t n = 0;
     for (const auto& entry : fs::directory_iterator(directory())) {

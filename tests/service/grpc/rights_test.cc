@@ -211,8 +211,8 @@ TEST_F(RpcRights, EachCallerGetsWhatItMayAndNoMore) {
     const std::string request = bytes_of(method, text);
     for (const auto& caller : callers()) {
       if (!database_.exists("c")) make_collection();
-      const bool may = std::find(caller.rights.begin(), caller.rights.end(), right) !=
-                       caller.rights.end();
+      const bool may =
+          std::find(caller.rights.begin(), caller.rights.end(), right) != caller.rights.end();
       const Status status = TestRpc(runtime_, method, caller.principal, request).call();
       EXPECT_EQ(status.code != kDenied, may)
           << method.name << " for " << caller.name << ": " << status.code << " " << status.text;
@@ -223,9 +223,9 @@ TEST_F(RpcRights, EachCallerGetsWhatItMayAndNoMore) {
 TEST_F(RpcRights, TheTableNamesMethodsThatExist) {
   const auto methods = all_methods();
   for (const auto& [name, needed] : needs()) {
-    EXPECT_TRUE(std::any_of(methods.begin(), methods.end(),
-                            [&](const Method& method) { return method.name == name; }))
-        << name;
+    EXPECT_TRUE(std::any_of(methods.begin(), methods.end(), [&](const Method& method) {
+      return method.name == name;
+    })) << name;
   }
 }
 

@@ -8,7 +8,7 @@
 namespace quiver::engine {
 namespace {
 
-constexpr unsigned kSeed = 5;
+constexpr unsigned kRankingSeed = 5;
 
 std::vector<Record> records_of(const std::vector<std::uint64_t>& ids) {
   std::vector<Record> records;
@@ -39,7 +39,7 @@ std::vector<T> slice(const std::vector<T>& all, std::uint64_t offset, std::uint6
 }
 
 TEST(DistinctHits, AreTheFirstOfEachId) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kRankingSeed);
   for (int round = 0; round < 300; ++round) {
     std::vector<std::uint64_t> ranking;
     for (std::uint64_t i = random() % 60; i > 0; --i) ranking.push_back(random() % 20);
@@ -51,7 +51,7 @@ TEST(DistinctHits, AreTheFirstOfEachId) {
     });
     ASSERT_TRUE(found);
     EXPECT_EQ(ids_of(*found), slice(once(ranking), query.offset, query.limit))
-        << "seed " << kSeed << ", round " << round;
+        << "seed " << kRankingSeed << ", round " << round;
   }
 }
 
@@ -72,7 +72,7 @@ TEST(DistinctHits, TakeTheLargestLimit) {
 }
 
 TEST(DistinctPages, CoverEachIdOnce) {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kRankingSeed);
   for (int round = 0; round < 200; ++round) {
     std::vector<std::uint64_t> rows;
     for (std::uint64_t i = random() % 60; i > 0; --i) rows.push_back(random() % 20);
@@ -98,7 +98,7 @@ TEST(DistinctPages, CoverEachIdOnce) {
       for (const std::uint64_t id : ids_of(page->points)) seen.push_back(id);
       request.offset = page->next;
     } while (request.offset);
-    EXPECT_EQ(seen, once(rows)) << "seed " << kSeed << ", round " << round;
+    EXPECT_EQ(seen, once(rows)) << "seed " << kRankingSeed << ", round " << round;
   }
 }
 

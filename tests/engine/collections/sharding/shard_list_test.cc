@@ -114,8 +114,8 @@ TEST(SplitByKey, OneShardGetsAllInOrder) {
 }
 
 TEST(SplitByKey, EachIdGoesToOneShardOfEachKey) {
-  constexpr unsigned kSeed = 11;
-  std::mt19937_64 random(kSeed);
+  constexpr unsigned kSplitSeed = 11;
+  std::mt19937_64 random(kSplitSeed);
   const auto config = with_keys();
   const auto shards = places_of(config);
   const std::vector<std::vector<ShardKey>> choices = {
@@ -143,7 +143,7 @@ TEST(SplitByKey, EachIdGoesToOneShardOfEachKey) {
         }
       }
     }
-    EXPECT_EQ(found, wanted) << "seed " << kSeed << ", round " << round;
+    EXPECT_EQ(found, wanted) << "seed " << kSplitSeed << ", round " << round;
   }
 }
 
