@@ -75,7 +75,7 @@ class Collection : public QuerySource {
   }
   [[nodiscard]] virtual Result<ScrollPage> scroll(const ScrollRequest& request,
                                                   const Cancel& cancel) const = 0;
-  [[nodiscard]] virtual Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
+  [[nodiscard]] virtual Result<std::uint64_t> count(const CountRequest& request,
                                                     const Cancel& cancel) const = 0;
 
   /// Each search for a group reads the same snapshot. `with_lookup` has no effect: the verb of
@@ -103,6 +103,15 @@ class Collection : public QuerySource {
   virtual Result<> create_index(const payload::FieldIndex& index, Ack ack) = 0;
   /// False if there was none.
   virtual Result<bool> drop_index(const std::string& key) = 0;
+
+  /// Durable on return. kFailedPrecondition as of `add_shard_key`.
+  virtual Result<> create_shard_key(const ShardKeyCreation& creation) {
+    return fail(Code::kUnimplemented, "shard key " + to_string(creation.key));
+  }
+  /// Deletes the key with all its points; durable on return. kFailedPrecondition if there is none.
+  virtual Result<> drop_shard_key(const ShardKey& key) {
+    return fail(Code::kUnimplemented, "shard key " + to_string(key));
+  }
 };
 
 }  // namespace quiver::engine

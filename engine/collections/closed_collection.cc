@@ -15,7 +15,7 @@ std::string shard_path(const std::string& collection, std::uint32_t shard) {
 
 Result<> check_manifests(const std::string& path, const CollectionConfig& config,
                          const ShardContext& context, storage::Opening opening) {
-  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+  for (const std::uint32_t i : shard_numbers(config)) {
     QV_TRY(Shard::check(shard_path(path, i), context, opening));
   }
   return {};
@@ -23,7 +23,7 @@ Result<> check_manifests(const std::string& path, const CollectionConfig& config
 
 Result<> check_logs(const std::string& path, const CollectionConfig& config,
                     const ShardContext& context) {
-  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+  for (const std::uint32_t i : shard_numbers(config)) {
     QV_TRY(Shard::check_logs(shard_path(path, i), context));
   }
   return {};
@@ -33,7 +33,7 @@ Result<std::vector<ShardFindings>> check_shards(const std::string& path,
                                                 const CollectionConfig& config,
                                                 const ShardContext& context) {
   std::vector<ShardFindings> shards;
-  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+  for (const std::uint32_t i : shard_numbers(config)) {
     QV_TRY(auto findings, check_shard(shard_path(path, i), config, context));
     shards.push_back(std::move(findings));
   }
@@ -44,7 +44,7 @@ Result<std::vector<std::optional<ShardRepair>>> repair_shards(const std::string&
                                                               const CollectionConfig& config,
                                                               const ShardContext& context) {
   std::vector<std::optional<ShardRepair>> shards;
-  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+  for (const std::uint32_t i : shard_numbers(config)) {
     const std::string shard = shard_path(path, i);
     QV_TRY(const auto findings, check_shard(shard, config, context));
     auto& repaired = shards.emplace_back();

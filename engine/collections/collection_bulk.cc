@@ -53,7 +53,7 @@ Result<> CollectionBulk::load(const BulkChunk& chunk) {
   QV_TRY(settle());
   QV_TRY(auto rows, make_bulk_rows(chunk, *config_.load(), background_));
   if (rows.parts.empty() && !chunk.cursor) return {};
-  last_load_ = std::max(last_load_, shards_.front()->bulk().decided_load()) + 1;
+  last_load_ = std::max(last_load_, bulk_of(0).decided_load()) + 1;
   open_load_ = OpenLoad{};
   open_load_->number = last_load_;
   open_load_->shards.reserve(rows.parts.size());
@@ -69,13 +69,13 @@ Result<> CollectionBulk::load(const BulkChunk& chunk) {
 Result<> CollectionBulk::run(BulkRows& rows, const std::optional<std::string>& cursor) {
   std::vector<BulkStart> starts;
   for (const BulkPart& part : rows.parts) {
-    QV_TRY(auto start, shards_[part.shard]->bulk().begin());
+    QV_TRY(auto start, bulk_of(part.shard).begin());
     open_load_->shards.push_back(part.shard);
     starts.push_back(std::move(start));
   }
-  set_seqs(rows, starts, static_cast<std::uint32_t>(shards_.size()));
+  set_seqs(rows, starts, static_cast<std::uint32_t>(shards_.load()->size()));
   QV_TRY(write(rows, starts));
-  QV_TRY(shards_.front()->bulk().decide({open_load_->number, cursor}));
+  QV_TRY(bulk_of(0).decide({open_load_->number, cursor}));
   open_load_->decided = true;
   return {};
 }
@@ -86,7 +86,7 @@ Result<> CollectionBulk::write(const BulkRows& rows, const std::vector<BulkStart
   std::vector<Result<SegmentData>> segments(starts.size(), fail(Code::kInternal, "not written"));
   std::vector<std::function<Result<>()>> tasks;
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const BulkLoad& shard = shards_[rows.parts[i].shard]->bulk();
+    const BulkLoad& shard = bulk_of(rows.parts[i].shard);
     const std::span part(rows.parts[i].rows);
     tasks.emplace_back([&, i, part]() -> Result<> {
       segments[i] = shard.write_segment(starts[i], data, part);
@@ -107,7 +107,7 @@ Result<> CollectionBulk::write(const BulkRows& rows, const std::vector<BulkStart
   for (auto& result : results) QV_TRY(std::move(result));
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const BulkIntent intent = intent_of(open_load_->number, starts[i], rows, rows.parts[i]);
-    QV_TRY(shards_[rows.parts[i].shard]->bulk().stage(intent, *std::move(segments[i])));
+    QV_TRY(bulk_of(rows.parts[i].shard).stage(intent, *std::move(segments[i])));
   }
   return {};
 }
@@ -115,13 +115,13 @@ Result<> CollectionBulk::write(const BulkRows& rows, const std::vector<BulkStart
 Result<> CollectionBulk::settle() {
   if (!open_load_) return {};
   if (open_load_->decided) {
-    for (const std::uint32_t shard : open_load_->shards) QV_TRY(shards_[shard]->bulk().finish());
+    for (const std::uint32_t shard : open_load_->shards) QV_TRY(bulk_of(shard).finish());
   } else {
     // The first shard first: the others may forget the load only when no decision can turn up
     // any more.
-    QV_TRY(shards_.front()->bulk().cancel());
+    QV_TRY(bulk_of(0).cancel());
     for (const std::uint32_t shard : open_load_->shards) {
-      if (shard != 0) QV_TRY(shards_[shard]->bulk().cancel());
+      if (shard != 0) QV_TRY(bulk_of(shard).cancel());
     }
   }
   open_load_.reset();

@@ -12,10 +12,10 @@
 #include "base/result.h"
 #include "base/threads/executor.h"
 #include "base/threads/published.h"
+#include "engine/collections/sharding/shard_list.h"
 #include "engine/model/bulk.h"
 #include "engine/model/config.h"
 #include "engine/shard/bulk_load.h"
-#include "engine/shard/shard.h"
 #include "engine/write/bulk_rows.h"
 
 namespace quiver::engine {
@@ -25,8 +25,8 @@ namespace quiver::engine {
 class CollectionBulk {
  public:
   /// All outlive this; the shards do not change after the first load.
-  CollectionBulk(const std::vector<std::unique_ptr<Shard>>& shards,
-                 const Published<CollectionConfig>& config, Executor& background)
+  CollectionBulk(const Published<Shards>& shards, const Published<CollectionConfig>& config,
+                 Executor& background)
       : shards_(shards), config_(config), background_(background) {}
 
   /// As `Collection::bulk_load`.
@@ -53,7 +53,12 @@ class CollectionBulk {
   /// Finishes or cancels an open load.
   Result<> settle() QV_REQUIRES(mutex_);
 
-  const std::vector<std::unique_ptr<Shard>>& shards_;
+  /// Of a collection without keys, whose shards stay for good.
+  [[nodiscard]] BulkLoad& bulk_of(std::size_t shard) const {
+    return (*shards_.load())[shard].shard->bulk();
+  }
+
+  const Published<Shards>& shards_;
   const Published<CollectionConfig>& config_;
   Executor& background_;
 

@@ -6,10 +6,13 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/io/file_tree.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "engine/collections/closed_collection.h"
 #include "engine/collections/collection_reads.h"
+#include "engine/collections/sharding/repeated_ids.h"
+#include "engine/collections/sharding/shard_files.h"
 #include "engine/query/cost.h"
 #include "engine/query/explain.h"
 #include "engine/query/facets.h"
@@ -61,26 +64,37 @@ std::shared_ptr<QuerySamples> open_samples(const std::string& path, const Collec
   return nullptr;
 }
 
+Result<> check_takes_bulk(const CollectionConfig& config) {
+  if (config.sharding == ShardingMethod::kAuto) return {};
+  return fail(Code::kInvalidArgument,
+              "Shard key not specified: a collection with custom sharding takes no bulk loads");
+}
+
 }  // namespace
 
 Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
     const std::string& path, std::shared_ptr<const CollectionConfig> config,
     const ShardContext& context, storage::Opening opening, Executor& compute,
     SaveConfig save_config) {
-  for (std::uint32_t i = 0; opening == storage::Opening::kMustExist && i < config->shard_number;
-       ++i) {
-    QV_TRY(Shard::check_exists(shard_path(path, i), context));
+  if (opening == storage::Opening::kMustExist) {
+    for (const std::uint32_t number : shard_numbers(*config)) {
+      QV_TRY(Shard::check_exists(shard_path(path, number), context));
+    }
   }
   const Stopwatch clock;
+  if (config->sharding == ShardingMethod::kCustom) QV_TRY(remove_stray_shards(path, *config));
   ShardContext own = context;
   own.queries = open_samples(path, *config, context);
   std::shared_ptr<CollectionImpl> collection(
-      new CollectionImpl(config, own, compute, std::move(save_config)));
-  for (std::uint32_t i = 0; i < config->shard_number; ++i) {
-    const Shard* first = i == 0 ? nullptr : collection->shards_.front().get();
-    QV_TRY(auto shard, Shard::open(shard_path(path, i), config, own, first));
-    collection->shards_.push_back(std::move(shard));
+      new CollectionImpl(path, config, own, compute, std::move(save_config)));
+  Shards shards = places_of(*config);
+  for (auto& place : shards) {
+    // Bulk loads, which the first shard decides, are for collections without keys.
+    const Shard* first = place.key || place.number == 0 ? nullptr : shards.front().shard.get();
+    QV_TRY(auto shard, Shard::open(shard_path(path, place.number), config, own, first));
+    place.shard = std::move(shard);
   }
+  collection->shards_.store(std::make_shared<const Shards>(std::move(shards)));
   collection->opening_s_ = clock.seconds();
   return collection;
 }
@@ -91,17 +105,29 @@ Result<T> CollectionImpl::checked(const Snapshot& read, Result<T> answer) {
   return answer;
 }
 
-Expiry::Sets CollectionImpl::segment_sets() const {
-  Expiry::Sets sets;
-  sets.reserve(shards_.size());
-  for (const auto& shard : shards_) sets.push_back(shard->snapshot());
-  return sets;
+Result<Snapshot> CollectionImpl::Moment::select(const ShardSelector& selector) const {
+  QV_TRY(const auto chosen, shards_to_read(*shards, selector));
+  Expiry::Sets some;
+  std::vector<ShardKey> keys;
+  some.reserve(chosen.size());
+  for (const std::size_t i : chosen) {
+    some.push_back(sets[i]);
+    if ((*shards)[i].key) keys.push_back(*(*shards)[i].key);
+  }
+  return Snapshot(std::move(some), std::move(keys));
 }
 
-Snapshot CollectionImpl::snapshot(const CollectionConfig& config) const {
-  auto sets = segment_sets();
-  if (config.ttl) sets = expiry_.hide(std::move(sets), config, context_.unix_s());
-  return Snapshot(std::move(sets));
+CollectionImpl::Moment CollectionImpl::moment() const {
+  Moment now{shards_.load(), {}};
+  now.sets.reserve(now.shards->size());
+  for (const auto& listed : *now.shards) now.sets.push_back(listed.shard->snapshot());
+  return now;
+}
+
+CollectionImpl::Moment CollectionImpl::moment(const CollectionConfig& config) const {
+  auto now = moment();
+  if (config.ttl) now.sets = expiry_.hide(std::move(now.sets), config, context_.unix_s());
+  return now;
 }
 
 IndexPolicy CollectionImpl::index_policy(
@@ -111,23 +137,24 @@ IndexPolicy CollectionImpl::index_policy(
 
 CollectionInfo CollectionImpl::info() const {
   const auto config = config_.load();
-  auto info = collection_info(shards_, snapshot(*config), *config, index_policy(config));
+  const auto now = moment(*config);
+  auto info = collection_info(*now.shards, Snapshot(now.sets), *config, index_policy(config));
   info.search_work = search_work_.load();
   info.opening_s = opening_s_;
   return info;
 }
 
 std::vector<ShardInfo> CollectionImpl::shards() const {
-  return shard_infos(shards_, index_policy(config_.load()));
+  return shard_infos(*shards_.load(), index_policy(config_.load()));
 }
 
 std::vector<SegmentIndexInfo> CollectionImpl::segment_indexes() const {
-  return segment_index_infos(shards_);
+  return segment_index_infos(*shards_.load());
 }
 
 OptimizationReport CollectionImpl::optimizations() const {
   const auto config = config_.load();
-  return optimization_report(shards_, config->optimizer, index_policy(config));
+  return optimization_report(*shards_.load(), config->optimizer, index_policy(config));
 }
 
 Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
@@ -140,7 +167,8 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
     QV_TRY(auto one, prepare(operation, *config));
     prepared.push_back(std::move(one));
   }
-  auto parts = split_by_shard(std::move(prepared), shards_.size());
+  const auto shards = shards_.load();
+  QV_TRY(auto parts, split_by_key(std::move(prepared), operations, *shards, config->sharding));
   const auto n_waiting = std::max<std::size_t>(1, parts.size());
   auto join = std::make_shared<UpdateJoin>(n_waiting, operations.size(), ack, std::move(done));
   if (parts.empty()) {  // nothing to change; answered from another thread all the same
@@ -152,7 +180,7 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
       auto answer = [join, numbers = parts[i].numbers](const Result<std::vector<Seq>>& seqs) {
         join->part_done(numbers, seqs);
       };
-      return shards_[parts[i].shard]->submit(
+      return (*shards)[parts[i].shard].shard->submit(
           {std::move(parts[i].operations), ack, std::move(answer)});
     });
     if (submitted) continue;
@@ -169,21 +197,22 @@ class CollectionImpl::Planned final : public PlannedQuery {
       : collection_(std::move(collection)),
         query_(std::move(query)),
         config_(collection_->config()),
-        snapshot_(collection_->snapshot(*config_)),
-        cost_(estimate_cost(snapshot_, query_)),
+        snapshot_(collection_->snapshot(*config_, query_.shards)),
+        cost_(snapshot_ ? estimate_cost(*snapshot_, query_) : QueryCost()),
         plan_(query_) {}
 
   [[nodiscard]] const Query& query() const override { return query_; }
   [[nodiscard]] const QueryCost& cost() const override { return cost_; }
   [[nodiscard]] Result<std::vector<Record>> run(const Cancel& cancel) const override {
-    return collection_->run(plan_, cost_, snapshot_, config_, cancel);
+    if (!snapshot_) return fail(snapshot_.error());
+    return collection_->run(query_, plan_, cost_, *snapshot_, config_, cancel);
   }
 
  private:
   const std::shared_ptr<const CollectionImpl> collection_;
   const Query query_;
   const std::shared_ptr<const CollectionConfig> config_;  ///< first: see `snapshot`
-  const Snapshot snapshot_;
+  const Result<Snapshot> snapshot_;
   const QueryCost cost_;
   const Plan plan_;  ///< borrows `query_`
 };
@@ -194,17 +223,19 @@ std::shared_ptr<const PlannedQuery> CollectionImpl::plan(Query query) const {
 
 Result<std::vector<Record>> CollectionImpl::query(const Query& query, const Cancel& cancel) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
-  return run(Plan(query), estimate_cost(now, query), now, config, cancel);
+  QV_TRY(const Snapshot now, snapshot(*config, query.shards));
+  return run(query, Plan(query), estimate_cost(now, query), now, config, cancel);
 }
 
 Result<std::vector<Record>> CollectionImpl::run(
-    const Plan& plan, const QueryCost& cost, const Snapshot& now,
+    const Query& query, const Plan& plan, const QueryCost& cost, const Snapshot& now,
     const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const {
   Executor* executor = cost.is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  auto records = plan.run(
-      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()});
+  const SearchEnvironment environment{
+      now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()};
+  const auto search = [&](const Query& wide) { return Plan(wide).run(environment); };
+  auto records = now.may_repeat_ids() ? distinct_hits(query, search) : plan.run(environment);
   search_work_.add(work);
   return checked(now, std::move(records));
 }
@@ -212,7 +243,18 @@ Result<std::vector<Record>> CollectionImpl::run(
 Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<const Query> queries,
                                                                      const Cancel& cancel) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
+  const auto at = moment(*config);
+  const auto has_keys = [](const Query& query) { return query.shards.keys.has_value(); };
+  if (config->sharding == ShardingMethod::kCustom || std::ranges::any_of(queries, has_keys)) {
+    std::vector<std::vector<Record>> answers;
+    for (const auto& query : queries) {
+      QV_TRY(const Snapshot now, at.select(query.shards));
+      QV_TRY(answers.emplace_back(),
+             run(query, Plan(query), estimate_cost(now, query), now, config, cancel));
+    }
+    return answers;
+  }
+  QV_TRY(const Snapshot now, at.select({}));
   index::WorkCounters work;
   auto answers = run_queries(
       {now, *config, cancel, &compute_, index_policy(config), &work, context_.queries.get()},
@@ -223,61 +265,71 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
 
 Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
   QV_TRY(check_gates());
+  QV_TRY(check_takes_bulk(*config_.load()));
   return bulk_.load(chunk);
 }
 
-Result<std::string> CollectionImpl::bulk_cursor() const { return shards_.front()->bulk().cursor(); }
+Result<std::string> CollectionImpl::bulk_cursor() const {
+  QV_TRY(check_takes_bulk(*config_.load()));
+  return shards_.load()->front().shard->bulk().cursor();
+}
 
 Result<std::vector<Record>> CollectionImpl::retrieve(const RetrieveRequest& request) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
+  QV_TRY(const Snapshot now, snapshot(*config, request.shards));
   return checked(now, engine::retrieve(now, *config, request));
 }
 
 Result<std::vector<Explanation>> CollectionImpl::explain(const ExplainRequest& request,
                                                          const Cancel& cancel) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
+  QV_TRY(const Snapshot now, snapshot(*config, request.shards));
   return checked(now, engine::explain({now, *config, cancel, &compute_}, request));
 }
 
 Result<ScrollPage> CollectionImpl::scroll(const ScrollRequest& request,
                                           const Cancel& cancel) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
-  return checked(now, engine::scroll(now, *config, request, cancel));
+  QV_TRY(const Snapshot now, snapshot(*config, request.shards));
+  const auto read = [&](const ScrollRequest& wide) {
+    return engine::scroll(now, *config, wide, cancel);
+  };
+  return checked(now, now.may_repeat_ids() ? distinct_page(request, read) : read(request));
 }
 
-Result<std::uint64_t> CollectionImpl::count(const std::optional<payload::Filter>& filter,
+Result<std::uint64_t> CollectionImpl::count(const CountRequest& request,
                                             const Cancel& cancel) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
-  return checked(now, engine::count(now, *config, filter, cancel));
+  QV_TRY(const Snapshot now, snapshot(*config, request.shards));
+  return checked(now, engine::count(now, *config, request.filter, cancel));
 }
 
 Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
                                                        const Cancel& cancel) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
+  QV_TRY(const Snapshot now, snapshot(*config, query.query.shards));
   Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
   auto groups = find_groups(
       {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
   search_work_.add(work);
+  if (groups && now.may_repeat_ids()) {
+    for (auto& group : *groups) drop_repeated(group.hits);
+  }
   return checked(now, std::move(groups));
 }
 
 Result<std::vector<FacetHit>> CollectionImpl::facet(const FacetRequest& request,
                                                     const Cancel& cancel) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
+  QV_TRY(const Snapshot now, snapshot(*config, request.shards));
   return checked(now, count_facets(now, *config, request, cancel));
 }
 
 Result<DistanceMatrix> CollectionImpl::distance_matrix(const MatrixRequest& request,
                                                        const Cancel& cancel) const {
   const auto config = config_.load();
-  const Snapshot now = snapshot(*config);
+  QV_TRY(const Snapshot now, snapshot(*config, request.shards));
   return checked(now, compare_sample({now, *config, cancel, &compute_}, request));
 }
 
@@ -304,10 +356,12 @@ Result<bool> CollectionImpl::drop_index(const std::string& key) {
 
 Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionConfig&)>& change,
                                        Ack ack) {
-  auto latch = std::make_shared<Latch>(shards_.size());
+  std::shared_ptr<Latch> latch;
   {
     QV_TRY(check_gates());
     MutexLock lock(change_mutex_);
+    const auto shards = shards_.load();
+    latch = std::make_shared<Latch>(shards->size());
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     QV_TRY(change(*next));
     QV_TRY(check_ttl(*next));
@@ -317,8 +371,8 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     if (is_new) QV_TRY(save_config_(*next));
     if (is_new && !adds_fields) config_.store(next);
     // An unchanged configuration may not be in force in all shards yet: wait for it, too.
-    for (const auto& shard : shards_) {
-      shard->set_config(next, [latch](Result<> result) {
+    for (const auto& listed : *shards) {
+      listed.shard->set_config(next, [latch](Result<> result) {
         if (!result) {
           run_logged("changing a collection",
                      [&] { log_error("changing a collection: {}", result.error().to_string()); });
@@ -327,7 +381,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
       });
     }
     if (adds_fields) {
-      for (const auto& shard : shards_) QV_TRY(shard->check_fields(*next));
+      for (const auto& listed : *shards) QV_TRY(listed.shard->check_fields(*next));
       config_.store(next);
     }
   }
@@ -335,8 +389,9 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
 }
 
 Result<> CollectionImpl::check_place() {
-  for (const auto& shard : shards_) {
-    if (auto fine = shard->check_place(); !fine) {
+  const auto shards = shards_.load();
+  for (const auto& listed : *shards) {
+    if (auto fine = listed.shard->check_place(); !fine) {
       place_.close(fine.error());
       return fine;
     }
@@ -354,29 +409,107 @@ void CollectionImpl::delete_expired() {
   const auto config = config_.load();
   if (!config->ttl || *deleting_expired_) return;
   const std::int64_t now_s = context_.unix_s();
-  auto deletion = expiry_.deletion(segment_sets(), *config, now_s);
+  auto deletion = expiry_.deletion(moment().sets, *config, now_s);
   if (!deletion) return;
+  deletion->shards.is_everywhere = true;
   *deleting_expired_ = true;
   const auto done = [deleting = deleting_expired_](const auto&) { *deleting = false; };
   // What fails is tried again at the next tick.
   if (!update({*std::move(deletion)}, Ack::kDurable, done)) *deleting_expired_ = false;
 }
 
-Result<std::vector<SnapshotShard>> CollectionImpl::link_files(const std::string& target,
-                                                              std::optional<std::uint32_t> only) {
-  return bulk_.between_loads([&]() -> Result<std::vector<SnapshotShard>> {
-    std::vector<SnapshotShard> linked;
-    for (std::uint32_t i = 0; i < shards_.size(); ++i) {
-      if (only && *only != i) continue;
-      QV_TRY(const Seq seq, shards_[i]->link_files(shard_path(target, i)));
-      linked.push_back({i, seq});
+Result<CollectionImpl::Linked> CollectionImpl::link_files(const std::string& target,
+                                                          std::optional<std::uint32_t> only) {
+  return bulk_.between_loads([&]() -> Result<Linked> {
+    Linked linked;
+    QV_TRY(make_directories(target));
+    const auto shards = shards_.load();
+    for (const auto& listed : *shards) {
+      if (only && *only != listed.number) continue;
+      QV_TRY(const Seq seq, listed.shard->link_files(shard_path(target, listed.number)));
+      linked.shards.push_back({listed.number, seq});
     }
+    linked.config = config_.load();  // last: it has all fields that a row may have
     return linked;
   });
 }
 
+Result<Shards> CollectionImpl::with_new_shards(const Shards& listed,
+                                               std::shared_ptr<const CollectionConfig> config) {
+  Shards shards = places_of(*config);
+  for (auto& place : shards) {
+    const auto found = std::ranges::find(listed, place.number, &ListedShard::number);
+    if (found != listed.end()) {
+      place.shard = found->shard;
+      continue;
+    }
+    const std::string path = shard_path(path_, place.number);
+    QV_TRY(remove_tree(path));  // of a creation that a crash ended
+    QV_TRY(auto shard, Shard::open(path, config, context_));
+    place.shard = std::move(shard);
+  }
+  QV_TRY(sync_directory(path_));
+  return shards;
+}
+
+Result<> CollectionImpl::create_shard_key(const ShardKeyCreation& creation) {
+  return bulk_.between_loads([&]() -> Result<> {
+    if (closed_) return fail(Code::kUnavailable, "the collection is closing");
+    QV_TRY(check_gates());
+    MutexLock lock(change_mutex_);
+    auto next = std::make_shared<CollectionConfig>(*config_.load());
+    QV_TRY(add_shard_key(*next, creation));
+    QV_TRY(auto shards, with_new_shards(*shards_.load(), next));
+    // After an error the catalog may name the new shards until the old state is written again.
+    // Their directories stay; the next creation or opening removes them.
+    QV_TRY(save_config_(*next));
+    shards_.store(std::make_shared<const Shards>(std::move(shards)));
+    config_.store(std::move(next));
+    return {};
+  });
+}
+
+Result<Shards> CollectionImpl::take_shards(const ShardKey& key) {
+  MutexLock lock(change_mutex_);
+  auto next = std::make_shared<CollectionConfig>(*config_.load());
+  QV_TRY(remove_shard_key(*next, key));
+  QV_TRY(save_config_(*next));
+  Shards kept;
+  Shards dropped;
+  const auto shards = shards_.load();
+  for (const auto& listed : *shards) {
+    (listed.key == key ? dropped : kept).push_back(listed);
+  }
+  shards_.store(std::make_shared<const Shards>(std::move(kept)));
+  config_.store(std::move(next));
+  return dropped;
+}
+
+/// Nobody finds them any more. Reads of earlier snapshots go on: they have the files open.
+void CollectionImpl::remove_shards(const Shards& dropped) {
+  for (const auto& listed : dropped) {
+    auto removed = listed.shard->close();
+    if (removed) removed = remove_tree(shard_path(path_, listed.number));
+    if (!removed) {
+      log_warning("removing shard {} of `{}`, which the next start does: {}", listed.number, path_,
+                  removed.error().message());
+    }
+  }
+}
+
+Result<> CollectionImpl::drop_shard_key(const ShardKey& key) {
+  return bulk_.between_loads([&]() -> Result<> {
+    if (closed_) return fail(Code::kUnavailable, "the collection is closing");
+    QV_TRY(check_gates());
+    QV_TRY(const Shards dropped, take_shards(key));
+    remove_shards(dropped);
+    return {};
+  });
+}
+
 void CollectionImpl::tick() {
-  for (const auto& shard : shards_) shard->tick();
+  const auto shards = shards_.load();
+  for (const auto& listed : *shards) listed.shard->tick();
   delete_expired();
   bulk_.retry(shared_from_this());
   if (context_.queries == nullptr || !context_.queries->is_due(QuerySamples::Clock::now())) return;
@@ -388,9 +521,11 @@ Result<> CollectionImpl::close() {
 }
 
 Result<> CollectionImpl::close_shards() {
+  closed_ = true;
   Result<> result;
-  for (const auto& shard : shards_) {
-    auto closed = shard->close();
+  const auto shards = shards_.load();
+  for (const auto& listed : *shards) {
+    auto closed = listed.shard->close();
     const bool is_late = !result && result.error().code() == Code::kDeadlineExceeded;
     if (!closed && !is_late) result = std::move(closed);
   }

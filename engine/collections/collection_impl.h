@@ -16,6 +16,7 @@
 #include "engine/collections/collection_bulk.h"
 #include "engine/collections/collection_reports.h"
 #include "engine/collections/expiry.h"
+#include "engine/collections/sharding/shard_list.h"
 #include "engine/collections/work_totals.h"
 #include "engine/segment/snapshot.h"
 #include "engine/shard/shard.h"
@@ -59,7 +60,7 @@ class CollectionImpl final : public Collection,
                                                          const Cancel& cancel) const override;
   [[nodiscard]] Result<ScrollPage> scroll(const ScrollRequest& request,
                                           const Cancel& cancel) const override;
-  [[nodiscard]] Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
+  [[nodiscard]] Result<std::uint64_t> count(const CountRequest& request,
                                             const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<PointGroup>> groups(const GroupsQuery& query,
                                                        const Cancel& cancel) const override;
@@ -69,14 +70,19 @@ class CollectionImpl final : public Collection,
                                                        const Cancel& cancel) const override;
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;
   Result<bool> drop_index(const std::string& key) override;
+  Result<> create_shard_key(const ShardKeyCreation& creation) override;
+  Result<> drop_shard_key(const ShardKey& key) override;
 
   /// Changes the configuration: durable on return; kVisible: in force in every shard, too.
   Result<> change_config(const std::function<Result<>(CollectionConfig&)>& change,
                          Ack ack = Ack::kVisible);
+  struct Linked {
+    std::vector<SnapshotShard> shards;
+    std::shared_ptr<const CollectionConfig> config;  ///< has all fields that a row may have
+  };
   /// Links the files of all shards, or of shard `only`, below `target`: one directory each, as in
   /// the collection's own. Waits for the end of a running bulk load.
-  Result<std::vector<SnapshotShard>> link_files(const std::string& target,
-                                                std::optional<std::uint32_t> only);
+  Result<Linked> link_files(const std::string& target, std::optional<std::uint32_t> only);
   void tick();
   /// Updates are taken while all shards' rows are in their place; an error says which are not.
   Result<> check_place();
@@ -88,9 +94,10 @@ class CollectionImpl final : public Collection,
 
  private:
   /// `context`: with the recorded queries of this collection.
-  CollectionImpl(std::shared_ptr<const CollectionConfig> config, ShardContext context,
-                 Executor& compute, SaveConfig save_config)
-      : config_(std::move(config)),
+  CollectionImpl(std::string path, std::shared_ptr<const CollectionConfig> config,
+                 ShardContext context, Executor& compute, SaveConfig save_config)
+      : path_(std::move(path)),
+        config_(std::move(config)),
         context_(std::move(context)),
         compute_(compute),
         save_config_(std::move(save_config)) {}
@@ -100,20 +107,39 @@ class CollectionImpl final : public Collection,
   Result<> close_shards();
   class Planned;
 
-  [[nodiscard]] Expiry::Sets segment_sets() const;
+  /// All shards and their segments.
+  struct Moment {
+    std::shared_ptr<const Shards> shards;
+    Expiry::Sets sets;
+
+    /// Errors as of `shards_to_read`.
+    [[nodiscard]] Result<Snapshot> select(const ShardSelector& selector) const;
+  };
+  [[nodiscard]] Moment moment() const;
   /// Without expired points. Taken after the configuration that is used with it: then it has all
   /// its fields.
-  [[nodiscard]] Snapshot snapshot(const CollectionConfig& config) const;
+  [[nodiscard]] Moment moment(const CollectionConfig& config) const;
+  [[nodiscard]] Result<Snapshot> snapshot(const CollectionConfig& config,
+                                          const ShardSelector& selector) const {
+    return moment(config).select(selector);
+  }
   void delete_expired();
   [[nodiscard]] Result<std::vector<Record>> run(
-      const Plan& plan, const QueryCost& cost, const Snapshot& now,
+      const Query& query, const Plan& plan, const QueryCost& cost, const Snapshot& now,
       const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const;
+  /// Opens the shards of `config` that `listed` lacks, whose directories are new.
+  [[nodiscard]] Result<Shards> with_new_shards(const Shards& listed,
+                                               std::shared_ptr<const CollectionConfig> config);
+  /// Puts a key less in force and returns its shards.
+  Result<Shards> take_shards(const ShardKey& key);
+  void remove_shards(const Shards& dropped);
   /// `answer`, or kUnavailable if the segments it was read from turned out to be damaged.
   template <class T>
   static Result<T> checked(const Snapshot& read, Result<T> answer);
   [[nodiscard]] IndexPolicy index_policy(
       const std::shared_ptr<const CollectionConfig>& config) const;
 
+  const std::string path_;
   /// New fields appear in it once all shards have them.
   Published<CollectionConfig> config_;
   const ShardContext context_;
@@ -121,7 +147,9 @@ class CollectionImpl final : public Collection,
   Executor& compute_;
   const SaveConfig save_config_;
   Mutex change_mutex_;  ///< one change of configuration at a time
-  Shards shards_;
+  /// Keys are created and dropped between bulk loads, and while no files are linked.
+  Published<Shards> shards_{std::make_shared<const Shards>()};
+  std::atomic<bool> closed_ = false;
   mutable WorkTotals search_work_;
   mutable Expiry expiry_;
   const std::shared_ptr<std::atomic<bool>> deleting_expired_ =

@@ -43,6 +43,7 @@ Result<ScrollPage> scroll_by_value(const Snapshot& snapshot, const CollectionCon
     page.points.push_back(
         make_record(*point.segment, point.row, request.with_payload, pointer_to(fields)));
     page.points.back().order_value = point.value;
+    page.points.back().shard_key = snapshot.key_of(*point.segment);
   }
   return page;
 }
@@ -58,6 +59,7 @@ Result<std::vector<Record>> retrieve(const Snapshot& snapshot, const CollectionC
     if (!place) continue;
     records.push_back(
         make_record(*place->segment, place->row, request.with_payload, pointer_to(fields)));
+    records.back().shard_key = snapshot.key_of(*place->segment);
   }
   return records;
 }
@@ -79,6 +81,7 @@ Result<ScrollPage> scroll(const Snapshot& snapshot, const CollectionConfig& conf
   for (const auto& place : places) {
     page.points.push_back(
         make_record(*place.segment, place.row, request.with_payload, pointer_to(fields)));
+    page.points.back().shard_key = snapshot.key_of(*place.segment);
   }
   return page;
 }

@@ -58,7 +58,8 @@ CollectionInfo collection_info(const Shards& shards, const Snapshot& snapshot,
   CollectionInfo info;
   info.config = config;
   bool optimizing = false;
-  for (const auto& shard : shards) {
+  for (const auto& listed : shards) {
+    const auto& shard = listed.shard;
     const ShardStatus status = shard->status();
     info.n_segments += status.n_segments;
     info.n_queued_updates += shard->n_queued();
@@ -81,9 +82,12 @@ CollectionInfo collection_info(const Shards& shards, const Snapshot& snapshot,
 
 std::vector<ShardInfo> shard_infos(const Shards& shards, const IndexPolicy& policy) {
   std::vector<ShardInfo> infos;
-  for (const auto& shard : shards) {
+  for (const auto& listed : shards) {
+    const auto& shard = listed.shard;
     const ShardStatus status = shard->status();
     ShardInfo info;
+    info.number = listed.number;
+    info.key = listed.key;
     info.n_queued_updates = shard->n_queued();
     info.health = health_of(status.error, status.optimizing || info.n_queued_updates != 0);
     info.optimizer_error = status.error;
@@ -98,8 +102,8 @@ std::vector<ShardInfo> shard_infos(const Shards& shards, const IndexPolicy& poli
 
 std::vector<SegmentIndexInfo> segment_index_infos(const Shards& shards) {
   std::vector<SegmentIndexInfo> infos;
-  for (std::uint32_t shard = 0; shard < shards.size(); ++shard) {
-    add_segment_indexes(*shards[shard]->snapshot(), shard, infos);
+  for (const auto& listed : shards) {
+    add_segment_indexes(*listed.shard->snapshot(), listed.number, infos);
   }
   return infos;
 }
@@ -107,9 +111,10 @@ std::vector<SegmentIndexInfo> segment_index_infos(const Shards& shards) {
 OptimizationReport optimization_report(const Shards& shards, const OptimizerConfig& optimizer,
                                        const IndexPolicy& policy) {
   OptimizationReport report;
-  for (std::uint32_t shard = 0; shard < shards.size(); ++shard) {
-    shards[shard]->report(shard, report);
-    const auto now = shards[shard]->snapshot();  // outlives the loop
+  for (const auto& listed : shards) {
+    const std::uint32_t shard = listed.number;
+    listed.shard->report(shard, report);
+    const auto now = listed.shard->snapshot();  // outlives the loop
     for (const Segment& segment : now->segments) {
       const SegmentData& data = *segment.data;
       const WorkSegment about{shard, data.id, segment.n_live()};

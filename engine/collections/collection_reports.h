@@ -1,18 +1,15 @@
 // What a collection says of itself: from its shards and one snapshot.
 #pragma once
 
-#include <memory>
 #include <vector>
 
+#include "engine/collections/sharding/shard_list.h"
 #include "engine/indexing/indexes.h"
 #include "engine/model/config.h"
 #include "engine/model/reports.h"
 #include "engine/segment/snapshot.h"
-#include "engine/shard/shard.h"
 
 namespace quiver::engine {
-
-using Shards = std::vector<std::unique_ptr<Shard>>;
 
 /// All but `search_work` and `opening_s`.
 [[nodiscard]] CollectionInfo collection_info(const Shards& shards, const Snapshot& snapshot,

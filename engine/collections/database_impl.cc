@@ -182,22 +182,24 @@ Result<> DatabaseImpl::resolve_lookups(const std::string& name, Query& query) {
   for (QueryVector* vector : vectors_of(query.kind)) {
     const auto* id = std::get_if<PointId>(vector);
     if (id == nullptr) continue;
-    QV_TRY(auto value, look_up(from.collection, *id, field));
+    QV_TRY(auto value, look_up(from, *id, field));
     if (is_own) add_own_point(query.kind, *id);
     *vector = std::move(value);
   }
   return {};
 }
 
-Result<VectorValue> DatabaseImpl::look_up(const std::string& name, const PointId& id,
+Result<VectorValue> DatabaseImpl::look_up(const LookupFrom& from, const PointId& id,
                                           const std::string& field) {
+  const std::string& name = from.collection;
   QV_TRY(const auto other, collection(name));
   // The point first, as in Qdrant: a missing one is kNotFound, even if there is no such field.
-  QV_TRY(const auto points, other->retrieve({{id}, payload::Selector::none(), {}}));
+  QV_TRY(const auto points, other->retrieve({{id}, payload::Selector::none(), {}, from.shards}));
   if (points.empty()) {
     return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
   }
-  QV_TRY(auto records, other->retrieve({{id}, payload::Selector::none(), {false, {field}}}));
+  QV_TRY(auto records,
+         other->retrieve({{id}, payload::Selector::none(), {false, {field}}, from.shards}));
   if (records.empty()) {
     return fail(Code::kNotFound, fmt::format("No point with id {} found", id.to_string()));
   }

@@ -54,8 +54,8 @@ class DatabaseImpl final : public Database {
   Result<> close() override QV_EXCLUDES(tick_mutex_);
 
  private:
-  /// The vector of a point of collection `name`. kNotFound if one of the three is missing.
-  [[nodiscard]] Result<VectorValue> look_up(const std::string& name, const PointId& id,
+  /// The vector of a point of another collection. kNotFound if one of the three is missing.
+  [[nodiscard]] Result<VectorValue> look_up(const LookupFrom& from, const PointId& id,
                                             const std::string& field);
   [[nodiscard]] storage::Catalog& catalog() const { return gate_.catalog(); }
   void fill_context();

@@ -73,6 +73,7 @@ Result<> check_kind(const SnapshotScope& scope, const SnapshotManifest& manifest
 /// The configuration in a snapshot, which anybody may have written.
 Result<CollectionConfig> config_of(const SnapshotCollection& collection) {
   constexpr std::uint32_t kMaxDim = 1 << 16;
+  constexpr std::uint32_t kMaxNextShard = 1U << 31U;  // leaves numbers for later keys
   auto config = parse_config(collection.config);
   if (!config) {
     return fail(Code::kInvalidArgument, fmt::format("the snapshot's configuration is damaged: {}",
@@ -82,6 +83,11 @@ Result<CollectionConfig> config_of(const SnapshotCollection& collection) {
     return fail(Code::kInvalidArgument,
                 fmt::format("the snapshot's collection has {} shards, must be 1 to {}",
                             config->shard_number, kMaxShardNumber));
+  }
+  if (shard_numbers(*config).size() > kMaxShardNumber || config->next_shard > kMaxNextShard) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("the snapshot's collection has {} shards in keys, must be {} at most",
+                            shard_numbers(*config).size(), kMaxShardNumber));
   }
   for (const auto& field : config->fields) {
     if (field.kind == FieldKind::kSparse || (field.dim > 0 && field.dim <= kMaxDim)) continue;
@@ -96,7 +102,7 @@ Result<CollectionConfig> config_of(const SnapshotCollection& collection) {
 Result<> check_shards_of(const SnapshotScope& scope, const SnapshotCollection& found,
                          const CollectionConfig& config) {
   std::vector<std::uint32_t> wanted;
-  for (std::uint32_t i = 0; i < config.shard_number; ++i) {
+  for (const std::uint32_t i : shard_numbers(config)) {
     if (!scope.shard || *scope.shard == i) wanted.push_back(i);
   }
   std::vector<std::uint32_t> numbers;
@@ -107,8 +113,14 @@ Result<> check_shards_of(const SnapshotScope& scope, const SnapshotCollection& f
                           fmt::join(wanted, ", ")));
 }
 
-Result<> check_fits(const CollectionConfig& present, const CollectionConfig& found) {
-  if (present.fields == found.fields && present.shard_number == found.shard_number) return {};
+/// A whole collection brings its shard keys along; a shard must have the same place.
+Result<> check_fits(const SnapshotScope& scope, const CollectionConfig& present,
+                    const CollectionConfig& found) {
+  const bool same_keys = !scope.shard || present.shard_keys == found.shard_keys;
+  if (present.fields == found.fields && present.shard_number == found.shard_number &&
+      present.sharding == found.sharding && same_keys) {
+    return {};
+  }
   return fail(Code::kInvalidArgument,
               "Snapshot is not compatible with existing collection: vectors or number of shards "
               "differ. Delete the collection first, or recover under another name");
@@ -118,8 +130,8 @@ Result<> check_fits(const CollectionConfig& present, const CollectionConfig& fou
 /// manifests. Of the two, one is garbage from the next change of the catalog on, the other one
 /// until then.
 Result<> link_other_shards(const std::string& from, const std::string& to, std::uint32_t shard,
-                           std::uint32_t n_shards) {
-  for (std::uint32_t i = 0; i < n_shards; ++i) {
+                           const CollectionConfig& config) {
+  for (const std::uint32_t i : shard_numbers(config)) {
     if (i == shard) continue;
     QV_TRY(const auto files, files_below(shard_path(from, i)));
     for (const auto& file : files) {
@@ -181,7 +193,7 @@ Result<SnapshotScope> DatabaseSnapshots::resolved(const SnapshotScope& scope) {
   if (!name) return no_such_collection(scope.collection);
   if (scope.shard) {
     QV_TRY(const auto stored, collections_.current_config(*name));
-    if (*scope.shard >= stored.config->shard_number) {
+    if (std::ranges::count(shard_numbers(*stored.config), *scope.shard) == 0) {
       return fail(Code::kNotFound,
                   fmt::format("shard {} of collection `{}` does not exist", *scope.shard, *name));
     }
@@ -245,8 +257,9 @@ Result<SnapshotCollection> DatabaseSnapshots::link_collection(const std::string&
   SnapshotCollection linked{name, prefix, {}, {}};
   std::string target = fmt::format("{}/{}", files_of_folder(draft.path()), prefix);
   if (target.ends_with('/')) target.pop_back();
-  QV_TRY(linked.shards, collection->link_files(target, shard));
-  linked.config = to_json(*collection->config());  // last: it has all fields that a row may have
+  QV_TRY(auto files, collection->link_files(target, shard));
+  linked.shards = std::move(files.shards);
+  linked.config = to_json(*files.config);
   return linked;
 }
 
@@ -417,7 +430,7 @@ Result<CollectionConfig> DatabaseSnapshots::fit(const SnapshotScope& scope,
   QV_TRY(check_shards_of(scope, manifest.collections.front(), found));
   if (!gate_.catalog().find(scope.collection)) return found;
   QV_TRY(const auto stored, collections_.current_config(scope.collection));
-  QV_TRY(check_fits(*stored.config, found));
+  QV_TRY(check_fits(scope, *stored.config, found));
   return scope.shard ? *stored.config : found;
 }
 
@@ -431,7 +444,7 @@ Result<> DatabaseSnapshots::install(const SnapshotScope& scope, const SnapshotMa
   const auto prepare = [&](const std::string& old) -> Result<CollectionConfig> {
     QV_TRY(auto now, fit(scope, manifest));
     if (scope.shard) {
-      QV_TRY(link_other_shards(old, reserved.path, *scope.shard, now.shard_number));
+      QV_TRY(link_other_shards(old, reserved.path, *scope.shard, now));
       QV_TRY(check_manifests(reserved.path, now, context_, storage::Opening::kMustExist));
     }
     return now;

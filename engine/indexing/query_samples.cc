@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/observe/log.h"
+#include "engine/model/config.h"
 
 namespace quiver::engine {
 namespace {

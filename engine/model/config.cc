@@ -19,6 +19,8 @@ using payload::Value;
 constexpr std::uint64_t kVersion = 1;
 /// With dropped fields or points that expire, which older servers would not heed.
 constexpr std::uint64_t kNewVersion = 2;
+/// With custom sharding.
+constexpr std::uint64_t kShardingVersion = 3;
 /// The name of a dropped field begins with it. Clients cannot use it in a name.
 constexpr char kDroppedMark = '\x01';
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
@@ -93,6 +95,16 @@ Value to_value(const VectorIndexConfigs& configs) {
                                  {"given", to_value(config.given)}}));
   }
   return Value(std::move(array));
+}
+
+Value to_value(const ShardKey& key) {
+  return std::visit([](const auto& name) { return Value(name); }, key);
+}
+
+Value to_value(const ShardKeyShards& key) {
+  Array shards;
+  for (const std::uint32_t shard : key.shards) shards.push_back(number(shard));
+  return Value(Object{{"key", to_value(key.key)}, {"shards", Value(std::move(shards))}});
 }
 
 template <class T>
@@ -266,6 +278,54 @@ Result<> read_list(ObjectReader& reader, std::string_view key, ReadElement read_
   return {};
 }
 
+tl::unexpected<Error> bad_sharding(std::string_view what) {
+  return fail(Code::kDataLoss, fmt::format("stored collection configuration: {}", what));
+}
+
+Result<ShardKeyShards> read_shard_key(const Value& value) {
+  ShardKeyShards read;
+  ObjectReader reader(value);
+  const auto* key = reader.find("key");
+  if (const auto* text = key == nullptr ? nullptr : key->as_string()) {
+    read.key = *text;
+  } else if (const auto number = value.find_unsigned("key")) {
+    read.key = *number;
+  } else {
+    return bad_sharding("the key of shards is no text and no number");
+  }
+  const auto* shards = reader.list("shards");
+  QV_TRY(reader.status());
+  for (const Value& shard : *shards) {
+    const auto number = shard.as_unsigned();
+    if (!number || *number > UINT32_MAX) return bad_sharding("the number of a shard is wrong");
+    read.shards.push_back(static_cast<std::uint32_t>(*number));
+  }
+  return read;
+}
+
+Result<> check_sharding(const CollectionConfig& config) {
+  auto numbers = shard_numbers(config);
+  std::ranges::sort(numbers);
+  const bool is_unique = std::ranges::adjacent_find(numbers) == numbers.end();
+  if (!is_unique || (!numbers.empty() && numbers.back() >= config.next_shard)) {
+    return bad_sharding("the numbers of shards contradict each other");
+  }
+  for (const auto& key : config.shard_keys) {
+    if (key.shards.empty()) return bad_sharding("a key has no shards");
+    if (find_shard_key(config, key.key) != &key) return bad_sharding("a key is there twice");
+  }
+  return {};
+}
+
+/// Configurations with automatic sharding have none.
+Result<> read_sharding(ObjectReader& reader, CollectionConfig& config) {
+  if (reader.find("shard_keys") == nullptr) return {};
+  config.sharding = ShardingMethod::kCustom;
+  reader.read("next_shard", config.next_shard);
+  QV_TRY(read_list(reader, "shard_keys", read_shard_key, config.shard_keys));
+  return check_sharding(config);
+}
+
 }  // namespace
 
 const FieldSchema* CollectionConfig::find_field(std::string_view name) const {
@@ -280,6 +340,54 @@ Result<std::size_t> CollectionConfig::field(std::string_view name) const {
   }
   return fail(Code::kInvalidArgument, Subject::kVectorField, name,
               fmt::format("vector field `{}` does not exist", name));
+}
+
+std::vector<std::uint32_t> shard_numbers(const CollectionConfig& config) {
+  std::vector<std::uint32_t> numbers;
+  if (config.sharding == ShardingMethod::kAuto) {
+    for (std::uint32_t i = 0; i < config.shard_number; ++i) numbers.push_back(i);
+  }
+  for (const auto& key : config.shard_keys) {
+    numbers.insert(numbers.end(), key.shards.begin(), key.shards.end());
+  }
+  return numbers;
+}
+
+const ShardKeyShards* find_shard_key(const CollectionConfig& config, const ShardKey& key) {
+  const auto found = std::ranges::find(config.shard_keys, key, &ShardKeyShards::key);
+  return found == config.shard_keys.end() ? nullptr : &*found;
+}
+
+Result<> add_shard_key(CollectionConfig& config, const ShardKeyCreation& creation) {
+  if (config.sharding != ShardingMethod::kCustom) {
+    return fail(Code::kFailedPrecondition, "Shard Key cannot be created with Auto sharding method");
+  }
+  if (find_shard_key(config, creation.key) != nullptr) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("Shard key {} already exists", to_string(creation.key)));
+  }
+  const std::uint32_t n = creation.n_shards.value_or(config.shard_number);
+  const std::size_t n_now = shard_numbers(config).size();
+  if (n > kMaxShardNumber - std::min<std::size_t>(n_now, kMaxShardNumber)) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("Shard key {} would have {} shards; the collection has {}, of at "
+                            "most {}",
+                            to_string(creation.key), n, n_now, kMaxShardNumber));
+  }
+  auto& added = config.shard_keys.emplace_back();
+  added.key = creation.key;
+  for (std::uint32_t i = 0; i < n; ++i) added.shards.push_back(config.next_shard++);
+  return {};
+}
+
+Result<> remove_shard_key(CollectionConfig& config, const ShardKey& key) {
+  if (config.sharding != ShardingMethod::kCustom) {
+    return fail(Code::kFailedPrecondition, "Shard Key cannot be deleted with Auto sharding method");
+  }
+  const auto erased =
+      std::erase_if(config.shard_keys, [&](const auto& one) { return one.key == key; });
+  if (erased != 0) return {};
+  return fail(Code::kFailedPrecondition, fmt::format("Shard key {} not found", to_string(key)));
 }
 
 bool is_dropped(const FieldSchema& field) { return field.name.starts_with(kDroppedMark); }
@@ -327,8 +435,11 @@ Result<> check_ttl(const CollectionConfig& config) {
 
 std::string to_json(const CollectionConfig& config) {
   const bool is_new = config.ttl || std::ranges::any_of(config.fields, is_dropped);
+  const bool is_custom = config.sharding == ShardingMethod::kCustom;
   Object object{
-      {"version", number(is_new ? kNewVersion : kVersion)},
+      {"version", number(is_custom ? kShardingVersion
+                         : is_new  ? kNewVersion
+                                   : kVersion)},
       {"fields", list_of(config.fields)},
       {"shard_number", number(config.shard_number)},
       {"optimizer", to_value(config.optimizer)},
@@ -340,6 +451,10 @@ std::string to_json(const CollectionConfig& config) {
     object.push_back({"ttl", Value(Object{{"key", Value(config.ttl->key)},
                                           {"seconds", number(config.ttl->seconds)}})});
   }
+  if (is_custom) {
+    object.push_back({"shard_keys", list_of(config.shard_keys)});
+    object.push_back({"next_shard", number(config.next_shard)});
+  }
   return payload::to_json(Value(std::move(object)));
 }
 
@@ -349,10 +464,10 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   std::uint64_t version = 0;
   reader.read("version", version);
   QV_TRY(reader.status());
-  if (version != kVersion && version != kNewVersion) {
+  if (version < kVersion || version > kShardingVersion) {
     return fail(Code::kDataLoss,
-                fmt::format("stored collection configuration has version {}, expected {} or {}",
-                            version, kVersion, kNewVersion));
+                fmt::format("stored collection configuration has version {}, expected {} to {}",
+                            version, kVersion, kShardingVersion));
   }
   CollectionConfig config;
   reader.read("shard_number", config.shard_number);
@@ -371,6 +486,7 @@ Result<CollectionConfig> parse_config(std::string_view json) {
     member.read("seconds", config.ttl->seconds);
     QV_TRY(member.status());
   }
+  QV_TRY(read_sharding(reader, config));
   config.strict_mode = strict_mode_of(config.client_settings, config.fields);
   return config;
 }

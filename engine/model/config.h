@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "engine/model/shard_key.h"
 #include "engine/model/strict_mode.h"
 #include "payload/schema.h"
 
@@ -67,11 +68,29 @@ struct Ttl {
 };
 inline constexpr std::uint64_t kMaxTtlSeconds = 100ULL * 366 * 86400;
 
+/// How points are divided among the shards of a collection.
+enum class ShardingMethod : std::uint8_t {
+  kAuto,   ///< by a hash of the id
+  kCustom  ///< by a key that each change names; within the key, by a hash of the id
+};
+
+/// The shards of a key.
+struct ShardKeyShards {
+  ShardKey key;
+  std::vector<std::uint32_t> shards;  ///< numbers, at least one; a hash of the id picks a position
+
+  bool operator==(const ShardKeyShards&) const = default;
+};
+
 struct CollectionConfig {
   /// Unique names over all kinds. A field keeps its number for good: new ones come last, and a
   /// dropped one keeps its place (`is_dropped`).
   std::vector<FieldSchema> fields;
+  /// kAuto: number of shards, which are 0, 1, ... kCustom: of each key that does not say its own.
   std::uint32_t shard_number = 1;
+  ShardingMethod sharding = ShardingMethod::kAuto;
+  std::vector<ShardKeyShards> shard_keys;  ///< kCustom: by creation
+  std::uint32_t next_shard = 0;  ///< kCustom: no shard ever had this number or a later one
   OptimizerConfig optimizer;
   std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
   VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
@@ -92,6 +111,17 @@ struct CollectionConfig {
 /// Largest number of fields that a collection ever had, dropped ones included: rows count them in
 /// 16 bits.
 inline constexpr std::size_t kMaxFieldNumber = 65535;
+
+/// The numbers of the shards of a collection.
+[[nodiscard]] std::vector<std::uint32_t> shard_numbers(const CollectionConfig& config);
+/// nullptr if there is no such key.
+[[nodiscard]] const ShardKeyShards* find_shard_key(const CollectionConfig& config,
+                                                   const ShardKey& key);
+/// Adds a key with new shards. kFailedPrecondition if it is there, the shards would be too many, or
+/// sharding is not custom.
+[[nodiscard]] Result<> add_shard_key(CollectionConfig& config, const ShardKeyCreation& creation);
+/// Removes a key. kFailedPrecondition if it is not there or sharding is not custom.
+[[nodiscard]] Result<> remove_shard_key(CollectionConfig& config, const ShardKey& key);
 
 /// True for the place of a dropped field. No row has a vector there, whatever its bytes say. The
 /// schema but for its name stays, so that old rows can be read.

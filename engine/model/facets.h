@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "engine/model/shard_key.h"
 #include "payload/filter.h"
 
 namespace quiver::engine {
@@ -18,6 +19,7 @@ struct FacetRequest {
   std::string key;
   std::optional<payload::Filter> filter;
   std::uint64_t limit = 10;
+  ShardSelector shards = {};
 };
 
 struct FacetHit {

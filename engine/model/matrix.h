@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "engine/model/shard_key.h"
 #include "payload/filter.h"
 
 namespace quiver::engine {
@@ -16,6 +17,7 @@ struct MatrixRequest {
   std::uint64_t limit = 3;    ///< neighbours of each
   std::optional<payload::Filter> filter;
   std::string using_field;
+  ShardSelector shards = {};
 };
 
 struct MatrixEntry {

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/params.h"
 #include "engine/model/formula.h"
+#include "engine/model/shard_key.h"
 #include "engine/model/vector.h"
 #include "payload/filter.h"
 #include "payload/json/edit.h"
@@ -41,6 +42,7 @@ using QueryVector = std::variant<VectorValue, PointId>;
 struct LookupFrom {
   std::string collection;
   std::optional<std::string> vector;  ///< default: the query's `using`
+  ShardSelector shards = {};          ///< where the point is looked for
 };
 
 struct SearchParams {
@@ -163,6 +165,7 @@ struct Query {
   std::uint64_t offset = 0;  ///< best hits to leave out; ignored in prefetches
   payload::Selector with_payload = payload::Selector::none();
   VectorSelector with_vector;
+  ShardSelector shards = {};  ///< ignored in prefetches
 };
 
 /// A value of `order_by` as the user stored it.
@@ -176,6 +179,7 @@ struct Record {
   std::optional<std::string> payload;  ///< JSON object
   std::optional<std::vector<NamedVector>> vectors;
   std::optional<OrderValue> order_value;
+  std::optional<ShardKey> shard_key = std::nullopt;  ///< of collections with custom sharding
 };
 
 /// Points by id.
@@ -183,6 +187,13 @@ struct RetrieveRequest {
   std::vector<PointId> ids;
   payload::Selector with_payload = payload::Selector::all();
   VectorSelector with_vector;
+  ShardSelector shards = {};
+};
+
+/// Points to be counted; without a filter, all.
+struct CountRequest {
+  std::optional<payload::Filter> filter = std::nullopt;
+  ShardSelector shards = {};
 };
 
 /// Asks which document token matches each query token best.
@@ -191,6 +202,7 @@ struct ExplainRequest {
   std::string using_field;  ///< a multi-vector
   std::vector<PointId> ids;
   std::vector<float> token_weights = {};  ///< as in SearchParams
+  ShardSelector shards = {};
 };
 
 /// The document token most similar to a query token; the first of equal ones.
@@ -213,6 +225,7 @@ struct ScrollRequest {
   payload::Selector with_payload = payload::Selector::all();
   VectorSelector with_vector;
   std::optional<OrderBy> order_by;
+  ShardSelector shards = {};
 };
 
 struct ScrollPage {

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "engine/model/config.h"
 #include "engine/model/job_kind.h"
+#include "engine/model/shard_key.h"
 #include "index/index.h"
 #include "payload/schema.h"
 
@@ -140,6 +141,8 @@ struct ShardInfo {
   Seq last_seq{};  ///< the last visible change
   WorkSummary work;
   std::vector<SegmentInfo> segments;
+  std::uint32_t number = 0;
+  std::optional<ShardKey> key = std::nullopt;
 };
 
 enum class Ack : std::uint8_t {

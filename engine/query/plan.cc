@@ -77,6 +77,7 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
     auto record = make_record(*candidate.segment, candidate.row, query.with_payload,
                               fields ? &*fields : nullptr);
     record.score = shown_score(ranking.metric, candidate.score);
+    record.shard_key = environment.snapshot.key_of(*candidate.segment);
     record.order_value = candidate.order_value;
     if (ranking.is_listing) record.version = Seq{0};
     records.push_back(std::move(record));

@@ -1,9 +1,13 @@
 #include "engine/segment/snapshot.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace quiver::engine {
 
-Snapshot::Snapshot(std::vector<std::shared_ptr<const SegmentSet>> shards)
-    : shards_(std::move(shards)) {
+Snapshot::Snapshot(std::vector<std::shared_ptr<const SegmentSet>> shards,
+                   std::vector<ShardKey> keys)
+    : shards_(std::move(shards)), keys_(std::move(keys)) {
   for (const auto& shard : shards_) {
     for (const auto& segment : shard->segments) segments_.push_back(&segment);
   }
@@ -22,6 +26,20 @@ std::uint64_t Snapshot::n_live() const {
   std::uint64_t n = 0;
   for (const auto& shard : shards_) n += shard->n_live();
   return n;
+}
+
+std::optional<ShardKey> Snapshot::key_of(const Segment& segment) const {
+  const std::less<const Segment*> is_before;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const Segment* first = shards_[i]->segments.data();
+    if (is_before(&segment, first)) continue;
+    if (is_before(&segment, first + shards_[i]->segments.size())) return keys_[i];
+  }
+  return std::nullopt;
+}
+
+bool Snapshot::may_repeat_ids() const {
+  return std::ranges::any_of(keys_, [&](const ShardKey& key) { return key != keys_.front(); });
 }
 
 Result<> Snapshot::check() const {

@@ -14,7 +14,9 @@ namespace quiver::engine {
 /// Immutable; the segments live as long as this.
 class Snapshot {
  public:
-  explicit Snapshot(std::vector<std::shared_ptr<const SegmentSet>> shards);
+  /// `keys`: of the shards, one each; empty: they have none.
+  explicit Snapshot(std::vector<std::shared_ptr<const SegmentSet>> shards,
+                    std::vector<ShardKey> keys = {});
 
   /// The segments of all shards.
   [[nodiscard]] const std::vector<const Segment*>& segments() const { return segments_; }
@@ -25,11 +27,16 @@ class Snapshot {
   };
   [[nodiscard]] std::optional<Place> find(const PointId& id) const;
   [[nodiscard]] std::uint64_t n_live() const;
+  /// The key of the shard of one of `segments()`; nullopt: it has none.
+  [[nodiscard]] std::optional<ShardKey> key_of(const Segment& segment) const;
+  /// True if an id may have a live row under several keys.
+  [[nodiscard]] bool may_repeat_ids() const;
   /// kUnavailable if something that was read from it may be wrong.
   [[nodiscard]] Result<> check() const;
 
  private:
   std::vector<std::shared_ptr<const SegmentSet>> shards_;
+  std::vector<ShardKey> keys_;
   std::vector<const Segment*> segments_;
 };
 

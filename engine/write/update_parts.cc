@@ -5,24 +5,6 @@
 
 namespace quiver::engine {
 
-std::vector<UpdatePart> split_by_shard(std::vector<PreparedOperation> operations,
-                                       std::size_t n_shards) {
-  std::vector<UpdatePart> parts;
-  for (std::uint32_t shard = 0; shard < n_shards; ++shard) {
-    UpdatePart part{shard, {}, {}};
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      auto piece = n_shards == 1
-                       ? std::move(operations[i])
-                       : part_for_shard(operations[i], shard, static_cast<std::uint32_t>(n_shards));
-      if (is_empty(piece)) continue;
-      part.numbers.push_back(i);
-      part.operations.push_back(std::move(piece));
-    }
-    if (!part.operations.empty()) parts.push_back(std::move(part));
-  }
-  return parts;
-}
-
 UpdateJoin::UpdateJoin(std::size_t n_parts, std::size_t n_operations, Ack ack, Done done)
     : n_open_(n_parts), done_(std::move(done)) {
   results_.resize(n_operations);

@@ -23,10 +23,6 @@ struct UpdatePart {
   std::vector<PreparedOperation> operations;
 };
 
-/// Parts for the shards that the operations concern, by shard.
-[[nodiscard]] std::vector<UpdatePart> split_by_shard(std::vector<PreparedOperation> operations,
-                                                     std::size_t n_shards);
-
 /// Waits for the parts of one request and calls `done` once: with an error if a part failed, else
 /// with the last sequence number of each operation. Thread-safe.
 class UpdateJoin {

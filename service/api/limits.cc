@@ -77,7 +77,7 @@ strict::CountPoints points_counter(const OpenCollection& target, const Collectio
   return [&](const Filter& filter) -> std::uint64_t {
     const bool is_indexed = !strict::first_unindexed(filter, config.indexes);
     const auto n =
-        target.collection->count(is_indexed ? std::optional(filter) : std::nullopt, Cancel());
+        target.collection->count({is_indexed ? std::optional(filter) : std::nullopt}, Cancel());
     if (!n) return 1;  // the change itself will say what is wrong with the filter
     return is_indexed ? *n : *n / 2;
   };

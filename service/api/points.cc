@@ -66,13 +66,13 @@ void scroll(Call& call, const OpenCollection& target, engine::ScrollRequest requ
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
 }
 
-void count(Call& call, const OpenCollection& target, std::optional<payload::Filter> filter,
+void count(Call& call, const OpenCollection& target, engine::CountRequest request,
            Done<std::uint64_t> done) {
   call.set_operation("Count");
-  auto read = [&call, target, filter = std::move(filter)]() -> Result<std::uint64_t> {
+  auto read = [&call, target, request = std::move(request)]() -> Result<std::uint64_t> {
     QV_TRY(call.check_access(Access::kRead, target.name));
-    QV_TRY(check_limits(call, target, filter));
-    return target.collection->count(filter, Cancel(call.deadline()));
+    QV_TRY(check_limits(call, target, request.filter));
+    return target.collection->count(request, Cancel(call.deadline()));
   };
   answer_on(call.runtime().compute(), call, std::move(done), std::move(read));
 }

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
 #include "engine/model/reports.h"
-#include "payload/filter.h"
 #include "service/api/collections.h"
 
 namespace quiver::service::api {
@@ -18,8 +16,7 @@ void retrieve(Call& call, const OpenCollection& target, engine::RetrieveRequest 
               Done<std::vector<engine::Record>> done);
 void scroll(Call& call, const OpenCollection& target, engine::ScrollRequest request,
             Done<engine::ScrollPage> done);
-/// Without a filter, counts all points.
-void count(Call& call, const OpenCollection& target, std::optional<payload::Filter> filter,
+void count(Call& call, const OpenCollection& target, engine::CountRequest request,
            Done<std::uint64_t> done);
 
 /// Applies the operations as one and answers with a result for each, once `ack` is true of them.

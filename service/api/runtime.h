@@ -13,6 +13,7 @@
 #include "engine/query/batcher.h"
 #include "service/access/audit_log.h"
 #include "service/api/access.h"
+#include "service/api/method_answers.h"
 #include "service/api/options.h"
 #include "service/api/strict/quota.h"
 #include "service/api/strict/usage.h"
@@ -51,6 +52,9 @@ class Runtime {
 
   /// What limits of collections are compared with.
   [[nodiscard]] strict::Usage& usage() { return usage_; }
+  /// Answers over gRPC.
+  [[nodiscard]] MethodAnswers& method_answers() { return method_answers_; }
+
   /// Limits of the whole server.
   [[nodiscard]] strict::Quota& quota() { return quota_; }
 
@@ -70,6 +74,7 @@ class Runtime {
   const std::string process_id_;
   const std::int64_t started_at_ms_;
   LogLimit repeated_log_;
+  MethodAnswers method_answers_;
   strict::Usage usage_;
   strict::Quota quota_;
   const std::shared_ptr<engine::Batcher> batcher_;

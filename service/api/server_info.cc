@@ -46,14 +46,20 @@ Telemetry read_telemetry(const Call& call, const TelemetryParts& parts) {
 
 }  // namespace
 
+std::uint64_t peer_id(const Call& call) {
+  constexpr std::uint64_t kExactInDouble = (std::uint64_t{1} << 53) - 1;
+  return hash_text(call.runtime().process_id()) & kExactInDouble;
+}
+
 Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
   QV_TRY(call.check_access(Access::kReadExtras, target.name));
-  constexpr std::uint64_t kExactInDouble = (std::uint64_t{1} << 53) - 1;
   ShardSizes sizes;
-  sizes.peer_id = hash_text(call.runtime().process_id()) & kExactInDouble;
+  sizes.peer_id = peer_id(call);
   for (const auto& shard : target.collection->shards()) {
-    std::uint64_t& n = sizes.n_points.emplace_back();
-    for (const auto& segment : shard.segments) n += segment.n_points;
+    auto& size = sizes.shards.emplace_back();
+    size.number = shard.number;
+    size.key = shard.key;
+    for (const auto& segment : shard.segments) size.n_points += segment.n_points;
   }
   return sizes;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,16 @@ struct Telemetry {
 
 /// The shards of a collection, all of which are on this server.
 struct ShardSizes {
-  std::uint64_t peer_id = 0;  ///< of this server, until it ends; below 2^53
-  std::vector<std::uint64_t> n_points;
+  struct Shard {
+    std::uint32_t number = 0;
+    std::optional<engine::ShardKey> key;
+    std::uint64_t n_points = 0;
+  };
+  std::uint64_t peer_id = 0;
+  std::vector<Shard> shards;
 };
+/// The number of this server, until it ends; below 2^53.
+[[nodiscard]] std::uint64_t peer_id(const Call& call);
 [[nodiscard]] Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target);
 
 /// What a collection consists of. Takes time as `TelemetryParts::shards` does.

@@ -1,10 +1,10 @@
-// The shards of a collection, and what a server without a cluster says about clusters and shard
-// keys.
+// The shards of a collection, and what a server without a cluster says about clusters.
 #include <fmt/format.h>
 
 #include "service/api/server_info.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
+#include "service/json/encode/encode.h"
 #include "service/json/encode/encode_memory.h"
 
 namespace quiver::service {
@@ -15,24 +15,20 @@ Decoded<Answer> no_cluster(Exchange&) {
       405, "Method not allowed: the server is running in standalone mode, it has no cluster"));
 }
 
-Decoded<Answer> no_shard_keys(Exchange& x) {
-  QV_TRY(api::check_exists(x, x.captures[0]));
-  return fail(ApiError(405,
-                       "Method not allowed: the server is running in standalone mode, in which "
-                       "collections have no shard keys"));
-}
-
 void write_cluster(json::Writer& out, const api::ShardSizes& shards) {
   out.begin_object();
   out.member("peer_id", shards.peer_id);
-  out.member("shard_count", std::uint64_t{shards.n_points.size()});
+  out.member("shard_count", std::uint64_t{shards.shards.size()});
   out.key("local_shards");
   out.begin_array();
-  std::uint64_t number = 0;
-  for (const std::uint64_t n : shards.n_points) {
+  for (const auto& shard : shards.shards) {
     out.begin_object();
-    out.member("shard_id", number++);
-    out.member("points_count", n);
+    out.member("shard_id", std::uint64_t{shard.number});
+    if (shard.key) {
+      out.key("shard_key");
+      json::write_shard_key(out, *shard.key);
+    }
+    out.member("points_count", shard.n_points);
     out.member("state", "Active");
     out.end_object();
   }
@@ -60,11 +56,6 @@ Decoded<Answer> collection_memory(Exchange& x, OpenCollection collection) {
   return Answer::kReady;
 }
 
-Decoded<Answer> no_keys(Exchange& x, OpenCollection) {
-  x.result_raw(R"({"shard_keys":[]})");
-  return Answer::kReady;
-}
-
 }  // namespace
 
 void add_cluster_routes(Routes& routes) {
@@ -75,11 +66,6 @@ void add_cluster_routes(Routes& routes) {
       computing<collection_cluster>);
   add(Method::kGet, "/collections/{collection_name}/memory", Access::kRead,
       computing<collection_memory>);
-  add(Method::kPost, "/collections/{collection_name}/cluster", Access::kManage, no_cluster);
-  add(Method::kGet, "/collections/{collection_name}/shards", Access::kRead, computing<no_keys>);
-  add(Method::kPut, "/collections/{collection_name}/shards", Access::kManage, no_shard_keys);
-  add(Method::kPost, "/collections/{collection_name}/shards/delete", Access::kManage,
-      no_shard_keys);
   add(Method::kPost, "/cluster/recover", Access::kManage, no_cluster);
   add(Method::kDelete, "/cluster/peer/{peer_id}", Access::kManage, no_cluster);
   add(Method::kGet, "/cluster/telemetry", Access::kAny, no_cluster);

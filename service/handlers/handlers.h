@@ -14,6 +14,7 @@ using Routes = std::vector<RouteDeclaration>;
 void add_service_routes(Routes& routes);
 void add_telemetry_routes(Routes& routes);
 void add_cluster_routes(Routes& routes);
+void add_shard_key_routes(Routes& routes);
 void add_quota_routes(Routes& routes);
 void add_collection_routes(Routes& routes);
 void add_alias_routes(Routes& routes);

@@ -82,8 +82,8 @@ Decoded<> write_count(Exchange& x, std::uint64_t count) {
 
 Decoded<Answer> count_points(Exchange& x, OpenCollection collection) {
   QV_TRY(read_params(x));
-  QV_TRY(auto filter, json::decode_count(x.request.body));
-  api::count(x, collection, std::move(filter), answer_by<std::uint64_t>(x, write_count));
+  QV_TRY(auto request, json::decode_count(x.request.body));
+  api::count(x, collection, std::move(request), answer_by<std::uint64_t>(x, write_count));
   return Answer::kLater;
 }
 

@@ -15,6 +15,7 @@ Routes all_routes() {
   add_service_routes(routes);
   add_telemetry_routes(routes);
   add_cluster_routes(routes);
+  add_shard_key_routes(routes);
   add_quota_routes(routes);
   return routes;
 }

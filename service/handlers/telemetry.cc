@@ -141,6 +141,25 @@ void write_collection_responses(Writer& out, Exchange& x, const TelemetryDetail&
   out.end_object();
 }
 
+/// By method, then by status.
+void write_method_answers(Writer& out, const api::MethodAnswers::Summaries& summaries,
+                          const TelemetryDetail& detail) {
+  out.begin_object();
+  out.key("responses");
+  out.begin_object();
+  for (const auto& [method, statuses] : summaries) {
+    out.escaped_key(method);
+    out.begin_object();
+    for (const auto& [status, summary] : statuses) {
+      out.key(std::to_string(status));
+      json::write_operation_times(out, times_of(summary), detail.level);
+    }
+    out.end_object();
+  }
+  out.end_object();
+  out.end_object();
+}
+
 void write_requests(Writer& out, Exchange& x, const TelemetryDetail& detail) {
   out.begin_object();
   out.key("rest");
@@ -153,7 +172,7 @@ void write_requests(Writer& out, Exchange& x, const TelemetryDetail& detail) {
   }
   out.end_object();
   out.key("grpc");
-  out.raw(R"({"responses":{}})");
+  write_method_answers(out, x.runtime().method_answers().summaries(), detail);
   out.end_object();
 }
 

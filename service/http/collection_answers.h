@@ -9,7 +9,7 @@
 
 #include "base/mutex.h"
 #include "base/observe/metrics.h"
-#include "service/http/answer_times.h"
+#include "service/api/answer_times.h"
 
 namespace quiver::service {
 

@@ -14,7 +14,7 @@
 #include "base/mutex.h"
 #include "base/observe/metrics.h"
 #include "service/api/access.h"
-#include "service/http/answer_times.h"
+#include "service/api/answer_times.h"
 #include "service/http/exchange/exchange.h"
 
 namespace quiver::service {

@@ -80,4 +80,10 @@ Decoded<> check_ring(std::span<const payload::GeoPoint> ring, const Path& path) 
                       "a closed line");
 }
 
+Decoded<> check_shard_key(std::string_view text, const Path& path) {
+  if (text.size() <= engine::kMaxShardKeyBytes) return {};
+  return validation_error(path, fmt::format("shard key has {} bytes, must be {} at most",
+                                            text.size(), engine::kMaxShardKeyBytes));
+}
+
 }  // namespace quiver::service::json

@@ -24,4 +24,7 @@ namespace quiver::service::json {
 /// 400 unless it has at least 4 points and ends where it begins.
 [[nodiscard]] Decoded<> check_ring(std::span<const payload::GeoPoint> ring, const Path& path);
 
+/// 422 if the text of a shard key is too long.
+[[nodiscard]] Decoded<> check_shard_key(std::string_view text, const Path& path);
+
 }  // namespace quiver::service::json

@@ -30,6 +30,13 @@ ANSWER_TIMEOUT_S = patience(60)
 MAX_IDLE_S = 20
 
 
+def clients_use_grpc():
+    """Whether clients talk gRPC where they can: scripts/conformance sets it."""
+    transport = os.environ.get("QUIVER_TEST_TRANSPORT", "rest")
+    assert transport in ("rest", "grpc"), f"QUIVER_TEST_TRANSPORT is {transport}, must be rest or grpc"
+    return transport == "grpc"
+
+
 def binary():
     """The server under test: $QUIVER_BINARY, or the release build."""
     named = os.environ.get("QUIVER_BINARY")
@@ -78,6 +85,7 @@ class Server:
     def __init__(self, data_dir, env=None, args=(), max_open_files=None, grpc=False):
         self.data_dir = Path(data_dir)
         self.port = free_port()
+        grpc = grpc or clients_use_grpc()
         self.grpc_port = free_port() if grpc else None
         self.log = self.data_dir.with_name(self.data_dir.name + ".log")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")} | (env or {})
@@ -194,4 +202,6 @@ class Server:
 
     def client(self, **kwargs):
         """An unmodified qdrant-client that talks to this server."""
+        if clients_use_grpc():
+            kwargs = {"prefer_grpc": True, "grpc_port": self.grpc_port} | kwargs
         return QdrantClient(url=f"http://127.0.0.1:{self.port}", check_compatibility=False, timeout=int(ANSWER_TIMEOUT_S), **kwargs)

@@ -392,9 +392,8 @@ def test_health(server):
 
 def test_what_is_not_built_says_so(server, filled):
     with channel(server) as open_channel:
-        with pytest.raises(grpc.RpcError) as unbuilt:
-            messages.CollectionsStub(open_channel).ListShardKeys(messages.ListShardKeysRequest(collection_name=filled))
-        assert unbuilt.value.code() == grpc.StatusCode.UNIMPLEMENTED and "shard keys" in unbuilt.value.details()
+        keys = messages.CollectionsStub(open_channel).ListShardKeys(messages.ListShardKeysRequest(collection_name=filled))
+        assert not keys.shard_keys
         with pytest.raises(grpc.RpcError) as unknown:
             open_channel.unary_unary("/qdrant.Points/Nonsense")(b"")
         assert unknown.value.code() == grpc.StatusCode.UNIMPLEMENTED
@@ -564,3 +563,17 @@ def test_reflection_is_asked_for(server, new_server):
         services, file, unknown = open_channel.stream_stream(name)(iter([b"\x3a\x00", b"\x22\x0dqdrant.Points", b"\x22\x01x"]))
         assert b"qdrant.Points" in services and b"SearchMatrixPairs" in file and b"there is no `x`" in unknown
     exploring.stop()
+
+
+def test_telemetry_counts_answers_by_method_and_status(server, both):
+    _, client = both
+    name = "counted"
+    before = server.get("/telemetry").result["requests"]["grpc"]["responses"].get("/qdrant.Points/Count", {})
+    client.create_collection(name, vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT))
+    for _ in range(3):
+        client.count(name)
+    with pytest.raises(grpc.RpcError):
+        client.count("missing")
+    after = server.get("/telemetry?details_level=3").result["requests"]["grpc"]["responses"]["/qdrant.Points/Count"]
+    assert after["0"]["count"] == before.get("0", {"count": 0})["count"] + 3 and after["0"]["min_duration_micros"] > 0
+    assert after["5"]["count"] == before.get("5", {"count": 0})["count"] + 1

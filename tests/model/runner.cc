@@ -356,7 +356,7 @@ void Runner::scroll_step(Random& random) {
     request.offset = page->next;
   }
   EXPECT_EQ(got, wanted);
-  const auto n = collection_->count(request.filter, cancel);
+  const auto n = collection_->count({request.filter}, cancel);
   ASSERT_TRUE(n) << n.error().to_string();
   EXPECT_EQ(*n, wanted.size());
 }
@@ -448,7 +448,7 @@ void Runner::check_everything() {
     expect_record(page->points[i], row);
     ++i;
   }
-  EXPECT_EQ(collection_->count(std::nullopt, cancel).value(), points.size());
+  EXPECT_EQ(collection_->count({}, cancel).value(), points.size());
   EXPECT_EQ(collection_->info().n_points, points.size());
 }
 
@@ -510,7 +510,7 @@ void Runner::read_until_stopped(std::uint64_t seed) const {
     ASSERT_TRUE(page) << page.error().to_string();
     EXPECT_TRUE(std::is_sorted(page->points.begin(), page->points.end(),
                                [](const auto& a, const auto& b) { return a.id < b.id; }));
-    EXPECT_TRUE(collection_->count(request.filter, cancel));
+    EXPECT_TRUE(collection_->count({request.filter}, cancel));
     (void)collection_->info();
     (void)collection_->optimizations();
   }

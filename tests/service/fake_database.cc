@@ -239,8 +239,7 @@ Result<engine::ScrollPage> FakeCollection::scroll(const engine::ScrollRequest& r
   return page;
 }
 
-Result<std::uint64_t> FakeCollection::count(const std::optional<payload::Filter>&,
-                                            const Cancel&) const {
+Result<std::uint64_t> FakeCollection::count(const engine::CountRequest&, const Cancel&) const {
   MutexLock lock(mutex_);
   return std::uint64_t{points_.size()};
 }

@@ -40,7 +40,7 @@ class FakeCollection final : public engine::Collection {
       const engine::RetrieveRequest& request) const override;
   Result<engine::ScrollPage> scroll(const engine::ScrollRequest& request,
                                     const Cancel& cancel) const override;
-  Result<std::uint64_t> count(const std::optional<payload::Filter>& filter,
+  Result<std::uint64_t> count(const engine::CountRequest& request,
                               const Cancel& cancel) const override;
   bool shares_passes() const;
   bool is_small(const engine::Query& query) const { return query.limit <= 100; }

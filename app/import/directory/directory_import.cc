@@ -193,7 +193,7 @@ Result<int> import_into(Database& database, const ImportOptions& options, const 
   DirectoryImport job(*collection, *reader, bad_rows, run, options.batch);
   QV_TRY(const int status, run.end(job.import_all()));
   if (status == 0 && plan.ids_may_repeat()) {
-    say_total(options.collection, collection->count(std::nullopt, {}));
+    say_total(options.collection, collection->count({}, {}));
   }
   return status;
 }

@@ -75,7 +75,7 @@ Result<CollectionSize> Usage::size_of(const CollectionPtr& collection,
                                       const engine::StrictMode& limits) const {
   CollectionSize size;
   if (limits.max_points) {
-    QV_TRY(size.n_points, collection->count(std::nullopt, Cancel()));
+    QV_TRY(size.n_points, collection->count({}, Cancel()));
   }
   if (!limits.max_vector_bytes && !limits.max_payload_bytes) return size;
   const auto config = collection->config();

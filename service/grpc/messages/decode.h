@@ -49,7 +49,23 @@ using Strings = google::protobuf::RepeatedPtrField<std::string>;
 /// 422 "value 0 invalid, must be 1 or larger" for 0.
 [[nodiscard]] Decoded<> check_positive(std::uint64_t value, const Path& path);
 
+/// nullopt if it is not set. 422 if it is too long.
+[[nodiscard]] Decoded<std::optional<engine::ShardKey>> decode_shard_key(const qdrant::ShardKey& key,
+                                                                        const Path& path);
+/// For messages with `shard_key_selector`. 400 for a fallback beside several keys.
+template <class Request>
+[[nodiscard]] Decoded<engine::ShardSelector> decode_shards(const Request& request);
+[[nodiscard]] Decoded<engine::ShardSelector> decode_selector(
+    const qdrant::ShardKeySelector& selector);
+
+template <class Request>
+Decoded<engine::ShardSelector> decode_shards(const Request& request) {
+  if (!request.has_shard_key_selector()) return engine::ShardSelector();
+  return decode_selector(request.shard_key_selector());
+}
+
 // Reads.
+[[nodiscard]] Decoded<engine::CountRequest> decode_count(const qdrant::CountPoints& request);
 [[nodiscard]] Decoded<engine::Query> decode_query(const qdrant::QueryPoints& request);
 [[nodiscard]] Decoded<engine::Query> decode_query(const qdrant::QueryPointGroups& request);
 [[nodiscard]] Decoded<engine::Query> decode_search(const qdrant::SearchPoints& request);

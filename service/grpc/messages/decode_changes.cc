@@ -134,36 +134,56 @@ Decoded<Operation> decode_delete_vectors(const Request& request, const Path& pat
   return Operation(std::move(change));
 }
 
+/// The operation of a message, with the shards that the message is for.
+template <class Request>
+Decoded<Operation> with_shards(const Request& request, Decoded<Operation> decoded) {
+  if (!decoded) return decoded;
+  QV_TRY(auto shards, decode_shards(request));
+  set_shards(*decoded, std::move(shards));
+  return decoded;
+}
+
 Decoded<Operation> decode_operation(const qdrant::PointsUpdateOperation& operation,
                                     const Path& path) {
   using Change = qdrant::PointsUpdateOperation;
   switch (operation.operation_case()) {
     case Change::kUpsert:
-      return decode_upsert(operation.upsert(), path.member("upsert"));
+      return with_shards(operation.upsert(),
+                         decode_upsert(operation.upsert(), path.member("upsert")));
     case Change::kDeleteDeprecated:
       return decode_selected<engine::DeletePoints>(operation.delete_deprecated(),
                                                    path.member("delete"));
     case Change::kDeletePoints:
-      return decode_selected<engine::DeletePoints>(operation.delete_points().points(),
-                                                   path.member("delete"));
+      return with_shards(operation.delete_points(),
+                         decode_selected<engine::DeletePoints>(operation.delete_points().points(),
+                                                               path.member("delete")));
     case Change::kSetPayload:
-      return decode_payload_change<engine::SetPayload>(operation.set_payload(),
-                                                       path.member("set_payload"));
+      return with_shards(operation.set_payload(),
+                         decode_payload_change<engine::SetPayload>(operation.set_payload(),
+                                                                   path.member("set_payload")));
     case Change::kOverwritePayload:
-      return decode_payload_change<engine::OverwritePayload>(operation.overwrite_payload(),
-                                                             path.member("overwrite_payload"));
+      return with_shards(operation.overwrite_payload(),
+                         decode_payload_change<engine::OverwritePayload>(
+                             operation.overwrite_payload(), path.member("overwrite_payload")));
     case Change::kDeletePayload:
-      return decode_delete_payload(operation.delete_payload(), path.member("delete_payload"));
+      return with_shards(
+          operation.delete_payload(),
+          decode_delete_payload(operation.delete_payload(), path.member("delete_payload")));
     case Change::kClearPayloadDeprecated:
       return decode_selected<engine::ClearPayload>(operation.clear_payload_deprecated(),
                                                    path.member("clear_payload"));
     case Change::kClearPayload:
-      return decode_selected<engine::ClearPayload>(operation.clear_payload().points(),
-                                                   path.member("clear_payload"));
+      return with_shards(operation.clear_payload(),
+                         decode_selected<engine::ClearPayload>(operation.clear_payload().points(),
+                                                               path.member("clear_payload")));
     case Change::kUpdateVectors:
-      return decode_update_vectors(operation.update_vectors(), path.member("update_vectors"));
+      return with_shards(
+          operation.update_vectors(),
+          decode_update_vectors(operation.update_vectors(), path.member("update_vectors")));
     case Change::kDeleteVectors:
-      return decode_delete_vectors(operation.delete_vectors(), path.member("delete_vectors"));
+      return with_shards(
+          operation.delete_vectors(),
+          decode_delete_vectors(operation.delete_vectors(), path.member("delete_vectors")));
     case Change::OPERATION_NOT_SET:
       break;
   }
@@ -173,35 +193,35 @@ Decoded<Operation> decode_operation(const qdrant::PointsUpdateOperation& operati
 }  // namespace
 
 Decoded<Operation> decode(const qdrant::UpsertPoints& request) {
-  return decode_upsert(request, Path());
+  return with_shards(request, decode_upsert(request, Path()));
 }
 
 Decoded<Operation> decode(const qdrant::DeletePoints& request) {
-  return decode_selected<engine::DeletePoints>(request.points(), Path());
+  return with_shards(request, decode_selected<engine::DeletePoints>(request.points(), Path()));
 }
 
 Decoded<Operation> decode(const qdrant::UpdatePointVectors& request) {
-  return decode_update_vectors(request, Path());
+  return with_shards(request, decode_update_vectors(request, Path()));
 }
 
 Decoded<Operation> decode(const qdrant::DeletePointVectors& request) {
-  return decode_delete_vectors(request, Path());
+  return with_shards(request, decode_delete_vectors(request, Path()));
 }
 
 Decoded<Operation> decode_set_payload(const qdrant::SetPayloadPoints& request) {
-  return decode_payload_change<engine::SetPayload>(request, Path());
+  return with_shards(request, decode_payload_change<engine::SetPayload>(request, Path()));
 }
 
 Decoded<Operation> decode_overwrite_payload(const qdrant::SetPayloadPoints& request) {
-  return decode_payload_change<engine::OverwritePayload>(request, Path());
+  return with_shards(request, decode_payload_change<engine::OverwritePayload>(request, Path()));
 }
 
 Decoded<Operation> decode(const qdrant::DeletePayloadPoints& request) {
-  return decode_delete_payload(request, Path());
+  return with_shards(request, decode_delete_payload(request, Path()));
 }
 
 Decoded<Operation> decode(const qdrant::ClearPayloadPoints& request) {
-  return decode_selected<engine::ClearPayload>(request.points(), Path());
+  return with_shards(request, decode_selected<engine::ClearPayload>(request.points(), Path()));
 }
 
 Decoded<std::vector<Operation>> decode(const qdrant::UpdateBatchPoints& request) {

@@ -41,10 +41,11 @@ Decoded<engine::SearchParams> decode_params(const qdrant::SearchParams& params, 
   return decoded;
 }
 
-engine::LookupFrom decode_lookup(const qdrant::LookupLocation& lookup) {
+Decoded<engine::LookupFrom> decode_lookup(const qdrant::LookupLocation& lookup) {
   engine::LookupFrom decoded;
   decoded.collection = lookup.collection_name();
   if (lookup.has_vector_name()) decoded.vector = lookup.vector_name();
+  QV_TRY(decoded.shards, decode_shards(lookup));
   return decoded;
 }
 
@@ -230,7 +231,9 @@ Decoded<> decode_core(const Request& request, const Path& path, Query& query) {
     query.limit = request.limit();
   }
   query.using_field = request.using_();
-  if (request.has_lookup_from()) query.lookup_from = decode_lookup(request.lookup_from());
+  if (request.has_lookup_from()) {
+    QV_TRY(query.lookup_from, decode_lookup(request.lookup_from()));
+  }
   if (!request.has_query() && request.prefetch_size() > 0) {
     return fail(api::prefetches_without_query());
   }
@@ -246,7 +249,7 @@ Decoded<> decode_core(const Request& request, const Path& path, Query& query) {
   return {};
 }
 
-/// The parts that say what of the hits is shown.
+/// The parts that say which shards are searched and what of the hits is shown.
 template <class Request>
 Decoded<> decode_shown(const Request& request, const Path& path, Query& query) {
   if (request.has_with_payload()) {
@@ -254,6 +257,7 @@ Decoded<> decode_shown(const Request& request, const Path& path, Query& query) {
            decode_with_payload(request.with_payload(), path.member("with_payload")));
   }
   query.with_vector = decode_with_vectors(request.with_vectors());
+  QV_TRY(query.shards, decode_shards(request));
   return {};
 }
 
@@ -320,7 +324,9 @@ Decoded<Query> decode_older_recommend(const Request& request) {
   query.kind = std::move(recommend);
   query.using_field = request.using_();
   if (request.has_score_threshold()) query.score_threshold = request.score_threshold();
-  if (request.has_lookup_from()) query.lookup_from = decode_lookup(request.lookup_from());
+  if (request.has_lookup_from()) {
+    QV_TRY(query.lookup_from, decode_lookup(request.lookup_from()));
+  }
   return query;
 }
 
@@ -379,7 +385,9 @@ Decoded<Query> decode_discover(const qdrant::DiscoverPoints& request) {
     return fail(api::discovers_nothing());
   }
   query.using_field = request.using_();
-  if (request.has_lookup_from()) query.lookup_from = decode_lookup(request.lookup_from());
+  if (request.has_lookup_from()) {
+    QV_TRY(query.lookup_from, decode_lookup(request.lookup_from()));
+  }
   return query;
 }
 
@@ -401,6 +409,7 @@ Decoded<engine::ScrollRequest> decode_scroll(const qdrant::ScrollPoints& request
            decode_with_payload(request.with_payload(), root.member("with_payload")));
   }
   decoded.with_vector = decode_with_vectors(request.with_vectors());
+  QV_TRY(decoded.shards, decode_shards(request));
   if (request.has_order_by()) {
     QV_TRY(decoded.order_by, decode_order_by(request.order_by(), root.member("order_by")));
   }
@@ -418,6 +427,17 @@ Decoded<engine::RetrieveRequest> decode_get(const qdrant::GetPoints& request) {
            decode_with_payload(request.with_payload(), root.member("with_payload")));
   }
   decoded.with_vector = decode_with_vectors(request.with_vectors());
+  QV_TRY(decoded.shards, decode_shards(request));
+  return decoded;
+}
+
+Decoded<engine::CountRequest> decode_count(const qdrant::CountPoints& request) {
+  const Path root;
+  engine::CountRequest decoded;
+  if (request.has_filter()) {
+    QV_TRY(decoded.filter, decode_filter(request.filter(), root.member("filter")));
+  }
+  QV_TRY(decoded.shards, decode_shards(request));
   return decoded;
 }
 

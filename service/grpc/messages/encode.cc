@@ -46,6 +46,7 @@ Decoded<> set_parts(engine::Record& record, Point& out) {
   set_id(record.id, *out.mutable_id());
   if (record.payload) QV_TRY(add_members(*record.payload, *out.mutable_payload()));
   if (record.vectors) set_vectors(*record.vectors, *out.mutable_vectors());
+  if (record.shard_key) set_shard_key(*record.shard_key, *out.mutable_shard_key());
   if (!record.order_value) return {};
   auto& order = *out.mutable_order_value();
   if (const auto* integer = std::get_if<std::int64_t>(&*record.order_value)) {
@@ -63,6 +64,14 @@ void set_id(const PointId& id, qdrant::PointId& out) {
     out.set_num(id.low());
   } else {
     out.set_uuid(id.to_string());
+  }
+}
+
+void set_shard_key(const engine::ShardKey& key, qdrant::ShardKey& out) {
+  if (const auto* text = std::get_if<std::string>(&key)) {
+    out.set_keyword(*text);
+  } else {
+    out.set_number(std::get<std::uint64_t>(key));
   }
 }
 

@@ -11,6 +11,7 @@
 namespace quiver::service::rpc {
 
 void set_id(const PointId& id, qdrant::PointId& out);
+void set_shard_key(const engine::ShardKey& key, qdrant::ShardKey& out);
 /// Takes apart the payload, which is parsed in place.
 [[nodiscard]] Decoded<> set_scored(engine::Record& record, qdrant::ScoredPoint& out);
 [[nodiscard]] Decoded<> set_retrieved(engine::Record& record, qdrant::RetrievedPoint& out);

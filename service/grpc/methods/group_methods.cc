@@ -127,6 +127,7 @@ Decoded<engine::FacetRequest> decode_facet(const qdrant::FacetCounts& request) {
   if (request.has_filter()) {
     QV_TRY(decoded.filter, decode_filter(request.filter(), root.member("filter")));
   }
+  QV_TRY(decoded.shards, decode_shards(request));
   return decoded;
 }
 
@@ -158,6 +159,7 @@ Decoded<engine::MatrixRequest> decode_matrix(const qdrant::SearchMatrixPoints& r
   if (request.has_filter()) {
     QV_TRY(decoded.filter, decode_filter(request.filter(), root.member("filter")));
   }
+  QV_TRY(decoded.shards, decode_shards(request));
   return decoded;
 }
 

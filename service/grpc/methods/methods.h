@@ -16,10 +16,9 @@ void add_read_methods(Methods& methods);
 void add_change_methods(Methods& methods);
 void add_collection_methods(Methods& methods);
 void add_index_methods(Methods& methods);
+void add_shard_key_methods(Methods& methods);
 void add_snapshot_methods(Methods& methods);
 void add_server_methods(Methods& methods);
-/// Methods of the imitated services that Quiver lacks.
-void add_unbuilt_methods(Methods& methods);
 
 [[nodiscard]] Methods all_methods();
 

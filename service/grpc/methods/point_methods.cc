@@ -62,18 +62,14 @@ Decoded<> answer_count(Rpc& rpc, std::uint64_t count) {
 
 Decoded<> count(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::CountPoints>());
-  return with_collection(
-      rpc, request->collection_name(),
-      [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
-        QV_TRY(read_params(call, *request));
-        std::optional<payload::Filter> filter;
-        if (request->has_filter()) {
-          const Path root;
-          QV_TRY(filter, decode_filter(request->filter(), root.member("filter")));
-        }
-        api::count(call, target, std::move(filter), answer_by<std::uint64_t>(call, answer_count));
-        return {};
-      });
+  return with_collection(rpc, request->collection_name(),
+                         [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
+                           QV_TRY(read_params(call, *request));
+                           QV_TRY(auto decoded, decode_count(*request));
+                           api::count(call, target, std::move(decoded),
+                                      answer_by<std::uint64_t>(call, answer_count));
+                           return {};
+                         });
 }
 
 Decoded<> answer_change(Rpc& rpc, const UpdateResults& results) {

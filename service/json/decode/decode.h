@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "engine/model/alias.h"
@@ -15,6 +16,7 @@
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "service/api/shard_keys.h"
 #include "service/api/snapshots.h"
 #include "service/json/error.h"
 
@@ -41,8 +43,7 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::GroupsQuery> decode_recommend_groups(std::string& body);
 [[nodiscard]] Decoded<engine::FacetRequest> decode_facet(std::string& body);
 [[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
-/// The filter of a count.
-[[nodiscard]] Decoded<std::optional<payload::Filter>> decode_count(std::string& body);
+[[nodiscard]] Decoded<engine::CountRequest> decode_count(std::string& body);
 
 // Changes of points.
 [[nodiscard]] Decoded<engine::Operation> decode_upsert(std::string& body);
@@ -107,6 +108,16 @@ class VectorDeletion {
  private:
   std::string name_;
 };
+// Shard keys.
+[[nodiscard]] Decoded<api::ShardKeyRequest> decode_shard_key_creation(
+    std::string& body, const engine::CreationOptions& options);
+[[nodiscard]] Decoded<engine::ShardKey> decode_shard_key_deletion(std::string& body);
+/// The change of a cluster that is one of shard keys: their creation or deletion; otherwise
+/// nothing.
+using ShardKeyChange = std::variant<std::monostate, api::ShardKeyRequest, engine::ShardKey>;
+[[nodiscard]] Decoded<ShardKeyChange> decode_cluster_change(std::string& body,
+                                                            const engine::CreationOptions& options);
+
 /// When points expire: `{"key": …, "seconds": …}`.
 [[nodiscard]] Decoded<engine::Ttl> decode_ttl(std::string& body);
 /// A change of the parameters that vector indexes are built with: `{"build": {field: {name:

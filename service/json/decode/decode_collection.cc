@@ -117,10 +117,14 @@ Decoded<> decode_sparse_fields(Element element, CollectionConfig& config, std::s
   return decode_named_fields(object, path, decode_sparse_field, kSparseVectorShape, config, wire);
 }
 
-Decoded<> check_sharding(Object object) {
+Decoded<engine::ShardingMethod> decode_sharding(Object object) {
+  using engine::ShardingMethod;
+  constexpr Named<ShardingMethod> kMethods[] = {{"auto", ShardingMethod::kAuto},
+                                                {"custom", ShardingMethod::kCustom}};
   const auto method = find(object, "sharding_method");
-  if (!method || !method->is_string() || as_string(*method) == "auto") return {};
-  return bad_request("only `sharding_method` `auto` is supported");
+  if (!method) return ShardingMethod::kAuto;
+  const Path root;
+  return decode_variant(*method, root.member("sharding_method"), kMethods);
 }
 
 Decoded<std::uint32_t> check_shard_number(std::uint64_t n, std::uint32_t max) {
@@ -211,7 +215,7 @@ Decoded<CollectionConfig> decode_collection(std::string& body, const CreationOpt
   }
   QV_TRY(append_members(wire, object, kCollectionShape, root));
   QV_TRY(check_optimization_threads(object));
-  QV_TRY(check_sharding(object));
+  QV_TRY(config.sharding, decode_sharding(object));
   config.client_settings = wire + "}";
   if (const auto n = unsigned_member(object, "shard_number")) {
     QV_TRY(config.shard_number, check_shard_number(*n, options.max_shard_number));

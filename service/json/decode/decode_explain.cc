@@ -24,6 +24,7 @@ Decoded<engine::ExplainRequest> decode_explain(std::string& body) {
     QV_TRY(auto decoded, decode_search_params(*params, root.member("params")));
     request.token_weights = std::move(decoded.token_weights);
   }
+  QV_TRY(request.shards, decode_shards(object, root));
   const Path at_ids = root.member("ids");
   QV_TRY(const Element ids, require(object, "ids", root));
   QV_TRY(request.ids, decode_ids(ids, at_ids));

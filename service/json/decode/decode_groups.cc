@@ -82,6 +82,7 @@ Decoded<engine::FacetRequest> decode_facet(std::string& body) {
   }
   QV_TRY(request.limit, decode_at_least(object, "limit", root, 1, request.limit));
   QV_TRY(request.filter, decode_optional_filter(object, "filter", root));
+  QV_TRY(request.shards, decode_shards(object, root));
   // Counts are always exact.
   if (const auto exact = find(object, "exact")) QV_TRY(get_bool(*exact, root.member("exact")));
   return request;
@@ -93,6 +94,7 @@ Decoded<engine::MatrixRequest> decode_matrix(std::string& body) {
   engine::MatrixRequest request;
   QV_TRY(const Object object, parse_object_body(body));
   QV_TRY(request.filter, decode_optional_filter(object, "filter", inner));
+  QV_TRY(request.shards, decode_shards(object, inner));
   QV_TRY(request.sample, decode_at_least(object, "sample", inner, 2, request.sample));
   QV_TRY(request.limit, decode_at_least(object, "limit", inner, 1, request.limit));
   if (const auto name = find(object, "using")) {

@@ -195,11 +195,4 @@ Decoded<std::uint64_t> decode_at_least(Object object, std::string_view name, con
   return value;
 }
 
-Decoded<> refuse_shard_key(Object object) {
-  const auto key = find(object, "shard_key");
-  if (!key) return {};
-  return bad_request(
-      fmt::format("Shard key {} not found: the collection has no shard keys", to_json(*key)));
-}
-
 }  // namespace quiver::service::json

@@ -28,9 +28,8 @@ namespace quiver::service::json {
 /// 400: this server makes no vectors from text or images.
 [[nodiscard]] tl::unexpected<ApiError> no_inference(const Path& path);
 
-/// 400 if `object` names a shard key: collections have none, and an answer or a change that left it
-/// out would concern other points than the caller means.
-[[nodiscard]] Decoded<> refuse_shard_key(Object object);
+/// `shard_key`: one, several, or one with a fallback.
+[[nodiscard]] Decoded<engine::ShardSelector> decode_shards(Object object, const Path& parent);
 
 [[nodiscard]] Decoded<payload::Filter> decode_filter(Element element, const Path& path);
 /// nullopt if the member is missing.

@@ -251,13 +251,19 @@ constexpr NamedOperation kOperations[] = {
     {"delete_vectors", delete_vectors},
 };
 
+Decoded<Operation> decode_with_shards(Element element, const Path& path, OperationDecoder decode) {
+  QV_TRY(auto operation, decode(element, path));
+  QV_TRY(auto shards, decode_shards(as_object(element), path));
+  set_shards(operation, std::move(shards));
+  return operation;
+}
+
 Decoded<Operation> decode_operation(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   for (const auto& [name, decode] : kOperations) {
     const auto value = find(object, name);
     if (!value) continue;
-    if (value->is_object()) QV_TRY(refuse_shard_key(as_object(*value)));
-    return decode(*value, path.member(name));
+    return decode_with_shards(*value, path.member(name), decode);
   }
   return format_error(path,
                       "unknown operation, expected one of `upsert`, `delete`, `set_payload`, "
@@ -267,8 +273,7 @@ Decoded<Operation> decode_operation(Element element, const Path& path) {
 
 Decoded<Operation> decode_whole(std::string& body, OperationDecoder decode) {
   QV_TRY(const Element element, parse_body(body));
-  if (element.is_object()) QV_TRY(refuse_shard_key(as_object(element)));
-  return decode(element, Path());
+  return decode_with_shards(element, Path(), decode);
 }
 
 }  // namespace

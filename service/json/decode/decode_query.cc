@@ -85,6 +85,7 @@ Decoded<engine::LookupFrom> decode_lookup(Element element, const Path& path) {
   if (const auto vector = find(object, "vector")) {
     QV_TRY(lookup.vector, get_string(*vector, path.member("vector")));
   }
+  QV_TRY(lookup.shards, decode_shards(object, path));
   return lookup;
 }
 
@@ -207,7 +208,7 @@ Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path)
 
 /// The members that queries, prefetches and searches share.
 Decoded<> decode_common(Object object, const Path& path, Query& query) {
-  QV_TRY(refuse_shard_key(object));
+  QV_TRY(query.shards, decode_shards(object, path));
   QV_TRY(query.filter, decode_optional_filter(object, "filter", path));
   if (const auto params = find(object, "params")) {
     QV_TRY(query.params, decode_search_params(*params, path.member("params")));
@@ -249,6 +250,9 @@ Decoded<Query> decode_query_core(Object object, const Path& path) {
 
 Decoded<Query> decode_prefetch(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
+  if (find(object, "shard_key")) {
+    return format_error(path, "a prefetch has no `shard_key`, that of its query counts");
+  }
   return decode_query_core(object, path);
 }
 
@@ -449,7 +453,7 @@ Decoded<engine::RetrieveRequest> decode_retrieve(std::string& body) {
   const Path root;
   engine::RetrieveRequest request;
   QV_TRY(const Object object, parse_object_body(body));
-  QV_TRY(refuse_shard_key(object));
+  QV_TRY(request.shards, decode_shards(object, root));
   QV_TRY(const Element ids, require(object, "ids", root));
   QV_TRY(request.ids, decode_ids(ids, root.member("ids")));
   QV_TRY(request.with_payload, decode_with_payload(object, root, payload::Selector::all()));
@@ -461,7 +465,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
   const Path root;
   engine::ScrollRequest request;
   QV_TRY(const Object object, parse_object_body(body));
-  QV_TRY(refuse_shard_key(object));
+  QV_TRY(request.shards, decode_shards(object, root));
   if (const auto offset = find(object, "offset")) {
     QV_TRY(request.offset, decode_id(*offset, root.member("offset")));
   }
@@ -476,12 +480,14 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
   return request;
 }
 
-Decoded<std::optional<payload::Filter>> decode_count(std::string& body) {
+Decoded<engine::CountRequest> decode_count(std::string& body) {
   const Path root;
+  engine::CountRequest request;
   QV_TRY(const Object object, parse_object_body(body));
-  QV_TRY(refuse_shard_key(object));
+  QV_TRY(request.shards, decode_shards(object, root));
   if (const auto exact = find(object, "exact")) QV_TRY(get_bool(*exact, root.member("exact")));
-  return decode_optional_filter(object, "filter", root);
+  QV_TRY(request.filter, decode_optional_filter(object, "filter", root));
+  return request;
 }
 
 }  // namespace quiver::service::json

@@ -50,6 +50,10 @@ void write_vectors(Writer& out, std::span<const NamedVector> vectors) {
 }
 
 void write_parts(Writer& out, const Record& record) {
+  if (record.shard_key) {
+    out.key("shard_key");
+    write_shard_key(out, *record.shard_key);
+  }
   if (record.payload) {
     out.key("payload");
     out.raw(record.payload->empty() ? std::string_view("{}") : *record.payload);
@@ -146,6 +150,14 @@ void write_id(Writer& out, const PointId& id) {
     out.u64(id.low());
   } else {
     out.string(id.to_string());
+  }
+}
+
+void write_shard_key(Writer& out, const engine::ShardKey& key) {
+  if (const auto* text = std::get_if<std::string>(&key)) {
+    out.string(*text);
+  } else {
+    out.u64(std::get<std::uint64_t>(key));
   }
 }
 

@@ -18,6 +18,7 @@
 namespace quiver::service::json {
 
 void write_id(Writer& out, const PointId& id);
+void write_shard_key(Writer& out, const engine::ShardKey& key);
 /// {id, version, score, payload?, vector?, order_value?}
 void write_scored_points(Writer& out, std::span<const engine::Record> records);
 /// {id, payload?, vector?, order_value?}

@@ -299,19 +299,25 @@ void write_local_shard(Writer& out, std::uint32_t number, const ShardInfo& shard
   out.end_object();
 }
 
+void write_key(Writer& out, const std::optional<engine::ShardKey>& key, Names names) {
+  if (!key) return out.null();
+  if (const auto* text = std::get_if<std::string>(&*key))
+    return out.string(shown_name(*text, names));
+  write_shard_key(out, *key);
+}
+
 /// There is one process, so no shard is remote, moves, or has a replica.
 void write_shards(Writer& out, std::span<const ShardInfo> shards, const CollectionConfig& config,
                   const TelemetryDetail& detail) {
   out.key("shards");
   out.begin_array();
-  std::uint32_t number = 0;
   for (const auto& shard : shards) {
     out.begin_object();
-    out.member("id", std::uint64_t{number});
+    out.member("id", std::uint64_t{shard.number});
     out.key("key");
-    out.null();
+    write_key(out, shard.key, detail.names);
     out.key("local");
-    write_local_shard(out, number++, shard, config, detail);
+    write_local_shard(out, shard.number, shard, config, detail);
     out.key("remote");
     out.raw("[]");
     out.key("replicate_states");

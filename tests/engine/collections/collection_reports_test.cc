@@ -16,7 +16,7 @@ class CollectionReports : public ShardRig {
     ASSERT_TRUE(send(put_request({1, 2, 3, 4, 5, 6})));
     ASSERT_TRUE(comes_true([&] { return n_done(JobKind::kSeal) == 1; }));
     ASSERT_TRUE(send(put_request({7})));
-    shards_.push_back(std::move(shard_));
+    shards_.push_back({std::move(shard_)});
   }
   void TearDown() override {
     shards_.clear();
@@ -27,7 +27,7 @@ class CollectionReports : public ShardRig {
 };
 
 TEST_F(CollectionReports, InfoSumsUpTheShards) {
-  const Snapshot snapshot({shards_[0]->snapshot()});
+  const Snapshot snapshot({shards_[0].shard->snapshot()});
   const auto info = collection_info(shards_, snapshot, *config_, IndexPolicy());
   EXPECT_EQ(info.n_points, 7U);
   EXPECT_EQ(info.n_segments, 2U);

@@ -263,7 +263,7 @@ TEST_F(DatabaseSnapshotsTest, ASnapshotUnderWritesIsAPrefix) {
     ASSERT_TRUE(made) << made.error().to_string();
     ASSERT_TRUE(snapshots().complete({"points", {}}, made->name, Cancel()));
     ASSERT_TRUE(receive({"copy", {}}, archive({"points", {}}, made->name)));
-    const auto n = collection("copy")->count(std::nullopt, Cancel()).value();
+    const auto n = collection("copy")->count({}, Cancel()).value();
     EXPECT_GE(n, low);
     EXPECT_LE(n, high + 1);
     ScrollRequest last;
@@ -280,7 +280,7 @@ TEST_F(DatabaseSnapshotsTest, AShardIsReplacedAndTheOthersKeepTheirWrites) {
   Random random(4);
   ASSERT_TRUE(database_->create_collection("points", small_config(3)));
   for (int i = 0; i < 40; ++i) random_write(*collection("points"), random);
-  const auto n_before = collection("points")->count(std::nullopt, Cancel()).value();
+  const auto n_before = collection("points")->count({}, Cancel()).value();
   const auto made = snapshots().create({"points", 1}).value();
   const std::string before = contents(*collection("points"));
   ASSERT_TRUE(snapshots().recover({"points", 1}, made.name, ""));
@@ -291,13 +291,13 @@ TEST_F(DatabaseSnapshotsTest, AShardIsReplacedAndTheOthersKeepTheirWrites) {
     ASSERT_TRUE(update(*collection("points"), upsert));
   }
   ASSERT_TRUE(snapshots().recover({"points", 1}, made.name, ""));
-  const auto n_after = collection("points")->count(std::nullopt, Cancel()).value();
+  const auto n_after = collection("points")->count({}, Cancel()).value();
   EXPECT_GT(n_after, n_before + 100);
   EXPECT_LT(n_after, n_before + 300);
   const auto wrong = receive({"points", 0}, archive({"points", 1}, made.name));
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message(), "the snapshot holds shards [1], wanted [0]");
-  EXPECT_EQ(collection("points")->count(std::nullopt, Cancel()).value(), n_after);
+  EXPECT_EQ(collection("points")->count({}, Cancel()).value(), n_after);
 }
 
 /// A shard that is still open writes to its files: they must not become another collection's.

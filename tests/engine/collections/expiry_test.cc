@@ -94,7 +94,7 @@ class ExpiryTest : public ::testing::TestWithParam<payload::IndexKind> {
   /// Whatever reads, sees these points and no others.
   void expect_points(const std::vector<std::uint64_t>& wanted) const {
     EXPECT_EQ(scrolled(), wanted);
-    EXPECT_EQ(collection_->count(std::nullopt, Cancel()).value(), wanted.size());
+    EXPECT_EQ(collection_->count({}, Cancel()).value(), wanted.size());
     EXPECT_EQ(collection_->info().n_points, wanted.size());
     Query query;
     query.kind = Nearest{DenseVector{1}};

@@ -129,7 +129,7 @@ class FieldsOnline : public ::testing::Test {
   std::uint64_t with_vector(const std::string& field) const {
     payload::Filter filter;
     filter.must.emplace_back(payload::HasVector{field});
-    return collection_->count(filter, Cancel()).value();
+    return collection_->count({filter}, Cancel()).value();
   }
   void wait_until_sealed() const {
     const auto limit = patience_end(std::chrono::seconds(20));

@@ -40,6 +40,66 @@ TEST(CollectionConfig, DamagedIsRefused) {
   for (std::size_t n = 0; n < good.size(); n += 7) EXPECT_FALSE(parse_config(good.substr(0, n)));
 }
 
+CollectionConfig custom_config() {
+  CollectionConfig config;
+  config.fields = mixed_fields();
+  config.shard_number = 2;
+  config.sharding = ShardingMethod::kCustom;
+  return config;
+}
+
+TEST(CollectionConfig, ShardKeysReadBackAsWritten) {
+  auto config = custom_config();
+  for (int round = 0; round < 2; ++round) {
+    const auto read = parse_config(to_json(config));
+    ASSERT_TRUE(read) << read.error().to_string();
+    EXPECT_EQ(*read, config);
+    ASSERT_TRUE(add_shard_key(config, {"7", {}}));
+    ASSERT_TRUE(add_shard_key(config, {std::uint64_t{7}, 3}));
+    EXPECT_EQ(shard_numbers(config), (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
+    if (round == 0) config.shard_keys.clear(), config.next_shard = 0;
+  }
+  const std::string good = to_json(config);
+  for (std::size_t n = 0; n < good.size(); n += 3) EXPECT_FALSE(parse_config(good.substr(0, n)));
+}
+
+TEST(CollectionConfig, ShardNumbersAreNotUsedTwice) {
+  auto config = custom_config();
+  ASSERT_TRUE(add_shard_key(config, {"a", {}}));
+  EXPECT_FALSE(add_shard_key(config, {"a", {}})) << "it is there";
+  ASSERT_TRUE(remove_shard_key(config, "a"));
+  EXPECT_FALSE(remove_shard_key(config, "a")) << "it is gone";
+  ASSERT_TRUE(add_shard_key(config, {"b", 1}));
+  EXPECT_EQ(shard_numbers(config), std::vector<std::uint32_t>{2});
+  EXPECT_FALSE(add_shard_key(config, {"c", kMaxShardNumber}));
+  EXPECT_TRUE(add_shard_key(config, {"c", kMaxShardNumber - 1}));
+  CollectionConfig hashed;
+  EXPECT_FALSE(add_shard_key(hashed, {"a", {}}));
+  EXPECT_FALSE(remove_shard_key(hashed, "a"));
+}
+
+TEST(CollectionConfig, ContradictingShardKeysAreDamage) {
+  auto config = custom_config();
+  ASSERT_TRUE(add_shard_key(config, {"a", {}}));
+  ASSERT_TRUE(add_shard_key(config, {"b", {}}));
+  const auto is_refused = [](const CollectionConfig& wrong) {
+    const auto read = parse_config(to_json(wrong));
+    return !read && read.error().code() == Code::kDataLoss;
+  };
+  auto wrong = config;
+  wrong.shard_keys[0].shards = {2};
+  EXPECT_TRUE(is_refused(wrong)) << "a shard of two keys";
+  wrong = config;
+  wrong.shard_keys[0].key = "b";
+  EXPECT_TRUE(is_refused(wrong)) << "a key twice";
+  wrong = config;
+  wrong.shard_keys[0].shards.clear();
+  EXPECT_TRUE(is_refused(wrong)) << "a key without shards";
+  wrong = config;
+  wrong.next_shard = 3;
+  EXPECT_TRUE(is_refused(wrong)) << "the next number is taken";
+}
+
 TEST(CollectionConfig, FieldsKeepTheirNumbers) {
   CollectionConfig config;
   config.fields = mixed_fields();

@@ -96,9 +96,7 @@ class Bulk : public ::testing::Test {
     EXPECT_TRUE(records && records->size() == 1);
     return records && records->size() == 1 ? records->front() : Record();
   }
-  [[nodiscard]] std::uint64_t count() const {
-    return collection_->count(std::nullopt, Cancel()).value();
-  }
+  [[nodiscard]] std::uint64_t count() const { return collection_->count({}, Cancel()).value(); }
   /// Directories of segments, and row files.
   [[nodiscard]] std::size_t n_files_of_loads() const {
     std::size_t n = 0;

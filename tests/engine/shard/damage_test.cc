@@ -234,7 +234,7 @@ class UnreadableFile : public ::testing::Test {
     request.order_by = OrderBy{"n", true, {}};
     QV_TRY(const auto ordered, collection_->scroll(request, cancel_));
     for (const auto& record : ordered.points) text += record.id.to_string() + " ";
-    QV_TRY(const auto n, collection_->count(std::nullopt, cancel_));
+    QV_TRY(const auto n, collection_->count({}, cancel_));
     return text + std::to_string(n);
   }
 
@@ -398,16 +398,16 @@ TEST_F(UnreadableFile, DeletesHoldWhenTheFileComesBack) {
   std::vector<PointId> deleted;
   for (std::uint64_t id = 0; id < 500; id += 2) deleted.push_back(PointId::number(id));
   ASSERT_TRUE(update(DeletePoints{deleted}));
-  EXPECT_EQ(collection_->count(std::nullopt, cancel_).value(), 250U);
+  EXPECT_EQ(collection_->count({}, cancel_).value(), 250U);
   insert(1000, 400);  // another is sealed, and the manifest saved
-  wait_until([&] { return collection_->count(std::nullopt, cancel_).value_or(0) == 650; });
+  wait_until([&] { return collection_->count({}, cancel_).value_or(0) == 650; });
   // Some rows that were read again are in memory alone: until they are sealed the damage is kept.
   ASSERT_EQ(collection_->info().n_damaged_segments, 1U);
   close();
   fs::remove_all(segment);
   fs::copy(copy, segment, fs::copy_options::recursive);
   open();
-  EXPECT_EQ(collection_->count(std::nullopt, cancel_).value(), 650U);
+  EXPECT_EQ(collection_->count({}, cancel_).value(), 650U);
   RetrieveRequest request;
   request.ids = deleted;
   EXPECT_TRUE(collection_->retrieve(request).value().empty());

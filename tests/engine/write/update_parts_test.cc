@@ -7,27 +7,6 @@
 namespace quiver::engine {
 namespace {
 
-PreparedOperation deletion_of(const std::vector<std::uint64_t>& numbers) {
-  PreparedChange change;
-  std::vector<PointId> ids;
-  for (const std::uint64_t number : numbers) ids.push_back(PointId::number(number));
-  change.points = std::move(ids);
-  return change;
-}
-
-TEST(SplitByShard, ShardsWithoutPointsGetNothing) {
-  const auto parts = split_by_shard({deletion_of({1}), deletion_of({})}, 8);
-  ASSERT_EQ(parts.size(), 1U);
-  EXPECT_EQ(parts[0].shard, shard_of(PointId::number(1), 8));
-  EXPECT_EQ(parts[0].numbers, std::vector<std::size_t>{0});
-}
-
-TEST(SplitByShard, OneShardGetsAllInOrder) {
-  const auto parts = split_by_shard({deletion_of({1, 2}), deletion_of({3})}, 1);
-  ASSERT_EQ(parts.size(), 1U);
-  EXPECT_EQ(parts[0].numbers, (std::vector<std::size_t>{0, 1}));
-}
-
 class UpdateJoinTest : public ::testing::Test {
  protected:
   using Answer = Result<std::vector<UpdateResult>>;

@@ -124,7 +124,7 @@ TEST_F(LimitsTest, FiltersOfCountsNeedIndexes) {
   filter.must.emplace_back(payload::FieldCondition{"k", payload::IsNull{}});
   for (const auto& given : {std::optional<payload::Filter>(), std::optional(filter)}) {
     const auto n = wait_for<std::uint64_t>(
-        [&](Done<std::uint64_t> done) { count(call_, target, given, std::move(done)); });
+        [&](Done<std::uint64_t> done) { count(call_, target, {given}, std::move(done)); });
     EXPECT_EQ(n.has_value(), !given);
   }
 }

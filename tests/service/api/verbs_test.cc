@@ -245,8 +245,7 @@ class VerbRights : public VerbsTest {
               are_denied);
     EXPECT_EQ(denies<engine::ScrollPage>([&](auto done) { scroll(call, c, {}, done); }),
               are_denied);
-    EXPECT_EQ(denies<std::uint64_t>([&](auto done) { count(call, c, std::nullopt, done); }),
-              are_denied);
+    EXPECT_EQ(denies<std::uint64_t>([&](auto done) { count(call, c, {}, done); }), are_denied);
     EXPECT_EQ(denies<Records>([&](auto done) { query(call, c, query_of(1), done); }), are_denied);
     EXPECT_EQ(
         denies<std::vector<Records>>([&](auto done) { query_batch(call, c, {query_of(1)}, done); }),

@@ -610,7 +610,7 @@ TEST(DecodeCollection, Errors) {
         R"({"vectors":{"size":4,"distance":"Dot","datatype":"float64"}})",
         R"({"sparse_vectors":{"s":{"modifier":"x"}}})", R"({"optimizers_config":[]})",
         R"({"optimizers_config":{"max_optimization_threads":"many"}})",
-        R"({"sharding_method":"custom"})", R"({"on_disk_payload":"yes"})"}) {
+        R"({"sharding_method":"some"})", R"({"on_disk_payload":"yes"})"}) {
     const auto decoded = collection(bad);
     ASSERT_FALSE(decoded) << bad;
     EXPECT_EQ(decoded.error().status, 400) << bad << decoded.error().text;

@@ -1,4 +1,4 @@
-#include "service/http/answer_times.h"
+#include "service/api/answer_times.h"
 
 #include "base/clock.h"
 
