@@ -20,6 +20,8 @@
 #include "engine/segment/snapshot.h"
 #include "engine/shard/shard.h"
 #include "engine/shard/shard_context.h"
+#include "engine/write/update_parts.h"
+#include "engine/write/update_turns.h"
 #include "engine/write/write_gate.h"
 
 namespace quiver::engine {
@@ -92,6 +94,18 @@ class CollectionImpl final : public Collection,
         compute_(compute),
         save_config_(std::move(save_config)) {}
 
+  /// What an update is answered by.
+  struct Request {
+    std::size_t n_operations = 0;
+    Ack ack = Ack::kVisible;
+  };
+  /// `ack`: when `done` is called.
+  Result<> submit(std::vector<UpdatePart> parts, const Request& request, Ack ack,
+                  UpdateJoin::Done done);
+  /// For a collection that limits its tenants.
+  Result<> take_turn(std::vector<PreparedOperation> operations, const Request& request,
+                     UpdateJoin::Done done);
+  Result<> wait_for_earlier_updates();
   /// An error while updates are refused.
   [[nodiscard]] Result<> check_gates() const;
   Result<> close_shards();
@@ -124,6 +138,8 @@ class CollectionImpl final : public Collection,
   const std::shared_ptr<std::atomic<bool>> deleting_expired_ =
       std::make_shared<std::atomic<bool>>(false);
   double opening_s_ = 0;
+  std::atomic<std::uint64_t> n_being_queued_ = 0;  ///< calls of `update` that have not returned
+  UpdateTurns turns_{*context_.lanes, context_.max_queued_bytes};
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };
 

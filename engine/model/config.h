@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "engine/model/memory_plan.h"
 #include "engine/model/strict_mode.h"
 #include "payload/schema.h"
 
@@ -67,6 +68,14 @@ struct Ttl {
 };
 inline constexpr std::uint64_t kMaxTtlSeconds = 100ULL * 366 * 86400;
 
+/// At most so many points have the same value under `key`.
+struct TenantQuota {
+  std::string key;               ///< has a payload index of keywords, UUIDs or integers
+  std::uint64_t max_points = 0;  ///< at least 1
+
+  bool operator==(const TenantQuota&) const = default;
+};
+
 struct CollectionConfig {
   /// Unique names over all kinds. A field keeps its number for good: new ones come last, and a
   /// dropped one keeps its place (`is_dropped`).
@@ -76,11 +85,14 @@ struct CollectionConfig {
   std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
   VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
   std::optional<Ttl> ttl;                    ///< nullopt: points do not expire
+  std::optional<TenantQuota> tenant_quota;   ///< nullopt: tenants may grow without limit
   /// A JSON object: the settings as the client sent them. The engine stores and returns it and
   /// never interprets it; what it acts on stands above. docs/decisions/0030.
   std::string client_settings;
   /// Follows from `client_settings` and `fields`; not stored. nullopt: no limits.
   std::optional<StrictMode> strict_mode;
+  /// Follows from `client_settings`, `fields` and `indexes`; not stored.
+  MemoryPlan memory;
 
   /// nullptr if there is none of that name. Finds no dropped fields.
   [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;
@@ -105,6 +117,9 @@ void drop_field(CollectionConfig& config, std::string_view name);
 /// kInvalidArgument if points are to expire by a key that has no index of integers with ranges or
 /// of datetimes.
 [[nodiscard]] Result<> check_ttl(const CollectionConfig& config);
+/// kInvalidArgument if tenants are limited by a key without an index of keywords, UUIDs or
+/// integers.
+[[nodiscard]] Result<> check_tenant_quota(const CollectionConfig& config);
 
 /// Largest number of shards of a collection on any server.
 inline constexpr std::uint32_t kMaxShardNumber = 1024;
