@@ -16,6 +16,7 @@ Routes all_routes() {
   add_telemetry_routes(routes);
   add_cluster_routes(routes);
   add_quota_routes(routes);
+  add_audit_routes(routes);
   return routes;
 }
 
