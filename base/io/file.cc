@@ -109,6 +109,17 @@ Result<> MappedFiles::check() const {
   return {};
 }
 
+Result<> MappedFile::place(Bytes /*range*/, MemoryPlacement /*placement*/) const { return {}; }
+
+Result<> MappedFiles::place(MemoryPlacement placement) const {
+  Result<> first;
+  for (const auto& [path, file] : files_) {
+    auto placed = file->place(file->bytes(), placement);
+    if (!placed && first) first = std::move(placed);
+  }
+  return first;
+}
+
 Result<std::shared_ptr<const MappedFile>> ReadableFile::map() {
   QV_TRY(auto mapped, map_whole());
   if (watch_ != nullptr) watch_->add(path_, mapped);

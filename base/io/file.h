@@ -27,6 +27,13 @@ using Bytes = std::span<const std::byte>;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// How a part of a mapped file is kept in memory.
+enum class MemoryPlacement : std::uint8_t {
+  kCold,    ///< pages are read one by one when they are needed, and dropped once when placed
+  kCached,  ///< the system decides, as for any file
+  kPinned,  ///< pages are read at once and locked
+};
+
 /// A whole file, readable as memory. Immutable; any number of threads may read.
 ///
 /// There is one exception. If the disk cannot give a page, or the file was cut short, some or all
@@ -49,6 +56,10 @@ class MappedFile {
   /// For files that are read in full repeatedly: asks for huge pages, which cost fewer TLB misses,
   /// where the system supports them for files.
   virtual void advise_huge_pages() const {}
+  /// Keeps the whole pages inside `range`, a part of `bytes`, as told; kCached at first. Ranges of
+  /// different calls are the same or disjoint. No effect on a directory in memory.
+  /// kResourceExhausted if the system locks no more pages; the range is kCached then.
+  virtual Result<> place(Bytes range, MemoryPlacement placement) const;
 
  protected:
   MappedFile() = default;
@@ -64,6 +75,8 @@ class MappedFiles {
   void add(std::string path, std::shared_ptr<const MappedFile> file);
   /// kUnavailable, naming a damaged file. Costs a few loads for each file.
   [[nodiscard]] Result<> check() const;
+  /// As `MappedFile::place`, for all files; the first error.
+  [[nodiscard]] Result<> place(MemoryPlacement placement) const;
 
  private:
   struct Entry {

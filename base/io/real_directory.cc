@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "base/io/file.h"
 #include "base/io/file_tree.h"
 #include "base/io/mapped_region.h"
+#include "base/mutex.h"
 
 namespace quiver {
 namespace {
@@ -62,14 +65,57 @@ Result<> sync_directory(const std::string& path) {
 
 class RealMappedFile final : public MappedFile {
  public:
-  explicit RealMappedFile(Bytes bytes) : MappedFile(bytes), region_(address(), bytes.size()) {}
+  RealMappedFile(Bytes bytes, std::string path)
+      : MappedFile(bytes), region_(address(), bytes.size()), path_(std::move(path)) {}
   [[nodiscard]] bool is_damaged() const override { return region_.is_damaged(); }
   void advise_sequential() const override { advise(MADV_SEQUENTIAL); }
   void advise_random() const override { advise(MADV_RANDOM); }
   void advise_willneed() const override { advise(MADV_WILLNEED); }
   void advise_huge_pages() const override { advise(MADV_HUGEPAGE); }
+  Result<> place(Bytes range, MemoryPlacement placement) const override {
+    const Bytes pages = whole_pages(range);
+    if (pages.empty()) return {};
+    MutexLock lock(mutex_);
+    const auto [found, is_new] = placed_.try_emplace(pages.data(), MemoryPlacement::kCached);
+    MemoryPlacement& now = found->second;
+    if (now == placement) return {};
+    void* begin = const_cast<std::byte*>(pages.data());
+    if (now == MemoryPlacement::kPinned) (void)::munlock(begin, pages.size());
+    if (now == MemoryPlacement::kCold) (void)::madvise(begin, pages.size(), MADV_NORMAL);
+    now = MemoryPlacement::kCached;
+    if (placement == MemoryPlacement::kPinned) QV_TRY(pin(begin, pages.size()));
+    if (placement == MemoryPlacement::kCold) cool(begin, pages);
+    now = placement;
+    return {};
+  }
 
  private:
+  /// The last page of the file counts as whole.
+  [[nodiscard]] Bytes whole_pages(Bytes range) const {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const auto first = static_cast<std::size_t>(range.data() - bytes_.data());
+    const std::size_t begin = (first + page - 1) / page * page;
+    std::size_t end = first + range.size();
+    if (end != bytes_.size()) end = end / page * page;
+    return begin < end ? bytes_.subspan(begin, end - begin) : Bytes();
+  }
+  Result<> pin(void* begin, std::size_t size) const {
+    if (::mlock(begin, size) == 0) return {};
+    const int error = errno;
+    (void)::munlock(begin, size);  // some pages may be locked
+    return fail(Code::kResourceExhausted,
+                fmt::format("{} bytes of {} cannot be locked in memory: {}", size, path_,
+                            std::strerror(error)));
+  }
+  /// Pages that others have mapped, too, may stay. A moved file keeps its cached pages.
+  void cool(void* begin, Bytes pages) const {
+    (void)::madvise(begin, pages.size(), MADV_RANDOM);
+    (void)::madvise(begin, pages.size(), MADV_DONTNEED);
+    const Descriptor file(open_retrying(path_, O_RDONLY));
+    if (!file.is_open()) return;
+    (void)::posix_fadvise(file.get(), pages.data() - bytes_.data(),
+                          static_cast<off_t>(pages.size()), POSIX_FADV_DONTNEED);
+  }
   [[nodiscard]] void* address() const { return const_cast<std::byte*>(bytes_.data()); }
   void advise(int advice) const {
     if (!bytes_.empty())
@@ -77,6 +123,9 @@ class RealMappedFile final : public MappedFile {
   }
 
   MappedRegion region_;
+  const std::string path_;  ///< when the file was opened
+  mutable Mutex mutex_;
+  mutable std::map<const std::byte*, MemoryPlacement> placed_ QV_GUARDED_BY(mutex_);
 };
 
 class RealReadableFile final : public ReadableFile {
@@ -99,12 +148,12 @@ class RealReadableFile final : public ReadableFile {
 
  private:
   Result<std::shared_ptr<const MappedFile>> map_whole() override {
-    if (size_ == 0) return std::make_shared<const RealMappedFile>(Bytes{});
+    if (size_ == 0) return std::make_shared<const RealMappedFile>(Bytes{}, path_);
     void* address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file_.get(), 0);
     if (address == MAP_FAILED) return fail(read_error(errno, "map", path_));
     const Bytes bytes(static_cast<const std::byte*>(address), size_);
     try {
-      return std::make_shared<const RealMappedFile>(bytes);
+      return std::make_shared<const RealMappedFile>(bytes, path_);
     } catch (...) {
       ::munmap(address, size_);
       throw;

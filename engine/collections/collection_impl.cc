@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -22,7 +24,7 @@
 #include "engine/query/shared_pass.h"
 #include "engine/segment/columns.h"
 #include "engine/write/prepared.h"
-#include "engine/write/update_parts.h"
+#include "engine/write/tenant_quota.h"
 
 namespace quiver::engine {
 namespace {
@@ -47,6 +49,18 @@ class Latch {
   CondVar all_;
   std::size_t n_open_ QV_GUARDED_BY(mutex_);
   Result<> result_ QV_GUARDED_BY(mutex_);
+};
+
+/// Counts itself while it lives.
+class Counted {
+ public:
+  explicit Counted(std::atomic<std::uint64_t>& n) : n_(n) { ++n_; }
+  ~Counted() { --n_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::atomic<std::uint64_t>& n_;
 };
 
 /// nullptr if queries are not recorded, also because of an error.
@@ -160,6 +174,7 @@ OptimizationReport CollectionImpl::optimizations() const {
 Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
                                 std::function<void(Result<std::vector<UpdateResult>>)> done) {
   QV_TRY(check_gates());
+  const Counted counted(n_being_queued_);
   const auto config = config_.load();
   std::vector<PreparedOperation> prepared;
   prepared.reserve(operations.size());
@@ -167,10 +182,20 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
     QV_TRY(auto one, prepare(operation, *config));
     prepared.push_back(std::move(one));
   }
+  const Request request{operations.size(), ack};
+  if (config->tenant_quota) {
+    return take_turn({std::move(prepared), std::move(operations)}, request, std::move(done));
+  }
   const auto shards = shards_.load();
   QV_TRY(auto parts, split_by_key(std::move(prepared), operations, *shards, config->sharding));
+  return submit(*shards, std::move(parts), request, ack, std::move(done));
+}
+
+Result<> CollectionImpl::submit(const Shards& shards, std::vector<UpdatePart> parts,
+                                const Request& request, Ack ack, UpdateJoin::Done done) {
   const auto n_waiting = std::max<std::size_t>(1, parts.size());
-  auto join = std::make_shared<UpdateJoin>(n_waiting, operations.size(), ack, std::move(done));
+  auto join =
+      std::make_shared<UpdateJoin>(n_waiting, request.n_operations, request.ack, std::move(done));
   if (parts.empty()) {  // nothing to change; answered from another thread all the same
     context_.lanes->post(Priority::kHigh, [join] { join->part_done({}, std::vector<Seq>()); });
     return {};
@@ -180,7 +205,7 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
       auto answer = [join, numbers = parts[i].numbers](const Result<std::vector<Seq>>& seqs) {
         join->part_done(numbers, seqs);
       };
-      return (*shards)[parts[i].shard].shard->submit(
+      return shards[parts[i].shard].shard->submit(
           {std::move(parts[i].operations), ack, std::move(answer)});
     });
     if (submitted) continue;
@@ -188,6 +213,46 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
     for (; i < parts.size(); ++i) join->part_done(parts[i].numbers, fail(submitted.error()));
   }
   return {};
+}
+
+/// Tenants are counted in what is visible: the update before is visible when the next is checked.
+Result<> CollectionImpl::take_turn(Waiting update, const Request& request, UpdateJoin::Done done) {
+  std::uint64_t n_bytes = 0;
+  for (const auto& operation : update.prepared) n_bytes += size_bytes(operation);
+  auto waiting = std::make_shared<Waiting>(std::move(update));
+  return turns_.take(n_bytes, [self = shared_from_this(), waiting, request,
+                               done = std::move(done)](const std::function<void()>& over) {
+    const auto finish = [self, done, over](Result<std::vector<UpdateResult>> result) {
+      over();
+      run_logged("answering an update", [&] { done(std::move(result)); });
+    };
+    auto submitted = guarded([&] { return self->check_and_submit(*waiting, request, finish); });
+    if (!submitted) finish(fail(submitted.error()));
+  });
+}
+
+/// The shards are those of now: a key may have come or gone since the update began to wait.
+Result<> CollectionImpl::check_and_submit(Waiting& update, const Request& request,
+                                          UpdateJoin::Done done) {
+  const auto config = config_.load();
+  const Moment now = moment();
+  QV_TRY(auto parts, split_by_key(std::move(update.prepared), update.operations, *now.shards,
+                                  config->sharding));
+  QV_TRY(check_tenants(now.sets, *config, parts));
+  return submit(*now.shards, std::move(parts), request, Ack::kVisible, std::move(done));
+}
+
+/// Returns when all updates that were taken without a turn are visible.
+Result<> CollectionImpl::wait_for_earlier_updates() {
+  while (n_being_queued_ != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto shards = shards_.load();
+  auto latch = std::make_shared<Latch>(shards->size());
+  for (const auto& listed : *shards) {
+    ShardRequest nothing;
+    nothing.done = [latch](const auto& /*seqs*/) { latch->arrive({}); };
+    if (!listed.shard->submit(std::move(nothing))) latch->arrive({});
+  }
+  return latch->wait();
 }
 
 /// A query over the snapshot and configuration of the moment it was planned.
@@ -266,6 +331,10 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
 Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
   QV_TRY(check_gates());
   QV_TRY(check_takes_bulk(*config_.load()));
+  if (config_.load()->tenant_quota) {
+    return fail(Code::kFailedPrecondition,
+                "bulk loads count no tenants: remove the limit of tenants first");
+  }
   return bulk_.load(chunk);
 }
 
@@ -357,6 +426,7 @@ Result<bool> CollectionImpl::drop_index(const std::string& key) {
 Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionConfig&)>& change,
                                        Ack ack) {
   std::shared_ptr<Latch> latch;
+  bool limits_tenants = false;  // from now on
   {
     QV_TRY(check_gates());
     MutexLock lock(change_mutex_);
@@ -365,8 +435,11 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     QV_TRY(change(*next));
     QV_TRY(check_ttl(*next));
+    QV_TRY(check_tenant_quota(*next));
     next->strict_mode = strict_mode_of(next->client_settings, next->fields);
+    next->memory = memory_plan_of(next->client_settings, next->fields, next->indexes);
     const bool is_new = *next != *config_.load();
+    limits_tenants = next->tenant_quota && !config_.load()->tenant_quota;
     const bool adds_fields = next->fields.size() > config_.load()->fields.size();
     if (is_new) QV_TRY(save_config_(*next));
     if (is_new && !adds_fields) config_.store(next);
@@ -385,7 +458,8 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
       config_.store(next);
     }
   }
-  return ack == Ack::kVisible ? latch->wait() : Result<>();
+  if (ack == Ack::kVisible) QV_TRY(latch->wait());
+  return limits_tenants ? wait_for_earlier_updates() : Result<>();
 }
 
 Result<> CollectionImpl::check_place() {
@@ -535,8 +609,10 @@ Result<> CollectionImpl::close_shards() {
 }
 
 bool CollectionImpl::can_finish_closing() {
-  return is_half_closed_ &&
-         std::ranges::all_of(shards_, [](const auto& shard) { return shard->has_no_work(); });
+  const auto shards = shards_.load();
+  return is_half_closed_ && std::ranges::all_of(*shards, [](const auto& listed) {
+           return listed.shard->has_no_work();
+         });
 }
 
 }  // namespace quiver::engine

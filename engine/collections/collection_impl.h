@@ -21,6 +21,8 @@
 #include "engine/segment/snapshot.h"
 #include "engine/shard/shard.h"
 #include "engine/shard/shard_context.h"
+#include "engine/write/update_parts.h"
+#include "engine/write/update_turns.h"
 #include "engine/write/write_gate.h"
 
 namespace quiver::engine {
@@ -102,6 +104,22 @@ class CollectionImpl final : public Collection,
         compute_(compute),
         save_config_(std::move(save_config)) {}
 
+  /// What an update is answered by.
+  struct Request {
+    std::size_t n_operations = 0;
+    Ack ack = Ack::kVisible;
+  };
+  /// `ack`: when `done` is called.
+  Result<> submit(const Shards& shards, std::vector<UpdatePart> parts, const Request& request,
+                  Ack ack, UpdateJoin::Done done);
+  /// An update of a collection that limits its tenants.
+  struct Waiting {
+    std::vector<PreparedOperation> prepared;
+    std::vector<Operation> operations;
+  };
+  Result<> take_turn(Waiting update, const Request& request, UpdateJoin::Done done);
+  Result<> check_and_submit(Waiting& update, const Request& request, UpdateJoin::Done done);
+  Result<> wait_for_earlier_updates();
   /// An error while updates are refused.
   [[nodiscard]] Result<> check_gates() const;
   Result<> close_shards();
@@ -156,6 +174,8 @@ class CollectionImpl final : public Collection,
       std::make_shared<std::atomic<bool>>(false);
   double opening_s_ = 0;
   std::atomic<bool> is_half_closed_ = false;
+  std::atomic<std::uint64_t> n_being_queued_ = 0;  ///< calls of `update` that have not returned
+  UpdateTurns turns_{*context_.lanes, context_.max_queued_bytes};
   CollectionBulk bulk_{shards_, config_, *context_.background};
 };
 

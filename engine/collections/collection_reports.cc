@@ -67,6 +67,7 @@ CollectionInfo collection_info(const Shards& shards, const Snapshot& snapshot,
     info.n_damaged_indexes += status.n_damaged_indexes;
     optimizing = optimizing || status.optimizing;
     if (info.optimizer_error.empty()) info.optimizer_error = status.error;
+    if (info.memory_warning.empty()) info.memory_warning = shard->memory_warning();
   }
   for (const Segment* segment : snapshot.segments()) {
     info.n_points += segment->n_live();

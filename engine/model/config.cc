@@ -19,8 +19,8 @@ using payload::Value;
 constexpr std::uint64_t kVersion = 1;
 /// With dropped fields or points that expire, which older servers would not heed.
 constexpr std::uint64_t kNewVersion = 2;
-/// With custom sharding.
-constexpr std::uint64_t kShardingVersion = 3;
+/// With custom sharding, or limits of tenants: servers of version 2 would not heed them.
+constexpr std::uint64_t kNewestVersion = 3;
 /// The name of a dropped field begins with it. Clients cannot use it in a name.
 constexpr char kDroppedMark = '\x01';
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
@@ -433,13 +433,27 @@ Result<> check_ttl(const CollectionConfig& config) {
                           config.ttl->key));
 }
 
+Result<> check_tenant_quota(const CollectionConfig& config) {
+  if (!config.tenant_quota) return {};
+  for (const auto& index : config.indexes) {
+    const bool has_tenants = index.kind == payload::IndexKind::kKeyword ||
+                             index.kind == payload::IndexKind::kUuid ||
+                             index.kind == payload::IndexKind::kInteger;
+    if (index.key == config.tenant_quota->key && has_tenants) return {};
+  }
+  return fail(Code::kInvalidArgument,
+              fmt::format("tenants are limited by `{}`, which must have a payload index of type "
+                          "keyword, uuid or integer",
+                          config.tenant_quota->key));
+}
+
 std::string to_json(const CollectionConfig& config) {
   const bool is_new = config.ttl || std::ranges::any_of(config.fields, is_dropped);
   const bool is_custom = config.sharding == ShardingMethod::kCustom;
   Object object{
-      {"version", number(is_custom ? kShardingVersion
-                         : is_new  ? kNewVersion
-                                   : kVersion)},
+      {"version", number(is_custom || config.tenant_quota ? kNewestVersion
+                         : is_new                         ? kNewVersion
+                                                          : kVersion)},
       {"fields", list_of(config.fields)},
       {"shard_number", number(config.shard_number)},
       {"optimizer", to_value(config.optimizer)},
@@ -455,6 +469,11 @@ std::string to_json(const CollectionConfig& config) {
     object.push_back({"shard_keys", list_of(config.shard_keys)});
     object.push_back({"next_shard", number(config.next_shard)});
   }
+  if (config.tenant_quota) {
+    object.push_back(
+        {"tenant_quota", Value(Object{{"key", Value(config.tenant_quota->key)},
+                                      {"max_points", number(config.tenant_quota->max_points)}})});
+  }
   return payload::to_json(Value(std::move(object)));
 }
 
@@ -464,10 +483,10 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   std::uint64_t version = 0;
   reader.read("version", version);
   QV_TRY(reader.status());
-  if (version < kVersion || version > kShardingVersion) {
+  if (version < kVersion || version > kNewestVersion) {
     return fail(Code::kDataLoss,
                 fmt::format("stored collection configuration has version {}, expected {} to {}",
-                            version, kVersion, kShardingVersion));
+                            version, kVersion, kNewestVersion));
   }
   CollectionConfig config;
   reader.read("shard_number", config.shard_number);
@@ -487,7 +506,15 @@ Result<CollectionConfig> parse_config(std::string_view json) {
     QV_TRY(member.status());
   }
   QV_TRY(read_sharding(reader, config));
+  if (const auto* quota = reader.find("tenant_quota")) {
+    ObjectReader member(*quota);
+    config.tenant_quota.emplace();
+    member.read("key", config.tenant_quota->key);
+    member.read("max_points", config.tenant_quota->max_points);
+    QV_TRY(member.status());
+  }
   config.strict_mode = strict_mode_of(config.client_settings, config.fields);
+  config.memory = memory_plan_of(config.client_settings, config.fields, config.indexes);
   return config;
 }
 

@@ -10,11 +10,12 @@ namespace quiver::engine {
 enum class JobKind : std::uint8_t {
   kSeal,             ///< the mutable segment becomes a sealed one
   kMerge,            ///< several sealed segments become one
-  kVacuum,           ///< a sealed segment is rewritten without its deleted rows
+  kVacuum,           ///< a sealed segment is rewritten without deleted rows and dropped fields
   kIndex,            ///< vector indexes of a sealed segment are built
   kCompactStore,     ///< the store gives back the space of deleted rows
   kPayloadIndexes,   ///< columns of payload indexes are built
   kMeasureDrift,     ///< recall of indexes is measured on recorded queries
+  kPlaceFiles,       ///< files are pinned in memory, or dropped from it
   kStartJobs,        ///< a due job is started
   kHousekeeping,     ///< idle segments are sealed, leftovers removed
   kWriteStore,       ///< a store that refused writes is repaired
@@ -41,6 +42,8 @@ enum class JobKind : std::uint8_t {
       return "payload indexes";
     case JobKind::kMeasureDrift:
       return "measuring drift";
+    case JobKind::kPlaceFiles:
+      return "placing files in memory";
     case JobKind::kStartJobs:
       return "starting a job";
     case JobKind::kHousekeeping:

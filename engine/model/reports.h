@@ -55,6 +55,7 @@ struct CollectionInfo {
   std::uint64_t n_damaged_segments = 0;
   /// Segments with a damaged index; they are searched exactly until it is rebuilt.
   std::uint64_t n_damaged_indexes = 0;
+  std::string memory_warning;  ///< why files are not pinned as asked; empty if all are
   /// Work of all searches since the collection was opened.
   index::WorkCounters search_work;
   CollectionConfig config;

@@ -1,5 +1,6 @@
 #include "engine/model/strict_mode.h"
 
+#include "engine/model/client_settings.h"
 #include "payload/json/document.h"
 
 namespace quiver::engine {
@@ -31,18 +32,6 @@ StrictMode::FieldLimits field_limits(const Value* fields, std::string_view membe
   return limits;
 }
 
-/// True if `vectors` is one set of parameters, false if it holds such sets by name.
-bool is_unnamed(const Value& vectors) {
-  const Value* size = vectors.find("size");
-  return size != nullptr && size->as_object() == nullptr;
-}
-
-const Value* field_params(const Value& settings, const std::string& name) {
-  const Value* vectors = settings.find("vectors");
-  if (vectors == nullptr || is_unnamed(*vectors)) return vectors;
-  return vectors->find(name);
-}
-
 /// A number of `hnsw_config`: the field's own, otherwise the collection's.
 std::optional<std::uint64_t> hnsw_number(const Value& settings, const Value* field,
                                          std::string_view name) {
@@ -59,7 +48,7 @@ std::vector<std::string> fields_indexed_by_tenant(const Value& settings,
   std::vector<std::string> names;
   for (const auto& field : fields) {
     if (field.kind == FieldKind::kSparse) continue;
-    const Value* params = field_params(settings, field.name);
+    const Value* params = vector_params(settings, field.name);
     const bool has_index = hnsw_number(settings, params, "m") != 0U;
     const bool has_tenants = hnsw_number(settings, params, "payload_m").value_or(0) != 0;
     if (!has_index && has_tenants) names.push_back(field.name);

@@ -40,6 +40,8 @@ Result<payload::ColumnView> build_in_directory(const SegmentData& data,
   return build_column(data, index, *directory);
 }
 
+}  // namespace
+
 Result<payload::ColumnView> column_in_memory(const SegmentData& data,
                                              const payload::FieldIndex& index) {
   QV_TRY(auto column, payload::MutableColumn::create(index));
@@ -50,8 +52,6 @@ Result<payload::ColumnView> column_in_memory(const SegmentData& data,
   QV_TRY(data.check_rows());
   return column->view();
 }
-
-}  // namespace
 
 const payload::FieldIndex* find_index(std::span<const payload::FieldIndex> indexes,
                                       std::string_view key) {

@@ -34,6 +34,10 @@ using ColumnMap = std::map<std::string, payload::ColumnView, std::less<>>;
                                                 std::span<const payload::FieldIndex> indexes,
                                                 Directory& segments);
 
+/// The column made from the documents, whatever files there are.
+[[nodiscard]] Result<payload::ColumnView> column_in_memory(const SegmentData& data,
+                                                           const payload::FieldIndex& index);
+
 /// Opens the columns of a sealed segment; builds those that are missing or damaged.
 [[nodiscard]] Result<> open_columns(SegmentData& data, Directory& directory,
                                     std::span<const payload::FieldIndex> indexes);

@@ -16,6 +16,7 @@ bool is_emptied(const index::FieldColumn& column) {
 }
 
 void empty_field(SegmentData& data, std::size_t field, const FieldSchema& schema) {
+  if (data.sealed && data.fields[field].n_present != 0) data.holds_dropped = true;
   data.fields[field] = absent_column(schema, data.n_rows);
   data.searchers[field] = std::make_shared<index::FlatSearcher>(data.fields[field]);
   data.indexes[field] = {&index::kFlat, {}};

@@ -48,21 +48,24 @@ Result<Bitset> filtered(const Segment& segment, Bitset candidates,
   return predicate->evaluate(SegmentRows(*segment.data), candidates, cancel);
 }
 
-/// A sealed segment's rows are in id order: evaluates windows of rows until `n` are found.
+/// Evaluates windows of a sealed segment's rows, in id order, until `n` are found. Where rows lie
+/// by tenant, adds all that the last window has.
 Result<> add_sealed(const Segment& segment, std::uint32_t first, std::uint64_t n,
                     const payload::Predicate* predicate, const Cancel& cancel, Places& out) {
+  const bool is_sorted = segment.data->has_sorted_ids();
   std::uint64_t n_found = 0;
   std::uint64_t window = std::max<std::uint64_t>(kMinWindowRows, n);
   while (first < segment.n_rows() && n_found < n) {
     const auto end =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(segment.n_rows(), first + window));
     Bitset candidates(segment.n_rows());
-    for (std::uint32_t row = first; row < end; ++row) {
+    for (std::uint32_t rank = first; rank < end; ++rank) {
+      const std::uint32_t row = segment.data->row_of_rank(rank);
       if (segment.is_live(row)) candidates.set(row);
     }
     QV_TRY(const Bitset rows, filtered(segment, std::move(candidates), predicate, cancel));
     rows.for_each([&](std::size_t row) {
-      if (n_found++ < n) out.push_back({&segment, static_cast<std::uint32_t>(row)});
+      if (n_found++ < n || !is_sorted) out.push_back({&segment, static_cast<std::uint32_t>(row)});
     });
     first = end;
     window *= kWindowGrowth;
@@ -102,7 +105,7 @@ Result<Places> first_points_by_id(const Snapshot& snapshot, const std::optional<
   n = std::min(n, snapshot.n_live());
   for (const Segment* segment : snapshot.segments()) {
     if (segment->data->sealed) {
-      const std::uint32_t first = from ? lower_bound_row(segment->data->ids.span(), *from) : 0;
+      const std::uint32_t first = from ? segment->data->rank_of(*from) : 0;
       QV_TRY(add_sealed(*segment, first, n, predicate, cancel, places));
     } else {
       QV_TRY(add_unsealed(*segment, from, n, predicate, cancel, places));

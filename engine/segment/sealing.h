@@ -18,7 +18,7 @@ namespace quiver::engine {
 struct NewSegment {
   std::uint64_t id = 0;
   std::span<const Segment> inputs;
-  std::span<const RowRef> rows;  ///< rows of `inputs`, ascending by id, at least one
+  std::span<const RowRef> rows;  ///< rows of `inputs` in their new order, at least one
   std::span<const payload::FieldIndex> indexes;
 };
 

@@ -44,6 +44,15 @@ std::uint64_t SegmentData::data_bytes() const {
   return bytes;
 }
 
+std::uint32_t SegmentData::rank_of(const PointId& wanted) const {
+  const auto all = ids.span();
+  if (id_order.empty()) return lower_bound_row(all, wanted);
+  const auto order = id_order.span();
+  const auto is_below = [&](std::uint32_t row, const PointId& other) { return all[row] < other; };
+  const auto found = std::lower_bound(order.begin(), order.end(), wanted, is_below);
+  return static_cast<std::uint32_t>(found - order.begin());
+}
+
 Result<> SegmentData::check_rows() const {
   if (are_rows_damaged()) return unreadable(*this, "the rows");
   return {};
@@ -83,8 +92,9 @@ std::optional<std::uint32_t> Segment::find(const PointId& id) const {
     });
     return found;
   }
-  if (ids.empty() || id < ids.front() || ids.back() < id) return std::nullopt;
-  const std::uint32_t row = lower_bound_row(ids, id);
+  const std::uint32_t rank = data->rank_of(id);
+  if (rank == ids.size()) return std::nullopt;
+  const std::uint32_t row = data->row_of_rank(rank);
   if (ids[row] != id || !is_live(row) || data->are_rows_damaged()) return std::nullopt;
   return row;
 }

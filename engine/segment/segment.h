@@ -49,9 +49,12 @@ struct IndexSpec {
 /// derives something from them must call `check_files` before it uses the result.
 struct SegmentData {
   std::uint64_t id = 0;
-  bool sealed = false;  ///< rows are in id order, and on disk
+  bool sealed = false;         ///< rows are on disk, and in id order unless there is an `id_order`
+  bool holds_dropped = false;  ///< the file of the rows has vectors of a dropped field
   std::uint32_t n_rows = 0;
   SharedSpan<PointId> ids;
+  /// The rows by id, ascending, of a sealed segment whose rows lie by tenant; otherwise empty.
+  SharedSpan<std::uint32_t> id_order;
   SharedSpan<Seq> seqs;
   Documents documents;
   std::vector<index::FieldColumn> fields;  ///< fields in the order of the configuration
@@ -61,6 +64,19 @@ struct SegmentData {
   std::map<std::string, payload::ColumnView, std::less<>> columns;  ///< payload indexes by key
   std::shared_ptr<const IdTable> id_table;                          ///< unsealed only
   std::shared_ptr<const MappedFile> file;                           ///< the rows; sealed only
+
+  /// True if a later row has a larger id.
+  [[nodiscard]] bool has_sorted_ids() const { return sealed && id_order.empty(); }
+  /// Ids by which rows are compared; empty if row order is id order.
+  [[nodiscard]] std::span<const PointId> ids_unless_sorted() const {
+    return has_sorted_ids() ? std::span<const PointId>() : ids.span();
+  }
+  /// Sealed only: the row with the id of this rank.
+  [[nodiscard]] std::uint32_t row_of_rank(std::uint32_t rank) const {
+    return id_order.empty() ? rank : id_order[rank];
+  }
+  /// Sealed only: the number of ids below `wanted`.
+  [[nodiscard]] std::uint32_t rank_of(const PointId& wanted) const;
 
   /// Size of vectors and payload, bytes.
   [[nodiscard]] std::uint64_t data_bytes() const;

@@ -28,7 +28,34 @@ enum SectionKind : std::uint32_t {
   kOffsets = 7,
   kIndices = 8,
   kValues = 9,
+  // Instead of kIds where rows lie by tenant: a reader that knows only sorted ids refuses the file.
+  kUnsortedIds = 10,
+  kIdOrder = 11,
 };
+
+const PointId& id_of(std::span<const Segment> inputs, const RowRef& ref) {
+  return inputs[ref.segment].data->ids[ref.row];
+}
+
+/// Positions in `rows` by ascending id; empty if they are in that order already. Sorts copies of
+/// the ids: sorting goes out of bounds if the ids change meanwhile.
+std::vector<std::uint32_t> id_order_of(std::span<const Segment> inputs,
+                                       std::span<const RowRef> rows) {
+  struct Entry {
+    PointId id;
+    std::uint32_t position;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(rows.size());
+  for (std::uint32_t i = 0; i < rows.size(); ++i) entries.push_back({id_of(inputs, rows[i]), i});
+  const auto by_id = [](const Entry& a, const Entry& b) { return a.id < b.id; };
+  if (std::is_sorted(entries.begin(), entries.end(), by_id)) return {};
+  std::sort(entries.begin(), entries.end(), by_id);
+  std::vector<std::uint32_t> order;
+  order.reserve(entries.size());
+  for (const Entry& entry : entries) order.push_back(entry.position);
+  return order;
+}
 
 /// Writes the columns of the chosen rows, section by section.
 class SegmentWriter {
@@ -42,9 +69,11 @@ class SegmentWriter {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (has_vectors(i)) n_sections_ += fields[i].kind == FieldKind::kDense ? 2 : 4;
     }
-    QV_TRY(section(kIds, 0, [](const SegmentData& data, std::uint32_t row) {
-      return bytes_of(data.ids[row]);
-    }));
+    const auto order = id_order_of(inputs_, rows_);
+    QV_TRY(section(
+        order.empty() ? kIds : kUnsortedIds, 0,
+        [](const SegmentData& data, std::uint32_t row) { return bytes_of(data.ids[row]); }));
+    if (!order.empty()) out_.section(kIdOrder, std::span<const std::uint32_t>(order));
     QV_TRY(section(kSeqs, 0, [](const SegmentData& data, std::uint32_t row) {
       return bytes_of(data.seqs[row]);
     }));
@@ -219,6 +248,16 @@ Result<index::FieldColumn> read_field(const SectionReader& reader, std::size_t f
   return column;
 }
 
+/// kDataLoss unless the ids ascend in the stored order. Then each row is in it once.
+Result<> check_id_order(const SectionReader& reader, const SegmentData& data) {
+  for (std::uint32_t rank = 0; rank < data.n_rows; ++rank) {
+    if (data.id_order[rank] >= data.n_rows) return reader.damaged("a row in the order of ids");
+    if (rank == 0 || data.ids[data.id_order[rank - 1]] < data.ids[data.id_order[rank]]) continue;
+    return reader.damaged("the order of ids");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<std::uint64_t>> segment_ids(const Directory& segments) {
@@ -273,13 +312,19 @@ Result<SegmentData> open_segment_file(const Directory& directory, std::uint64_t 
   data.sealed = true;
   data.file = reader.file();
   data.n_rows = reader.n_rows();
-  QV_TRY(data.ids, reader.get<PointId>(kIds, 0, data.n_rows));
+  const bool is_sorted = !reader.has(kUnsortedIds);
+  QV_TRY(data.ids, reader.get<PointId>(is_sorted ? kIds : kUnsortedIds, 0, data.n_rows));
+  if (!is_sorted) {
+    QV_TRY(data.id_order, reader.get<std::uint32_t>(kIdOrder, 0, data.n_rows));
+    QV_TRY(check_id_order(reader, data));
+  }
   QV_TRY(data.seqs, reader.get<Seq>(kSeqs, 0, data.n_rows));
   auto& offsets = data.documents.offsets;
   QV_TRY(offsets, reader.get<std::uint64_t>(kDocumentOffsets, 0, data.n_rows + 1));
   QV_TRY(data.documents.bytes, reader.get<std::byte>(kDocuments, 0));
   QV_TRY(reader.check_offsets(offsets.span(), data.documents.bytes.size()));
   for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (is_dropped(fields[f]) && reader.has(kPresent, f)) data.holds_dropped = true;
     QV_TRY(auto column, read_field(reader, f, fields[f]));
     auto exact = std::make_shared<index::FlatSearcher>(column);
     data.add_field(std::move(column), std::move(exact), &index::kFlat);

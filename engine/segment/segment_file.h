@@ -24,10 +24,10 @@ struct RowRef {
   std::uint32_t row = 0;
 };
 
-/// The live rows of `inputs`, ascending by id.
+/// The live rows of `inputs`, ascending by id. `group_by_tenant` may order them otherwise.
 [[nodiscard]] std::vector<RowRef> live_rows_by_id(std::span<const Segment> inputs);
 
-/// Writes `rows`, ascending by id, as a segment file and syncs it, but not its directory. Memory: a
+/// Writes `rows`, in any order, as a segment file and syncs it, but not its directory. Memory: a
 /// few megabytes and the table of rows. `progress` gets the share done.
 [[nodiscard]] Result<> write_segment_file(Directory& directory, std::span<const Segment> inputs,
                                           std::span<const RowRef> rows, const Cancel& cancel,

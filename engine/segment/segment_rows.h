@@ -13,7 +13,10 @@ class SegmentRows final : public payload::RowsView {
 
   [[nodiscard]] std::uint32_t n_rows() const override { return data_.n_rows; }
   [[nodiscard]] std::span<const PointId> ids() const override { return data_.ids.span(); }
-  [[nodiscard]] bool sorted_ids() const override { return data_.sealed; }
+  [[nodiscard]] bool sorted_ids() const override { return data_.has_sorted_ids(); }
+  [[nodiscard]] std::span<const std::uint32_t> id_order() const override {
+    return data_.id_order.span();
+  }
   [[nodiscard]] Result<std::string_view> document(std::uint32_t row) const override {
     return data_.documents[row];
   }

@@ -19,6 +19,7 @@ constexpr auto kCompactIdle = std::chrono::seconds(1);
 }  // namespace
 
 void Maintenance::start_due_jobs() noexcept {
+  parts_.memory.start();
   if (common_.closed || !parts_.status.may_retry()) return;
   const auto started = guarded([this]() -> Result<> {
     start_jobs();
@@ -68,7 +69,8 @@ void Maintenance::tick() {
   status.note_recovery(JobKind::kHousekeeping);
   status.update();
   if (is_idle() && !parts_.manifest.has_leftovers() && !status.is_any_running() &&
-      !status.status().optimizing && common_.store().takes_writes()) {
+      !status.status().optimizing && common_.store().takes_writes() && !is_cleaning_ &&
+      !must_compact_) {
     common_.wants_tick = false;
   }
 }
@@ -82,7 +84,8 @@ void Maintenance::keep_house() {
   }
   parts_.manifest.remove_leftovers();
   if (parts_.indexes.is_drift_due()) parts_.indexes.check_drift();
-  if (Clock::now() - last_write_ >= kCompactIdle) start_compaction();
+  start_cleaning();
+  if (must_compact_ || Clock::now() - last_write_ >= kCompactIdle) start_compaction();
 }
 
 bool Maintenance::repair_store() {
@@ -125,26 +128,56 @@ bool Maintenance::is_idle() const {
   return idle_s >= common_.config.load()->optimizer.idle_seal_s;
 }
 
+void Maintenance::start_cleaning() {
+  if (is_cleaning_ || must_compact_ || parts_.bulk.is_open() || !parts_.status.may_retry()) return;
+  const auto due = parts_.dropped.is_due();
+  if (!due) return parts_.status.note_failure(JobKind::kHousekeeping, due.error());
+  is_cleaning_ = *due && common_.lane.post([this] { clean(); });
+}
+
+void Maintenance::clean() noexcept {
+  is_cleaning_ = false;
+  if (common_.closed) return;
+  const auto cleaned = guarded([this]() -> Result<> {
+    QV_TRY(const bool is_over, parts_.dropped.step());
+    must_compact_ = is_over;
+    is_cleaning_ = !is_over && common_.lane.post([this] { clean(); });
+    return {};
+  });
+  if (!cleaned) parts_.status.note_failure(JobKind::kHousekeeping, cleaned.error());
+}
+
 void Maintenance::start_compaction() {
   WorkStatus& status = parts_.status;
   const auto n_live = static_cast<double>(parts_.table.snapshot()->n_live());
   const auto limit =
       std::max(kMinDroppedRows, static_cast<std::uint64_t>(kMinDroppedShare * n_live));
   const std::uint64_t n_dropped = parts_.table.n_rows_dropped();
-  if (status.is_running(JobKind::kCompactStore) || n_dropped < limit || !status.may_retry()) return;
+  const bool is_due = must_compact_ || n_dropped >= limit;
+  if (status.is_running(JobKind::kCompactStore) || !is_due || !status.may_retry()) return;
   auto job = std::make_shared<Job>();
   job->kind = JobKind::kCompactStore;
   job->n_rows = n_dropped;
   common_.background.run(
       Priority::kLow, job->kind, [this] { return common_.store().reclaim(); },
-      [this, job](const Result<>& result) {
-        parts_.status.ended(*job);
-        parts_.table.forget_dropped(job->n_rows);
-        if (result) parts_.status.note_success(job->kind);
-        if (!result && !common_.closed) parts_.status.note_failure(job->kind, result.error());
-        parts_.status.update();
-      });
+      [this, job](const Result<>& result) { end_compaction(*job, result); });
   status.started(job);
+  is_compacting_cleaned_ = must_compact_;
+}
+
+void Maintenance::end_compaction(const Job& job, const Result<>& result) {
+  WorkStatus& status = parts_.status;
+  status.ended(job);
+  parts_.table.forget_dropped(job.n_rows);
+  const bool is_cleaned = std::exchange(is_compacting_cleaned_, false);
+  auto ended = result;
+  if (ended && is_cleaned && !common_.closed) {
+    ended = guarded([this] { return parts_.dropped.note_done(); });
+    must_compact_ = !ended;
+  }
+  if (ended) status.note_success(job.kind);
+  if (!ended && !common_.closed) status.note_failure(job.kind, ended.error());
+  status.update();
 }
 
 }  // namespace quiver::engine

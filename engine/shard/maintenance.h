@@ -9,7 +9,9 @@
 #include "engine/shard/column_builds.h"
 #include "engine/shard/index_work.h"
 #include "engine/shard/rewrite.h"
+#include "engine/shard/state/dropped_vectors.h"
 #include "engine/shard/state/manifest_writer.h"
+#include "engine/shard/state/memory_placing.h"
 #include "engine/shard/state/segment_table.h"
 #include "engine/shard/state/shard_common.h"
 #include "engine/shard/work_status.h"
@@ -28,6 +30,8 @@ class Maintenance {
     ColumnBuilds& columns;
     IndexWork& indexes;
     Rewrites& rewrites;
+    MemoryPlacing& memory;
+    DroppedVectors& dropped;
     const BulkLoad& bulk;
   };
 
@@ -55,12 +59,19 @@ class Maintenance {
   bool repair_store();
   /// True if nothing was written for the time that the configuration names.
   [[nodiscard]] bool is_idle() const;
+  /// Takes vectors of dropped fields out of the store, which is compacted then.
+  void start_cleaning();
+  void clean() noexcept;
   void start_compaction();
+  void end_compaction(const Job& job, const Result<>& result);
 
   ShardCommon& common_;
   const Parts parts_;
 
   Clock::time_point last_write_ = Clock::now();
+  bool is_cleaning_ = false;
+  bool must_compact_ = false;           ///< rows were cleaned
+  bool is_compacting_cleaned_ = false;  ///< the running compaction began after that
 };
 
 }  // namespace quiver::engine

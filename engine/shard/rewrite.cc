@@ -10,6 +10,7 @@
 #include "engine/segment/columns.h"
 #include "engine/segment/fields.h"
 #include "engine/segment/sealing.h"
+#include "engine/segment/tenants.h"
 
 namespace quiver::engine {
 namespace {
@@ -36,6 +37,7 @@ void Rewrites::start(const RewritePlan& plan) {
       plan.kind == JobKind::kSeal ? Priority::kHigh : Priority::kLow, plan.kind,
       [this, job]() -> Result<> {
         job->rows = live_rows_by_id(job->inputs);
+        QV_TRY(group_by_tenant(job->rows, job->inputs, job->config->indexes));
         return job->rows.empty() ? Result<>() : write_output(*job);
       },
       [this, job](Result<> result) { finish(job, std::move(result)); });

@@ -28,7 +28,9 @@
 #include "engine/shard/rewrite.h"
 #include "engine/shard/shard_context.h"
 #include "engine/shard/shard_links.h"
+#include "engine/shard/state/dropped_vectors.h"
 #include "engine/shard/state/manifest_writer.h"
+#include "engine/shard/state/memory_placing.h"
 #include "engine/shard/state/row_recovery.h"
 #include "engine/shard/state/segment_table.h"
 #include "engine/shard/state/shard_common.h"
@@ -89,6 +91,8 @@ class Shard {
   void report(std::uint32_t number, OptimizationReport& report) const {
     status_.report(number, report);
   }
+  /// Why files are not kept in memory as asked; empty if all are.
+  [[nodiscard]] std::string memory_warning() const { return memory_.warning(); }
   [[nodiscard]] WorkSummary work() const { return status_.summary(); }
 
   /// Applies what is queued, ends background work, closes the store. kDeadlineExceeded, naming the
@@ -123,6 +127,8 @@ class Shard {
   ShardCommon common_;
   SegmentTable table_{common_};
   ManifestWriter manifest_{common_, table_};
+  MemoryPlacing memory_{common_, table_};
+  DroppedVectors dropped_{common_};
   WorkStatus status_{common_, table_, context_.choose_index};
   LocalLog log_{common_.store()};
   DrainTask drain_task_{*this};
@@ -131,8 +137,9 @@ class Shard {
   IndexWork indexes_{common_, context_, table_, status_, [this] { maintenance_.start_due_jobs(); }};
   Rewrites rewrites_;
   BulkLoad bulk_;
-  Maintenance maintenance_{common_,
-                           {table_, manifest_, status_, columns_, indexes_, rewrites_, bulk_}};
+  Maintenance maintenance_{
+      common_,
+      {table_, manifest_, status_, columns_, indexes_, rewrites_, memory_, dropped_, bulk_}};
   RowRecovery rows_{common_, table_};
   Damage damage_{common_, table_,   status_,
                  rows_,   columns_, [this] { maintenance_.start_due_jobs(); }};

@@ -77,7 +77,8 @@ std::vector<SegmentFacts> WorkStatus::facts() const {
     const auto& data = *state.view.data;
     facts.push_back({data.id, data.sealed, state.busy, data.n_rows, state.n_deleted,
                      data.data_bytes(), !missing_indexes(data, policy).empty(),
-                     drifted_field(data.id).has_value(), may_gain_by_merging(data, policy)});
+                     drifted_field(data.id).has_value(), may_gain_by_merging(data, policy),
+                     data.holds_dropped});
   }
   return facts;
 }

@@ -23,6 +23,8 @@ class RowsView {
   [[nodiscard]] virtual std::span<const PointId> ids() const = 0;
   /// True if `ids` ascends.
   [[nodiscard]] virtual bool sorted_ids() const = 0;
+  /// [n_rows], the rows by ascending id, if that is known of rows in another order; else empty.
+  [[nodiscard]] virtual std::span<const std::uint32_t> id_order() const { return {}; }
   /// The payload as JSON; an empty text stands for `{}`. Valid until the next call.
   [[nodiscard]] virtual Result<std::string_view> document(std::uint32_t row) const = 0;
   /// The column with at least `n_rows` rows, by the key as its `FieldIndex` spells it; null if

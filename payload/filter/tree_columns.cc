@@ -94,15 +94,27 @@ class ColumnEvaluator {
     return match_column(*column, field.condition, within);
   }
 
+  /// The only row that may have this id, of rows whose id order is known; their number if none may.
+  [[nodiscard]] std::size_t row_of(const PointId& id) const {
+    const auto ids = rows_.ids();
+    const auto order = rows_.id_order();
+    if (order.empty()) {
+      return static_cast<std::size_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
+    }
+    const auto is_below = [&](std::uint32_t row, const PointId& wanted) {
+      return ids[row] < wanted;
+    };
+    const auto found = std::lower_bound(order.begin(), order.end(), id, is_below);
+    return found == order.end() ? ids.size() : *found;
+  }
+
   Result<Verdict> match(const HasIdNode& node, const Bitset& within) {
     Verdict verdict{Bitset(within.size()), Bitset(within.size())};
     const auto ids = rows_.ids();
-    if (rows_.sorted_ids()) {
+    if (rows_.sorted_ids() || !rows_.id_order().empty()) {
       for (const PointId& id : node.ids) {
-        const auto it = std::lower_bound(ids.begin(), ids.end(), id);
-        if (it == ids.end() || *it != id) continue;
-        const auto row = static_cast<std::size_t>(it - ids.begin());
-        if (within.test(row)) verdict.yes.set(row);
+        const auto row = row_of(id);
+        if (row < ids.size() && ids[row] == id && within.test(row)) verdict.yes.set(row);
       }
       return verdict;
     }

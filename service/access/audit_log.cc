@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -39,12 +40,6 @@ std::string file_name(std::int64_t day) {
   const std::tm date = utc(day * kSecondsPerDay);
   return fmt::format("{}{:04}-{:02}-{:02}{}", kPrefix, date.tm_year + 1900, date.tm_mon + 1,
                      date.tm_mday, kSuffix);
-}
-
-std::string time_text(std::int64_t now_ms) {
-  const std::tm t = utc(now_ms / kMsPerSecond);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", t.tm_year + 1900, t.tm_mon + 1,
-                     t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, now_ms % kMsPerSecond);
 }
 
 std::string_view to_string(Outcome outcome) {
@@ -77,8 +72,14 @@ tl::unexpected<Error> cannot_write(const std::string& path, int error) {
 
 }  // namespace
 
+std::string audit_time(std::int64_t ms) {
+  const std::tm t = utc(ms / kMsPerSecond);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", t.tm_year + 1900, t.tm_mon + 1,
+                     t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, ms % kMsPerSecond);
+}
+
 std::string audit_line(std::int64_t now_ms, const Principal& caller, const AuditEvent& event) {
-  std::string line = fmt::format("{{\"time\":\"{}\"", time_text(now_ms));
+  std::string line = fmt::format("{{\"time\":\"{}\"", audit_time(now_ms));
   append_member(line, "transport", event.transport);
   append_member(line, "verb", event.verb);
   append_member(line, "collection", event.collection);
@@ -166,8 +167,7 @@ Result<> AuditLog::open_file(std::int64_t day) {
 }
 
 /// Names sort as their dates.
-void AuditLog::delete_old_files() const {
-  if (options_.max_log_files == 0) return;
+Result<std::vector<std::string>> AuditLog::files() const {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(options_.dir, error), end; !error && it != end;
@@ -178,11 +178,23 @@ void AuditLog::delete_old_files() const {
       names.push_back(std::move(name));
     }
   }
-  std::sort(names.begin(), names.end());
-  const std::size_t n_kept = std::min<std::size_t>(options_.max_log_files, names.size());
-  for (std::size_t i = 0; i + n_kept < names.size(); ++i) {
-    fs::remove(options_.dir + "/" + names[i], error);
-    if (error) log_warning("audit: cannot delete {}: {}", names[i], error.message());
+  if (error) {
+    return fail(Code::kUnavailable,
+                fmt::format("cannot list the audit log {}: {}", options_.dir, error.message()));
+  }
+  std::sort(names.begin(), names.end(), std::greater<>());
+  for (auto& name : names) name = options_.dir + "/" + name;
+  return names;
+}
+
+void AuditLog::delete_old_files() const {
+  if (options_.max_log_files == 0) return;
+  const auto paths = files();
+  if (!paths) return log_warning("audit: {}", paths.error().message());
+  std::error_code error;
+  for (std::size_t i = options_.max_log_files; i < paths->size(); ++i) {
+    fs::remove((*paths)[i], error);
+    if (error) log_warning("audit: cannot delete {}: {}", (*paths)[i], error.message());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/observe/log_limit.h"
@@ -46,6 +47,8 @@ class AuditLog {
 
   /// A line that cannot be written is lost, and the server's log says so.
   void write(const Principal& caller, const AuditEvent& event) noexcept;
+  /// The files so far, the newest first.
+  [[nodiscard]] Result<std::vector<std::string>> files() const;
   /// As `write`, at another time: milliseconds since the epoch.
   void write_at(std::int64_t now_ms, const Principal& caller, const AuditEvent& event) noexcept;
 
@@ -66,6 +69,8 @@ class AuditLog {
   std::int64_t day_ QV_GUARDED_BY(mutex_) = -1;          ///< of `file_`, since the epoch
 };
 
+/// A moment as lines have it, `2026-11-24T17:05:00.250Z`; later ones have larger texts.
+[[nodiscard]] std::string audit_time(std::int64_t ms);
 /// The line of an event, with its end.
 [[nodiscard]] std::string audit_line(std::int64_t now_ms, const Principal& caller,
                                      const AuditEvent& event);

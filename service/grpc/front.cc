@@ -5,8 +5,8 @@ namespace quiver::service::rpc {
 GrpcFront::GrpcFront(const GrpcLimits& limits, api::Runtime& runtime, BodyBudget& messages)
     : limits_(limits), runtime_(runtime), messages_(messages), methods_(all_methods()) {
   for (const Method& method : methods_) {
-    auto& metrics =
-        metrics_.emplace_back(method.name, runtime.metrics(), runtime.options().metrics_prefix);
+    auto& metrics = metrics_.emplace_back(method.name, runtime.metrics(), runtime.method_answers(),
+                                          runtime.options().metrics_prefix);
     routes_[method.name] = {&method, &metrics};
   }
 }

@@ -204,6 +204,39 @@ Decoded<Answer> remove_ttl(Exchange& x) {
   return change_ttl(x, std::nullopt);
 }
 
+Decoded<Answer> answer_tenant_quota(Exchange& x) {
+  return with_collection(x, [](Exchange& exchange, OpenCollection collection) -> Decoded<Answer> {
+    QV_TRY(const auto info, api::collection_info(exchange, collection));
+    auto out = exchange.begin_result();
+    json::write_tenant_quota(out, info.config.tenant_quota);
+    exchange.end_result();
+    return Answer::kReady;
+  });
+}
+
+Decoded<Answer> change_tenant_quota(Exchange& x, std::optional<engine::TenantQuota> quota) {
+  auto change = [quota = std::move(quota)](engine::CollectionConfig& config) -> Result<> {
+    config.tenant_quota = quota;
+    return {};
+  };
+  api::update_collection(x, x.captures[0], std::move(change), answer_true(x));
+  return Answer::kLater;
+}
+
+Decoded<Answer> set_tenant_quota(Exchange& x) {
+  QV_TRY(write_params(x));
+  return blocking(x, [](Exchange& exchange) -> Decoded<Answer> {
+    QV_TRY(api::check_exists(exchange, exchange.captures[0]));
+    QV_TRY(auto quota, json::decode_tenant_quota(exchange.request.body));
+    return change_tenant_quota(exchange, std::move(quota));
+  });
+}
+
+Decoded<Answer> remove_tenant_quota(Exchange& x) {
+  QV_TRY(write_params(x));
+  return change_tenant_quota(x, std::nullopt);
+}
+
 Decoded<Answer> delete_collection(Exchange& x) {
   QV_TRY(write_params(x));
   api::drop_collection(x, x.captures[0], answer_bool(x));
@@ -298,6 +331,10 @@ void add_collection_routes(Routes& routes) {
   add(Method::kGet, "/v1/collections/{collection_name}/ttl", Access::kRead, answer_ttl);
   add(Method::kPut, "/v1/collections/{collection_name}/ttl", Access::kManage, set_ttl);
   add(Method::kDelete, "/v1/collections/{collection_name}/ttl", Access::kManage, remove_ttl);
+  add(Method::kGet, "/v1/collections/{collection_name}/quotas", Access::kRead, answer_tenant_quota);
+  add(Method::kPut, "/v1/collections/{collection_name}/quotas", Access::kManage, set_tenant_quota);
+  add(Method::kDelete, "/v1/collections/{collection_name}/quotas", Access::kManage,
+      remove_tenant_quota);
   add(Method::kGet, "/v1/collections/{collection_name}/indexes", Access::kRead,
       answer_segment_indexes);
   add(Method::kPatch, "/v1/collections/{collection_name}/indexes", Access::kManage,

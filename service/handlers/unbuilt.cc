@@ -20,7 +20,6 @@ constexpr UnbuiltEndpoint kUnbuilt[] = {
     {"/collections/{collection_name}/shards/{shard}/cleanup", "shards by themselves"},
     {"/collections/{collection_name}/shards/{shard}/wal", "diagnostics"},
     {"/collections/{collection_name}/shards/{shard}/recovery_point", "diagnostics"},
-    {"/audit/logs", "audit logs"},
     {"/collections/{collection_name}/debug", "diagnostics"},
     {"/collections/{collection_name}/truncate_unapplied_wal", "diagnostics"},
     {"/profiler/slow_requests", "diagnostics"},

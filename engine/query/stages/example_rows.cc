@@ -64,8 +64,8 @@ Result<> ExampleRows::offer(std::span<const std::uint32_t> rows, index::TopK& ou
 
 Result<> ExampleRows::offer_allowed(const index::RowFilter& filter, std::uint32_t begin,
                                     std::uint32_t end, index::TopK& out) {
-  // Rows of sealed segments are in id order: no later row is better than a best possible one.
-  const bool can_end_early = segment_.data->sealed && out.shared_floor() == nullptr;
+  // In id order no later row is better than a best possible one.
+  const bool can_end_early = segment_.data->has_sorted_ids() && out.shared_floor() == nullptr;
   std::vector<std::uint32_t> rows;
   rows.reserve(kRowsAtOnce);
   for (std::uint32_t block = begin / 64; block < filter.n_blocks() && block * 64 < end; ++block) {

@@ -63,8 +63,7 @@ class SegmentByExamples {
   }
 
   [[nodiscard]] index::TopK heap(std::uint64_t k) const {
-    return index::TopK(std::min<std::uint64_t>(k, segment_.n_live()),
-                       data_.sealed ? std::span<const PointId>() : data_.ids.span());
+    return index::TopK(std::min<std::uint64_t>(k, segment_.n_live()), data_.ids_unless_sorted());
   }
 
   /// Offers candidates of the index. False if it cannot propose them.

@@ -51,8 +51,7 @@ std::vector<index::TopK> heaps_for(const FieldSearch& search, const Segment& seg
   for (std::size_t i = 0; i < search.queries.size(); ++i) {
     const std::uint64_t limit = search.limits[i];
     // A heap that cannot hold `limit` hits says nothing about the other segments.
-    heaps.emplace_back(std::min<std::uint64_t>(limit, segment.n_live()),
-                       data.sealed ? std::span<const PointId>() : data.ids.span(),
+    heaps.emplace_back(std::min<std::uint64_t>(limit, segment.n_live()), data.ids_unless_sorted(),
                        segment.n_live() >= limit ? &floors[i] : nullptr);
   }
   return heaps;

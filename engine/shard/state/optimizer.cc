@@ -78,6 +78,9 @@ std::optional<RewritePlan> plan_rewrite(const std::vector<SegmentFacts>& segment
   for (const auto& segment : free) {
     if (wants_vacuum(segment, config)) return RewritePlan{JobKind::kVacuum, {segment.id}};
   }
+  for (const auto& segment : free) {
+    if (segment.holds_dropped) return RewritePlan{JobKind::kVacuum, {segment.id}};
+  }
   std::map<int, std::vector<SegmentFacts>> tiers;
   for (const auto& segment : free) tiers[tier_of(live_bytes(segment))].push_back(segment);
   for (const auto& [tier, members] : tiers) {

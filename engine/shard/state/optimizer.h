@@ -18,9 +18,10 @@ struct SegmentFacts {
   std::uint32_t n_rows = 0;
   std::uint32_t n_deleted = 0;
   std::uint64_t bytes = 0;
-  bool lacks_index = false;   ///< a field should have an index and has none, or another
-  bool has_drifted = false;   ///< a field's index has to be rebuilt
-  bool gains_merged = false;  ///< `may_gain_by_merging`
+  bool lacks_index = false;    ///< a field should have an index and has none, or another
+  bool has_drifted = false;    ///< a field's index has to be rebuilt
+  bool gains_merged = false;   ///< `may_gain_by_merging`
+  bool holds_dropped = false;  ///< its file has vectors of a dropped field
 
   [[nodiscard]] std::uint32_t n_live() const { return n_rows - n_deleted; }
 };

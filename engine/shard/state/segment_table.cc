@@ -170,7 +170,7 @@ void SegmentTable::remove_all(std::span<const PointId> ids, std::uint64_t kept) 
 void SegmentTable::remove_all_in(SegmentState& state, std::span<const PointId> ids) {
   const auto& data = *state.view.data;
   const auto old = data.ids.span();
-  if (!data.sealed) {
+  if (!data.has_sorted_ids()) {
     for (std::size_t row = 0; row < old.size(); ++row) {
       if (std::binary_search(ids.begin(), ids.end(), old[row])) mark_dead(state, row);
     }

@@ -16,6 +16,7 @@
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "service/api/audit.h"
 #include "service/api/shard_keys.h"
 #include "service/api/snapshots.h"
 #include "service/json/error.h"
@@ -120,6 +121,10 @@ using ShardKeyChange = std::variant<std::monostate, api::ShardKeyRequest, engine
 
 /// When points expire: `{"key": …, "seconds": …}`.
 [[nodiscard]] Decoded<engine::Ttl> decode_ttl(std::string& body);
+/// `{"time_from", "time_to", "limit", "filters"}`, all optional.
+[[nodiscard]] Decoded<access::AuditQuery> decode_audit_query(std::string& body);
+/// `{"tenant": {"key", "max_points"}}`; nullopt for `{"tenant": null}`.
+[[nodiscard]] Decoded<std::optional<engine::TenantQuota>> decode_tenant_quota(std::string& body);
 /// A change of the parameters that vector indexes are built with: `{"build": {field: {name:
 /// value}}}`; null restores the default.
 class IndexBuildPatch {

@@ -1,6 +1,10 @@
-// Aliases, and the names and ids of paths.
+// Aliases, times to live, limits of tenants, searches of the audit log, and the names and ids of
+// paths.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "payload/scalar/datetime.h"
 #include "service/api/names.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
@@ -60,6 +64,18 @@ Decoded<> path_name(const Result<>& named) {
                                         named.error().message())));
 }
 
+/// The first millisecond that is not before a moment in the body; nullopt if it names none.
+Decoded<std::optional<std::int64_t>> decode_moment(Object object, std::string_view name) {
+  constexpr std::int64_t kMicrosPerMs = 1000;
+  const auto element = find(object, name);
+  if (!element) return std::optional<std::int64_t>();
+  const Path here = Path().member(name);
+  QV_TRY(const auto text, get_string(*element, here));
+  const auto micros = payload::parse_datetime(text);
+  if (!micros) return format_error(here, "expected a date and time, such as 2026-11-24T17:00:00Z");
+  return std::optional(std::max<std::int64_t>(0, *micros + kMicrosPerMs - 1) / kMicrosPerMs);
+}
+
 }  // namespace
 
 Decoded<std::vector<AliasAction>> decode_alias_actions(std::string& body) {
@@ -89,6 +105,47 @@ Decoded<engine::Ttl> decode_ttl(std::string& body) {
                         fmt::format("from 0 to {}", engine::kMaxTtlSeconds));
   }
   return ttl;
+}
+
+Decoded<std::optional<engine::TenantQuota>> decode_tenant_quota(std::string& body) {
+  const Path root;
+  const Path here = root.member("tenant");
+  QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(check_members(object, root, {"tenant"}));
+  simdjson::dom::element tenant;
+  if (object.at_key("tenant").get(tenant) != simdjson::SUCCESS)
+    return missing_field(root, "tenant");
+  if (tenant.is_null()) return std::optional<engine::TenantQuota>();
+  QV_TRY(const Object members, get_object(tenant, here));
+  QV_TRY(check_members(members, here, {"key", "max_points"}));
+  QV_TRY(const Element key, require(members, "key", here));
+  engine::TenantQuota quota;
+  QV_TRY(quota.key, get_string(key, here.member("key")));
+  QV_TRY(require(members, "max_points", here));
+  QV_TRY(quota.max_points, decode_at_least(members, "max_points", here, 1, 1));
+  return std::optional(std::move(quota));
+}
+
+Decoded<access::AuditQuery> decode_audit_query(std::string& body) {
+  constexpr std::uint64_t kMaxLimit = 10'000;
+  const Path root;
+  access::AuditQuery query;
+  QV_TRY(const Object object, parse_object_body(body));
+  QV_TRY(query.from_ms, decode_moment(object, "time_from"));
+  QV_TRY(query.to_ms, decode_moment(object, "time_to"));
+  QV_TRY(query.limit, decode_at_least(object, "limit", root, 1, query.limit));
+  if (query.limit > kMaxLimit) {
+    return out_of_range(root.member("limit"), std::to_string(query.limit), "from 1 to 10000");
+  }
+  if (const auto filters = find(object, "filters")) {
+    const Path here = root.member("filters");
+    QV_TRY(const Object members, get_object(*filters, here));
+    for (const auto [name, value] : members) {
+      QV_TRY(const auto text, get_string(value, here.member(name)));
+      query.filters.emplace(name, text);
+    }
+  }
+  return query;
 }
 
 Decoded<PointId> parse_path_id(std::string_view text) {

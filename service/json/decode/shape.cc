@@ -146,7 +146,6 @@ constexpr ShapeMember kStrictMode[] = {
     {.name = "max_payload_index_count", .type = kUnsigned},
     {.name = "max_resident_memory_percent", .type = kUnsigned, .min = 1, .max = 100},
 };
-// Quiver has no choice of where payloads and ids are stored. The value is kept and shown.
 constexpr ShapeMember kPayloadStorage[] = {
     {.name = "memory", .type = kString, .values = kMemories, .never = "pinned"},
 };

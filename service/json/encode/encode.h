@@ -65,6 +65,8 @@ void write_collection_config(Writer& out, const engine::CollectionConfig& config
 void write_hnsw_config(Writer& out, const engine::CollectionConfig& config);
 /// null if points do not expire.
 void write_ttl(Writer& out, const std::optional<engine::Ttl>& ttl);
+/// `{"tenant": …}`, null without a limit.
+void write_tenant_quota(Writer& out, const std::optional<engine::TenantQuota>& quota);
 void write_collection_info(Writer& out, const engine::CollectionInfo& info);
 
 }  // namespace quiver::service::json

@@ -221,6 +221,7 @@ void write_warnings(Writer& out, const CollectionInfo& info) {
         "then these segments are searched exactly",
         info.n_damaged_indexes));
   }
+  if (!info.memory_warning.empty()) texts.push_back(info.memory_warning);
   if (texts.empty()) return;
   out.key("warnings");
   out.begin_array();
@@ -277,6 +278,20 @@ void write_collection_config(Writer& out, const engine::CollectionConfig& config
 void write_hnsw_config(Writer& out, const engine::CollectionConfig& config) {
   const Wire wire(config);
   write_completed(out, find(wire.object(), "hnsw_config"), kHnsw);
+}
+
+void write_tenant_quota(Writer& out, const std::optional<engine::TenantQuota>& quota) {
+  out.begin_object();
+  out.key("tenant");
+  if (quota) {
+    out.begin_object();
+    out.member("key", std::string_view(quota->key));
+    out.member("max_points", quota->max_points);
+    out.end_object();
+  } else {
+    out.null();
+  }
+  out.end_object();
 }
 
 void write_ttl(Writer& out, const std::optional<engine::Ttl>& ttl) {

@@ -2,9 +2,17 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+
+#include "base/check.h"
 
 #include "tests/support/faulty_directory.h"
 
@@ -162,6 +170,95 @@ TEST_P(DirectoryTest, NamesThatLeaveTheDirectoryAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, DirectoryTest, testing::Values("real", "memory", "faulty"),
                          [](const auto& kind) { return kind.param; });
+
+TEST_P(DirectoryTest, PlacingAFileChangesNoByte) {
+  std::string text(3 * 65536 + 17, 'x');
+  for (std::size_t i = 0; i < text.size(); i += 7) text[i] = static_cast<char>('a' + i % 26);
+  ASSERT_TRUE(directory_->write_file("f", as_byte_span(text)));
+  const auto mapped = *directory_->open_mapped("f");
+  using enum MemoryPlacement;
+  for (const auto placement : {kPinned, kCold, kCold, kCached, kPinned, kCached, kCold}) {
+    (void)mapped->place(mapped->bytes().first(70'000), placement);  // a small limit may refuse it
+    (void)mapped->place(mapped->bytes().subspan(140'001), placement);
+    EXPECT_EQ(as_text(mapped->bytes()), text);
+    EXPECT_FALSE(mapped->is_damaged());
+  }
+  EXPECT_TRUE(mapped->place({}, kPinned));
+  EXPECT_TRUE(mapped->place(mapped->bytes().subspan(1, 100), kPinned)) << "no whole page";
+}
+
+/// Bytes that this process has locked, as the system counts them.
+std::uint64_t locked_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmLck:")) return std::stoull(line.substr(6)) * 1024;
+  }
+  return 0;
+}
+
+/// Pages of `bytes` that are in memory.
+std::size_t n_resident(Bytes bytes) {
+  std::vector<unsigned char> pages((bytes.size() + 4095) / 4096);
+  EXPECT_EQ(::mincore(const_cast<std::byte*>(bytes.data()), bytes.size(), pages.data()), 0);
+  return static_cast<std::size_t>(
+      std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1U; }));
+}
+
+class PlacedFile : public testing::Test {
+ protected:
+  static constexpr std::size_t kPages = 12;
+  PlacedFile() {
+    const std::vector<std::byte> bytes(kPages * 4096, std::byte{7});
+    QV_CHECK(directory_->write_file("f", bytes));
+    mapped_ = *directory_->open_mapped("f");
+  }
+
+  TemporaryDirectory temporary_;
+  std::unique_ptr<Directory> directory_ = *open_real_directory(temporary_.path());
+  std::shared_ptr<const MappedFile> mapped_;
+};
+
+TEST_F(PlacedFile, PinnedPagesAreLockedUntilTheyAreReleased) {
+  const std::uint64_t before = locked_bytes();
+  const auto some = mapped_->bytes().first(5 * 4096 + 9);
+  ASSERT_TRUE(mapped_->place(some, MemoryPlacement::kPinned));
+  if (locked_bytes() == before) GTEST_SKIP() << "this system does not count locked pages";
+  EXPECT_EQ(locked_bytes(), before + 5 * 4096) << "whole pages inside the range";
+  EXPECT_EQ(n_resident(mapped_->bytes().first(5 * 4096)), 5U);
+  ASSERT_TRUE(mapped_->place(some, MemoryPlacement::kPinned));
+  EXPECT_EQ(locked_bytes(), before + 5 * 4096);
+  ASSERT_TRUE(mapped_->place(some, MemoryPlacement::kCold));
+  EXPECT_EQ(locked_bytes(), before);
+  ASSERT_TRUE(mapped_->place(mapped_->bytes(), MemoryPlacement::kPinned));
+  mapped_.reset();
+  EXPECT_EQ(locked_bytes(), before);
+}
+
+TEST_F(PlacedFile, ColdPagesLeaveTheMemory) {
+  ASSERT_EQ(mapped_->bytes()[4096 * 3], std::byte{7});
+  if (n_resident(mapped_->bytes()) < kPages) GTEST_SKIP() << "the system keeps no pages of files";
+  ASSERT_TRUE(mapped_->place(mapped_->bytes(), MemoryPlacement::kCold));
+  if (n_resident(mapped_->bytes()) == kPages)
+    GTEST_SKIP() << "the system drops no pages when asked";
+  EXPECT_LE(n_resident(mapped_->bytes()), kPages / 2);
+  EXPECT_EQ(mapped_->bytes()[4096 * 3], std::byte{7});
+}
+
+TEST_F(PlacedFile, RefusedLocksAreErrorsAndChangeNothing) {
+  const pid_t child = ::fork();  // root may lock what it likes
+  if (child == 0) {
+    const rlimit none{0, 0};
+    if (::setrlimit(RLIMIT_MEMLOCK, &none) != 0 || ::setresuid(65534, 65534, 65534) != 0)
+      ::_exit(2);
+    const auto refused = mapped_->place(mapped_->bytes(), MemoryPlacement::kPinned);
+    const bool is_said = !refused && refused.error().code() == Code::kResourceExhausted;
+    ::_exit(is_said && mapped_->bytes()[0] == std::byte{7} ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "needs root, or a limit";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
 
 TEST(RealDirectory, IsCreatedWithItsParents) {
   const TemporaryDirectory temporary;

@@ -56,7 +56,10 @@ class ApplyLaneTest : public ShardParts {
     IndexWork indexes{common, context, table, status, [] {}};
     Rewrites rewrites{common, context, table, manifest, status, [] {}};
     BulkLoad bulk{common, table, manifest, status, queue, {[] {}, [] {}}};
-    Maintenance maintenance{common, {table, manifest, status, columns, indexes, rewrites, bulk}};
+    MemoryPlacing memory{common, table};
+    DroppedVectors dropped{common};
+    Maintenance maintenance{
+        common, {table, manifest, status, columns, indexes, rewrites, memory, dropped, bulk}};
     ApplyLane lane{common, table, log, queue, bulk, status, maintenance};
   };
 
