@@ -81,86 +81,88 @@ struct ShardKeyShards {
   std::vector<std::uint32_t> shards;  ///< numbers, at least one; a hash of the id picks a position
 
   bool operator==(const ShardKeyShards&) const = default;
-  /// At most so many points have the same value under `key`.
-  struct TenantQuota {
-    std::string key;               ///< has a payload index of keywords, UUIDs or integers
-    std::uint64_t max_points = 0;  ///< at least 1
+};
 
-    bool operator==(const TenantQuota&) const = default;
-  };
+/// At most so many points have the same value under `key`.
+struct TenantQuota {
+  std::string key;               ///< has a payload index of keywords, UUIDs or integers
+  std::uint64_t max_points = 0;  ///< at least 1
 
-  struct CollectionConfig {
-    /// Unique names over all kinds. A field keeps its number for good: new ones come last, and a
-    /// dropped one keeps its place (`is_dropped`).
-    std::vector<FieldSchema> fields;
-    /// kAuto: number of shards, which are 0, 1, ... kCustom: of each key that does not say its own.
-    std::uint32_t shard_number = 1;
-    ShardingMethod sharding = ShardingMethod::kAuto;
-    std::vector<ShardKeyShards> shard_keys;  ///< kCustom: by creation
-    std::uint32_t next_shard = 0;  ///< kCustom: no shard ever had this number or a later one
-    OptimizerConfig optimizer;
-    std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
-    VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
-    std::optional<Ttl> ttl;                    ///< nullopt: points do not expire
-    std::optional<TenantQuota> tenant_quota;   ///< nullopt: tenants may grow without limit
-    /// A JSON object: the settings as the client sent them. The engine stores and returns it and
-    /// never interprets it; what it acts on stands above. docs/decisions/0030.
-    std::string client_settings;
-    /// Follows from `client_settings` and `fields`; not stored. nullopt: no limits.
-    std::optional<StrictMode> strict_mode;
-    /// Follows from `client_settings`, `fields` and `indexes`; not stored.
-    MemoryPlan memory;
+  bool operator==(const TenantQuota&) const = default;
+};
 
-    /// nullptr if there is none of that name. Finds no dropped fields.
-    [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;
-    /// The number of the field `name`. kInvalidArgument if there is none.
-    [[nodiscard]] Result<std::size_t> field(std::string_view name) const;
-    bool operator==(const CollectionConfig&) const = default;
-  };
+struct CollectionConfig {
+  /// Unique names over all kinds. A field keeps its number for good: new ones come last, and a
+  /// dropped one keeps its place (`is_dropped`).
+  std::vector<FieldSchema> fields;
+  /// kAuto: number of shards, which are 0, 1, ... kCustom: of each key that does not say its own.
+  std::uint32_t shard_number = 1;
+  ShardingMethod sharding = ShardingMethod::kAuto;
+  std::vector<ShardKeyShards> shard_keys;  ///< kCustom: by creation
+  std::uint32_t next_shard = 0;  ///< kCustom: no shard ever had this number or a later one
+  OptimizerConfig optimizer;
+  std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
+  VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
+  std::optional<Ttl> ttl;                    ///< nullopt: points do not expire
+  std::optional<TenantQuota> tenant_quota;   ///< nullopt: tenants may grow without limit
+  /// A JSON object: the settings as the client sent them. The engine stores and returns it and
+  /// never interprets it; what it acts on stands above. docs/decisions/0030.
+  std::string client_settings;
+  /// Follows from `client_settings` and `fields`; not stored. nullopt: no limits.
+  std::optional<StrictMode> strict_mode;
+  /// Follows from `client_settings`, `fields` and `indexes`; not stored.
+  MemoryPlan memory;
 
-  /// Largest number of fields that a collection ever had, dropped ones included: rows count them in
-  /// 16 bits.
-  inline constexpr std::size_t kMaxFieldNumber = 65535;
+  /// nullptr if there is none of that name. Finds no dropped fields.
+  [[nodiscard]] const FieldSchema* find_field(std::string_view name) const;
+  /// The number of the field `name`. kInvalidArgument if there is none.
+  [[nodiscard]] Result<std::size_t> field(std::string_view name) const;
+  bool operator==(const CollectionConfig&) const = default;
+};
 
-  /// The numbers of the shards of a collection.
-  [[nodiscard]] std::vector<std::uint32_t> shard_numbers(const CollectionConfig& config);
-  /// nullptr if there is no such key.
-  [[nodiscard]] const ShardKeyShards* find_shard_key(const CollectionConfig& config,
-                                                     const ShardKey& key);
-  /// Adds a key with new shards. kFailedPrecondition if it is there, the shards would be too many,
-  /// or sharding is not custom.
-  [[nodiscard]] Result<> add_shard_key(CollectionConfig& config, const ShardKeyCreation& creation);
-  /// Removes a key. kFailedPrecondition if it is not there or sharding is not custom.
-  [[nodiscard]] Result<> remove_shard_key(CollectionConfig& config, const ShardKey& key);
+/// Largest number of fields that a collection ever had, dropped ones included: rows count them in
+/// 16 bits.
+inline constexpr std::size_t kMaxFieldNumber = 65535;
 
-  /// True for the place of a dropped field. No row has a vector there, whatever its bytes say. The
-  /// schema but for its name stays, so that old rows can be read.
-  [[nodiscard]] bool is_dropped(const FieldSchema& field);
-  /// Adds a field with the next number. Nothing changes if the same field is there.
-  /// kInvalidArgument if another of its name is there; kResourceExhausted after kMaxFieldNumber
-  /// fields.
-  [[nodiscard]] Result<> add_field(CollectionConfig& config, FieldSchema field);
-  /// Drops the field `name` and what is configured for it. Nothing changes if there is none.
-  void drop_field(CollectionConfig& config, std::string_view name);
+/// The numbers of the shards of a collection.
+[[nodiscard]] std::vector<std::uint32_t> shard_numbers(const CollectionConfig& config);
+/// nullptr if there is no such key.
+[[nodiscard]] const ShardKeyShards* find_shard_key(const CollectionConfig& config,
+                                                   const ShardKey& key);
+/// Adds a key with new shards. kFailedPrecondition if it is there, the shards would be too many,
+/// or sharding is not custom.
+[[nodiscard]] Result<> add_shard_key(CollectionConfig& config, const ShardKeyCreation& creation);
+/// Removes a key. kFailedPrecondition if it is not there or sharding is not custom.
+[[nodiscard]] Result<> remove_shard_key(CollectionConfig& config, const ShardKey& key);
 
-  /// kInvalidArgument if points are to expire by a key that has no index of integers with ranges or
-  /// of datetimes.
-  [[nodiscard]] Result<> check_ttl(const CollectionConfig& config);
-  /// kInvalidArgument if tenants are limited by a key without an index of keywords, UUIDs or
-  /// integers.
-  [[nodiscard]] Result<> check_tenant_quota(const CollectionConfig& config);
+/// True for the place of a dropped field. No row has a vector there, whatever its bytes say. The
+/// schema but for its name stays, so that old rows can be read.
+[[nodiscard]] bool is_dropped(const FieldSchema& field);
+/// Adds a field with the next number. Nothing changes if the same field is there.
+/// kInvalidArgument if another of its name is there; kResourceExhausted after kMaxFieldNumber
+/// fields.
+[[nodiscard]] Result<> add_field(CollectionConfig& config, FieldSchema field);
+/// Drops the field `name` and what is configured for it. Nothing changes if there is none.
+void drop_field(CollectionConfig& config, std::string_view name);
 
-  /// Largest number of shards of a collection on any server.
-  inline constexpr std::uint32_t kMaxShardNumber = 1024;
+/// kInvalidArgument if points are to expire by a key that has no index of integers with ranges or
+/// of datetimes.
+[[nodiscard]] Result<> check_ttl(const CollectionConfig& config);
+/// kInvalidArgument if tenants are limited by a key without an index of keywords, UUIDs or
+/// integers.
+[[nodiscard]] Result<> check_tenant_quota(const CollectionConfig& config);
 
-  /// Settings of the server for new collections. A collection keeps those of the time it was
-  /// created.
-  struct CreationOptions {
-    OptimizerConfig optimizer;            ///< defaults for what the creator leaves out
-    std::uint32_t max_shard_number = 64;  ///< 1 to kMaxShardNumber; more are refused
-  };
+/// Largest number of shards of a collection on any server.
+inline constexpr std::uint32_t kMaxShardNumber = 1024;
 
-  [[nodiscard]] std::string to_json(const CollectionConfig& config);
-  [[nodiscard]] Result<CollectionConfig> parse_config(std::string_view json);
+/// Settings of the server for new collections. A collection keeps those of the time it was
+/// created.
+struct CreationOptions {
+  OptimizerConfig optimizer;            ///< defaults for what the creator leaves out
+  std::uint32_t max_shard_number = 64;  ///< 1 to kMaxShardNumber; more are refused
+};
+
+[[nodiscard]] std::string to_json(const CollectionConfig& config);
+[[nodiscard]] Result<CollectionConfig> parse_config(std::string_view json);
 
 }  // namespace quiver::engine
