@@ -327,8 +327,7 @@ TEST_F(DatabaseSnapshotsTest, ACollectionThatDoesNotCloseIsNotReplaced) {
   blocks = true;  // a tick meets it
   stuck.get_future().wait();
   const auto recovered = snapshots().recover({"points", 1}, made.name, "");
-  EXPECT_FALSE(recovered);
-  if (!recovered) EXPECT_EQ(recovered.error().code(), Code::kDeadlineExceeded);
+  EXPECT_TRUE(!recovered && recovered.error().code() == Code::kDeadlineExceeded);
   EXPECT_EQ(n_directories(), 1U);
   go_on.set_value();
   const auto limit = patience_end(std::chrono::seconds(20));
@@ -339,7 +338,10 @@ TEST_F(DatabaseSnapshotsTest, ACollectionThatDoesNotCloseIsNotReplaced) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(contents(*collection("points")), before);
-  EXPECT_TRUE(snapshots().recover({"points", 1}, made.name, ""));
+  while (!snapshots().recover({"points", 1}, made.name, "")) {  // a busy machine needs longer
+    ASSERT_LT(std::chrono::steady_clock::now(), limit);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
 }
 
 /// A second database on a copy of the directory, as a kill at this moment would leave it.
