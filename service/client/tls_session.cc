@@ -19,7 +19,7 @@ namespace quiver::client {
 namespace {
 
 /// Bytes encrypted before they are sent.
-constexpr std::size_t kReadBytes = 256 << 10;
+constexpr std::size_t kTlsPieceBytes = 256 << 10;
 
 struct ClientSslDeleter {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
@@ -100,7 +100,7 @@ class OpenSslSession final : public TlsSession {
 
   Result<> send(std::string_view bytes, More more) override {
     while (!bytes.empty()) {
-      const std::size_t wanted = std::min(bytes.size(), kReadBytes);
+      const std::size_t wanted = std::min(bytes.size(), kTlsPieceBytes);
       std::size_t n = 0;
       ERR_clear_error();
       if (SSL_write_ex(ssl_.get(), bytes.data(), wanted, &n) != 1) {

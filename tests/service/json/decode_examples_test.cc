@@ -132,7 +132,7 @@ TEST(DecodeFilter, Slices) {
   };
   const auto filter = decode(R"({"total":4,"index":3})");
   ASSERT_TRUE(filter) << filter.error().text;
-  EXPECT_EQ(std::get<payload::Slice>((*filter)->must.at(0)).index, 3U);
+  EXPECT_EQ(std::get<payload::Slice>(filter->filter->must.at(0)).index, 3U);
   EXPECT_TRUE(text_of(decode(R"({"total":4,"index":4})")).starts_with("422 Validation error"));
   EXPECT_TRUE(text_of(decode(R"({"total":0,"index":0})")).starts_with("400 Format error"));
   EXPECT_TRUE(text_of(decode(R"({"total":4})")).starts_with("400 Format error"));

@@ -33,7 +33,9 @@ Decoded<engine::CollectionConfig> collection(std::string body) {
 }
 Decoded<std::optional<payload::Filter>> filter(std::string text) {
   std::string body = R"({"filter":)" + text + "}";
-  return decode_count(body);
+  auto decoded = decode_count(body);
+  if (!decoded) return fail(std::move(decoded).error());
+  return std::move(decoded->filter);
 }
 
 const engine::VectorValue& vector_of(const engine::Query& q) {
