@@ -14,11 +14,11 @@
 namespace quiver::service::access {
 
 struct AuditQuery {
-  std::optional<std::int64_t> from_ms;  ///< since the epoch, inclusive
-  std::optional<std::int64_t> to_ms;    ///< exclusive
-  std::size_t limit = 100;              ///< entries
+  std::optional<std::int64_t> from_ms = {};  ///< since the epoch, inclusive
+  std::optional<std::int64_t> to_ms = {};    ///< exclusive
+  std::size_t limit = 100;                   ///< entries
   /// Values that members of an entry must have. A name that no entry has matches nothing.
-  std::map<std::string, std::string, std::less<>> filters;
+  std::map<std::string, std::string, std::less<>> filters = {};
 };
 
 /// A request by the names that Qdrant's answers have, and `transport`, `outcome` and `status`.
