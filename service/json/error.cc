@@ -26,6 +26,8 @@ Mapping mapping(const Error& error) {
       return {404, "Not found: "};
     case Code::kAlreadyExists:
       return {409, "Wrong input: "};
+    case Code::kUnauthenticated:
+      return {401, ""};
     case Code::kPermissionDenied:
       return {403, "Forbidden: "};
     case Code::kDeadlineExceeded:

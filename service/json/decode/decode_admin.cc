@@ -69,7 +69,8 @@ Decoded<std::optional<std::int64_t>> decode_moment(Object object, std::string_vi
   constexpr std::int64_t kMicrosPerMs = 1000;
   const auto element = find(object, name);
   if (!element) return std::optional<std::int64_t>();
-  const Path here = Path().member(name);
+  const Path root;
+  const Path here = root.member(name);
   QV_TRY(const auto text, get_string(*element, here));
   const auto micros = payload::parse_datetime(text);
   if (!micros) return format_error(here, "expected a date and time, such as 2026-11-24T17:00:00Z");
