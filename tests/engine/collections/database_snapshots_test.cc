@@ -356,7 +356,13 @@ TEST_F(DatabaseSnapshotsTest, WhatARecoveryLeftIsRemovedAtTheStart) {
   auto receiver = snapshots().receive({"other", {}}, "").value();
   ASSERT_TRUE(receiver->write(std::string_view(bytes).substr(0, bytes.size() / 2)));
   EXPECT_EQ(n_directories(), 2U);
-  fs::copy(root_ / "data", root_ / "killed", fs::copy_options::recursive);
+  // A background job may remove a file while the directory is copied.
+  std::error_code error;
+  do {
+    fs::remove_all(root_ / "killed");
+    fs::copy(root_ / "data", root_ / "killed", fs::copy_options::recursive, error);
+  } while (error == std::errc::no_such_file_or_directory);
+  ASSERT_FALSE(error) << error.message();
   DatabaseOptions options;
   options.data_dir = (root_ / "killed").string();
   const auto killed = Database::open(options);
