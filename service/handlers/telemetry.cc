@@ -101,6 +101,16 @@ json::OperationTimes times_of(const AnswerTimes::Summary& summary) {
   return times;
 }
 
+template <class Answers>
+void write_by_status(Writer& out, const Answers& answers, const TelemetryDetail& detail) {
+  out.begin_object();
+  for (const auto& [status, summary] : answers) {
+    out.key(std::to_string(status));
+    json::write_operation_times(out, times_of(summary), detail.level);
+  }
+  out.end_object();
+}
+
 /// By method and endpoint, then by status.
 void write_responses(Writer& out, const Router& router, const TelemetryDetail& detail) {
   out.begin_object();
@@ -110,12 +120,7 @@ void write_responses(Writer& out, const Router& router, const TelemetryDetail& d
     const auto& declaration = route->declaration();
     std::string name(to_string(declaration.method));
     out.escaped_key(name.append(" ").append(declaration.pattern));
-    out.begin_object();
-    for (const auto& [status, summary] : answers) {
-      out.key(std::to_string(status));
-      json::write_operation_times(out, times_of(summary), detail.level);
-    }
-    out.end_object();
+    write_by_status(out, answers, detail);
   }
   out.end_object();
 }
@@ -129,12 +134,7 @@ void write_collection_responses(Writer& out, Exchange& x, const TelemetryDetail&
     out.begin_object();
     for (const auto& [route, statuses] : routes) {
       out.escaped_key(route);
-      out.begin_object();
-      for (const auto& [status, summary] : statuses) {
-        out.key(std::to_string(status));
-        json::write_operation_times(out, times_of(summary), detail.level);
-      }
-      out.end_object();
+      write_by_status(out, statuses, detail);
     }
     out.end_object();
   }
@@ -149,12 +149,7 @@ void write_method_answers(Writer& out, const api::MethodAnswers::Summaries& summ
   out.begin_object();
   for (const auto& [method, statuses] : summaries) {
     out.escaped_key(method);
-    out.begin_object();
-    for (const auto& [status, summary] : statuses) {
-      out.key(std::to_string(status));
-      json::write_operation_times(out, times_of(summary), detail.level);
-    }
-    out.end_object();
+    write_by_status(out, statuses, detail);
   }
   out.end_object();
   out.end_object();
