@@ -33,6 +33,8 @@ class Collection : public QuerySource {
   [[nodiscard]] virtual OptimizationReport optimizations() const = 0;
   /// Ordered by shard, segment and field.
   [[nodiscard]] virtual std::vector<SegmentIndexInfo> segment_indexes() const { return {}; }
+  /// What sealed segments know of payload paths.
+  [[nodiscard]] virtual std::vector<SegmentAttributesInfo> segment_attributes() const { return {}; }
   /// Time: proportional to the rows that are deleted or have values of payload indexes.
   [[nodiscard]] virtual std::vector<ShardInfo> shards() const { return {}; }
 

@@ -18,6 +18,7 @@
 #include "base/schema.h"
 #include "kernels/binary/binary.h"
 #include "kernels/bytes/bytes.h"
+#include "kernels/cells/cells.h"
 #include "kernels/codes/codes.h"
 #include "kernels/convert/convert.h"
 #include "kernels/decimals/decimals.h"
@@ -55,6 +56,7 @@ struct KernelTable {
   const SignKernels& signs;
   const DecimalKernels& decimals;
   const TurboKernels& turbo;
+  const CellKernels& cells;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

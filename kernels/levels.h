@@ -22,6 +22,7 @@
   extern const SignKernels kSignKernels;           \
   extern const DecimalKernels kDecimalKernels;     \
   extern const TurboKernels kTurboKernels;         \
+  extern const CellKernels kCellKernels;           \
   }
 
 QV_DECLARE_LEVEL(generic)

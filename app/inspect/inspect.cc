@@ -64,7 +64,8 @@ void print_json(const std::string& name, const engine::Collection& collection) {
   service::json::write_collection_info(json, collection.info());
   json.key("vectors");
   service::json::write_segment_indexes(json, collection.segment_indexes(),
-                                       collection.info().config.vector_indexes);
+                                       collection.info().config.vector_indexes,
+                                       collection.segment_attributes());
   json.end_object();
   std::puts(text.c_str());
 }

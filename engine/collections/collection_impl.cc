@@ -166,6 +166,10 @@ std::vector<SegmentIndexInfo> CollectionImpl::segment_indexes() const {
   return segment_index_infos(*shards_.load());
 }
 
+std::vector<SegmentAttributesInfo> CollectionImpl::segment_attributes() const {
+  return segment_attribute_infos(*shards_.load());
+}
+
 OptimizationReport CollectionImpl::optimizations() const {
   const auto config = config_.load();
   return optimization_report(*shards_.load(), config->optimizer, index_policy(config));

@@ -47,6 +47,7 @@ class CollectionImpl final : public Collection,
   [[nodiscard]] CollectionInfo info() const override;
   [[nodiscard]] OptimizationReport optimizations() const override;
   [[nodiscard]] std::vector<SegmentIndexInfo> segment_indexes() const override;
+  [[nodiscard]] std::vector<SegmentAttributesInfo> segment_attributes() const override;
   [[nodiscard]] std::vector<ShardInfo> shards() const override;
   Result<> update(std::vector<Operation> operations, Ack ack,
                   std::function<void(Result<std::vector<UpdateResult>>)> done) override;

@@ -6,6 +6,7 @@
 
 #include "engine/indexing/segment_info.h"
 #include "engine/indexing/vector_index_info.h"
+#include "engine/segment/attributes.h"
 #include "engine/shard/work_status.h"
 
 namespace quiver::engine {
@@ -105,6 +106,19 @@ std::vector<SegmentIndexInfo> segment_index_infos(const Shards& shards) {
   std::vector<SegmentIndexInfo> infos;
   for (const auto& listed : shards) {
     add_segment_indexes(*listed.shard->snapshot(), listed.number, infos);
+  }
+  return infos;
+}
+
+std::vector<SegmentAttributesInfo> segment_attribute_infos(const Shards& shards) {
+  std::vector<SegmentAttributesInfo> infos;
+  for (const auto& listed : shards) {
+    for (const Segment& segment : listed.shard->snapshot()->segments) {
+      if (!segment.data->sealed) continue;
+      infos.push_back({listed.number, segment.data->id, attribute_infos(*segment.data), {}});
+      if (segment.data->attributes == nullptr) continue;
+      infos.back().left_out = segment.data->attributes->set.left_out;
+    }
   }
   return infos;
 }

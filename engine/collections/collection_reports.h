@@ -17,6 +17,7 @@ namespace quiver::engine {
                                              const IndexPolicy& policy);
 [[nodiscard]] std::vector<ShardInfo> shard_infos(const Shards& shards, const IndexPolicy& policy);
 [[nodiscard]] std::vector<SegmentIndexInfo> segment_index_infos(const Shards& shards);
+[[nodiscard]] std::vector<SegmentAttributesInfo> segment_attribute_infos(const Shards& shards);
 [[nodiscard]] OptimizationReport optimization_report(const Shards& shards,
                                                      const OptimizerConfig& optimizer,
                                                      const IndexPolicy& policy);

@@ -11,6 +11,7 @@
 #include "engine/model/job_kind.h"
 #include "engine/model/shard_key.h"
 #include "index/index.h"
+#include "payload/attribute/attribute.h"
 #include "payload/schema.h"
 
 namespace quiver::engine {
@@ -40,6 +41,20 @@ struct SegmentIndexInfo {
   std::uint64_t n_vectors = 0;
   std::uint64_t n_bytes = 0;
   index::Description description;
+};
+
+/// What a sealed segment knows of one payload path without a declared index.
+struct AttributeInfo {
+  std::string path;
+  std::uint64_t n_entries = 0;  ///< values, or ranges of values
+  bool is_exact = false;        ///< each entry is one value
+  std::uint64_t n_bytes = 0;
+};
+struct SegmentAttributesInfo {
+  std::uint32_t shard = 0;
+  std::uint64_t segment = 0;  ///< its number in the shard
+  std::vector<AttributeInfo> paths;
+  std::vector<payload::LeftOutPath> left_out;
 };
 
 struct CollectionInfo {

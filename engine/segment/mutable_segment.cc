@@ -86,7 +86,9 @@ std::shared_ptr<const index::Searcher> MutableSegment::FieldBuffer::searcher(
 
 MutableSegment::MutableSegment(std::uint64_t id, const std::vector<FieldSchema>& fields,
                                const std::vector<payload::FieldIndex>& indexes)
-    : id_(id), id_table_(std::make_shared<IdTable>(64)) {
+    : id_(id),
+      id_table_(std::make_shared<IdTable>(64)),
+      attributes_(std::make_shared<payload::GrowingAttributes>()) {
   document_offsets_.append(0);
   for (const auto& field : fields) fields_.emplace_back(field);
   for (const auto& index : indexes) add_index(index);
@@ -166,6 +168,7 @@ std::shared_ptr<const SegmentData> MutableSegment::snapshot() const {
   }
   for (const auto& [key, column] : columns_) data->columns.emplace(key, column->view());
   data->id_table = id_table_;
+  data->growing_attributes = attributes_;
   return data;
 }
 

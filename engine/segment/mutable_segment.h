@@ -79,6 +79,7 @@ class MutableSegment {
   std::vector<FieldBuffer> fields_;
   std::map<std::string, std::unique_ptr<payload::MutableColumn>, std::less<>> columns_;
   std::shared_ptr<IdTable> id_table_;
+  std::shared_ptr<payload::GrowingAttributes> attributes_;
 };
 
 }  // namespace quiver::engine

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/segment/attributes.h"
 #include "engine/segment/columns.h"
 
 namespace quiver::engine {
@@ -13,6 +14,7 @@ Result<SegmentData> write_segment(const NewSegment& segment, Directory& segments
   QV_TRY(write_segment_file(*directory, segment.inputs, segment.rows, cancel, progress));
   QV_TRY(auto output, open_segment_file(*directory, segment.id, fields));
   QV_TRY(merge_columns(output, segment.inputs, segment.rows, *directory, segment.indexes));
+  QV_TRY(make_attributes(output, *directory, cancel));
   QV_TRY(directory->sync());
   QV_TRY(segments.sync());
   return output;

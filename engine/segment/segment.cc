@@ -65,6 +65,9 @@ Result<> SegmentData::check_files() const {
       return unreadable(*this, fmt::format("the index of `{}`", key));
     }
   }
+  if (attributes != nullptr && attributes->file->is_damaged()) {
+    return unreadable(*this, "the attributes");
+  }
   for (std::size_t field = 0; field < index_files.size(); ++field) {
     if (index_files[field] == nullptr || index_files[field]->check()) continue;
     return unreadable(*this, fmt::format("the index of vector `{}`", fields[field].schema.name));

@@ -19,6 +19,8 @@
 #include "engine/model/row.h"
 #include "engine/segment/id_table.h"
 #include "index/index.h"
+#include "payload/attribute/attribute_file.h"
+#include "payload/attribute/growing.h"
 #include "payload/column/column.h"
 
 namespace quiver::engine {
@@ -62,8 +64,11 @@ struct SegmentData {
   std::vector<IndexSpec> indexes;                                   ///< one for each searcher
   std::vector<std::shared_ptr<const MappedFiles>> index_files;      ///< the same; nullptr: none
   std::map<std::string, payload::ColumnView, std::less<>> columns;  ///< payload indexes by key
-  std::shared_ptr<const IdTable> id_table;                          ///< unsealed only
-  std::shared_ptr<const MappedFile> file;                           ///< the rows; sealed only
+  /// What is known of payload paths that have no index. Sealed: nullptr if it was damaged.
+  std::shared_ptr<const payload::OpenedAttributes> attributes;
+  std::shared_ptr<payload::GrowingAttributes> growing_attributes;  ///< unsealed only
+  std::shared_ptr<const IdTable> id_table;                         ///< unsealed only
+  std::shared_ptr<const MappedFile> file;                          ///< the rows; sealed only
 
   /// True if a later row has a larger id.
   [[nodiscard]] bool has_sorted_ids() const { return sealed && id_order.empty(); }

@@ -1,6 +1,8 @@
 // A segment as payload predicates see it.
 #pragma once
 
+#include <vector>
+
 #include "engine/segment/segment.h"
 #include "payload/filter/predicate.h"
 
@@ -24,6 +26,8 @@ class SegmentRows final : public payload::RowsView {
     const auto found = data_.columns.find(key);
     return found == data_.columns.end() ? nullptr : &found->second;
   }
+  [[nodiscard]] std::vector<payload::AttributePart> attributes(
+      std::string_view path) const override;
   [[nodiscard]] const std::uint8_t* present(std::string_view field_name) const override {
     for (const auto& field : data_.fields) {
       if (field.schema.name == field_name) return field.present.data();
@@ -33,6 +37,7 @@ class SegmentRows final : public payload::RowsView {
 
  private:
   const SegmentData& data_;
+  mutable payload::GrowingAttributes::Parts growing_;  ///< kept for what was returned
 };
 
 /// The live rows of `segment` that match; all live rows if `predicate` is nullptr. Errors are those

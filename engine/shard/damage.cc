@@ -32,6 +32,8 @@ void Damage::drop_damaged_parts(SegmentState& state) {
     const auto& file = entry.second.file;
     return file != nullptr && file->is_damaged();
   });
+  if (data->attributes != nullptr && data->attributes->file->is_damaged())
+    data->attributes = nullptr;
   bool lost_index = false;
   for (std::size_t field = 0; field < data->fields.size(); ++field) {
     if (data->index_files[field] == nullptr || data->index_files[field]->check()) continue;

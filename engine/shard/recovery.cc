@@ -12,6 +12,7 @@
 
 #include "base/observe/log.h"
 #include "engine/indexing/indexes.h"
+#include "engine/segment/attributes.h"
 #include "engine/segment/columns.h"
 #include "engine/segment/segment_file.h"
 
@@ -154,6 +155,7 @@ Result<SegmentState> Recovery::open_segment(std::uint64_t id) const {
   QV_TRY(auto directory, parts_.common.segments().open_subdirectory(std::to_string(id)));
   QV_TRY(auto data, open_segment_file(*directory, id, config->fields));
   QV_TRY(open_columns(data, *directory, config->indexes));
+  QV_TRY(open_attributes(data, *directory, parts_.common.closing));
   SegmentState state;
   state.index_damaged = !open_indexes(data, *directory, parts_.status.index_policy());
   state.deleted = Bitset(data.n_rows);

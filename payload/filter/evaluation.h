@@ -2,6 +2,8 @@
 // counts.
 #pragma once
 
+#include <vector>
+
 #include "base/threads/cancel.h"
 #include "payload/filter/column_match.h"
 #include "payload/filter/filter_tree.h"
@@ -22,6 +24,10 @@ struct OnePoint {
                                             const Bitset& within, const Cancel& cancel);
 
 [[nodiscard]] Estimate estimate_tree(const FilterTree& tree, const RowsView& rows);
+
+/// The attributes of the condition's path.
+[[nodiscard]] std::vector<AttributePart> attributes_of(const RowsView& rows,
+                                                       const FieldNode& field);
 
 /// The column of the condition's index; null if the rows have no column of that kind.
 [[nodiscard]] const ColumnView* find_column(const RowsView& rows, const FieldNode& field);

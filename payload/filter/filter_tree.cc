@@ -8,6 +8,18 @@
 namespace quiver::payload {
 namespace {
 
+/// Attributes have paths of plain keys, through arrays of objects.
+std::string attribute_path(const JsonPath& path) {
+  const auto steps = path.steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool is_key = steps[i].kind == PathStep::Kind::kKey && is_plain_key(steps[i].key);
+    const bool enters_objects = steps[i].kind == PathStep::Kind::kEach && i + 1 < steps.size() &&
+                                steps[i + 1].kind == PathStep::Kind::kKey;
+    if (!is_key && !enters_objects) return {};
+  }
+  return path.to_string();
+}
+
 class TreeBuilder {
  public:
   /// Skips indexes whose key is not a valid path; no condition can use them.
@@ -51,10 +63,12 @@ class TreeBuilder {
   Result<Node> build_node(const FieldCondition& condition, const std::optional<JsonPath>& base,
                           int) {
     QV_TRY(JsonPath path, JsonPath::parse(condition.key));
-    const FieldIndex* index = find_index(base ? base->join(path) : path);
+    const JsonPath from_root = base ? base->join(path) : path;
+    const FieldIndex* index = find_index(from_root);
     QV_TRY(PreparedCondition prepared, prepare(condition.condition, index));
     auto declared = index == nullptr ? std::nullopt : std::optional(*index);
-    return Node(FieldNode{std::move(path), std::move(prepared), std::move(declared)});
+    return Node(FieldNode{std::move(path), std::move(prepared), std::move(declared),
+                          attribute_path(from_root)});
   }
   static Result<Node> build_node(const HasId& condition, const std::optional<JsonPath>&, int) {
     auto ids = condition.ids;
@@ -92,8 +106,9 @@ class TreeBuilder {
 
   static void add_necessary(const Node& part, NestedNode& node) {
     const auto* field = std::get_if<FieldNode>(&part);
-    if (field == nullptr || !field->index || !is_existential(field->condition)) return;
-    node.necessary.push_back({node.elements.join(field->path), field->condition, field->index});
+    if (field == nullptr || !is_existential(field->condition)) return;
+    node.necessary.push_back(
+        {node.elements.join(field->path), field->condition, field->index, field->attribute_path});
   }
 
   [[nodiscard]] const FieldIndex* find_index(const JsonPath& path) const {

@@ -21,6 +21,8 @@ struct FieldNode {
   JsonPath path;
   PreparedCondition condition;
   std::optional<FieldIndex> index;  ///< declared for this path; nullopt if there is none
+  /// Canonical, from the root of the document; empty if attributes never have such a path.
+  std::string attribute_path;
 };
 struct HasIdNode {
   std::vector<PointId> ids;  ///< ascending, distinct
@@ -34,8 +36,8 @@ struct FilterTree;
 struct NestedNode {
   JsonPath elements;  ///< ends in `[]`
   std::shared_ptr<const FilterTree> filter;
-  /// Conditions that the whole document satisfies if one of its elements satisfies `filter`: those
-  /// on `elements` + inner path that have an index.
+  /// Conditions that the whole document satisfies if one of its elements satisfies `filter`, on
+  /// `elements` + inner path.
   std::vector<FieldNode> necessary;
 };
 

@@ -5,12 +5,21 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "payload/attribute/attribute.h"
 #include "payload/column/column.h"
 
 namespace quiver::payload {
+
+/// The attribute of rows `[first_row, first_row + n_rows)`.
+struct AttributePart {
+  std::uint32_t first_row = 0;  ///< a multiple of 64
+  std::uint32_t n_rows = 0;
+  const AttributeView* view = nullptr;  ///< nullptr: in these rows the path leads to nothing
+};
 
 /// The rows of one segment, as a filter sees them. Everything returned stays valid and unchanged
 /// while the view lives. One thread per evaluation calls it.
@@ -30,6 +39,11 @@ class RowsView {
   /// The column with at least `n_rows` rows, by the key as its `FieldIndex` spells it; null if
   /// there is none.
   [[nodiscard]] virtual const ColumnView* column(std::string_view key) const = 0;
+  /// What is known of the values under a path, given in its canonical spelling, by parts of the
+  /// rows. Nothing is known of rows in no part.
+  [[nodiscard]] virtual std::vector<AttributePart> attributes(std::string_view /*path*/) const {
+    return {};
+  }
   /// [n_rows] of 0 or 1: 1 if the row has a vector in this field. Null if there is no such field.
   [[nodiscard]] virtual const std::uint8_t* present(std::string_view field_name) const = 0;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "payload/column/kinds.h"
+#include "payload/filter/attribute_match.h"
 #include "payload/filter/evaluation.h"
 #include "payload/filter/slice.h"
 
@@ -90,8 +91,8 @@ class ColumnEvaluator {
 
   Result<Verdict> match(const FieldNode& field, const Bitset& within) {
     const ColumnView* column = find_column(rows_, field);
-    if (column == nullptr) return Verdict{Bitset(within.size()), within};
-    return match_column(*column, field.condition, within);
+    if (column != nullptr) return match_column(*column, field.condition, within);
+    return match_attributes(attributes_of(rows_, field), field.condition, within);
   }
 
   /// The only row that may have this id, of rows whose id order is known; their number if none may.
@@ -171,6 +172,11 @@ const ColumnView* find_column(const RowsView& rows, const FieldNode& field) {
   if (column->index->kind != field.index->kind) return nullptr;
   const bool has_tokens = traits_of(field.index->kind).decides(Decidable::kTokens);
   return !has_tokens || column->index->text == field.index->text ? column : nullptr;
+}
+
+std::vector<AttributePart> attributes_of(const RowsView& rows, const FieldNode& field) {
+  if (field.attribute_path.empty()) return {};
+  return rows.attributes(field.attribute_path);
 }
 
 Result<Verdict> match_columns(const FilterTree& tree, const RowsView& rows, const Bitset& within,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "payload/filter/attribute_match.h"
 #include "payload/filter/evaluation.h"
 
 namespace quiver::payload {
@@ -81,8 +82,8 @@ class Estimator {
   }
   [[nodiscard]] Estimate estimate(const FieldNode& field) const {
     const ColumnView* column = find_column(rows_, field);
-    if (column == nullptr) return {0, n_ / 2, n_};
-    return estimate_column(*column, field.condition, n_);
+    if (column != nullptr) return estimate_column(*column, field.condition, n_);
+    return estimate_attributes(attributes_of(rows_, field), field.condition, n_);
   }
   [[nodiscard]] Estimate estimate(const HasIdNode& node) const {
     const std::uint64_t most = std::min<std::uint64_t>(n_, node.ids.size());

@@ -14,10 +14,6 @@ bool is_key_character(char c) {
          (byte >= '0' && byte <= '9') || byte == '_' || byte == '-' || byte >= 0x80;
 }
 
-bool needs_quotes(std::string_view key) {
-  return key.empty() || !std::all_of(key.begin(), key.end(), is_key_character);
-}
-
 /// Reads steps off the front of a text. Each function returns whether it succeeded.
 class PathReader {
  public:
@@ -80,7 +76,7 @@ void write_step(const PathStep& step, bool first, std::string& out) {
     fmt::format_to(std::back_inserter(out), "[{}]", step.index);
   } else {
     if (!first) out += '.';
-    const char* quote = needs_quotes(step.key) ? "\"" : "";
+    const char* quote = is_plain_key(step.key) ? "" : "\"";
     fmt::format_to(std::back_inserter(out), "{}{}{}", quote, step.key, quote);
   }
 }
@@ -93,6 +89,10 @@ Result<JsonPath> JsonPath::parse(std::string_view text) {
     return fail(Code::kInvalidArgument, fmt::format("Invalid json path: '{}'", text));
   }
   return JsonPath(std::move(steps));
+}
+
+bool is_plain_key(std::string_view key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), is_key_character);
 }
 
 std::string JsonPath::to_string() const {

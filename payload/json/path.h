@@ -17,6 +17,9 @@
 
 namespace quiver::payload {
 
+/// True if a path spells this key without quotes.
+[[nodiscard]] bool is_plain_key(std::string_view key);
+
 struct PathStep {
   enum class Kind : std::uint8_t { kKey, kIndex, kEach };
   Kind kind = Kind::kKey;

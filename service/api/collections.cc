@@ -119,7 +119,8 @@ Result<engine::OptimizationReport> optimizations(Call& call, const OpenCollectio
 Result<SegmentIndexes> segment_indexes(Call& call, const OpenCollection& target) {
   QV_TRY(call.check_access(Access::kRead, target.name));
   return SegmentIndexes{target.collection->segment_indexes(),
-                        target.collection->info().config.vector_indexes};
+                        target.collection->info().config.vector_indexes,
+                        target.collection->segment_attributes()};
 }
 
 Result<FieldSchema> vector_field(const OpenCollection& target, const std::string& name) {

@@ -63,6 +63,7 @@ void drop_collection(Call& call, std::string name, Done<bool> done);
 struct SegmentIndexes {
   std::vector<engine::SegmentIndexInfo> indexes;
   engine::VectorIndexConfigs configs;
+  std::vector<engine::SegmentAttributesInfo> attributes;
 };
 [[nodiscard]] Result<SegmentIndexes> segment_indexes(Call& call, const OpenCollection& target);
 /// The vector field of this name; kInvalidArgument if there is none.

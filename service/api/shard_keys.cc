@@ -29,13 +29,9 @@ Result<> check_placement(const Call& call, const ShardKeyRequest& request) {
   return {};
 }
 
+/// A partial shard waits for another server to fill it. Without one, its shard is active at once.
 Result<> check_state(const std::optional<std::string>& state) {
-  if (!state || *state == "Active") return {};
-  if (*state == "Partial") {
-    return fail(Code::kFailedPrecondition,
-                "Initial state Partial needs another server that fills the shard, and this one is "
-                "alone");
-  }
+  if (!state || *state == "Active" || *state == "Partial") return {};
   return fail(
       Code::kFailedPrecondition,
       fmt::format("Initial state cannot be {}, only Active or Partial are allowed", *state));

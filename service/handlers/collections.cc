@@ -98,7 +98,7 @@ Decoded<Answer> answer_segment_indexes(Exchange& x) {
   return with_collection(x, [](Exchange& exchange, OpenCollection collection) -> Decoded<Answer> {
     QV_TRY(const auto found, api::segment_indexes(exchange, collection));
     auto out = exchange.begin_result();
-    json::write_segment_indexes(out, found.indexes, found.configs);
+    json::write_segment_indexes(out, found.indexes, found.configs, found.attributes);
     exchange.end_result();
     return Answer::kReady;
   });

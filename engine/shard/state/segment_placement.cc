@@ -64,6 +64,10 @@ Result<> place_segment(const SegmentData& data, const MemoryPlan& plan) {
     if (column.file == nullptr) continue;
     placer.note(column.file->place(column.file->bytes(), plan.column(key)), key);
   }
+  if (data.attributes != nullptr) {
+    const auto& file = *data.attributes->file;
+    placer.note(file.place(file.bytes(), plan.payloads), "attributes");
+  }
   return placer.result();
 }
 

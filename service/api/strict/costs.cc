@@ -170,7 +170,8 @@ std::uint64_t query_cost(const engine::Query& query, const CountVectors& n_vecto
   std::uint64_t cost = query.filter ? n_conditions(*query.filter) : 0;
   for (const auto& prefetch : query.prefetch) cost += query_cost(prefetch, n_vectors);
   const auto examples = std::visit(ExampleReader(query.using_field, n_vectors), query.kind);
-  if (!examples.costs.empty()) return cost + examples_cost(examples);
+  const bool only_rescores = !query.prefetch.empty() && examples.n_points == 0;
+  if (!examples.costs.empty() && !only_rescores) return cost + examples_cost(examples);
   return query.prefetch.empty() ? cost + 1 : cost;
 }
 

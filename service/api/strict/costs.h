@@ -23,7 +23,8 @@ namespace quiver::service::api::strict {
 using CountVectors = std::function<std::uint64_t(const PointId&, const std::string& field)>;
 
 /// Sums over the query and its prefetches: the vectors that points are compared with, the points
-/// looked up for them and left out of the hits, and the conditions.
+/// looked up for them and left out of the hits, and the conditions. Rescoring the points that
+/// prefetches find costs nothing more.
 [[nodiscard]] std::uint64_t query_cost(const engine::Query& query, const CountVectors& n_vectors);
 
 /// Number of points that a filter would change.

@@ -36,9 +36,10 @@ void write_matrix_offsets(Writer& out, const engine::DistanceMatrix& matrix);
 void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);
 /// `configs`: those of fields that are not indexed by default. Shows parameters that were set by
-/// name.
+/// name. `attributes` tells what segments know of payload paths without declared indexes.
 void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos,
-                           const engine::VectorIndexConfigs& configs);
+                           const engine::VectorIndexConfigs& configs,
+                           std::span<const engine::SegmentAttributesInfo> attributes);
 /// Which lists are written besides the running optimizations.
 struct OptimizationParts {
   bool queued = false, completed = false, idle_segments = false;

@@ -60,10 +60,43 @@ void write_description(Writer& out, const index::Description& description) {
   out.end_array();
 }
 
+void write_attributes(Writer& out, std::span<const engine::SegmentAttributesInfo> attributes) {
+  out.key("payload");
+  out.begin_array();
+  for (const auto& info : attributes) {
+    out.begin_object();
+    out.member("shard", std::uint64_t{info.shard});
+    out.member("segment", info.segment);
+    out.key("paths");
+    out.begin_array();
+    for (const auto& path : info.paths) {
+      out.begin_object();
+      out.member("path", std::string_view(path.path));
+      out.member("entries", path.n_entries);
+      out.member("exact", path.is_exact);
+      out.member("bytes", path.n_bytes);
+      out.end_object();
+    }
+    out.end_array();
+    out.key("left_out");
+    out.begin_array();
+    for (const auto& [path, reason] : info.left_out) {
+      out.begin_object();
+      out.member("path", std::string_view(path));
+      out.member("reason", std::string_view(reason));
+      out.end_object();
+    }
+    out.end_array();
+    out.end_object();
+  }
+  out.end_array();
+}
+
 }  // namespace
 
 void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo> infos,
-                           const engine::VectorIndexConfigs& configs) {
+                           const engine::VectorIndexConfigs& configs,
+                           std::span<const engine::SegmentAttributesInfo> attributes) {
   out.begin_object();
   out.key("indexes");
   out.begin_array();
@@ -81,6 +114,7 @@ void write_segment_indexes(Writer& out, std::span<const engine::SegmentIndexInfo
   }
   out.end_array();
   write_given(out, configs);
+  write_attributes(out, attributes);
   out.end_object();
 }
 

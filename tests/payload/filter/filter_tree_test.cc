@@ -46,8 +46,9 @@ TEST(FilterTree, NestedFiltersHaveNecessaryConditionsOnTheDocument) {
   const auto tree = *build_tree(filter, indexes);
   const auto& nested = std::get<NestedNode>(tree->must[0]);
   EXPECT_EQ(nested.elements.to_string(), "r[]");
-  ASSERT_EQ(nested.necessary.size(), 1U) << "existential conditions with an index only";
-  EXPECT_EQ(nested.necessary[0].path.to_string(), "r[].a");
+  ASSERT_EQ(nested.necessary.size(), 2U) << "existential conditions only";
+  EXPECT_EQ(nested.necessary[0].attribute_path, "r[].a");
+  EXPECT_EQ(nested.necessary[1].attribute_path, "r[].b");
 }
 
 TEST(FilterTree, RefusesMalformedPathsAndDeepNesting) {

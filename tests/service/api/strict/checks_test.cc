@@ -469,6 +469,9 @@ TEST(StrictCosts, Queries) {
   fused.kind = engine::Rrf{};
   fused.prefetch = {by_id, multi};
   EXPECT_EQ(query_cost(fused, three), 10U);
+  Query rescored = nearest("v");
+  rescored.prefetch = {multi};
+  EXPECT_EQ(query_cost(rescored, three), 4U);
 }
 
 TEST(StrictCosts, Writes) {

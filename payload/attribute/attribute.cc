@@ -1,0 +1,61 @@
+#include "payload/attribute/attribute.h"
+
+#include <algorithm>
+
+#include "base/views.h"
+
+namespace quiver::payload {
+
+std::uint32_t AttributeView::n_texts() const {
+  if (text_offsets.empty()) return 0;
+  const auto n = static_cast<std::uint32_t>(text_offsets.size() - 1);
+  return has_text_highs ? n / 2 : n;
+}
+
+std::uint32_t AttributeView::first_double() const {
+  return kSpecialEntries + static_cast<std::uint32_t>(integer_lows.size());
+}
+std::uint32_t AttributeView::first_text() const {
+  return first_double() + static_cast<std::uint32_t>(double_lows.size());
+}
+std::uint32_t AttributeView::n_entries() const { return first_text() + n_texts(); }
+
+std::string_view AttributeView::text_low(std::uint32_t text) const {
+  const std::uint64_t first = text_offsets[text];
+  return {text_bytes.data() + first, length_between(first, text_offsets[text + 1])};
+}
+std::string_view AttributeView::text_high(std::uint32_t text) const {
+  return text_low(has_text_highs ? n_texts() + text : text);
+}
+bool AttributeView::is_exact_text(std::uint32_t text) const {
+  const auto low = text_low(text);
+  return low.size() < kMaxTextBytes && (!has_text_highs || low == text_high(text));
+}
+
+std::uint32_t AttributeView::entry_at(std::size_t position) const {
+  std::uint32_t code = cells[position];
+  if (!rests.empty()) code = code << 8 | rests[position];
+  return code >> shift;
+}
+
+std::uint64_t AttributeView::n_bytes() const {
+  const auto bytes = [](const auto&... spans) { return (spans.span().size_bytes() + ...); };
+  return bytes(cells, rests, offsets, ranges, counts, integer_lows, integer_highs, double_lows,
+               double_highs, text_offsets, text_bytes, moment_lows, moment_highs);
+}
+
+const AttributeView* AttributeSet::find(std::string_view path) const {
+  const auto found = std::lower_bound(attributes.begin(), attributes.end(), path,
+                                      [](const AttributeView& attribute, std::string_view wanted) {
+                                        return attribute.path < wanted;
+                                      });
+  return found == attributes.end() || found->path != path ? nullptr : &*found;
+}
+
+std::uint64_t AttributeSet::n_bytes() const {
+  std::uint64_t n = 0;
+  for (const auto& attribute : attributes) n += attribute.n_bytes();
+  return n;
+}
+
+}  // namespace quiver::payload

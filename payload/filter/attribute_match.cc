@@ -1,0 +1,273 @@
+#include "payload/filter/attribute_match.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "base/views.h"
+#include "kernels/kernels.h"
+#include "payload/filter/entry_states.h"
+#include "payload/scalar/number.h"
+
+namespace quiver::payload {
+namespace {
+
+using enum EntryState;
+
+constexpr std::uint32_t kRowsPerWord = 64;
+
+/// What the high bytes of codes tell: rows that match, and rows whose low byte decides.
+CellClasses classes_of(const AttributeView& attribute, const std::vector<EntryState>& states) {
+  const bool is_wide = !attribute.rests.empty();
+  CellClasses classes;
+  const auto state_of_code = [&](std::uint32_t code) {
+    const std::uint32_t entry = code >> attribute.shift;
+    return entry < states.size() ? states[entry] : kNo;
+  };
+  const std::uint32_t n_codes = is_wide ? 256 : 1;
+  const std::uint32_t step = std::min(n_codes, 1U << attribute.shift);
+  for (std::uint32_t cell = 0; cell < 256; ++cell) {
+    const std::uint32_t first = cell * n_codes;
+    const EntryState state = state_of_code(first);
+    bool is_uniform = state != kMaybe;
+    for (std::uint32_t code = first + step; is_uniform && code < first + n_codes; code += step) {
+      is_uniform = state_of_code(code) == state || code >> attribute.shift >= states.size();
+    }
+    if (!is_uniform) {
+      classes.add_open(static_cast<std::uint8_t>(cell));
+    } else if (state == kYes) {
+      classes.add_yes(static_cast<std::uint8_t>(cell));
+    }
+  }
+  return classes;
+}
+
+/// Rows with one code each.
+class CodeMatcher {
+ public:
+  CodeMatcher(const AttributeView& attribute, const EntryStates& entries, const Bitset& within)
+      : attribute_(attribute), states_(entries.states), within_(within.words()) {
+    verdict_.yes = Bitset(within.size());
+    verdict_.maybe = Bitset(within.size());
+    n_rows_ = static_cast<std::uint32_t>(within.size());
+  }
+
+  Verdict run() {
+    const CellClasses classes = classes_of(attribute_, states_);
+    for (std::uint32_t begin = 0; begin < n_rows_; begin += kRowsPerCellRange) {
+      const std::uint32_t end = std::min(n_rows_, begin + kRowsPerCellRange);
+      const CellRange range = attribute_.ranges[begin / kRowsPerCellRange];
+      if (classes.has_any(range.low, range.high)) match(classes, begin, end);
+    }
+    return std::move(verdict_);
+  }
+
+ private:
+  void match(const CellClasses& classes, std::uint32_t begin, std::uint32_t end) {
+    const std::uint32_t first = begin / kRowsPerWord;
+    const std::uint32_t n_words = (end - begin + kRowsPerWord - 1) / kRowsPerWord;
+    std::array<std::uint64_t, kRowsPerCellRange / kRowsPerWord> open{};
+    std::uint64_t* yes = verdict_.yes.words().data() + first;
+    kernels().cells.classify(attribute_.cells.data() + begin, end - begin, classes, yes,
+                             open.data());
+    for (std::uint32_t w = 0; w < n_words; ++w) {
+      const std::uint64_t wanted = within_[first + w];
+      yes[w] &= wanted;
+      if ((open[w] & wanted) != 0) decide(first + w, open[w] & wanted);
+    }
+  }
+
+  void decide(std::uint32_t word, std::uint64_t open) {
+    for (; open != 0; open &= open - 1) {
+      const std::uint32_t row =
+          word * kRowsPerWord + static_cast<std::uint32_t>(std::countr_zero(open));
+      const EntryState state = states_[attribute_.entry_at(row)];
+      if (state == kYes) verdict_.yes.set(row);
+      if (state == kMaybe) verdict_.maybe.set(row);
+    }
+  }
+
+  const AttributeView& attribute_;
+  const std::vector<EntryState>& states_;
+  const std::span<const std::uint64_t> within_;
+  std::uint32_t n_rows_ = 0;
+  Verdict verdict_;
+};
+
+/// Calls `visit(row, first, last)` with the codes of each row of `within`.
+template <class Visit>
+void for_each_list(const AttributeView& attribute, const Bitset& within, Visit visit) {
+  const std::uint32_t* offsets = attribute.offsets.data();
+  within.for_each([&](std::size_t row) {
+    visit(row, offsets[row], offsets[row] + length_between(offsets[row], offsets[row + 1]));
+  });
+}
+
+constexpr auto kManyRootsEntry = static_cast<std::uint32_t>(SpecialEntry::kManyRoots);
+
+/// Rows with lists of codes: one element that matches is enough.
+Verdict match_lists(const AttributeView& attribute, const EntryStates& entries,
+                    const Bitset& within) {
+  Verdict verdict{Bitset(within.size()), Bitset(within.size())};
+  for_each_list(attribute, within, [&](std::size_t row, std::uint32_t first, std::uint32_t last) {
+    EntryState found = kNo;
+    for (std::uint32_t i = first; i < last && found != kYes; ++i) {
+      const std::uint32_t entry = attribute.entry_at(i);
+      const EntryState state = entries.states[entry];
+      if (entry == kManyRootsEntry && entries.needs_one_root) return verdict.maybe.set(row);
+      if (state != kNo) found = state;
+    }
+    if (found == kYes) verdict.yes.set(row);
+    if (found == kMaybe) verdict.maybe.set(row);
+  });
+  return verdict;
+}
+
+/// The rows of `within` that are neither.
+void negate(Verdict& verdict, const Bitset& within) {
+  Bitset no = within;
+  no.subtract(verdict.yes);
+  no.subtract(verdict.maybe);
+  verdict.yes = std::move(no);
+}
+
+/// How many values the element of an entry is.
+std::uint64_t weight(std::uint32_t entry) {
+  if (entry >= kSpecialEntries) return 1;
+  switch (static_cast<SpecialEntry>(entry)) {
+    case SpecialEntry::kMissing:
+    case SpecialEntry::kNull:
+    case SpecialEntry::kEmptyArray:
+    case SpecialEntry::kManyRoots:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+Verdict match_counts(const AttributeView& attribute, const ValuesCount& condition,
+                     const Bitset& within) {
+  Verdict verdict{Bitset(within.size()), Bitset(within.size())};
+  for_each_list(attribute, within, [&](std::size_t row, std::uint32_t first, std::uint32_t last) {
+    std::uint64_t n = 0;
+    for (std::uint32_t i = first; i < last; ++i) {
+      const std::uint32_t entry = attribute.entry_at(i);
+      if (entry == kManyRootsEntry) return verdict.maybe.set(row);
+      n += weight(entry);
+    }
+    if (in_range(condition, n)) verdict.yes.set(row);
+  });
+  return verdict;
+}
+
+std::optional<EntryStates> states_of(const AttributeView& attribute,
+                                     const PreparedCondition& condition) {
+  const auto* count = std::get_if<ValuesCount>(&condition);
+  if (count == nullptr) return entry_states(attribute, condition);
+  EntryStates entries;
+  for (std::uint32_t entry = 0; entry < attribute.n_entries(); ++entry) {
+    entries.states.push_back(in_range(*count, weight(entry)) ? kYes : kNo);
+  }
+  return entries;
+}
+
+std::optional<Estimate> estimate_attribute(const AttributeView& attribute,
+                                           const PreparedCondition& condition) {
+  const std::uint64_t n_rows = attribute.n_rows;
+  const auto entries = states_of(attribute, condition);
+  if (!entries) return std::nullopt;
+  std::uint64_t n_yes = 0;
+  std::uint64_t n_maybe = 0;
+  const auto counts = attribute.counts.span();
+  for (std::size_t entry = 0; entry < counts.size(); ++entry) {
+    if (entries->states[entry] == kYes) n_yes += counts[entry];
+    if (entries->states[entry] == kMaybe) n_maybe += counts[entry];
+  }
+  if (!attribute.offsets.empty()) {  // a row may have several of these codes
+    const bool is_sum = !entries->is_negated && !std::holds_alternative<ValuesCount>(condition);
+    if (!is_sum) return Estimate{0, n_rows / 2, n_rows};
+    const std::uint64_t most = std::min(n_rows, n_yes + n_maybe);
+    return Estimate{0, std::min(most, n_yes + n_maybe / 2), most};
+  }
+  if (entries->is_negated) n_yes = n_rows - n_yes - n_maybe;
+  return Estimate{n_yes, n_yes + n_maybe / 2, n_yes + n_maybe};
+}
+
+/// Rows whose path leads to nothing: all match, or none.
+std::optional<Verdict> match_missing(const PreparedCondition& condition, const Bitset& within) {
+  const auto entries = states_of(AttributeView(), condition);
+  if (!entries) return std::nullopt;
+  const EntryState state = entries->states[static_cast<std::size_t>(SpecialEntry::kMissing)];
+  const bool matches = (state == kYes) != entries->is_negated;
+  return Verdict{matches ? within : Bitset(within.size()), Bitset(within.size())};
+}
+
+std::optional<Estimate> estimate_missing(const PreparedCondition& condition, std::uint64_t n_rows) {
+  const auto verdict = match_missing(condition, Bitset(1, true));
+  if (!verdict) return std::nullopt;
+  return verdict->yes.test(0) ? Estimate{n_rows, n_rows, n_rows} : Estimate{};
+}
+
+Bitset slice_of(const Bitset& rows, const AttributePart& part) {
+  const std::size_t n = std::min<std::size_t>(part.n_rows, rows.size() - part.first_row);
+  Bitset slice(n);
+  const auto from = rows.words().subspan(part.first_row / kRowsPerWord, slice.words().size());
+  std::copy(from.begin(), from.end(), slice.words().begin());
+  slice.resize(n);  // clears what is beyond
+  return slice;
+}
+
+/// Replaces the bits from `first_row` on by those of `slice`.
+void put_slice(const Bitset& slice, std::uint32_t first_row, Bitset& rows) {
+  const auto to = rows.words().subspan(first_row / kRowsPerWord);
+  std::copy(slice.words().begin(), slice.words().end(), to.begin());
+}
+
+}  // namespace
+
+std::optional<Verdict> match_attribute(const AttributeView& attribute,
+                                       const PreparedCondition& condition, const Bitset& within) {
+  const bool has_lists = !attribute.offsets.empty();
+  const auto* count = std::get_if<ValuesCount>(&condition);
+  if (count != nullptr && has_lists) return match_counts(attribute, *count, within);
+  const auto entries = states_of(attribute, condition);
+  if (!entries) return std::nullopt;
+  Verdict verdict = has_lists ? match_lists(attribute, *entries, within)
+                              : CodeMatcher(attribute, *entries, within).run();
+  if (entries->is_negated) negate(verdict, within);
+  return verdict;
+}
+
+Verdict match_attributes(std::span<const AttributePart> parts, const PreparedCondition& condition,
+                         const Bitset& within) {
+  Verdict verdict{Bitset(within.size()), within};
+  for (const AttributePart& part : parts) {
+    if (part.first_row >= within.size()) continue;
+    const Bitset rows = slice_of(within, part);
+    const auto of_part = part.view != nullptr ? match_attribute(*part.view, condition, rows)
+                                              : match_missing(condition, rows);
+    if (!of_part) continue;
+    put_slice(of_part->yes, part.first_row, verdict.yes);
+    put_slice(of_part->maybe, part.first_row, verdict.maybe);
+  }
+  return verdict;
+}
+
+Estimate estimate_attributes(std::span<const AttributePart> parts,
+                             const PreparedCondition& condition, std::uint64_t n_rows) {
+  Estimate sum;
+  std::uint64_t n_unknown = n_rows;
+  for (const AttributePart& part : parts) {
+    const auto of_part = part.view != nullptr ? estimate_attribute(*part.view, condition)
+                                              : estimate_missing(condition, part.n_rows);
+    if (!of_part || part.n_rows > n_unknown) continue;
+    n_unknown -= part.n_rows;
+    sum.min += of_part->min;
+    sum.expected += of_part->expected;
+    sum.max += of_part->max;
+  }
+  return {sum.min, sum.expected + n_unknown / 2, sum.max + n_unknown};
+}
+
+}  // namespace quiver::payload
