@@ -18,6 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+/// Of a file that is only read. Fits the L2 cache, and takes about 0.05 ms with two checksums.
+constexpr std::size_t kReadPieceBytes = std::size_t{64} << 10;
+/// How far the disk reads ahead of a copy. The kernel's own 128 KiB leave it idle while a piece is
+/// written.
+constexpr std::size_t kReadAheadBytes = std::size_t{16} << 20;
 
 /// Owns a file descriptor.
 class Descriptor {
@@ -62,6 +67,11 @@ Result<> write_all(int fd, std::span<const char> bytes, const std::string& path)
   return {};
 }
 
+/// A hint: the disk begins to read.
+void read_ahead(int fd, std::uint64_t offset, std::uint64_t n_bytes) {
+  ::posix_fadvise(fd, static_cast<off_t>(offset), static_cast<off_t>(n_bytes), POSIX_FADV_WILLNEED);
+}
+
 /// Called before each piece is written.
 using Visit = std::function<Result<>(std::span<const std::byte>)>;
 
@@ -73,8 +83,10 @@ struct CopyPaths {
 Result<> copy_bytes(int from, int to, std::uint64_t n_bytes, const CopyPaths& paths,
                     const Visit& visit) {
   std::vector<char> piece(std::min<std::uint64_t>(kPieceBytes, n_bytes));
+  read_ahead(from, 0, std::min<std::uint64_t>(kReadAheadBytes, n_bytes));
   for (std::uint64_t at = 0; at < n_bytes;) {
     const auto wanted = std::span(piece).first(std::min<std::uint64_t>(piece.size(), n_bytes - at));
+    read_ahead(from, at + kReadAheadBytes, wanted.size());
     QV_TRY(const std::size_t n, read_some(from, at, wanted, paths.from));
     if (n < wanted.size()) return fail(file_ends_early(paths.from, n_bytes, at + n));
     QV_TRY(visit(std::as_bytes(wanted)));
@@ -198,7 +210,8 @@ Result<> sync_tree(const std::string& root) {
 Result<> read_whole_file(const std::string& path, std::uint64_t size_bytes,
                          const std::function<Result<>(std::span<const std::byte>)>& visit) {
   QV_TRY(const auto file, FileReader::open(path));
-  std::vector<char> piece(kPieceBytes);
+  file.advise_sequential();
+  std::vector<char> piece(kReadPieceBytes);
   std::uint64_t at = 0;
   while (true) {
     QV_TRY(const std::size_t n, file.read(at, piece));
@@ -228,6 +241,8 @@ FileReader& FileReader::operator=(FileReader&& other) noexcept {
 FileReader::~FileReader() {
   if (fd_ >= 0) ::close(fd_);
 }
+
+void FileReader::advise_sequential() const { ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL); }
 
 Result<std::size_t> FileReader::read(std::uint64_t offset, std::span<char> out) const {
   return read_some(fd_, offset, out, path_);

@@ -54,7 +54,8 @@ struct TreeFile {
 /// Makes the names in `root` and in all directories below it durable.
 [[nodiscard]] Result<> sync_tree(const std::string& root);
 
-/// Calls `visit` with the bytes of a file, piece by piece. kDataLoss unless it has `size_bytes`.
+/// Calls `visit` with the bytes of a file, in pieces of 64 KiB at most. kDataLoss unless it has
+/// `size_bytes`.
 [[nodiscard]] Result<> read_whole_file(
     const std::string& path, std::uint64_t size_bytes,
     const std::function<Result<>(std::span<const std::byte>)>& visit);
@@ -69,6 +70,8 @@ class FileReader {
   FileReader& operator=(const FileReader&) = delete;
   ~FileReader();
 
+  /// A hint to the page cache: the file is read front to back.
+  void advise_sequential() const;
   /// Returns the number of bytes read; fewer than `out` only at the end of the file.
   [[nodiscard]] Result<std::size_t> read(std::uint64_t offset, std::span<char> out) const;
 

@@ -29,8 +29,8 @@ struct ArchiveFacts {
 [[nodiscard]] Result<SnapshotManifest> read_snapshot_manifest(const std::string& folder);
 [[nodiscard]] Result<ArchiveFacts> read_archive_facts(const std::string& folder);
 /// Reads all files once and stores their checksums and that of the archive. At once if they are
-/// there. One call for a folder at a time. Ends with the error of `may_go_on`, which is asked every
-/// few milliseconds.
+/// there. One call for a folder at a time. Ends with the error of `may_go_on`, which is asked after
+/// every 64 KiB and may sleep.
 [[nodiscard]] Result<ArchiveFacts> complete_folder(const std::string& folder,
                                                    const std::function<Result<>()>& may_go_on);
 /// Reads a complete folder as an archive.

@@ -13,6 +13,7 @@
 #include "base/io/file_tree.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "base/threads/pacer.h"
 #include "engine/backup/folder.h"
 #include "engine/backup/unpacker.h"
 #include "engine/collections/closed_collection.h"
@@ -269,11 +270,13 @@ Result<ArchiveFacts> DatabaseSnapshots::complete_there(const std::string& folder
   if (!known.sha256.empty()) return known;  // waits for nobody
   std::promise<Result<ArchiveFacts>> promise;
   auto facts = promise.get_future();
-  const auto may_go_on = [&]() -> Result<> {
-    QV_TRY(closing_.check());
-    return cancel.check();
-  };
   auto task = [&] {
+    Pacer pacer;
+    const auto may_go_on = [&]() -> Result<> {
+      pacer.rest();
+      QV_TRY(closing_.check());
+      return cancel.check();
+    };
     promise.set_value(guarded([&] { return complete_folder(folder, may_go_on); }));
   };
   if (!readers_.post(Priority::kLow, task)) return fail(Code::kUnavailable, "closing");
