@@ -107,22 +107,75 @@ void for_each_list(const AttributeView& attribute, const Bitset& within, Visit v
 constexpr auto kManyRootsEntry = static_cast<std::uint32_t>(SpecialEntry::kManyRoots);
 
 /// Rows with lists of codes: one element that matches is enough.
-Verdict match_lists(const AttributeView& attribute, const EntryStates& entries,
-                    const Bitset& within) {
-  Verdict verdict{Bitset(within.size()), Bitset(within.size())};
-  for_each_list(attribute, within, [&](std::size_t row, std::uint32_t first, std::uint32_t last) {
-    EntryState found = kNo;
-    for (std::uint32_t i = first; i < last && found != kYes; ++i) {
-      const std::uint32_t entry = attribute.entry_at(i);
-      const EntryState state = entries.states[entry];
-      if (entry == kManyRootsEntry && entries.needs_one_root) return verdict.maybe.set(row);
-      if (state != kNo) found = state;
+class ListMatcher {
+ public:
+  ListMatcher(const AttributeView& attribute, const EntryStates& entries, const Bitset& within)
+      : attribute_(attribute), entries_(entries), within_(within) {
+    verdict_.yes = Bitset(within.size());
+    verdict_.maybe = Bitset(within.size());
+  }
+
+  Verdict run() {
+    if (entries_.needs_one_root) {
+      match_each_row();
+    } else {
+      match_codes();
     }
-    if (found == kYes) verdict.yes.set(row);
-    if (found == kMaybe) verdict.maybe.set(row);
-  });
-  return verdict;
-}
+    verdict_.maybe.subtract(verdict_.yes);
+    return std::move(verdict_);
+  }
+
+ private:
+  /// Finds the codes that match first, and then their rows.
+  void match_codes() {
+    const CellClasses classes = classes_of(attribute_, entries_.states);
+    const std::size_t n_codes = attribute_.cells.size();
+    for (std::size_t begin = 0; begin < n_codes; begin += kRowsPerCellRange) {
+      const std::size_t n = std::min<std::size_t>(kRowsPerCellRange, n_codes - begin);
+      std::array<std::uint64_t, kRowsPerCellRange / kRowsPerWord> yes{};
+      std::array<std::uint64_t, kRowsPerCellRange / kRowsPerWord> open{};
+      kernels().cells.classify(attribute_.cells.data() + begin, n, classes, yes.data(),
+                               open.data());
+      for (std::size_t w = 0; w < yes.size(); ++w) {
+        for (std::uint64_t rest = yes[w] | open[w]; rest != 0; rest &= rest - 1) {
+          add_code(begin + w * kRowsPerWord + static_cast<std::size_t>(std::countr_zero(rest)));
+        }
+      }
+    }
+  }
+
+  /// `position` ascends from call to call.
+  void add_code(std::size_t position) {
+    const std::uint32_t* offsets = attribute_.offsets.data();
+    const std::uint32_t n_rows = attribute_.n_rows;
+    std::uint32_t step = 1;
+    while (row_ + step < n_rows && offsets[row_ + step] <= position) step *= 2;
+    for (; step > 0; step /= 2) {
+      if (row_ + step < n_rows && offsets[row_ + step] <= position) row_ += step;
+    }
+    if (row_ >= within_.size() || !within_.test(row_)) return;
+    const EntryState state = entries_.states[attribute_.entry_at(position)];
+    if (state == kYes) verdict_.yes.set(row_);
+    if (state == kMaybe) verdict_.maybe.set(row_);
+  }
+
+  void match_each_row() {
+    for_each_list(attribute_, within_,
+                  [&](std::size_t row, std::uint32_t first, std::uint32_t last) {
+                    for (std::uint32_t i = first; i < last; ++i) {
+                      const std::uint32_t entry = attribute_.entry_at(i);
+                      if (entry == kManyRootsEntry) return verdict_.maybe.set(row);
+                      if (entries_.states[entry] == kYes) return verdict_.yes.set(row);
+                    }
+                  });
+  }
+
+  const AttributeView& attribute_;
+  const EntryStates& entries_;
+  const Bitset& within_;
+  std::uint32_t row_ = 0;  ///< of the last code
+  Verdict verdict_;
+};
 
 /// The rows of `within` that are neither.
 void negate(Verdict& verdict, const Bitset& within) {
@@ -233,7 +286,7 @@ std::optional<Verdict> match_attribute(const AttributeView& attribute,
   if (count != nullptr && has_lists) return match_counts(attribute, *count, within);
   const auto entries = states_of(attribute, condition);
   if (!entries) return std::nullopt;
-  Verdict verdict = has_lists ? match_lists(attribute, *entries, within)
+  Verdict verdict = has_lists ? ListMatcher(attribute, *entries, within).run()
                               : CodeMatcher(attribute, *entries, within).run();
   if (entries->is_negated) negate(verdict, within);
   return verdict;
