@@ -117,13 +117,13 @@ Result<> DatabaseImpl::create_collection(const std::string& name, CollectionConf
   return collections_.create(*created);
 }
 
-Result<std::vector<ShardFindings>> DatabaseImpl::check(const std::string& name) {
+Result<CollectionFindings> DatabaseImpl::check(const std::string& name) {
   return collections_.while_closed(
       name, [this](const CollectionEntry&, const CollectionConfig& config,
                    const std::string& path) { return check_shards(path, config, context_); });
 }
 
-Result<std::vector<std::optional<ShardRepair>>> DatabaseImpl::repair(const std::string& name) {
+Result<CollectionRepair> DatabaseImpl::repair(const std::string& name) {
   return collections_.while_closed(
       name,
       [this](CollectionEntry& entry, const CollectionConfig& config, const std::string& path) {
