@@ -75,7 +75,7 @@ class Database {
   /// Names below `collections/` that belonged to no collection at the start; they are left alone.
   [[nodiscard]] virtual std::vector<std::string> strangers() const { return {}; }
   [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;
-  /// kAlreadyExists about the collection.
+  /// Notes the time of creation in the configuration. kAlreadyExists about the collection.
   virtual Result<> create_collection(const std::string& name, CollectionConfig config) = 0;
   /// Reads all files of a collection. kFailedPrecondition if it is open.
   [[nodiscard]] virtual Result<CollectionFindings> check(const std::string& name) {
