@@ -75,15 +75,15 @@ class Database {
   /// Names below `collections/` that belonged to no collection at the start; they are left alone.
   [[nodiscard]] virtual std::vector<std::string> strangers() const { return {}; }
   [[nodiscard]] virtual bool exists(const std::string& name_or_alias) const = 0;
-  /// kAlreadyExists about the collection.
+  /// Notes the time of creation in the configuration. kAlreadyExists about the collection.
   virtual Result<> create_collection(const std::string& name, CollectionConfig config) = 0;
-  /// Reads all files of a collection; one result per shard. kFailedPrecondition if it is open.
-  [[nodiscard]] virtual Result<std::vector<ShardFindings>> check(const std::string& name) {
+  /// Reads all files of a collection. kFailedPrecondition if it is open.
+  [[nodiscard]] virtual Result<CollectionFindings> check(const std::string& name) {
     return fail(Code::kUnimplemented, "check of " + name);
   }
-  /// Rebuilds the shards whose rows are gone or damaged (engine/collections/repair.h); nullopt for
-  /// the others. kFailedPrecondition if the collection is open.
-  virtual Result<std::vector<std::optional<ShardRepair>>> repair(const std::string& name) {
+  /// Rebuilds the shards whose rows are gone or damaged (engine/collections/repair.h).
+  /// kFailedPrecondition if the collection is open.
+  virtual Result<CollectionRepair> repair(const std::string& name) {
     return fail(Code::kUnimplemented, "repair of " + name);
   }
   /// Drops its aliases, too. False if there was none.

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/observe/log.h"
@@ -24,7 +23,7 @@ Result<std::unique_ptr<engine::Database>> open_directory(const std::string& data
   return engine::Database::open(std::move(options));
 }
 
-std::string shard_name(const std::string& collection, std::size_t shard) {
+std::string shard_name(const std::string& collection, std::uint32_t shard) {
   return fmt::format("collection {}, shard {}", collection, shard);
 }
 
@@ -32,9 +31,9 @@ std::string shard_name(const std::string& collection, std::size_t shard) {
 Result<std::size_t> check_one(engine::Database& database, const std::string& name) {
   QV_TRY(const auto shards, database.check(name));
   std::size_t n_problems = 0;
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    std::fputs(findings_text(shard_name(name, i), shards[i]).c_str(), stdout);
-    n_problems += shards[i].rows.size() + shards[i].segments.size();
+  for (const auto& [number, findings] : shards) {
+    std::fputs(findings_text(shard_name(name, number), findings).c_str(), stdout);
+    n_problems += findings.rows.size() + findings.segments.size();
   }
   return n_problems;
 }
@@ -54,10 +53,10 @@ Result<> check_all(engine::Database& database, const std::vector<std::string>& n
 
 Result<> repair_one(engine::Database& database, const std::string& name) {
   QV_TRY(const auto shards, database.repair(name));
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    const std::string shard = shard_name(name, i);
-    const auto text = shards[i] ? repair_text(shard, *shards[i])
-                                : fmt::format("{}: its rows are sound, nothing was done\n", shard);
+  for (const auto& [number, repair] : shards) {
+    const std::string shard = shard_name(name, number);
+    const auto text = repair ? repair_text(shard, *repair)
+                             : fmt::format("{}: its rows are sound, nothing was done\n", shard);
     std::fputs(text.c_str(), stdout);
   }
   return {};

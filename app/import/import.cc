@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "app/common/signals.h"
 #include "app/import/directory/directory_import.h"
@@ -20,6 +21,12 @@ namespace {
 
 constexpr std::string_view kDefaultUrl = "http://127.0.0.1:6333";
 
+Result<std::vector<FieldSchema>> fields_of(const HttpTarget& target) {
+  QV_TRY(auto fields, fetch_fields(target));
+  if (fields) return *std::move(fields);
+  return fail(Code::kAborted, "the collection was deleted while it was looked at");
+}
+
 Result<CollectionIs> prepare_collection(const HttpTarget& target, const ImportOptions& options,
                                         const ImportPlan& plan, const RowReader& reader) {
   QV_TRY(const auto found, fetch_fields(target));
@@ -32,9 +39,8 @@ Result<CollectionIs> prepare_collection(const HttpTarget& target, const ImportOp
   QV_TRY(check_collection(fields, options, plan, reader.columns()));
   QV_TRY(const bool is_new, create_collection(target, body, plan.index_bodies));
   if (is_new) return CollectionIs::kNew;
-  QV_TRY(const auto other, fetch_fields(target));
-  if (!other) return fail(Code::kAborted, "the collection was deleted while it was looked at");
-  QV_TRY(check_collection(*other, options, plan, reader.columns()));
+  QV_TRY(const auto other, fields_of(target));
+  QV_TRY(check_collection(other, options, plan, reader.columns()));
   return CollectionIs::kOld;
 }
 
@@ -52,6 +58,9 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
   QV_TRY(const auto reader, RowReader::open(plan, bad_rows));
   QV_TRY(auto identity, import_identity(options, plan));
   QV_TRY(const CollectionIs collection, prepare_collection(target, options, plan, *reader));
+  HttpImportOptions http{options.connections, options.batch};
+  if (plan.ids_may_repeat()) http.ids = Ids::kMayRepeat;
+  QV_TRY(http.fields, fields_of(target));
   StateFile store = state_file(options, plan);
   QV_TRY(ImportState state,
          starting_state(options, std::move(identity), *reader, store, collection));
@@ -66,9 +75,7 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
     if (saved) saved = run.save_sometimes();
     return saved && stop_signal() == 0;
   };
-  const Ids ids = plan.ids_may_repeat() ? Ids::kMayRepeat : Ids::kDistinct;
-  const auto imported = import_over_http(target, {options.connections, options.batch, ids}, *reader,
-                                         bad_rows, acknowledged, tick);
+  const auto imported = import_over_http(target, http, *reader, bad_rows, acknowledged, tick);
   const Acknowledged::Progress done = acknowledged.progress();
   QV_TRY(const int status, run.end(saved ? imported : saved, done.n_points_sent - done.n_points));
   if (status == 0 && plan.ids_may_repeat()) say_total(options.collection, count_points(target));

@@ -29,25 +29,22 @@ Result<> check_logs(const std::string& path, const CollectionConfig& config,
   return {};
 }
 
-Result<std::vector<ShardFindings>> check_shards(const std::string& path,
-                                                const CollectionConfig& config,
-                                                const ShardContext& context) {
-  std::vector<ShardFindings> shards;
+Result<CollectionFindings> check_shards(const std::string& path, const CollectionConfig& config,
+                                        const ShardContext& context) {
+  CollectionFindings shards;
   for (const std::uint32_t i : shard_numbers(config)) {
-    QV_TRY(auto findings, check_shard(shard_path(path, i), config, context));
-    shards.push_back(std::move(findings));
+    QV_TRY(shards[i], check_shard(shard_path(path, i), config, context));
   }
   return shards;
 }
 
-Result<std::vector<std::optional<ShardRepair>>> repair_shards(const std::string& path,
-                                                              const CollectionConfig& config,
-                                                              const ShardContext& context) {
-  std::vector<std::optional<ShardRepair>> shards;
+Result<CollectionRepair> repair_shards(const std::string& path, const CollectionConfig& config,
+                                       const ShardContext& context) {
+  CollectionRepair shards;
   for (const std::uint32_t i : shard_numbers(config)) {
     const std::string shard = shard_path(path, i);
     QV_TRY(const auto findings, check_shard(shard, config, context));
-    auto& repaired = shards.emplace_back();
+    auto& repaired = shards[i];
     if (findings.rows.empty()) continue;
     QV_TRY(repaired, repair_shard(shard, config, context));
   }

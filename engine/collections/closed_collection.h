@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "engine/model/config.h"
@@ -24,11 +22,12 @@ namespace quiver::engine {
 [[nodiscard]] Result<> check_logs(const std::string& path, const CollectionConfig& config,
                                   const ShardContext& context);
 /// `check_shard` for all shards.
-[[nodiscard]] Result<std::vector<ShardFindings>> check_shards(const std::string& path,
-                                                              const CollectionConfig& config,
-                                                              const ShardContext& context);
-/// `repair_shard` for the shards whose rows are gone or damaged; nullopt for the others.
-[[nodiscard]] Result<std::vector<std::optional<ShardRepair>>> repair_shards(
-    const std::string& path, const CollectionConfig& config, const ShardContext& context);
+[[nodiscard]] Result<CollectionFindings> check_shards(const std::string& path,
+                                                      const CollectionConfig& config,
+                                                      const ShardContext& context);
+/// `repair_shard` for the shards whose rows are gone or damaged.
+[[nodiscard]] Result<CollectionRepair> repair_shards(const std::string& path,
+                                                     const CollectionConfig& config,
+                                                     const ShardContext& context);
 
 }  // namespace quiver::engine

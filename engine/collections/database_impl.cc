@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
 #include "engine/collections/closed_collection.h"
@@ -108,6 +109,7 @@ Result<> DatabaseImpl::create_collection(const std::string& name, CollectionConf
                 fmt::format("a collection cannot be called `{}`: an alias has that name", name));
   }
   QV_TRY(gate_.check_open());
+  config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
   auto created = gate_.checked(catalog().create(name, to_json(config)));
   if (!created) {
     if (created.error().code() != Code::kAlreadyExists) return fail(created.error());
@@ -117,13 +119,13 @@ Result<> DatabaseImpl::create_collection(const std::string& name, CollectionConf
   return collections_.create(*created);
 }
 
-Result<std::vector<ShardFindings>> DatabaseImpl::check(const std::string& name) {
+Result<CollectionFindings> DatabaseImpl::check(const std::string& name) {
   return collections_.while_closed(
       name, [this](const CollectionEntry&, const CollectionConfig& config,
                    const std::string& path) { return check_shards(path, config, context_); });
 }
 
-Result<std::vector<std::optional<ShardRepair>>> DatabaseImpl::repair(const std::string& name) {
+Result<CollectionRepair> DatabaseImpl::repair(const std::string& name) {
   return collections_.while_closed(
       name,
       [this](CollectionEntry& entry, const CollectionConfig& config, const std::string& path) {

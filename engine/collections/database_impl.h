@@ -40,8 +40,8 @@ class DatabaseImpl final : public Database {
   [[nodiscard]] std::vector<std::string> strangers() const override;
   [[nodiscard]] bool exists(const std::string& name_or_alias) const override;
   Result<> create_collection(const std::string& name, CollectionConfig config) override;
-  [[nodiscard]] Result<std::vector<ShardFindings>> check(const std::string& name) override;
-  Result<std::vector<std::optional<ShardRepair>>> repair(const std::string& name) override;
+  [[nodiscard]] Result<CollectionFindings> check(const std::string& name) override;
+  Result<CollectionRepair> repair(const std::string& name) override;
   Result<bool> drop_collection(const std::string& name) override;
   Result<> update_config(const std::string& name,
                          const std::function<Result<>(CollectionConfig&)>& change) override;

@@ -54,6 +54,9 @@ SegmentInfo segment_info(const Segment& segment, const IndexPolicy& policy) {
 std::vector<SegmentInfo> segment_infos(const SegmentSet& set, const IndexPolicy& policy) {
   std::vector<SegmentInfo> infos;
   for (const Segment& segment : set.segments) infos.push_back(segment_info(segment, policy));
+  if (set.empty_mutable != nullptr) {
+    infos.push_back(segment_info(Segment{set.empty_mutable, nullptr, 0}, policy));
+  }
   return infos;
 }
 

@@ -7,7 +7,7 @@
 
 namespace quiver::engine {
 
-/// By their place in the snapshot.
+/// By their place in the snapshot; the mutable segment comes last, even if it is empty.
 [[nodiscard]] std::vector<SegmentInfo> segment_infos(const SegmentSet& set,
                                                      const IndexPolicy& policy);
 

@@ -317,6 +317,16 @@ Result<> check_sharding(const CollectionConfig& config) {
   return {};
 }
 
+/// Older configurations have none.
+Result<> read_creation(ObjectReader& reader, CollectionConfig& config) {
+  constexpr std::uint64_t kYear10000Ms = 253'402'300'800'000;
+  if (reader.find("created_at_ms") == nullptr) return {};
+  reader.read("created_at_ms", config.created_at_ms.emplace());
+  QV_TRY(reader.status());
+  if (*config.created_at_ms < kYear10000Ms) return {};
+  return fail(Code::kDataLoss, "stored collection configuration: the time of creation is wrong");
+}
+
 /// Configurations with automatic sharding have none.
 Result<> read_sharding(ObjectReader& reader, CollectionConfig& config) {
   if (reader.find("shard_keys") == nullptr) return {};
@@ -461,6 +471,7 @@ std::string to_json(const CollectionConfig& config) {
       {"vector_indexes", to_value(config.vector_indexes)},
       {"wire", Value(config.client_settings)},
   };
+  if (config.created_at_ms) object.push_back({"created_at_ms", number(*config.created_at_ms)});
   if (config.ttl) {
     object.push_back({"ttl", Value(Object{{"key", Value(config.ttl->key)},
                                           {"seconds", number(config.ttl->seconds)}})});
@@ -498,6 +509,7 @@ Result<CollectionConfig> parse_config(std::string_view json) {
   if (optimizer == nullptr)
     return fail(Code::kDataLoss, "stored collection configuration: no `optimizer`");
   QV_TRY(config.optimizer, read_optimizer(*optimizer));
+  QV_TRY(read_creation(reader, config));
   if (const auto* ttl = reader.find("ttl")) {
     ObjectReader member(*ttl);
     config.ttl.emplace();

@@ -103,8 +103,10 @@ struct CollectionConfig {
   OptimizerConfig optimizer;
   std::vector<payload::FieldIndex> indexes;  ///< payload indexes, by key
   VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
-  std::optional<Ttl> ttl;                    ///< nullopt: points do not expire
-  std::optional<TenantQuota> tenant_quota;   ///< nullopt: tenants may grow without limit
+  /// Milliseconds since 1970, before the year 10000. nullopt: by a server that did not note it.
+  std::optional<std::uint64_t> created_at_ms;
+  std::optional<Ttl> ttl;                   ///< nullopt: points do not expire
+  std::optional<TenantQuota> tenant_quota;  ///< nullopt: tenants may grow without limit
   /// A JSON object: the settings as the client sent them. The engine stores and returns it and
   /// never interprets it; what it acts on stands above. docs/decisions/0030.
   std::string client_settings;

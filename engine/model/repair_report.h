@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,5 +29,10 @@ struct ShardRepair {
       false;  ///< changes in damaged records are lost, unless segments have them
   std::vector<std::string> kept;  ///< paths to which damaged files were moved
 };
+
+/// By the number of the shard, as its directory is named.
+using CollectionFindings = std::map<std::uint32_t, ShardFindings>;
+/// By the number of the shard; nullopt for shards that need no repair.
+using CollectionRepair = std::map<std::uint32_t, std::optional<ShardRepair>>;
 
 }  // namespace quiver::engine

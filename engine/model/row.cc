@@ -181,16 +181,11 @@ SparseVector sorted_by_index(const SparseVector& vector) {
   return sorted;
 }
 
-Result<> convert_u8(const FieldSchema& field, std::span<const float> values, std::byte* out) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < 0 || values[i] >= 256) {
-      return fail(Code::kInvalidArgument,
-                  fmt::format("{} holds uint8 values, 0 to 255, but position {} has {}",
-                              quoted_name(field), i, values[i]));
-    }
-    out[i] = static_cast<std::byte>(static_cast<std::uint8_t>(values[i]));
-  }
-  return {};
+/// Drops fractions, too.
+void clamp_to_u8(std::span<const float> values, std::byte* out) {
+  std::transform(values.begin(), values.end(), out, [](float value) {
+    return static_cast<std::byte>(std::clamp(value, 0.0F, 255.0F));
+  });
 }
 
 /// `values`: `[n_tokens, dim]`, as are those of `convert`.
@@ -211,7 +206,8 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
       std::memcpy(out, values.data(), values.size_bytes());
       return {};
     case DType::kU8:
-      return convert_u8(field, values, out);
+      clamp_to_u8(values, out);
+      return {};
     case DType::kTurbo4:
     case DType::kTurbo8:
     case DType::kTurbo16:
@@ -376,6 +372,17 @@ Result<> store_values(const FieldSchema& field, std::span<const float> values, s
   std::vector<float> unit(field.dim);
   normalise(values, field.dim, unit.data());
   return convert(field, unit, out);
+}
+
+Result<> check_range(const FieldSchema& field, std::span<const float> values) {
+  if (field.dtype != DType::kU8) return {};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= 0 && values[i] < 256) continue;
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} holds uint8 values, 0 to 255, but position {} has {}",
+                            quoted_name(field), i, values[i]));
+  }
+  return {};
 }
 
 void to_floats(DType dtype, const std::byte* values, std::size_t n, float* out) {

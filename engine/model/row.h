@@ -51,13 +51,15 @@ void append_sparse(const SparseView& vector, std::string& out);
 
 /// Brings a vector into its field's stored form: sparse sorted by index, Cosine scaled to unit
 /// length (u8 excepted), values converted; one vector for a field of multi-vectors is one token.
-/// kInvalidArgument if it does not fit the field: the text
-/// names the dimension or number found and what was wanted.
+/// Numbers for a uint8 field lose their fractions and are clamped to 0..255. kInvalidArgument if it
+/// does not fit the field: the text names the dimension or number found and what was wanted.
 [[nodiscard]] Result<StoredVector> to_stored(const FieldSchema& field, const VectorValue& value);
 /// The same for one dense vector or one token, `[dim]`, written to `out` (unpadded, aligned to the
 /// stored type) without an allocation for most fields.
 [[nodiscard]] Result<> store_values(const FieldSchema& field, std::span<const float> values,
                                     std::byte* out);
+/// kInvalidArgument if `store_values` would clamp one of `values`.
+[[nodiscard]] Result<> check_range(const FieldSchema& field, std::span<const float> values);
 /// The same checks, without conversion: a query vector for `field`.
 [[nodiscard]] Result<> check_vector(const FieldSchema& field, const VectorValue& value);
 

@@ -123,6 +123,8 @@ struct SegmentSet {
   Seq seq{};  ///< the last change in it
   std::vector<Segment> segments;
   bool is_whole = true;  ///< false: rows of a damaged segment are still missing
+  /// The mutable segment while it has no rows, which searches need not see; nullptr if it has some.
+  std::shared_ptr<const SegmentData> empty_mutable = nullptr;
 
   struct Place {
     std::uint32_t segment = 0;

@@ -85,7 +85,8 @@ class FieldMaker {
     return {};
   }
   Result<> store(std::size_t row, std::span<const float> values, std::byte* out) const {
-    auto stored = store_values(schema_, values, out);
+    auto stored = check_range(schema_, values);
+    if (stored) stored = store_values(schema_, values, out);
     if (!stored) return about(ids_[row], stored.error());
     return {};
   }

@@ -40,12 +40,15 @@ namespace quiver {
 
 namespace quiver::service {
 
-/// A position in a JSON body. Lives on the stack; costs nothing until it is printed.
+/// A position in a JSON body. Lives on the stack; costs nothing until it is printed. It points to
+/// the path that it was made from, which must outlive it and so must have a name.
 class Path {
  public:
   Path() = default;
-  [[nodiscard]] Path member(std::string_view name) const { return Path(this, name, kNone); }
-  [[nodiscard]] Path item(std::size_t index) const { return Path(this, {}, index); }
+  [[nodiscard]] Path member(std::string_view name) const& { return Path(this, name, kNone); }
+  [[nodiscard]] Path item(std::size_t index) const& { return Path(this, {}, index); }
+  Path member(std::string_view name) const&& = delete;
+  Path item(std::size_t index) const&& = delete;
   /// "points[0].vector"; empty for the body itself.
   [[nodiscard]] std::string to_string() const;
 

@@ -152,6 +152,19 @@ def test_telemetry_by_levels(new_server):
     server.stop()
 
 
+def test_an_empty_collection_has_a_segment_that_grows(new_server):
+    server = new_server().start()
+    create(server, "c", {"vectors": {"size": 2, "distance": "Dot"}, "shard_number": 2})
+    _, raw = telemetry(server, "?details_level=4")
+    [collection] = raw["collections"]["collections"]
+    for shard in collection["shards"]:
+        [segment] = shard["local"]["segments"]
+        assert segment["info"]["is_appendable"] and segment["info"]["num_points"] == 0
+        assert segment["info"]["num_deferred_points"] == 0
+        assert segment["config"]["vector_data"][""]["size"] == 2
+    server.stop()
+
+
 def test_telemetry_counts_what_was_answered(new_server):
     server = new_server().start()
     first, _ = telemetry(server)

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import time
+from datetime import datetime
 
 import pytest
 from patience import patience
@@ -38,6 +39,26 @@ def test_a_missing_catalog_stops_the_start_and_removes_nothing(new_server):
     server.start()
     assert [count(server, name) for name in "ab"] == [1, 1]
     server.stop()
+
+
+def test_the_time_of_creation_is_kept(new_server):
+    def creation():
+        return datetime.fromisoformat(server.get("/collections/a").result["created_at"])
+
+    server = new_server().start()
+    before = time.time()
+    fill(server, "a")
+    created_at = creation()
+    assert before - 0.001 <= created_at.timestamp() <= time.time()
+    time.sleep(0.01)
+    server.patch("/collections/a", {"metadata": {"owner": "me"}})
+    for stop in (server.stop, server.kill9):
+        stop()
+        server.start()
+        assert creation() == created_at
+    server.delete("/collections/a")
+    fill(server, "a")
+    assert creation() > created_at
 
 
 def test_strangers_are_left_alone_and_listed(new_server):

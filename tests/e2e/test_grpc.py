@@ -437,6 +437,20 @@ def test_the_forms_of_old_clients(both, server):
         assert stub.Count(messages.CountPoints(collection_name="old")).result.count == 1
 
 
+def test_numbers_beyond_uint8_are_clamped(both):
+    """Also fractions go, as in Qdrant. Queries keep theirs."""
+    field = {"size": 4, "distance": models.Distance.DOT, "datatype": models.Datatype.UINT8}
+    for name, client in zip(("bytes_rest", "bytes_grpc"), both, strict=True):
+        client.create_collection(name, vectors_config={
+            "one": models.VectorParams(**field),
+            "many": models.VectorParams(**field, multivector_config=models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM))})
+        client.upsert(name, [models.PointStruct(id=1, vector={"one": [256.19, 1.81, -3.5, 255.9], "many": [[300, 0.9, -0.1, 7]]})])
+        assert client.retrieve(name, [1], with_vectors=True)[0].vector == {"one": [255, 1, 0, 255], "many": [[255, 0, 0, 7]]}
+        client.update_vectors(name, [models.PointVectors(id=1, vector={"one": [-1, 2.99, 3, 1e30]})])
+        assert client.retrieve(name, [1], with_vectors=["one"])[0].vector == {"one": [0, 2, 3, 255]}
+        assert client.query_points(name, query=[-1, 0.5, 0.25, 0], using="one").points[0].score == 1.75
+
+
 def test_numbers_that_json_lacks_are_refused(server, filled):
     with channel(server) as open_channel:
         stub = messages.PointsStub(open_channel)

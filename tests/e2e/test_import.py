@@ -423,6 +423,19 @@ def test_bad_rows_stop(target, tmp_path):
     assert target.points("c") == sources.points(rows=range(7))
 
 
+def test_numbers_that_the_server_would_clamp_are_bad(target, tmp_path):
+    matrix = np.full((40, 4), 7, np.float32)
+    matrix[5, 2], matrix[9, 1], matrix[11] = -1, 256, [0, 255, 0.9, 255.9]
+    np.save(tmp_path / "x.npy", matrix)
+    command = ["import", "--vectors", "x.npy", *target.flags, "--collection", "c", "--create", "--dtype", "uint8", "--metric", "dot"]
+    text = quiver(*command, cwd=tmp_path, status=1)
+    assert "x.npy row 5: " in text and "0 to 255, but position 2 has -1" in text and "goes on at row 5" in text
+    text = quiver(*command, "--skip-bad", cwd=tmp_path)
+    assert "left out 2 bad rows" in text and "x.npy row 9: " in text
+    rows = {id: point["vector"] for id, point in target.points("c").items()}
+    assert rows.keys() == set(range(40)) - {5, 9} and rows[11] == [0, 255, 0, 255] and rows[0] == [7] * 4
+
+
 def test_bad_rows_are_skipped(target, tmp_path):
     sources = bad_sources(tmp_path)
     text = quiver("import", *sources.flags, *target.flags, "--collection", "c", "--batch", 30, "--skip-bad", cwd=tmp_path)

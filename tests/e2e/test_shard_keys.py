@@ -2,12 +2,13 @@
 import json
 import os
 import random
+import subprocess
 import threading
 
 import pytest
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
-from quiver_server import ANSWER_TIMEOUT_S, Server
+from quiver_server import ANSWER_TIMEOUT_S, Server, binary
 
 grpc = pytest.importorskip("grpc")
 CUSTOM = models.ShardingMethod.CUSTOM
@@ -258,6 +259,18 @@ def test_a_deleted_key_takes_its_points_along_and_nothing_else(client, server, n
     assert all_ids(client, name, "cats") == []
     client.upsert(name, points(1), shard_key_selector="cats")
     assert all_ids(client, name, "cats") == [1]
+
+
+def test_a_check_names_shards_by_their_directories(new_server, name):
+    server = new_server(grpc=True).start()
+    client = pets(connect(server, False), name)
+    client.delete_shard_key(name, "cats")
+    numbers = sorted(shard["shard_id"] for shard in cluster(server, name))
+    server.stop()
+    for command, *more in (["check"], ["repair", "--collection", name]):
+        ran = subprocess.run([binary(), command, "--data-dir", server.data_dir, *more], capture_output=True, text=True, check=True)
+        named = [line.split(":")[0] for line in ran.stdout.splitlines() if line.startswith("collection ")]
+        assert named == [f"collection {name}, shard {number}" for number in numbers] and numbers[0] == 2
 
 
 def test_keys_survive_restarts_snapshots_and_aliases(new_server, name):

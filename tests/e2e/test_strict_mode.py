@@ -259,13 +259,17 @@ def test_grpc_has_the_same_limits(tmp_path_factory, name):
     from quiver_server import Server
     server = Server(tmp_path_factory.mktemp("grpc") / "data", grpc=True).start()
     try:
-        create(server, name, max_query_limit=3, write_rate_limit=2)
+        create(server, name, max_query_limit=3, write_rate_limit=2, max_timeout=2)
         client = QdrantClient(host="127.0.0.1", port=server.port, grpc_port=server.grpc_port, https=False, prefer_grpc=True,
                               check_compatibility=False, timeout=int(ANSWER_TIMEOUT_S))
         with pytest.raises(grpc.RpcError) as refused:
             client.query_points(name, query=[1, 1], limit=4)
         assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
         assert 'Limit exceeded 4 > 3 for "limit". Help: ' in refused.value.details()
+        assert int(ANSWER_TIMEOUT_S) > 2 and client.query_points(name, query=[1, 1], limit=3).points == [], "a deadline is no timeout"
+        with pytest.raises(grpc.RpcError) as named:
+            client.query_points(name, query=[1, 1], limit=3, timeout=3)
+        assert 'Limit exceeded 3 > 2 for "timeout"' in named.value.details()
         client.upsert(name, [point(1), point(2)])
         with pytest.raises(ResourceExhaustedResponse) as early:
             client.upsert(name, [point(3)])

@@ -1,41 +1,12 @@
 #include "app/import/directory/bulk_rows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
 
-#include "engine/model/row.h"
-
 namespace quiver::app {
 namespace {
-
-Result<const FieldSchema*> find_field(const std::vector<FieldSchema>& fields,
-                                      const std::string& name) {
-  const auto field = std::find_if(fields.begin(), fields.end(),
-                                  [&](const FieldSchema& f) { return f.name == name; });
-  if (field != fields.end()) return &*field;
-  return fail(Code::kInvalidArgument, fmt::format("the collection has no vector \"{}\"", name));
-}
-
-Result<> check_value(const std::vector<FieldSchema>& fields, const std::string& name,
-                     const engine::VectorValue& value) {
-  QV_TRY(const FieldSchema* field, find_field(fields, name));
-  QV_TRY(engine::to_stored(*field, value));
-  return {};
-}
-
-Result<> check_point(const RowBlock& block, const RowPoint& point,
-                     const std::vector<FieldSchema>& fields) {
-  const std::size_t i = point.column_row;
-  for (const VectorColumn& column : block.columns) {
-    if (column.present[i] != 0) QV_TRY(check_value(fields, column.name, to_value(column, i)));
-  }
-  for (const auto& vector : point.vectors) QV_TRY(check_value(fields, vector.name, vector.value));
-  return {};
-}
 
 void append_offsets(VectorColumn& column, std::size_t n) {
   auto& offsets = column.batch.offsets;
@@ -156,25 +127,6 @@ bool has_any(const VectorColumn& column) {
 }
 
 }  // namespace
-
-Result<> remove_unfit(RowBlock& block, const std::vector<FieldSchema>& fields, BadRows& bad_rows,
-                      const std::function<std::string(std::uint64_t)>& describe) {
-  std::vector<RowPoint> fit;
-  fit.reserve(block.points.size());
-  Result<> outcome;
-  for (RowPoint& point : block.points) {
-    if (const auto checked = check_point(block, point, fields); !checked) {
-      outcome = bad_rows.add(point.row,
-                             fmt::format("{}: {}", describe(point.row), checked.error().message()));
-      if (outcome) continue;
-      block.end_row = point.row;
-      break;
-    }
-    fit.push_back(std::move(point));
-  }
-  block.points = std::move(fit);
-  return outcome;
-}
 
 void align_columns(RowBlock& block, const std::vector<FieldSchema>& fields) {
   for (VectorColumn& column : block.columns) align(block, column);

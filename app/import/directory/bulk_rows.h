@@ -3,25 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "app/import/plan/rows.h"
-#include "app/import/reading/bad_rows.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/schema.h"
 #include "engine/model/bulk.h"
 
 namespace quiver::app {
-
-/// Moves the points that do not fit `fields` from `block` to `bad_rows`; `describe` names a row.
-/// Slow, because it checks every vector: used for refused blocks and JSON points. If a bad point
-/// stops the import, the block ends before it and the error is returned.
-Result<> remove_unfit(RowBlock& block, const std::vector<FieldSchema>& fields, BadRows& bad_rows,
-                      const std::function<std::string(std::uint64_t)>& describe);
 
 /// Turns the vectors of JSON points into columns and removes rows without a point, so that row i of
 /// every column belongs to point i. All points must fit `fields`.

@@ -12,6 +12,7 @@
 #include "app/import/directory/bulk_rows.h"
 #include "app/import/plan/schema.h"
 #include "app/import/reading/row_reader.h"
+#include "app/import/reading/unfit.h"
 #include "app/import/run/creation.h"
 #include "app/import/run/identity.h"
 #include "app/import/run/import_run.h"

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/import/reading/unfit.h"
+
 namespace quiver::app {
 namespace {
 
@@ -101,11 +103,24 @@ class HttpImport {
     queue_.finish();
   }
 
+  BlockSender::Outcome send(BlockSender& sender, RowBlock& block) {
+    Result<> stopped;
+    if (would_be_clamped(block, options_.fields)) {
+      stopped = remove_unfit(block, options_.fields, bad_rows_, describe());
+    }
+    auto outcome = sender.send(block);
+    if (!outcome.error && !stopped) outcome.error = stopped.error();
+    return outcome;
+  }
+
+  [[nodiscard]] std::function<std::string(std::uint64_t)> describe() const {
+    return [this](std::uint64_t row) { return reader_.describe(row); };
+  }
+
   void send_all() {
-    BlockSender sender(target_, bad_rows_, stopping_,
-                       [this](std::uint64_t row) { return reader_.describe(row); });
+    BlockSender sender(target_, bad_rows_, stopping_, describe());
     while (auto block = queue_.pop()) {
-      const auto outcome = sender.send(*block);
+      const auto outcome = send(sender, *block);
       acknowledged_.add(block->first_row, outcome.end_row, outcome.n_points, outcome.n_points_sent);
       queue_.done(*std::move(block));
       if (outcome.n_points > 0) {

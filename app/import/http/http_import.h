@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "app/import/http/acknowledged.h"
 #include "app/import/http/block_queue.h"
@@ -17,6 +18,7 @@ struct HttpImportOptions {
   std::uint32_t connections = 4;
   std::uint32_t batch = 0;  ///< points per request; 0: about 1 MiB
   Ids ids = Ids::kDistinct;
+  std::vector<FieldSchema> fields;  ///< of the collection
 };
 
 /// Reads all rows of `reader` and sends them. Calls `tick` several times a second with the

@@ -222,7 +222,9 @@ void SegmentTable::publish() {
     }
     set->segments.push_back(state.view);
   }
-  if (mutable_->n_rows() != 0) {
+  if (mutable_->n_rows() == 0) {
+    set->empty_mutable = mutable_->snapshot();
+  } else {
     Segment view{mutable_->snapshot(), nullptr, n_mutable_deleted_};
     if (n_mutable_deleted_ != 0) {
       mutable_deleted_.resize(mutable_->n_rows());

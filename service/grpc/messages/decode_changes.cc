@@ -28,8 +28,9 @@ template <class Request>
 Decoded<Operation> decode_upsert(const Request& request, const Path& path) {
   engine::Upsert upsert;
   upsert.points.reserve(static_cast<std::size_t>(request.points_size()));
+  const Path at_points = path.member("points");
   for (const auto& point : request.points()) {
-    QV_TRY(auto decoded, decode_point(point, path.member("points").item(upsert.points.size())));
+    QV_TRY(auto decoded, decode_point(point, at_points.item(upsert.points.size())));
     upsert.points.push_back(std::move(decoded));
   }
   switch (static_cast<int>(request.update_mode())) {
@@ -92,9 +93,10 @@ template <class Request>
 Decoded<Operation> decode_delete_payload(const Request& request, const Path& path) {
   engine::DeletePayload change;
   change.keys.assign(request.keys().begin(), request.keys().end());
+  const Path at_keys = path.member("keys");
   for (std::size_t i = 0; i < change.keys.size(); ++i) {
     if (auto parsed = payload::JsonPath::parse(change.keys[i]); !parsed) {
-      return format_error(path.member("keys").item(i), parsed.error().message());
+      return format_error(at_keys.item(i), parsed.error().message());
     }
   }
   QV_TRY(change.points, decode_selector(request.points_selector(), path));

@@ -94,9 +94,10 @@ Decoded<ValueCondition> decode_radius(const qdrant::GeoRadius& circle, const Pat
 
 Decoded<std::vector<payload::GeoPoint>> decode_ring(const qdrant::GeoLineString& line,
                                                     const Path& path) {
+  const Path at_points = path.member("points");
   std::vector<payload::GeoPoint> ring;
   for (const auto& point : line.points()) {
-    QV_TRY(const auto decoded, decode_point(point, path.member("points").item(ring.size())));
+    QV_TRY(const auto decoded, decode_point(point, at_points.item(ring.size())));
     ring.push_back(decoded);
   }
   QV_TRY(json::check_ring(ring, path));
@@ -216,7 +217,8 @@ Decoded<Condition> decode_condition(const qdrant::Condition& condition, const Pa
       return Condition(payload::HasVector{condition.has_vector().has_vector()});
     case qdrant::Condition::kNested: {
       const auto& nested = condition.nested();
-      QV_TRY(auto filter, decode_filter(nested.filter(), path.member("nested").member("filter")));
+      const Path here = path.member("nested");
+      QV_TRY(auto filter, decode_filter(nested.filter(), here.member("filter")));
       return Condition(
           payload::Nested{nested.key(), std::make_shared<const Filter>(std::move(filter))});
     }

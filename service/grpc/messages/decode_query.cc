@@ -27,8 +27,9 @@ Decoded<engine::SearchParams> decode_params(const qdrant::SearchParams& params, 
   if (quantization.has_oversampling()) {
     decoded.oversampling = quantization.oversampling();
     if (!(*decoded.oversampling >= 1)) {
+      const Path here = path.member("quantization");
       return validation_error(
-          path.member("quantization").member("oversampling"),
+          here.member("oversampling"),
           fmt::format("value {} invalid, must be 1.0 or larger", *decoded.oversampling));
     }
   }
@@ -162,7 +163,9 @@ Decoded<QueryKind> decode_feedback(const qdrant::RelevanceFeedbackInput& input, 
   decoded.b = naive.b();
   decoded.c = naive.c();
   if (!(decoded.b >= 0)) {
-    return validation_error(path.member("strategy").member("naive").member("b"),
+    const Path strategy = path.member("strategy");
+    const Path here = strategy.member("naive");
+    return validation_error(here.member("b"),
                             fmt::format("value {} invalid, must be 0.0 or larger", decoded.b));
   }
   QV_TRY(json::check_feedback(decoded, path));

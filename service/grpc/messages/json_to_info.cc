@@ -1,9 +1,11 @@
 // From the JSON of a collection's info to its message.
 #include <google/protobuf/message.h>
 
+#include "payload/scalar/datetime.h"
 #include "service/grpc/messages/config_names.h"
 #include "service/grpc/messages/configs.h"
 #include "service/grpc/messages/element_value.h"
+#include "service/grpc/messages/timestamp.h"
 #include "service/json/collection_parts.h"
 
 namespace quiver::service::rpc {
@@ -147,6 +149,13 @@ void set_stemmer(Element element, Message& out) {
   }
 }
 
+/// An RFC 3339 time.
+void set_time(Element element, Message& out) {
+  const auto time_us =
+      element.is_string() ? payload::parse_datetime(json::as_string(element)) : std::nullopt;
+  if (time_us) set_microseconds(*time_us, static_cast<google::protobuf::Timestamp&>(out));
+}
+
 void set_json_value(Element element, Message& out) {
   set_value(element, static_cast<qdrant::Value&>(out));
 }
@@ -164,6 +173,7 @@ constexpr SpecialReader kReaders[] = {
     {"qdrant.StopwordsSet", set_stopwords},
     {"qdrant.StemmingAlgorithm", set_stemmer},
     {"qdrant.Value", set_json_value},
+    {"google.protobuf.Timestamp", set_time},
 };
 
 void set_message(Element element, Message& out) {

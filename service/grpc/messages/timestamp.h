@@ -12,4 +12,12 @@ namespace quiver::service::rpc {
   return static_cast<std::int64_t>(seconds * 1'000'000) + time.nanos() / 1000;
 }
 
+/// `time_us`: since the epoch.
+inline void set_microseconds(std::int64_t time_us, google::protobuf::Timestamp& out) {
+  constexpr std::int64_t kPerSecond = 1'000'000;
+  const std::int64_t past_second = ((time_us % kPerSecond) + kPerSecond) % kPerSecond;
+  out.set_seconds((time_us - past_second) / kPerSecond);
+  out.set_nanos(static_cast<std::int32_t>(past_second * 1000));
+}
+
 }  // namespace quiver::service::rpc

@@ -139,7 +139,8 @@ Decoded<engine::AliasAction> decode_action(const qdrant::AliasOperations& action
   switch (action.action_case()) {
     case qdrant::AliasOperations::kCreateAlias: {
       const auto& create = action.create_alias();
-      QV_TRY(check_alias(create.alias_name(), path.member("create_alias").member("alias_name")));
+      const Path here = path.member("create_alias");
+      QV_TRY(check_alias(create.alias_name(), here.member("alias_name")));
       return engine::AliasAction(
           engine::CreateAlias{create.collection_name(), create.alias_name()});
     }
@@ -161,9 +162,10 @@ Decoded<engine::AliasAction> decode_action(const qdrant::AliasOperations& action
 Decoded<> update_aliases(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::ChangeAliases>());
   const Path root;
+  const Path at_actions = root.member("actions");
   std::vector<engine::AliasAction> actions;
   for (const auto& action : request->actions()) {
-    QV_TRY(auto decoded, decode_action(action, root.member("actions").item(actions.size())));
+    QV_TRY(auto decoded, decode_action(action, at_actions.item(actions.size())));
     actions.push_back(std::move(decoded));
   }
   api::update_aliases(rpc, std::move(actions), answer_true(rpc));

@@ -12,17 +12,20 @@ Decoded<> set_timeout(Rpc& rpc, std::optional<std::uint64_t> seconds) {
   if (seconds) QV_TRY(check_positive(*seconds, root.member("timeout")));
   std::optional<double> timeout = rpc.seconds_left();
   if (timeout) timeout = std::max(*timeout, kShortest);
+  std::optional<double> asked;
   if (seconds) {
-    const auto asked = static_cast<double>(*seconds);
-    timeout = timeout ? std::min(*timeout, asked) : asked;
+    asked = static_cast<double>(*seconds);
+    timeout = timeout ? std::min(*timeout, *asked) : *asked;
   }
   rpc.set_timeout(timeout);
+  rpc.set_asked_timeout(asked);  // strict mode limits what the request names, no deadline
   return {};
 }
 
 Decoded<> check_factor(std::uint64_t factor) {
   const Path root;
-  return check_positive(factor, root.member("read_consistency").member("factor"));
+  const Path parent = root.member("read_consistency");
+  return check_positive(factor, parent.member("factor"));
 }
 
 }  // namespace quiver::service::rpc

@@ -185,10 +185,11 @@ Decoded<ValueCondition> decode_geo_radius(Element element, const Path& path) {
 Decoded<std::vector<GeoPoint>> decode_ring(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(const Element points, require(object, "points", path));
-  QV_TRY(const Array array, get_array(points, path.member("points")));
+  const Path at_points = path.member("points");
+  QV_TRY(const Array array, get_array(points, at_points));
   std::vector<GeoPoint> ring;
   for (const Element item : array) {
-    QV_TRY(const auto point, decode_geo_point(item, path.member("points").item(ring.size())));
+    QV_TRY(const auto point, decode_geo_point(item, at_points.item(ring.size())));
     ring.push_back(point);
   }
   QV_TRY(check_ring(ring, path));

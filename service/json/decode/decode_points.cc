@@ -191,11 +191,12 @@ Decoded<Operation> change_payload(Element element, const Path& path) {
 Decoded<Operation> delete_payload(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   engine::DeletePayload change;
+  const Path at_keys = path.member("keys");
   QV_TRY(const Element keys, require(object, "keys", path));
-  QV_TRY(change.keys, decode_strings(keys, path.member("keys")));
+  QV_TRY(change.keys, decode_strings(keys, at_keys));
   for (std::size_t i = 0; i < change.keys.size(); ++i) {
     if (auto parsed = payload::JsonPath::parse(change.keys[i]); !parsed) {
-      return format_error(path.member("keys").item(i), parsed.error().message());
+      return format_error(at_keys.item(i), parsed.error().message());
     }
   }
   QV_TRY(change.points, selector_of(object, path));
@@ -214,8 +215,8 @@ Decoded<Operation> update_vectors(Element element, const Path& path) {
   for (std::size_t i = 0; i < change.points.size(); ++i) {
     change.points[i].payload.clear();
     if (change.points[i].vectors.empty()) {
-      return validation_error(at_points.item(i).member("vector"),
-                              "must specify vectors to update for point");
+      const Path here = at_points.item(i);
+      return validation_error(here.member("vector"), "must specify vectors to update for point");
     }
   }
   QV_TRY(change.update_filter, decode_optional_filter(object, "update_filter", path));

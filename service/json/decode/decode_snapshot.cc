@@ -15,7 +15,8 @@ constexpr std::size_t kChecksumDigits = 64;
 Decoded<std::string> optional_string(Object object, std::string_view name) {
   const auto value = find(object, name);
   if (!value) return std::string();
-  QV_TRY(const auto text, get_string(*value, Path().member(name)));
+  const Path root;
+  QV_TRY(const auto text, get_string(*value, root.member(name)));
   return std::string(text);
 }
 

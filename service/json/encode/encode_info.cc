@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "payload/scalar/datetime.h"
 #include "service/json/collection_parts.h"
 #include "service/json/element.h"
 #include "service/json/encode/encode.h"
@@ -319,6 +320,10 @@ void write_collection_info(Writer& out, const CollectionInfo& info) {
   out.begin_object();
   out.member("length", info.n_queued_updates);
   out.end_object();
+  if (const auto created_at_ms = info.config.created_at_ms) {
+    const auto created_at_us = static_cast<std::int64_t>(*created_at_ms) * 1000;
+    out.member("created_at", payload::format_datetime(created_at_us));
+  }
   out.end_object();
 }
 

@@ -74,6 +74,8 @@ void write_segment_info(Writer& out, std::uint32_t shard, const SegmentInfo& seg
   out.member("segment_type", has_index ? "indexed" : "plain");
   out.member("num_vectors", sum_over_fields(segment, &SegmentFieldInfo::n_vectors));
   out.member("num_points", segment.n_points);
+  out.member("num_deferred_points", std::uint64_t{0});  // every point is visible
+  out.member("num_deleted_deferred_points", std::uint64_t{0});
   out.member("num_indexed_vectors", n_indexed_vectors(segment));
   out.member("num_deleted_vectors", sum_over_fields(segment, &SegmentFieldInfo::n_deleted_vectors));
   out.member("vectors_size_bytes", sum_over_fields(segment, &SegmentFieldInfo::n_bytes));

@@ -46,10 +46,26 @@ TEST_F(ClosedCollection, SoundFilesPass) {
   const auto findings = check_shards(root, config_, context_);
   ASSERT_TRUE(findings) << findings.error().to_string();
   ASSERT_EQ(findings->size(), 2U);
-  EXPECT_TRUE((*findings)[1].rows.empty());
+  EXPECT_TRUE(findings->at(1).rows.empty());
   const auto repaired = repair_shards(root, config_, context_);
   ASSERT_TRUE(repaired);
-  EXPECT_FALSE((*repaired)[0]) << "there is nothing to repair";
+  EXPECT_FALSE(repaired->at(0)) << "there is nothing to repair";
+}
+
+TEST_F(ClosedCollection, ShardsHaveTheNumbersOfTheirDirectories) {
+  std::filesystem::remove_all(path(0));
+  std::filesystem::remove_all(path(1) + "/rows");
+  config_.sharding = ShardingMethod::kCustom;
+  config_.shard_keys = {{std::string("left after another key was dropped"), {1}}};
+  config_.next_shard = 2;
+  const auto findings = check_shards(root_.string(), config_, context_);
+  ASSERT_TRUE(findings) << findings.error().to_string();
+  ASSERT_EQ(findings->size(), 1U);
+  EXPECT_FALSE(findings->at(1).rows.empty());
+  const auto repaired = repair_shards(root_.string(), config_, context_);
+  ASSERT_TRUE(repaired) << repaired.error().to_string();
+  ASSERT_EQ(repaired->size(), 1U);
+  EXPECT_TRUE(repaired->at(1));
 }
 
 TEST_F(ClosedCollection, OneShardThatIsGoneFails) {

@@ -47,6 +47,19 @@ TEST_F(CollectionReports, ShardsAndSegments) {
   EXPECT_EQ(segment_index_infos(shards_).size(), 2U);
 }
 
+TEST_F(CollectionReports, TheMutableSegmentIsListedWhileItIsEmpty) {
+  shards_.clear();
+  shards_.push_back({Shard::open((root_ / "empty").string(), config_, context_, nullptr).value()});
+  const auto segments = shard_infos(shards_, IndexPolicy()).front().segments;
+  ASSERT_EQ(segments.size(), 1U);
+  EXPECT_FALSE(segments[0].sealed);
+  EXPECT_EQ(segments[0].n_points, 0U);
+  EXPECT_EQ(segments[0].fields.size(), config_->fields.size());
+  const Snapshot snapshot({shards_[0].shard->snapshot()});
+  EXPECT_EQ(collection_info(shards_, snapshot, *config_, IndexPolicy()).n_segments, 0U)
+      << "searches have none";
+}
+
 TEST_F(CollectionReports, OptimizationsNameTheirKind) {
   const auto report = optimization_report(shards_, config_->optimizer, IndexPolicy());
   ASSERT_EQ(report.completed.size(), 1U);

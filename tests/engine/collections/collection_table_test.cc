@@ -105,7 +105,7 @@ TEST_F(CollectionTableTest, FilesAreTouchedOnlyWhileNobodyHasThemOpen) {
   const auto findings = count();
   ASSERT_TRUE(findings) << findings.error().to_string();
   EXPECT_EQ(findings->size(), 1U);
-  EXPECT_TRUE(findings->front().rows.empty());
+  EXPECT_TRUE(findings->at(0).rows.empty());
 }
 
 TEST_F(CollectionTableTest, AfterTheEndNothingOpens) {

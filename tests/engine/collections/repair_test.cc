@@ -164,14 +164,14 @@ class RepairTest : public ::testing::Test {
     EXPECT_FALSE(database_->ready(nullptr));
     const auto checked = database_->check("c");
     ASSERT_TRUE(checked) << checked.error().to_string();
-    EXPECT_FALSE(checked->front().rows.empty());
+    EXPECT_FALSE(checked->at(0).rows.empty());
   }
   ShardRepair repair() {
     auto repaired = database_->repair("c");
     EXPECT_TRUE(repaired) << repaired.error().to_string();
-    if (!repaired || !repaired->front()) return {};
+    if (!repaired || !repaired->at(0)) return {};
     EXPECT_TRUE(database_->ready(nullptr));
-    return *repaired->front();
+    return *repaired->at(0);
   }
   /// It goes on working, also after another start.
   void expect_alive() {
@@ -195,12 +195,12 @@ TEST_F(RepairTest, WhatIsSoundIsLeftAlone) {
   open();
   const auto checked = database_->check("c");
   ASSERT_TRUE(checked) << checked.error().to_string();
-  EXPECT_THAT(checked->front().rows, IsEmpty());
-  EXPECT_EQ(checked->front().n_rows, now_.size());
-  EXPECT_EQ(checked->front().n_segments, 2U);
+  EXPECT_THAT(checked->at(0).rows, IsEmpty());
+  EXPECT_EQ(checked->at(0).n_rows, now_.size());
+  EXPECT_EQ(checked->at(0).n_segments, 2U);
   const auto repaired = database_->repair("c");
   ASSERT_TRUE(repaired);
-  EXPECT_FALSE(repaired->front());
+  EXPECT_FALSE(repaired->at(0));
   EXPECT_EQ(contents(), now_);
   EXPECT_EQ(database_->check("c").error().code(), Code::kFailedPrecondition) << "it is open";
 }
@@ -282,7 +282,7 @@ TEST_F(RepairTest, DamagedTablesAndBlobs) {
       open();
       const auto checked = database_->check("c");
       ASSERT_TRUE(checked) << checked.error().to_string();
-      if (checked->front().rows.empty()) continue;  // a byte that nothing depends on
+      if (checked->at(0).rows.empty()) continue;  // a byte that nothing depends on
       const auto report = repair();
       const Contents now = contents();
       // Every sealed row that is still the newest is in a segment, too.
@@ -360,8 +360,8 @@ TEST_F(RepairTest, DirectoriesThatNobodyNamesAreNoDamage) {
   open();
   const auto checked = database_->check("c");
   ASSERT_TRUE(checked);
-  EXPECT_THAT(checked->front().rows, IsEmpty());
-  EXPECT_THAT(checked->front().segments, IsEmpty());
+  EXPECT_THAT(checked->at(0).rows, IsEmpty());
+  EXPECT_THAT(checked->at(0).segments, IsEmpty());
 }
 
 /// The process ends between the steps that put the new store in its place.

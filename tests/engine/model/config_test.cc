@@ -33,6 +33,23 @@ TEST(CollectionConfig, ReadsBackAsWritten) {
   EXPECT_EQ(*read, config);
 }
 
+TEST(CollectionConfig, ATimeOfCreationIsKeptAndOlderOnesHaveNone) {
+  CollectionConfig config;
+  config.fields = mixed_fields();
+  const std::string older = to_json(config);
+  EXPECT_EQ(older.find("created_at_ms"), std::string::npos);
+  EXPECT_EQ(parse_config(older)->created_at_ms, std::nullopt);
+  config.created_at_ms = 1'764'032'400'123;
+  EXPECT_EQ(parse_config(to_json(config)).value(), config);
+  for (const char* wrong : {R"("noon")", "null", "-1", "1.5", "253402300800000"}) {
+    std::string json = older;
+    json.insert(json.size() - 1, std::string(R"(,"created_at_ms":)") + wrong);
+    const auto refused = parse_config(json);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code(), Code::kDataLoss);
+  }
+}
+
 TEST(CollectionConfig, DamagedIsRefused) {
   CollectionConfig config;
   config.fields = mixed_fields();

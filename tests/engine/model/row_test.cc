@@ -156,8 +156,17 @@ TEST(ToStored, HalfPrecision) {
 TEST(ToStored, Bytes) {
   const auto field = dense(3, DType::kU8, Metric::kCosine);
   EXPECT_EQ(round_trip(field, {0, 255, 7}), (DenseVector{0, 255, 7}));  // not scaled
-  expect_refused(field, DenseVector{0, 256, 7}, "position 1");
-  expect_refused(field, DenseVector{0, 0, -1}, "0 to 255");
+  EXPECT_EQ(round_trip(field, {256.19F, 1.81F, -0.5F}), (DenseVector{255, 1, 0}));
+  EXPECT_EQ(round_trip(field, {-1e30F, 3e38F, 255.99F}), (DenseVector{0, 255, 255}));
+}
+
+TEST(CheckRange, NamesNumbersThatWouldBeClamped) {
+  const auto bytes = dense(3, DType::kU8);
+  EXPECT_TRUE(check_range(bytes, DenseVector{0, 255.5F, 7}));
+  EXPECT_TRUE(check_range(dense(3), DenseVector{-1, 256, 7}));
+  EXPECT_NE(check_range(bytes, DenseVector{0, 256, 7}).error().message().find("position 1"),
+            std::string::npos);
+  EXPECT_FALSE(check_range(bytes, DenseVector{0, 0, -0.5F}));
 }
 
 /// Vectors come back near what they were; sent again, they stay as they are.

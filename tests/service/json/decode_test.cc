@@ -864,6 +864,16 @@ TEST(CollectionInfo, EchoesAndCompletes) {
       R"({"status":"green","optimizer_status":"ok","indexed_vectors_count":0,"points_count":3,"segments_count":0,"config":{"params":{"vectors":{"size":4,"distance":"Dot"},"shard_number":1,"replication_factor":1,"write_consistency_factor":1,"on_disk_payload":true},"hnsw_config":{"m":8,"ef_construct":100,"full_scan_threshold":10000,"max_indexing_threads":0,"on_disk":false},"optimizer_config":{"deleted_threshold":0.2,"vacuum_min_vector_number":1000,"default_segment_number":0,"max_segment_size":null,"memmap_threshold":null,"indexing_threshold":10000,"flush_interval_sec":5,"max_optimization_threads":null},"wal_config":{"wal_capacity_mb":32,"wal_segments_ahead":0,"wal_retain_closed":1},"quantization_config":null},"payload_schema":{},"update_queue":{"length":0}})");
 }
 
+TEST(CollectionInfo, SaysWhenTheCollectionWasCreated) {
+  engine::CollectionInfo info;
+  info.config = *collection(R"({"vectors":{"size":4,"distance":"Dot"}})");
+  info.config.created_at_ms = 1'764'032'400'123;
+  std::string out;
+  Writer writer(out);
+  write_collection_info(writer, info);
+  EXPECT_TRUE(out.ends_with(R"(,"created_at":"2025-11-25T01:00:00.123000Z"})")) << out;
+}
+
 TEST(CollectionInfo, WarnsOfDamage) {
   engine::CollectionInfo info;
   info.n_damaged_segments = 2;

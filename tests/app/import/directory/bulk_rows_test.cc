@@ -11,7 +11,6 @@ namespace quiver::app {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(BulkRowsTest, ColumnsFollowThePointsThatAreLeft) {
@@ -41,25 +40,6 @@ TEST(BulkRowsTest, NoPointIsLeft) {
   align_columns(block, {{.name = "d", .dim = 2}, {.name = "s", .kind = FieldKind::kSparse}});
   EXPECT_THAT(block.columns[0].batch.values, IsEmpty());
   EXPECT_THAT(block.columns[1].batch.offsets, ElementsAre(0));
-}
-
-TEST(BulkRowsTest, UnfitPointsAreNamed) {
-  RowBlock block = block_of(0, {1, 2, 3});
-  block.points[1].vectors = {{"d", engine::DenseVector{1, 2, 3}}};
-  block.points[2].vectors = {{"x", engine::DenseVector{1, 2}}};
-  const std::vector<FieldSchema> fields = {{.name = "d", .dim = 2}};
-  const auto describe = [](std::uint64_t row) { return "row " + std::to_string(row); };
-  RowBlock stopped = block;
-  BadRows stopping(OnBadRow::kStop);
-  const auto outcome = remove_unfit(stopped, fields, stopping, describe);
-  ASSERT_FALSE(outcome);
-  EXPECT_THAT(outcome.error().message(), HasSubstr("row 1: "));
-  EXPECT_EQ(stopped.end_row, 1U);
-  EXPECT_EQ(stopped.points.size(), 1U);
-  BadRows skipping(OnBadRow::kSkip);
-  EXPECT_TRUE(remove_unfit(block, fields, skipping, describe));
-  EXPECT_EQ(skipping.count(), 2U);
-  EXPECT_EQ(block.end_row, 3U);
 }
 
 }  // namespace

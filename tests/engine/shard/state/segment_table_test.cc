@@ -25,6 +25,20 @@ TEST_F(SegmentTableTest, ChangesAreVisibleWhenTheyArePublished) {
   EXPECT_TRUE(before->find(PointId::number(1))) << "readers keep their snapshot";
 }
 
+TEST_F(SegmentTableTest, TheMutableSegmentIsPublishedApartWhileItIsEmpty) {
+  table_->publish();
+  ASSERT_NE(table_->snapshot()->empty_mutable, nullptr);
+  EXPECT_EQ(table_->snapshot()->empty_mutable->id, table_->mutable_segment().id());
+  EXPECT_TRUE(table_->snapshot()->segments.empty());
+  put(1);
+  EXPECT_EQ(table_->snapshot()->empty_mutable, nullptr);
+  EXPECT_EQ(table_->snapshot()->segments.size(), 1U);
+  table_->freeze();
+  table_->publish();
+  EXPECT_NE(table_->snapshot()->empty_mutable, nullptr);
+  EXPECT_EQ(table_->snapshot()->segments.size(), 1U);
+}
+
 /// Random writes, freezes and seals against a map.
 TEST_F(SegmentTableTest, OneVersionOfAPointIsLive) {
   constexpr std::uint64_t kSeed = 5;

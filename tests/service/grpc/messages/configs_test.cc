@@ -1,6 +1,9 @@
 #include "service/grpc/messages/configs.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <tuple>
 
 namespace quiver::service::rpc {
 namespace {
@@ -73,6 +76,19 @@ TEST(GrpcConfigs, InfoIsReadFromItsJson) {
   EXPECT_EQ(optimizer.max_optimization_threads().value(), 3U);
   EXPECT_FALSE(optimizer.has_max_segment_size());
   EXPECT_TRUE(info.payload_schema().at("k").params().keyword_index_params().is_tenant());
+  EXPECT_FALSE(info.has_created_at());
+}
+
+TEST(GrpcConfigs, InfoSaysWhenTheCollectionWasCreated) {
+  for (const auto& [text, seconds, nanos] :
+       {std::tuple("2025-11-25T01:00:00.123000Z", 1'764'032'400, 123'000'000),
+        std::tuple("1969-12-31T23:59:59.5Z", -1, 500'000'000)}) {
+    std::string json = fmt::format(R"({{"created_at":"{}"}})", text);
+    qdrant::CollectionInfo info;
+    ASSERT_TRUE(set_info(json, info));
+    EXPECT_EQ(info.created_at().seconds(), seconds);
+    EXPECT_EQ(info.created_at().nanos(), nanos);
+  }
 }
 
 }  // namespace
