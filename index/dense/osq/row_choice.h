@@ -10,21 +10,17 @@
 
 namespace quiver::index::dense::osq {
 
-/// Positions of the `n` smallest of `distances`, ascending; of equal ones the first. Distances are
-/// at most `max_distance`. Takes one pass and a count of each distance instead of a sort.
+/// Positions of the `n` smallest of `distances`, the smallest first; of equal ones the first.
+/// Distances are at most `max_distance`. A counting sort.
 inline void choose_smallest(std::span<const std::uint32_t> distances, std::uint32_t max_distance,
                             std::size_t n, std::vector<std::uint32_t>& out) {
-  std::vector<std::size_t> counts(std::size_t{max_distance} + 1, 0);
-  for (const std::uint32_t distance : distances) ++counts[distance];
-  std::uint32_t last = 0;
-  std::size_t n_below = 0;
-  for (; last < max_distance && n_below + counts[last] < n; ++last) n_below += counts[last];
-  std::size_t n_of_last = n - std::min(n, n_below);
-  out.clear();
+  std::vector<std::size_t> places(std::size_t{max_distance} + 2, 0);
+  for (const std::uint32_t distance : distances) ++places[distance + 1];
+  for (std::size_t d = 1; d < places.size(); ++d) places[d] += places[d - 1];
+  out.resize(std::min(n, distances.size()));
   for (std::uint32_t i = 0; i < distances.size(); ++i) {
-    if (distances[i] > last || (distances[i] == last && n_of_last == 0)) continue;
-    if (distances[i] == last) --n_of_last;
-    out.push_back(i);
+    const std::size_t place = places[distances[i]]++;
+    if (place < out.size()) out[place] = i;
   }
 }
 
