@@ -117,10 +117,16 @@ Result<Partition> open_partition(const SectionReader& reader, std::uint32_t dim,
   return partition;
 }
 
-std::uint64_t count_bits(std::span<const std::uint64_t> words) {
-  std::uint64_t n = 0;
-  for (const std::uint64_t word : words) n += static_cast<std::uint64_t>(std::popcount(word));
-  return n;
+/// Sets the members; false if their number is not that of the codes.
+bool set_members(const SharedSpan<std::uint64_t>& members, Partition& partition) {
+  partition.members = members;
+  partition.ranks.reserve(members.size());
+  std::uint32_t n = 0;
+  for (const std::uint64_t word : members) {
+    partition.ranks.push_back(n);
+    n += static_cast<std::uint32_t>(std::popcount(word));
+  }
+  return n == partition.facts.n_rows;
 }
 
 }  // namespace
@@ -169,8 +175,7 @@ Result<OpenFile> open_file(const Directory& directory, const FieldColumn& column
   std::uint64_t n_members = 0;
   for (std::size_t p = 0; p < file.facts.n_partitions; ++p) {
     QV_TRY(auto partition, open_partition(reader, file.facts.dim, file.rotation, p));
-    partition.members = members.subspan(p * n_words, n_words);
-    if (count_bits(partition.members.span()) != partition.facts.n_rows) {
+    if (!set_members(members.subspan(p * n_words, n_words), partition)) {
       return reader.damaged("a partition has other rows than codes");
     }
     n_members += partition.facts.n_rows;

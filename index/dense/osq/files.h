@@ -26,6 +26,7 @@ Result<> write_file(const FieldColumn& column, const OsqBuildParams& params,
 struct Partition {
   PartitionFacts facts;
   SharedSpan<std::uint64_t> members = {};  ///< a bit for each row of the column
+  std::vector<std::uint32_t> ranks = {};   ///< members before each word of `members`
   SharedSpan<float> mean = {};
   SharedSpan<float> directions = {};
   SharedSpan<std::uint8_t> bits = {};

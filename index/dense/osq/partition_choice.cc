@@ -4,35 +4,52 @@
 #include <bit>
 #include <numeric>
 
+#include "kernels/kernels.h"
+
 namespace quiver::index::dense::osq {
 
-void Candidates::clear() {
-  rows.clear();
-  numbers.clear();
+namespace {
+
+/// Most that the kernel takes.
+constexpr std::size_t kBytesPerCount = 65'536;
+
+/// std::popcount, which calls a library where no instruction is certain to exist.
+std::uint32_t count_ones(std::uint64_t word) {
+  word -= word >> 1 & 0x5555555555555555U;
+  word = (word & 0x3333333333333333U) + (word >> 2 & 0x3333333333333333U);
+  word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fU;
+  return static_cast<std::uint32_t>(word * 0x0101010101010101U >> 56);
 }
 
-void list_candidates(const Partition& partition, const std::uint64_t* allowed, Candidates& out) {
-  out.clear();
+}  // namespace
+
+void list_candidates(const Partition& partition, const std::uint64_t* allowed, std::uint32_t n,
+                     Candidates& out) {
+  out.rows.resize(n);
+  out.numbers.resize(n);
+  std::uint32_t* row = out.rows.data();
+  std::uint32_t* number = out.numbers.data();
   const std::span<const std::uint64_t> members = partition.members.span();
-  std::uint32_t first = 0;
   for (std::uint32_t w = 0; w < members.size(); ++w) {
     const std::uint64_t word = members[w];
     for (std::uint64_t rest = allowed == nullptr ? word : word & allowed[w]; rest != 0;
          rest &= rest - 1) {
       const std::uint64_t below = (rest & -rest) - 1;
-      out.rows.push_back(w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
-      out.numbers.push_back(first + static_cast<std::uint32_t>(std::popcount(word & below)));
+      *row++ = w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
+      *number++ = partition.ranks[w] + count_ones(word & below);
     }
-    first += static_cast<std::uint32_t>(std::popcount(word));
   }
 }
 
 std::uint32_t count_candidates(const Partition& partition, const std::uint64_t* allowed) {
   if (allowed == nullptr) return partition.facts.n_rows;
-  const std::span<const std::uint64_t> members = partition.members.span();
+  const auto members = std::as_bytes(partition.members.span());
+  const auto* of_filter = reinterpret_cast<const std::uint8_t*>(allowed);
   std::uint32_t n = 0;
-  for (std::size_t w = 0; w < members.size(); ++w) {
-    n += static_cast<std::uint32_t>(std::popcount(members[w] & allowed[w]));
+  for (std::size_t first = 0; first < members.size(); first += kBytesPerCount) {
+    const auto n_bytes = std::min(kBytesPerCount, members.size() - first);
+    n += kernels().binary.common.one(of_filter + first, static_cast<std::uint32_t>(n_bytes),
+                                     members.data() + first);
   }
   return n;
 }

@@ -14,13 +14,12 @@ namespace quiver::index::dense::osq {
 struct Candidates {
   std::vector<std::uint32_t> rows;     ///< of the column, ascending
   std::vector<std::uint32_t> numbers;  ///< of the same rows in the partition
-
-  void clear();
 };
 
-/// Replaces `out`. `allowed`: words of the filter; nullptr: all rows.
-void list_candidates(const Partition& partition, const std::uint64_t* allowed, Candidates& out);
-/// Their number.
+/// Replaces `out`. `allowed`: words of the filter; nullptr: all rows. `n`: their number.
+void list_candidates(const Partition& partition, const std::uint64_t* allowed, std::uint32_t n,
+                     Candidates& out);
+/// The number of a partition's candidates.
 [[nodiscard]] std::uint32_t count_candidates(const Partition& partition,
                                              const std::uint64_t* allowed);
 

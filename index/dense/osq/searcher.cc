@@ -37,19 +37,31 @@ void sort_ascending(std::vector<std::uint32_t>& rows) { std::sort(rows.begin(), 
 
 }  // namespace
 
+/// What all queries of a batch share.
+struct OsqSearcher::Shared {
+  const OsqSearchParams& params;
+  const std::uint64_t* allowed = nullptr;  ///< words of the filter; nullptr: all rows
+  const SearchContext& context;
+  WorkCounters& work;
+};
+
 struct OsqSearcher::Call {
   const PreparedQuery& prepared;
   ScaledQuery query;
-  OsqSearchParams params;
   std::size_t n_rescored = 0;  ///< rows of a partition that are scored exactly
-  const std::uint64_t* allowed = nullptr;
-  const SearchContext& context;
+  const Shared& shared;
   TopK& out;
-  WorkCounters& work;
+};
+
+/// Which partitions are searched for which calls.
+struct OsqSearcher::Visits {
+  std::vector<std::uint32_t> order;                  ///< for one call, the nearest partition first
+  std::vector<std::vector<std::uint32_t>> calls_of;  ///< numbers of calls, by partition
 };
 
 /// Memory of one search, kept by its thread.
 struct OsqSearcher::Scratch {
+  std::vector<std::uint32_t> counts;  ///< candidates of each partition
   Candidates candidates;
   PartitionQuery query;
   std::vector<float> mixed;
@@ -63,55 +75,93 @@ struct OsqSearcher::Scratch {
   std::optional<CheapestRows> cheapest;
 };
 
+OsqSearcher::Scratch& OsqSearcher::scratch_of_thread() {
+  thread_local Scratch scratch;
+  return scratch;
+}
+
+OsqSearcher::Call OsqSearcher::call_of(const PreparedQuery& query, const Shared& shared,
+                                       TopK& out) const {
+  const double rescored = shared.params.rerank_factor * shared.params.oversampling;
+  return {query, ScaledQuery(query, file_.facts), share_of(out.k(), rescored), shared, out};
+}
+
 Result<> OsqSearcher::search(const PreparedQuery& query, const AnyParams& params,
                              const RowFilter& filter, const SearchContext& context, TopK& out,
                              WorkCounters& work) const {
+  const PreparedQuery* const queries[] = {&query};
+  TopK* const results[] = {&out};
+  return search_batch(queries, params, filter, context, results, work);
+}
+
+Result<> OsqSearcher::search_batch(std::span<const PreparedQuery* const> queries,
+                                   const AnyParams& params, const RowFilter& filter,
+                                   const SearchContext& context, std::span<TopK* const> results,
+                                   WorkCounters& work) const {
   QV_TRY(const OsqSearchParams* asked, params.as<OsqSearchParams>());
   if (context.prefer == Prefer::kExact) {
-    return flat_.search(query, {}, filter, context, out, work);
+    return flat_.search_batch(queries, {}, filter, context, results, work);
   }
-  if (out.k() == 0 || column_.n_present == 0) return {};
   QV_TRY(context.cancel.check());
-  const double rescored = asked->rerank_factor * asked->oversampling;
-  const Call call{query,
-                  ScaledQuery(query, file_.facts),
-                  *asked,
-                  share_of(out.k(), rescored),
-                  filter.allows_all() ? nullptr : filter.words(0, filter.n_rows()),
-                  context,
-                  out,
-                  work};
-  const bool is_exact = asked->precision == "exact";
-  if (call.query.is_extreme() || (is_exact && !call.query.has_costs())) {
-    return flat_.search(query, {}, filter, context, out, work);
-  }
-  std::vector<std::uint32_t> counts;
+  if (queries.empty() || column_.n_present == 0) return {};
+  const auto* allowed = filter.allows_all() ? nullptr : filter.words(0, filter.n_rows());
+  const Shared shared{*asked, allowed, context, work};
+  Scratch& scratch = scratch_of_thread();
+  scratch.counts.clear();
   for (const Partition& partition : file_.partitions) {
-    counts.push_back(count_candidates(partition, call.allowed));
+    scratch.counts.push_back(count_candidates(partition, allowed));
   }
-  const double factor = is_exact ? std::numeric_limits<double>::infinity() : asked->distance_factor;
-  const auto partitions = choose_partitions(file_, call.query, counts, call.n_rescored, factor);
-  work.n_lists += partitions.size();
-  thread_local Scratch scratch;
-  if (is_exact) return search_exactly(call, partitions, scratch);
-  for (const std::uint32_t p : partitions) {
-    QV_TRY(search_partition(call, file_.partitions[p], scratch));
+  std::vector<Call> calls;
+  Visits visits;
+  visits.calls_of.resize(file_.partitions.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (results[i]->k() == 0) continue;
+    const Call call = call_of(*queries[i], shared, *results[i]);
+    const bool is_exact = asked->precision == "exact";
+    if (call.query.is_extreme() || (is_exact && !call.query.has_costs())) {
+      QV_TRY(flat_.search(*queries[i], {}, filter, context, *results[i], work));
+    } else if (is_exact) {
+      QV_TRY(search_exactly(call, scratch));
+    } else {
+      for (const std::uint32_t p : choose_partitions(file_, call.query, scratch.counts,
+                                                     call.n_rescored, asked->distance_factor)) {
+        if (visits.calls_of[p].empty()) visits.order.push_back(p);
+        visits.calls_of[p].push_back(static_cast<std::uint32_t>(calls.size()));
+      }
+      calls.push_back(call);
+    }
+  }
+  return visit(calls, visits, scratch);
+}
+
+/// Searches each partition for all queries that visit it: its matrix and the list of its candidates
+/// serve them all.
+Result<> OsqSearcher::visit(std::span<const Call> calls, const Visits& visits,
+                            Scratch& scratch) const {
+  for (const std::uint32_t p : visits.order) {
+    const Partition& partition = file_.partitions[p];
+    const Shared& shared = calls.front().shared;
+    list_candidates(partition, shared.allowed, scratch.counts[p], scratch.candidates);
+    for (const std::uint32_t i : visits.calls_of[p]) {
+      QV_TRY(search_partition(calls[i], partition, scratch));
+    }
+    shared.work.n_lists += visits.calls_of[p].size();
   }
   return {};
 }
 
+/// Searches the listed candidates of one partition.
 Result<> OsqSearcher::search_partition(const Call& call, const Partition& partition,
                                        Scratch& scratch) const {
-  QV_TRY(call.context.cancel.check());
-  list_candidates(partition, call.allowed, scratch.candidates);
+  QV_TRY(call.shared.context.cancel.check());
   const std::size_t n = scratch.candidates.rows.size();
   if (n <= call.n_rescored) return offer(call, scratch.candidates.rows);
   scratch.query.set(call.query, partition);
-  call.work.n_bytes += partition.directions.size() * sizeof(float);
+  call.shared.work.n_bytes += partition.directions.size() * sizeof(float);
   const std::size_t kept_by_signs =
-      std::max(share_of(n, call.params.hamming_percent / 100),
-               share_of(call.n_rescored, std::max(1.0, call.params.hamming_percent)));
-  const bool uses_signs = call.params.precision == "hamming" && kept_by_signs < n;
+      std::max(share_of(n, call.shared.params.hamming_percent / 100),
+               share_of(call.n_rescored, std::max(1.0, call.shared.params.hamming_percent)));
+  const bool uses_signs = call.shared.params.precision == "hamming" && kept_by_signs < n;
   if (uses_signs) {
     QV_TRY(choose_by_signs(call, partition, kept_by_signs, scratch));
   } else {
@@ -149,14 +199,14 @@ Result<> OsqSearcher::choose_by_signs(const Call& call, const Partition& partiti
   scratch.distances.resize(numbers.size());
   const auto* query = reinterpret_cast<const std::uint8_t*>(scratch.signs.data());
   for (std::size_t first = 0; first < numbers.size(); first += kSignsPerPoll) {
-    QV_TRY(call.context.cancel.check());
+    QV_TRY(call.shared.context.cancel.check());
     const std::size_t end = std::min(first + kSignsPerPoll, numbers.size());
     kernels().binary.hamming.gather(query, static_cast<std::uint32_t>(n_bytes),
                                     partition.signs.data(), n_bytes, numbers.data() + first,
                                     end - first, scratch.distances.data() + first);
   }
-  call.work.n_codes_scored += numbers.size();
-  call.work.n_bytes += numbers.size() * n_bytes;
+  call.shared.work.n_codes_scored += numbers.size();
+  call.shared.work.n_bytes += numbers.size() * n_bytes;
   choose_smallest(scratch.distances, partition.n_signs, n, scratch.chosen);
   return {};
 }
@@ -175,7 +225,7 @@ Result<> OsqSearcher::choose_by_bounds(const Call& call, const Partition& partit
   const float limit = call.query.cost_limit(call.out.threshold()) - scratch.query.lower;
   CheapestRows& cheapest = scratch.cheapest.emplace(call.n_rescored);
   for (std::size_t i = 0; i < scratch.chosen.size(); ++i) {
-    if (i % kBoundsPerPoll == 0) QV_TRY(call.context.cancel.check());
+    if (i % kBoundsPerPoll == 0) QV_TRY(call.shared.context.cancel.check());
     if (i + kPrefetchDistance < scratch.chosen.size()) {
       prefetch_bytes(codes_of(i + kPrefetchDistance), n_bytes);
     }
@@ -183,19 +233,22 @@ Result<> OsqSearcher::choose_by_bounds(const Call& call, const Partition& partit
     const float cost = tables.bound(codes_of(i), most);
     if (cost <= most) cheapest.offer({cost, candidates.rows[scratch.chosen[i]]});
   }
-  call.work.n_codes_scored += scratch.chosen.size();
-  call.work.n_bytes += scratch.chosen.size() * n_bytes;
+  call.shared.work.n_codes_scored += scratch.chosen.size();
+  call.shared.work.n_bytes += scratch.chosen.size() * n_bytes;
   return {};
 }
 
 /// The two phases of a VA-file (Weber et al., VLDB 1998): bounds of all rows, then exact scores in
 /// the order of lower bounds until the bound of the next row is worse than the k-th best score.
-Result<> OsqSearcher::search_exactly(const Call& call, std::span<const std::uint32_t> partitions,
-                                     Scratch& scratch) const {
+Result<> OsqSearcher::search_exactly(const Call& call, Scratch& scratch) const {
   scratch.costs.clear();
   scratch.cheapest.emplace(call.out.k());
-  for (const std::uint32_t p : partitions) {
+  for (std::size_t p = 0; p < file_.partitions.size(); ++p) {
+    if (scratch.counts[p] == 0) continue;
+    list_candidates(file_.partitions[p], call.shared.allowed, scratch.counts[p],
+                    scratch.candidates);
     QV_TRY(bound_all(call, file_.partitions[p], scratch));
+    ++call.shared.work.n_lists;
   }
   std::sort(scratch.costs.begin(), scratch.costs.end());
   for (std::size_t first = 0; first < scratch.costs.size(); first += kRowsPerLook) {
@@ -209,11 +262,10 @@ Result<> OsqSearcher::search_exactly(const Call& call, std::span<const std::uint
   return {};
 }
 
-/// Adds the lower bounds of a partition's candidates to `scratch.costs`, except those above the
-/// k-th least upper bound.
+/// Adds the lower bounds of a partition's listed candidates to `scratch.costs`, except those above
+/// the k-th least upper bound.
 Result<> OsqSearcher::bound_all(const Call& call, const Partition& partition,
                                 Scratch& scratch) const {
-  list_candidates(partition, call.allowed, scratch.candidates);
   const auto& [rows, numbers] = scratch.candidates;
   scratch.query.set(call.query, partition);
   const BoundTables lower(partition.codebook(), call.query.similarity(), Bound::kLower,
@@ -222,22 +274,22 @@ Result<> OsqSearcher::bound_all(const Call& call, const Partition& partition,
                           scratch.query.coordinates, scratch.upper);
   const std::size_t n_bytes = partition.facts.n_segments;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i % kBoundsPerPoll == 0) QV_TRY(call.context.cancel.check());
+    if (i % kBoundsPerPoll == 0) QV_TRY(call.shared.context.cancel.check());
     const std::byte* const codes = partition.codes.data() + numbers[i] * n_bytes;
     const float cost = lower.bound(codes) + scratch.query.lower;
     if (cost > scratch.cheapest->limit() + 2 * call.query.rounding()) continue;
     scratch.costs.push_back({cost, rows[i]});
     scratch.cheapest->offer({upper.bound(codes) + scratch.query.upper, rows[i]});
   }
-  call.work.n_codes_scored += rows.size();
-  call.work.n_bytes += rows.size() * n_bytes + partition.directions.size() * sizeof(float);
+  call.shared.work.n_codes_scored += rows.size();
+  call.shared.work.n_bytes += rows.size() * n_bytes + partition.directions.size() * sizeof(float);
   return {};
 }
 
 Result<> OsqSearcher::offer(const Call& call, std::span<const std::uint32_t> rows) const {
-  QV_TRY(offer_exactly(call.prepared, column_, rows, call.context.cancel, call.out));
-  call.work.n_rows_scored += rows.size();
-  call.work.n_bytes += rows.size() * column_.dense().stride();
+  QV_TRY(offer_exactly(call.prepared, column_, rows, call.shared.context.cancel, call.out));
+  call.shared.work.n_rows_scored += rows.size();
+  call.shared.work.n_bytes += rows.size() * column_.dense().stride();
   return {};
 }
 
@@ -256,7 +308,8 @@ std::uint64_t OsqSearcher::bytes_per_search() const {
 MemoryUse OsqSearcher::memory() const {
   std::uint64_t heap = sizeof(*this) + file_.partitions.size() * sizeof(Partition);
   for (const Partition& partition : file_.partitions) {
-    heap += partition.packing.places().size_bytes();
+    heap +=
+        partition.packing.places().size_bytes() + partition.ranks.size() * sizeof(std::uint32_t);
   }
   return {heap, file_.n_bytes};
 }
