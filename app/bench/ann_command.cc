@@ -30,6 +30,12 @@ void add_data(CLI::App& app, AnnOptions& o) {
   app.add_option("--rows", o.rows, "FIRST:END of the base; default all")->group(group);
   app.add_option("--query-rows", o.query_rows, "FIRST:END of the queries; default all")
       ->group(group);
+  app.add_option(
+         "--filter", o.filter,
+         "Ranges of four attributes for each query: uniform:S, near:S or far:S, S the "
+         "share of rows in (0, 1]. Attributes are random, or follow the vectors and suit the "
+         "query or not; default none")
+      ->group(group);
   app.add_option("--data", o.data, "Name of the set in reports; default the base's path")
       ->group(group);
   app.add_option("--cache", o.cache,

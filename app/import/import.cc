@@ -58,7 +58,7 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
   QV_TRY(const auto reader, RowReader::open(plan, bad_rows));
   QV_TRY(auto identity, import_identity(options, plan));
   QV_TRY(const CollectionIs collection, prepare_collection(target, options, plan, *reader));
-  HttpImportOptions http{options.connections, options.batch};
+  HttpImportOptions http{options.connections, options.batch, {}, {}};
   if (plan.ids_may_repeat()) http.ids = Ids::kMayRepeat;
   QV_TRY(http.fields, fields_of(target));
   StateFile store = state_file(options, plan);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "bench/ann/filters.h"
 #include "bench/ann/report.h"
 #include "bench/common/grid.h"
 
@@ -36,6 +37,7 @@ struct Flags {
   std::vector<index::AnyParams> search_params;  ///< one per point of `grid`
   dataset::RowRange rows, query_rows;
   FieldSchema schema;
+  std::optional<FilterSpec> filter;
 };
 
 /// Puts the flag and the index in front of an error about index parameters.
@@ -44,6 +46,15 @@ Result<T> of_index(Result<T> parsed, const char* flag, const char* what, const s
   if (parsed) return parsed;
   return fail(parsed.error().code(), fmt::format("{}: {} parameters of index `{}`: {}", flag, what,
                                                  index, parsed.error().message()));
+}
+
+Result<> check_filter(const Flags& flags, const AnnOptions& options) {
+  const auto refuse = [](const char* text) { return fail(Code::kInvalidArgument, text); };
+  if (!flags.filter) return {};
+  if (flags.schema.kind != FieldKind::kDense) return refuse("--filter is for dense fields");
+  if (options.batch != 1) return refuse("--filter: each query has its own, so --batch must be 1");
+  if (options.ground_truth.empty()) return {};
+  return refuse("--ground-truth is about all rows and --filter allows some; leave one of them out");
 }
 
 Result<Flags> parse_flags(const AnnOptions& options) {
@@ -58,6 +69,8 @@ Result<Flags> parse_flags(const AnnOptions& options) {
                 "--ground-truth is about the whole base and --rows takes a part of it; leave one "
                 "of them out");
   }
+  QV_TRY(flags.filter, parse_filter(options.filter));
+  QV_TRY(check_filter(flags, options));
   QV_TRY(const auto* type, find_index(options.index));
   QV_TRY(of_index(type->parse_build(flags.build_params), "--build", "build", options.index));
   for (const KeyValues& values : flags.grid) {
@@ -87,6 +100,9 @@ class Run {
     QV_TRY(column_, load_column(options_.base, flags_.schema, flags_.rows));
     QV_TRY(auto queries, QuerySet::load(options_.queries, column_.schema, flags_.query_rows));
     queries_.emplace(std::move(queries));
+    std::vector<Bitset> filters;
+    if (flags_.filter) filters = make_filters(*flags_.filter, column_, *queries_, options_.seed);
+    allowed_.emplace(column_, std::move(filters));
     return check_json();
   }
 
@@ -99,11 +115,10 @@ class Run {
     Calibration before = calibrator.measure();
     std::fputs((head(facts_, before) + "\n").c_str(), stdout);
     Executor searchers(method_.threads, "search");
-    const Allowed allowed(column_);
     const auto& grid = flags_.grid;
     for (std::size_t i = 0; i < grid.size(); ++i) {
       if (on_terminal_) std::fprintf(stderr, "\rmeasuring %zu of %zu ", i + 1, grid.size());
-      const SearchSetup setup{built.searcher(), *queries_, allowed, flags_.search_params[i],
+      const SearchSetup setup{built.searcher(), *queries_, *allowed_, flags_.search_params[i],
                               options_.k};
       QV_TRY(auto measurement, measure(setup, method_, searchers));
       MeasuredPoint point = judge(grid[i], measurement);
@@ -133,7 +148,7 @@ class Run {
     if (!options_.ground_truth.empty()) {
       return given_truth(options_.ground_truth, column_, *queries_, options_.k);
     }
-    return exact_truth(column_, *queries_, options_.k, builders_, *cache_);
+    return exact_truth(column_, *queries_, *allowed_, options_.k, builders_, *cache_);
   }
 
   [[nodiscard]] RunFacts facts_of(const BuiltIndex& built) const {
@@ -152,6 +167,8 @@ class Run {
     facts.cost = built.cost();
     facts.truth_seconds = truth_.seconds;
     facts.truth_cached = truth_.cached;
+    facts.filter = options_.filter;
+    facts.selectivity = allowed_->selectivity(column_);
     facts.truth_given = !options_.ground_truth.empty();
     return facts;
   }
@@ -200,6 +217,7 @@ class Run {
   std::unique_ptr<Directory> cache_;
   index::FieldColumn column_;
   std::optional<QuerySet> queries_;
+  std::optional<Allowed> allowed_;
   Truth truth_;
   RunFacts facts_;
   std::vector<MeasuredPoint> points_;

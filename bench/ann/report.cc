@@ -92,6 +92,10 @@ std::string head(const RunFacts& facts, const Calibration& machine) {
                                   grouped(n, 0), dim, kind_name(facts.schema.kind),
                                   dtype_name(facts.schema.dtype), metric_name(facts.schema.metric),
                                   facts.first_query, facts.first_query + facts.n_queries - 1));
+  if (!facts.filter.empty()) {
+    out += line("filter", fmt::format("{}: allows {:.2f} % of rows on average", facts.filter,
+                                      facts.selectivity * 100));
+  }
   out += line("truth", truth);
   out += line("index", fmt::format("{}{}{}; built in {:.2f} s, peak memory +{}", facts.index,
                                    facts.build_params.empty() ? "" : " ",

@@ -28,6 +28,8 @@ struct RunFacts {
   std::uint64_t n_queries = 0;
   std::uint64_t first_query = 0;
   std::uint64_t exact_bytes = 0;
+  std::string filter;      ///< as the flag says; empty: none
+  double selectivity = 1;  ///< share of rows that filters allow, on average
   std::size_t k = 10;
   MeasureOptions method;
   BuiltIndex::Cost cost;

@@ -70,6 +70,10 @@ void write_details(Writer& json, const RunFacts& facts, const MeasuredPoint& poi
   json.member("rows", facts.n_rows);
   json.member("first_query", facts.first_query);
   json.member("queries", facts.n_queries);
+  if (!facts.filter.empty()) {
+    json.member("filter", std::string_view(facts.filter));
+    json.member("selectivity", rounded(facts.selectivity));
+  }
   json.member("build_file_bytes", facts.cost.file_bytes);
   json.member("better_than_truth", std::uint64_t{point.n_better_than_truth});
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace quiver::bench {
 namespace {
 
@@ -15,8 +17,8 @@ std::vector<T*> pointers(Range& values) {
 
 }  // namespace
 
-Allowed::Allowed(const index::FieldColumn& column)
-    : n_rows_(column.n_rows), all_(column.all_present()) {
+Allowed::Allowed(const index::FieldColumn& column, std::vector<Bitset> of_queries)
+    : n_rows_(column.n_rows), all_(column.all_present()), of_queries_(std::move(of_queries)) {
   if (all_) return;
   bits_.resize(n_rows_);
   for (std::uint32_t row = 0; row < n_rows_; ++row) {
@@ -24,11 +26,25 @@ Allowed::Allowed(const index::FieldColumn& column)
   }
 }
 
+double Allowed::selectivity(const index::FieldColumn& column) const {
+  if (!is_filtered() || column.n_present == 0) return 1;
+  double sum = 0;
+  for (const Bitset& bits : of_queries_) sum += static_cast<double>(bits.count());
+  return sum / static_cast<double>(of_queries_.size()) / column.n_present;
+}
+
+std::uint64_t Allowed::digest() const {
+  if (!is_filtered()) return 0;
+  std::vector<std::uint64_t> digests;
+  for (const Bitset& bits : of_queries_) digests.push_back(hash_bytes(std::as_bytes(bits.words())));
+  return hash_bytes(std::as_bytes(std::span(digests)));
+}
+
 Result<> search_call(const SearchSetup& setup, std::span<const std::uint32_t> which,
                      std::span<std::vector<index::Hit>> hits, index::WorkCounters& work) {
   const Cancel cancel;
   const index::SearchContext context{cancel};
-  const auto filter = setup.allowed.view();
+  const auto filter = setup.allowed.view(which[0]);
   if (which.size() == 1) {
     const auto query = setup.queries.prepare(which[0]);
     index::TopK top(setup.k);

@@ -27,9 +27,11 @@ struct TruthIds {
   std::vector<std::int64_t> ids;
 };
 
-std::string cache_name(const index::FieldColumn& column, const QuerySet& queries, std::size_t k) {
-  return fmt::format("truth{}-{:016x}-{:016x}-k{}.npy", kVersion, digest(column), queries.digest(),
-                     k);
+std::string cache_name(const index::FieldColumn& column, const QuerySet& queries,
+                       const Allowed& allowed, std::size_t k) {
+  const auto filter = allowed.is_filtered() ? fmt::format("-f{:016x}", allowed.digest()) : "";
+  return fmt::format("truth{}-{:016x}-{:016x}{}-k{}.npy", kVersion, digest(column),
+                     queries.digest(), filter, k);
 }
 
 bool in_range(const std::vector<std::int64_t>& ids, std::uint32_t n_rows) {
@@ -72,15 +74,16 @@ class FirstError {
 };
 
 Result<TruthIds> search_all(const index::FieldColumn& column, const QuerySet& queries,
-                            std::size_t k, Executor& executor) {
+                            const Allowed& allowed, std::size_t k, Executor& executor) {
   const index::FlatSearcher searcher(column);
-  const Allowed allowed(column);
+  const std::size_t per_call = allowed.is_filtered() ? 1 : kBatch;
   const SearchSetup setup{searcher, queries, allowed, {}, k};
   TruthIds truth{k, std::vector<std::int64_t>(queries.size() * k, -1)};
   FirstError error;
-  executor.parallel_for((queries.size() + kBatch - 1) / kBatch, [&](std::size_t call) {
+  executor.parallel_for((queries.size() + per_call - 1) / per_call, [&](std::size_t call) {
     std::vector<std::uint32_t> which;
-    for (std::size_t q = call * kBatch; q < std::min((call + 1) * kBatch, queries.size()); ++q) {
+    for (std::size_t q = call * per_call; q < std::min((call + 1) * per_call, queries.size());
+         ++q) {
       which.push_back(static_cast<std::uint32_t>(q));
     }
     std::vector<std::vector<index::Hit>> hits(which.size());
@@ -130,15 +133,16 @@ void score_exactly(const index::FieldColumn& column, const index::PreparedQuery&
   });
 }
 
-Result<Truth> exact_truth(const index::FieldColumn& column, const QuerySet& queries, std::size_t k,
-                          Executor& executor, Directory& cache) {
-  const std::string name = cache_name(column, queries, k);
+Result<Truth> exact_truth(const index::FieldColumn& column, const QuerySet& queries,
+                          const Allowed& allowed, std::size_t k, Executor& executor,
+                          Directory& cache) {
+  const std::string name = cache_name(column, queries, allowed, k);
   auto ids = read_cached(cache, name, column, queries, k);
   Truth truth;
   truth.cached = ids.has_value();
   if (!ids) {
     const Stopwatch watch;
-    QV_TRY(ids, search_all(column, queries, k, executor));
+    QV_TRY(ids, search_all(column, queries, allowed, k, executor));
     truth.seconds = watch.seconds();
     QV_TRY(write_cached(cache, name, *ids));
   }

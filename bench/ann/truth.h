@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/threads/executor.h"
 #include "bench/ann/recall.h"
+#include "bench/ann/search.h"
 #include "bench/ann/vectors.h"
 #include "index/vector_column.h"
 
@@ -20,11 +21,12 @@ struct Truth {
   bool cached = false;
 };
 
-/// Finds the best `k` rows of every query by exact search over the stored values, on all threads of
-/// `executor`. Reads and writes `cache`; its key is a digest of all stored values, query values,
-/// metric and k, so file names and times do not matter.
+/// Finds the best `k` allowed rows of every query by exact search over the stored values, on all
+/// threads of `executor`. Reads and writes `cache`; its key is a digest of all stored values, query
+/// values, filters, metric and k, so file names and times do not matter.
 [[nodiscard]] Result<Truth> exact_truth(const index::FieldColumn& column, const QuerySet& queries,
-                                        std::size_t k, Executor& executor, Directory& cache);
+                                        const Allowed& allowed, std::size_t k, Executor& executor,
+                                        Directory& cache);
 
 /// Reads ids from a file: row i belongs to row i of the query file, -1 means no id. Ids are row
 /// numbers of the whole base. Scores are computed here. kInvalidArgument if the file does not cover

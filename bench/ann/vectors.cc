@@ -56,6 +56,12 @@ Error in_row(const Error& error, const std::string& source, std::uint64_t row) {
   return {error.code(), fmt::format("{}: row {}: {}", source, row, error.message())};
 }
 
+std::span<const float> numbers_of(const engine::VectorValue& value) {
+  if (const auto* dense = std::get_if<engine::DenseVector>(&value)) return *dense;
+  const auto* multi = std::get_if<engine::MultiVector>(&value);
+  return multi == nullptr ? std::span<const float>() : std::span<const float>(multi->values);
+}
+
 /// Builds a column row by row.
 class ColumnBuilder {
  public:
@@ -70,6 +76,7 @@ class ColumnBuilder {
       return {};
     }
     take_row(schema_, batch, row, value_);
+    QV_TRY(engine::check_range(schema_, numbers_of(value_)));
     QV_TRY(const auto stored, engine::to_stored(schema_, value_));
     if (const auto* sparse = std::get_if<engine::SparseVector>(&stored)) {
       add_sparse(*sparse);

@@ -11,7 +11,7 @@ namespace quiver::encoders {
 
 /// Mean and principal directions of a sample. The directions are the orthonormal basis whose first
 /// d coordinates keep as much of the variance as any d can. The same sample gives the same bits.
-/// Thread-safe once made. Benchmarked only; no index uses it yet (docs/decisions/0028).
+/// Thread-safe once made.
 class Pca {
  public:
   /// Covariances take dim^2 numbers, directions dim^3 work.

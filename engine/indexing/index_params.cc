@@ -76,4 +76,12 @@ Result<index::AnyParams> index_params(const index::IndexType& type, const FieldS
   return type.parse_search(values);
 }
 
+index::AnyParams params_for_present(const index::IndexType& present, const index::IndexType& wanted,
+                                    const index::AnyParams& of_wanted, const FieldSchema& schema,
+                                    const SearchParams& params) {
+  if (&present == &wanted || &present == flat_index()) return of_wanted;
+  auto of_present = index_params(present, schema, params);
+  return of_present ? *std::move(of_present) : index::AnyParams();
+}
+
 }  // namespace quiver::engine

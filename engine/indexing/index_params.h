@@ -25,4 +25,13 @@ namespace quiver::engine {
                                                     const FieldSchema& schema,
                                                     const SearchParams& params);
 
+/// The parameters for the index of type `present` that a segment has at the moment, given those for
+/// the type `wanted`. The types differ until another index is built. What `present` does not know
+/// is then left at its defaults.
+[[nodiscard]] index::AnyParams params_for_present(const index::IndexType& present,
+                                                  const index::IndexType& wanted,
+                                                  const index::AnyParams& of_wanted,
+                                                  const FieldSchema& schema,
+                                                  const SearchParams& params);
+
 }  // namespace quiver::engine

@@ -17,6 +17,8 @@ namespace {
 /// Seed of all builds: the same rows and predecessor give the same bytes.
 constexpr std::uint64_t kSeed = 1;
 constexpr std::string_view kDraftEnding = ".tmp";
+/// Build parameter that names the index type.
+constexpr std::string_view kTypeName = "type";
 
 const VectorIndexConfig& config_of(const FieldSchema& field, const IndexPolicy& policy) {
   static const VectorIndexConfig usual;
@@ -25,18 +27,46 @@ const VectorIndexConfig& config_of(const FieldSchema& field, const IndexPolicy& 
   return found == policy.fields->end() ? usual : found->second;
 }
 
-KeyValues build_values(const VectorIndexConfig& config) {
+/// The type that the user asks for by name: nullptr if none, kInvalidArgument if it is no index of
+/// the field.
+Result<const index::IndexType*> named_type(const FieldSchema& field,
+                                           const VectorIndexConfig& config) {
+  const auto given = config.given.find(kTypeName);
+  if (given == config.given.end()) return nullptr;
+  std::string known;
+  for (const auto* type : index::index_types()) {
+    if (type == flat_index() || !type->supports(field)) continue;
+    const auto* name = std::get_if<std::string>(&given->second);
+    if (name != nullptr && *name == type->name) return type;
+    known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", type->name);
+  }
+  return fail(Code::kInvalidArgument, fmt::format("type is {}, must be one of {}",
+                                                  quiver::to_string(given->second), known));
+}
+
+/// The type for a field with this configuration, if `usual` is the type of other fields like it.
+/// Stored configurations that name no index of the field are ignored.
+const index::IndexType* type_with(const FieldSchema& field, const VectorIndexConfig& config,
+                                  const index::IndexType* usual) {
+  const auto named = named_type(field, config);
+  return named && *named != nullptr && usual != flat_index() ? *named : usual;
+}
+
+/// Parameters for `type`. Those that other settings imply are for the usual type.
+KeyValues build_values(const VectorIndexConfig& config, const index::IndexType* type,
+                       const index::IndexType* usual) {
   KeyValues values = config.given;
-  values.insert(config.build.begin(), config.build.end());
+  values.erase(std::string(kTypeName));
+  if (type == usual) values.insert(config.build.begin(), config.build.end());
   return values;
 }
 
 /// The index of large enough segments of a field; nullopt: none.
 std::optional<IndexSpec> spec_of(const FieldSchema& field, const IndexPolicy& policy) {
-  const auto* type = policy.choose(field);
+  const auto* type = wanted_type(field, policy);
   const auto& config = config_of(field, policy);
   if (type == flat_index() || !config.enabled) return std::nullopt;
-  return IndexSpec{type, build_values(config)};
+  return IndexSpec{type, build_values(config, type, policy.choose(field))};
 }
 
 std::uint64_t least_bytes(const FieldSchema& field, const IndexPolicy& policy) {
@@ -192,6 +222,10 @@ const index::IndexType* default_index(const FieldSchema& schema) {
   return type != nullptr && type->supports(schema) ? type : flat_index();
 }
 
+const index::IndexType* wanted_type(const FieldSchema& field, const IndexPolicy& policy) {
+  return type_with(field, config_of(field, policy), policy.choose(field));
+}
+
 std::uint64_t usual_min_bytes(const FieldSchema& schema) {
   constexpr std::uint64_t kMiB = 1ULL << 20;
   switch (schema.kind) {
@@ -213,13 +247,15 @@ IndexPolicy index_policy(const IndexChooser& choose,
 }
 
 Result<> check_build_values(const FieldSchema& field, const VectorIndexConfig& config) {
-  const auto* type = default_index(field);
-  if (type == flat_index() && !config.given.empty()) {
+  const auto* usual = default_index(field);
+  if (usual == flat_index() && !config.given.empty()) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{} is searched exactly: its kind and metric have no index to build",
                             quoted_name(field)));
   }
-  QV_TRY(type->parse_build(build_values(config)));
+  QV_TRY(const auto* named, named_type(field, config));
+  const auto* type = named != nullptr ? named : usual;
+  QV_TRY(type->parse_build(build_values(config, type, usual)));
   return {};
 }
 

@@ -44,6 +44,10 @@ struct IndexPolicy {
   std::shared_ptr<const VectorIndexConfigs> fields = nullptr;
 };
 
+/// The type of a field's indexes: the one that its build parameter `type` names, else the policy's
+/// choice. Never nullptr.
+[[nodiscard]] const index::IndexType* wanted_type(const FieldSchema& field,
+                                                  const IndexPolicy& policy);
 /// The policy of a collection's configuration.
 [[nodiscard]] IndexPolicy index_policy(const IndexChooser& choose,
                                        const std::shared_ptr<const CollectionConfig>& config);
@@ -51,7 +55,7 @@ struct IndexPolicy {
 [[nodiscard]] std::uint64_t usual_min_bytes(const FieldSchema& schema);
 
 /// kInvalidArgument if `field` cannot be indexed with `config`: names what is unknown or out of
-/// range.
+/// range. The build parameter `type` names another index type than the default.
 [[nodiscard]] Result<> check_build_values(const FieldSchema& field,
                                           const VectorIndexConfig& config);
 

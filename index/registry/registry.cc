@@ -1,3 +1,4 @@
+#include "index/dense/osq/type.h"
 #include "index/dense/type.h"
 #include "index/exact/type.h"
 #include "index/index.h"
@@ -6,7 +7,7 @@
 
 namespace quiver::index {
 namespace {
-constexpr const IndexType* kTypes[] = {&kFlat, &kSeismic, &kIvf, &kMulti};
+constexpr const IndexType* kTypes[] = {&kFlat, &kSeismic, &kIvf, &kOsq, &kMulti};
 }  // namespace
 
 std::span<const IndexType* const> index_types() { return kTypes; }

@@ -1,5 +1,5 @@
-// Similarities of rows with one bit a dimension. No index uses them yet (docs/decisions/0028):
-// they are for the Hamming pruning of OSQ and for fields of bits.
+// Similarities of rows with one bit a dimension. The index `osq` uses `hamming` and
+// `common`; `dot_4bit` waits for fields of bits (docs/decisions/0028).
 #pragma once
 
 #include <cstdint>

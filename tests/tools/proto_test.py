@@ -12,13 +12,14 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 CLIENT_FILES = ["collections.proto", "collections_service.proto", "json_with_int.proto", "points.proto",
                 "points_service.proto", "qdrant.proto", "qdrant_common.proto", "snapshots_service.proto"]
-# The client has 1.18 of the API, we have 1.19.
+# The client has 1.18 of the API; we have 1.19, and of 1.20 when a collection was created.
 NEWER = {
     "message qdrant.IdfParams", "message qdrant.KeywordPrefixParams", "message qdrant.PayloadStorageParams",
     "message qdrant.SliceCondition", "message qdrant.DisabledStemmer", "enum qdrant.Memory",
     "value qdrant.Datatype.Turbo4", "field qdrant.Match.prefix",
     "field qdrant.CollectionClusterInfoResponse.time", "field qdrant.UpdateCollectionClusterSetupResponse.time",
     "field qdrant.CreateShardKeyResponse.time", "field qdrant.DeleteShardKeyResponse.time",
+    "field qdrant.CollectionInfo.created_at",
 }
 
 try:

@@ -32,9 +32,9 @@ class SegmentByExamples {
                     const index::AnyParams& params, const Segment& segment)
       : environment_(environment),
         search_(search),
-        params_(params),
         segment_(segment),
-        data_(*segment.data) {}
+        data_(*segment.data),
+        params_(present_params(params)) {}
 
   Result<Candidates> run() {
     if (data_.fields[search_.field].n_present == 0 || is_left_out()) return Candidates{};
@@ -181,11 +181,18 @@ class SegmentByExamples {
     return {};
   }
 
+  [[nodiscard]] index::AnyParams present_params(const index::AnyParams& of_wanted) const {
+    const auto& schema = data_.fields[search_.field].schema;
+    return params_for_present(*data_.indexes[search_.field].type,
+                              *wanted_type(schema, environment_.indexes), of_wanted, schema,
+                              search_.params);
+  }
+
   const SearchEnvironment& environment_;
   const ExampleSearch& search_;
-  const index::AnyParams& params_;
   const Segment& segment_;
   const SegmentData& data_;
+  const index::AnyParams params_;
   std::uint64_t n_allowed_ = 0;
   index::WorkCounters work_;
 };
@@ -202,7 +209,7 @@ Result<Candidates> search_by_examples(const SearchEnvironment& environment,
   const auto& segments = environment.snapshot.segments();
   const auto& schema = environment.config.fields[search.field];
   QV_TRY(const auto params,
-         index_params(*environment.indexes.choose(schema), schema, search.params));
+         index_params(*wanted_type(schema, environment.indexes), schema, search.params));
   std::vector<Result<Candidates>> parts(segments.size());
   std::vector<index::WorkCounters> work(segments.size());
   const auto search_one = [&](std::size_t i) {

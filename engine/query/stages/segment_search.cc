@@ -69,7 +69,11 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
          SegmentFilter::make(segment, search.field, search.predicate, environment.cancel));
   auto heaps = heaps_for(search, segment, floors);
   const auto& searcher = *data.searchers[search.field];
-  QV_TRY(search_index(environment, search, params, searcher, filter.view(), heaps, work));
+  const auto& schema = data.fields[search.field].schema;
+  const auto of_present =
+      params_for_present(*data.indexes[search.field].type,
+                         *wanted_type(schema, environment.indexes), params, schema, search.params);
+  QV_TRY(search_index(environment, search, of_present, searcher, filter.view(), heaps, work));
   std::vector<Candidates> candidates(heaps.size());
   for (std::size_t i = 0; i < heaps.size(); ++i) {
     const auto hits = heaps[i].take_sorted();
@@ -101,7 +105,7 @@ Result<std::vector<Candidates>> search_segments(const SearchEnvironment& environ
   const auto& segments = environment.snapshot.segments();
   const auto& schema = environment.config.fields[search.field];
   QV_TRY(const auto params,
-         index_params(*environment.indexes.choose(schema), schema, search.params));
+         index_params(*wanted_type(schema, environment.indexes), schema, search.params));
   std::vector<Result<std::vector<Candidates>>> parts(segments.size());
   std::vector<index::WorkCounters> work(segments.size());
   Floors floors(search.queries.size());

@@ -69,7 +69,7 @@ TEST_F(TruthTest, IsTheKthBestByBruteForceUnderEveryMetric) {
     for (const DType dtype : {DType::kF32, DType::kF16}) {
       if (metric == Metric::kCosine && dtype == DType::kF16) continue;  // stored values are rounded
       const auto rows = column(metric, dtype);
-      const auto truth = exact_truth(rows, queries(rows), kTop, executor_, *cache_);
+      const auto truth = exact_truth(rows, queries(rows), Allowed(rows), kTop, executor_, *cache_);
       ASSERT_TRUE(truth) << truth.error().message();
       for (std::size_t q = 0; q < kQueries; ++q) {
         EXPECT_EQ(truth->perfect[q].n, kTop);
@@ -103,7 +103,7 @@ TEST_F(TruthTest, RecallIsTheSameOfVectorsTimesAConstant) {
       write_rows("queries.npy", scaled(queries_), kDim);
       const auto rows = column(metric);
       const auto asked = queries(rows);
-      const auto truth = exact_truth(rows, asked, kTop, executor_, *cache_);
+      const auto truth = exact_truth(rows, asked, Allowed(rows), kTop, executor_, *cache_);
       recalls.push_back(recall_of_first_rows(rows, asked, *truth));
     }
     EXPECT_LT(recalls[0], 0.5);
@@ -150,10 +150,11 @@ TEST_F(TruthTest, TermsOfSparseVectorsAndOfTokens) {
 
 TEST_F(TruthTest, IsKeptByContentAndFoundAgain) {
   const auto rows = column(Metric::kDot);
-  const auto first = exact_truth(rows, queries(rows), kTop, executor_, *cache_);
+  const auto first = exact_truth(rows, queries(rows), Allowed(rows), kTop, executor_, *cache_);
   std::filesystem::rename(path("rows.npy"), path("other.npy"));
   write_rows("rows.npy", rows_, kDim);
-  const auto again = exact_truth(column(Metric::kDot), queries(rows), kTop, executor_, *cache_);
+  const auto again = exact_truth(column(Metric::kDot), queries(rows), Allowed(column(Metric::kDot)),
+                                 kTop, executor_, *cache_);
   EXPECT_FALSE(first->cached);
   EXPECT_TRUE(again->cached);
   for (std::size_t q = 0; q < kQueries; ++q) {
@@ -164,7 +165,7 @@ TEST_F(TruthTest, IsKeptByContentAndFoundAgain) {
 TEST_F(TruthTest, AnotherQuestionHasAnotherKey) {
   const auto dot = column(Metric::kDot);
   const auto cached = [&](const index::FieldColumn& rows, dataset::RowRange range, std::size_t k) {
-    return exact_truth(rows, queries(rows, range), k, executor_, *cache_)->cached;
+    return exact_truth(rows, queries(rows, range), Allowed(rows), k, executor_, *cache_)->cached;
   };
   EXPECT_FALSE(cached(dot, {}, kTop));
   EXPECT_FALSE(cached(dot, {}, kTop + 1));
@@ -180,17 +181,18 @@ TEST_F(TruthTest, AnotherQuestionHasAnotherKey) {
 
 TEST_F(TruthTest, DamagedCacheIsComputedAgain) {
   const auto rows = column(Metric::kDot);
-  const auto good = exact_truth(rows, queries(rows), kTop, executor_, *cache_);
+  const auto good = exact_truth(rows, queries(rows), Allowed(rows), kTop, executor_, *cache_);
   const std::string file = cached_file();
   const auto size = std::filesystem::file_size(file);
   for (const auto length : {std::uintmax_t{0}, std::uintmax_t{60}, size - 8, size - 1}) {
     std::filesystem::resize_file(file, length);
-    const auto truth = exact_truth(rows, queries(rows), kTop, executor_, *cache_);
+    const auto truth = exact_truth(rows, queries(rows), Allowed(rows), kTop, executor_, *cache_);
     ASSERT_TRUE(truth) << length;
     EXPECT_FALSE(truth->cached) << length;
   }
   std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(135).put('\x7f');
-  const auto truth = exact_truth(rows, queries(rows), kTop, executor_, *cache_);  // an id too large
+  const auto truth =
+      exact_truth(rows, queries(rows), Allowed(rows), kTop, executor_, *cache_);  // an id too large
   EXPECT_FALSE(truth->cached);
   EXPECT_EQ(truth->perfect[0].kth_score, good->perfect[0].kth_score);
 }
@@ -198,7 +200,7 @@ TEST_F(TruthTest, DamagedCacheIsComputedAgain) {
 TEST_F(TruthTest, FewerRowsThanKAreAllOfThem) {
   const auto rows = column(Metric::kDot, DType::kF32, {10, 15});
   for (int round = 0; round < 2; ++round) {  // computed, then cached
-    const auto truth = exact_truth(rows, queries(rows), kTop, executor_, *cache_);
+    const auto truth = exact_truth(rows, queries(rows), Allowed(rows), kTop, executor_, *cache_);
     EXPECT_EQ(truth->cached, round == 1);
     EXPECT_EQ(truth->perfect[0].n, 5);
   }

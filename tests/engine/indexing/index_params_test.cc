@@ -3,6 +3,7 @@
 #include "engine/indexing/index_params.h"
 #include "engine/indexing/indexes.h"
 #include "engine/segment/segment_file.h"
+#include "index/dense/osq/params.h"
 #include "index/dense/params.h"
 #include "index/exact/type.h"
 #include "tests/engine/indexing/copied_index.h"
@@ -50,6 +51,28 @@ TEST(IndexParams, OversamplingIsForTypesThatHaveIt) {
   ASSERT_TRUE(parsed) << parsed.error().to_string();
   EXPECT_EQ(parsed->as<index::dense::DenseSearchParams>().value()->oversampling, 3.0);
   EXPECT_EQ(parsed->as<index::dense::DenseSearchParams>().value()->nprobe, 5U);
+}
+
+/// While another type is being built, the old index gets what it knows.
+TEST(IndexParams, AnIndexOfAnotherTypeGetsItsOwn) {
+  const FieldSchema dense{"", FieldKind::kDense, 4, DType::kF32, Metric::kDot, {}};
+  const auto* ivf = default_index(dense);
+  const auto* osq = index::find_index_type("osq");
+  SearchParams params;
+  params.hnsw_ef = 300;
+  params.index["osq"]["rerank_factor"] = 3.0;
+  const auto wanted = index_params(*osq, dense, params).value();
+  const auto effort_of = [&] {
+    const auto present = params_for_present(*ivf, *osq, wanted, dense, params);
+    return present.as<index::dense::DenseSearchParams>().value()->effort;
+  };
+  EXPECT_EQ(effort_of(), 300U);
+  params.index["dense"]["rerank_factor"] = 3.0;  // of the new type only
+  EXPECT_EQ(effort_of(), 0U);
+  const auto same = params_for_present(*osq, *osq, wanted, dense, params);
+  EXPECT_TRUE(same.as<index::dense::osq::OsqSearchParams>());
+  const auto exact = params_for_present(*flat_index(), *osq, wanted, dense, params);
+  EXPECT_TRUE(exact.as<index::dense::osq::OsqSearchParams>());
 }
 
 TEST(IndexParams, UnknownOnesAreNamedBesideTheKnown) {

@@ -171,6 +171,59 @@ TEST_F(SegmentIndexes, OtherBuildParametersAreAnotherIndex) {
   EXPECT_TRUE(missing_indexes(again, policy).empty());
 }
 
+TEST(NamedIndex, ABuildParameterChoosesTheType) {
+  const FieldSchema dense{"d", FieldKind::kDense, 4, DType::kF32, Metric::kDot, {}};
+  const auto with = [&](const VectorIndexConfig& config) {
+    VectorIndexConfigs configs;
+    configs["d"] = config;
+    return IndexPolicy{default_index, 0,
+                       std::make_shared<const VectorIndexConfigs>(std::move(configs))};
+  };
+  VectorIndexConfig config;
+  EXPECT_EQ(wanted_type(dense, with(config))->name, "ivf");
+  config.given["type"] = std::string("osq");
+  config.given["partitions"] = std::int64_t{3};
+  config.build["refine_bits"] = std::int64_t{4};  // a setting for the usual type
+  EXPECT_EQ(wanted_type(dense, with(config))->name, "osq");
+  EXPECT_TRUE(check_build_values(dense, config));
+  EXPECT_TRUE(has_indexes({dense}, with(config)));
+  config.enabled = false;
+  EXPECT_FALSE(has_indexes({dense}, with(config)));
+  config.given = {{"type", std::string("ivf")}};
+  EXPECT_EQ(wanted_type(dense, with(config))->name, "ivf");
+  EXPECT_TRUE(check_build_values(dense, config));
+}
+
+TEST(NamedIndex, TypesThatAreNotForTheFieldAreRefused) {
+  const auto error_of = [](FieldKind kind, Metric metric, const ParamValue& type) {
+    VectorIndexConfig config;
+    config.given["type"] = type;
+    const FieldSchema field{"f", kind, 4, DType::kF32, metric, {}};
+    const auto checked = check_build_values(field, config);
+    EXPECT_FALSE(checked);
+    return checked ? "" : checked.error().message();
+  };
+  const std::string osq = "osq";
+  EXPECT_EQ(error_of(FieldKind::kDense, Metric::kDot, std::string("hnsw")),
+            "type is \"hnsw\", must be one of \"ivf\", \"osq\"");
+  EXPECT_EQ(error_of(FieldKind::kDense, Metric::kDot, std::int64_t{1}),
+            "type is 1, must be one of \"ivf\", \"osq\"");
+  EXPECT_EQ(error_of(FieldKind::kMulti, Metric::kDot, osq),
+            "type is \"osq\", must be one of \"multi\"");
+  EXPECT_NE(error_of(FieldKind::kDense, Metric::kManhattan, osq).find("searched exactly"),
+            std::string::npos);
+}
+
+/// A configuration from a newer server must not stop this one.
+TEST(NamedIndex, AStoredTypeThatIsUnknownIsIgnored) {
+  const FieldSchema dense{"d", FieldKind::kDense, 4, DType::kF32, Metric::kDot, {}};
+  VectorIndexConfigs configs;
+  configs["d"].given["type"] = std::string("of tomorrow");
+  const IndexPolicy policy{default_index, 0,
+                           std::make_shared<const VectorIndexConfigs>(std::move(configs))};
+  EXPECT_EQ(wanted_type(dense, policy)->name, "ivf");
+}
+
 TEST_F(SegmentIndexes, WrongBuildParametersAreNamed) {
   VectorIndexConfig config;
   config.build["bytes"] = std::int64_t{4};
