@@ -19,21 +19,18 @@ constexpr std::uint32_t kRowsPerWord = 64;
 
 /// What the high bytes of codes tell: rows that match, and rows whose low byte decides.
 CellClasses classes_of(const AttributeView& attribute, const std::vector<EntryState>& states) {
-  const bool is_wide = !attribute.rests.empty();
+  const std::uint32_t n_codes = attribute.rests.empty() ? 1 : 256;  // of one cell
   CellClasses classes;
-  const auto state_of_code = [&](std::uint32_t code) {
-    const std::uint32_t entry = code >> attribute.shift;
-    return entry < states.size() ? states[entry] : kNo;
-  };
-  const std::uint32_t n_codes = is_wide ? 256 : 1;
-  const std::uint32_t step = std::min(n_codes, 1U << attribute.shift);
   for (std::uint32_t cell = 0; cell < 256; ++cell) {
-    const std::uint32_t first = cell * n_codes;
-    const EntryState state = state_of_code(first);
-    bool is_uniform = state != kMaybe;
-    for (std::uint32_t code = first + step; is_uniform && code < first + n_codes; code += step) {
-      is_uniform = state_of_code(code) == state || code >> attribute.shift >= states.size();
-    }
+    const std::uint32_t first = cell * n_codes >> attribute.shift;
+    if (first >= states.size()) break;
+    const auto last = std::min<std::size_t>(
+        states.size(), ((cell * n_codes + n_codes - 1) >> attribute.shift) + std::size_t{1});
+    const EntryState state = states[first];
+    const bool is_uniform =
+        state != kMaybe &&
+        std::all_of(states.begin() + first, states.begin() + static_cast<std::ptrdiff_t>(last),
+                    [state](EntryState other) { return other == state; });
     if (!is_uniform) {
       classes.add_open(static_cast<std::uint8_t>(cell));
     } else if (state == kYes) {

@@ -178,9 +178,13 @@ class StateMaker {
     const std::span<const T> ends = highs.empty() ? lows.span() : highs.span();
     const auto first = static_cast<std::size_t>(
         std::lower_bound(ends.begin(), ends.end(), interval.low) - ends.begin());
-    for (std::size_t i = first; i < lows.size() && lows[i] <= interval.high; ++i) {
-      out_.states[first_entry + i] = state_of(interval, lows[i], ends[i]);
-    }
+    const auto end = static_cast<std::size_t>(
+        std::upper_bound(lows.begin(), lows.end(), interval.high) - lows.begin());
+    if (first >= end) return;
+    // Only the outermost entries may lie in the interval in part.
+    const auto states = std::span(out_.states).subspan(first_entry);
+    std::fill(states.begin() + first, states.begin() + end, kYes);
+    for (const std::size_t i : {first, end - 1}) states[i] = state_of(interval, lows[i], ends[i]);
   }
 
   const AttributeView& attribute_;

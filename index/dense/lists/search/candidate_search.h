@@ -109,6 +109,7 @@ class CandidateSearch {
   Result<bool> scan_filtered(const Search& search) const;
   [[nodiscard]] bool can_rank_best(const Search& search, float usual, float depth) const;
   Result<> scan_beyond(const Search& search, float end, float reach, CodeScan& scan) const;
+  Result<> scan_below(const Search& search, float end, float reach, CodeScan& scan) const;
   Result<Reach> reach_of(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;
   [[nodiscard]] float least_key(const Search& search, float reach, const CodeScan& scan) const;
   Result<bool> scan_lists(const Search& search, std::span<const Probe> probes, float reach,

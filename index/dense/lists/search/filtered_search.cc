@@ -1,6 +1,7 @@
 // Search with a filter, which must scan more lists than one without.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "index/dense/lists/search/candidate_search_impl.h"
 
@@ -29,30 +30,37 @@ Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
     QV_TRY(scan_beyond(search, end, reach.lists, scan));
   } else {
     scan = CodeScan(rerank, scratch.scan);
-    const ListRouter router(lists_, similarity_);
-    const auto all =
-        router.nearest(search.query, lists_.n_lists(), scratch.centroids, scratch.route);
-    QV_TRY(scan_lists(search, all, reach.lists, scan));
+    QV_TRY(scan_below(search, std::numeric_limits<float>::infinity(), reach.lists, scan));
   }
   const float depth = scan.kth(request.k) - scan.kth(rerank);
   collect_rows(scan.best(), scratch);
   return can_rank_best(search, reach.rows, depth);
 }
 
-/// Scans the lists within `reach` whose keys are below `end`. Tries first a moderately wider gap,
-/// because it usually contains all of them.
+/// Scans the lists within `reach` whose keys are below `end`, if there are any.
 Result<> CandidateSearch::scan_beyond(const Search& search, float end, float reach,
                                       CodeScan& scan) const {
-  constexpr double kGapWidening = 1.5;
   const float rounding = 1e-6F * (std::abs(end) + std::abs(reach));
   if (least_key(search, reach, scan) >= end - rounding) return {};
+  return scan_below(search, end, reach, scan);
+}
+
+/// Scans the lists within `reach` whose keys are below `end`. Tries first a wider gap than without
+/// a filter, because it usually contains all of them: sorting all lists takes as long as scanning
+/// some.
+Result<> CandidateSearch::scan_below(const Search& search, float end, float reach,
+                                     CodeScan& scan) const {
+  constexpr double kGapWidening = 1.5;
+  constexpr double kGapWideningPerHalving = 0.25;
+  const double widening =
+      kGapWidening + kGapWideningPerHalving * std::log2(1 / std::max(search.selectivity, 1e-3));
   const auto beyond = [&](std::span<const Probe> probes) {
     const auto is_above = [end](const Probe& probe) { return probe.key >= end; };
     return std::span(std::partition_point(probes.begin(), probes.end(), is_above), probes.end());
   };
   ListsSearchParams wider = search.request.params;
-  wider.gap *= kGapWidening;
-  wider.nprobe += wider.nprobe / 2;
+  wider.gap *= widening;
+  wider.nprobe = static_cast<std::uint32_t>(std::min(1e9, wider.nprobe * widening));
   const auto some = beyond(route(search, wider));
   QV_TRY(const bool is_done, scan_lists(search, some, reach, scan));
   if (is_done) return {};
