@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kAttributeFile = "attributes.qva";
 /// Attributes take at most this share of the payloads, or this many bytes.
 constexpr std::uint64_t kAttributeBytesPerHundred = 15;
-constexpr std::uint64_t kLeastAttributeBytes = 1 << 16;
+constexpr std::uint64_t kLeastAttributeBytes = 1 << 18;
 constexpr std::uint32_t kDocumentsBetweenChecks = 256;
 
 payload::AttributeLimits attribute_limits(const SegmentData& data) {

@@ -6,8 +6,7 @@ namespace {
 void add_part(const payload::AttributeSet& set, std::string_view path, std::uint32_t first_row,
               std::uint32_t n_rows, std::vector<payload::AttributePart>& parts) {
   const auto* view = set.find(path);
-  // If nothing was left out, an unknown path leads to nothing.
-  if (view != nullptr || set.left_out.empty()) parts.push_back({first_row, n_rows, view});
+  if (view != nullptr || set.leads_nowhere(path)) parts.push_back({first_row, n_rows, view});
 }
 
 }  // namespace

@@ -52,6 +52,13 @@ const AttributeView* AttributeSet::find(std::string_view path) const {
   return found == attributes.end() || found->path != path ? nullptr : &*found;
 }
 
+bool AttributeSet::leads_nowhere(std::string_view path) const {
+  if (find(path) != nullptr || left_out.size() >= kMaxLeftOutPaths) return false;
+  return std::none_of(left_out.begin(), left_out.end(), [path](const LeftOutPath& other) {
+    return other.path == path || (other.reason == kMoreBelow && path.starts_with(other.path));
+  });
+}
+
 std::uint64_t AttributeSet::n_bytes() const {
   std::uint64_t n = 0;
   for (const auto& attribute : attributes) n += attribute.n_bytes();

@@ -93,14 +93,20 @@ struct LeftOutPath {
   std::string path;
   std::string reason;
 };
+/// Reason of a path that has keys below it which were not looked at.
+inline constexpr std::string_view kMoreBelow = "there is more below it";
+/// A set names at most so many left out paths.
+inline constexpr std::size_t kMaxLeftOutPaths = 64;
 
 /// All attributes of a segment, by path, ascending.
 struct AttributeSet {
   std::vector<AttributeView> attributes;
   std::vector<LeftOutPath> left_out;
 
-  /// nullptr if the path is not kept. If nothing was left out, it leads to nothing in all rows.
+  /// nullptr if the path is not kept.
   [[nodiscard]] const AttributeView* find(std::string_view path) const;
+  /// True if this path of plain keys leads to nothing in all rows.
+  [[nodiscard]] bool leads_nowhere(std::string_view path) const;
   [[nodiscard]] std::uint64_t n_bytes() const;
 };
 

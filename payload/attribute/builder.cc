@@ -41,7 +41,7 @@ struct AttributeBuilder::State {
     if (Place* known = place.find(key)) return known;
     if (!is_plain_key(key)) return nullptr;
     if (depth >= limits.max_depth || place.members.size() == kMaxMembers) {
-      leave_out(place.path, "there is more below it");
+      leave_out(place.path, std::string(kMoreBelow));
       return nullptr;
     }
     auto added = std::make_unique<Place>();
@@ -56,7 +56,7 @@ struct AttributeBuilder::State {
   }
 
   void leave_out(const std::string& path, std::string reason) {
-    if (left_out.size() >= limits.max_paths) return;
+    if (left_out.size() >= kMaxLeftOutPaths) return;
     const auto is_this = [&](const LeftOutPath& other) { return other.path == path; };
     if (std::none_of(left_out.begin(), left_out.end(), is_this)) {
       left_out.push_back({path, std::move(reason)});
@@ -119,7 +119,7 @@ AttributeSet AttributeBuilder::finish() {
     n_bytes += attribute.n_bytes();
     if (n_bytes <= state_->limits.max_bytes) {
       set.attributes.push_back(std::move(attribute));
-    } else {
+    } else if (set.left_out.size() < kMaxLeftOutPaths) {
       set.left_out.push_back({attribute.path, "its values take too many bytes"});
     }
   }

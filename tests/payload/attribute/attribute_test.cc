@@ -55,7 +55,7 @@ class Rows : public RowsView {
   [[nodiscard]] const ColumnView* column(std::string_view) const override { return nullptr; }
   [[nodiscard]] std::vector<AttributePart> attributes(std::string_view path) const override {
     const auto* view = set_.find(path);
-    if (view == nullptr && !set_.left_out.empty()) return {};
+    if (view == nullptr && !set_.leads_nowhere(path)) return {};
     return {{0, n_rows(), view}};
   }
   [[nodiscard]] const std::uint8_t* present(std::string_view) const override { return nullptr; }
@@ -267,8 +267,22 @@ TEST(Attributes, PathsBeyondTheLimitsAreLeftOutAndNamed) {
   ASSERT_EQ(set.left_out.size(), 2U);
   EXPECT_EQ(set.left_out[0].path, "b.c");
   EXPECT_EQ(set.left_out[0].reason, "there are too many paths");
+  EXPECT_FALSE(set.leads_nowhere("b.c"));
+  EXPECT_FALSE(set.leads_nowhere("d"));
+  EXPECT_TRUE(set.leads_nowhere("e"));
   EXPECT_EQ(attributes_of({parse(R"({"a":1})")}, 0).left_out.at(0).reason,
             "its values take too many bytes");
+}
+
+TEST(Attributes, KeysThatLieTooDeepAreNotTakenForMissing) {
+  AttributeLimits limits = limits_of(kPlenty);
+  limits.max_depth = 2;
+  AttributeBuilder builder(limits);
+  builder.add(parse(R"({"a":{"b":{"c":1}},"d":2})"));
+  const auto set = builder.finish();
+  EXPECT_NE(set.find("a.b"), nullptr);
+  EXPECT_FALSE(set.leads_nowhere("a.b.c"));
+  EXPECT_TRUE(set.leads_nowhere("d.e"));
 }
 
 TEST(Attributes, FilesHoldWhatWasMade) {
@@ -298,7 +312,7 @@ class GrowingRows : public Rows {
     std::vector<AttributePart> all;
     for (const auto& part : parts_) {
       const auto* view = part->set.find(path);
-      if (view != nullptr || part->set.left_out.empty()) {
+      if (view != nullptr || part->set.leads_nowhere(path)) {
         all.push_back({part->first_row, part->n_rows, view});
       }
     }
