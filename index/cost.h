@@ -63,8 +63,6 @@ inline constexpr std::uint32_t kUsualVisits = 110;
 /// Length of a default walk: kWalkLength + kWalkLengthPerHit * k.
 inline constexpr double kWalkLength = 96;
 inline constexpr double kWalkLengthPerHit = 1.5;
-/// Added for each row that a filter is expected to deny before the k-th best that it allows.
-inline constexpr double kWalkLengthPerDeniedRow = 3;
 
 // --- Sparse, ns: docs/decisions/0015, `quiver bench ann --kind sparse` on 100,000 SPLADE rows. ---
 

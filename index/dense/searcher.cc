@@ -22,16 +22,13 @@ DenseSearchParams as_tried(DenseSearchParams params, const TrialFacts& trial) {
   return params;
 }
 
-/// The k-th best row of a filter is about the k / selectivity-th best of all. A walk finds that row
-/// if it is long enough for so many more rows.
 double length_of_walk(const DenseSearchParams& params, std::size_t k, double selectivity) {
-  const auto wanted = static_cast<double>(k);
-  const double usual = cost::kWalkLength + cost::kWalkLengthPerHit * wanted;
   const double effort = params.effort == 0 ? 1 : params.effort / cost::kUsualEffort;
-  const double length =
-      std::max(wanted, params.ef != 0 ? params.ef : usual * effort * params.oversampling);
-  const double n_denied = wanted * (1 / selectivity - 1);
-  return length + length / usual * cost::kWalkLengthPerDeniedRow * n_denied;
+  const auto wanted = static_cast<double>(k);
+  const double usual =
+      (cost::kWalkLength + cost::kWalkLengthPerHit * wanted) * effort * params.oversampling;
+  const double length = params.ef != 0 ? params.ef : usual;
+  return std::max(length, wanted) / selectivity;
 }
 
 /// The rows found, if estimates tell the best and no row is missing; else nullopt.
@@ -81,7 +78,7 @@ Result<> DenseSearcher::search_batch(std::span<const PreparedQuery* const> queri
   }
   const Call call{as_tried(*asked, files_.trial), filter, n_allowed, context, work};
   const bool has_all_rows = files_.lists.selectivity(n_allowed) >= 1;
-  if (has_all_rows && !walks(call, 0)) return search_together(call, queries, results);
+  if (has_all_rows && !walks(call)) return search_together(call, queries, results);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (results[i]->k() != 0) QV_TRY(search_alone(call, *queries[i], *results[i]));
   }
@@ -104,23 +101,18 @@ bool DenseSearcher::is_hopeless(const DenseSearchParams& asked) const {
   return files_.trial.effort == 0 && !is_steered(asked);
 }
 
-bool DenseSearcher::walks(const Call& call, std::size_t k) const {
+bool DenseSearcher::walks(const Call& call) const {
   const auto& params = call.params;
   const bool asks_for_lists =
       params.nprobe != 0 || params.gap != 0 || params.stop != 0 || params.rerank != 0;
-  if (!files_.graph || asks_for_lists) return false;
-  const double selectivity = files_.lists.selectivity(call.n_allowed);
-  if (selectivity >= 1) return true;
-  const Walk walk(*files_.graph, files_.lists);
-  return walk.find_bytes(length_of_walk(params, k, selectivity)) <=
-         files_.lists.find_bytes(selectivity, files_.lists.settled(params, k));
+  return files_.graph && !asks_for_lists &&
+         files_.lists.selectivity(call.n_allowed) > cost::kTestFoundRowsAbove;
 }
 
 Result<> DenseSearcher::search_alone(const Call& call, const PreparedQuery& query,
                                      TopK& out) const {
   const auto request = request_of(call, query, out.k());
-  QV_TRY(const Found found,
-         walks(call, out.k()) ? by_graph(call.params, request) : by_lists(request));
+  QV_TRY(const Found found, walks(call) ? by_graph(call.params, request) : by_lists(request));
   return offer(call, query, found, out);
 }
 
@@ -159,7 +151,7 @@ Result<> DenseSearcher::offer(const Call& call, const PreparedQuery& query, cons
 /// takes less time.
 Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& params,
                                                      const CandidateRequest& request) const {
-  constexpr double kWalkGrowth = 2;
+  constexpr double kWalkGrowth = 4;
   const double selectivity = files_.lists.selectivity(request.n_allowed);
   const double n = files_.graph->facts().n;
   const Walk walk(*files_.graph, files_.lists);

@@ -38,7 +38,7 @@ class DenseSearcher final : public Searcher {
   [[nodiscard]] CandidateRequest request_of(const Call& call, const PreparedQuery& query,
                                             std::size_t k) const;
   [[nodiscard]] bool is_hopeless(const DenseSearchParams& asked) const;
-  [[nodiscard]] bool walks(const Call& call, std::size_t k) const;
+  [[nodiscard]] bool walks(const Call& call) const;
   Result<> search_alone(const Call& call, const PreparedQuery& query, TopK& out) const;
   Result<> search_together(const Call& call, std::span<const PreparedQuery* const> queries,
                            std::span<TopK* const> results) const;
