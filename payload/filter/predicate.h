@@ -41,7 +41,8 @@ class Predicate {
   /// Evaluates one point from its document alone. Slow.
   [[nodiscard]] virtual bool matches(const Value& document, const PointId& id,
                                      const HasVectorFn& has_vector) const = 0;
-  /// Estimates from postings and sorted values without reading rows, in microseconds.
+  /// Estimates from postings, sorted values and attributes in microseconds. The first time, a
+  /// growing segment may make its attributes for it, which takes microseconds a row.
   [[nodiscard]] virtual Estimate estimate(const RowsView& rows) const = 0;
   /// True if every point matches, so that evaluation can be skipped.
   [[nodiscard]] virtual bool always_true() const = 0;
