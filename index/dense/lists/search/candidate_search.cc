@@ -12,8 +12,6 @@ namespace {
 
 /// Depths are measured from the estimate at rank kDepthRowsPerHit * k, as in calibration.cc.
 constexpr std::size_t kDepthRowsPerHit = 10;
-/// Number of scanned lists after which the k-th best estimate is updated again.
-constexpr std::size_t kListsPerThresholdUpdate = 8;
 /// Default of `stop`. Queries need more than rows do, for which 1 is enough. It took 10 to 15 % off
 /// a search of arxiv-100k from recall .97 on.
 constexpr double kDefaultStop = 1.4;
@@ -52,16 +50,15 @@ double CandidateSearch::selectivity(std::size_t n_allowed) const {
   return std::min(1.0, static_cast<double>(n_allowed) / std::max(1.0, 1.0 * n_present_));
 }
 
-/// With a filter, the default lists are scanned without it, then more lists
-/// (kFilteredListsExponent), and all centroids are sorted.
+/// With a filter, more lists are scanned (kFilteredListsExponent), chosen among all centroids.
 double CandidateSearch::find_bytes(double selectivity, const ListsSearchParams& params) const {
   const auto usual = static_cast<double>(bytes_per_search());
   const double rerank = params.rerank * cost::kRowSeekBytes;
   if (selectivity >= 1) return usual + rerank;
   const double lists = std::min(static_cast<double>(lists_.code_bytes()),
                                 usual * std::pow(selectivity, cost::kFilteredListsExponent));
-  const double order = 2.0 * static_cast<double>(lists_.n_lists() * lists_.centroid_stride());
-  return usual + lists + order + rerank;
+  const auto centroids = static_cast<double>(lists_.n_lists() * lists_.centroid_stride());
+  return lists + centroids + rerank;
 }
 
 /// On the measured data sets a default search scanned 15 / sqrt(rows) of all codes.
@@ -117,10 +114,10 @@ Result<> CandidateSearch::scan_unfiltered(const Search& search) const {
   CodeScan scan(params.rerank, search.scratch.scan);
   const auto probes = route(search, params);
   const auto first = probes.first(std::min(probes.size(), kListsBeforeStop));
-  QV_TRY(scan_lists(search, first, kWholeReach, scan));
+  QV_TRY(scan_lists(search, first, scan));
   const auto rest = probes.subspan(first.size());
   if (!rest.empty()) {
-    QV_TRY(scan_lists(search, near(search, probes.front(), rest, scan), kWholeReach, scan));
+    QV_TRY(scan_lists(search, near(search, probes.front(), rest, scan), scan));
   }
   collect_rows(scan.best(), search.scratch);
   return {};
@@ -144,29 +141,16 @@ std::span<const Probe> CandidateSearch::near(const Search& search, const Probe& 
   return {probes.begin(), end};
 }
 
-/// Smallest key within `reach` of the k-th best row so far.
-float CandidateSearch::least_key(const Search& search, float reach, const CodeScan& scan) const {
-  return reach == kWholeReach ? -kWholeReach : scan.kth(search.request.k) - reach;
-}
-
-/// Scans lists in order until the next key is more than `reach` below the k-th best row. True if
-/// such a list ended the scan.
-Result<bool> CandidateSearch::scan_lists(const Search& search, std::span<const Probe> probes,
-                                         float reach, CodeScan& scan) const {
-  std::size_t next_look = reach == kWholeReach ? probes.size() : 0;
-  float least = least_key(search, reach, scan);
-  std::size_t i = 0;
-  for (; i < probes.size() && !(probes[i].key < least); ++i) {
+Result<> CandidateSearch::scan_lists(const Search& search, std::span<const Probe> probes,
+                                     CodeScan& scan) const {
+  for (std::size_t i = 0; i < probes.size(); ++i) {
     if (i % kListsPerPoll == 0) QV_TRY(search.request.cancel.check());
     const std::byte* next =
         i + 1 < probes.size() ? lists_.blocks(probes[i + 1].list).first : nullptr;
     scan_list(search, probes[i], next, scan);
     count(lists_.blocks(probes[i].list), search.request.work);
-    if (i < next_look) continue;
-    least = least_key(search, reach, scan);
-    next_look = i + i / kListsPerThresholdUpdate + 1;
   }
-  return i < probes.size();
+  return {};
 }
 
 void CandidateSearch::scan_list(const Search& search, const Probe& probe, const std::byte* next,

@@ -92,11 +92,6 @@ class CandidateSearch {
   struct SharedScratch;
   struct SharedSearch;
   struct Visit;
-  /// How far below its k-th best row a search reached.
-  struct Reach {
-    float lists = 0;  ///< key of the last list
-    float rows = 0;   ///< estimate of the last row kept by the scan
-  };
 
   [[nodiscard]] std::span<const Probe> route(const Search& search,
                                              const ListsSearchParams& params) const;
@@ -107,13 +102,12 @@ class CandidateSearch {
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
   Result<> scan_unfiltered(const Search& search) const;
   Result<bool> scan_filtered(const Search& search) const;
-  [[nodiscard]] bool can_rank_best(const Search& search, float usual, float depth) const;
-  Result<> scan_beyond(const Search& search, float end, float reach, CodeScan& scan) const;
-  Result<> scan_below(const Search& search, float end, float reach, CodeScan& scan) const;
-  Result<Reach> reach_of(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;
-  [[nodiscard]] float least_key(const Search& search, float reach, const CodeScan& scan) const;
-  Result<bool> scan_lists(const Search& search, std::span<const Probe> probes, float reach,
-                          CodeScan& scan) const;
+  Result<float> scan_allowed(const Search& search, CodeScan& scan) const;
+  Result<bool> scan_near(const Search& search, const ListsSearchParams& params,
+                         std::span<const Probe> probes, float unit, CodeScan& scan) const;
+  [[nodiscard]] bool can_rank_best(const Search& search, float unit, std::size_t want,
+                                   const CodeScan& scan) const;
+  Result<> scan_lists(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;
   [[nodiscard]] std::span<const Probe> near(const Search& search, const Probe& first,
                                             std::span<const Probe> probes,
                                             const CodeScan& scan) const;

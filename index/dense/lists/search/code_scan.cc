@@ -1,6 +1,7 @@
 #include "index/dense/lists/search/code_scan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -11,6 +12,12 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Room for more rows than wanted: selections stay rare, and the memory stays in L1.
 std::size_t room_for(std::size_t want) { return 3 * want + 64; }
+
+std::size_t count_bits(std::span<const std::uint16_t> masks) {
+  std::size_t n = 0;
+  for (const std::uint16_t mask : masks) n += static_cast<std::size_t>(std::popcount(mask));
+  return n;
+}
 
 }  // namespace
 
@@ -27,6 +34,10 @@ CodeScan::CodeScan(std::size_t want, ScanScratch& scratch)
 void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
                     const std::uint16_t* allowed, std::uint32_t first_position) {
   const auto& kernel = kernels().codes;
+  if (allowed != nullptr) {
+    n_masked_ += static_cast<double>(blocks.n * CodeBlocks::kRows);
+    n_allowed_ += static_cast<double>(count_bits({allowed, blocks.n}));
+  }
   while (true) {
     const std::size_t n =
         kernel.scan(query, blocks, base, threshold_, allowed, first_position, hits_);
@@ -56,11 +67,9 @@ void CodeScan::scan_and_drop(const CodeTables& query, CodeBlocks blocks, float b
   }
 }
 
-bool CodeScan::narrow(const RowFilter& filter, std::span<const std::uint32_t> rows,
-                      std::size_t want) {
-  drop(0, filter, rows);
-  want_ = want;
-  return threshold_ == -std::numeric_limits<float>::infinity() || hits_.n >= want / 4 * 3;
+float CodeScan::narrow() {
+  if (hits_.n > want_) shrink();
+  return threshold_;
 }
 
 /// Drops the hits from `first` on that are not allowed.
@@ -72,6 +81,8 @@ void CodeScan::drop(std::size_t first, const RowFilter& filter,
     hits_.positions[n] = hits_.positions[i];
     n += filter.allows(rows[hits_.positions[i]]) ? 1 : 0;
   }
+  n_found_ += static_cast<double>(hits_.n - first);
+  n_kept_ += static_cast<double>(n - first);
   hits_.n = n;
 }
 

@@ -1,6 +1,7 @@
 // Scan of coded rows, block by block, that keeps the best estimates.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -35,9 +36,13 @@ class CodeScan {
                      const RowFilter& filter, std::span<const std::uint32_t> rows,
                      std::uint32_t first_position);
 
-  /// Drops found rows that are not allowed, and keeps `want` rows from now on. False if few are
-  /// left while dropped positions may have been allowed: scan again.
-  bool narrow(const RowFilter& filter, std::span<const std::uint32_t> rows, std::size_t want);
+  /// Drops what is not among the best. Returns a number that at least `want` estimates are above,
+  /// near the `want`-th greatest; minus infinity if there are fewer.
+  float narrow();
+  /// Share of the rows found by `scan_and_drop` that were not dropped; 0 if it found none.
+  [[nodiscard]] double kept_share() const { return n_kept_ / std::max(1.0, n_found_); }
+  /// Share of the positions scanned with masks that these allow; 0 if there are none.
+  [[nodiscard]] double allowed_share() const { return n_allowed_ / std::max(1.0, n_masked_); }
   /// The k-th greatest estimate so far, k <= `want`; minus infinity if there are fewer.
   [[nodiscard]] float kth(std::size_t k) const;
   /// The kept positions, in order of scanning.
@@ -51,6 +56,10 @@ class CodeScan {
   std::size_t want_;
   float threshold_ = -std::numeric_limits<float>::infinity();
   CodeHits hits_;
+  double n_found_ = 0;  ///< by `scan_and_drop`
+  double n_kept_ = 0;
+  double n_masked_ = 0;  ///< positions scanned with masks
+  double n_allowed_ = 0;
   std::vector<float>* order_;
   std::vector<std::uint32_t>* places_;
 };

@@ -1,107 +1,130 @@
 // Search with a filter, which must scan more lists than one without.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "index/dense/lists/search/candidate_search_impl.h"
 
 namespace quiver::index::dense {
+namespace {
 
-/// 1. Scans the lists of an unfiltered search, without the filter.
-/// 2. Measures their reach: k-th best score minus the key of the last list.
-/// 3. Scans lists until keys are more than this reach below the k-th best allowed row. So the
-/// number of lists grows as far as the filter pushes the best rows away.
+/// Rows that are kept if estimates cannot tell the best of `rerank` rows, as a multiple.
+constexpr std::size_t kMoreRows = 4;
+/// Lists scanned before the first look at the stop.
+constexpr std::size_t kListsBeforeLook = 4;
+/// One more list between two looks for so many lists scanned: a look takes as long as a list.
+constexpr std::size_t kListsPerLongerLook = 8;
+
+/// Share of the found rows that a filter must leave, relative to its share of all rows, for the gap
+/// to end the scan. Otherwise it denies near rows, and lists farther away have the best.
+constexpr double kLeastKeptShare = 0.9;
+/// The kept rows of a random filter are spread over more of the order than without: `stop` falls
+/// with each halving of its share. Fitted to recall without a filter, on arxiv-100k.
+constexpr double kStopFactor = 0.87;
+constexpr double kStopFactorPerHalving = -0.1;
+constexpr double kLeastStopFactor = 0.3;
+/// The gap grows with the rank of the k-th allowed row among all rows, as `settled` lets it grow
+/// with k.
+constexpr double kGapExponent = -0.1;
+/// Deviation of estimates from codes of one bit, in `gap_unit`s / sqrt(dimension). Each bit halves
+/// it.
+constexpr double kDeviationOfBits = 0.75;
+/// Least range of the kept estimates below the k-th best, in deviations.
+constexpr double kLeastDeviations = 2.5;
+
+/// Adapts `params` to a filter that allows `share` of the rows.
+void widen(ListsSearchParams& params, double share) {
+  const double n = params.nprobe * std::pow(share, cost::kFilteredListsExponent);
+  params.nprobe = static_cast<std::uint32_t>(std::min(1e9, std::ceil(n)));
+  params.gap *= std::pow(share, kGapExponent);
+}
+
+/// Of `stop`, if rows are tested before they are scored and `share` of them pass.
+double stop_factor(double share) {
+  return std::max(kLeastStopFactor, kStopFactor + kStopFactorPerHalving * std::log2(1 / share));
+}
+
+/// The lists of `probes` whose keys are below `end`.
+std::span<const Probe> below(std::span<const Probe> probes, float end) {
+  const auto is_above = [end](const Probe& probe) { return probe.key >= end; };
+  return {std::partition_point(probes.begin(), probes.end(), is_above), probes.end()};
+}
+
+}  // namespace
+
+/// Scans lists by falling key until the next key is too far below the kept rows for a list with
+/// better ones (`stop` in params.h). The kept rows are allowed, so the number of lists grows as far
+/// as the filter pushes the best rows away.
 ///
-/// False if estimates cannot tell the best rows: the filter took the near rows, many others are
-/// about equally far, and the kept rows span a smaller range of scores than without the filter.
+/// False if estimates cannot tell the best rows, even if more are kept: the filter took the near
+/// rows, and many others are about equally far.
 Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
-  const auto& request = search.request;
-  auto& scratch = search.scratch;
-  const std::size_t rerank = request.params.rerank;
-  const bool allows_most = search.selectivity > cost::kTestFoundRowsAbove;
-  const double want = static_cast<double>(rerank) / (allows_most ? search.selectivity : 1);
-  CodeScan scan(static_cast<std::size_t>(want), scratch.scan);
-  const auto probes = route(search, request.params);
-  if (probes.empty()) return false;
-  QV_TRY(const Reach reach, reach_of(search, probes, scan));
-  const float end = probes.back().key;
-  if (allows_most && reach.lists != kWholeReach &&
-      scan.narrow(request.filter, lists_.rows(), rerank)) {
-    QV_TRY(scan_beyond(search, end, reach.lists, scan));
-  } else {
-    scan = CodeScan(rerank, scratch.scan);
-    QV_TRY(scan_below(search, std::numeric_limits<float>::infinity(), reach.lists, scan));
+  const std::size_t rerank = search.request.params.rerank;
+  for (const std::size_t want : {rerank, kMoreRows * rerank}) {
+    CodeScan scan(want, search.scratch.scan);
+    QV_TRY(const float unit, scan_allowed(search, scan));
+    const CodeHits& best = scan.best();
+    if (best.n >= want && !can_rank_best(search, unit, want, scan)) continue;
+    collect_rows(best, search.scratch);
+    return true;
   }
-  const float depth = scan.kth(request.k) - scan.kth(rerank);
-  collect_rows(scan.best(), scratch);
-  return can_rank_best(search, reach.rows, depth);
+  return false;
 }
 
-/// Scans the lists within `reach` whose keys are below `end`, if there are any.
-Result<> CandidateSearch::scan_beyond(const Search& search, float end, float reach,
-                                      CodeScan& scan) const {
-  const float rounding = 1e-6F * (std::abs(end) + std::abs(reach));
-  if (least_key(search, reach, scan) >= end - rounding) return {};
-  return scan_below(search, end, reach, scan);
-}
-
-/// Scans the lists within `reach` whose keys are below `end`. Tries first a wider gap than without
-/// a filter, because it usually contains all of them: sorting all lists takes as long as scanning
-/// some.
-Result<> CandidateSearch::scan_below(const Search& search, float end, float reach,
-                                     CodeScan& scan) const {
-  constexpr double kGapWidening = 1.5;
-  constexpr double kGapWideningPerHalving = 0.25;
-  const double widening =
-      kGapWidening + kGapWideningPerHalving * std::log2(1 / std::max(search.selectivity, 1e-3));
-  const auto beyond = [&](std::span<const Probe> probes) {
-    const auto is_above = [end](const Probe& probe) { return probe.key >= end; };
-    return std::span(std::partition_point(probes.begin(), probes.end(), is_above), probes.end());
-  };
-  ListsSearchParams wider = search.request.params;
-  wider.gap *= widening;
-  wider.nprobe = static_cast<std::uint32_t>(std::min(1e9, wider.nprobe * widening));
-  const auto some = beyond(route(search, wider));
-  QV_TRY(const bool is_done, scan_lists(search, some, reach, scan));
-  if (is_done) return {};
-  if (!some.empty()) end = some.back().key;
-  const ListRouter router(lists_, similarity_);
-  const auto all = router.nearest(search.query, lists_.n_lists(), search.scratch.centroids,
-                                  search.scratch.route);
-  QV_TRY(scan_lists(search, beyond(all), reach, scan));
-  return {};
-}
-
-/// `usual`, `depth`: range of scores of the kept rows without and with the filter. On arxiv-100k,
-/// random filters and filters of near rows stayed above .55 of it, and filters of far rows below. A
-/// tenth of random filters came below .8.
-bool CandidateSearch::can_rank_best(const Search& search, float usual, float depth) const {
-  constexpr float kMinDepthShare = 0.55F;
-  constexpr float kMinDepthShareIfExactIsCheap = 0.8F;
-  constexpr double kCheapExactFactor = 3;
-  const auto& request = search.request;
-  const double n_scanned_bytes = static_cast<double>(request.work.n_bytes - search.n_bytes_before);
-  const bool is_cheap = request.exact_bytes < kCheapExactFactor * n_scanned_bytes;
-  return depth >= (is_cheap ? kMinDepthShareIfExactIsCheap : kMinDepthShare) * usual;
-}
-
-/// Scans `probes` without the filter and returns their reach.
-Result<CandidateSearch::Reach> CandidateSearch::reach_of(const Search& search,
-                                                         std::span<const Probe> probes,
-                                                         CodeScan& scan) const {
-  const auto& request = search.request;
-  for (std::size_t i = 0; i < probes.size(); ++i) {
-    if (i % kListsPerPoll == 0) QV_TRY(request.cancel.check());
-    const CodeBlocks blocks = lists_.blocks(probes[i].list);
-    scan.scan(search.query.tables, blocks, probes[i].base, nullptr,
-              lists_.first_position(probes[i].list));
-    count(blocks, request.work);
+/// Returns the unit of gaps (`gap_unit`).
+Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan) const {
+  ListsSearchParams params = search.request.params;
+  const double share = std::max(search.selectivity, 1e-3);
+  widen(params, share);
+  float unit = 0;
+  float end = kWholeReach;
+  for (;; params.gap *= 2) {
+    const auto routed = route(search, params);
+    if (routed.empty()) break;
+    if (end == kWholeReach) unit = gap_unit(similarity_, routed.front().key, lists_.facts());
+    QV_TRY(const bool is_done, scan_near(search, params, below(routed, end), unit, scan));
+    if (is_done || params.nprobe != 0 || routed.size() == lists_.n_lists()) break;
+    if (scan.kept_share() >= kLeastKeptShare * share) break;
+    end = routed.back().key;
   }
-  const float kth = scan.kth(request.k);
-  const float last = scan.kth(request.params.rerank);
-  const bool is_whole = probes.size() == lists_.n_lists() || kth == -kWholeReach;
-  return Reach{is_whole ? kWholeReach : kth - probes.back().key,
-               last == -kWholeReach ? 0 : kth - last};
+  return unit;
+}
+
+/// Scans lists in order. True if `stop` ended the scan.
+Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchParams& params,
+                                        std::span<const Probe> probes, float unit,
+                                        CodeScan& scan) const {
+  const auto& depths = lists_.depths();
+  if (!depths || params.nprobe != 0) {
+    QV_TRY(scan_lists(search, probes, scan));
+    return false;
+  }
+  const bool tests_found = search.selectivity > cost::kTestFoundRowsAbove;
+  float least = -kWholeReach;
+  std::size_t n_between = kListsBeforeLook;
+  for (std::size_t n = 0; n < probes.size();) {
+    const auto next = probes.subspan(n, std::min(n_between, probes.size() - n));
+    const auto near = next.first(next.size() - below(next, least).size());
+    QV_TRY(scan_lists(search, near, scan));
+    if (near.size() < next.size()) return true;
+    n += next.size();
+    const double share = std::max({search.selectivity, scan.allowed_share(), 1e-3});
+    const double stop = params.stop * (tests_found ? 1 : stop_factor(share));
+    const double depth = depths->middle + stop * (depths->usual - depths->middle);
+    least = scan.narrow() - static_cast<float>(depth) * unit;
+    n_between = 1 + n / kListsPerLongerLook;
+  }
+  return false;
+}
+
+/// True if the kept rows span so large a range of estimates that errors cannot push one of the best
+/// rows out.
+bool CandidateSearch::can_rank_best(const Search& search, float unit, std::size_t want,
+                                    const CodeScan& scan) const {
+  const double dim = lists_.facts().padded_dim;
+  const double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
+                           static_cast<double>(1U << (lists_.facts().n_bits - 1));
+  const double range = scan.kth(search.request.k) - scan.kth(want);
+  return range >= kLeastDeviations * deviation;
 }
 
 }  // namespace quiver::index::dense
