@@ -12,7 +12,7 @@ namespace {
 /// The code of such vectors. Each thread keeps the last one: making it takes as long as using it.
 const encoders::TurboCode& turbo_code(DType dtype, std::size_t dim) {
   thread_local std::optional<encoders::TurboCode> code;
-  const std::uint32_t bits = turbo_bits(dtype);
+  const std::uint32_t bits = bits_per_value(dtype);
   if (!code || code->dim() != dim || code->bits() != bits) {
     code.emplace(static_cast<std::uint32_t>(dim), bits);
   }
@@ -32,6 +32,9 @@ void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out) 
       return;
     case DType::kU8:
       convert.u8_to_f32(reinterpret_cast<const std::uint8_t*>(values), n, out);
+      return;
+    case DType::kBf16:
+      convert.bf16_to_f32(reinterpret_cast<const std::uint16_t*>(values), n, out);
       return;
     case DType::kTurbo4:
     case DType::kTurbo8:
@@ -55,8 +58,12 @@ void rotate_for(const FieldSchema& schema, const float* in, float* out) {
 }
 
 void to_compared_floats(const std::byte* row, const FieldSchema& schema, float* out) {
-  if (!is_compared_rotated(schema)) return to_floats(row, schema.dtype, schema.dim, out);
-  encoders::TurboCode::decode_rotated(row, schema.dim, turbo_bits(schema.dtype), out);
+  if (is_compared_rotated(schema)) {
+    encoders::TurboCode::decode_rotated(row, schema.dim, bits_per_value(schema.dtype), out);
+    return;
+  }
+  to_floats(row, schema.dtype, schema.dim, out);
+  if (is_scaled_to_compare(schema)) to_unit_length(out, schema.dim);
 }
 
 void to_unit_length(float* vector, std::size_t dim) {

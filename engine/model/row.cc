@@ -200,6 +200,29 @@ Result<> convert_turbo(const FieldSchema& field, std::span<const float> values, 
   return {};
 }
 
+Result<> convert_f16(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+  auto* halves = reinterpret_cast<std::uint16_t*>(out);
+  if (kernels().convert.f32_to_f16(values.data(), values.size(), halves) == 0) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("{} holds float16 values, at most 65504 in size, but a value is larger",
+                          quoted_name(field)));
+}
+
+Result<> convert_bf16(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+  /// The least number that would be rounded to infinity.
+  constexpr float kTooLarge = 0x1.FFp127F;
+  const auto is_too_large = [](float value) { return std::abs(value) >= kTooLarge; };
+  if (std::any_of(values.begin(), values.end(), is_too_large)) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} holds bfloat16 values, at most 3.389e38 in size, but a value is "
+                            "larger",
+                            quoted_name(field)));
+  }
+  kernels().convert.f32_to_bf16(values.data(), values.size(),
+                                reinterpret_cast<std::uint16_t*>(out));
+  return {};
+}
+
 Result<> convert(const FieldSchema& field, std::span<const float> values, std::byte* out) {
   switch (field.dtype) {
     case DType::kF32:
@@ -213,13 +236,9 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
     case DType::kTurbo16:
       return convert_turbo(field, values, out);
     case DType::kF16:
-      break;
-  }
-  auto* halves = reinterpret_cast<std::uint16_t*>(out);
-  if (kernels().convert.f32_to_f16(values.data(), values.size(), halves) != 0) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("{} holds float16 values, at most 65504 in size, but a value is larger",
-                            quoted_name(field)));
+      return convert_f16(field, values, out);
+    case DType::kBf16:
+      return convert_bf16(field, values, out);
   }
   return {};
 }

@@ -16,8 +16,8 @@ constexpr std::uint64_t kStoredRowsSeed = 92;
 
 TEST(StoredRows, AreReadAsFloatsOfTheSameValue) {
   testing::Random random(kStoredRowsSeed);
-  for (const DType dtype :
-       {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kTurbo8,
+                            DType::kTurbo16, DType::kBf16}) {
     for (const std::uint32_t dim : {1U, 7U, 16U, 33U, 100U}) {
       const FieldSchema field{"", FieldKind::kDense, dim, dtype, Metric::kDot, {}};
       SCOPED_TRACE(testing::describe(field) + ", dim " + std::to_string(dim) + ", seed " +

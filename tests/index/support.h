@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/io/append_buffer.h"
+#include "base/schema_names.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
 #include "index/stored_rows.h"
@@ -28,9 +29,8 @@ using Random = std::mt19937_64;
 [[nodiscard]] inline std::string describe(const FieldSchema& schema) {
   constexpr const char* kKinds[] = {"Dense", "Sparse", "Multi"};
   constexpr const char* kMetrics[] = {"Dot", "Cosine", "Euclid", "Manhattan"};
-  constexpr const char* kDTypeNames[] = {"F32", "F16", "U8", "Turbo4", "Turbo8", "Turbo16"};
   return std::string(kKinds[static_cast<int>(schema.kind)]) +
-         kMetrics[static_cast<int>(schema.metric)] + kDTypeNames[static_cast<int>(schema.dtype)];
+         kMetrics[static_cast<int>(schema.metric)] + "_" + std::string(dtype_name(schema.dtype));
 }
 
 /// Every kind, metric and type that a field can have.
@@ -38,7 +38,8 @@ using Random = std::mt19937_64;
   std::vector<FieldSchema> schemas;
   for (const auto kind : {FieldKind::kDense, FieldKind::kMulti}) {
     for (const auto metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
-      for (const auto dtype : {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4}) {
+      for (const auto dtype :
+           {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kBf16}) {
         schemas.push_back({"", kind, dim, dtype, metric, SparseModifier::kNone});
       }
     }
@@ -113,6 +114,9 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
     if (schema.dtype == DType::kF32) std::memcpy(out, values, schema.dim * sizeof(float));
     if (schema.dtype == DType::kF16) {
       kernels().convert.f32_to_f16(values, schema.dim, reinterpret_cast<std::uint16_t*>(out));
+    }
+    if (schema.dtype == DType::kBf16) {
+      kernels().convert.f32_to_bf16(values, schema.dim, reinterpret_cast<std::uint16_t*>(out));
     }
     if (is_turbo(schema.dtype)) {
       EXPECT_TRUE(store_turbo(schema, {values, schema.dim}, out));
@@ -233,6 +237,10 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
       return half_value(f16);
     case DType::kU8:
       return static_cast<double>(row[d]);
+    case DType::kBf16: {  // the upper half of an f32
+      std::memcpy(reinterpret_cast<std::byte*>(&f32) + 2, row + d * 2, 2);
+      return f32;
+    }
     case DType::kTurbo4:
     case DType::kTurbo8:
     case DType::kTurbo16:

@@ -153,6 +153,18 @@ TEST(ToStored, HalfPrecision) {
   EXPECT_EQ(round_trip(dense(2, DType::kF16, Metric::kCosine), {0, 1e30F}), (DenseVector{0, 1}));
 }
 
+TEST(ToStored, Bf16) {
+  const auto field = dense(4, DType::kBf16);
+  // 257 is half way between 256 and 258; 259 between 258 and 260: the even one.
+  EXPECT_EQ(round_trip(field, {-0.5F, 257, 259, 1e30F}),
+            (DenseVector{-0.5F, 256, 260, 0x1.94p99F}));
+  EXPECT_EQ(round_trip(field, {0x1.FEp127F, 0x1.FEFFFEp127F, 0, 0}),
+            (DenseVector{0x1.FEp127F, 0x1.FEp127F, 0, 0}));
+  expect_refused(field, DenseVector{1, 2, 3, 0x1.FFp127F}, "bfloat16");
+  expect_refused(field, DenseVector{1, -3.4e38F, 3, 4}, "at most 3.389e38");
+  EXPECT_EQ(round_trip(dense(2, DType::kBf16, Metric::kCosine), {0, 3.4e38F}), (DenseVector{0, 1}));
+}
+
 TEST(ToStored, Bytes) {
   const auto field = dense(3, DType::kU8, Metric::kCosine);
   EXPECT_EQ(round_trip(field, {0, 255, 7}), (DenseVector{0, 255, 7}));  // not scaled
