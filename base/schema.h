@@ -12,7 +12,8 @@ namespace quiver {
 
 enum class FieldKind : std::uint8_t { kDense = 0, kSparse = 1, kMulti = 2 };
 /// Type of the stored values. Sparse values are always stored as f32. A turbo type keeps a code of
-/// 4, 8 or 16 bits a dimension and one f32 for the whole vector (index/stored_rows.h).
+/// 4, 8 or 16 bits a dimension and one f32 for the whole vector (index/stored_rows.h). kI8 keeps a
+/// signed byte a dimension and one f32.
 /// Numbers never change: they are in files.
 enum class DType : std::uint8_t {
   kF32 = 0,
@@ -21,7 +22,8 @@ enum class DType : std::uint8_t {
   kTurbo4 = 3,
   kTurbo8 = 4,
   kTurbo16 = 5,
-  kBf16 = 6
+  kBf16 = 6,
+  kI8 = 7
 };
 /// kEuclid and kManhattan are distances: users see smaller as better.
 enum class Metric : std::uint8_t { kDot = 0, kCosine = 1, kEuclid = 2, kManhattan = 3 };
@@ -51,7 +53,7 @@ struct FieldSchema {
 
 /// True if only the whole row says what its values are. Kernels do not read such rows: they become
 /// f32 first.
-[[nodiscard]] constexpr bool is_code(DType dtype) { return is_turbo(dtype); }
+[[nodiscard]] constexpr bool is_code(DType dtype) { return is_turbo(dtype) || dtype == DType::kI8; }
 
 /// Without what a row has beside its values.
 [[nodiscard]] constexpr std::uint32_t bits_per_value(DType dtype) {
@@ -64,6 +66,7 @@ struct FieldSchema {
       return 16;
     case DType::kU8:
     case DType::kTurbo8:
+    case DType::kI8:
       return 8;
     case DType::kTurbo4:
       return 4;
@@ -78,7 +81,7 @@ struct FieldSchema {
 
 /// Bytes of one stored vector of `dim` values, not padded.
 [[nodiscard]] constexpr std::size_t vector_bytes(std::uint32_t dim, DType dtype) {
-  const std::size_t scale_bytes = is_turbo(dtype) ? sizeof(float) : 0;
+  const std::size_t scale_bytes = is_turbo(dtype) || dtype == DType::kI8 ? sizeof(float) : 0;
   return scale_bytes + (std::size_t{dim} * bits_per_value(dtype) + 7) / 8;
 }
 

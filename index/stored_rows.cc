@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "encoders/codes/int8_row.h"
 #include "encoders/codes/turbo.h"
 #include "kernels/kernels.h"
 
@@ -41,15 +42,22 @@ void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out) 
     case DType::kTurbo16:
       turbo_code(dtype, n).decode(values, out);
       return;
+    case DType::kI8:
+      encoders::decode_int8(values, n, out);
+      return;
   }
 }
 
-bool store_turbo(const FieldSchema& schema, std::span<const float> vector, std::byte* out) {
+bool store_code(const FieldSchema& schema, std::span<const float> vector, std::byte* out) {
   const double length = kernels().convert.norm(vector.data(), vector.size());
-  if (length > kMaxTurboLength) return false;
-  const auto kept = schema.metric == Metric::kCosine ? encoders::TurboCode::Length::kOne
-                                                     : encoders::TurboCode::Length::kKept;
-  turbo_code(schema.dtype, schema.dim).encode(vector.data(), kept, out);
+  if (length > kMaxCodeLength) return false;
+  const auto kept =
+      schema.metric == Metric::kCosine ? encoders::RowLength::kOne : encoders::RowLength::kKept;
+  if (schema.dtype == DType::kI8) {
+    encoders::encode_int8(vector, kept, out);
+  } else {
+    turbo_code(schema.dtype, schema.dim).encode(vector.data(), kept, out);
+  }
   return true;
 }
 

@@ -14,13 +14,13 @@ namespace quiver::index {
 /// `values`: `n` values of type `dtype`; of a code exactly one vector.
 void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out);
 
-/// Length of the longest vector that a turbo type can hold.
-inline constexpr double kMaxTurboLength = 3e38;
+/// Length of the longest vector that a type with a scale for each row can hold.
+inline constexpr double kMaxCodeLength = 3e38;
 
-/// Writes the code of `vector`, `[schema.dim]`, to `out`, `[vector_bytes]`. Under Cosine, what is
-/// stored has length 1, unless it is zero. False if the vector is too long.
-[[nodiscard]] bool store_turbo(const FieldSchema& schema, std::span<const float> vector,
-                               std::byte* out);
+/// Writes the code of `vector`, `[schema.dim]`, to `out`, `[vector_bytes]`. Under Cosine `vector`
+/// is 1 long or zero, and so is what is stored. False if the vector is too long.
+[[nodiscard]] bool store_code(const FieldSchema& schema, std::span<const float> vector,
+                              std::byte* out);
 
 /// True if rows of such a field are compared in their rotated form: turbo types, but for Manhattan,
 /// whose distances a rotation changes. Queries must be rotated too (`rotate_for`).

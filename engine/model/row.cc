@@ -189,13 +189,13 @@ void clamp_to_u8(std::span<const float> values, std::byte* out) {
 }
 
 /// `values`: `[n_tokens, dim]`, as are those of `convert`.
-Result<> convert_turbo(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+Result<> convert_to_codes(const FieldSchema& field, std::span<const float> values, std::byte* out) {
   const std::size_t row_bytes = vector_bytes(field.dim, field.dtype);
   for (std::size_t first = 0; first < values.size(); first += field.dim, out += row_bytes) {
-    if (index::store_turbo(field, values.subspan(first, field.dim), out)) continue;
+    if (index::store_code(field, values.subspan(first, field.dim), out)) continue;
     return fail(Code::kInvalidArgument,
                 fmt::format("{} holds {} vectors, at most {} long, but a vector is longer",
-                            quoted_name(field), dtype_name(field.dtype), index::kMaxTurboLength));
+                            quoted_name(field), dtype_name(field.dtype), index::kMaxCodeLength));
   }
   return {};
 }
@@ -234,7 +234,8 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
     case DType::kTurbo4:
     case DType::kTurbo8:
     case DType::kTurbo16:
-      return convert_turbo(field, values, out);
+    case DType::kI8:
+      return convert_to_codes(field, values, out);
     case DType::kF16:
       return convert_f16(field, values, out);
     case DType::kBf16:

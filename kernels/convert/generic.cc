@@ -27,6 +27,10 @@ void u8_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = in[i];
 }
 
+void i8_to_f32(const std::int8_t* in, std::size_t n, float scale, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale;
+}
+
 void f32_to_bf16(const float* in, std::size_t n, std::uint16_t* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = float_to_bf16(in[i]);
 }
@@ -53,7 +57,7 @@ void scale(const float* in, std::size_t n, double factor, float* out) {
 
 }  // namespace
 
-constinit const ConvertKernels kConvertKernels = {f32_to_f16,  f16_to_f32, u8_to_f32, f32_to_bf16,
-                                                  bf16_to_f32, norm,       scale};
+constinit const ConvertKernels kConvertKernels = {f32_to_f16,  f16_to_f32,  u8_to_f32, i8_to_f32,
+                                                  f32_to_bf16, bf16_to_f32, norm,      scale};
 
 }  // namespace quiver::generic

@@ -9,8 +9,8 @@ from quiver_server import binary
 
 TURBO = ["turbo4", "turbo8", "turbo16"]
 # Relative error of a returned vector, and recall@10 against the vectors as sent (docs/dense.md, docs/encoders.md).
-ERROR = {"turbo4": 0.13, "turbo8": 0.01, "turbo16": 1e-4, "bfloat16": 0.004}
-RECALL = {"turbo4": 0.85, "turbo8": 0.97, "turbo16": 0.99, "bfloat16": 0.97}
+ERROR = {"turbo4": 0.13, "turbo8": 0.01, "turbo16": 1e-4, "bfloat16": 0.004, "int8": 0.01}
+RECALL = {"turbo4": 0.85, "turbo8": 0.97, "turbo16": 0.99, "bfloat16": 0.97, "int8": 0.97}
 TYPES = list(ERROR)
 
 
@@ -49,8 +49,16 @@ def as_bfloat16(values):
     return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
 
 
+def as_int8(values):
+    """Multiples of a 127th of the largest value, itself rounded to 16 bits."""
+    values = np.asarray(values, np.float32)
+    bits = (np.abs(values).max() / 127).astype(np.float32).view(np.uint32)
+    scale = ((bits + 0x80) & 0xFFFFFF00).astype(np.uint32).view(np.float32)
+    return (np.rint(values / scale) * scale).astype(np.float32)
+
+
 # What is stored of a vector, but for Cosine.
-STORED = {"bfloat16": as_bfloat16}
+STORED = {"bfloat16": as_bfloat16, "int8": as_int8}
 
 
 @pytest.mark.parametrize("datatype", STORED)

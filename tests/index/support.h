@@ -39,7 +39,7 @@ using Random = std::mt19937_64;
   for (const auto kind : {FieldKind::kDense, FieldKind::kMulti}) {
     for (const auto metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
       for (const auto dtype :
-           {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kBf16}) {
+           {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kBf16, DType::kI8}) {
         schemas.push_back({"", kind, dim, dtype, metric, SparseModifier::kNone});
       }
     }
@@ -118,8 +118,8 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
     if (schema.dtype == DType::kBf16) {
       kernels().convert.f32_to_bf16(values, schema.dim, reinterpret_cast<std::uint16_t*>(out));
     }
-    if (is_turbo(schema.dtype)) {
-      EXPECT_TRUE(store_turbo(schema, {values, schema.dim}, out));
+    if (is_code(schema.dtype)) {
+      EXPECT_TRUE(store_code(schema, {values, schema.dim}, out));
     }
     for (std::uint32_t d = 0; schema.dtype == DType::kU8 && d < schema.dim; ++d) {
       out[d] = static_cast<std::byte>(values[d]);
@@ -215,10 +215,9 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
   return sign * std::ldexp(1024 + mantissa, exponent - 25);
 }
 
-/// Values of turbo rows are what users get back: tests/encoders checks these against a slow
-/// decoder.
-[[nodiscard]] inline double turbo_value(const std::byte* row, DType dtype, std::uint32_t dim,
-                                        std::uint32_t d) {
+/// Values of codes are what users get back: tests/encoders checks these against slow decoders.
+[[nodiscard]] inline double code_value(const std::byte* row, DType dtype, std::uint32_t dim,
+                                       std::uint32_t d) {
   std::vector<float> values(dim);
   to_floats(row, dtype, dim, values.data());
   return values[d];
@@ -244,7 +243,8 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
     case DType::kTurbo4:
     case DType::kTurbo8:
     case DType::kTurbo16:
-      return turbo_value(row, rows.dtype, rows.dim, d);
+    case DType::kI8:
+      return code_value(row, rows.dtype, rows.dim, d);
   }
   return 0;
 }

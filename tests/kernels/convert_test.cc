@@ -95,6 +95,17 @@ TEST_P(ConvertTest, Bytes) {
   }
 }
 
+TEST_P(ConvertTest, SignedBytesTimesAScale) {
+  for (std::size_t n = 0; n <= 256; ++n) {
+    std::vector<std::int8_t> in(n);
+    for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<std::int8_t>(127 - static_cast<int>(i));
+    std::vector<float> out(n + 1, 7.0f);
+    k().convert.i8_to_f32(in.data(), n, 0.3f, out.data());
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(out[i], static_cast<float>(in[i]) * 0.3f);
+    ASSERT_EQ(out[n], 7.0f) << "written beyond the end";
+  }
+}
+
 /// The nearer of the two neighbours, or the even one if both are equally near.
 std::uint16_t slow_bf16(float value) {
   const auto below = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);

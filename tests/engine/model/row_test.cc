@@ -182,8 +182,18 @@ TEST(CheckRange, NamesNumbersThatWouldBeClamped) {
 }
 
 /// Vectors come back near what they were; sent again, they stay as they are.
+TEST(ToStored, Int8) {
+  const auto field = dense(4, DType::kI8);
+  EXPECT_EQ(round_trip(field, {-128, 127, 5, 0}), (DenseVector{-128, 127, 5, 0}));
+  EXPECT_EQ(round_trip(field, {63.5F, -0.5F, 0.2F, 0.3F}), (DenseVector{63.5F, -0.5F, 0, 0.5F}));
+  expect_refused(field, DenseVector{1, 2, 3, 3.1e38F}, "i8 vectors, at most 3e+38 long");
+  const auto unit = round_trip(dense(2, DType::kI8, Metric::kCosine), {3e38F, -3e38F});
+  EXPECT_FLOAT_EQ(unit[0], std::sqrt(0.5F));
+  EXPECT_EQ(unit[1], -unit[0]);
+}
+
 TEST(ToStored, Turbo) {
-  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
+  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16, DType::kI8}) {
     for (const Metric metric : {Metric::kDot, Metric::kCosine, Metric::kManhattan}) {
       const auto field = dense(5, dtype, metric);
       const auto once = round_trip(field, {3, -4, 0.5F, 100, 7});

@@ -541,7 +541,8 @@ TEST(DecodeCollection, Fields) {
   for (const auto& [word, dtype] : {std::pair{"turbo4", DType::kTurbo4},
                                     {"turbo8", DType::kTurbo8},
                                     {"turbo16", DType::kTurbo16},
-                                    {"bfloat16", DType::kBf16}}) {
+                                    {"bfloat16", DType::kBf16},
+                                    {"int8", DType::kI8}}) {
     const auto turbo = collection(
         fmt::format(R"({{"vectors":{{"size":4,"distance":"Dot","datatype":"{}"}}}})", word));
     ASSERT_TRUE(turbo) << turbo.error().text;
