@@ -13,7 +13,7 @@ namespace quiver {
 enum class FieldKind : std::uint8_t { kDense = 0, kSparse = 1, kMulti = 2 };
 /// Type of the stored values. Sparse values are always stored as f32. A turbo type keeps a code of
 /// 4, 8 or 16 bits a dimension and one f32 for the whole vector (index/stored_rows.h). kI8 keeps a
-/// signed byte a dimension and one f32.
+/// signed byte a dimension and one f32. kE4m3 and kE5m2 are floats of 8 bits.
 /// Numbers never change: they are in files.
 enum class DType : std::uint8_t {
   kF32 = 0,
@@ -23,7 +23,9 @@ enum class DType : std::uint8_t {
   kTurbo8 = 4,
   kTurbo16 = 5,
   kBf16 = 6,
-  kI8 = 7
+  kI8 = 7,
+  kE4m3 = 8,
+  kE5m2 = 9
 };
 /// kEuclid and kManhattan are distances: users see smaller as better.
 enum class Metric : std::uint8_t { kDot = 0, kCosine = 1, kEuclid = 2, kManhattan = 3 };
@@ -51,9 +53,17 @@ struct FieldSchema {
   return dtype >= DType::kTurbo4 && dtype <= DType::kTurbo16;
 }
 
-/// True if only the whole row says what its values are. Kernels do not read such rows: they become
-/// f32 first.
-[[nodiscard]] constexpr bool is_code(DType dtype) { return is_turbo(dtype) || dtype == DType::kI8; }
+[[nodiscard]] constexpr bool is_float8(DType dtype) {
+  return dtype == DType::kE4m3 || dtype == DType::kE5m2;
+}
+
+/// True if a row has one f32 beside its values.
+[[nodiscard]] constexpr bool has_scale(DType dtype) {
+  return is_turbo(dtype) || dtype == DType::kI8;
+}
+
+/// True if kernels do not read rows of the type: they become f32 first.
+[[nodiscard]] constexpr bool is_code(DType dtype) { return has_scale(dtype) || is_float8(dtype); }
 
 /// Without what a row has beside its values.
 [[nodiscard]] constexpr std::uint32_t bits_per_value(DType dtype) {
@@ -67,6 +77,8 @@ struct FieldSchema {
     case DType::kU8:
     case DType::kTurbo8:
     case DType::kI8:
+    case DType::kE4m3:
+    case DType::kE5m2:
       return 8;
     case DType::kTurbo4:
       return 4;
@@ -81,7 +93,7 @@ struct FieldSchema {
 
 /// Bytes of one stored vector of `dim` values, not padded.
 [[nodiscard]] constexpr std::size_t vector_bytes(std::uint32_t dim, DType dtype) {
-  const std::size_t scale_bytes = is_turbo(dtype) || dtype == DType::kI8 ? sizeof(float) : 0;
+  const std::size_t scale_bytes = has_scale(dtype) ? sizeof(float) : 0;
   return scale_bytes + (std::size_t{dim} * bits_per_value(dtype) + 7) / 8;
 }
 

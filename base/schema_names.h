@@ -14,11 +14,12 @@ namespace quiver {
 // In the order of the enums' values.
 inline constexpr std::array<std::string_view, 4> kMetricNames = {"dot", "cosine", "euclid",
                                                                  "manhattan"};
-inline constexpr std::array<std::string_view, 8> kDTypeNames = {
-    "f32", "f16", "u8", "turbo4", "turbo8", "turbo16", "bf16", "i8"};
+inline constexpr std::array<std::string_view, 10> kDTypeNames = {
+    "f32", "f16", "u8", "turbo4", "turbo8", "turbo16", "bf16", "i8", "e4m3", "e5m2"};
 /// The same, as clients write them in `datatype`.
 inline constexpr std::array<std::string_view, kDTypeNames.size()> kDatatypeNames = {
-    "float32", "float16", "uint8", "turbo4", "turbo8", "turbo16", "bfloat16", "int8"};
+    "float32", "float16",  "uint8", "turbo4",      "turbo8",
+    "turbo16", "bfloat16", "int8",  "float8_e4m3", "float8_e5m2"};
 
 [[nodiscard]] constexpr std::string_view metric_name(Metric metric) {
   return kMetricNames[static_cast<std::size_t>(metric)];

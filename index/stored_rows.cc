@@ -5,6 +5,7 @@
 
 #include "encoders/codes/int8_row.h"
 #include "encoders/codes/turbo.h"
+#include "kernels/float8.h"
 #include "kernels/kernels.h"
 
 namespace quiver::index {
@@ -18,6 +19,25 @@ const encoders::TurboCode& turbo_code(DType dtype, std::size_t dim) {
     code.emplace(static_cast<std::uint32_t>(dim), bits);
   }
   return *code;
+}
+
+bool store_scaled(const FieldSchema& schema, std::span<const float> vector, std::byte* out) {
+  const double length = kernels().convert.norm(vector.data(), vector.size());
+  if (length > kMaxCodeLength) return false;
+  const auto kept =
+      schema.metric == Metric::kCosine ? encoders::RowLength::kOne : encoders::RowLength::kKept;
+  if (schema.dtype == DType::kI8) {
+    encoders::encode_int8(vector, kept, out);
+  } else {
+    turbo_code(schema.dtype, schema.dim).encode(vector.data(), kept, out);
+  }
+  return true;
+}
+
+template <class Format>
+void store_float8(std::span<const float> vector, std::byte* out) {
+  std::transform(vector.begin(), vector.end(), out,
+                 [](float value) { return static_cast<std::byte>(to_float8<Format>(value)); });
 }
 
 }  // namespace
@@ -45,19 +65,19 @@ void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out) 
     case DType::kI8:
       encoders::decode_int8(values, n, out);
       return;
+    case DType::kE4m3:
+      convert.e4m3_to_f32(reinterpret_cast<const std::uint8_t*>(values), n, out);
+      return;
+    case DType::kE5m2:
+      convert.e5m2_to_f32(reinterpret_cast<const std::uint8_t*>(values), n, out);
+      return;
   }
 }
 
 bool store_code(const FieldSchema& schema, std::span<const float> vector, std::byte* out) {
-  const double length = kernels().convert.norm(vector.data(), vector.size());
-  if (length > kMaxCodeLength) return false;
-  const auto kept =
-      schema.metric == Metric::kCosine ? encoders::RowLength::kOne : encoders::RowLength::kKept;
-  if (schema.dtype == DType::kI8) {
-    encoders::encode_int8(vector, kept, out);
-  } else {
-    turbo_code(schema.dtype, schema.dim).encode(vector.data(), kept, out);
-  }
+  if (has_scale(schema.dtype)) return store_scaled(schema, vector, out);
+  if (schema.dtype == DType::kE4m3) store_float8<E4m3>(vector, out);
+  if (schema.dtype == DType::kE5m2) store_float8<E5m2>(vector, out);
   return true;
 }
 

@@ -18,7 +18,8 @@ void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out);
 inline constexpr double kMaxCodeLength = 3e38;
 
 /// Writes the code of `vector`, `[schema.dim]`, to `out`, `[vector_bytes]`. Under Cosine `vector`
-/// is 1 long or zero, and so is what is stored. False if the vector is too long.
+/// is 1 long or zero. False if the vector is too long; too large floats of 8 bits become the
+/// largest.
 [[nodiscard]] bool store_code(const FieldSchema& schema, std::span<const float> vector,
                               std::byte* out);
 
@@ -31,9 +32,11 @@ inline constexpr double kMaxCodeLength = 3e38;
 /// `in` and `out`: `[schema.dim]`, not overlapping.
 void rotate_for(const FieldSchema& schema, const float* in, float* out);
 
-/// True if vectors of such a field are not stored at length 1 but compared as if they were.
+/// True if vectors of such a field are compared at length 1 but stored at another: bytes as they
+/// were sent, floats of 8 bits because rounding changes lengths.
 [[nodiscard]] constexpr bool is_scaled_to_compare(const FieldSchema& schema) {
-  return schema.metric == Metric::kCosine && schema.dtype == DType::kU8;
+  return schema.metric == Metric::kCosine &&
+         (schema.dtype == DType::kU8 || is_float8(schema.dtype));
 }
 
 /// True if kernels compare rows of such a field in another form than the stored one

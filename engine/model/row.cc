@@ -235,6 +235,8 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
     case DType::kTurbo8:
     case DType::kTurbo16:
     case DType::kI8:
+    case DType::kE4m3:
+    case DType::kE5m2:
       return convert_to_codes(field, values, out);
     case DType::kF16:
       return convert_f16(field, values, out);

@@ -17,6 +17,9 @@ struct ConvertKernels {
   /// Rounds to nearest even; NaN stays NaN.
   void (*f32_to_bf16)(const float* in, std::size_t n, std::uint16_t* out);
   void (*bf16_to_f32)(const std::uint16_t* in, std::size_t n, float* out);
+  /// Eight-bit floats (kernels/float8.h).
+  void (*e4m3_to_f32)(const std::uint8_t* in, std::size_t n, float* out);
+  void (*e5m2_to_f32)(const std::uint8_t* in, std::size_t n, float* out);
   /// Euclidean length. Sums in f64, so that squares neither overflow nor vanish.
   double (*norm)(const float* in, std::size_t n);
   /// `out[i] = float(double(in[i]) * factor)`. `scale(v, n, 1.0 / norm(v, n), v)` normalises unless

@@ -9,8 +9,9 @@ from quiver_server import binary
 
 TURBO = ["turbo4", "turbo8", "turbo16"]
 # Relative error of a returned vector, and recall@10 against the vectors as sent (docs/dense.md, docs/encoders.md).
-ERROR = {"turbo4": 0.13, "turbo8": 0.01, "turbo16": 1e-4, "bfloat16": 0.004, "int8": 0.01}
-RECALL = {"turbo4": 0.85, "turbo8": 0.97, "turbo16": 0.99, "bfloat16": 0.97, "int8": 0.97}
+ERROR = {"turbo4": 0.13, "turbo8": 0.01, "turbo16": 1e-4, "bfloat16": 0.004, "int8": 0.01, "float8_e4m3": 0.04, "float8_e5m2": 0.08}
+RECALL = {"turbo4": 0.85, "turbo8": 0.97, "turbo16": 0.99, "bfloat16": 0.97, "int8": 0.97,
+          "float8_e4m3": 0.93, "float8_e5m2": 0.88}
 TYPES = list(ERROR)
 
 
@@ -57,8 +58,17 @@ def as_int8(values):
     return (np.rint(values / scale) * scale).astype(np.float32)
 
 
+def as_float8(values, mantissa_bits, bias, largest):
+    """Rounded to nearest even; too large values become the largest."""
+    values = np.asarray(values, np.float64)
+    exponents = np.maximum(np.frexp(values)[1] - 1, 1 - bias)
+    steps = np.ldexp(1.0, exponents - mantissa_bits)
+    return np.clip(np.rint(values / steps) * steps, -largest, largest).astype(np.float32)
+
+
 # What is stored of a vector, but for Cosine.
-STORED = {"bfloat16": as_bfloat16, "int8": as_int8}
+STORED = {"bfloat16": as_bfloat16, "int8": as_int8, "float8_e4m3": lambda v: as_float8(v, 3, 7, 448),
+          "float8_e5m2": lambda v: as_float8(v, 2, 15, 57344)}
 
 
 @pytest.mark.parametrize("datatype", STORED)

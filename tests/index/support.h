@@ -38,8 +38,8 @@ using Random = std::mt19937_64;
   std::vector<FieldSchema> schemas;
   for (const auto kind : {FieldKind::kDense, FieldKind::kMulti}) {
     for (const auto metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
-      for (const auto dtype :
-           {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kBf16, DType::kI8}) {
+      for (const auto dtype : {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kBf16,
+                               DType::kI8, DType::kE4m3, DType::kE5m2}) {
         schemas.push_back({"", kind, dim, dtype, metric, SparseModifier::kNone});
       }
     }
@@ -244,6 +244,8 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
     case DType::kTurbo8:
     case DType::kTurbo16:
     case DType::kI8:
+    case DType::kE4m3:
+    case DType::kE5m2:
       return code_value(row, rows.dtype, rows.dim, d);
   }
   return 0;
@@ -265,7 +267,7 @@ struct Exact {
   }
   const bool cosine = schema.metric == Metric::kCosine;
   const double query_scale = cosine && query_norm > 0 ? 1 / std::sqrt(query_norm) : 1;
-  const bool divide = cosine && schema.dtype == DType::kU8;  // others are of unit length already
+  const bool divide = is_scaled_to_compare(schema);  // others are of unit length already
   const double row_scale = divide && row_norm > 0 ? 1 / std::sqrt(row_norm) : 1;
   double sum = 0;
   double magnitude = 0;

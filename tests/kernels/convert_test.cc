@@ -2,6 +2,7 @@
 #include <bit>
 #include <limits>
 
+#include "kernels/float8.h"
 #include "tests/kernels/support.h"
 
 namespace quiver::testing {
@@ -104,6 +105,31 @@ TEST_P(ConvertTest, SignedBytesTimesAScale) {
     for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(out[i], static_cast<float>(in[i]) * 0.3f);
     ASSERT_EQ(out[n], 7.0f) << "written beyond the end";
   }
+}
+
+template <class Format>
+void check_float8(void (*convert)(const std::uint8_t*, std::size_t, float*)) {
+  for (std::size_t n = 0; n <= 256; ++n) {
+    std::vector<std::uint8_t> in(n);
+    for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<std::uint8_t>(255 - i);
+    std::vector<float> out(n + 1, 7.0f);
+    convert(in.data(), n, out.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      const float want = from_float8<Format>(in[i]);
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(out[i])) << int{in[i]};
+      } else {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(want))
+            << int{in[i]};
+      }
+    }
+    ASSERT_EQ(out[n], 7.0f) << "written beyond the end";
+  }
+}
+
+TEST_P(ConvertTest, EveryFloat8) {
+  check_float8<E4m3>(k().convert.e4m3_to_f32);
+  check_float8<E5m2>(k().convert.e5m2_to_f32);
 }
 
 /// The nearer of the two neighbours, or the even one if both are equally near.

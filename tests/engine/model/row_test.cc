@@ -192,6 +192,21 @@ TEST(ToStored, Int8) {
   EXPECT_EQ(unit[1], -unit[0]);
 }
 
+TEST(ToStored, Float8) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto e4m3 = dense(4, DType::kE4m3);
+  EXPECT_EQ(round_trip(e4m3, {1.0625F, -1.1875F, 449, -1e30F}),
+            (DenseVector{1, -1.25F, 448, -448}));
+  const auto e5m2 = dense(4, DType::kE5m2);
+  EXPECT_EQ(round_trip(e5m2, {1.125F, -1.375F, 1e30F, 1e-9F}), (DenseVector{1, -1.5F, 57344, 0}));
+  for (const auto& field : {e4m3, e5m2}) {
+    expect_refused(field, DenseVector{1, 2, nan, 4}, "all values must be finite");
+    expect_refused(field, DenseVector{1, 2, -infinity, 4}, "all values must be finite");
+  }
+  EXPECT_EQ(round_trip(dense(2, DType::kE4m3, Metric::kCosine), {0, -3e38F}), (DenseVector{0, -1}));
+}
+
 TEST(ToStored, Turbo) {
   for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16, DType::kI8}) {
     for (const Metric metric : {Metric::kDot, Metric::kCosine, Metric::kManhattan}) {
