@@ -14,6 +14,7 @@ enum class FieldKind : std::uint8_t { kDense = 0, kSparse = 1, kMulti = 2 };
 /// Type of the stored values. Sparse values are always stored as f32. A turbo type keeps a code of
 /// 4, 8 or 16 bits a dimension and one f32 for the whole vector (index/stored_rows.h). kI8 keeps a
 /// signed byte a dimension and one f32. kE4m3 and kE5m2 are floats of 8 bits.
+/// kBinary keeps signs.
 /// Numbers never change: they are in files.
 enum class DType : std::uint8_t {
   kF32 = 0,
@@ -25,7 +26,8 @@ enum class DType : std::uint8_t {
   kBf16 = 6,
   kI8 = 7,
   kE4m3 = 8,
-  kE5m2 = 9
+  kE5m2 = 9,
+  kBinary = 10
 };
 /// kEuclid and kManhattan are distances: users see smaller as better.
 enum class Metric : std::uint8_t { kDot = 0, kCosine = 1, kEuclid = 2, kManhattan = 3 };
@@ -63,7 +65,9 @@ struct FieldSchema {
 }
 
 /// True if kernels do not read rows of the type: they become f32 first.
-[[nodiscard]] constexpr bool is_code(DType dtype) { return has_scale(dtype) || is_float8(dtype); }
+[[nodiscard]] constexpr bool is_code(DType dtype) {
+  return has_scale(dtype) || is_float8(dtype) || dtype == DType::kBinary;
+}
 
 /// Without what a row has beside its values.
 [[nodiscard]] constexpr std::uint32_t bits_per_value(DType dtype) {
@@ -82,6 +86,8 @@ struct FieldSchema {
       return 8;
     case DType::kTurbo4:
       return 4;
+    case DType::kBinary:
+      return 1;
   }
   return 0;
 }

@@ -14,12 +14,12 @@ namespace quiver {
 // In the order of the enums' values.
 inline constexpr std::array<std::string_view, 4> kMetricNames = {"dot", "cosine", "euclid",
                                                                  "manhattan"};
-inline constexpr std::array<std::string_view, 10> kDTypeNames = {
-    "f32", "f16", "u8", "turbo4", "turbo8", "turbo16", "bf16", "i8", "e4m3", "e5m2"};
+inline constexpr std::array<std::string_view, 11> kDTypeNames = {
+    "f32", "f16", "u8", "turbo4", "turbo8", "turbo16", "bf16", "i8", "e4m3", "e5m2", "binary"};
 /// The same, as clients write them in `datatype`.
 inline constexpr std::array<std::string_view, kDTypeNames.size()> kDatatypeNames = {
-    "float32", "float16",  "uint8", "turbo4",      "turbo8",
-    "turbo16", "bfloat16", "int8",  "float8_e4m3", "float8_e5m2"};
+    "float32",  "float16", "uint8",       "turbo4",      "turbo8", "turbo16",
+    "bfloat16", "int8",    "float8_e4m3", "float8_e5m2", "binary"};
 
 [[nodiscard]] constexpr std::string_view metric_name(Metric metric) {
   return kMetricNames[static_cast<std::size_t>(metric)];

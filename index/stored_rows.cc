@@ -40,6 +40,14 @@ void store_float8(std::span<const float> vector, std::byte* out) {
                  [](float value) { return static_cast<std::byte>(to_float8<Format>(value)); });
 }
 
+/// Bit i % 8 of byte i / 8 is set if value i is positive.
+void store_signs(std::span<const float> vector, std::byte* out) {
+  std::fill_n(out, (vector.size() + 7) / 8, std::byte{0});
+  for (std::size_t i = 0; i < vector.size(); ++i) {
+    if (vector[i] > 0) out[i / 8] |= std::byte{1} << (i % 8);
+  }
+}
+
 }  // namespace
 
 void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out) {
@@ -71,6 +79,9 @@ void to_floats(const std::byte* values, DType dtype, std::size_t n, float* out) 
     case DType::kE5m2:
       convert.e5m2_to_f32(reinterpret_cast<const std::uint8_t*>(values), n, out);
       return;
+    case DType::kBinary:
+      convert.bits_to_f32(reinterpret_cast<const std::uint8_t*>(values), n, out);
+      return;
   }
 }
 
@@ -78,6 +89,7 @@ bool store_code(const FieldSchema& schema, std::span<const float> vector, std::b
   if (has_scale(schema.dtype)) return store_scaled(schema, vector, out);
   if (schema.dtype == DType::kE4m3) store_float8<E4m3>(vector, out);
   if (schema.dtype == DType::kE5m2) store_float8<E5m2>(vector, out);
+  if (schema.dtype == DType::kBinary) store_signs(vector, out);
   return true;
 }
 

@@ -33,10 +33,10 @@ inline constexpr double kMaxCodeLength = 3e38;
 void rotate_for(const FieldSchema& schema, const float* in, float* out);
 
 /// True if vectors of such a field are compared at length 1 but stored at another: bytes as they
-/// were sent, floats of 8 bits because rounding changes lengths.
+/// were sent, floats of 8 bits because rounding changes lengths, signs because each counts 1.
 [[nodiscard]] constexpr bool is_scaled_to_compare(const FieldSchema& schema) {
   return schema.metric == Metric::kCosine &&
-         (schema.dtype == DType::kU8 || is_float8(schema.dtype));
+         (schema.dtype == DType::kU8 || is_float8(schema.dtype) || schema.dtype == DType::kBinary);
 }
 
 /// True if kernels compare rows of such a field in another form than the stored one

@@ -237,6 +237,7 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
     case DType::kI8:
     case DType::kE4m3:
     case DType::kE5m2:
+    case DType::kBinary:
       return convert_to_codes(field, values, out);
     case DType::kF16:
       return convert_f16(field, values, out);

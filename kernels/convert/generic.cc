@@ -48,6 +48,10 @@ void e5m2_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = from_float8<E5m2>(in[i]);
 }
 
+void bits_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = (in[i / 8] >> i % 8 & 1) != 0 ? 1.0f : -1.0f;
+}
+
 double norm(const float* in, std::size_t n) {
   double sums[kLanes] = {};
   for (std::size_t i = 0; i < n; ++i) {
@@ -67,7 +71,7 @@ void scale(const float* in, std::size_t n, double factor, float* out) {
 }  // namespace
 
 constinit const ConvertKernels kConvertKernels = {
-    f32_to_f16,  f16_to_f32,  u8_to_f32,   i8_to_f32, f32_to_bf16,
-    bf16_to_f32, e4m3_to_f32, e5m2_to_f32, norm,      scale};
+    f32_to_f16,  f16_to_f32,  u8_to_f32,   i8_to_f32, f32_to_bf16, bf16_to_f32,
+    e4m3_to_f32, e5m2_to_f32, bits_to_f32, norm,      scale};
 
 }  // namespace quiver::generic

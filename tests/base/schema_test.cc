@@ -17,6 +17,8 @@ TEST(Schema, BytesOfAVector) {
   EXPECT_EQ(vector_bytes(7, DType::kF16), 14U);
   EXPECT_EQ(vector_bytes(7, DType::kU8), 7U);
   EXPECT_EQ(vector_bytes(7, DType::kBf16), 14U);
+  EXPECT_EQ(vector_bytes(8, DType::kBinary), 1U);
+  EXPECT_EQ(vector_bytes(9, DType::kBinary), 2U);
   EXPECT_EQ(vector_bytes(7, DType::kE4m3), 7U);
   EXPECT_EQ(vector_bytes(7, DType::kE5m2), 7U);
   EXPECT_EQ(vector_bytes(7, DType::kI8), 11U);     // a scale too

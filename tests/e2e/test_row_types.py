@@ -9,9 +9,9 @@ from quiver_server import binary
 
 TURBO = ["turbo4", "turbo8", "turbo16"]
 # Relative error of a returned vector, and recall@10 against the vectors as sent (docs/dense.md, docs/encoders.md).
-ERROR = {"turbo4": 0.13, "turbo8": 0.01, "turbo16": 1e-4, "bfloat16": 0.004, "int8": 0.01, "float8_e4m3": 0.04, "float8_e5m2": 0.08}
+ERROR = {"turbo4": 0.13, "turbo8": 0.01, "turbo16": 1e-4, "bfloat16": 0.004, "int8": 0.01, "float8_e4m3": 0.04, "float8_e5m2": 0.08, "binary": None}
 RECALL = {"turbo4": 0.85, "turbo8": 0.97, "turbo16": 0.99, "bfloat16": 0.97, "int8": 0.97,
-          "float8_e4m3": 0.93, "float8_e5m2": 0.88}
+          "float8_e4m3": 0.93, "float8_e5m2": 0.88, "binary": 0.35}
 TYPES = list(ERROR)
 
 
@@ -68,7 +68,7 @@ def as_float8(values, mantissa_bits, bias, largest):
 
 # What is stored of a vector, but for Cosine.
 STORED = {"bfloat16": as_bfloat16, "int8": as_int8, "float8_e4m3": lambda v: as_float8(v, 3, 7, 448),
-          "float8_e5m2": lambda v: as_float8(v, 2, 15, 57344)}
+          "float8_e5m2": lambda v: as_float8(v, 2, 15, 57344), "binary": lambda v: np.where(np.asarray(v) > 0, 1, -1)}
 
 
 @pytest.mark.parametrize("datatype", STORED)

@@ -39,8 +39,8 @@ TEST(StoredRows, AreReadAsFloatsOfTheSameValue) {
 TEST(StoredRows, CodesScoreAsTheirDecodedVectors) {
   testing::Random random(kStoredRowsSeed);
   std::normal_distribution<float> normal;
-  for (const DType dtype :
-       {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16, DType::kI8, DType::kE4m3, DType::kE5m2}) {
+  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16, DType::kI8,
+                            DType::kE4m3, DType::kE5m2, DType::kBinary}) {
     for (const Metric metric :
          {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
       for (const std::uint32_t dim : {1U, 31U, 100U, 900U}) {

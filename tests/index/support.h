@@ -39,7 +39,7 @@ using Random = std::mt19937_64;
   for (const auto kind : {FieldKind::kDense, FieldKind::kMulti}) {
     for (const auto metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
       for (const auto dtype : {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kBf16,
-                               DType::kI8, DType::kE4m3, DType::kE5m2}) {
+                               DType::kI8, DType::kE4m3, DType::kE5m2, DType::kBinary}) {
         schemas.push_back({"", kind, dim, dtype, metric, SparseModifier::kNone});
       }
     }
@@ -246,6 +246,7 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
     case DType::kI8:
     case DType::kE4m3:
     case DType::kE5m2:
+    case DType::kBinary:
       return code_value(row, rows.dtype, rows.dim, d);
   }
   return 0;

@@ -132,6 +132,21 @@ TEST_P(ConvertTest, EveryFloat8) {
   check_float8<E5m2>(k().convert.e5m2_to_f32);
 }
 
+TEST_P(ConvertTest, BitsAreSigns) {
+  std::mt19937 random(kSeed);
+  for (std::size_t n = 0; n <= 300; ++n) {
+    std::vector<std::uint8_t> in((n + 7) / 8);
+    for (auto& byte : in) byte = static_cast<std::uint8_t>(random());
+    std::vector<float> out(n + 1, 7.0f);
+    k().convert.bits_to_f32(in.data(), n, out.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool is_set = (in[i / 8] & (1 << (i % 8))) != 0;
+      ASSERT_EQ(out[i], is_set ? 1.0f : -1.0f) << i << ", seed " << kSeed;
+    }
+    ASSERT_EQ(out[n], 7.0f) << "written beyond the end";
+  }
+}
+
 /// The nearer of the two neighbours, or the even one if both are equally near.
 std::uint16_t slow_bf16(float value) {
   const auto below = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);

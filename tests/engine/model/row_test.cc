@@ -207,6 +207,17 @@ TEST(ToStored, Float8) {
   EXPECT_EQ(round_trip(dense(2, DType::kE4m3, Metric::kCosine), {0, -3e38F}), (DenseVector{0, -1}));
 }
 
+TEST(ToStored, Signs) {
+  for (const Metric metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid}) {
+    const auto field = dense(9, DType::kBinary, metric);
+    const auto signs = round_trip(field, {0.1F, -0.2F, 0, 1e30F, -5, 1, 1, -1, 3});
+    EXPECT_EQ(signs, (DenseVector{1, -1, -1, 1, -1, 1, 1, -1, 1}));
+    EXPECT_EQ(round_trip(field, signs), signs);
+    const auto stored = to_stored(field, signs).value();
+    EXPECT_EQ(std::get<Tokens>(stored).bytes, (std::vector{std::byte{0x69}, std::byte{1}}));
+  }
+}
+
 TEST(ToStored, Turbo) {
   for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16, DType::kI8}) {
     for (const Metric metric : {Metric::kDot, Metric::kCosine, Metric::kManhattan}) {

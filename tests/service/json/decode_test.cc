@@ -544,7 +544,8 @@ TEST(DecodeCollection, Fields) {
                                     {"bfloat16", DType::kBf16},
                                     {"int8", DType::kI8},
                                     {"float8_e4m3", DType::kE4m3},
-                                    {"float8_e5m2", DType::kE5m2}}) {
+                                    {"float8_e5m2", DType::kE5m2},
+                                    {"binary", DType::kBinary}}) {
     const auto turbo = collection(
         fmt::format(R"({{"vectors":{{"size":4,"distance":"Dot","datatype":"{}"}}}})", word));
     ASSERT_TRUE(turbo) << turbo.error().text;
