@@ -33,4 +33,8 @@ Result<DType> parse_dtype(std::string_view word) {
   return parse_word<DType>("type of values", word, kDTypeNames);
 }
 
+Result<DType> parse_datatype(std::string_view word) {
+  return parse_word<DType>("datatype", word, kDatatypeNames);
+}
+
 }  // namespace quiver

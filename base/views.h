@@ -11,7 +11,7 @@
 namespace quiver {
 
 /// `[n_rows, dim]` values of `dtype`, with row i at `data + i * stride_bytes`. Rows that we store
-/// start on 64-byte boundaries and are zero-padded to a multiple of 64 bytes; rows of turbo types,
+/// start on 64-byte boundaries and are zero-padded to a multiple of 64 bytes; codes (`is_code`),
 /// to a multiple of 4 bytes.
 struct MatrixView {
   const std::byte* data = nullptr;
@@ -26,9 +26,9 @@ struct MatrixView {
   }
 };
 
-/// Bytes of a stored row of `dim` values, padded to a multiple of 64 (turbo types: 4).
+/// Bytes of a stored row of `dim` values, padded to a multiple of 64 (codes: 4).
 [[nodiscard]] constexpr std::size_t padded_row_bytes(std::uint32_t dim, DType dtype) {
-  const std::size_t unit = is_turbo(dtype) ? 4 : 64;
+  const std::size_t unit = is_code(dtype) ? 4 : 64;
   return (vector_bytes(dim, dtype) + unit - 1) / unit * unit;
 }
 

@@ -13,12 +13,11 @@
 namespace quiver::dataset {
 namespace {
 
-/// Turbo vectors are written as what they stand for.
+/// Types that .npy files lack are written as f32, which holds what they stand for.
 ValueType value_type_of(DType dtype) {
-  if (is_turbo(dtype)) return ValueType::kF32;
-  return dtype == DType::kF32   ? ValueType::kF32
-         : dtype == DType::kF16 ? ValueType::kF16
-                                : ValueType::kU8;
+  return dtype == DType::kF16  ? ValueType::kF16
+         : dtype == DType::kU8 ? ValueType::kU8
+                               : ValueType::kF32;
 }
 
 tl::unexpected<Error> misshapen(const VectorBatch& rows, std::string_view wanted) {

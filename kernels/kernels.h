@@ -65,8 +65,7 @@ struct KernelTable {
     return dense(similarity, row_type(dtype));
   }
   [[nodiscard]] auto maxsim(Similarity similarity, DType dtype) const {
-    return maxsim_family
-        .score[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(dtype)];
+    return maxsim_family.score[static_cast<std::size_t>(similarity)][token_type(dtype)];
   }
 };
 

@@ -21,9 +21,17 @@ inline constexpr std::size_t kDTypes = 3;
 }
 
 /// Types of stored values. The first three are types of fields (`DType`), with the same numbers.
-/// Kernels do not read turbo types: their rows become f32 first.
 enum class RowType : std::uint8_t { kF32 = 0, kF16 = 1, kU8 = 2, kI8 = 3, kBf16 = 4 };
 inline constexpr std::size_t kRowTypes = 5;
-[[nodiscard]] constexpr RowType row_type(DType dtype) { return static_cast<RowType>(dtype); }
+/// Of a type that is no code (`is_code`).
+[[nodiscard]] constexpr RowType row_type(DType dtype) {
+  return dtype == DType::kBf16 ? RowType::kBf16 : static_cast<RowType>(dtype);
+}
+
+/// Types of document tokens that MaxSim reads: f32, f16, u8 and bf16, in this order.
+inline constexpr std::size_t kTokenTypes = 4;
+[[nodiscard]] constexpr std::size_t token_type(DType dtype) {
+  return dtype == DType::kBf16 ? 3 : static_cast<std::size_t>(dtype);
+}
 
 }  // namespace quiver

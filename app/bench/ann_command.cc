@@ -1,9 +1,13 @@
 #include "app/bench/ann_command.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 
 #include "app/common/usage.h"
 #include "app/common/version.h"
+#include "base/schema_names.h"
 
 namespace quiver::app {
 namespace {
@@ -55,8 +59,9 @@ void add_field(CLI::App& app, AnnOptions& o) {
       ->capture_default_str()
       ->group(group);
   app.add_option("--dtype", o.dtype,
-                 "Type of the stored values: f32, f16, u8, turbo4, turbo8 or turbo16; sparse: f32")
-      ->check(CLI::IsMember({"f32", "f16", "u8", "turbo4", "turbo8", "turbo16"}))
+                 fmt::format("Type of the stored values: one of {}; sparse: f32",
+                             fmt::join(kDTypeNames, ", ")))
+      ->check(CLI::IsMember(std::vector<std::string>(kDTypeNames.begin(), kDTypeNames.end())))
       ->capture_default_str()
       ->group(group);
   app.add_option("--index", o.index, "Type of index")->capture_default_str()->group(group);

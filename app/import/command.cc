@@ -1,7 +1,11 @@
 #include "app/import/command.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "app/common/usage.h"
 #include "app/import/plan/plan.h"
+#include "base/schema_names.h"
 
 namespace quiver::app {
 namespace {
@@ -36,11 +40,12 @@ struct Group {
   const char* heading;
 
   template <class T>
-  CLI::Option* option(const char* name, T& value, const char* text) const {
+  CLI::Option* option(const char* name, T& value, const std::string& text) const {
     return app.add_option(name, value, text)->group(heading);
   }
   /// A flag that may be repeated, with one value each time.
-  CLI::Option* list(const char* name, std::vector<std::string>& values, const char* text) const {
+  CLI::Option* list(const char* name, std::vector<std::string>& values,
+                    const std::string& text) const {
     return option(name, values, text)->allow_extra_args(false);
   }
   CLI::Option* flag(const char* name, bool& value, const char* text) const {
@@ -93,10 +98,9 @@ void add_target(CLI::App& app, ImportOptions& options) {
       ->expected(0, 1);
   group.list("--metric", options.metric,
              "[NAME=]METRIC for --create: cosine (default), dot, euclid or manhattan");
-  group.list(
-      "--dtype", options.dtype,
-      "[NAME=]TYPE for --create: float32, float16, uint8, turbo4, turbo8 or turbo16; default as in "
-      "the file");
+  group.list("--dtype", options.dtype,
+             fmt::format("[NAME=]TYPE for --create: one of {}; default as in the file",
+                         fmt::join(kDatatypeNames, ", ")));
   group.option("--shards", options.shards, "Shards for --create")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

@@ -1,15 +1,28 @@
 #include "bench/encodings/float8_encoder.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
-#include "bench/encodings/float8.h"
+#include "kernels/float8.h"
 
 namespace quiver::encodings {
 namespace {
 
 using encoders::Encoder;
 using encoders::Scorer;
+
+/// Values of all 256 codes.
+template <class Format>
+[[nodiscard]] const std::array<float, 256>& float8_values() {
+  static const std::array<float, 256> values = [] {
+    std::array<float, 256> all{};
+    for (std::size_t i = 0; i < 256; ++i)
+      all[i] = from_float8<Format>(static_cast<std::uint8_t>(i));
+    return all;
+  }();
+  return values;
+}
 
 /// Decodes a few rows at a time, which stay in L1.
 class Float8Scorer final : public Scorer {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -83,12 +82,6 @@ double encode_sixteen(const std::vector<float>& values, std::byte* codes) {
   return std::sqrt(squares);
 }
 
-/// Rounds to 16 significant bits, so that lengths that differ by rounding have the same scale.
-float rounded(double scale) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(scale));
-  return std::bit_cast<float>((bits + 0x80U) & ~0xffU);
-}
-
 float scale_of(const std::byte* row) {
   float scale = 0;
   std::memcpy(&scale, row, sizeof(scale));
@@ -112,7 +105,7 @@ void to_levels(const std::byte* row, std::uint32_t dim, std::uint32_t bits, floa
 TurboCode::TurboCode(std::uint32_t dim, std::uint32_t bits)
     : bits_(bits), rotation_(dim, kTurboSeed) {}
 
-void TurboCode::encode(const float* in, Length length, std::byte* row) const {
+void TurboCode::encode(const float* in, RowLength length, std::byte* row) const {
   thread_local std::vector<float> values;
   const auto& convert = kernels().convert;
   const double norm = convert.norm(in, dim());
@@ -126,8 +119,8 @@ void TurboCode::encode(const float* in, Length length, std::byte* row) const {
                            : bits_ == 8 ? encode_eight(values, codes)
                                         : encode_sixteen(values, codes);
   // Of length 1 the scale is a function of the codes alone, and needs no rounding.
-  const float scale =
-      length == Length::kOne ? static_cast<float>(1.0 / of_levels) : rounded(norm / of_levels);
+  const float scale = length == RowLength::kOne ? static_cast<float>(1.0 / of_levels)
+                                                : short_scale(norm / of_levels);
   if (scale < std::numeric_limits<float>::min()) {
     std::memset(row, 0, row_bytes());
     return;

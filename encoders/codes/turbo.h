@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "encoders/codes/row_scale.h"
 #include "encoders/transforms/square_rotation.h"
 
 namespace quiver::encoders {
@@ -21,8 +22,6 @@ namespace quiver::encoders {
 /// All instruction levels give the same bits. Thread-safe.
 class TurboCode {
  public:
-  enum class Length : std::uint8_t { kKept, kOne };
-
   /// `bits`: 4, 8 or 16.
   TurboCode(std::uint32_t dim, std::uint32_t bits);
 
@@ -35,7 +34,7 @@ class TurboCode {
 
   /// `in`: `[dim]`, finite, at most 3e38 long. `length`: of what is decoded, unless `in` is zero.
   /// Vectors whose scale would be below the smallest normal f32 become zero.
-  void encode(const float* in, Length length, std::byte* row) const;
+  void encode(const float* in, RowLength length, std::byte* row) const;
   /// `out`: `[dim]`.
   void decode(const std::byte* row, float* out) const;
   /// The vector before it is rotated back. Scalar products and Euclidean distances to rotated

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/schema_names.h"
 #include "engine/model/row.h"
 #include "payload/json/document.h"
 #include "payload/json/path.h"
@@ -24,8 +25,6 @@ constexpr std::uint64_t kNewestVersion = 3;
 /// The name of a dropped field begins with it. Clients cannot use it in a name.
 constexpr char kDroppedMark = '\x01';
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
-constexpr std::array<std::string_view, 6> kDTypes = {"f32",    "f16",    "u8",
-                                                     "turbo4", "turbo8", "turbo16"};
 constexpr std::array<std::string_view, 4> kMetrics = {"dot", "cosine", "euclid", "manhattan"};
 constexpr std::array<std::string_view, 2> kModifiers = {"none", "idf"};
 constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",
@@ -45,7 +44,7 @@ Value to_value(const FieldSchema& field) {
   return Value(Object{{"name", Value(field.name)},
                       {"kind", name_of(kKinds, field.kind)},
                       {"dim", number(field.dim)},
-                      {"dtype", name_of(kDTypes, field.dtype)},
+                      {"dtype", name_of(kDTypeNames, field.dtype)},
                       {"metric", name_of(kMetrics, field.metric)},
                       {"modifier", name_of(kModifiers, field.modifier)}});
 }
@@ -184,7 +183,7 @@ Result<FieldSchema> read_field(const Value& value) {
   reader.read("name", field.name);
   reader.read("kind", kKinds, field.kind);
   reader.read("dim", field.dim);
-  reader.read("dtype", kDTypes, field.dtype);
+  reader.read("dtype", kDTypeNames, field.dtype);
   reader.read("metric", kMetrics, field.metric);
   reader.read("modifier", kModifiers, field.modifier);
   QV_TRY(reader.status());

@@ -189,14 +189,37 @@ void clamp_to_u8(std::span<const float> values, std::byte* out) {
 }
 
 /// `values`: `[n_tokens, dim]`, as are those of `convert`.
-Result<> convert_turbo(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+Result<> convert_to_codes(const FieldSchema& field, std::span<const float> values, std::byte* out) {
   const std::size_t row_bytes = vector_bytes(field.dim, field.dtype);
   for (std::size_t first = 0; first < values.size(); first += field.dim, out += row_bytes) {
-    if (index::store_turbo(field, values.subspan(first, field.dim), out)) continue;
+    if (index::store_code(field, values.subspan(first, field.dim), out)) continue;
     return fail(Code::kInvalidArgument,
                 fmt::format("{} holds {} vectors, at most {} long, but a vector is longer",
-                            quoted_name(field), dtype_name(field.dtype), index::kMaxTurboLength));
+                            quoted_name(field), dtype_name(field.dtype), index::kMaxCodeLength));
   }
+  return {};
+}
+
+Result<> convert_f16(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+  auto* halves = reinterpret_cast<std::uint16_t*>(out);
+  if (kernels().convert.f32_to_f16(values.data(), values.size(), halves) == 0) return {};
+  return fail(Code::kInvalidArgument,
+              fmt::format("{} holds float16 values, at most 65504 in size, but a value is larger",
+                          quoted_name(field)));
+}
+
+Result<> convert_bf16(const FieldSchema& field, std::span<const float> values, std::byte* out) {
+  /// The least number that would be rounded to infinity.
+  constexpr float kTooLarge = 0x1.FFp127F;
+  const auto is_too_large = [](float value) { return std::abs(value) >= kTooLarge; };
+  if (std::any_of(values.begin(), values.end(), is_too_large)) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} holds bfloat16 values, at most 3.389e38 in size, but a value is "
+                            "larger",
+                            quoted_name(field)));
+  }
+  kernels().convert.f32_to_bf16(values.data(), values.size(),
+                                reinterpret_cast<std::uint16_t*>(out));
   return {};
 }
 
@@ -211,15 +234,15 @@ Result<> convert(const FieldSchema& field, std::span<const float> values, std::b
     case DType::kTurbo4:
     case DType::kTurbo8:
     case DType::kTurbo16:
-      return convert_turbo(field, values, out);
+    case DType::kI8:
+    case DType::kE4m3:
+    case DType::kE5m2:
+    case DType::kBinary:
+      return convert_to_codes(field, values, out);
     case DType::kF16:
-      break;
-  }
-  auto* halves = reinterpret_cast<std::uint16_t*>(out);
-  if (kernels().convert.f32_to_f16(values.data(), values.size(), halves) != 0) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("{} holds float16 values, at most 65504 in size, but a value is larger",
-                            quoted_name(field)));
+      return convert_f16(field, values, out);
+    case DType::kBf16:
+      return convert_bf16(field, values, out);
   }
   return {};
 }

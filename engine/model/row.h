@@ -67,7 +67,7 @@ void append_sparse(const SparseView& vector, std::string& out);
 [[nodiscard]] std::string quoted_name(const FieldSchema& field);
 [[nodiscard]] std::string_view with_article(FieldKind kind);
 
-/// `n` stored values as f32; of a turbo type the values of one vector.
+/// `n` stored values as f32; of a code the values of one vector.
 void to_floats(DType dtype, const std::byte* values, std::size_t n, float* out);
 /// A stored vector as users see it.
 [[nodiscard]] VectorValue to_value(const FieldSchema& field, const StoredVector& vector);

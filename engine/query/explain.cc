@@ -28,15 +28,14 @@ constexpr std::uint64_t kMinParallelProducts = 1ULL << 24;
 /// The score if products overflow: infinities of both signs add up to NaN.
 constexpr float kNoScore = std::numeric_limits<float>::quiet_NaN();
 
-/// Document tokens in blocks, in the form that is scored: as stored, except that turbo tokens
-/// become floats, and u8 tokens under Cosine floats of length 1.
+/// Document tokens in blocks, in the form that is scored: as stored, or floats
+/// (`is_compared_converted`).
 class ComparedTokens {
  public:
   ComparedTokens(const FieldSchema& schema, const MatrixView& tokens)
       : schema_(schema),
         tokens_(tokens),
-        converted_(is_turbo(schema.dtype) ||
-                   (schema.metric == Metric::kCosine && schema.dtype == DType::kU8)),
+        converted_(index::is_compared_converted(schema)),
         floats_(converted_ ? kBlockTokens * tokens.dim : 0) {}
 
   [[nodiscard]] std::size_t size() const { return tokens_.n_rows; }
@@ -47,18 +46,14 @@ class ComparedTokens {
     if (!converted_) {
       return {tokens_.row(first), n, tokens_.dim, tokens_.dtype, tokens_.stride_bytes};
     }
-    for (std::size_t i = 0; i < n; ++i) convert(tokens_.row(first + i), &floats_[i * tokens_.dim]);
+    for (std::size_t i = 0; i < n; ++i) {
+      index::to_compared_floats(tokens_.row(first + i), schema_, &floats_[i * tokens_.dim]);
+    }
     return {reinterpret_cast<const std::byte*>(floats_.data()), n, tokens_.dim, DType::kF32,
             tokens_.dim * sizeof(float)};
   }
 
  private:
-  void convert(const std::byte* token, float* out) const {
-    if (is_turbo(schema_.dtype)) return index::to_compared_floats(token, schema_, out);
-    index::to_floats(token, tokens_.dtype, tokens_.dim, out);
-    index::to_unit_length(out, tokens_.dim);
-  }
-
   const FieldSchema& schema_;
   const MatrixView tokens_;
   const bool converted_;

@@ -30,10 +30,8 @@ LinkParams link_params(const DenseBuildParams& params, std::uint32_t padded_dim)
   return links;
 }
 
-/// True for types of up to 8 bits a dimension.
-bool is_small(DType dtype) {
-  return dtype == DType::kU8 || dtype == DType::kTurbo4 || dtype == DType::kTurbo8;
-}
+/// Rows of such types are not larger than second codes.
+bool is_small(DType dtype) { return bits_per_value(dtype) <= 8; }
 
 /// True if rows are about equally long. Under Dot the longest rows score best, and a graph of
 /// distances does not lead to them.

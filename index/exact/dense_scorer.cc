@@ -70,7 +70,7 @@ TiledQueries<Value>::TiledQueries(std::span<const std::span<const Value>> vector
 
 RowLengths::RowLengths(const FieldSchema& schema, const DenseColumn& column)
     : rows_(column.rows(), byte_kernels(Metric::kEuclid)) {
-  if (schema.metric == Metric::kCosine && column.dtype == DType::kU8) zero_.resize(column.dim + 1);
+  if (is_scaled_to_compare(schema)) zero_.resize(column.dim + 1);
 }
 
 void RowLengths::of_run(std::uint32_t first, std::uint32_t n, std::uint32_t* squares) const {
@@ -168,8 +168,8 @@ void DenseByteScorer::finish(std::size_t n, const Sums& sums, const std::uint32_
   }
 }
 
-DenseTurboScorer::DenseTurboScorer(std::span<const PreparedQuery* const> queries,
-                                   const DenseColumn& column)
+DenseCodeScorer::DenseCodeScorer(std::span<const PreparedQuery* const> queries,
+                                 const DenseColumn& column)
     : schema_(schema_of(queries)),
       queries_(tiled<float>(queries,
                             [](const PreparedQuery& query) { return query.compared_values(); })),
@@ -177,7 +177,7 @@ DenseTurboScorer::DenseTurboScorer(std::span<const PreparedQuery* const> queries
       kernels_(kernels().dense(similarity_of(schema_.metric), DType::kF32)) {}
 
 template <class RowOf>
-void DenseTurboScorer::score(std::size_t n, RowOf row_of, BlockScores& out) const {
+void DenseCodeScorer::score(std::size_t n, RowOf row_of, BlockScores& out) const {
   const std::size_t stride = padded_row_bytes(rows_.dim, DType::kF32);
   FloatRows floats(n, stride);
   for (std::size_t begin = 0; begin < n; begin += floats.n_rows()) {
@@ -196,12 +196,12 @@ void DenseTurboScorer::score(std::size_t n, RowOf row_of, BlockScores& out) cons
   }
 }
 
-void DenseTurboScorer::score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const {
+void DenseCodeScorer::score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const {
   score(
       n, [first](std::size_t i) { return first + i; }, out);
 }
 
-void DenseTurboScorer::score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const {
+void DenseCodeScorer::score_rows(std::span<const std::uint32_t> rows, BlockScores& out) const {
   score(
       rows.size(), [rows](std::size_t i) { return std::size_t{rows[i]}; }, out);
 }

@@ -127,10 +127,10 @@ class DenseByteScorer {
   RowLengths lengths_;
 };
 
-/// TileScorer of turbo rows: some become f32 at a time. Borrows the queries.
-class DenseTurboScorer {
+/// TileScorer of codes: some become f32 at a time. Borrows the queries.
+class DenseCodeScorer {
  public:
-  DenseTurboScorer(std::span<const PreparedQuery* const> queries, const DenseColumn& column);
+  DenseCodeScorer(std::span<const PreparedQuery* const> queries, const DenseColumn& column);
 
   [[nodiscard]] std::size_t n_queries() const { return queries_.tile().n; }
   void score_run(std::uint32_t first, std::uint32_t n, BlockScores& out) const;
@@ -151,6 +151,6 @@ class DenseTurboScorer {
 };
 
 static_assert(TileScorer<DenseScorer> && TileScorer<DenseByteScorer> &&
-              TileScorer<DenseTurboScorer>);
+              TileScorer<DenseCodeScorer>);
 
 }  // namespace quiver::index

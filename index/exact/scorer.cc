@@ -41,8 +41,7 @@ void SparseScorer::score_rows(std::span<const std::uint32_t> rows, std::span<flo
 MultiScorer::MultiScorer(const PreparedQuery& query, const MultiColumn& column)
     : query_(query),
       column_(column),
-      is_converted_(is_turbo(column.tokens.dtype) || (query.schema().metric == Metric::kCosine &&
-                                                      column.tokens.dtype == DType::kU8)),
+      is_converted_(is_compared_converted(query.schema())),
       maxsim_(kernels().maxsim(similarity_of(query.schema().metric),
                                is_converted_ ? DType::kF32 : column.tokens.dtype)),
       bytes_per_row_(average_bytes(column.tokens.bytes.size(), column.offsets.size())) {}
@@ -55,17 +54,10 @@ float MultiScorer::score(std::uint32_t row) const {
                  tokens.stride_bytes, tokens.n_rows);
 }
 
-void MultiScorer::convert(const std::byte* token, float* out) const {
-  const DenseColumn& tokens = column_.tokens;
-  if (is_turbo(tokens.dtype)) return to_compared_floats(token, query_.schema(), out);
-  to_floats(token, tokens.dtype, tokens.dim, out);
-  to_unit_length(out, tokens.dim);
-}
-
 float MultiScorer::score_converted(const MatrixView& tokens) const {
   std::vector<float> floats(tokens.n_rows * tokens.dim);
   for (std::size_t t = 0; t < tokens.n_rows; ++t) {
-    convert(tokens.row(t), floats.data() + t * tokens.dim);
+    to_compared_floats(tokens.row(t), query_.schema(), floats.data() + t * tokens.dim);
   }
   return maxsim_(query_.blocked().data(), query_.n_tokens(), tokens.dim,
                  reinterpret_cast<const std::byte*>(floats.data()), tokens.dim * sizeof(float),

@@ -54,15 +54,14 @@ class MultiScorer {
   [[nodiscard]] float score(std::uint32_t row) const;
   /// For tokens that are scored in another form than they are stored in.
   [[nodiscard]] float score_converted(const MatrixView& tokens) const;
-  void convert(const std::byte* token, float* out) const;
   [[nodiscard]] std::size_t token_cost() const {
-    const bool turbo = is_turbo(column_.tokens.dtype);
-    return turbo ? exact_row_cost(query_.schema()) : sizeof(float) * column_.tokens.dim;
+    return is_code(column_.tokens.dtype) ? exact_row_cost(query_.schema())
+                                         : sizeof(float) * column_.tokens.dim;
   }
 
   const PreparedQuery& query_;
   const MultiColumn& column_;
-  bool is_converted_;  ///< turbo rows, and u8 rows under Cosine, as in dense fields
+  bool is_converted_;  ///< `is_compared_converted`
   float (*maxsim_)(const float*, std::size_t, std::uint32_t, const std::byte*, std::size_t,
                    std::size_t);
   std::size_t bytes_per_row_;

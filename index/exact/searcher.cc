@@ -16,7 +16,7 @@ namespace {
 template <class Visit>
 auto with_dense(std::span<const PreparedQuery* const> queries, const DenseColumn& column,
                 Visit visit) {
-  if (is_turbo(column.dtype)) return visit(DenseTurboScorer(queries, column));
+  if (is_code(column.dtype)) return visit(DenseCodeScorer(queries, column));
   if (!queries.front()->bytes().empty()) return visit(DenseByteScorer(queries, column));
   return visit(DenseScorer(queries, column));
 }

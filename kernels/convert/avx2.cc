@@ -12,6 +12,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "kernels/float8.h"
 #include "kernels/half.h"
 #include "kernels/levels.h"
 #include "kernels/target.h"
@@ -24,8 +25,9 @@ namespace {
 
 }  // namespace
 
-constinit const ConvertKernels kConvertKernels = {f32_to_f16,  f16_to_f32, u8_to_f32, f32_to_bf16,
-                                                  bf16_to_f32, norm,       scale};
+constinit const ConvertKernels kConvertKernels = {
+    f32_to_f16,  f16_to_f32,  u8_to_f32,   i8_to_f32, f32_to_bf16, bf16_to_f32,
+    e4m3_to_f32, e5m2_to_f32, bits_to_f32, norm,      scale};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

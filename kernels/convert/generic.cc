@@ -2,6 +2,7 @@
 // f32 are exact in f64, so only the order of the norm's 16 partial sums must agree.
 #include <cmath>
 
+#include "kernels/float8.h"
 #include "kernels/half.h"
 #include "kernels/levels.h"
 
@@ -27,12 +28,28 @@ void u8_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = in[i];
 }
 
+void i8_to_f32(const std::int8_t* in, std::size_t n, float scale, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale;
+}
+
 void f32_to_bf16(const float* in, std::size_t n, std::uint16_t* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = float_to_bf16(in[i]);
 }
 
 void bf16_to_f32(const std::uint16_t* in, std::size_t n, float* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = bf16_to_float(in[i]);
+}
+
+void e4m3_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = from_float8<E4m3>(in[i]);
+}
+
+void e5m2_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = from_float8<E5m2>(in[i]);
+}
+
+void bits_to_f32(const std::uint8_t* in, std::size_t n, float* out) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = (in[i / 8] >> i % 8 & 1) != 0 ? 1.0f : -1.0f;
 }
 
 double norm(const float* in, std::size_t n) {
@@ -53,7 +70,8 @@ void scale(const float* in, std::size_t n, double factor, float* out) {
 
 }  // namespace
 
-constinit const ConvertKernels kConvertKernels = {f32_to_f16,  f16_to_f32, u8_to_f32, f32_to_bf16,
-                                                  bf16_to_f32, norm,       scale};
+constinit const ConvertKernels kConvertKernels = {
+    f32_to_f16,  f16_to_f32,  u8_to_f32,   i8_to_f32, f32_to_bf16, bf16_to_f32,
+    e4m3_to_f32, e5m2_to_f32, bits_to_f32, norm,      scale};
 
 }  // namespace quiver::generic

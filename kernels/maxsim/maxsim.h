@@ -36,10 +36,10 @@ struct MaxSimKernels {
   /// `prepared_floats(n_query, dim)` floats. Exact.
   void (*prepare)(const float* tokens, std::size_t n_query, std::uint32_t dim,
                   std::size_t stride_floats, float* prepared);
-  /// `doc` is `[n_doc, dim]` of the stored type, `n_doc` >= 1. Indexed by [Similarity][DType].
-  float (*score[kSimilarities][kDTypes])(const float* prepared, std::size_t n_query,
-                                         std::uint32_t dim, const std::byte* doc,
-                                         std::size_t stride_bytes, std::size_t n_doc);
+  /// `doc` is `[n_doc, dim]` of the stored type, `n_doc` >= 1. Indexed by [Similarity][token_type].
+  float (*score[kSimilarities][kTokenTypes])(const float* prepared, std::size_t n_query,
+                                             std::uint32_t dim, const std::byte* doc,
+                                             std::size_t stride_bytes, std::size_t n_doc);
 
   /// `tokens` is `[n_query, dim]`; writes `prepared_codes(n_query, dim)` bytes: blocks of
   /// `[1 + dim / 4 rounded up, 16]` groups of four bytes. A token's first group is -128 * the sum

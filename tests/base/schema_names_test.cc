@@ -13,9 +13,10 @@ TEST(SchemaNames, WordsAndValuesRoundTrip) {
   for (const auto metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
     EXPECT_EQ(parse_metric(metric_name(metric)).value(), metric);
   }
-  for (const auto dtype :
-       {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
+  for (std::size_t i = 0; i < kDTypeNames.size(); ++i) {
+    const auto dtype = static_cast<DType>(i);
     EXPECT_EQ(parse_dtype(dtype_name(dtype)).value(), dtype);
+    EXPECT_EQ(parse_datatype(datatype_name(dtype)).value(), dtype);
   }
 }
 
@@ -25,6 +26,10 @@ TEST(SchemaNames, UnknownWordsAreErrorsThatListTheKnownOnes) {
   EXPECT_EQ(kind.error().message(), "`dens` is no kind; one of dense, sparse, multi");
   EXPECT_FALSE(parse_metric(""));
   EXPECT_FALSE(parse_dtype("F32"));
+  const auto datatype = parse_datatype("f32");
+  ASSERT_FALSE(datatype);
+  EXPECT_THAT(datatype.error().message(),
+              testing::StartsWith("`f32` is no datatype; one of float32, "));
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ constexpr std::uint64_t kStoredRowsSeed = 92;
 
 TEST(StoredRows, AreReadAsFloatsOfTheSameValue) {
   testing::Random random(kStoredRowsSeed);
-  for (const DType dtype :
-       {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kTurbo8,
+                            DType::kTurbo16, DType::kBf16}) {
     for (const std::uint32_t dim : {1U, 7U, 16U, 33U, 100U}) {
       const FieldSchema field{"", FieldKind::kDense, dim, dtype, Metric::kDot, {}};
       SCOPED_TRACE(testing::describe(field) + ", dim " + std::to_string(dim) + ", seed " +
@@ -36,10 +36,11 @@ TEST(StoredRows, AreReadAsFloatsOfTheSameValue) {
 }
 
 /// Scores of all forms of the scorer are those of decoded vectors.
-TEST(StoredRows, TurboRowsScoreAsTheirDecodedVectors) {
+TEST(StoredRows, CodesScoreAsTheirDecodedVectors) {
   testing::Random random(kStoredRowsSeed);
   std::normal_distribution<float> normal;
-  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
+  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16, DType::kI8,
+                            DType::kE4m3, DType::kE5m2, DType::kBinary}) {
     for (const Metric metric :
          {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
       for (const std::uint32_t dim : {1U, 31U, 100U, 900U}) {
@@ -66,12 +67,12 @@ TEST(StoredRows, TurboRowsScoreAsTheirDecodedVectors) {
   }
 }
 
-TEST(StoredRows, TurboVectorsThatAreTooLong) {
+TEST(StoredRows, VectorsThatAreTooLong) {
   const FieldSchema field{"", FieldKind::kDense, 3, DType::kTurbo4, Metric::kDot, {}};
   std::vector<std::byte> row(vector_bytes(3, DType::kTurbo4));
-  EXPECT_TRUE(store_turbo(field, std::vector<float>{0, 2.9e38F, 0}, row.data()));
-  EXPECT_FALSE(store_turbo(field, std::vector<float>{0, 3.1e38F, 0}, row.data()));
-  EXPECT_FALSE(store_turbo(field, std::vector<float>{2.9e38F, 2.9e38F, 0}, row.data()));
+  EXPECT_TRUE(store_code(field, std::vector<float>{0, 2.9e38F, 0}, row.data()));
+  EXPECT_FALSE(store_code(field, std::vector<float>{0, 3.1e38F, 0}, row.data()));
+  EXPECT_FALSE(store_code(field, std::vector<float>{2.9e38F, 2.9e38F, 0}, row.data()));
 }
 
 TEST(StoredRows, UnitLengthForAnyLengthButZero) {

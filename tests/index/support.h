@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/io/append_buffer.h"
+#include "base/schema_names.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
 #include "index/stored_rows.h"
@@ -28,9 +29,8 @@ using Random = std::mt19937_64;
 [[nodiscard]] inline std::string describe(const FieldSchema& schema) {
   constexpr const char* kKinds[] = {"Dense", "Sparse", "Multi"};
   constexpr const char* kMetrics[] = {"Dot", "Cosine", "Euclid", "Manhattan"};
-  constexpr const char* kDTypeNames[] = {"F32", "F16", "U8", "Turbo4", "Turbo8", "Turbo16"};
   return std::string(kKinds[static_cast<int>(schema.kind)]) +
-         kMetrics[static_cast<int>(schema.metric)] + kDTypeNames[static_cast<int>(schema.dtype)];
+         kMetrics[static_cast<int>(schema.metric)] + "_" + std::string(dtype_name(schema.dtype));
 }
 
 /// Every kind, metric and type that a field can have.
@@ -38,7 +38,8 @@ using Random = std::mt19937_64;
   std::vector<FieldSchema> schemas;
   for (const auto kind : {FieldKind::kDense, FieldKind::kMulti}) {
     for (const auto metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid, Metric::kManhattan}) {
-      for (const auto dtype : {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4}) {
+      for (const auto dtype : {DType::kF32, DType::kF16, DType::kU8, DType::kTurbo4, DType::kBf16,
+                               DType::kI8, DType::kE4m3, DType::kE5m2, DType::kBinary}) {
         schemas.push_back({"", kind, dim, dtype, metric, SparseModifier::kNone});
       }
     }
@@ -114,8 +115,11 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
     if (schema.dtype == DType::kF16) {
       kernels().convert.f32_to_f16(values, schema.dim, reinterpret_cast<std::uint16_t*>(out));
     }
-    if (is_turbo(schema.dtype)) {
-      EXPECT_TRUE(store_turbo(schema, {values, schema.dim}, out));
+    if (schema.dtype == DType::kBf16) {
+      kernels().convert.f32_to_bf16(values, schema.dim, reinterpret_cast<std::uint16_t*>(out));
+    }
+    if (is_code(schema.dtype)) {
+      EXPECT_TRUE(store_code(schema, {values, schema.dim}, out));
     }
     for (std::uint32_t d = 0; schema.dtype == DType::kU8 && d < schema.dim; ++d) {
       out[d] = static_cast<std::byte>(values[d]);
@@ -211,10 +215,9 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
   return sign * std::ldexp(1024 + mantissa, exponent - 25);
 }
 
-/// Values of turbo rows are what users get back: tests/encoders checks these against a slow
-/// decoder.
-[[nodiscard]] inline double turbo_value(const std::byte* row, DType dtype, std::uint32_t dim,
-                                        std::uint32_t d) {
+/// Values of codes are what users get back: tests/encoders checks these against slow decoders.
+[[nodiscard]] inline double code_value(const std::byte* row, DType dtype, std::uint32_t dim,
+                                       std::uint32_t d) {
   std::vector<float> values(dim);
   to_floats(row, dtype, dim, values.data());
   return values[d];
@@ -233,10 +236,18 @@ inline void append_tokens(const FieldSchema& schema, PlainVector vector,
       return half_value(f16);
     case DType::kU8:
       return static_cast<double>(row[d]);
+    case DType::kBf16: {  // the upper half of an f32
+      std::memcpy(reinterpret_cast<std::byte*>(&f32) + 2, row + d * 2, 2);
+      return f32;
+    }
     case DType::kTurbo4:
     case DType::kTurbo8:
     case DType::kTurbo16:
-      return turbo_value(row, rows.dtype, rows.dim, d);
+    case DType::kI8:
+    case DType::kE4m3:
+    case DType::kE5m2:
+    case DType::kBinary:
+      return code_value(row, rows.dtype, rows.dim, d);
   }
   return 0;
 }
@@ -257,7 +268,7 @@ struct Exact {
   }
   const bool cosine = schema.metric == Metric::kCosine;
   const double query_scale = cosine && query_norm > 0 ? 1 / std::sqrt(query_norm) : 1;
-  const bool divide = cosine && schema.dtype == DType::kU8;  // others are of unit length already
+  const bool divide = is_scaled_to_compare(schema);  // others are of unit length already
   const double row_scale = divide && row_norm > 0 ? 1 / std::sqrt(row_norm) : 1;
   double sum = 0;
   double magnitude = 0;

@@ -2,6 +2,7 @@
 #include <bit>
 #include <limits>
 
+#include "kernels/float8.h"
 #include "tests/kernels/support.h"
 
 namespace quiver::testing {
@@ -92,6 +93,57 @@ TEST_P(ConvertTest, Bytes) {
     std::vector<float> out(n);
     k().convert.u8_to_f32(in.data(), n, out.data());
     for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(out[i], static_cast<float>(in[i]));
+  }
+}
+
+TEST_P(ConvertTest, SignedBytesTimesAScale) {
+  for (std::size_t n = 0; n <= 256; ++n) {
+    std::vector<std::int8_t> in(n);
+    for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<std::int8_t>(127 - static_cast<int>(i));
+    std::vector<float> out(n + 1, 7.0f);
+    k().convert.i8_to_f32(in.data(), n, 0.3f, out.data());
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(out[i], static_cast<float>(in[i]) * 0.3f);
+    ASSERT_EQ(out[n], 7.0f) << "written beyond the end";
+  }
+}
+
+template <class Format>
+void check_float8(void (*convert)(const std::uint8_t*, std::size_t, float*)) {
+  for (std::size_t n = 0; n <= 256; ++n) {
+    std::vector<std::uint8_t> in(n);
+    for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<std::uint8_t>(255 - i);
+    std::vector<float> out(n + 1, 7.0f);
+    convert(in.data(), n, out.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      const float want = from_float8<Format>(in[i]);
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(out[i])) << int{in[i]};
+      } else {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(want))
+            << int{in[i]};
+      }
+    }
+    ASSERT_EQ(out[n], 7.0f) << "written beyond the end";
+  }
+}
+
+TEST_P(ConvertTest, EveryFloat8) {
+  check_float8<E4m3>(k().convert.e4m3_to_f32);
+  check_float8<E5m2>(k().convert.e5m2_to_f32);
+}
+
+TEST_P(ConvertTest, BitsAreSigns) {
+  std::mt19937 random(kSeed);
+  for (std::size_t n = 0; n <= 300; ++n) {
+    std::vector<std::uint8_t> in((n + 7) / 8);
+    for (auto& byte : in) byte = static_cast<std::uint8_t>(random());
+    std::vector<float> out(n + 1, 7.0f);
+    k().convert.bits_to_f32(in.data(), n, out.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool is_set = (in[i / 8] & (1 << (i % 8))) != 0;
+      ASSERT_EQ(out[i], is_set ? 1.0f : -1.0f) << i << ", seed " << kSeed;
+    }
+    ASSERT_EQ(out[n], 7.0f) << "written beyond the end";
   }
 }
 

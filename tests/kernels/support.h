@@ -17,7 +17,7 @@
 
 namespace quiver::testing {
 
-inline constexpr DType kAllDTypes[] = {DType::kF32, DType::kF16, DType::kU8};
+inline constexpr DType kAllDTypes[] = {DType::kF32, DType::kF16, DType::kU8, DType::kBf16};
 inline constexpr Similarity kAllSimilarities[] = {Similarity::kDot, Similarity::kNegL2Squared,
                                                   Similarity::kNegL1};
 

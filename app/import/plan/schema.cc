@@ -1,6 +1,7 @@
 #include "app/import/plan/schema.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -15,11 +16,8 @@ using service::json::Writer;
 
 // The words of the REST API; flags accept them too.
 constexpr std::string_view kWireMetrics[] = {"Dot", "Cosine", "Euclid", "Manhattan"};
-constexpr std::string_view kWireTypes[] = {"float32", "float16", "uint8",
-                                           "turbo4",  "turbo8",  "turbo16"};
 
 std::string_view wire_name(Metric metric) { return kWireMetrics[static_cast<std::size_t>(metric)]; }
-std::string_view wire_name(DType type) { return kWireTypes[static_cast<std::size_t>(type)]; }
 
 Result<Metric> parse_wire_metric(const std::string& text) {
   for (std::size_t i = 0; i < kMetricNames.size(); ++i) {
@@ -30,12 +28,9 @@ Result<Metric> parse_wire_metric(const std::string& text) {
 }
 
 Result<DType> parse_wire_type(const std::string& text) {
-  for (std::size_t i = 0; i < std::size(kWireTypes); ++i) {
-    if (text == kWireTypes[i]) return static_cast<DType>(i);
-  }
-  return fail(
-      Code::kInvalidArgument,
-      fmt::format("--dtype {}: wanted float32, float16, uint8, turbo4, turbo8 or turbo16", text));
+  if (const auto type = parse_datatype(text)) return *type;
+  return fail(Code::kInvalidArgument,
+              fmt::format("--dtype {}: wanted one of {}", text, fmt::join(kDatatypeNames, ", ")));
 }
 
 /// The value of --metric for field `name`; nullopt if there is none.
@@ -60,7 +55,7 @@ Result<> write_field(Writer& json, const ColumnReader& column, const ImportOptio
   json.begin_object();
   json.member("size", std::uint64_t{column.shape().dim});
   json.member("distance", wire_name(metric.value_or(Metric::kCosine)));
-  json.member("datatype", wire_name(type.value_or(column.type())));
+  json.member("datatype", datatype_name(type.value_or(column.type())));
   if (column.spec().kind == FieldKind::kMulti) {
     json.key("multivector_config");
     json.raw(R"({"comparator":"max_sim"})");
@@ -117,7 +112,7 @@ Result<> check_flag_names(const ImportOptions& options, const std::vector<std::s
 std::string describe(const FieldSchema& field) {
   std::string text = fmt::format("{} \"{}\"", kind_name(field.kind), field.name);
   if (field.kind == FieldKind::kSparse) return text;
-  return text + fmt::format(" of {} dimensions, {}, {}", field.dim, wire_name(field.dtype),
+  return text + fmt::format(" of {} dimensions, {}, {}", field.dim, datatype_name(field.dtype),
                             metric_name(field.metric));
 }
 
@@ -142,7 +137,7 @@ Result<> check_flags_of(const FieldSchema& field, const ImportOptions& options) 
   QV_TRY(const auto metric, metric_flag(options, field.name));
   QV_TRY(const auto type, type_flag(options, field.name));
   if (metric && *metric != field.metric) return differs("--metric", metric_name(*metric));
-  if (type && *type != field.dtype) return differs("--dtype", wire_name(*type));
+  if (type && *type != field.dtype) return differs("--dtype", datatype_name(*type));
   return {};
 }
 

@@ -21,7 +21,7 @@ TokenSource::TokenSource(const FieldColumn& column)
     : tokens_(column.multi().tokens),
       offsets_(ascending_copy(column.multi().offsets.span())),
       n_present_(column.n_present),
-      normalise_(column.schema.metric == Metric::kCosine && tokens_.dtype == DType::kU8) {}
+      normalise_(is_scaled_to_compare(column.schema)) {}
 
 double TokenSource::tokens_per_row() const {
   return static_cast<double>(n_tokens()) / std::max(1.0, static_cast<double>(n_present_));

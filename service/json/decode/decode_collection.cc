@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
 
+#include "base/schema_names.h"
 #include "service/json/collection_parts.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
@@ -29,14 +33,20 @@ constexpr Named<Metric> kMetrics[] = {{"Cosine", Metric::kCosine},
                                       {"Euclid", Metric::kEuclid},
                                       {"Dot", Metric::kDot},
                                       {"Manhattan", Metric::kManhattan}};
-constexpr Named<DType> kTypes[] = {{"float32", DType::kF32},   {"uint8", DType::kU8},
-                                   {"float16", DType::kF16},   {"turbo4", DType::kTurbo4},
-                                   {"turbo8", DType::kTurbo8}, {"turbo16", DType::kTurbo16}};
+/// In the order of `DType`.
+constexpr auto kTypes = [] {
+  std::array<Named<DType>, kDatatypeNames.size()> types{};
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    types[i] = {kDatatypeNames[i], static_cast<DType>(i)};
+  }
+  return types;
+}();
 constexpr Named<SparseModifier> kModifiers[] = {{"none", SparseModifier::kNone},
                                                 {"idf", SparseModifier::kIdf}};
 
-template <class T, std::size_t n>
-Decoded<T> decode_variant(Element element, const Path& path, const Named<T> (&table)[n]) {
+/// `table`: of `Named`.
+template <class Table, class T = decltype(std::begin(std::declval<const Table&>())->value)>
+Decoded<T> decode_variant(Element element, const Path& path, const Table& table) {
   QV_TRY(const auto text, get_string(element, path));
   std::string known;
   for (const auto& [name, value] : table) {
@@ -46,7 +56,7 @@ Decoded<T> decode_variant(Element element, const Path& path, const Named<T> (&ta
   return format_error(path, fmt::format("unknown variant `{}`, expected one of {}", text, known));
 }
 
-/// Turbo types are codes of dense vectors. Shapes tell other unknown types.
+/// Refuses types that only dense vectors have. Shapes tell unknown types.
 Decoded<> check_sparse_datatype(Object object, const Path& path) {
   const auto index = find(object, "index");
   if (!index || !index->is_object()) return {};
@@ -56,7 +66,8 @@ Decoded<> check_sparse_datatype(Object object, const Path& path) {
   const Path parent = path.member("index");
   const Path here = parent.member("datatype");
   QV_TRY(const auto text, get_string(*datatype, here));
-  if (!text.starts_with("turbo")) return {};
+  const auto type = parse_datatype(text);
+  if (!type || *type <= DType::kU8) return {};
   return validation_error(here,
                           fmt::format("sparse vectors do not support the `{}` datatype", text));
 }

@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include "base/schema_names.h"
+
 namespace quiver::service::json {
 namespace {
 
@@ -104,24 +106,6 @@ std::string_view distance_name(Metric metric) {
       break;
   }
   return "Dot";
-}
-
-std::string_view datatype_name(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return "float16";
-    case DType::kU8:
-      return "uint8";
-    case DType::kTurbo4:
-      return "turbo4";
-    case DType::kTurbo8:
-      return "turbo8";
-    case DType::kTurbo16:
-      return "turbo16";
-    case DType::kF32:
-      break;
-  }
-  return "float32";
 }
 
 /// Clients know two words: `plain`, and `hnsw` for whatever is not.

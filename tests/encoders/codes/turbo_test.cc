@@ -15,9 +15,9 @@
 namespace quiver::testing {
 namespace {
 
+using encoders::RowLength;
 using encoders::SquareRotation;
 using encoders::TurboCode;
-using Length = TurboCode::Length;
 using Row = std::vector<std::byte>;
 
 constexpr unsigned kTurboSeed = 20261124;
@@ -27,7 +27,7 @@ constexpr std::uint32_t kTurboDims[] = {1,   2,   3,   4,    5,    7,    8,   15
                                         129, 200, 384, 1000, 1024, 1536, 2049};
 
 Row encoded(const TurboCode& code, const std::vector<float>& vector,
-            Length length = Length::kKept) {
+            RowLength length = RowLength::kKept) {
   Row row(code.row_bytes(), std::byte{0xAA});
   code.encode(vector.data(), length, row.data());
   return row;
@@ -135,7 +135,7 @@ TEST(TurboCode, EncodingWhatWasDecodedGivesTheSameBytes) {
     for (const std::uint32_t bits : kBits) {
       const TurboCode code(dim, bits);
       for (const auto& vector : shapes(dim, random)) {
-        for (const Length length : {Length::kKept, Length::kOne}) {
+        for (const RowLength length : {RowLength::kKept, RowLength::kOne}) {
           const Row row = encoded(code, vector, length);
           const auto back = decoded(code, row);
           ASSERT_EQ(encoded(code, back, length), row) << where(dim, bits);
@@ -196,7 +196,7 @@ TEST(TurboCode, LengthOne) {
   std::mt19937 random(kTurboSeed);
   for (const std::uint32_t bits : kBits) {
     const TurboCode code(100, bits);
-    const auto back = decoded(code, encoded(code, normal_vector(100, random), Length::kOne));
+    const auto back = decoded(code, encoded(code, normal_vector(100, random), RowLength::kOne));
     EXPECT_NEAR(norm(back), 1, 1e-6) << where(100, bits);
   }
 }

@@ -153,6 +153,18 @@ TEST(ToStored, HalfPrecision) {
   EXPECT_EQ(round_trip(dense(2, DType::kF16, Metric::kCosine), {0, 1e30F}), (DenseVector{0, 1}));
 }
 
+TEST(ToStored, Bf16) {
+  const auto field = dense(4, DType::kBf16);
+  // 257 is half way between 256 and 258; 259 between 258 and 260: the even one.
+  EXPECT_EQ(round_trip(field, {-0.5F, 257, 259, 1e30F}),
+            (DenseVector{-0.5F, 256, 260, 0x1.94p99F}));
+  EXPECT_EQ(round_trip(field, {0x1.FEp127F, 0x1.FEFFFEp127F, 0, 0}),
+            (DenseVector{0x1.FEp127F, 0x1.FEp127F, 0, 0}));
+  expect_refused(field, DenseVector{1, 2, 3, 0x1.FFp127F}, "bfloat16");
+  expect_refused(field, DenseVector{1, -3.4e38F, 3, 4}, "at most 3.389e38");
+  EXPECT_EQ(round_trip(dense(2, DType::kBf16, Metric::kCosine), {0, 3.4e38F}), (DenseVector{0, 1}));
+}
+
 TEST(ToStored, Bytes) {
   const auto field = dense(3, DType::kU8, Metric::kCosine);
   EXPECT_EQ(round_trip(field, {0, 255, 7}), (DenseVector{0, 255, 7}));  // not scaled
@@ -170,8 +182,44 @@ TEST(CheckRange, NamesNumbersThatWouldBeClamped) {
 }
 
 /// Vectors come back near what they were; sent again, they stay as they are.
+TEST(ToStored, Int8) {
+  const auto field = dense(4, DType::kI8);
+  EXPECT_EQ(round_trip(field, {-128, 127, 5, 0}), (DenseVector{-128, 127, 5, 0}));
+  EXPECT_EQ(round_trip(field, {63.5F, -0.5F, 0.2F, 0.3F}), (DenseVector{63.5F, -0.5F, 0, 0.5F}));
+  expect_refused(field, DenseVector{1, 2, 3, 3.1e38F}, "i8 vectors, at most 3e+38 long");
+  const auto unit = round_trip(dense(2, DType::kI8, Metric::kCosine), {3e38F, -3e38F});
+  EXPECT_FLOAT_EQ(unit[0], std::sqrt(0.5F));
+  EXPECT_EQ(unit[1], -unit[0]);
+}
+
+TEST(ToStored, Float8) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto e4m3 = dense(4, DType::kE4m3);
+  EXPECT_EQ(round_trip(e4m3, {1.0625F, -1.1875F, 449, -1e30F}),
+            (DenseVector{1, -1.25F, 448, -448}));
+  const auto e5m2 = dense(4, DType::kE5m2);
+  EXPECT_EQ(round_trip(e5m2, {1.125F, -1.375F, 1e30F, 1e-9F}), (DenseVector{1, -1.5F, 57344, 0}));
+  for (const auto& field : {e4m3, e5m2}) {
+    expect_refused(field, DenseVector{1, 2, nan, 4}, "all values must be finite");
+    expect_refused(field, DenseVector{1, 2, -infinity, 4}, "all values must be finite");
+  }
+  EXPECT_EQ(round_trip(dense(2, DType::kE4m3, Metric::kCosine), {0, -3e38F}), (DenseVector{0, -1}));
+}
+
+TEST(ToStored, Signs) {
+  for (const Metric metric : {Metric::kDot, Metric::kCosine, Metric::kEuclid}) {
+    const auto field = dense(9, DType::kBinary, metric);
+    const auto signs = round_trip(field, {0.1F, -0.2F, 0, 1e30F, -5, 1, 1, -1, 3});
+    EXPECT_EQ(signs, (DenseVector{1, -1, -1, 1, -1, 1, 1, -1, 1}));
+    EXPECT_EQ(round_trip(field, signs), signs);
+    const auto stored = to_stored(field, signs).value();
+    EXPECT_EQ(std::get<Tokens>(stored).bytes, (std::vector{std::byte{0x69}, std::byte{1}}));
+  }
+}
+
 TEST(ToStored, Turbo) {
-  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16}) {
+  for (const DType dtype : {DType::kTurbo4, DType::kTurbo8, DType::kTurbo16, DType::kI8}) {
     for (const Metric metric : {Metric::kDot, Metric::kCosine, Metric::kManhattan}) {
       const auto field = dense(5, dtype, metric);
       const auto once = round_trip(field, {3, -4, 0.5F, 100, 7});

@@ -540,7 +540,12 @@ TEST(DecodeCollection, Fields) {
       R"({"vectors":{"size":4,"distance":"Euclid","datatype":"float16","hnsw_config":{"m":8}},"shard_number":2,"optimizers_config":{"deleted_threshold":0.5,"max_segment_size":1024,"max_optimization_threads":0,"default_segment_number":3},"wal_config":{}})");
   for (const auto& [word, dtype] : {std::pair{"turbo4", DType::kTurbo4},
                                     {"turbo8", DType::kTurbo8},
-                                    {"turbo16", DType::kTurbo16}}) {
+                                    {"turbo16", DType::kTurbo16},
+                                    {"bfloat16", DType::kBf16},
+                                    {"int8", DType::kI8},
+                                    {"float8_e4m3", DType::kE4m3},
+                                    {"float8_e5m2", DType::kE5m2},
+                                    {"binary", DType::kBinary}}) {
     const auto turbo = collection(
         fmt::format(R"({{"vectors":{{"size":4,"distance":"Dot","datatype":"{}"}}}})", word));
     ASSERT_TRUE(turbo) << turbo.error().text;
@@ -548,7 +553,7 @@ TEST(DecodeCollection, Fields) {
     const auto sparse = collection(
         fmt::format(R"({{"sparse_vectors":{{"s":{{"index":{{"datatype":"{}"}}}}}}}})", word));
     ASSERT_FALSE(sparse);
-    EXPECT_NE(sparse.error().text.find("sparse vectors do not support the `turbo"),
+    EXPECT_NE(sparse.error().text.find(fmt::format("sparse vectors do not support the `{}`", word)),
               std::string::npos)
         << sparse.error().text;
   }

@@ -1,4 +1,4 @@
-"""Fields whose vectors are stored as codes: datatypes turbo4, turbo8 and turbo16."""
+"""Fields whose vectors are stored in other types than float32: what is returned, scored, found and kept."""
 import subprocess
 
 import numpy as np
@@ -7,10 +7,12 @@ import pytest
 from patience import patience
 from quiver_server import binary
 
-TYPES = ["turbo4", "turbo8", "turbo16"]
-# Relative error of a returned vector, and recall@10 against the vectors as sent (docs/dense.md).
-ERROR = {"turbo4": 0.13, "turbo8": 0.01, "turbo16": 1e-4}
-RECALL = {"turbo4": 0.85, "turbo8": 0.97, "turbo16": 0.99}
+TURBO = ["turbo4", "turbo8", "turbo16"]
+# Relative error of a returned vector, and recall@10 against the vectors as sent (docs/dense.md, docs/encoders.md).
+ERROR = {"turbo4": 0.13, "turbo8": 0.01, "turbo16": 1e-4, "bfloat16": 0.004, "int8": 0.01, "float8_e4m3": 0.04, "float8_e5m2": 0.08, "binary": None}
+RECALL = {"turbo4": 0.85, "turbo8": 0.97, "turbo16": 0.99, "bfloat16": 0.97, "int8": 0.97,
+          "float8_e4m3": 0.93, "float8_e5m2": 0.88, "binary": 0.35}
+TYPES = list(ERROR)
 
 
 def clustered(rng, n, dim, latent=12, clusters=30):
@@ -42,7 +44,46 @@ def relative_error(a, b):
     return np.linalg.norm(np.asarray(a) - b) / np.linalg.norm(b)
 
 
-@pytest.mark.parametrize("datatype", TYPES)
+def as_bfloat16(values):
+    """Rounded to nearest even."""
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+
+
+def as_int8(values):
+    """Multiples of a 127th of the largest value, itself rounded to 16 bits."""
+    values = np.asarray(values, np.float32)
+    bits = (np.abs(values).max() / 127).astype(np.float32).view(np.uint32)
+    scale = ((bits + 0x80) & 0xFFFFFF00).astype(np.uint32).view(np.float32)
+    return (np.rint(values / scale) * scale).astype(np.float32)
+
+
+def as_float8(values, mantissa_bits, bias, largest):
+    """Rounded to nearest even; too large values become the largest."""
+    values = np.asarray(values, np.float64)
+    exponents = np.maximum(np.frexp(values)[1] - 1, 1 - bias)
+    steps = np.ldexp(1.0, exponents - mantissa_bits)
+    return np.clip(np.rint(values / steps) * steps, -largest, largest).astype(np.float32)
+
+
+# What is stored of a vector, but for Cosine.
+STORED = {"bfloat16": as_bfloat16, "int8": as_int8, "float8_e4m3": lambda v: as_float8(v, 3, 7, 448),
+          "float8_e5m2": lambda v: as_float8(v, 2, 15, 57344), "binary": lambda v: np.where(np.asarray(v) > 0, 1, -1)}
+
+
+@pytest.mark.parametrize("datatype", STORED)
+def test_stored_values(server, name, datatype):
+    distances = ["Dot", "Euclid", "Manhattan"]
+    create(server, name, **{d: {"size": 37, "distance": d, "datatype": datatype} for d in distances})
+    rng = np.random.default_rng(2)
+    sent = [(rng.standard_normal(37) * 10.0 ** (i % 5 - 2)).astype(np.float32) for i in range(30)]
+    upsert(server, name, [{"id": i, "vector": {d: v.tolist() for d in distances}} for i, v in enumerate(sent)])
+    for i, vectors in vectors_of(server, name, list(range(30))).items():
+        for distance in distances:
+            assert np.array_equal(np.asarray(vectors[distance], np.float32), STORED[datatype](sent[i])), (i, distance)
+
+
+@pytest.mark.parametrize("datatype", TURBO)
 def test_returned_vectors(server, name, datatype):
     sizes = {"one": 1, "three": 3, "odd": 63, "large": 1000}
     create(server, name, **{key: {"size": size, "distance": distance, "datatype": datatype}
@@ -64,10 +105,11 @@ def test_returned_vectors(server, name, datatype):
     assert vectors_of(server, name, list(range(20))) == stored
 
 
+@pytest.mark.parametrize("datatype", [t for t in TYPES if t not in ("turbo8", "turbo16")])
 @pytest.mark.parametrize("distance", ["Cosine", "Dot", "Euclid", "Manhattan"])
-def test_scores_are_those_of_returned_vectors(server, name, distance):
-    create(server, name, dense={"size": 48, "distance": distance, "datatype": "turbo4"},
-           tokens={"size": 48, "distance": distance, "datatype": "turbo4",
+def test_scores_are_those_of_returned_vectors(server, name, datatype, distance):
+    create(server, name, dense={"size": 48, "distance": distance, "datatype": datatype},
+           tokens={"size": 48, "distance": distance, "datatype": datatype,
                    "multivector_config": {"comparator": "max_sim"}})
     rng = np.random.default_rng(4)
     upsert(server, name, [{"id": i, "vector": {"dense": rng.standard_normal(48).tolist(),
@@ -77,7 +119,8 @@ def test_scores_are_those_of_returned_vectors(server, name, distance):
 
     def score(a, b):
         if distance == "Cosine":
-            return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+            # As with float16, rows of bfloat16 are scaled before they are rounded, and compared as they are.
+            return a @ b / np.linalg.norm(a) / (1 if datatype == "bfloat16" else np.linalg.norm(b))
         return {"Dot": a @ b, "Euclid": np.linalg.norm(a - b), "Manhattan": np.abs(a - b).sum()}[distance]
 
     query = rng.standard_normal(48)
@@ -140,8 +183,9 @@ def test_bad_input(server, name):
     assert search(server, name, [1, 2, 3, 4], using="v") == [(1, 0)]
 
 
-def test_export_and_import(server, name, tmp_path):
-    create(server, name, v={"size": 33, "distance": "Dot", "datatype": "turbo4"})
+@pytest.mark.parametrize("datatype", [t for t in TYPES if t not in ("turbo8", "turbo16")])
+def test_export_and_import(server, name, tmp_path, datatype):
+    create(server, name, v={"size": 33, "distance": "Dot", "datatype": datatype})
     rng = np.random.default_rng(6)
     upsert(server, name, [{"id": i, "vector": {"v": rng.standard_normal(33).tolist()}} for i in range(50)])
     url = f"http://127.0.0.1:{server.port}"
@@ -157,5 +201,5 @@ def test_export_and_import(server, name, tmp_path):
     assert np.array_equal(exported, np.asarray([stored[i]["v"] for i in range(50)], np.float32))
     np.save(tmp_path / "v.npy", exported)
     quiver("import", "--url", url, "--collection", f"{name}b", "--create", "--vectors", "v=v.npy",
-           "--dtype", "v=turbo4", "--metric", "v=dot")
+           "--dtype", f"v={datatype}", "--metric", "v=dot")
     assert vectors_of(server, f"{name}b", list(range(50))) == stored

@@ -1,11 +1,10 @@
+// Eight-bit floats: what float8 fields store.
 #pragma once
 
-#include <array>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
-namespace quiver::encodings {
+namespace quiver {
 
 /// Eight-bit floats of OCP's "8-bit floating point specification" (2023): sign, exponent, mantissa,
 /// with subnormals.
@@ -69,16 +68,4 @@ template <class Format>
   return std::bit_cast<float>(sign | ((magnitude << kShift) + exponent_shift));
 }
 
-/// Values of all 256 codes.
-template <class Format>
-[[nodiscard]] const std::array<float, 256>& float8_values() {
-  static const std::array<float, 256> values = [] {
-    std::array<float, 256> all{};
-    for (std::size_t i = 0; i < 256; ++i)
-      all[i] = from_float8<Format>(static_cast<std::uint8_t>(i));
-    return all;
-  }();
-  return values;
-}
-
-}  // namespace quiver::encodings
+}  // namespace quiver
