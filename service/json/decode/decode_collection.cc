@@ -36,6 +36,14 @@ constexpr Named<SparseModifier> kModifiers[] = {{"none", SparseModifier::kNone},
                                                 {"idf", SparseModifier::kIdf}};
 
 template <class T, std::size_t n>
+std::string_view name_of(T value, const Named<T> (&table)[n]) {
+  for (const auto& named : table) {
+    if (named.value == value) return named.name;
+  }
+  return "";
+}
+
+template <class T, std::size_t n>
 Decoded<T> decode_variant(Element element, const Path& path, const Named<T> (&table)[n]) {
   QV_TRY(const auto text, get_string(element, path));
   std::string known;
@@ -135,6 +143,10 @@ Decoded<std::uint32_t> check_shard_number(std::uint64_t n, std::uint32_t max) {
 }
 
 }  // namespace
+
+std::string_view datatype_name(DType type) { return name_of(type, kTypes); }
+
+std::string_view distance_name(Metric metric) { return name_of(metric, kMetrics); }
 
 Decoded<> check_vector_name(std::string_view name, const Path& path) {
   if (name.size() > kMaxVectorNameBytes) {
