@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "app/advise/command.h"
 #include "app/backup/backup.h"
 #include "app/backup/command.h"
 #include "app/bench/ann_command.h"
@@ -29,6 +30,7 @@ struct Options {
   quiver::app::ServeOptions serve;
   quiver::bench::LoadOptions load;
   quiver::bench::AnnOptions ann;
+  quiver::bench::AdviseOptions advise;
   quiver::app::ImportOptions import_files;
   quiver::app::ExportOptions export_files;
   quiver::app::InspectOptions inspect;
@@ -84,6 +86,7 @@ int run(int argc, char** argv) {
   bench->require_subcommand(1);
   auto* ann = quiver::app::add_ann(*bench, options.ann);
   auto* load = quiver::app::add_load(*bench, options.load);
+  auto* advise = quiver::app::add_advise(app, options.advise);
   auto* import_files = quiver::app::add_import(app, options.import_files);
   auto* export_files = quiver::app::add_export(app, options.export_files);
   auto* inspect = quiver::app::add_inspect(app, options.inspect);
@@ -104,6 +107,7 @@ int run(int argc, char** argv) {
 
   if (*serve) return report(quiver::app::run_serve(options.serve));
   if (*ann) return report(quiver::bench::run_ann(options.ann));
+  if (*advise) return report(quiver::bench::run_advise(options.advise));
   if (*load) return report(quiver::bench::run_load(options.load));
   if (*import_files) return report(quiver::app::run_import(options.import_files));
   if (*export_files) return report(quiver::app::run_export(options.export_files));

@@ -17,14 +17,6 @@
 namespace quiver::bench {
 namespace {
 
-std::string cache_path(const AnnOptions& options) {
-  if (!options.cache.empty()) return options.cache;
-  const char* xdg = std::getenv("XDG_CACHE_HOME");
-  if (xdg != nullptr && *xdg != '\0') return std::string(xdg) + "/quiver";
-  const char* home = std::getenv("HOME");
-  return std::string(home != nullptr ? home : ".") + "/.cache/quiver";
-}
-
 MeasureOptions method_of(const AnnOptions& options) {
   return {options.threads, options.batch,       options.repeats,
           options.warmup,  options.min_seconds, options.seed};
@@ -95,7 +87,7 @@ class Run {
 
   Result<> prepare() {
     QV_TRY(flags_, parse_flags(options_));
-    QV_TRY(cache_, open_real_directory(cache_path(options_)));
+    QV_TRY(cache_, open_real_directory(cache_path(options_.cache)));
     remove_abandoned_builds(*cache_);
     QV_TRY(column_, load_column(options_.base, flags_.schema, flags_.rows));
     QV_TRY(auto queries, QuerySet::load(options_.queries, column_.schema, flags_.query_rows));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <string_view>
@@ -60,6 +61,14 @@ Result<const index::IndexType*> find_index(const std::string& name) {
   for (const auto* other : index::index_types()) known.push_back(other->name);
   return fail(Code::kNotFound,
               fmt::format("no index type `{}`; one of {}", name, fmt::join(known, ", ")));
+}
+
+std::string cache_path(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  if (xdg != nullptr && *xdg != '\0') return std::string(xdg) + "/quiver";
+  const char* home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : ".") + "/.cache/quiver";
 }
 
 void remove_abandoned_builds(Directory& parent) {

@@ -17,6 +17,10 @@ namespace quiver::bench {
 /// kNotFound, with the known types, if no index has this name.
 [[nodiscard]] Result<const index::IndexType*> find_index(const std::string& name);
 
+/// `given`, or if it is empty `$XDG_CACHE_HOME/quiver` or `~/.cache/quiver`: where indexes are
+/// built and ground truth is kept.
+[[nodiscard]] std::string cache_path(const std::string& given);
+
 /// Removes build directories that killed processes left in `parent`. Keeps those that a running
 /// process holds locked, also from another machine, and those that cannot be removed.
 void remove_abandoned_builds(Directory& parent);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/params.h"
@@ -14,6 +15,7 @@
 #include "bench/ann/recall.h"
 #include "bench/ann/truth.h"
 #include "bench/common/machine.h"
+#include "service/json/writer.h"
 
 namespace quiver::bench {
 
@@ -68,6 +70,8 @@ void mark_disturbed(std::span<MeasuredPoint> points);
                                         std::span<const double> targets);
 /// Warnings about the points; "" if there are none.
 [[nodiscard]] std::string notes(std::span<const MeasuredPoint> points);
+/// Member `name` of the open object: the parameters as an object.
+void write_params(service::json::Writer& json, std::string_view name, const KeyValues& params);
 /// One JSON line, without the line feed.
 [[nodiscard]] std::string to_json(const RunFacts& facts, const MeasuredPoint& point);
 

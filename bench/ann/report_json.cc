@@ -20,19 +20,6 @@ using service::json::Writer;
 /// Rounds to three decimals: finer than any clock here.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
-void write_params(Writer& json, std::string_view name, const KeyValues& params) {
-  json.key(name);
-  json.begin_object();
-  for (const auto& [key, value] : params) {
-    json.escaped_key(key);
-    if (const auto* flag = std::get_if<bool>(&value)) json.boolean(*flag);
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) json.i64(*integer);
-    if (const auto* number = std::get_if<double>(&value)) json.f64(*number);
-    if (const auto* text = std::get_if<std::string>(&value)) json.string(*text);
-  }
-  json.end_object();
-}
-
 void write_cost(Writer& json, const RunFacts& facts) {
   const auto n = static_cast<double>(facts.n_rows);
   const auto& cost = facts.cost;
@@ -93,6 +80,19 @@ void write_work(Writer& json, const RunFacts& facts, const MeasuredPoint& point)
 }
 
 }  // namespace
+
+void write_params(Writer& json, std::string_view name, const KeyValues& params) {
+  json.escaped_key(name);
+  json.begin_object();
+  for (const auto& [key, value] : params) {
+    json.escaped_key(key);
+    if (const auto* flag = std::get_if<bool>(&value)) json.boolean(*flag);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) json.i64(*integer);
+    if (const auto* number = std::get_if<double>(&value)) json.f64(*number);
+    if (const auto* text = std::get_if<std::string>(&value)) json.string(*text);
+  }
+  json.end_object();
+}
 
 std::string to_json(const RunFacts& facts, const MeasuredPoint& point) {
   std::string out;

@@ -179,6 +179,19 @@ Result<index::FieldColumn> load_column(const std::string& source, FieldSchema sc
   return std::move(builder).finish();
 }
 
+Result<index::FieldColumn> make_column(const dataset::VectorBatch& rows, const FieldSchema& schema,
+                                       std::span<const std::uint32_t> which) {
+  ColumnBuilder builder(schema);
+  builder.reserve(which.size());
+  for (const std::uint32_t row : which) {
+    const auto added = builder.add(rows, row);
+    if (!added) {
+      return fail(added.error().code(), fmt::format("row {}: {}", row, added.error().message()));
+    }
+  }
+  return std::move(builder).finish();
+}
+
 std::uint64_t column_bytes(const index::FieldColumn& column) {
   switch (column.schema.kind) {
     case FieldKind::kDense:
@@ -217,6 +230,11 @@ std::uint64_t digest(const index::FieldColumn& column) {
 Result<QuerySet> QuerySet::load(const std::string& source, const FieldSchema& schema,
                                 dataset::RowRange range) {
   QV_TRY(auto vectors, dataset::load_vectors(source, schema.kind, range));
+  return of(std::move(vectors), schema, source);
+}
+
+Result<QuerySet> QuerySet::of(dataset::Vectors vectors, const FieldSchema& schema,
+                              const std::string& source) {
   QV_TRY(check_size(source, vectors.n_rows()));
   FieldSchema found = schema;
   if (schema.kind != FieldKind::kSparse) found.dim = vectors.shape.dim;

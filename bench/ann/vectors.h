@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -20,6 +22,12 @@ namespace quiver::bench {
 /// them. A multi-vector without tokens is an absent row. The dimension comes from the file.
 [[nodiscard]] Result<index::FieldColumn> load_column(const std::string& source, FieldSchema schema,
                                                      dataset::RowRange range);
+/// Rows `which` of `rows`, converted in the same way; their positions in `which` become their
+/// numbers. Dense fields; `schema` has the dimension of `rows`. kInvalidArgument if the type cannot
+/// hold a row.
+[[nodiscard]] Result<index::FieldColumn> make_column(const dataset::VectorBatch& rows,
+                                                     const FieldSchema& schema,
+                                                     std::span<const std::uint32_t> which);
 /// Bytes of the exact rows, including offsets.
 [[nodiscard]] std::uint64_t column_bytes(const index::FieldColumn& column);
 
@@ -29,6 +37,10 @@ class QuerySet {
   /// kInvalidArgument if the range is empty or a query does not fit the field.
   [[nodiscard]] static Result<QuerySet> load(const std::string& source, const FieldSchema& schema,
                                              dataset::RowRange range);
+
+  /// Queries that are in memory. `source` names them in errors, which are those of `load`.
+  [[nodiscard]] static Result<QuerySet> of(dataset::Vectors vectors, const FieldSchema& schema,
+                                           const std::string& source);
 
   [[nodiscard]] std::size_t size() const { return vectors_.n_rows(); }
   [[nodiscard]] std::uint64_t first_row() const { return vectors_.batch.first_row; }
