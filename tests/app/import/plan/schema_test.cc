@@ -25,7 +25,8 @@ TEST(ImportSchemaTest, WordsOfFlags) {
   EXPECT_THAT(check_words(options).error().message(), HasSubstr("--metric l2: wanted cosine"));
   options.metric = {};
   options.dtype = {"f16"};
-  EXPECT_THAT(check_words(options).error().message(), HasSubstr("--dtype f16: wanted float32"));
+  EXPECT_THAT(check_words(options).error().message(),
+              HasSubstr("--dtype f16: wanted one of float32"));
 }
 
 TEST(ImportSchemaTest, AnExistingCollectionMustBeTheSame) {

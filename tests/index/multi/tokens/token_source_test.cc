@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "index/stored_rows.h"
 #include "tests/index/support.h"
 
 namespace quiver::index::multi {
@@ -47,7 +48,7 @@ TEST(TokenSource, ReadsStoredTokensAsFloats) {
         tokens.read(tokens.offsets()[row] + t, values.data());
         double squares = 0;
         for (std::uint32_t d = 0; d < 11; ++d) squares += std::pow(stored_value(stored, t, d), 2);
-        const bool is_scaled = field.metric == Metric::kCosine && field.dtype == DType::kU8;
+        const bool is_scaled = is_scaled_to_compare(field);
         const double scale = is_scaled ? 1 / std::sqrt(squares) : 1;
         for (std::uint32_t d = 0; d < 11; ++d) {
           EXPECT_NEAR(values[d], stored_value(stored, t, d) * scale, is_scaled ? 1e-6 : 0);

@@ -1,0 +1,91 @@
+"""`quiver advise`: what it prints is what a collection made by its requests shows."""
+import json
+import subprocess
+import time
+
+import numpy as np
+
+from patience import patience
+from quiver_server import SMALL_SEGMENTS, binary
+from test_row_types import clustered
+
+DIM, N, QUERIES = 32, 4000, 100
+
+
+def advise(cwd, *args, status=0):
+    """Runs the command to its end; returns stdout and stderr."""
+    command = [binary(), "advise", "--cache", cwd, *map(str, args)]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=patience(200))
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout, done.stderr
+
+
+def write_data(path):
+    rng = np.random.default_rng(3)
+    rows = clustered(rng, N + QUERIES, DIM)
+    np.save(path / "rows.npy", rows[:N])
+    np.save(path / "queries.npy", rows[N:])
+    return rows[:N], rows[N:]
+
+
+def wait_for_index(server, name):
+    deadline = time.monotonic() + patience(60)
+    while True:
+        sealed = [i for i in server.get(f"/v1/collections/{name}/indexes").result["indexes"] if i["sealed"]]
+        if sealed and all(i["index"] != "flat" for i in sealed):
+            return
+        assert time.monotonic() < deadline, sealed
+        time.sleep(0.1)
+
+
+def recall_of(server, name, rows, queries, params):
+    scores = (queries / np.linalg.norm(queries, axis=1, keepdims=True)) @ (rows / np.linalg.norm(rows, axis=1, keepdims=True)).T
+    best = np.argsort(-scores, axis=1)[:, :10]
+    found = 0
+    for query, ids in zip(queries, best):
+        body = {"query": query.tolist(), "limit": 10} | ({"params": params} if params else {})
+        hits = server.post(f"/collections/{name}/points/query", body).result["points"]
+        found += len({p["id"] for p in hits} & set(ids.tolist()))
+    return found / best.size
+
+
+def test_the_requests_make_a_collection_as_advised(tmp_path, new_server):
+    rows, queries = write_data(tmp_path)
+    out, _ = advise(tmp_path, "--base", "rows.npy", "--queries", "queries.npy", "--recall", 0.9, "--sample", 2000,
+                    "--seconds", 15, "--json", "a.json", "--svg", "a.svg")
+    advised = json.loads((tmp_path / "a.json").read_text())["advised"]
+    assert "Advised: " + advised["datatype"] in out
+    assert advised["meets_limits"] and advised["recall"] >= 0.9
+    assert advised["bytes"] < 4 * DIM
+    assert (tmp_path / "a.svg").read_text().rstrip().endswith("</svg>")
+
+    server = new_server(env=SMALL_SEGMENTS).start()
+    server.put("/collections/c", advised["create"]).result
+    if advised["indexes"]:
+        assert server.patch("/v1/collections/c/indexes", advised["indexes"]).status == 200
+    for first in range(0, N, 500):
+        points = [{"id": i, "vector": rows[i].tolist()} for i in range(first, first + 500)]
+        server.put("/collections/c/points?wait=true", {"points": points}).result
+    if advised["index"] != "flat":
+        wait_for_index(server, "c")
+    assert abs(recall_of(server, "c", rows, queries, advised["search_params"]) - advised["recall"]) < 0.05
+
+
+def test_few_bytes_without_queries(tmp_path):
+    write_data(tmp_path)
+    out, _ = advise(tmp_path, "--base", "rows.npy", "--max-bytes", 60, "--sample", 2000, "--seconds", 15, "--json", "a.json")
+    advice = json.loads((tmp_path / "a.json").read_text())
+    assert advice["held_out"] and "held out" in out
+    assert advice["advised"]["bytes"] <= 60 and advice["advised"]["meets_limits"]
+
+
+def test_bad_input_is_refused_with_a_reason(tmp_path):
+    write_data(tmp_path)
+    np.save(tmp_path / "narrow.npy", np.zeros((3, DIM - 1), np.float32))
+    for args, reason in [(["--base", "none.npy"], "none.npy"),
+                         (["--base", "rows.npy", "--recall", 2], "--recall"),
+                         (["--base", "rows.npy", "--queries", "narrow.npy"], "31"),
+                         (["--base", "rows.npy", "--svg", "missing/a.svg"], "missing/a.svg")]:
+        command = [binary(), "advise", "--cache", str(tmp_path), *map(str, args)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=patience(60))
+        assert done.returncode != 0 and reason in done.stderr, (args, done.stdout, done.stderr)
