@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "base/clock.h"
@@ -25,6 +26,8 @@ constexpr std::size_t kSampleQueries = 300;
 constexpr double kSampleSlack = 0.002;
 /// Recall that a larger row type must gain under exact search.
 constexpr double kTypeSlack = 0.0005;
+/// A type is left out if its recall under exact search is this much below the wanted one.
+constexpr double kHopelessRecall = 0.02;
 /// Share of the time for the sample.
 constexpr double kSampleShare = 0.45;
 
@@ -91,13 +94,14 @@ class Advising {
                  kSampleQueries));
     advice_.n_sample = sample.n_rows();
     QV_TRY(const auto types, try_row_types(sample));
-    for (const DType dtype : types) {
-      for (const IndexWay& index : index_ways()) QV_TRY(try_index(sample, {dtype, index}));
+    for (const IndexWay& index : index_ways()) {
+      for (const DType dtype : types) QV_TRY(try_index(sample, {dtype, index}));
     }
     return {};
   }
 
-  /// Measures every row type without an index. Returns those that no smaller one replaces.
+  /// Measures every row type without an index. Returns those that no smaller one replaces and that
+  /// can meet the limits: all of them if none can.
   Result<std::vector<DType>> try_row_types(Bench& sample) {
     for (const DType dtype : row_types()) {
       progress(fmt::format("sample: {}", dtype_name(dtype)));
@@ -110,8 +114,15 @@ class Advising {
     }
     auto points = points_of(advice_.sampled);
     for (Point& point : points) point.qps = 0;  // only bytes and recall decide about row types
+    auto front = pareto_front(points, kTypeSlack);
+    const auto can_meet = [&](std::size_t i) {
+      const Limits& limits = advice_.limits;
+      return points[i].recall >= limits.recall.value_or(0) - kHopelessRecall &&
+             points[i].bytes <= limits.bytes.value_or(points[i].bytes);
+    };
+    if (std::ranges::any_of(front, can_meet)) std::erase_if(front, std::not_fn(can_meet));
     std::vector<DType> types;
-    for (const std::size_t i : pareto_front(points, kTypeSlack)) {
+    for (const std::size_t i : front) {
       types.push_back(advice_.sampled[points[i].way].way.dtype);
     }
     std::erase_if(advice_.sampled, [&](const MeasuredWay& way) {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/advise/report.h"
 #include "bench/common/text_table.h"
@@ -12,8 +14,11 @@
 namespace quiver::bench::advise {
 namespace {
 
-constexpr double kWidth = 1000, kHeight = 560;
+constexpr double kLeastWidth = 1000, kHeight = 560;
 constexpr double kLeft = 70, kRight = 600, kTop = 50, kBottom = 490;
+constexpr double kLegendLeft = 640;
+/// Of bold text.
+constexpr double kWidthOfCharacter = 7.2;
 
 /// Maps values to pixels, in proportion to the value or to its logarithm.
 struct Scale {
@@ -165,7 +170,7 @@ std::string dots(const Advice& advice, const Scales& scales) {
 std::string rate_legend(const Scales& scales) {
   std::string out;
   constexpr int kSteps = 40;
-  constexpr double kX = 640, kY = 500, kStep = 4;
+  constexpr double kX = kLegendLeft, kY = 500, kStep = 4;
   for (int i = 0; i < kSteps; ++i) {
     out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"12\" fill=\"{}\"/>\n",
                        kX + i * kStep, kY, kStep + 0.5, colour(i / double{kSteps - 1}));
@@ -176,29 +181,41 @@ std::string rate_legend(const Scales& scales) {
   return out + text_at(kX + kSteps * kStep + 10, kY + 11, "searches/s, one thread");
 }
 
-std::string way_legend(const Advice& advice) {
-  std::string out;
-  const std::size_t best = best_point(advice).way;
+/// One line for each way.
+std::vector<std::string> legend_lines(const Advice& advice) {
+  std::vector<std::string> lines;
   const auto points = best_points(advice.ways, advice.limits);
   for (std::size_t way = 0; way < advice.ways.size(); ++way) {
-    const double y = kTop + 10 + 18 * static_cast<double>(way);
-    const std::string rate = grouped(points[way].qps, 0);
-    out += text_at(640, y,
-                   fmt::format("{}  {}: {} QPS", way + 1, way_text(advice.ways[way].way), rate),
+    lines.push_back(fmt::format("{}  {}: {} QPS", way + 1, way_text(advice.ways[way].way),
+                                grouped(points[way].qps, 0)));
+  }
+  return lines;
+}
+
+std::string way_legend(const std::vector<std::string>& lines, std::size_t best) {
+  std::string out;
+  for (std::size_t way = 0; way < lines.size(); ++way) {
+    out += text_at(kLegendLeft, kTop + 10 + 18 * static_cast<double>(way), lines[way],
                    way == best ? "font-weight=\"bold\" fill=\"#c0392b\"" : "");
   }
   return out;
+}
+
+double width_for(const std::vector<std::string>& lines) {
+  const auto longest = std::ranges::max(lines, {}, &std::string::size).size();
+  return std::max(kLeastWidth, kLegendLeft + kWidthOfCharacter * static_cast<double>(longest));
 }
 
 }  // namespace
 
 std::string to_svg(const Advice& advice) {
   const Scales scales = scales_of(advice);
+  const auto legend = legend_lines(advice);
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
       "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-      kWidth, kHeight);
+      width_for(legend), kHeight);
   out += text_at(kLeft, 28,
                  fmt::format("{}: {} rows of {} dimensions", advice.data,
                              grouped(static_cast<double>(advice.n_rows), 0), advice.schema.dim),
@@ -207,8 +224,8 @@ std::string to_svg(const Advice& advice) {
   out += fmt::format(
       "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n", kLeft,
       kTop, kRight - kLeft, kBottom - kTop);
-  out +=
-      limit_lines(advice, scales) + dots(advice, scales) + way_legend(advice) + rate_legend(scales);
+  out += limit_lines(advice, scales) + dots(advice, scales);
+  out += way_legend(legend, best_point(advice).way) + rate_legend(scales);
   return out + "</svg>\n";
 }
 

@@ -32,13 +32,13 @@ std::vector<IndexWay> index_ways() {
   };
   return {
       {"ivf", {}},
-      lists(1, 8, true),
-      lists(1, 4, true),
       lists(1, 4, false),
-      lists(1, 0, true),
-      lists(1, 0, false),
+      lists(1, 4, true),
       lists(2, 0, false),
+      lists(1, 0, false),
       lists(4, 0, false),
+      lists(1, 8, true),
+      lists(1, 0, true),
       {"osq", {{"bits", std::int64_t{2}}}},
       {"osq", {{"bits", std::int64_t{4}}}},
   };

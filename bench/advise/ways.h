@@ -25,7 +25,8 @@ struct Way {
 /// What a server does unless it is told otherwise.
 [[nodiscard]] Way default_way();
 
-/// Indexes with different numbers of bytes, without `flat`. A new index type is added here.
+/// Indexes with different numbers of bytes, without `flat`, those first that are advised most
+/// often: time may not suffice for all. A new index type is added here.
 [[nodiscard]] std::vector<IndexWay> index_ways();
 
 /// All types of stored values, also those that cannot hold every vector.
