@@ -30,7 +30,7 @@ struct Options {
   quiver::app::ServeOptions serve;
   quiver::bench::LoadOptions load;
   quiver::bench::AnnOptions ann;
-  quiver::bench::AdviseOptions advise;
+  quiver::app::AdviseCommand advise;
   quiver::app::ImportOptions import_files;
   quiver::app::ExportOptions export_files;
   quiver::app::InspectOptions inspect;
@@ -107,7 +107,7 @@ int run(int argc, char** argv) {
 
   if (*serve) return report(quiver::app::run_serve(options.serve));
   if (*ann) return report(quiver::bench::run_ann(options.ann));
-  if (*advise) return report(quiver::bench::run_advise(options.advise));
+  if (*advise) return report(quiver::app::run_advise(options.advise));
   if (*load) return report(quiver::bench::run_load(options.load));
   if (*import_files) return report(quiver::app::run_import(options.import_files));
   if (*export_files) return report(quiver::app::run_export(options.export_files));

@@ -15,24 +15,6 @@
 namespace quiver::app {
 namespace {
 
-constexpr std::string_view kDefaultUrl = "http://127.0.0.1:6333";
-
-/// Points per page: their vectors take about 8 MB as text.
-std::uint64_t page_size(const ExportOptions& options, const CollectionFacts& facts) {
-  constexpr std::uint64_t kGoodPageBytes = 8 << 20;
-  constexpr std::uint64_t kBytesPerFloat = 12;
-  constexpr std::uint64_t kGuessedTokens = 100;  // per point; also non-zeros of sparse vectors
-  if (options.page > 0) return options.page;
-  std::uint64_t bytes = 1000;
-  for (const FieldSchema& field : facts.fields) {
-    const std::uint64_t n = field.kind == FieldKind::kDense   ? field.dim
-                            : field.kind == FieldKind::kMulti ? field.dim * kGuessedTokens
-                                                              : 2 * kGuessedTokens;
-    bytes += n * kBytesPerFloat;
-  }
-  return std::clamp<std::uint64_t>(kGoodPageBytes / bytes, 1, 10'000);
-}
-
 /// UUIDs order after all numbers, so one point from there on answers it.
 Result<IdKinds> id_kinds(PointSource& source) {
   QV_TRY(const auto page, source.page(PointId::uuid(0, 0), 1));
@@ -77,12 +59,31 @@ Result<std::uint64_t> export_points(const ExportOptions& options, PointSource& s
 
 }  // namespace
 
+Result<std::unique_ptr<PointSource>> open_points(ExportOptions options) {
+  if (!options.data_dir.empty()) return open_directory_points(options);
+  if (options.url.empty()) options.url = "http://127.0.0.1:6333";
+  return open_server_points(options);
+}
+
+std::uint64_t page_size(const ExportOptions& options, const CollectionFacts& facts) {
+  constexpr std::uint64_t kGoodPageBytes = 8 << 20;
+  constexpr std::uint64_t kBytesPerFloat = 12;
+  constexpr std::uint64_t kGuessedTokens = 100;  // per point; also non-zeros of sparse vectors
+  if (options.page > 0) return options.page;
+  std::uint64_t bytes = 1000;
+  for (const FieldSchema& field : facts.fields) {
+    const std::uint64_t n = field.kind == FieldKind::kDense   ? field.dim
+                            : field.kind == FieldKind::kMulti ? field.dim * kGuessedTokens
+                                                              : 2 * kGuessedTokens;
+    bytes += n * kBytesPerFloat;
+  }
+  return std::clamp<std::uint64_t>(kGoodPageBytes / bytes, 1, 10'000);
+}
+
 Result<int> run_export(ExportOptions options) {
   QV_TRY(install_stop_signals());
-  if (options.url.empty()) options.url = kDefaultUrl;
   const Stopwatch watch;
-  QV_TRY(const auto source,
-         options.data_dir.empty() ? open_server_points(options) : open_directory_points(options));
+  QV_TRY(const auto source, open_points(options));
   const auto exported = export_points(options, *source);
   const auto closed = source->close();
   if (!exported && stop_signal() != 0) {

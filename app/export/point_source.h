@@ -42,6 +42,11 @@ class PointSource {
 [[nodiscard]] Result<std::unique_ptr<PointSource>> open_directory_points(
     const ExportOptions& options);
 
+/// One of the two, as `options` say; without `url` and `data_dir`, the usual server.
+[[nodiscard]] Result<std::unique_ptr<PointSource>> open_points(ExportOptions options);
+/// Points for a page whose vectors take about 8 MB as text, or `options.page`.
+[[nodiscard]] std::uint64_t page_size(const ExportOptions& options, const CollectionFacts& facts);
+
 /// Parses `result` of GET /collections/{name}.
 [[nodiscard]] Result<CollectionFacts> parse_facts(const std::string& info);
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/schema_names.h"
@@ -61,8 +62,8 @@ class Advising {
     advice_.data = options.data.empty() ? options.base : options.data;
   }
 
-  Result<Advice> run() && {
-    QV_TRY(prepare());
+  Result<Advice> run(std::optional<dataset::Vectors> rows) && {
+    QV_TRY(prepare(std::move(rows)));
     QV_TRY(try_sample());
     QV_TRY(measure_all());
     advice_.seconds = watch_.seconds();
@@ -70,12 +71,13 @@ class Advising {
   }
 
  private:
-  Result<> prepare() {
+  Result<> prepare(std::optional<dataset::Vectors> rows) {
     QV_TRY(const Metric metric, parse_metric(options_.metric));
     QV_TRY(directory_, open_real_directory(cache_path(options_.cache)));
     remove_abandoned_builds(*directory_);
     progress("reading");
-    QV_TRY(data_, load_data(options_.base, options_.queries, metric, options_.k, options_.seed));
+    QV_TRY(data_, load_data(options_.base, std::move(rows), options_.queries, metric, options_.k,
+                            options_.seed));
     data_.schema.name = options_.field;
     advice_.schema = data_.schema;
     advice_.held_out = data_.held_out;
@@ -221,11 +223,11 @@ Result<> check_usage(const AdviseOptions& options) {
   return {};
 }
 
-Result<> run_advise(const AdviseOptions& options) {
+Result<> run_advise(const AdviseOptions& options, std::optional<dataset::Vectors> rows) {
   QV_TRY(check_usage(options));
   QV_TRY(check_writable(options.json));
   QV_TRY(check_writable(options.svg));
-  QV_TRY(const Advice advice, Advising(options).run());
+  QV_TRY(const Advice advice, Advising(options).run(std::move(rows)));
   std::fputs(to_text(advice).c_str(), stdout);
   QV_TRY(write_file(options.json, to_json(advice)));
   return write_file(options.svg, to_svg(advice));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "dataset/vectors.h"
 
 namespace quiver::bench {
 
@@ -32,6 +33,8 @@ struct AdviseOptions {
 [[nodiscard]] Result<> check_usage(const AdviseOptions& options);
 
 /// Measures and prints the advice. Success also if no way meets the limits: the output says so.
-[[nodiscard]] Result<> run_advise(const AdviseOptions& options);
+/// `rows`: dense vectors that `options.base` names but that are not read from there.
+[[nodiscard]] Result<> run_advise(const AdviseOptions& options,
+                                  std::optional<dataset::Vectors> rows = {});
 
 }  // namespace quiver::bench

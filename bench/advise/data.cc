@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <span>
+#include <utility>
 
 namespace quiver::bench::advise {
 namespace {
@@ -22,8 +23,7 @@ Result<> check_values(const std::string& source, const dataset::Vectors& vectors
                           at / vectors.shape.dim, at % vectors.shape.dim, *bad));
 }
 
-Result<dataset::Vectors> load(const std::string& source) {
-  QV_TRY(auto vectors, dataset::load_vectors(source, FieldKind::kDense));
+Result<> check(const std::string& source, const dataset::Vectors& vectors) {
   if (vectors.n_rows() == 0 || vectors.shape.dim == 0) {
     return fail(Code::kInvalidArgument, fmt::format("{}: no rows", source));
   }
@@ -32,7 +32,12 @@ Result<dataset::Vectors> load(const std::string& source) {
                 fmt::format("{}: {} rows, wanted fewer than {}; give a part of them", source,
                             vectors.n_rows(), UINT32_MAX));
   }
-  QV_TRY(check_values(source, vectors));
+  return check_values(source, vectors);
+}
+
+Result<dataset::Vectors> load(const std::string& source) {
+  QV_TRY(auto vectors, dataset::load_vectors(source, FieldKind::kDense));
+  QV_TRY(check(source, vectors));
   return vectors;
 }
 
@@ -70,10 +75,16 @@ Result<> load_queries(Data& data, const std::string& source) {
 
 }  // namespace
 
-Result<Data> load_data(const std::string& base, const std::string& queries, Metric metric,
-                       std::size_t k, std::uint64_t seed) {
+Result<Data> load_data(const std::string& base, std::optional<dataset::Vectors> rows,
+                       const std::string& queries, Metric metric, std::size_t k,
+                       std::uint64_t seed) {
   Data data;
-  QV_TRY(data.base, load(base));
+  if (rows) {
+    QV_TRY(check(base, *rows));
+    data.base = std::move(*rows);
+  } else {
+    QV_TRY(data.base, load(base));
+  }
   data.schema.dim = data.base.shape.dim;
   data.schema.metric = metric;
   data.rows.resize(data.base.n_rows());

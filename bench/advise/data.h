@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,13 @@ struct Data {
   bool held_out = false;  ///< the queries are rows of `base` that are not among `rows`
 };
 
-/// Reads the files. Of more than `kMaxQueries` queries it takes that many, evenly. Without
-/// `queries` it holds out a tenth of the rows at random, at most `kMaxQueries`. kInvalidArgument
-/// for an empty file, values that are not finite, queries of another dimension, or fewer than
-/// `k` rows to search.
-[[nodiscard]] Result<Data> load_data(const std::string& base, const std::string& queries,
-                                     Metric metric, std::size_t k, std::uint64_t seed);
+/// Reads the files; `base` only names the rows if `rows` has them. Of more than `kMaxQueries`
+/// queries it takes that many, evenly. Without `queries` it holds out a tenth of the rows at
+/// random, at most `kMaxQueries`. kInvalidArgument for an empty file, values that are not finite,
+/// queries of another dimension, or fewer than `k` rows to search.
+[[nodiscard]] Result<Data> load_data(const std::string& base, std::optional<dataset::Vectors> rows,
+                                     const std::string& queries, Metric metric, std::size_t k,
+                                     std::uint64_t seed);
 
 /// `n` of the rows at random, ascending; all if there are no more.
 [[nodiscard]] std::vector<std::uint32_t> sample_rows(const std::vector<std::uint32_t>& rows,

@@ -52,7 +52,7 @@ def recall_of(server, name, rows, queries, params):
 def test_the_requests_make_a_collection_as_advised(tmp_path, new_server):
     rows, queries = write_data(tmp_path)
     out, _ = advise(tmp_path, "--base", "rows.npy", "--queries", "queries.npy", "--recall", 0.9, "--sample", 2000,
-                    "--seconds", 15, "--json", "a.json", "--svg", "a.svg")
+                    "--seconds", 5, "--json", "a.json", "--svg", "a.svg")
     advised = json.loads((tmp_path / "a.json").read_text())["advised"]
     assert "Advised: " + advised["datatype"] in out
     assert advised["meets_limits"] and advised["recall"] >= 0.9
@@ -73,16 +73,42 @@ def test_the_requests_make_a_collection_as_advised(tmp_path, new_server):
 
 def test_few_bytes_without_queries(tmp_path):
     write_data(tmp_path)
-    out, _ = advise(tmp_path, "--base", "rows.npy", "--max-bytes", 60, "--sample", 2000, "--seconds", 15, "--json", "a.json")
+    out, _ = advise(tmp_path, "--base", "rows.npy", "--max-bytes", 60, "--sample", 2000, "--seconds", 5, "--json", "a.json")
     advice = json.loads((tmp_path / "a.json").read_text())
     assert advice["held_out"] and "held out" in out
     assert advice["advised"]["bytes"] <= 60 and advice["advised"]["meets_limits"]
 
 
+def test_the_vectors_of_a_collection(tmp_path, new_server):
+    rows, _ = write_data(tmp_path)
+    server = new_server(env=SMALL_SEGMENTS).start()
+    fields = {"a": {"size": DIM, "distance": "Euclid"}, "b": {"size": 4, "distance": "Dot"}}
+    url = f"http://127.0.0.1:{server.port}"
+    server.put("/collections/c", {"vectors": fields}).result
+    points = [{"id": i, "vector": {"b": [1, 2, 3, i]} | ({"a": row.tolist()} if i % 4 else {})} for i, row in enumerate(rows)]
+    for first in range(0, N, 1000):
+        server.put("/collections/c/points?wait=true", {"points": points[first:first + 1000]}).result
+    flags = ["--collection", "c", "--recall", 0.9, "--sample", 1000, "--seconds", 3, "--json", "a.json"]
+    _, error = advise(tmp_path, *flags, "--url", url, status=1)
+    assert 'it has "a", "b"' in error
+    _, error = advise(tmp_path, *flags, "--url", url, "--field", "z", status=1)
+    assert 'no dense vector "z"' in error
+    out, _ = advise(tmp_path, *flags, "--url", url, "--field", "a")
+    server.stop()
+    from_directory, _ = advise(tmp_path, *flags, "--data-dir", server.data_dir, "--field", "a")
+    for text in [out, from_directory]:
+        assert "collection c: 2,700 rows x 32, euclid; 300 rows held out" in text, text  # 3,000 points have the vector
+    advice = json.loads((tmp_path / "a.json").read_text())
+    assert set(advice["advised"]["create"]["vectors"]) == {"a"} and advice["advised"]["recall"] >= 0.9
+
+
 def test_bad_input_is_refused_with_a_reason(tmp_path):
     write_data(tmp_path)
     np.save(tmp_path / "narrow.npy", np.zeros((3, DIM - 1), np.float32))
-    for args, reason in [(["--base", "none.npy"], "none.npy"),
+    for args, reason in [([], "--base or --collection"),
+                         (["--base", "rows.npy", "--collection", "c"], "--collection"),
+                         (["--collection", "c", "--data-dir", "none"], "none"),
+                         (["--base", "none.npy"], "none.npy"),
                          (["--base", "rows.npy", "--recall", 2], "--recall"),
                          (["--base", "rows.npy", "--queries", "narrow.npy"], "31"),
                          (["--base", "rows.npy", "--svg", "missing/a.svg"], "missing/a.svg")]:

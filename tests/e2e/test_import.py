@@ -530,7 +530,7 @@ def test_points_that_do_not_fit(target, tmp_path):
     (["--vectors", "dense=dense.npy", "--rows", "5:5"], "rows `5:5`: wanted FIRST:END with FIRST below END", 2),
     (["--vectors", "dense=dense.npy", "--id-column", "x"], "--id-column wants", 2),
     (["--vectors", "dense=dense.npy", "--metric", "l2"], "--metric l2: wanted cosine, dot", 2),
-    (["--vectors", "dense=dense.npy", "--dtype", "dense=f8"], "--dtype f8: wanted float32", 2),
+    (["--vectors", "dense=dense.npy", "--dtype", "dense=f8"], "--dtype f8: wanted one of float32", 2),
     (["--vectors", "dense=dense.npy", "--metric", "euclid"],
      f'--metric euclid: collection `NAME` has dense "dense" of {DIM} dimensions, float32, dot', 1),
     (["--vectors", "dense=dense.npy", "--dtype", "float16"], "--dtype float16: collection `NAME` has", 1),
