@@ -1,3 +1,4 @@
+// What rows of codes with one scale share.
 #pragma once
 
 #include <bit>

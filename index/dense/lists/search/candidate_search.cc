@@ -72,7 +72,7 @@ std::uint64_t CandidateSearch::bytes_per_search() const {
 Result<ListCandidates> CandidateSearch::find(const CandidateRequest& request) const {
   thread_local Scratch scratch;
   const Search search{request, rotate(request.vector, scratch.lines),
-                      selectivity(request.n_allowed), request.work.n_bytes, scratch};
+                      selectivity(request.n_allowed), scratch};
   bool is_conclusive = true;
   if (search.selectivity < 1) {
     QV_TRY(is_conclusive, scan_filtered(search));
@@ -107,6 +107,12 @@ std::span<const Probe> CandidateSearch::route(const Search& search,
   }
   return router.within(search.query, static_cast<float>(params.gap), n_lists, scratch.centroids,
                        scratch.route);
+}
+
+std::span<const Probe> CandidateSearch::route_all(const Search& search) const {
+  const ListRouter router(lists_, similarity_);
+  return router.nearest(search.query, lists_.n_lists(), search.scratch.centroids,
+                        search.scratch.route);
 }
 
 Result<> CandidateSearch::scan_unfiltered(const Search& search) const {

@@ -100,6 +100,7 @@ class CandidateSearch {
   void sort_by_list(SharedScratch& shared) const;
   void visit_later(std::span<const SharedSearch> searches, SharedScratch& shared) const;
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
+  [[nodiscard]] std::span<const Probe> route_all(const Search& search) const;
   Result<> scan_unfiltered(const Search& search) const;
   Result<bool> scan_filtered(const Search& search) const;
   Result<float> scan_allowed(const Search& search, CodeScan& scan) const;

@@ -35,7 +35,6 @@ struct CandidateSearch::Search {
   const CandidateRequest& request;
   RotatedQuery query;
   double selectivity = 1;
-  std::uint64_t n_bytes_before = 0;  ///< the request's `work.n_bytes` before the search
   Scratch& scratch;
 };
 

@@ -25,6 +25,9 @@ constexpr double kLeastStopFactor = 0.3;
 /// The gap grows with the rank of the k-th allowed row among all rows, as `settled` lets it grow
 /// with k.
 constexpr double kGapExponent = -0.1;
+/// Doublings of the gap after which all lists are scanned. Without an end, lists without a key
+/// (NaN, by huge values) would be waited for.
+constexpr int kMaxGapDoublings = 6;
 /// Deviation of estimates from codes of one bit, in `gap_unit`s / sqrt(dimension). Each bit halves
 /// it.
 constexpr double kDeviationOfBits = 0.75;
@@ -77,8 +80,8 @@ Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan
   widen(params, share);
   float unit = 0;
   float end = kWholeReach;
-  for (;; params.gap *= 2) {
-    const auto routed = route(search, params);
+  for (int i = 0; i <= kMaxGapDoublings; ++i, params.gap *= 2) {
+    const auto routed = i < kMaxGapDoublings ? route(search, params) : route_all(search);
     if (routed.empty()) break;
     if (end == kWholeReach) unit = gap_unit(similarity_, routed.front().key, lists_.facts());
     QV_TRY(const bool is_done, scan_near(search, params, below(routed, end), unit, scan));

@@ -94,7 +94,7 @@ Result<std::vector<CandidateSearch::SharedSearch>> CandidateSearch::route_each(
     const auto number = static_cast<std::uint32_t>(searches.size());
     auto& memory = shared.memory[number];
     auto& search = searches.emplace_back(
-        SharedSearch{{request, rotate(request.vector, memory.lines), 1, 0, scratch},
+        SharedSearch{{request, rotate(request.vector, memory.lines), 1, scratch},
                      CodeScan(request.params.rerank, memory.scan),
                      {},
                      0});
