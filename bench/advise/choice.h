@@ -19,9 +19,9 @@ struct Point {
 
 /// What a user wants. With `recall`, the goal is the fewest bytes; without, the best recall.
 struct Limits {
-  std::optional<double> recall;  ///< at least, in (0, 1]
-  std::optional<double> bytes;   ///< at most, of a vector
-  double qps = 0;                ///< at least
+  std::optional<double> recall = std::nullopt;  ///< at least, in (0, 1]
+  std::optional<double> bytes = std::nullopt;   ///< at most, of a vector
+  double qps = 0;                               ///< at least
 };
 
 [[nodiscard]] bool meets(const Point& point, const Limits& limits);
