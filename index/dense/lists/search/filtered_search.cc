@@ -31,8 +31,10 @@ constexpr int kMaxGapDoublings = 6;
 /// Deviation of estimates from codes of one bit, in `gap_unit`s / sqrt(dimension). Each bit halves
 /// it.
 constexpr double kDeviationOfBits = 0.75;
-/// Least range of the kept estimates below the k-th best, in deviations.
+/// Least range of the kept estimates below the k-th best, in deviations, for ten hits. Of more hits
+/// an error takes a smaller share: * (10 / k)^kDeviationsExponent.
 constexpr double kLeastDeviations = 2.5;
+constexpr double kDeviationsExponent = 0.25;
 
 /// Adapts `params` to a filter that allows `share` of the rows.
 void widen(ListsSearchParams& params, double share) {
@@ -126,8 +128,9 @@ bool CandidateSearch::can_rank_best(const Search& search, float unit, std::size_
   const double dim = lists_.facts().padded_dim;
   const double deviation = unit * kDeviationOfBits / std::sqrt(dim) /
                            static_cast<double>(1U << (lists_.facts().n_bits - 1));
-  const double range = scan.kth(search.request.k) - scan.kth(want);
-  return range >= kLeastDeviations * deviation;
+  const auto k = static_cast<double>(std::max<std::size_t>(search.request.k, 10));
+  const double least = kLeastDeviations * deviation * std::pow(10 / k, kDeviationsExponent);
+  return scan.kth(search.request.k) - scan.kth(want) >= least;
 }
 
 }  // namespace quiver::index::dense
