@@ -1,5 +1,5 @@
 // The words for metrics and value types in command lines, reports and manifests, and parsers of
-// these and of field kinds (base/schema.h). The words of the API for value types.
+// these and of field kinds (base/schema.h). The words of the API for them.
 #pragma once
 
 #include <array>
@@ -14,6 +14,9 @@ namespace quiver {
 // In the order of the enums' values.
 inline constexpr std::array<std::string_view, 4> kMetricNames = {"dot", "cosine", "euclid",
                                                                  "manhattan"};
+/// The same, as clients write them in `distance`.
+inline constexpr std::array<std::string_view, kMetricNames.size()> kDistanceNames = {
+    "Dot", "Cosine", "Euclid", "Manhattan"};
 inline constexpr std::array<std::string_view, 11> kDTypeNames = {
     "f32", "f16", "u8", "turbo4", "turbo8", "turbo16", "bf16", "i8", "e4m3", "e5m2", "binary"};
 /// The same, as clients write them in `datatype`.
@@ -23,6 +26,9 @@ inline constexpr std::array<std::string_view, kDTypeNames.size()> kDatatypeNames
 
 [[nodiscard]] constexpr std::string_view metric_name(Metric metric) {
   return kMetricNames[static_cast<std::size_t>(metric)];
+}
+[[nodiscard]] constexpr std::string_view distance_name(Metric metric) {
+  return kDistanceNames[static_cast<std::size_t>(metric)];
 }
 [[nodiscard]] constexpr std::string_view dtype_name(DType dtype) {
   return kDTypeNames[static_cast<std::size_t>(dtype)];

@@ -4,6 +4,7 @@
 
 #include "app/advise/collection_rows.h"
 #include "app/common/usage.h"
+#include "app/export/command.h"
 #include "base/schema_names.h"
 
 namespace quiver::app {
@@ -38,24 +39,11 @@ void add_limits(CLI::App& app, AdviseOptions& o) {
 }
 
 void add_source(CLI::App& app, ExportOptions& o) {
-  const auto group = "Rows of a collection";
-  app.add_option("--collection", o.collection, "Search its vectors, with its metric")
-      ->excludes("--base")
-      ->excludes("--metric")
-      ->group(group);
-  app.add_option("--url", o.url, "Server; default http://127.0.0.1:6333")
-      ->needs("--collection")
-      ->group(group);
-  app.add_option("--ca", o.ca,
-                 "For https: PEM file of the authorities to trust; default: those of the system")
-      ->group(group);
-  app.add_option("--api-key", o.api_key, "Sent as `api-key`")
-      ->envname("QUIVER_API_KEY")
-      ->group(group);
-  app.add_option("--data-dir", o.data_dir, "Data directory to read; no server may have it open")
-      ->needs("--collection")
-      ->excludes("--url")
-      ->group(group);
+  auto* group = app.add_option_group("Rows of a collection", "instead of --base, with its metric");
+  add_collection_flags(*group, o);
+  auto* collection = group->get_option("--collection");
+  collection->excludes(app.get_option("--base"))->excludes(app.get_option("--metric"));
+  for (const char* flag : {"--url", "--data-dir"}) group->get_option(flag)->needs(collection);
 }
 
 Result<> check_usage(const AdviseCommand& options) {

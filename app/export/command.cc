@@ -24,16 +24,22 @@ constexpr const char* kExportExamples =
 
 }  // namespace
 
-CLI::App* add_export(CLI::App& app, ExportOptions& options) {
-  auto* command = app.add_subcommand("export", "Write a collection to JSON lines or .npy files.");
-  command->add_option("--url", options.url, "Server; default http://127.0.0.1:6333");
-  command->add_option(
+void add_collection_flags(CLI::App& command, ExportOptions& options) {
+  command.add_option("--url", options.url, "Server; default http://127.0.0.1:6333");
+  command.add_option(
       "--ca", options.ca,
       "For https: PEM file of the authorities to trust; default: those of the system");
-  command->add_option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
-  command->add_option("--data-dir", options.data_dir,
-                      "Data directory to read; no server may have it open");
-  command->add_option("--collection", options.collection, "Collection")->required();
+  command.add_option("--api-key", options.api_key, "Sent as `api-key`")->envname("QUIVER_API_KEY");
+  command.add_option("--data-dir", options.data_dir,
+                     "Data directory to read; no server may have it open");
+  command.add_option("--collection", options.collection, "Collection");
+  command.get_option("--url")->excludes("--data-dir");
+}
+
+CLI::App* add_export(CLI::App& app, ExportOptions& options) {
+  auto* command = app.add_subcommand("export", "Write a collection to JSON lines or .npy files.");
+  add_collection_flags(*command, options);
+  command->get_option("--collection")->required();
   command
       ->add_option("--out", options.out,
                    "FILE.jsonl, FILE.jsonl.zst, or a directory; a new directory with a dot in its "
@@ -44,7 +50,6 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
       ->capture_default_str();
   command->add_flag("--force", options.force, "Replace existing files");
   command->add_flag("--quiet", options.quiet, "No progress");
-  command->get_option("--url")->excludes("--data-dir");
   command->footer(kExportExamples);
   command->callback([&options] { throw_if_wrong(check_usage(options)); });
   return command;

@@ -8,7 +8,6 @@
 #include "bench/common/machine.h"
 #include "bench/common/text_table.h"
 #include "kernels/kernels.h"
-#include "service/json/decode/decode.h"
 
 namespace quiver::bench::advise {
 namespace {

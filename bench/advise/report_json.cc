@@ -6,7 +6,6 @@
 #include "bench/ann/report.h"
 #include "bench/common/machine.h"
 #include "kernels/kernels.h"
-#include "service/json/decode/decode.h"
 #include "service/json/writer.h"
 
 namespace quiver::bench::advise {

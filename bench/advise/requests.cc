@@ -2,7 +2,6 @@
 #include "base/schema_names.h"
 #include "bench/advise/report.h"
 #include "bench/ann/report.h"
-#include "service/json/decode/decode.h"
 #include "service/json/writer.h"
 
 namespace quiver::bench::advise {
@@ -13,7 +12,7 @@ using service::json::Writer;
 void write_field(Writer& json, const Advice& advice, const MeasuredWay& way) {
   json.begin_object();
   json.member("size", std::uint64_t{advice.schema.dim});
-  json.member("distance", service::json::distance_name(advice.schema.metric));
+  json.member("distance", distance_name(advice.schema.metric));
   json.member("datatype", datatype_name(way.way.dtype));
   const bool has_index = way.way.index.type != "flat";
   if (!has_index) json.key("hnsw_config"), json.raw(R"({"m":0})");

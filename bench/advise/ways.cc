@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/schema_names.h"
-#include "service/json/decode/decode.h"
 
 namespace quiver::bench::advise {
 namespace {

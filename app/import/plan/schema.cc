@@ -14,14 +14,9 @@ namespace {
 
 using service::json::Writer;
 
-// The words of the REST API; flags accept them too.
-constexpr std::string_view kWireMetrics[] = {"Dot", "Cosine", "Euclid", "Manhattan"};
-
-std::string_view wire_name(Metric metric) { return kWireMetrics[static_cast<std::size_t>(metric)]; }
-
 Result<Metric> parse_wire_metric(const std::string& text) {
   for (std::size_t i = 0; i < kMetricNames.size(); ++i) {
-    if (text == kMetricNames[i] || text == kWireMetrics[i]) return static_cast<Metric>(i);
+    if (text == kMetricNames[i] || text == kDistanceNames[i]) return static_cast<Metric>(i);
   }
   return fail(Code::kInvalidArgument,
               fmt::format("--metric {}: wanted cosine, dot, euclid or manhattan", text));
@@ -54,7 +49,7 @@ Result<> write_field(Writer& json, const ColumnReader& column, const ImportOptio
   QV_TRY(const auto type, type_flag(options, name));
   json.begin_object();
   json.member("size", std::uint64_t{column.shape().dim});
-  json.member("distance", wire_name(metric.value_or(Metric::kCosine)));
+  json.member("distance", distance_name(metric.value_or(Metric::kCosine)));
   json.member("datatype", datatype_name(type.value_or(column.type())));
   if (column.spec().kind == FieldKind::kMulti) {
     json.key("multivector_config");

@@ -73,8 +73,6 @@ struct PointLine {
 [[nodiscard]] Decoded<engine::ScrollPage> decode_scroll_page(std::string& body);
 
 // Collections.
-/// `distance` of a vector, as requests spell it.
-[[nodiscard]] std::string_view distance_name(Metric metric);
 [[nodiscard]] Decoded<engine::CollectionConfig> decode_collection(
     std::string& body, const engine::CreationOptions& options);
 /// A strict mode, as in `strict_mode_config`, as canonical JSON. 400 for an unknown member.

@@ -147,11 +147,6 @@ Decoded<std::uint32_t> check_shard_number(std::uint64_t n, std::uint32_t max) {
 
 }  // namespace
 
-std::string_view distance_name(Metric metric) {
-  const auto* named = std::ranges::find(kMetrics, metric, &Named<Metric>::value);
-  return named == std::end(kMetrics) ? "" : named->name;
-}
-
 Decoded<> check_vector_name(std::string_view name, const Path& path) {
   if (name.size() > kMaxVectorNameBytes) {
     return validation_error(path, "vector name must be at most 200 bytes long");

@@ -94,20 +94,6 @@ void write_segment_info(Writer& out, std::uint32_t shard, const SegmentInfo& seg
   out.end_object();
 }
 
-std::string_view distance_name(Metric metric) {
-  switch (metric) {
-    case Metric::kCosine:
-      return "Cosine";
-    case Metric::kEuclid:
-      return "Euclid";
-    case Metric::kManhattan:
-      return "Manhattan";
-    case Metric::kDot:
-      break;
-  }
-  return "Dot";
-}
-
 /// Clients know two words: `plain`, and `hnsw` for whatever is not.
 void write_dense_config(Writer& out, const FieldSchema& schema, const SegmentInfo& segment,
                         bool is_exact, const CollectionConfig& config) {
