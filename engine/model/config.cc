@@ -65,15 +65,17 @@ Value to_value(const OptimizerConfig& config) {
 }
 
 Value to_value(const payload::FieldIndex& index) {
-  return Value(Object{{"key", Value(index.key)},
-                      {"kind", name_of(payload::kIndexKindNames, index.kind)},
-                      {"tokenizer", name_of(kTokenizers, index.text.tokenizer)},
-                      {"lowercase", Value(index.text.lowercase)},
-                      {"phrase_matching", Value(index.text.phrase_matching)},
-                      {"min_token_len", number(index.text.min_token_len)},
-                      {"max_token_len", number(index.text.max_token_len)},
-                      {"range", Value(index.range)},
-                      {"wire", Value(index.client_settings)}});
+  Object object{{"key", Value(index.key)},
+                {"kind", name_of(payload::kIndexKindNames, index.kind)},
+                {"tokenizer", name_of(kTokenizers, index.text.tokenizer)},
+                {"lowercase", Value(index.text.lowercase)},
+                {"phrase_matching", Value(index.text.phrase_matching)},
+                {"min_token_len", number(index.text.min_token_len)},
+                {"max_token_len", number(index.text.max_token_len)},
+                {"range", Value(index.range)},
+                {"wire", Value(index.client_settings)}};
+  if (index.scoring) object.push_back({"scoring", Value(true)});  // older servers know no such key
+  return Value(std::move(object));
 }
 
 Value to_value(const KeyValues& values) {
@@ -222,6 +224,7 @@ Result<payload::FieldIndex> read_index(const Value& value) {
   reader.read("min_token_len", index.text.min_token_len);
   reader.read("max_token_len", index.text.max_token_len);
   reader.read("range", index.range);
+  if (reader.find("scoring") != nullptr) reader.read("scoring", index.scoring);
   reader.read("wire", index.client_settings);
   QV_TRY(reader.status());
   QV_TRY(payload::JsonPath::parse(index.key));

@@ -15,6 +15,7 @@
 #include "engine/model/formula.h"
 #include "engine/model/shard_key.h"
 #include "engine/model/vector.h"
+#include "payload/bm25/bm25.h"
 #include "payload/filter.h"
 #include "payload/json/edit.h"
 
@@ -131,6 +132,13 @@ struct RelevanceFeedback {
   OwnPoints own = {};
 };
 
+/// The words of a payload field by BM25. `Query::using_field` names the key of a text index with
+/// scoring. Points without any of the words are no hits.
+struct TextMatch {
+  std::string text;
+  payload::Bm25Params params = {};
+};
+
 /// Reciprocal rank fusion: the sum of 1 / ((rank + 1) / weight + k - 1) over lists, rank from 0.
 struct Rrf {
   std::uint64_t k = 2;
@@ -144,7 +152,7 @@ struct Sample {};
 struct NoQuery {};
 
 using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample, Recommend, Discover,
-                               Context, RelevanceFeedback, Formula>;
+                               Context, RelevanceFeedback, Formula, TextMatch>;
 
 /// True if the query's scores are made of ranks or of several lists' scores.
 [[nodiscard]] inline bool is_fusion(const QueryKind& kind) {

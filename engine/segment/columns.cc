@@ -61,7 +61,7 @@ const payload::FieldIndex* find_index(std::span<const payload::FieldIndex> index
 }
 
 bool same_column(const payload::FieldIndex& a, const payload::FieldIndex& b) {
-  return a.key == b.key && a.kind == b.kind && a.text == b.text;
+  return a.key == b.key && a.kind == b.kind && a.text == b.text && a.scoring == b.scoring;
 }
 
 std::string column_file(const payload::FieldIndex& index) {
@@ -70,7 +70,8 @@ std::string column_file(const payload::FieldIndex& index) {
       fmt::format("{}\n{}\n{} {} {} {} {}", index.key, static_cast<int>(index.kind),
                   static_cast<int>(text.tokenizer), text.lowercase, text.phrase_matching,
                   text.min_token_len, text.max_token_len);
-  return fmt::format("column-{:016x}.qvc", hash_text(identity));
+  const std::string_view scoring = index.scoring ? "\nscoring" : "";
+  return fmt::format("column-{:016x}.qvc", hash_text(identity + std::string(scoring)));
 }
 
 bool lacks_columns(const SegmentData& data, std::span<const payload::FieldIndex> indexes) {

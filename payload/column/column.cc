@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/views.h"
 #include "payload/column/kinds.h"
+#include "payload/column/sealing.h"
 
 namespace quiver::payload {
 namespace {
@@ -28,8 +29,15 @@ std::string_view ColumnView::term(std::uint32_t id) const {
 }
 
 std::uint32_t ColumnView::first_term_from(std::string_view text) const {
-  std::uint32_t low = 0;
-  std::uint32_t high = n_terms();
+  // Terms before the sample `first - 1` are less than `text`, those from `end` on are greater.
+  const std::uint64_t start = text_start(text);
+  const auto first = std::lower_bound(term_samples.begin(), term_samples.end(), start);
+  const auto end = std::upper_bound(first, term_samples.end(), start);
+  const auto term_of = [&](const std::uint64_t* sample) {
+    return static_cast<std::uint32_t>(sample - term_samples.begin()) * kTermsPerSample;
+  };
+  std::uint32_t low = first == term_samples.begin() ? 0 : term_of(first - 1);
+  std::uint32_t high = end == term_samples.end() ? n_terms() : term_of(end);
   while (low < high) {
     const std::uint32_t middle = low + (high - low) / 2;
     if (term(middle) < text) {

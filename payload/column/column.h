@@ -29,10 +29,15 @@
 
 namespace quiver::payload {
 
+class GrowingPostings;
+
 /// An immutable column, or the first rows of a growing one. Cheap to copy; any thread may read.
 struct ColumnView {
   static constexpr std::uint32_t kNoTerm = 0xFFFFFFFE;
   static constexpr std::uint32_t kGap = kTermGap;
+  static constexpr std::uint8_t kManyTimes = 255;
+  static constexpr std::size_t kPostingsPerBlock = 128;
+  static constexpr std::uint32_t kTermsPerSample = 64;
 
   std::shared_ptr<const FieldIndex> index;  ///< never null in a view returned by a function
   std::uint32_t n_rows = 0;
@@ -52,10 +57,24 @@ struct ColumnView {
   SharedSpan<std::uint64_t> term_offsets;  ///< [n_terms + 1] into `term_bytes`
   SharedSpan<char> term_bytes;
   SharedSpan<std::uint64_t> term_hashes;  ///< [n_terms], mutable only
+  /// Sealed: `text_start` of every `kTermsPerSample`-th term. A search for a term begins here.
+  SharedSpan<std::uint64_t> term_samples;
 
   // Sealed only. Postings: the distinct rows of each term, ascending.
   SharedSpan<std::uint64_t> posting_offsets;  ///< [n_terms() + 1]
   SharedSpan<std::uint32_t> posting_rows;
+
+  // Indexes with scoring only.
+  SharedSpan<std::uint32_t> text_lengths;  ///< [n_rows], tokens of each row
+  std::uint64_t n_texts = 0;               ///< rows with at least one token
+  std::uint64_t n_tokens = 0;              ///< of all rows
+  /// Sealed: how often the term is in the row of each posting; `kManyTimes`: so often or more.
+  SharedSpan<std::uint8_t> posting_counts;
+  // Sealed: the largest count and the smallest length in each `kPostingsPerBlock` postings.
+  SharedSpan<std::uint8_t> block_counts;
+  SharedSpan<std::uint32_t> block_lengths;
+  std::shared_ptr<GrowingPostings> growing_postings;  ///< mutable only
+
   // Sealed only: every value with its row, ascending by (value, row); points by latitude.
   SharedSpan<std::int64_t> sorted_integers;
   SharedSpan<double> sorted_doubles;

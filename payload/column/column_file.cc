@@ -43,6 +43,10 @@ void for_each_section(View& view, Visit&& visit) {
   visit(SectionId::kSortedIntegers, view.sorted_integers);
   visit(SectionId::kSortedDoubles, view.sorted_doubles);
   visit(SectionId::kSortedRows, view.sorted_rows);
+  visit(SectionId::kPostingCounts, view.posting_counts);
+  visit(SectionId::kTextLengths, view.text_lengths);
+  visit(SectionId::kBlockCounts, view.block_counts);
+  visit(SectionId::kBlockLengths, view.block_lengths);
 }
 
 std::string index_record(const FieldIndex& index) {
@@ -147,6 +151,7 @@ class ColumnFileOpener {
     });
     QV_TRY(result);
     QV_TRY(check_shape(view));
+    add_derived(view);
     return view;
   }
 
@@ -265,7 +270,7 @@ class ColumnFileOpener {
         view.facts.size() == n_rows && ascends_to(view.offsets, n_rows, n_values) &&
         all_below(view.irregular, n_rows) && all_below(view.posting_rows, n_rows) &&
         all_below(view.sorted_rows, n_rows);
-    const bool values_fit = terms_fit(view) && sorted_fit(view);
+    const bool values_fit = terms_fit(view) && sorted_fit(view) && scoring_fits(view);
     if (!rows_fit || !values_fit) return damaged(name_, "sections do not fit one another");
     return {};
   }
@@ -280,6 +285,13 @@ class ColumnFileOpener {
         view.terms.begin(), view.terms.end(),
         [&](std::uint32_t id) { return id < n_terms || (has_gaps && id == ColumnView::kGap); });
     return terms_known && ascends_to(view.posting_offsets, n_terms, view.posting_rows.size());
+  }
+  static bool scoring_fits(const ColumnView& view) {
+    const std::size_t n_postings = view.index->scoring ? view.posting_rows.size() : 0;
+    const std::size_t n_blocks = blocks_of(n_postings);
+    return view.text_lengths.size() == (view.index->scoring ? view.n_rows : 0) &&
+           view.posting_counts.size() == n_postings && view.block_counts.size() == n_blocks &&
+           view.block_lengths.size() == n_blocks;
   }
   static bool sorted_fit(const ColumnView& view) {
     const ValueStorage storage = traits_of(view.index->kind).storage;

@@ -41,8 +41,12 @@ enum class SectionId : std::uint32_t {
   kSortedIntegers = 13,
   kSortedDoubles = 14,
   kSortedRows = 15,
+  kPostingCounts = 16,
+  kTextLengths = 17,
+  kBlockCounts = 18,
+  kBlockLengths = 19,
 };
-inline constexpr std::uint32_t kMaxSections = 15;
+inline constexpr std::uint32_t kMaxSections = 19;
 
 struct Section {
   std::uint32_t id = 0;

@@ -1,8 +1,11 @@
 // The growing column: facts and offsets of the rows, and their values.
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/io/append_buffer.h"
 #include "payload/column/column.h"
+#include "payload/column/growing_postings.h"
 #include "payload/column/growing_values.h"
 #include "payload/column/kinds.h"
 
@@ -21,6 +24,7 @@ struct MutableColumn::State {
   State(std::shared_ptr<const FieldIndex> field_index, JsonPath key)
       : index(std::move(field_index)), traits(traits_of(index->kind)), path(std::move(key)) {
     offsets.append(0);
+    if (index->scoring) postings = std::make_shared<GrowingPostings>();
   }
 
   /// Appends the values under one root and updates the facts of the row.
@@ -54,6 +58,11 @@ struct MutableColumn::State {
   AppendBuffer<std::uint64_t> offsets;
   AppendBuffer<std::uint32_t> irregular;
   GrowingValues values;
+  // With scoring only.
+  AppendBuffer<std::uint32_t> text_lengths;
+  std::uint64_t n_texts = 0;
+  std::uint64_t n_tokens = 0;
+  std::shared_ptr<GrowingPostings> postings;
 };
 
 Result<std::unique_ptr<MutableColumn>> MutableColumn::create(const FieldIndex& index) {
@@ -72,6 +81,13 @@ void MutableColumn::add_row(const Value& document) {
   for_each_value(document, state_->path,
                  [&](const Value& root) { state_->visit_root(root, row, n_roots++); });
   if (row.has(RowFacts::kIrregular)) state_->irregular.append(n_rows());
+  if (state_->index->scoring) {
+    const std::uint64_t n_values = state_->values.size() - state_->offsets.span().back();
+    const std::uint32_t n_gaps = std::max(1U, state_->values.n_texts) - 1;
+    state_->text_lengths.append(static_cast<std::uint32_t>(n_values - n_gaps));
+    state_->n_texts += n_values == n_gaps ? 0 : 1;
+    state_->n_tokens += n_values - n_gaps;
+  }
   state_->offsets.append(state_->values.size());
   state_->facts.append(row);
 }
@@ -91,6 +107,10 @@ ColumnView MutableColumn::view() const {
   view.term_offsets = values.dictionary.offsets();
   view.term_bytes = values.dictionary.bytes();
   view.term_hashes = values.dictionary.hashes();
+  view.text_lengths = state_->text_lengths.view();
+  view.n_texts = state_->n_texts;
+  view.n_tokens = state_->n_tokens;
+  view.growing_postings = state_->postings;
   return view;
 }
 
@@ -102,7 +122,8 @@ std::uint32_t MutableColumn::n_rows() const {
 
 std::size_t MutableColumn::memory_bytes() const {
   return state_->facts.memory_bytes() + state_->offsets.memory_bytes() +
-         state_->irregular.memory_bytes() + state_->values.memory_bytes();
+         state_->irregular.memory_bytes() + state_->values.memory_bytes() +
+         state_->text_lengths.memory_bytes();
 }
 
 }  // namespace quiver::payload

@@ -29,6 +29,7 @@ class Sealer {
         if (traits_.has_dictionary()) merge_dictionaries();
         copy_terms();
         make_postings();
+        if (out_.index->scoring) describe_postings();
         break;
       case ValueStorage::kIntegers:
         out_.integers = copy_values(&ColumnView::integers);
@@ -43,6 +44,7 @@ class Sealer {
         sort_values(out_.points, out_.sorted_doubles, [](const GeoPoint& p) { return p.lat; });
         break;
     }
+    add_derived(out_);
     return std::move(out_);
   }
 
@@ -183,6 +185,38 @@ class Sealer {
     out_.posting_rows = SharedSpan<std::uint32_t>::of(std::move(posting_rows));
   }
 
+  /// What scores need: counts of the postings, lengths of the rows, and bounds by block.
+  void describe_postings() {
+    std::vector<std::uint32_t> lengths;
+    lengths.reserve(rows_.size());
+    for (const auto& [source, row] : rows_) lengths.push_back(sources_[source].text_lengths[row]);
+    std::vector<std::uint8_t> counts(out_.posting_rows.size(), 0);
+    const std::uint32_t n_terms = out_.n_terms();
+    std::vector<std::uint64_t> next(out_.posting_offsets.begin(), out_.posting_offsets.end());
+    for (std::uint32_t row = 0; row < out_.n_rows; ++row) {
+      for (const std::uint32_t id : out_.row_terms(row)) {
+        if (id >= n_terms) continue;  // a gap is no term
+        // The posting of this row is the last begun one of the term, or the next.
+        std::uint64_t& at = next[id];
+        if (at == out_.posting_offsets[id] || out_.posting_rows[at - 1] != row) ++at;
+        std::uint8_t& count = counts[at - 1];
+        if (count < ColumnView::kManyTimes) ++count;
+      }
+    }
+    const std::size_t n_blocks = blocks_of(counts.size());
+    std::vector<std::uint8_t> block_counts(n_blocks, 0);
+    std::vector<std::uint32_t> block_lengths(n_blocks, UINT32_MAX);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const std::size_t block = i / ColumnView::kPostingsPerBlock;
+      block_counts[block] = std::max(block_counts[block], counts[i]);
+      block_lengths[block] = std::min(block_lengths[block], lengths[out_.posting_rows[i]]);
+    }
+    out_.text_lengths = SharedSpan<std::uint32_t>::of(std::move(lengths));
+    out_.posting_counts = SharedSpan<std::uint8_t>::of(std::move(counts));
+    out_.block_counts = SharedSpan<std::uint8_t>::of(std::move(block_counts));
+    out_.block_lengths = SharedSpan<std::uint32_t>::of(std::move(block_lengths));
+  }
+
   template <class T, class K, class KeyOf>
   void sort_values(const SharedSpan<T>& values, SharedSpan<K>& keys_out, KeyOf key_of) {
     std::vector<std::pair<K, std::uint32_t>> pairs;
@@ -213,6 +247,29 @@ class Sealer {
 };
 
 }  // namespace
+
+std::uint64_t text_start(std::string_view text) {
+  std::uint64_t start = 0;
+  for (std::size_t i = 0; i < sizeof(start); ++i) {
+    start = start << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0U);
+  }
+  return start;
+}
+
+void add_derived(ColumnView& column) {
+  column.n_texts = 0;
+  column.n_tokens = 0;
+  for (const std::uint32_t length : column.text_lengths) {
+    column.n_texts += length == 0 ? 0 : 1;
+    column.n_tokens += length;
+  }
+  if (!traits_of(column.index->kind).has_dictionary()) return;
+  std::vector<std::uint64_t> samples;
+  for (std::uint32_t id = 0; id < column.n_terms(); id += ColumnView::kTermsPerSample) {
+    samples.push_back(text_start(column.term(id)));
+  }
+  column.term_samples = SharedSpan<std::uint64_t>::of(std::move(samples));
+}
 
 ColumnView seal(std::span<const ColumnView> sources, std::span<const RowOrigin> rows) {
   return Sealer(sources, rows).run();

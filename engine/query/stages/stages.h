@@ -24,6 +24,7 @@ namespace quiver::engine {
 [[nodiscard]] StagePtr make_stage(const Context& kind, PlanNode node);            // examples.cc
 [[nodiscard]] StagePtr make_stage(const RelevanceFeedback& kind, PlanNode node);  // examples.cc
 [[nodiscard]] StagePtr make_stage(const Formula& kind, PlanNode node);            // formula.cc
+[[nodiscard]] StagePtr make_stage(const TextMatch& kind, PlanNode node);          // text.cc
 
 /// Appends the points that a query of this kind names in place of vectors: they are no hits.
 /// nearest.cc

@@ -64,7 +64,7 @@ constexpr ShapeMember kText[] = {
     {.name = "phrase_matching", .type = kBool},
     {.name = "stopwords"},
     {.name = "stemmer", .type = kObject, .shape = &kStemmerShape},
-    {.name = "scoring", .refused = "ranking by the words of a text (BM25) is not supported"},
+    {.name = "scoring"},
     kNested,
 };
 
@@ -135,6 +135,16 @@ Decoded<> check_stopwords(Element element, const Path& path) {
   return {};
 }
 
+/// `true`, `false`, or {"type": "bm25"}.
+Decoded<bool> decode_scoring(Element element, const Path& path) {
+  if (!element.is_object()) return get_bool(element, path);
+  QV_TRY(const Element type, require(as_object(element), "type", path));
+  QV_TRY(const auto name, get_string(type, path.member("type")));
+  if (name == "bm25") return true;
+  return format_error(path.member("type"),
+                      fmt::format("unknown variant `{}`, expected `bm25`", name));
+}
+
 /// Reads the parameters of a text index.
 Decoded<> read_text_params(Object object, const Path& path, FieldIndex& index) {
   payload::TextOptions& text = index.text;
@@ -147,6 +157,9 @@ Decoded<> read_text_params(Object object, const Path& path, FieldIndex& index) {
   QV_TRY(text.phrase_matching, decode_bool(object, "phrase_matching", path, text.phrase_matching));
   QV_TRY(text.min_token_len, decode_length(object, "min_token_len", path));
   QV_TRY(text.max_token_len, decode_length(object, "max_token_len", path));
+  if (const auto scoring = find(object, "scoring")) {
+    QV_TRY(index.scoring, decode_scoring(*scoring, path.member("scoring")));
+  }
   if (const auto stopwords = find(object, "stopwords")) {
     QV_TRY(check_stopwords(*stopwords, path.member("stopwords")));
   }

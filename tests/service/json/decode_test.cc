@@ -916,18 +916,26 @@ TEST(DecodeIndex, RefusesOrLeavesOutWhatClientsCouldNotReadBack) {
   }
 }
 
+TEST(DecodeIndex, Scoring) {
+  const auto index = [](const std::string& scoring) {
+    std::string body = R"({"field_name":"k","field_schema":{"type":"text","scoring":)" + scoring +
+                       "}}";
+    return decode_index(body);
+  };
+  EXPECT_TRUE(index("true")->scoring);
+  EXPECT_TRUE(index(R"({"type":"bm25"})")->scoring);
+  EXPECT_FALSE(index("false")->scoring);
+  EXPECT_EQ(index("true")->client_settings, R"({"type":"text","scoring":true})");
+  expect_error(index(R"({"type":"tfidf"})"), 400,
+               "Wrong input: field_schema.scoring.type: unknown variant `tfidf`, expected `bm25`");
+  expect_error(index("1"), 400, "Wrong input: field_schema.scoring: invalid type: integer `1`");
+}
+
 TEST(DecodeIndex, WhatHasNoEffectHereIsRefused) {
   const auto index = [](const std::string& schema) {
     std::string body = R"({"field_name":"k","field_schema":)" + schema + "}";
     return decode_index(body);
   };
-  for (const char* scoring : {"true", R"({"type":"bm25"})"}) {
-    expect_error(index(R"({"type":"text","scoring":)" + std::string(scoring) + "}"), 400,
-                 "Wrong input: field_schema.scoring: ranking by the words of a text (BM25) is not "
-                 "supported");
-  }
-  EXPECT_EQ(index(R"({"type":"text","scoring":false})")->client_settings,
-            R"({"type":"text","scoring":false})");
   for (const char* type :
        {"keyword", "integer", "float", "bool", "geo", "datetime", "uuid", "text"}) {
     const std::string schema = R"({"type":")" + std::string(type) + R"(","nested":)";

@@ -1,0 +1,66 @@
+#include "payload/bm25/bm25.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quiver::payload {
+
+QueryTokens QueryTokens::of(const std::vector<std::string>& tokens) {
+  QueryTokens query;
+  for (const auto& token : tokens) {
+    const auto found = std::find(query.texts.begin(), query.texts.end(), token);
+    if (found != query.texts.end()) {
+      ++query.repetitions[static_cast<std::size_t>(found - query.texts.begin())];
+      continue;
+    }
+    query.texts.push_back(token);
+    query.repetitions.push_back(1);
+  }
+  return query;
+}
+
+void CorpusStatistics::add(const Occurrences& occurrences, const Bitset* within) {
+  const ColumnView& column = occurrences.column();
+  if (within == nullptr) {
+    n_texts += column.n_texts;
+    n_tokens += column.n_tokens;
+  } else {
+    within->for_each([&](std::size_t row) {
+      const std::uint32_t length = column.text_lengths[row];
+      n_texts += length == 0 ? 0 : 1;
+      n_tokens += length;
+    });
+  }
+  n_with_token.resize(occurrences.n_tokens(), 0);
+  for (std::size_t i = 0; i < n_with_token.size(); ++i) {
+    n_with_token[i] += occurrences.n_rows(i, within);
+  }
+}
+
+Bm25::Bm25(const QueryTokens& tokens, const CorpusStatistics& corpus, const Bm25Params& params) {
+  const auto n_texts = static_cast<double>(corpus.n_texts);
+  const double mean = std::max(1.0, static_cast<double>(corpus.n_tokens)) / std::max(1.0, n_texts);
+  at_length_0_ = params.k * (1 - params.b);
+  per_token_ = params.k * params.b / mean;
+  for (std::size_t i = 0; i < tokens.texts.size(); ++i) {
+    const auto n = static_cast<double>(corpus.n_with_token[i]);
+    const double idf = std::log1p((n_texts - n + 0.5) / (n + 0.5));
+    weights_.push_back(tokens.repetitions[i] * (params.k + 1) * idf);
+  }
+}
+
+float Bm25::score(std::span<const std::uint32_t> counts, std::uint32_t length) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) sum += contribution(i, counts[i], length);
+  }
+  return static_cast<float>(sum);
+}
+
+float Bm25::score(const Occurrences& occurrences, std::uint32_t row) const {
+  std::vector<std::uint32_t> counts(weights_.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = occurrences.count(i, row);
+  return score(counts, occurrences.column().text_lengths[row]);
+}
+
+}  // namespace quiver::payload

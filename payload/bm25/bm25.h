@@ -1,0 +1,88 @@
+// The scores of texts by Okapi BM25 (Robertson, Zaragoza 2009, "The Probabilistic Relevance
+// Framework", section 3.5), with the IDF of Lucene, which is never negative.
+//
+//   score(row)  = sum over tokens t of  weight(t) * tf / (tf + k * (1 - b + b * length / mean))
+//   weight(t)   = repetitions * (k + 1) * ln(1 + (N - n + 0.5) / (n + 0.5))
+//
+// tf: how often t is in the row. length: tokens of the row. mean: mean length of the N texts of the
+// corpus, n of which hold t. repetitions: how often t is in the query.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bitset.h"
+#include "base/result.h"
+#include "base/threads/cancel.h"
+#include "payload/bm25/occurrences.h"
+
+namespace quiver::payload {
+
+struct Bm25Params {
+  double k = 1.2;   ///< >= 0; how slowly repetitions of a word stop counting
+  double b = 0.75;  ///< 0 to 1; how much a long text is held against it
+
+  bool operator==(const Bm25Params&) const = default;
+};
+
+/// The distinct tokens of a query, in the order of their first appearance.
+struct QueryTokens {
+  std::vector<std::string> texts;
+  std::vector<std::uint32_t> repetitions;  ///< >= 1, one for each text
+
+  [[nodiscard]] static QueryTokens of(const std::vector<std::string>& tokens);
+};
+
+/// What the scores depend on beside the row. Sums over the segments of a collection.
+struct CorpusStatistics {
+  std::uint64_t n_texts = 0;
+  std::uint64_t n_tokens = 0;               ///< of all texts
+  std::vector<std::uint64_t> n_with_token;  ///< texts with each token of the query
+
+  /// Adds the rows of `within` (nullptr: all rows).
+  void add(const Occurrences& occurrences, const Bitset* within);
+};
+
+/// The score of a row, given what is in it. The same bits in every segment.
+class Bm25 {
+ public:
+  Bm25(const QueryTokens& tokens, const CorpusStatistics& corpus, const Bm25Params& params);
+
+  /// The contribution of a token that is in a row `count` times, >= 1.
+  [[nodiscard]] double contribution(std::size_t token, std::uint32_t count,
+                                    std::uint32_t length) const {
+    const double tf = count;
+    return weights_[token] * tf / (tf + at_length_0_ + per_token_ * length);
+  }
+  /// `counts`: how often each token is in the row; all 0 gives 0.
+  [[nodiscard]] float score(std::span<const std::uint32_t> counts, std::uint32_t length) const;
+  [[nodiscard]] float score(const Occurrences& occurrences, std::uint32_t row) const;
+
+  [[nodiscard]] double weight(std::size_t token) const { return weights_[token]; }
+  [[nodiscard]] double at_length_0() const { return at_length_0_; }
+  [[nodiscard]] double per_token() const { return per_token_; }
+
+ private:
+  std::vector<double> weights_;
+  double at_length_0_;  ///< k * (1 - b)
+  double per_token_;    ///< k * b / mean length
+};
+
+/// Takes the rows that a search finds.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  /// `score` > 0. Each row is offered at most once.
+  virtual void offer(std::uint32_t row, float score) = 0;
+  /// Rows with a lower score need not be offered. Never falls.
+  [[nodiscard]] virtual float threshold() const = 0;
+};
+
+/// Offers every row of `within` (nullptr: all rows) that holds a token and whose score reaches the
+/// threshold. Exact: bounds leave out what cannot reach it (MaxScore; Turtle, Flood 1995).
+[[nodiscard]] Result<> search_texts(const Occurrences& occurrences, const Bm25& bm25,
+                                    const Bitset* within, RowSink& sink, const Cancel& cancel);
+
+}  // namespace quiver::payload

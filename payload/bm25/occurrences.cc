@@ -1,0 +1,94 @@
+#include "payload/bm25/occurrences.h"
+
+#include <algorithm>
+
+#include "payload/column/growing_postings.h"
+
+namespace quiver::payload {
+namespace {
+
+/// Rows with more tokens are looked up in the postings.
+constexpr std::size_t kFewTokens = 512;
+
+TokenRows sealed_rows(const ColumnView& column, std::string_view token) {
+  TokenRows found;
+  found.term = column.find_term(token);
+  if (found.term == ColumnView::kNoTerm) return found;
+  found.rows = column.postings(found.term);
+  found.first_posting = column.posting_offsets[found.term];
+  found.counts = column.posting_counts.span().subspan(found.first_posting, found.rows.size());
+  return found;
+}
+
+std::uint32_t count_in(std::span<const std::uint32_t> terms, std::uint32_t term) {
+  std::uint32_t n = 0;
+  for (const std::uint32_t other : terms) n += other == term ? 1 : 0;
+  return n;
+}
+
+}  // namespace
+
+Occurrences::Occurrences(const ColumnView& column, std::span<const std::string> tokens)
+    : column_(column) {
+  if (!column.sealed) {
+    collect(tokens);
+    return;
+  }
+  tokens_.reserve(tokens.size());
+  for (const auto& token : tokens) tokens_.push_back(sealed_rows(column_, token));
+}
+
+void Occurrences::collect(std::span<const std::string> tokens) {
+  tokens_.resize(tokens.size());
+  collected_.resize(tokens.size());
+  const auto blocks = column_.growing_postings->blocks(column_);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    tokens_[i].term = column_.find_term(tokens[i]);
+    if (tokens_[i].term == ColumnView::kNoTerm) continue;
+    for (const auto& block : blocks) {
+      const auto [rows, counts] = block->list(tokens_[i].term);
+      collected_[i].rows.insert(collected_[i].rows.end(), rows.begin(), rows.end());
+      collected_[i].counts.insert(collected_[i].counts.end(), counts.begin(), counts.end());
+    }
+  }
+  collect_tail(blocks.empty() ? 0 : blocks.back()->end_row());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    tokens_[i].rows = collected_[i].rows;
+    tokens_[i].counts = collected_[i].counts;
+  }
+}
+
+void Occurrences::collect_tail(std::uint32_t first_row) {
+  for (std::uint32_t row = first_row; row < column_.n_rows; ++row) {
+    const auto terms = column_.row_terms(row);
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].term == ColumnView::kNoTerm) continue;
+      const std::uint32_t n = count_in(terms, tokens_[i].term);
+      if (n == 0) continue;
+      collected_[i].rows.push_back(row);
+      collected_[i].counts.push_back(
+          static_cast<std::uint8_t>(std::min<std::uint32_t>(n, ColumnView::kManyTimes)));
+    }
+  }
+}
+
+std::uint32_t Occurrences::count(std::size_t i, std::uint32_t row) const {
+  const TokenRows& token = tokens_[i];
+  if (token.rows.empty()) return 0;
+  const auto terms = column_.row_terms(row);
+  if (terms.size() <= kFewTokens) return count_in(terms, token.term);
+  const auto found = std::lower_bound(token.rows.begin(), token.rows.end(), row);
+  if (found == token.rows.end() || *found != row) return 0;
+  const std::uint8_t count = token.counts[static_cast<std::size_t>(found - token.rows.begin())];
+  return count < ColumnView::kManyTimes ? count : count_in(terms, token.term);
+}
+
+std::uint64_t Occurrences::n_rows(std::size_t i, const Bitset* within) const {
+  const auto rows = tokens_[i].rows;
+  if (within == nullptr) return rows.size();
+  std::uint64_t n = 0;
+  for (const std::uint32_t row : rows) n += within->test(row) ? 1 : 0;
+  return n;
+}
+
+}  // namespace quiver::payload
