@@ -70,7 +70,10 @@ std::string column_file(const payload::FieldIndex& index) {
       fmt::format("{}\n{}\n{} {} {} {} {}", index.key, static_cast<int>(index.kind),
                   static_cast<int>(text.tokenizer), text.lowercase, text.phrase_matching,
                   text.min_token_len, text.max_token_len);
-  return fmt::format("column-{:016x}.qvc", hash_text(identity));
+  // Columns without an analysis keep the names that they had before there was one.
+  const std::string analysis = payload::analysis_identity(text);
+  const std::string all = analysis.empty() ? identity : identity + "\n" + analysis;
+  return fmt::format("column-{:016x}.qvc", hash_text(all));
 }
 
 bool lacks_columns(const SegmentData& data, std::span<const payload::FieldIndex> indexes) {
