@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "payload/text_options.h"
 
 namespace quiver::payload {
 
@@ -24,19 +25,6 @@ enum class IndexKind : std::uint8_t {
 /// What else a type needs is in payload/column/kinds.cc.
 inline constexpr std::array<std::string_view, 8> kIndexKindNames = {
     "keyword", "integer", "float", "bool", "geo", "datetime", "uuid", "text"};
-
-enum class Tokenizer : std::uint8_t { kWord = 0, kWhitespace = 1, kPrefix = 2, kMultilingual = 3 };
-
-/// Options of kText indexes.
-struct TextOptions {
-  Tokenizer tokenizer = Tokenizer::kWord;
-  bool lowercase = true;
-  bool phrase_matching = false;
-  std::uint32_t min_token_len = 0;  ///< in code points; 0 means no bound
-  std::uint32_t max_token_len = 0;
-
-  bool operator==(const TextOptions&) const = default;
-};
 
 struct FieldIndex {
   std::string key;  ///< payload path as given by the user

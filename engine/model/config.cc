@@ -7,6 +7,7 @@
 
 #include "base/schema_names.h"
 #include "engine/model/row.h"
+#include "engine/model/text_settings.h"
 #include "payload/json/document.h"
 #include "payload/json/path.h"
 
@@ -27,8 +28,6 @@ constexpr char kDroppedMark = '\x01';
 constexpr std::array<std::string_view, 3> kKinds = {"dense", "sparse", "multi"};
 constexpr std::array<std::string_view, 4> kMetrics = {"dot", "cosine", "euclid", "manhattan"};
 constexpr std::array<std::string_view, 2> kModifiers = {"none", "idf"};
-constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",
-                                                         "multilingual"};
 
 template <class Enum, std::size_t n>
 Value name_of(const std::array<std::string_view, n>& names, Enum value) {
@@ -67,7 +66,7 @@ Value to_value(const OptimizerConfig& config) {
 Value to_value(const payload::FieldIndex& index) {
   Object object{{"key", Value(index.key)},
                 {"kind", name_of(payload::kIndexKindNames, index.kind)},
-                {"tokenizer", name_of(kTokenizers, index.text.tokenizer)},
+                {"tokenizer", name_of(payload::kTokenizerNames, index.text.tokenizer)},
                 {"lowercase", Value(index.text.lowercase)},
                 {"phrase_matching", Value(index.text.phrase_matching)},
                 {"min_token_len", number(index.text.min_token_len)},
@@ -75,6 +74,9 @@ Value to_value(const payload::FieldIndex& index) {
                 {"range", Value(index.range)},
                 {"wire", Value(index.client_settings)}};
   if (index.scoring) object.push_back({"scoring", Value(true)});  // older servers know no such key
+  if (index.kind == payload::IndexKind::kText) {
+    object.push_back({"analysis", analysis_of(index.text)});
+  }
   return Value(std::move(object));
 }
 
@@ -213,12 +215,21 @@ Result<OptimizerConfig> read_optimizer(const Value& value) {
   return config;
 }
 
+/// Older configurations have the steps behind the tokenizer only as the client sent them.
+void read_text_analysis(const ObjectReader& reader, payload::FieldIndex& index) {
+  if (index.kind != payload::IndexKind::kText) return;
+  if (const Value* analysis = reader.find("analysis")) return read_analysis(*analysis, index.text);
+  if (const auto settings = payload::parse_json(index.client_settings)) {
+    read_analysis(*settings, index.text);
+  }
+}
+
 Result<payload::FieldIndex> read_index(const Value& value) {
   payload::FieldIndex index;
   ObjectReader reader(value);
   reader.read("key", index.key);
   reader.read("kind", payload::kIndexKindNames, index.kind);
-  reader.read("tokenizer", kTokenizers, index.text.tokenizer);
+  reader.read("tokenizer", payload::kTokenizerNames, index.text.tokenizer);
   reader.read("lowercase", index.text.lowercase);
   reader.read("phrase_matching", index.text.phrase_matching);
   reader.read("min_token_len", index.text.min_token_len);
@@ -228,6 +239,7 @@ Result<payload::FieldIndex> read_index(const Value& value) {
   reader.read("wire", index.client_settings);
   QV_TRY(reader.status());
   QV_TRY(payload::JsonPath::parse(index.key));
+  read_text_analysis(reader, index);
   return index;
 }
 

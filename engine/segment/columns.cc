@@ -66,12 +66,15 @@ bool same_column(const payload::FieldIndex& a, const payload::FieldIndex& b) {
 
 std::string column_file(const payload::FieldIndex& index) {
   const auto& text = index.text;
-  const std::string identity =
+  std::string identity =
       fmt::format("{}\n{}\n{} {} {} {} {}", index.key, static_cast<int>(index.kind),
                   static_cast<int>(text.tokenizer), text.lowercase, text.phrase_matching,
                   text.min_token_len, text.max_token_len);
-  const std::string_view scoring = index.scoring ? "\nscoring" : "";
-  return fmt::format("column-{:016x}.qvc", hash_text(identity + std::string(scoring)));
+  // Columns without an analysis or scoring keep the names that they had before there were any.
+  const std::string analysis = payload::analysis_identity(text);
+  if (!analysis.empty()) identity += "\n" + analysis;
+  if (index.scoring) identity += "\nscoring";
+  return fmt::format("column-{:016x}.qvc", hash_text(identity));
 }
 
 bool lacks_columns(const SegmentData& data, std::span<const payload::FieldIndex> indexes) {

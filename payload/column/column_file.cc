@@ -55,7 +55,11 @@ std::string index_record(const FieldIndex& index) {
                            index.text.min_token_len, index.text.max_token_len};
   std::string bytes(sizeof(record), '\0');
   std::memcpy(bytes.data(), &record, sizeof(record));
-  return bytes + index.key;
+  bytes += index.key;
+  const std::string analysis = analysis_identity(index.text);
+  if (analysis.empty()) return bytes;
+  const std::uint64_t hash = hash_text(analysis);
+  return bytes.append(reinterpret_cast<const char*>(&hash), sizeof(hash));
 }
 
 constexpr std::uint64_t align(std::uint64_t offset) {

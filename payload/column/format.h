@@ -56,7 +56,8 @@ struct Section {
 };
 static_assert(sizeof(Section) == 24);
 
-/// Section kIndex: this record, then the bytes of the key.
+/// Section kIndex: this record, then the bytes of the key, then the u64 hash of
+/// `analysis_identity` if that is not empty.
 struct IndexRecord {
   std::uint32_t tokenizer = 0;
   std::uint32_t lowercase = 0;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/io/append_buffer.h"
 #include "base/io/shared_span.h"
 #include "payload/filter.h"
+#include "payload/text/analyzer.h"
 
 namespace quiver::payload {
 
@@ -74,14 +76,16 @@ struct GrowingValues {
   AppendBuffer<double> doubles;
   AppendBuffer<GeoPoint> points;
   Dictionary dictionary;
-  std::uint32_t n_texts = 0;  ///< strings so far in the current row
+  std::unique_ptr<Analyzer> analyzer;  ///< made by the first text
+  std::uint32_t n_texts = 0;           ///< strings so far in the current row
 
   [[nodiscard]] std::uint64_t size() const {
     return terms.size() + integers.size() + doubles.size() + points.size();
   }
   [[nodiscard]] std::size_t memory_bytes() const {
     return terms.memory_bytes() + integers.memory_bytes() + doubles.memory_bytes() +
-           points.memory_bytes() + dictionary.memory_bytes();
+           points.memory_bytes() + dictionary.memory_bytes() +
+           (analyzer ? analyzer->memory_bytes() : 0);
   }
 };
 

@@ -7,7 +7,7 @@
 #include "payload/scalar/datetime.h"
 #include "payload/scalar/geo.h"
 #include "payload/scalar/number.h"
-#include "payload/scalar/text.h"
+#include "payload/text/analyzer.h"
 
 namespace quiver::payload {
 namespace {
@@ -39,9 +39,10 @@ bool keep_tokens(const Value& element, const FieldIndex& index, RowFacts& row,
     row.flags |= RowFacts::kManyTexts;
     values.terms.append(kTermGap);
   }
-  for (const auto& token : tokenize(*text, index.text)) {
+  if (values.analyzer == nullptr) values.analyzer = std::make_unique<Analyzer>(index.text);
+  values.analyzer->for_each_token(*text, TokenUse::kDocument, [&](std::string_view token) {
     values.terms.append(values.dictionary.find_or_add(token));
-  }
+  });
   return true;
 }
 

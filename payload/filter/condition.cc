@@ -6,7 +6,7 @@
 
 #include "payload/column/kinds.h"
 #include "payload/scalar/datetime.h"
-#include "payload/scalar/text.h"
+#include "payload/text/analyzer.h"
 
 namespace quiver::payload {
 namespace {
@@ -71,8 +71,8 @@ PreparedCondition prepare_text(TextCondition::Mode mode, const std::string& text
   condition.mode = mode;
   condition.tokens = index != nullptr && traits_of(index->kind).decides(Decidable::kTokens);
   if (condition.tokens) {
-    condition.options = index->text;
-    condition.words = tokenize(text, index->text);
+    condition.analyzers = std::make_shared<const AnalyzerPool>(index->text);
+    condition.words = condition.analyzers->tokens(text, TokenUse::kQuery);
     if (mode != TextCondition::Mode::kPhrase) sort_unique(condition.words);
   } else {
     condition.words =
@@ -205,7 +205,7 @@ bool TextCondition::accepts(std::string_view text) const {
       return text.find(word) != std::string_view::npos;
     });
   }
-  const auto found = tokenize(text, options);
+  const auto found = analyzers->tokens(text, TokenUse::kDocument);
   if (mode == Mode::kPhrase) return contains_phrase(found, words);
   const auto occurs = [&](const std::string& word) {
     return std::find(found.begin(), found.end(), word) != found.end();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,6 +15,7 @@
 #include "payload/scalar/geo.h"
 #include "payload/scalar/number.h"
 #include "payload/schema.h"
+#include "payload/text/analyzer.h"
 
 namespace quiver::payload {
 
@@ -38,8 +40,8 @@ struct TextCondition {
   enum class Mode : std::uint8_t { kAll, kAny, kPhrase };
   Mode mode = Mode::kAll;
   bool tokens = false;
-  TextOptions options;             ///< token options
-  std::vector<std::string> words;  ///< tokens with kAll and kAny: distinct
+  std::shared_ptr<const AnalyzerPool> analyzers;  ///< with `tokens`
+  std::vector<std::string> words;                 ///< tokens with kAll and kAny: distinct
 
   [[nodiscard]] bool accepts(std::string_view text) const;
 };

@@ -213,7 +213,12 @@ FieldIndex RandomPayload::index() {
   out.key = key();
   out.kind = static_cast<IndexKind>(below(static_cast<int>(kIndexKindNames.size())));
   out.text.lowercase = chance(0.7);
-  out.text.tokenizer = chance(0.7) ? Tokenizer::kWord : Tokenizer::kWhitespace;
+  out.text.tokenizer =
+      chance(0.5) ? Tokenizer::kWord
+                  : static_cast<Tokenizer>(below(static_cast<int>(kTokenizerNames.size())));
+  out.text.ascii_folding = chance(0.3);
+  if (chance(0.3)) out.text.stemmer = StemmerLanguage::kEnglish;
+  if (chance(0.3)) out.text.stopwords.custom = {"a", "x"};
   return out;
 }
 

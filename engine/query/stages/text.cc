@@ -11,7 +11,7 @@
 #include "engine/segment/columns.h"
 #include "engine/segment/segment_rows.h"
 #include "payload/bm25/bm25.h"
-#include "payload/scalar/text.h"
+#include "payload/text/analyzer.h"
 
 namespace quiver::engine {
 namespace {
@@ -101,7 +101,8 @@ class TextStage final : public PlanStage {
   [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
     const std::string& key = node_.query.using_field;
     QV_TRY(const auto* index, scored_index(environment.config, key));
-    const auto tokens = payload::QueryTokens::of(payload::tokenize(kind_.text, index->text));
+    const auto tokens = payload::QueryTokens::of(
+        payload::tokenize(kind_.text, index->text, payload::TokenUse::kQuery));
     QV_TRY(const auto texts, texts_of(environment.snapshot, key, tokens));
     QV_TRY(const auto corpus, statistics(environment, texts));
     const payload::Bm25 bm25(tokens, corpus, kind_.params);

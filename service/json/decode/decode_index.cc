@@ -17,11 +17,7 @@ using payload::FieldIndex;
 using payload::IndexKind;
 
 constexpr std::string_view kMemories[] = {"cold", "cached", "pinned"};
-constexpr std::string_view kStemmers[] = {"snowball"};
-constexpr std::string_view kStemmerLanguages[] = {
-    "arabic",  "armenian", "danish",    "dutch",   "english",   "finnish",    "french",
-    "german",  "greek",    "hungarian", "italian", "norwegian", "portuguese", "romanian",
-    "russian", "spanish",  "swedish",   "tamil",   "turkish"};
+constexpr std::string_view kStemmers[] = {"snowball", "none"};
 
 constexpr ShapeMember kType = {.name = "type", .type = kString};
 constexpr ShapeMember kOnDisk = {.name = "on_disk", .type = kBool};
@@ -34,7 +30,7 @@ constexpr ShapeMember kNested = {
 
 constexpr ShapeMember kStemmer[] = {
     {.name = "type", .type = kString, .values = kStemmers, .required = true},
-    {.name = "language", .type = kString, .values = kStemmerLanguages, .required = true},
+    {.name = "language", .type = kString, .values = payload::kStemmerLanguages},
 };
 constexpr Shape kStemmerShape = {kStemmer};
 
@@ -75,10 +71,6 @@ constexpr Shape kOrderedShape = {kOrdered};
 constexpr Shape kIntegerShape = {kInteger};
 constexpr Shape kTextShape = {kText};
 
-/// In the order of payload::Tokenizer.
-constexpr std::array<std::string_view, 4> kTokenizers = {"word", "whitespace", "prefix",
-                                                         "multilingual"};
-
 /// The position of a name in `names`.
 Decoded<std::size_t> decode_name(Element element, const Path& path,
                                  std::span<const std::string_view> names) {
@@ -101,37 +93,43 @@ Decoded<std::uint32_t> decode_length(Object object, std::string_view name, const
   return get_u32(*element, path.member(name));
 }
 
-constexpr std::string_view kStopwordLanguages[] = {
-    "arabic",   "azerbaijani", "basque",   "bengali",   "catalan",    "chinese",
-    "danish",   "dutch",       "english",  "finnish",   "french",     "german",
-    "greek",    "hebrew",      "hinglish", "hungarian", "indonesian", "italian",
-    "japanese", "kazakh",      "nepali",   "norwegian", "portuguese", "romanian",
-    "russian",  "slovene",     "spanish",  "swedish",   "tajik",      "turkish"};
-
-Decoded<> check_stopword_language(Element element, const Path& path) {
-  QV_TRY(const auto language, get_string(element, path));
-  const auto* end = std::end(kStopwordLanguages);
-  if (std::find(std::begin(kStopwordLanguages), end, language) != end) return {};
-  return format_error(path, fmt::format("unknown variant `{}`, expected one of `{}`", language,
-                                        fmt::join(kStopwordLanguages, "`, `")));
+/// Appends the named language.
+Decoded<> read_stopword_language(Element element, const Path& path, payload::Stopwords& out) {
+  QV_TRY(const auto i, decode_name(element, path, payload::kStopwordLanguages));
+  out.languages.push_back(static_cast<payload::StopwordLanguage>(i));
+  return {};
 }
 
 /// A language, or {languages, custom}.
-Decoded<> check_stopwords(Element element, const Path& path) {
-  if (element.is_string()) return check_stopword_language(element, path);
+Decoded<> read_stopwords(Element element, const Path& path, payload::Stopwords& out) {
+  if (element.is_string()) return read_stopword_language(element, path, out);
   QV_TRY(const Object object, get_object(element, path));
   if (const auto languages = find(object, "languages")) {
     QV_TRY(const Array array, get_array(*languages, path.member("languages")));
     for (const Element language : array) {
-      QV_TRY(check_stopword_language(language, path.member("languages")));
+      QV_TRY(read_stopword_language(language, path.member("languages"), out));
     }
   }
   if (const auto custom = find(object, "custom")) {
     QV_TRY(const Array array, get_array(*custom, path.member("custom")));
     for (const Element word : array) {
-      QV_TRY(get_string(word, path.member("custom")));
+      QV_TRY(const auto text, get_string(word, path.member("custom")));
+      out.custom.emplace_back(text);
     }
   }
+  out.normalize();
+  return {};
+}
+
+/// {"type": "snowball", "language": …} or {"type": "none"}.
+Decoded<> read_stemmer(Element element, const Path& path, payload::TextOptions& text) {
+  QV_TRY(const Object object, get_object(element, path));
+  QV_TRY(const Element type, require(object, "type", path));
+  QV_TRY(const auto kind, decode_name(type, path.member("type"), kStemmers));
+  if (kStemmers[kind] == "none") return {};
+  QV_TRY(const Element language, require(object, "language", path));
+  QV_TRY(const auto i, decode_name(language, path.member("language"), payload::kStemmerLanguages));
+  text.stemmer = static_cast<payload::StemmerLanguage>(i);
   return {};
 }
 
@@ -150,7 +148,7 @@ Decoded<> read_text_params(Object object, const Path& path, FieldIndex& index) {
   payload::TextOptions& text = index.text;
   if (const auto tokenizer = find(object, "tokenizer")) {
     const Path here = path.member("tokenizer");
-    QV_TRY(const auto i, decode_name(*tokenizer, here, kTokenizers));
+    QV_TRY(const auto i, decode_name(*tokenizer, here, payload::kTokenizerNames));
     text.tokenizer = static_cast<payload::Tokenizer>(i);
   }
   QV_TRY(text.lowercase, decode_bool(object, "lowercase", path, text.lowercase));
@@ -161,7 +159,11 @@ Decoded<> read_text_params(Object object, const Path& path, FieldIndex& index) {
     QV_TRY(index.scoring, decode_scoring(*scoring, path.member("scoring")));
   }
   if (const auto stopwords = find(object, "stopwords")) {
-    QV_TRY(check_stopwords(*stopwords, path.member("stopwords")));
+    QV_TRY(read_stopwords(*stopwords, path.member("stopwords"), text.stopwords));
+  }
+  QV_TRY(text.ascii_folding, decode_bool(object, "ascii_folding", path, false));
+  if (const auto stemmer = find(object, "stemmer")) {
+    QV_TRY(read_stemmer(*stemmer, path.member("stemmer"), text));
   }
   return {};
 }

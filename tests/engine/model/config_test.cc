@@ -50,6 +50,51 @@ TEST(CollectionConfig, ATimeOfCreationIsKeptAndOlderOnesHaveNone) {
   }
 }
 
+CollectionConfig config_with_text() {
+  CollectionConfig config;
+  config.fields = mixed_fields();
+  auto& index = config.indexes.emplace_back();
+  index.key = "title";
+  index.kind = payload::IndexKind::kText;
+  return config;
+}
+
+TEST(CollectionConfig, TheAnalysisOfTextsReadsBackAsWritten) {
+  CollectionConfig config = config_with_text();
+  EXPECT_EQ(parse_config(to_json(config)).value(), config);
+  auto& text = config.indexes.front().text;
+  text.tokenizer = payload::Tokenizer::kCode;
+  text.ascii_folding = true;
+  text.stemmer = payload::StemmerLanguage::kTurkish;
+  text.stopwords = {{payload::StopwordLanguage::kArabic, payload::StopwordLanguage::kTurkish},
+                    {"a \"b\"", "c"}};
+  EXPECT_EQ(parse_config(to_json(config)).value(), config);
+}
+
+/// Before analyzers existed, their settings were kept only as the client sent them.
+TEST(CollectionConfig, OlderOnesTakeTheAnalysisFromTheClient) {
+  const auto older = [](const std::string& settings) {
+    CollectionConfig config = config_with_text();
+    config.indexes.front().client_settings = settings;
+    std::string json = to_json(config);
+    const auto first = json.find(R"(,"analysis")");
+    EXPECT_NE(first, std::string::npos);
+    const auto last = json.find("}}", first);
+    json.erase(first, last + 2 - first);
+    return parse_config(json).value().indexes.front().text;
+  };
+  const auto all = older(
+      R"({"type":"text","ascii_folding":true,"stemmer":{"type":"snowball","language":"dutch"},"stopwords":{"languages":["dutch"],"custom":["x"]}})");
+  EXPECT_TRUE(all.ascii_folding);
+  EXPECT_EQ(all.stemmer, payload::StemmerLanguage::kDutch);
+  EXPECT_EQ(all.stopwords, (payload::Stopwords{{payload::StopwordLanguage::kDutch}, {"x"}}));
+  EXPECT_EQ(older(R"({"type":"text","stopwords":"german"})").stopwords.languages,
+            std::vector{payload::StopwordLanguage::kGerman});
+  EXPECT_EQ(older(R"("text")"), payload::TextOptions());
+  EXPECT_EQ(older(R"({"stemmer":{"type":"none"},"stopwords":[1]})"), payload::TextOptions());
+  EXPECT_EQ(older("no JSON"), payload::TextOptions());
+}
+
 TEST(CollectionConfig, DamagedIsRefused) {
   CollectionConfig config;
   config.fields = mixed_fields();

@@ -86,5 +86,17 @@ TEST_F(SealedSegment, OneColumnServesTheSameKeyAndKind) {
   EXPECT_EQ(find_index(indexes, "x"), nullptr);
 }
 
+TEST_F(SealedSegment, TextsWithoutAnAnalysisKeepTheNamesOfTheirFiles) {
+  const auto text = index_on("t", payload::IndexKind::kText);
+  EXPECT_EQ(column_file(text), "column-93b874170dc0f176.qvc");
+  auto spaces = text;
+  spaces.text.tokenizer = payload::Tokenizer::kWhitespace;
+  EXPECT_EQ(column_file(spaces), "column-4803158e94c7c9dc.qvc");
+  auto stemmed = text;
+  stemmed.text.stemmer = payload::StemmerLanguage::kEnglish;
+  EXPECT_NE(column_file(text), column_file(stemmed));
+  EXPECT_FALSE(same_column(text, stemmed));
+}
+
 }  // namespace
 }  // namespace quiver::engine::testing

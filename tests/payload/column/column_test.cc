@@ -200,7 +200,9 @@ TEST(Column, AnotherIndexIsRefused) {
   other_kind.kind = IndexKind::kKeyword;
   auto other_text = index;
   other_text.text.lowercase = false;
-  for (const auto& other : {other_key, other_kind, other_text}) {
+  auto other_stemmer = index;
+  other_stemmer.text.stemmer = StemmerLanguage::kEnglish;
+  for (const auto& other : {other_key, other_kind, other_text, other_stemmer}) {
     const auto opened = open_column(*directory, "c", other);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code(), Code::kFailedPrecondition);
@@ -210,6 +212,22 @@ TEST(Column, AnotherIndexIsRefused) {
   EXPECT_TRUE(open_column(*directory, "c", echoed)) << "the echoed schema plays no part";
   EXPECT_EQ(open_column(*directory, "missing", index).error().code(), Code::kNotFound);
   EXPECT_FALSE(MutableColumn::create(make_index("a..b", IndexKind::kBool)));
+}
+
+TEST(Column, TheAnalysisOfTextsIsPartOfTheIndex) {
+  auto directory = make_memory_directory();
+  auto stemmed = make_index("k", IndexKind::kText);
+  stemmed.text.stemmer = StemmerLanguage::kEnglish;
+  ASSERT_TRUE(write_column(column_of(stemmed, {R"({"k":"running"})"}), *directory, "c"));
+  const auto opened = open_column(*directory, "c", stemmed);
+  ASSERT_TRUE(opened) << opened.error().message();
+  EXPECT_NE(opened->find_term("run"), ColumnView::kNoTerm);
+  EXPECT_EQ(opened->find_term("running"), ColumnView::kNoTerm);
+  auto german = stemmed;
+  german.text.stemmer = StemmerLanguage::kGerman;
+  EXPECT_EQ(open_column(*directory, "c", german).error().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(open_column(*directory, "c", make_index("k", IndexKind::kText)).error().code(),
+            Code::kFailedPrecondition);
 }
 
 /// Files of released versions must be read and written with the same bytes for ever:

@@ -918,8 +918,8 @@ TEST(DecodeIndex, RefusesOrLeavesOutWhatClientsCouldNotReadBack) {
 
 TEST(DecodeIndex, Scoring) {
   const auto index = [](const std::string& scoring) {
-    std::string body = R"({"field_name":"k","field_schema":{"type":"text","scoring":)" + scoring +
-                       "}}";
+    std::string body =
+        R"({"field_name":"k","field_schema":{"type":"text","scoring":)" + scoring + "}}";
     return decode_index(body);
   };
   EXPECT_TRUE(index("true")->scoring);
@@ -969,12 +969,49 @@ TEST(DecodeIndex, Schemas) {
   EXPECT_EQ(
       decoded->client_settings,
       R"({"type":"text","tokenizer":"prefix","min_token_len":2,"max_token_len":9,"lowercase":false,"phrase_matching":true})");
+  EXPECT_EQ(decoded->text.stopwords, payload::Stopwords());
+  EXPECT_EQ(decoded->text.stemmer, std::nullopt);
   std::string keyword = R"({"field_name":"k","field_schema":"keyword"})";
   EXPECT_EQ(decode_index(keyword)->client_settings, "\"keyword\"");
   std::string none = R"({"field_name":"k"})";
   expect_error(decode_index(none), 400,
                "Wrong input: Can't auto-detect field type, please specify `field_schema` in the "
                "request");
+}
+
+TEST(DecodeIndex, AnalysisOfTexts) {
+  using payload::StopwordLanguage;
+  const auto index = [](const std::string& members) {
+    std::string body = R"({"field_name":"t","field_schema":{"type":"text",)" + members + "}}";
+    return decode_index(body);
+  };
+  const auto all = index(
+      R"("tokenizer":"code","ascii_folding":true,"stemmer":{"type":"snowball","language":"german"},)"
+      R"("stopwords":{"languages":["german","english","german"],"custom":["Foo","bar","Foo"]})");
+  ASSERT_TRUE(all) << all.error().text;
+  EXPECT_EQ(all->text.tokenizer, payload::Tokenizer::kCode);
+  EXPECT_TRUE(all->text.ascii_folding);
+  EXPECT_EQ(all->text.stemmer, payload::StemmerLanguage::kGerman);
+  EXPECT_EQ(all->text.stopwords,
+            (payload::Stopwords{{StopwordLanguage::kEnglish, StopwordLanguage::kGerman},
+                                {"Foo", "bar"}}));
+  EXPECT_EQ(
+      all->client_settings,
+      R"({"type":"text","tokenizer":"code","ascii_folding":true,"stopwords":{"languages":["german","english","german"],"custom":["Foo","bar","Foo"]},"stemmer":{"type":"snowball","language":"german"}})");
+  const auto one = index(R"("stopwords":"turkish","stemmer":{"type":"none"})");
+  ASSERT_TRUE(one) << one.error().text;
+  EXPECT_EQ(one->text.stopwords.languages, std::vector{StopwordLanguage::kTurkish});
+  EXPECT_EQ(one->text.stemmer, std::nullopt);
+  for (const char* bad :
+       {R"("stemmer":{"type":"snowball"})", R"("stemmer":{"type":"snowball","language":"klingon"})",
+        R"("stemmer":{"type":"porter","language":"english"})",
+        R"("stemmer":{"language":"english"})", R"("stopwords":"klingon")",
+        R"("stopwords":{"languages":["klingon"]})", R"("stopwords":{"custom":[1]})",
+        R"("ascii_folding":1)", R"("tokenizer":"x")"}) {
+    const auto refused = index(bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().status, 400) << bad;
+  }
 }
 
 TEST(Errors, OfTheEngine) {

@@ -1,0 +1,119 @@
+#include "payload/text/analyzer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "payload/text/characters.h"
+#include "payload/text/normalize.h"
+
+namespace quiver::payload {
+namespace {
+
+constexpr std::array<char, 128> kLower = [] {
+  std::array<char, 128> table{};
+  for (int c = 0; c < 128; ++c) {
+    table[static_cast<std::size_t>(c)] = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  }
+  return table;
+}();
+
+}  // namespace
+
+Analyzer::Analyzer(const TextOptions& options) : options_(options), stopwords_(options_) {
+  if (options_.stemmer) stemmer_ = std::make_unique<Stemmer>(*options_.stemmer);
+}
+
+void Analyzer::analyze(std::string_view text, TokenUse use, Visitor visit, void* function) {
+  const Target target{use, visit, function};
+  split(text, options_.tokenizer, [&](const Piece& piece) { add_piece(piece, target); });
+}
+
+void Analyzer::add_piece(const Piece& piece, const Target& target) {
+  const std::string_view token = final_form(normal_form(piece));
+  if (token.empty()) return;
+  options_.tokenizer == Tokenizer::kPrefix ? emit_prefixes(token, target)
+                                           : emit_bounded(token, target);
+}
+
+std::string_view Analyzer::normal_form(const Piece& piece) {
+  if (!piece.is_ascii) {
+    normalize(piece.text, options_, buffer_);
+    return buffer_;
+  }
+  if (!options_.lowercase) return piece.text;
+  buffer_.resize(piece.text.size());
+  std::ranges::transform(piece.text, buffer_.begin(),
+                         [](char c) { return kLower[static_cast<std::size_t>(c)]; });
+  return buffer_;
+}
+
+std::string_view Analyzer::final_form(std::string_view word) {
+  if (stemmer_ == nullptr) return stem_unless_stopped(word);
+  const std::uint64_t hash = hash_text(word);
+  if (const auto form = cache_.find(word, hash); form.data() != nullptr) return form;
+  const auto form = stem_unless_stopped(word);
+  cache_.remember(word, hash, form);
+  return form;
+}
+
+std::string_view Analyzer::stem_unless_stopped(std::string_view word) {
+  if (!stopwords_.empty() && stopwords_.contains(word)) return {};
+  return stemmer_ == nullptr ? word : stemmer_->stem(word);
+}
+
+void Analyzer::emit_bounded(std::string_view token, const Target& target) const {
+  if (options_.min_token_len != 0 || options_.max_token_len != 0) {
+    const std::size_t length = count_code_points(token);
+    if (length < options_.min_token_len) return;
+    if (options_.max_token_len != 0 && length > options_.max_token_len) return;
+  }
+  target(token);
+}
+
+void Analyzer::emit_prefixes(std::string_view token, const Target& target) const {
+  const std::size_t min = std::max(options_.min_token_len, 1U);
+  const std::size_t max = options_.max_token_len == 0
+                              ? kMaxPrefixLength
+                              : std::min(options_.max_token_len, kMaxPrefixLength);
+  const std::size_t longest = bytes_of_code_points(token, max);
+  std::size_t end = bytes_of_code_points(token.substr(0, longest), min);
+  // A whole token that is shorter than `min` has no prefix.
+  if (count_code_points(token.substr(0, end)) < min) return;
+  if (target.use == TokenUse::kQuery) return target(token.substr(0, longest));
+  for (; end < longest; end += bytes_of_code_points(token.substr(end), 1)) {
+    target(token.substr(0, end));
+  }
+  target(token.substr(0, longest));
+}
+
+std::vector<std::string> Analyzer::tokens(std::string_view text, TokenUse use) {
+  std::vector<std::string> out;
+  for_each_token(text, use, [&](std::string_view token) { out.emplace_back(token); });
+  return out;
+}
+
+std::size_t Analyzer::memory_bytes() const {
+  return sizeof(*this) + cache_.memory_bytes() + buffer_.capacity();
+}
+
+std::vector<std::string> AnalyzerPool::tokens(std::string_view text, TokenUse use) const {
+  std::unique_ptr<Analyzer> analyzer;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      analyzer = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (analyzer == nullptr) analyzer = std::make_unique<Analyzer>(options_);
+  auto out = analyzer->tokens(text, use);
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(analyzer));
+  return out;
+}
+
+std::vector<std::string> tokenize(std::string_view text, const TextOptions& options, TokenUse use) {
+  return Analyzer(options).tokens(text, use);
+}
+
+}  // namespace quiver::payload

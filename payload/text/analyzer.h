@@ -1,0 +1,104 @@
+// Makes the tokens of text indexes and of the queries that ask them.
+//
+// The steps, in Qdrant's order: the tokenizer splits (payload/text/splitting.h); then for each
+// piece lower case, ASCII folding (normalize.h), stop words (stopwords.h), stem (stemmer.h), and
+// the bounds of the length in code points.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "payload/text/splitting.h"
+#include "payload/text/stemmer.h"
+#include "payload/text/stopwords.h"
+#include "payload/text_options.h"
+
+namespace quiver::payload {
+
+/// Most code points of the prefixes that Tokenizer::kPrefix makes, whatever `max_token_len` is:
+/// a text of n bytes has then at most 32 n bytes of tokens.
+inline constexpr std::uint32_t kMaxPrefixLength = 64;
+
+/// Whether tokens are stored, or looked for among stored ones. Only kPrefix makes a difference.
+enum class TokenUse : std::uint8_t { kDocument, kQuery };
+
+/// Splits texts by one set of options. Not thread safe: it keeps the words it saw, a buffer and a
+/// stemmer. Make one for many texts; AnalyzerPool lends them to threads.
+///
+/// - kWord: runs of letters, numbers and combining marks.
+/// - kWhitespace: what stands between white space.
+/// - kPrefix: words; a document's word gives all its prefixes from `min_token_len` to
+///   `max_token_len` code points, a query's word only the longest of them. `max_token_len` is at
+///   most kMaxPrefixLength here, and that if it is 0.
+/// - kMultilingual: words by Unicode's rules, so "don't" and "3.14" are one. In scripts without
+///   spaces all pairs of neighbours: `ABC` gives `AB` and `BC`.
+/// - kCode: words, cut where identifiers have parts: `getHTTPCode2` gives get, HTTP, Code, 2.
+///
+/// Bytes that are not UTF-8 separate tokens. Time is linear in the bytes of the text. Tokens have
+/// no greatest length but `max_token_len`; words of more than kMaxStemmedBytes are not stemmed.
+class Analyzer {
+ public:
+  explicit Analyzer(const TextOptions& options);
+
+  /// Calls `visit(std::string_view)` for each token in order, with repetitions. The view is valid
+  /// during the call.
+  template <class Visit>
+  void for_each_token(std::string_view text, TokenUse use, Visit&& visit) {
+    using Function = std::remove_reference_t<Visit>;
+    analyze(
+        text, use,
+        [](void* function, std::string_view token) { (*static_cast<Function*>(function))(token); },
+        &visit);
+  }
+  [[nodiscard]] std::vector<std::string> tokens(std::string_view text, TokenUse use);
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  using Visitor = void (*)(void* function, std::string_view token);
+  struct Target {
+    TokenUse use;
+    Visitor visit;
+    void* function;
+    void operator()(std::string_view token) const { visit(function, token); }
+  };
+
+  void analyze(std::string_view text, TokenUse use, Visitor visit, void* function);
+  void add_piece(const Piece& piece, const Target& target);
+  std::string_view normal_form(const Piece& piece);
+  /// The stem; empty for a stop word. Valid until the next call.
+  std::string_view final_form(std::string_view word);
+  std::string_view stem_unless_stopped(std::string_view word);
+  void emit_bounded(std::string_view token, const Target& target) const;
+  void emit_prefixes(std::string_view token, const Target& target) const;
+
+  const TextOptions options_;
+  const StopwordSet stopwords_;
+  std::unique_ptr<Stemmer> stemmer_;  ///< nullptr: words stay
+  WordCache cache_;                   ///< what `stem_unless_stopped` said
+  std::string buffer_;                ///< the normal form of one word
+};
+
+/// Analyzers of one set of options for any number of threads. Thread safe.
+class AnalyzerPool {
+ public:
+  explicit AnalyzerPool(TextOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] const TextOptions& options() const { return options_; }
+  [[nodiscard]] std::vector<std::string> tokens(std::string_view text, TokenUse use) const;
+
+ private:
+  const TextOptions options_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Analyzer>> idle_;  ///< guarded by mutex_
+};
+
+/// The tokens of one text. Makes an analyzer for it.
+[[nodiscard]] std::vector<std::string> tokenize(std::string_view text, const TextOptions& options,
+                                                TokenUse use = TokenUse::kDocument);
+
+}  // namespace quiver::payload
