@@ -7,12 +7,12 @@
 namespace quiver::payload {
 namespace {
 
-struct Range {
+struct CodePoints {
   std::int32_t first;
   std::int32_t last;
 };
 /// Blocks of the scripts without spaces, ascending.
-constexpr std::array<Range, 18> kUnspaced = {{
+constexpr std::array<CodePoints, 18> kUnspaced = {{
     {0x0E00, 0x0E7F},    // Thai
     {0x0E80, 0x0EFF},    // Lao
     {0x1000, 0x109F},    // Myanmar
@@ -107,7 +107,7 @@ bool is_connector(std::int32_t code_point) {
 bool is_unspaced(std::int32_t code_point) {
   if (code_point < kUnspaced.front().first) return false;
   if (code_point >= 0x20000) return code_point <= 0x3FFFF;  // Han: planes 2 and 3
-  const auto found = std::ranges::lower_bound(kUnspaced, code_point, {}, &Range::last);
+  const auto found = std::ranges::lower_bound(kUnspaced, code_point, {}, &CodePoints::last);
   return found != kUnspaced.end() && code_point >= found->first;
 }
 
