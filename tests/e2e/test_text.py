@@ -7,7 +7,7 @@ from patience import patience
 from qdrant_client import models
 from quiver_server import Server
 
-ENV = {"QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05"}
+ENV = {"QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05", "QUIVER__OPTIMIZER__SEAL_ROWS": "4"}
 TEXTS = {
     1: "The runners were running through São Paulo",
     2: "He runs a marathon, state of the art",
@@ -112,7 +112,7 @@ def test_a_change_of_options_makes_tokens_anew(server):
 
 @pytest.mark.parametrize("prefer_grpc", [False, True])
 def test_stock_client(server, prefer_grpc):
-    client = server.client(prefer_grpc=prefer_grpc)
+    client = server.client(prefer_grpc=prefer_grpc, grpc_port=server.grpc_port)
     collection = f"text-client-{prefer_grpc}"
     client.create_collection(collection, vectors_config=models.VectorParams(size=1, distance=models.Distance.DOT))
     client.create_payload_index(collection, "t", wait=True, field_schema=models.TextIndexParams(
