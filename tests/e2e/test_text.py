@@ -47,6 +47,8 @@ CASES = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     server = Server(tmp_path_factory.mktemp("text") / "data", env=ENV, grpc=True).start()
+    for case in CASES:
+        create(server, case)
     yield server
     server.stop()
 
@@ -82,8 +84,6 @@ def check_all(server):
 
 
 def test_conditions_use_the_analyzer(server):
-    for case in CASES:
-        create(server, case)
     check_all(server)
 
 
