@@ -112,6 +112,14 @@ std::vector<std::string> AnalyzerPool::tokens(std::string_view text, TokenUse us
   return out;
 }
 
+Analyzer& analyzer_of_thread(const TextOptions& options) {
+  thread_local std::unique_ptr<Analyzer> analyzer;
+  if (analyzer == nullptr || analyzer->options() != options) {
+    analyzer = std::make_unique<Analyzer>(options);
+  }
+  return *analyzer;
+}
+
 std::vector<std::string> tokenize(std::string_view text, const TextOptions& options, TokenUse use) {
   return Analyzer(options).tokens(text, use);
 }

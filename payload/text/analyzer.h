@@ -57,6 +57,7 @@ class Analyzer {
   }
   [[nodiscard]] std::vector<std::string> tokens(std::string_view text, TokenUse use);
   [[nodiscard]] std::size_t memory_bytes() const;
+  [[nodiscard]] const TextOptions& options() const { return options_; }
 
  private:
   using Visitor = void (*)(void* function, std::string_view token);
@@ -96,6 +97,10 @@ class AnalyzerPool {
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Analyzer>> idle_;  ///< guarded by mutex_
 };
+
+/// An analyzer for the time until this thread asks again. It is made anew if the options are others
+/// than before.
+[[nodiscard]] Analyzer& analyzer_of_thread(const TextOptions& options);
 
 /// The tokens of one text. Makes an analyzer for it.
 [[nodiscard]] std::vector<std::string> tokenize(std::string_view text, const TextOptions& options,

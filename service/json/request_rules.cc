@@ -61,6 +61,17 @@ Decoded<> check_feedback(const engine::RelevanceFeedback& query, const Path& pat
   return validation_error(path, "feedback elements must be non-empty");
 }
 
+Decoded<> check_bm25(const payload::Bm25Params& params, const Path& path) {
+  constexpr double kMostK = 1e6;
+  if (!(params.k >= 0 && params.k <= kMostK)) {
+    return validation_error(path.member("k"),
+                            fmt::format("value {} invalid, must be 0 to {}", params.k, kMostK));
+  }
+  if (params.b >= 0 && params.b <= 1) return {};
+  return validation_error(path.member("b"),
+                          fmt::format("value {} invalid, must be 0 to 1", params.b));
+}
+
 Decoded<> check_slice(const payload::Slice& slice, const Path& path) {
   if (slice.total == 0) return format_error(path.member("total"), "must be 1 or larger");
   if (slice.index < slice.total) return {};

@@ -6,6 +6,7 @@
 
 #include "engine/model/query.h"
 #include "engine/model/vector.h"
+#include "payload/bm25/bm25.h"
 #include "payload/filter.h"
 #include "service/json/error.h"
 
@@ -19,6 +20,8 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<> check_examples(const engine::Recommend& recommend, const Path& path);
 /// 422 if there is no feedback.
 [[nodiscard]] Decoded<> check_feedback(const engine::RelevanceFeedback& query, const Path& path);
+/// 422 unless `k` is 0 to 1,000,000 and `b` is 0 to 1.
+[[nodiscard]] Decoded<> check_bm25(const payload::Bm25Params& params, const Path& path);
 /// 400 for no slices, 422 for an index beyond them.
 [[nodiscard]] Decoded<> check_slice(const payload::Slice& slice, const Path& path);
 /// 400 unless it has at least 4 points and ends where it begins.

@@ -19,7 +19,9 @@ NEWER = {
     "value qdrant.Datatype.Turbo4", "field qdrant.Match.prefix",
     "field qdrant.CollectionClusterInfoResponse.time", "field qdrant.UpdateCollectionClusterSetupResponse.time",
     "field qdrant.CreateShardKeyResponse.time", "field qdrant.DeleteShardKeyResponse.time",
-    "field qdrant.CollectionInfo.created_at",
+    "field qdrant.CollectionInfo.created_at", "message qdrant.TextQuery", "message qdrant.Bm25Params",
+    "field qdrant.Query.text", "message qdrant.TextScoringParams", "enum qdrant.TextScoringType",
+    "field qdrant.TextIndexParams.scoring", "value qdrant.TokenizerType.Code",
 }
 
 try:

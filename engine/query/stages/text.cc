@@ -102,7 +102,7 @@ class TextStage final : public PlanStage {
     const std::string& key = node_.query.using_field;
     QV_TRY(const auto* index, scored_index(environment.config, key));
     const auto tokens = payload::QueryTokens::of(
-        payload::tokenize(kind_.text, index->text, payload::TokenUse::kQuery));
+        payload::analyzer_of_thread(index->text).tokens(kind_.text, payload::TokenUse::kQuery));
     QV_TRY(const auto texts, texts_of(environment.snapshot, key, tokens));
     QV_TRY(const auto corpus, statistics(environment, texts));
     const payload::Bm25 bm25(tokens, corpus, kind_.params);

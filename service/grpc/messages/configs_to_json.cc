@@ -192,6 +192,7 @@ constexpr SpecialWriter kWriters[] = {
     {"qdrant.BinaryQuantizationQueryEncoding", write_chosen},
     {"qdrant.StemmingAlgorithm", write_stemmer},
     {"qdrant.KeywordPrefixParams", write_true},
+    {"qdrant.TextScoringParams", write_true},
     {"qdrant.Value", write_json_value},
 };
 

@@ -7,6 +7,8 @@
 #include "payload/scalar/datetime.h"
 #include "service/grpc/messages/decode.h"
 #include "service/grpc/messages/timestamp.h"
+#include "service/grpc/messages/values.h"
+#include "service/json/decode/decode.h"
 #include "service/json/request_rules.h"
 
 namespace quiver::service::rpc {
@@ -68,9 +70,15 @@ Decoded<VectorValue> decode_flat_multi(const Floats& data, std::uint32_t n_rows,
 }
 
 tl::unexpected<ApiError> no_inference(const Path& path) {
-  return wrong_input(
-      fmt::format("{}: inference is not available, send vectors instead of text, images or objects",
-                  path.to_string()));
+  return wrong_input(fmt::format(
+      "{}: inference is not available for images and objects, send their vectors instead",
+      path.to_string()));
+}
+
+Decoded<VectorValue> vector_of(const qdrant::Document& document, const Path& path,
+                               payload::TokenUse use) {
+  QV_TRY(std::string options, to_json(document.options(), path.member("options")));
+  return json::vector_of_text(document.text(), document.model(), options, path, use);
 }
 
 tl::unexpected<ApiError> missing(const Path& path, std::string_view what) {
@@ -192,7 +200,10 @@ Decoded<engine::QueryVector> decode_query_vector(const qdrant::VectorInput& inpu
       QV_TRY(auto multi, decode_multi(input.multi_dense(), path));
       return engine::QueryVector(std::move(multi));
     }
-    case qdrant::VectorInput::kDocument:
+    case qdrant::VectorInput::kDocument: {
+      QV_TRY(auto vector, vector_of(input.document(), path, payload::TokenUse::kQuery));
+      return engine::QueryVector(std::move(vector));
+    }
     case qdrant::VectorInput::kImage:
     case qdrant::VectorInput::kObject:
       return no_inference(path);
@@ -217,6 +228,7 @@ Decoded<VectorValue> decode_vector(const qdrant::Vector& vector, const Path& pat
     case qdrant::Vector::kMultiDense:
       return decode_multi(vector.multi_dense(), path);
     case qdrant::Vector::kDocument:
+      return vector_of(vector.document(), path, payload::TokenUse::kDocument);
     case qdrant::Vector::kImage:
     case qdrant::Vector::kObject:
       return no_inference(path);

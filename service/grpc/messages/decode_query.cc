@@ -172,6 +172,16 @@ Decoded<QueryKind> decode_feedback(const qdrant::RelevanceFeedbackInput& input, 
   return QueryKind(std::move(decoded));
 }
 
+Decoded<QueryKind> decode_text(const qdrant::TextQuery& text, const Path& path) {
+  engine::TextMatch match;
+  match.text = text.query();
+  if (text.bm25().has_k()) match.params.k = text.bm25().k();
+  if (text.bm25().has_b()) match.params.b = text.bm25().b();
+  const Path scoring = path.member("scoring");
+  QV_TRY(json::check_bm25(match.params, scoring.member("bm25")));
+  return QueryKind(std::move(match));
+}
+
 Decoded<QueryKind> decode_fusion(int fusion, const Path& path) {
   if (fusion == qdrant::RRF) return QueryKind(engine::Rrf{});
   if (fusion == qdrant::DBSF) return QueryKind(engine::Dbsf{});
@@ -206,6 +216,8 @@ Decoded<QueryKind> decode_kind(const qdrant::Query& query, const Path& path) {
       QV_TRY(auto formula, decode_formula(query.formula(), path.member("formula")));
       return QueryKind(std::move(formula));
     }
+    case qdrant::Query::kText:
+      return decode_text(query.text(), path.member("text"));
     case qdrant::Query::VARIANT_NOT_SET:
       break;
   }

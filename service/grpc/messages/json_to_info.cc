@@ -89,6 +89,7 @@ void set_field(Element element, const FieldDescriptor& field, Message& out) {
     return;
   }
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return set_scalar(element, field, out);
+  if (element.is_bool() && !json::as_bool(element)) return;  // a capability that is not there
   set_message(element, *out.GetReflection()->MutableMessage(&out, &field));
 }
 

@@ -16,12 +16,20 @@
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "payload/text/analyzer.h"
 #include "service/api/audit.h"
 #include "service/api/shard_keys.h"
 #include "service/api/snapshots.h"
 #include "service/json/error.h"
 
 namespace quiver::service::json {
+
+/// The sparse vector of a text by the model `qdrant/bm25`, of which `options` are those of stock
+/// clients: a JSON object. 400 for another model.
+[[nodiscard]] Decoded<engine::VectorValue> vector_of_text(std::string_view text,
+                                                          std::string_view model,
+                                                          std::string& options, const Path& path,
+                                                          payload::TokenUse use);
 
 // Reads.
 [[nodiscard]] Decoded<engine::Query> decode_query(std::string& body);

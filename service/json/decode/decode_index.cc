@@ -143,27 +143,37 @@ Decoded<bool> decode_scoring(Element element, const Path& path) {
                       fmt::format("unknown variant `{}`, expected `bm25`", name));
 }
 
-/// Reads the parameters of a text index.
-Decoded<> read_text_params(Object object, const Path& path, FieldIndex& index) {
-  payload::TextOptions& text = index.text;
+}  // namespace
+
+Decoded<> read_text_options(Object object, const Path& path, payload::TextOptions& text) {
   if (const auto tokenizer = find(object, "tokenizer")) {
     const Path here = path.member("tokenizer");
     QV_TRY(const auto i, decode_name(*tokenizer, here, payload::kTokenizerNames));
     text.tokenizer = static_cast<payload::Tokenizer>(i);
   }
   QV_TRY(text.lowercase, decode_bool(object, "lowercase", path, text.lowercase));
-  QV_TRY(text.phrase_matching, decode_bool(object, "phrase_matching", path, text.phrase_matching));
   QV_TRY(text.min_token_len, decode_length(object, "min_token_len", path));
   QV_TRY(text.max_token_len, decode_length(object, "max_token_len", path));
-  if (const auto scoring = find(object, "scoring")) {
-    QV_TRY(index.scoring, decode_scoring(*scoring, path.member("scoring")));
-  }
   if (const auto stopwords = find(object, "stopwords")) {
+    text.stopwords = {};
     QV_TRY(read_stopwords(*stopwords, path.member("stopwords"), text.stopwords));
   }
   QV_TRY(text.ascii_folding, decode_bool(object, "ascii_folding", path, false));
   if (const auto stemmer = find(object, "stemmer")) {
+    text.stemmer.reset();
     QV_TRY(read_stemmer(*stemmer, path.member("stemmer"), text));
+  }
+  return {};
+}
+
+namespace {
+
+/// Reads the parameters of a text index.
+Decoded<> read_text_params(Object object, const Path& path, FieldIndex& index) {
+  QV_TRY(read_text_options(object, path, index.text));
+  QV_TRY(index.text.phrase_matching, decode_bool(object, "phrase_matching", path, false));
+  if (const auto scoring = find(object, "scoring")) {
+    QV_TRY(index.scoring, decode_scoring(*scoring, path.member("scoring")));
   }
   return {};
 }

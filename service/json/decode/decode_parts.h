@@ -8,6 +8,9 @@
 #include "base/schema.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
+#include "payload/bm25/bm25.h"
+#include "payload/text/analyzer.h"
+#include "payload/text_options.h"
 #include "service/json/element.h"
 
 namespace quiver::service::json {
@@ -17,7 +20,8 @@ namespace quiver::service::json {
 
 /// An array of numbers, an array of such arrays, or {indices, values}.
 [[nodiscard]] Decoded<engine::VectorValue> decode_vector(Element element, const Path& path);
-/// As `decode_vector`, for a vector to be stored: 422 if it is empty.
+/// `decode_vector` makes query vectors of texts, this one makes vectors to be stored. 422 if the
+/// vector is empty.
 [[nodiscard]] Decoded<engine::VectorValue> decode_stored_vector(Element element, const Path& path);
 /// A number or a string is the id of a point, anything else a vector.
 [[nodiscard]] Decoded<engine::QueryVector> decode_query_vector(Element element, const Path& path);
@@ -25,8 +29,20 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<std::vector<engine::NamedVector>> decode_vectors(Element element,
                                                                        const Path& path);
 [[nodiscard]] bool is_sparse(Object object);
-/// 400: this server makes no vectors from text or images.
-[[nodiscard]] tl::unexpected<ApiError> no_inference(const Path& path);
+/// True for {"text" or the like, "model"}: something of which a vector is to be made.
+[[nodiscard]] bool is_inference(Object object);
+/// The sparse vector of {"text", "model": "qdrant/bm25", "options"}: decode_document.cc. 400 for
+/// other models, images and objects.
+[[nodiscard]] Decoded<engine::VectorValue> decode_document(Object object, const Path& path,
+                                                           payload::TokenUse use);
+
+/// How texts become tokens: the members `tokenizer`, `lowercase`, `stopwords`, `stemmer` and so on.
+/// Options that are not given stay as they are.
+[[nodiscard]] Decoded<> read_text_options(Object object, const Path& path,
+                                          payload::TextOptions& text);
+/// Reads the members `k` and `b`, where they are given.
+[[nodiscard]] Decoded<> read_bm25_params(Object object, const Path& path,
+                                         payload::Bm25Params& params);
 
 /// `shard_key`: one, several, or one with a fallback.
 [[nodiscard]] Decoded<engine::ShardSelector> decode_shards(Object object, const Path& parent);

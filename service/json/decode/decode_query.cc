@@ -146,26 +146,6 @@ Decoded<QueryKind> decode_sample(Element element, const Path& path) {
   return format_error(path, fmt::format("unknown variant `{}`, expected `random`", name));
 }
 
-/// One parameter of the scorer, if it is given, in [0, `most`].
-Decoded<> decode_factor(Object object, std::string_view name, double most, const Path& path,
-                        double& out) {
-  const auto element = find(object, name);
-  if (!element || element->is_null()) return {};
-  const Path here = path.member(name);
-  QV_TRY(out, get_f64(*element, here));
-  if (out >= 0 && out <= most) return {};
-  return out_of_range(here, to_json(*element), fmt::format("0 to {}", most));
-}
-
-Decoded<payload::Bm25Params> decode_bm25(Element element, const Path& path) {
-  constexpr double kMaxK = 1e6;
-  payload::Bm25Params params;
-  QV_TRY(const Object object, get_object(element, path));
-  QV_TRY(decode_factor(object, "k", kMaxK, path, params.k));
-  QV_TRY(decode_factor(object, "b", 1, path, params.b));
-  return params;
-}
-
 /// A string, or {"query": …, "scoring": {"bm25": {"k": …, "b": …}}}.
 Decoded<QueryKind> decode_text_match(Element element, const Path& path) {
   engine::TextMatch match;
@@ -180,7 +160,9 @@ Decoded<QueryKind> decode_text_match(Element element, const Path& path) {
     const Path here = path.member("scoring");
     QV_TRY(const Object scorers, get_object(*scoring, here));
     QV_TRY(const Element bm25, require(scorers, "bm25", here));
-    QV_TRY(match.params, decode_bm25(bm25, here.member("bm25")));
+    const Path at_bm25 = here.member("bm25");
+    QV_TRY(const Object params, get_object(bm25, at_bm25));
+    QV_TRY(read_bm25_params(params, at_bm25, match.params));
   }
   return QueryKind(std::move(match));
 }
@@ -219,7 +201,7 @@ Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   if (find(object, "formula")) return decode_formula(object, path);
   const auto text = find(object, "text");
   if (text && !find(object, "model")) return decode_text_match(*text, path.member("text"));
-  if (find(object, {"text", "image", "object"})) return no_inference(path);
+  if (find(object, {"text", "image", "object"})) return decode_nearest(element, path);
   if (is_sparse(object)) return decode_nearest(element, path);
   return format_error(path, "the object is no known kind of query");
 }

@@ -76,48 +76,44 @@ Decoded<VectorValue> decode_array(Array array, const Path& path) {
   return VectorValue(std::move(dense));
 }
 
-/// `{"text": …, "model": …}` and the like, which a server with models would turn into a vector.
-bool is_inference(Object object) {
-  const auto model = find(object, "model");
-  return model && model->is_string();
-}
-
-}  // namespace
-
-tl::unexpected<ApiError> no_inference(const Path& path) {
-  return wrong_input(
-      fmt::format("{}: inference is not available, send vectors instead of text, images or objects",
-                  path.to_string()));
-}
-
-bool is_sparse(Object object) { return find(object, "indices") && find(object, "values"); }
-
-Decoded<VectorValue> decode_vector(Element element, const Path& path) {
+Decoded<VectorValue> decode_any(Element element, const Path& path, payload::TokenUse use) {
   if (element.is_array()) return decode_array(as_array(element), path);
   if (!element.is_object()) {
     return wrong_type(element, path, "an array of numbers, an array of such arrays, or an object");
   }
   const Object object = as_object(element);
-  if (is_inference(object)) return no_inference(path);
+  if (is_inference(object)) return decode_document(object, path, use);
   return decode_sparse(object, path);
+}
+
+}  // namespace
+
+bool is_inference(Object object) {
+  const auto model = find(object, "model");
+  return model && model->is_string();
+}
+
+bool is_sparse(Object object) { return find(object, "indices") && find(object, "values"); }
+
+Decoded<VectorValue> decode_vector(Element element, const Path& path) {
+  return decode_any(element, path, payload::TokenUse::kQuery);
 }
 
 Decoded<VectorValue> decode_stored_vector(Element element, const Path& path) {
   if (element.is_array() && as_array(element).size() == 0) {
     return validation_error(path.member("vector"), "dense vector must not be empty");
   }
-  return decode_vector(element, path);
+  return decode_any(element, path, payload::TokenUse::kDocument);
 }
 
 Decoded<std::vector<NamedVector>> decode_vectors(Element element, const Path& path) {
   std::vector<NamedVector> vectors;
-  if (!element.is_object()) {
+  if (!element.is_object() || is_inference(as_object(element))) {
     QV_TRY(auto value, decode_stored_vector(element, path));
     vectors.push_back(NamedVector{"", std::move(value)});
     return vectors;
   }
   const Object object = as_object(element);
-  if (is_inference(object)) return no_inference(path);
   const Path any_name = path.member("?");
   for (const auto [name, value] : object) {
     QV_TRY(auto vector, decode_stored_vector(value, any_name));

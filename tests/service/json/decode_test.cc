@@ -131,8 +131,56 @@ TEST(DecodeQuery, BadVectors) {
       "Validation error in JSON body: [internal.query.values: Validation error: must be the "
       "same length as indices [{}]]");
   expect_error(query(R"({"query":{"text":"a","model":"b"}})"), 400,
-               "Wrong input: internal.query: inference is not available, send vectors instead of "
-               "text, images or objects");
+               "Wrong input: internal.query: inference with model `b` is not available: this "
+               "server makes vectors of texts with `qdrant/bm25`, send vectors of anything else");
+}
+
+engine::SparseVector sparse_of(const std::string& document) {
+  const auto decoded = query(R"({"query":)" + document + "}");
+  EXPECT_TRUE(decoded) << document;
+  const auto& vector = std::get<engine::Nearest>(decoded->kind).vector;
+  return std::get<engine::SparseVector>(std::get<engine::VectorValue>(vector));
+}
+
+TEST(DecodeQuery, TextsBecomeSparseVectors) {
+  const auto vector = sparse_of(R"({"text":"The cats, the cat","model":"Qdrant/BM25"})");
+  EXPECT_EQ(vector.indices.size(), 1U);  // "cat": the rest are stop words
+  EXPECT_EQ(vector.values, std::vector<float>{1});
+  const auto plain = sparse_of(
+      R"({"nearest":{"text":"The cats","model":"qdrant/bm25","options":{"language":"none"}}})");
+  EXPECT_EQ(plain.indices.size(), 2U);
+  const auto point = upsert(
+      R"({"points":[{"id":1,"vector":{"s":{"text":"cats cats dog","model":"qdrant/bm25",
+          "options":{"k":1.0,"b":0.5,"avg_len":3}}}}]})");
+  ASSERT_TRUE(point);
+  for (const char* bad :
+       {R"({"text":"a","model":"qdrant/bm25","options":{"k":-1}})",
+        R"({"text":"a","model":"qdrant/bm25","options":{"b":1.5}})",
+        R"({"text":"a","model":"qdrant/bm25","options":{"avg_len":0}})",
+        R"({"text":"a","model":"qdrant/bm25","options":{"language":"klingon"}})",
+        R"({"text":5,"model":"qdrant/bm25"})", R"({"image":"a","model":"qdrant/bm25"})"}) {
+    EXPECT_FALSE(query(R"({"query":)" + std::string(bad) + "}")) << bad;
+  }
+}
+
+TEST(DecodeQuery, Texts) {
+  const auto match_of = [](const std::string& text) {
+    const auto decoded = query(R"({"query":{"text":)" + text + R"(},"using":"t"})");
+    EXPECT_TRUE(decoded) << text;
+    return std::get<engine::TextMatch>(decoded->kind);
+  };
+  EXPECT_EQ(match_of(R"("a b")").text, "a b");
+  EXPECT_EQ(match_of(R"({"query":"a"})").params, payload::Bm25Params{});
+  const auto match = match_of(R"({"query":"a","scoring":{"bm25":{"k":2,"b":0}}})");
+  EXPECT_EQ(match.params, (payload::Bm25Params{2, 0}));
+  expect_error(query(R"({"query":{"text":{"query":"a","scoring":{"bm25":{"k":-1}}}}})"), 422,
+               "Validation error in JSON body: [internal.query.text.scoring.bm25.k: value -1 "
+               "invalid, must be 0 to 1000000]");
+  expect_error(query(R"({"query":{"text":{"query":"a","scoring":{"tfidf":{}}}}})"), 400,
+               "Format error in JSON body: internal.query.text.scoring: missing field `bm25`");
+  expect_error(query(R"({"query":{"text":5}})"), 400,
+               "Format error in JSON body: internal.query.text: invalid type: integer `5`, expected "
+               "an object");
 }
 
 TEST(DecodeQuery, Ids) {
