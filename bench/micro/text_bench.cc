@@ -1,6 +1,7 @@
 // Tokens of texts: speed of each step of an analyzer (docs/text.md) in MB of raw text per second.
 // One thread; times are those of the thread. Each text is analyzed once per pass; the best of
-// several passes counts, with one analyzer for all, so its cache of stems is warm but for the first.
+// several passes counts, with one analyzer for all, so its cache of stems is warm but for the
+// first.
 //
 //   text_bench FILE [passes]      one text per line; 5 passes
 #include <fmt/format.h>
@@ -38,8 +39,8 @@ std::vector<Setting> settings() {
                               {"word, lower case, folding", folding},
                               {"word, lower case, stop words", stopped},
                               {"word, lower case, stop words, stemmer", stemmed}};
-  for (const auto tokenizer : {Tokenizer::kWhitespace, Tokenizer::kPrefix, Tokenizer::kMultilingual,
-                               Tokenizer::kCode}) {
+  for (const auto tokenizer :
+       {Tokenizer::kWhitespace, Tokenizer::kPrefix, Tokenizer::kMultilingual, Tokenizer::kCode}) {
     all.push_back({payload::kTokenizerNames[static_cast<std::size_t>(tokenizer)], plain});
     all.back().options.tokenizer = tokenizer;
   }
@@ -61,9 +62,10 @@ int run(const char* path, int n_passes) {
     fmt::print(stderr, "text_bench: no text in {}\n", path);
     return 1;
   }
-  fmt::print("{} texts, {:.1f} MB\n\n| setting | first pass, MB/s | best pass, MB/s | tokens |\n"
-             "|---|---|---|---|\n",
-             texts.size(), static_cast<double>(n_bytes) * 1e-6);
+  fmt::print(
+      "{} texts, {:.1f} MB\n\n| setting | first pass, MB/s | best pass, MB/s | tokens |\n"
+      "|---|---|---|---|\n",
+      texts.size(), static_cast<double>(n_bytes) * 1e-6);
   for (const auto& [name, options] : settings()) {
     payload::Analyzer analyzer(options);
     std::vector<double> seconds;
