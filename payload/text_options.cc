@@ -17,9 +17,8 @@ bool is_first_release(const TextOptions& options) {
 
 template <class T>
 void sort_distinct(std::vector<T>& items) {
-  std::ranges::sort(items);
-  const auto rest = std::ranges::unique(items);
-  items.erase(rest.begin(), rest.end());
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ long_tokens() {
 # Runs every fuzz target for some seconds, starting from its corpus in the tree, which is not changed.
 fuzz_of() {
   local target name corpus seconds="${QUIVER_FUZZ_SECONDS:-10}"
-  scripts/build "$1" fuzz_body fuzz_head fuzz_query fuzz_ragged
+  scripts/build "$1" fuzz_body fuzz_head fuzz_query fuzz_ragged fuzz_text
   for target in "build/$1"/fuzz/fuzz_*; do
     name="${target##*/fuzz_}"
     corpus="$(mktemp -d)"

@@ -40,6 +40,21 @@ Result<payload::ColumnView> build_in_directory(const SegmentData& data,
   return build_column(data, index, *directory);
 }
 
+/// Files of indexes that were dropped, or that had other options, and that a stop left behind.
+void remove_other_columns(Directory& directory, std::span<const payload::FieldIndex> indexes) {
+  const auto entries = directory.list();
+  if (!entries) return log_warning("{}", entries.error().message());
+  for (const auto& entry : *entries) {
+    const bool is_column = entry.name.starts_with("column-") && entry.name.ends_with(".qvc");
+    const bool is_wanted = std::ranges::any_of(
+        indexes, [&](const auto& index) { return column_file(index) == entry.name; });
+    if (!is_column || is_wanted) continue;
+    if (auto removed = directory.remove_file(entry.name); !removed) {
+      log_warning("{}", removed.error().message());
+    }
+  }
+}
+
 }  // namespace
 
 Result<payload::ColumnView> column_in_memory(const SegmentData& data,
@@ -116,6 +131,7 @@ Result<> open_columns(SegmentData& data, Directory& directory,
     if (!column) return fail(column.error());
     data.columns[index.key] = *std::move(column);
   }
+  remove_other_columns(directory, indexes);
   return {};
 }
 

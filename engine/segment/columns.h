@@ -38,7 +38,8 @@ using ColumnMap = std::map<std::string, payload::ColumnView, std::less<>>;
 [[nodiscard]] Result<payload::ColumnView> column_in_memory(const SegmentData& data,
                                                            const payload::FieldIndex& index);
 
-/// Opens the columns of a sealed segment; builds those that are missing or damaged.
+/// Opens the columns of a sealed segment; builds those that are missing or damaged, and removes the
+/// files of others.
 [[nodiscard]] Result<> open_columns(SegmentData& data, Directory& directory,
                                     std::span<const payload::FieldIndex> indexes);
 /// Writes and opens the columns of a segment that consists of `rows` of `inputs`.

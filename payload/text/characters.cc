@@ -35,7 +35,7 @@ constexpr std::array<CodePoints, 18> kUnspaced = {{
 
 }  // namespace
 
-CodePoint code_point_at(std::string_view text, std::size_t at) {
+CodePoint decode_code_point(std::string_view text, std::size_t at) {
   CodePoint out;
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at;
   const auto n =
@@ -68,9 +68,8 @@ std::size_t bytes_of_code_points(std::string_view text, std::size_t n) {
   return at;
 }
 
-CharacterClass class_of(std::int32_t code_point) {
+CharacterClass class_beyond_ascii(std::int32_t code_point) {
   using enum CharacterClass;
-  if (code_point < 0) return kOther;
   switch (utf8proc_category(code_point)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LT:
@@ -100,8 +99,8 @@ bool is_space(std::int32_t code_point) {
          category == UTF8PROC_CATEGORY_ZP;
 }
 
-bool is_connector(std::int32_t code_point) {
-  return code_point >= 0 && utf8proc_category(code_point) == UTF8PROC_CATEGORY_PC;
+bool is_connector_beyond_ascii(std::int32_t code_point) {
+  return utf8proc_category(code_point) == UTF8PROC_CATEGORY_PC;
 }
 
 bool is_unspaced(std::int32_t code_point) {

@@ -21,7 +21,7 @@ using AsciiTable = std::array<bool, 128>;
 inline constexpr AsciiTable kAsciiWords = [] {
   AsciiTable table{};
   for (std::int32_t c = 0; c < 128; ++c) {
-    table[static_cast<std::size_t>(c)] = is_ascii_letter_or_digit(c);
+    table[static_cast<std::size_t>(c)] = class_of_ascii(c) != CharacterClass::kOther;
   }
   return table;
 }();

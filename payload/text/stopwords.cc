@@ -1,5 +1,8 @@
 #include "payload/text/stopwords.h"
 
+#include <array>
+#include <mutex>
+
 #include "payload/text/normalize.h"
 #include "payload/text/splitting.h"
 #include "payload/text/stopwords/lists.h"
@@ -74,16 +77,32 @@ std::string_view stopword_list(StopwordLanguage language) {
 
 StopwordSet::StopwordSet(const TextOptions& options) {
   for (const auto language : options.stopwords.languages) {
-    split(stopword_list(language), Tokenizer::kWhitespace,
-          [&](const Piece& piece) { add(piece.text, options); });
+    lists_.push_back(&list_of(language, options.ascii_folding));
   }
-  for (const auto& word : options.stopwords.custom) add(word, options);
+  std::string prepared;
+  for (const auto& word : options.stopwords.custom) {
+    normalize(word, options, prepared);
+    custom_.insert(prepared);
+  }
 }
 
-void StopwordSet::add(std::string_view word, const TextOptions& options) {
-  std::string prepared;
-  normalize(word, options, prepared);
-  words_.insert(std::move(prepared));
+const StopwordSet::Words& StopwordSet::list_of(StopwordLanguage language, bool is_folded) {
+  struct List {
+    std::once_flag is_made;
+    Words words;
+  };
+  static std::array<std::array<List, kStopwordLanguages.size()>, 2> lists;
+  List& list = lists[is_folded ? 1 : 0][static_cast<std::size_t>(language)];
+  std::call_once(list.is_made, [&] {
+    TextOptions folding;
+    folding.ascii_folding = is_folded;
+    std::string prepared;
+    split(stopword_list(language), Tokenizer::kWhitespace, [&](const Piece& piece) {
+      normalize(piece.text, folding, prepared);
+      list.words.insert(prepared);
+    });
+  });
+  return list.words;
 }
 
 }  // namespace quiver::payload

@@ -67,6 +67,10 @@ TEST_F(SealedSegment, MissingColumnsAreBuiltAndOpened) {
   auto reopened = open_segment_file(*directory, 5, fields_).value();
   ASSERT_TRUE(open_columns(reopened, *directory, indexes));
   EXPECT_FALSE(lacks_columns(reopened, indexes));
+  EXPECT_TRUE(directory->exists(column_file(number_)));
+  ASSERT_TRUE(open_columns(reopened, *directory, {&word_, 1}));
+  EXPECT_FALSE(directory->exists(column_file(number_))) << "there is no such index now";
+  EXPECT_TRUE(directory->exists(column_file(word_)));
 }
 
 TEST_F(SealedSegment, ColumnsOfGrowingSegmentsAreInMemory) {

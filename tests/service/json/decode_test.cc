@@ -1045,7 +1045,7 @@ TEST(DecodeIndex, AnalysisOfTexts) {
                                 {"Foo", "bar"}}));
   EXPECT_EQ(
       all->client_settings,
-      R"({"type":"text","tokenizer":"code","ascii_folding":true,"stopwords":{"languages":["german","english","german"],"custom":["Foo","bar","Foo"]},"stemmer":{"type":"snowball","language":"german"}})");
+      R"({"type":"text","tokenizer":"code","ascii_folding":true,"stemmer":{"type":"snowball","language":"german"},"stopwords":{"languages":["german","english","german"],"custom":["Foo","bar","Foo"]}})");
   const auto one = index(R"("stopwords":"turkish","stemmer":{"type":"none"})");
   ASSERT_TRUE(one) << one.error().text;
   EXPECT_EQ(one->text.stopwords.languages, std::vector{StopwordLanguage::kTurkish});

@@ -5,6 +5,8 @@
 
 #include <tuple>
 
+#include "service/json/decode/decode.h"
+
 namespace quiver::service::rpc {
 namespace {
 
@@ -55,6 +57,26 @@ TEST(GrpcConfigs, AnIndexHasAType) {
   request.mutable_field_index_params()->mutable_text_index_params()->set_tokenizer(qdrant::Word);
   EXPECT_EQ(json_of(request).value(),
             R"({"field_name":"k","field_schema":{"type":"text","tokenizer":"word"}})");
+}
+
+TEST(GrpcConfigs, AnIndexOfTextsHasAnAnalyzer) {
+  qdrant::CreateFieldIndexCollection request;
+  request.set_field_name("k");
+  auto& text = *request.mutable_field_index_params()->mutable_text_index_params();
+  text.mutable_stopwords()->add_languages("german");
+  text.mutable_stopwords()->add_custom("x");
+  text.mutable_stemmer()->mutable_snowball()->set_language("german");
+  std::string snowball = json_of(request).value();
+  const auto decoded = json::decode_index(snowball);
+  ASSERT_TRUE(decoded) << decoded.error().text;
+  EXPECT_EQ(decoded->text.stemmer, payload::StemmerLanguage::kGerman);
+  EXPECT_EQ(decoded->text.stopwords,
+            (payload::Stopwords{{payload::StopwordLanguage::kGerman}, {"x"}}));
+  text.mutable_stemmer()->mutable_disabled();
+  std::string none = json_of(request).value();
+  const auto without = json::decode_index(none);
+  ASSERT_TRUE(without) << without.error().text;
+  EXPECT_EQ(without->text.stemmer, std::nullopt);
 }
 
 TEST(GrpcConfigs, InfoIsReadFromItsJson) {
