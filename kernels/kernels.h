@@ -31,6 +31,7 @@
 #include "kernels/similarity.h"
 #include "kernels/sparse/sparse.h"
 #include "kernels/sums/sums.h"
+#include "kernels/texts/texts.h"
 #include "kernels/topk/topk.h"
 #include "kernels/transform/transform.h"
 #include "kernels/turbo/turbo.h"
@@ -57,6 +58,7 @@ struct KernelTable {
   const DecimalKernels& decimals;
   const TurboKernels& turbo;
   const CellKernels& cells;
+  const TextKernels& texts;
 
   [[nodiscard]] const DenseKernels& dense(Similarity similarity, RowType type) const {
     return dense_family.table[static_cast<std::size_t>(similarity)][static_cast<std::size_t>(type)];

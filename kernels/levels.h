@@ -23,6 +23,7 @@
   extern const DecimalKernels kDecimalKernels;     \
   extern const TurboKernels kTurboKernels;         \
   extern const CellKernels kCellKernels;           \
+  extern const TextKernels kTextKernels;           \
   }
 
 QV_DECLARE_LEVEL(generic)

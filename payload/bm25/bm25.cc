@@ -59,7 +59,7 @@ float Bm25::score(std::span<const std::uint32_t> counts, std::uint32_t length) c
 
 float Bm25::score(const Occurrences& occurrences, std::uint32_t row) const {
   std::vector<std::uint32_t> counts(weights_.size());
-  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = occurrences.count(i, row);
+  occurrences.count(row, counts);
   return score(counts, occurrences.column().text_lengths[row]);
 }
 

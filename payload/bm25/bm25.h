@@ -78,6 +78,8 @@ class RowSink {
   virtual void offer(std::uint32_t row, float score) = 0;
   /// Rows with a lower score need not be offered. Never falls.
   [[nodiscard]] virtual float threshold() const = 0;
+  /// Number of rows that are wanted: the best.
+  [[nodiscard]] virtual std::size_t limit() const = 0;
 };
 
 /// Offers every row of `within` (nullptr: all rows) that holds a token and whose score reaches the

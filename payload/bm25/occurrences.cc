@@ -30,12 +30,14 @@ std::uint32_t count_in(std::span<const std::uint32_t> terms, std::uint32_t term)
 
 Occurrences::Occurrences(const ColumnView& column, std::span<const std::string> tokens)
     : column_(column) {
-  if (!column.sealed) {
+  if (column.sealed) {
+    for (const auto& token : tokens) tokens_.push_back(sealed_rows(column_, token));
+  } else {
     collect(tokens);
-    return;
   }
-  tokens_.reserve(tokens.size());
-  for (const auto& token : tokens) tokens_.push_back(sealed_rows(column_, token));
+  for (const auto& token : tokens_) {
+    if (token.term != ColumnView::kNoTerm) last_bits_ |= std::uint64_t{1} << token.term % 64;
+  }
 }
 
 void Occurrences::collect(std::span<const std::string> tokens) {
@@ -72,11 +74,22 @@ void Occurrences::collect_tail(std::uint32_t first_row) {
   }
 }
 
-std::uint32_t Occurrences::count(std::size_t i, std::uint32_t row) const {
-  const TokenRows& token = tokens_[i];
-  if (token.rows.empty()) return 0;
+void Occurrences::count(std::uint32_t row, std::span<std::uint32_t> counts) const {
   const auto terms = column_.row_terms(row);
-  if (terms.size() <= kFewTokens) return count_in(terms, token.term);
+  if (terms.size() > kFewTokens) {
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = count_by_postings(i, row, terms);
+    return;
+  }
+  std::fill(counts.begin(), counts.end(), 0U);
+  for (const std::uint32_t term : terms) {
+    if ((last_bits_ >> term % 64 & 1) == 0) continue;
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += tokens_[i].term == term ? 1 : 0;
+  }
+}
+
+std::uint32_t Occurrences::count_by_postings(std::size_t i, std::uint32_t row,
+                                             std::span<const std::uint32_t> terms) const {
+  const TokenRows& token = tokens_[i];
   const auto found = std::lower_bound(token.rows.begin(), token.rows.end(), row);
   if (found == token.rows.end() || *found != row) return 0;
   const std::uint8_t count = token.counts[static_cast<std::size_t>(found - token.rows.begin())];

@@ -32,8 +32,8 @@ class Occurrences {
   [[nodiscard]] const ColumnView& column() const { return column_; }
   [[nodiscard]] std::size_t n_tokens() const { return tokens_.size(); }
   [[nodiscard]] const TokenRows& token(std::size_t i) const { return tokens_[i]; }
-  /// How often token `i` is in `row`.
-  [[nodiscard]] std::uint32_t count(std::size_t i, std::uint32_t row) const;
+  /// How often each token is in `row`: writes `n_tokens()` counts.
+  void count(std::uint32_t row, std::span<std::uint32_t> counts) const;
   /// Number of rows of `within` (nullptr: all rows) that hold token `i`.
   [[nodiscard]] std::uint64_t n_rows(std::size_t i, const Bitset* within) const;
 
@@ -45,8 +45,12 @@ class Occurrences {
   void collect(std::span<const std::string> tokens);
   void collect_tail(std::uint32_t first_row);
 
+  [[nodiscard]] std::uint32_t count_by_postings(std::size_t i, std::uint32_t row,
+                                                std::span<const std::uint32_t> terms) const;
+
   ColumnView column_;
   std::vector<TokenRows> tokens_;
+  std::uint64_t last_bits_ = 0;       ///< bit `term % 64` of each token's term
   std::vector<Collected> collected_;  ///< of a growing column, one for each token
 };
 

@@ -1,7 +1,11 @@
 // MaxScore over windows of rows: the tokens whose bounds together do not reach the threshold are
 // looked up only in rows that the other tokens found.
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <vector>
 
 #include "kernels/kernels.h"
@@ -10,11 +14,14 @@
 namespace quiver::payload {
 namespace {
 
-constexpr std::uint32_t kWindow = 4096;  ///< rows; their sums stay in the L1 cache
+constexpr std::uint32_t kWindow = TextKernels::kWindow;  ///< rows; their sums stay in the L1 cache
+static_assert(TextKernels::kManyTimes == ColumnView::kManyTimes);
 /// Sums of floats may be less than the score by this share.
 constexpr float kSlack = 1e-5F;
+/// A window is sparse if postings were added to fewer rows than one in so many.
+constexpr std::uint32_t kSparseWindow = 2;
 /// Cost of looking up a row in the postings of a token, in postings that are added.
-constexpr std::size_t kPostingsPerSeek = 8;
+constexpr std::size_t kPostingsPerSeek = 16;
 /// Cost of scoring a row by itself, likewise.
 constexpr std::uint64_t kPostingsPerRow = 50;
 
@@ -39,11 +46,6 @@ struct Cursor {
     at = first_from(row, at, std::min(end, at + step));
     return at != end && rows[at] == row;
   }
-  /// The posting of `row` among those of the window that were read; `end` if there is none.
-  [[nodiscard]] std::size_t find_in_window(std::uint32_t row) const {
-    const std::size_t found = first_from(row, begin, at);
-    return found != at && rows[found] == row ? found : end;
-  }
 
  private:
   [[nodiscard]] std::size_t first_from(std::uint32_t row, std::size_t first,
@@ -65,7 +67,7 @@ class WindowSearch {
         per_token_(static_cast<float>(bm25.per_token())),
         sums_(kWindow, 0.0F),
         found_(kWindow),
-        counts_(occurrences.n_tokens()) {
+        wanted_(sink.threshold() * (1 - kSlack)) {
     for (std::size_t i = 0; i < occurrences.n_tokens(); ++i) add_cursor(i);
     std::sort(cursors_.begin(), cursors_.end(),
               [](const Cursor& a, const Cursor& b) { return a.bound < b.bound; });
@@ -77,11 +79,11 @@ class WindowSearch {
     const std::uint32_t n_rows = occurrences_.column().n_rows;
     for (std::uint32_t first = 0; first < n_rows; first += kWindow) {
       QV_TRY(cancel.check());
-      wanted_ = sink_.threshold() * (1 - kSlack);
       while (n_optional_ < cursors_.size() && bounds_[n_optional_ + 1] < wanted_) ++n_optional_;
       if (n_optional_ == cursors_.size()) break;
       search_window(first, std::min(kWindow, n_rows - first));
     }
+    offer_kept();
     return {};
   }
 
@@ -101,66 +103,100 @@ class WindowSearch {
     return weight * tf / (tf + at_length_0_ + per_token_ * static_cast<float>(length));
   }
 
-  /// The most that a row can gain from the token.
+  /// The most that a row can gain from the token: the most of each whole block of postings, and of
+  /// each posting in blocks that the term shares with its neighbours.
   [[nodiscard]] float bound_of(std::size_t i) const {
     const TokenRows& token = occurrences_.token(i);
     const auto weight = static_cast<float>(bm25_.weight(i));
-    const auto of_posting = [&](std::size_t at) {
-      return token.counts[at] == ColumnView::kManyTimes
-                 ? weight
-                 : gain(weight, token.counts[at], lengths_[token.rows[at]]);
-    };
     const ColumnView& column = occurrences_.column();
-    // Whole blocks have bounds of their own. A block is shared with the neighbours of the term.
+    constexpr std::uint64_t kBlock = ColumnView::kPostingsPerBlock;
     const std::uint64_t first = token.first_posting;
     const std::uint64_t end = first + token.size();
-    constexpr std::uint64_t kBlock = ColumnView::kPostingsPerBlock;
-    const std::uint64_t first_block = column.sealed ? (first + kBlock - 1) / kBlock : 0;
-    const std::uint64_t end_block = column.sealed ? end / kBlock : 0;
+    const std::uint64_t first_block = column.sealed ? (first + kBlock - 1) / kBlock : end;
+    const std::uint64_t end_block = std::max(first_block, column.sealed ? end / kBlock : end);
     float bound = 0;
-    if (first_block >= end_block) {
-      for (std::size_t at = 0; at < token.size(); ++at) bound = std::max(bound, of_posting(at));
-      return bound * (1 + kSlack);
-    }
-    for (std::uint64_t at = first; at < first_block * kBlock; ++at) {
-      bound = std::max(bound, of_posting(at - first));
+    const auto add = [&](std::uint8_t count, std::uint32_t length) {
+      const bool is_many = count == ColumnView::kManyTimes;
+      bound = std::max(bound, is_many ? weight : gain(weight, count, length));
+    };
+    const std::uint64_t head = std::min(end, first_block * kBlock);
+    const std::uint64_t tail = std::max(head, end_block * kBlock);
+    for (std::uint64_t at = first; at < head; ++at) {
+      add(token.counts[at - first], lengths_[token.rows[at - first]]);
     }
     for (std::uint64_t block = first_block; block < end_block; ++block) {
-      const std::uint8_t count = column.block_counts[block];
-      bound = std::max(bound, count == ColumnView::kManyTimes
-                                  ? weight
-                                  : gain(weight, count, column.block_lengths[block]));
+      add(column.block_counts[block], column.block_lengths[block]);
     }
-    for (std::uint64_t at = end_block * kBlock; at < end; ++at) {
-      bound = std::max(bound, of_posting(at - first));
+    for (std::uint64_t at = tail; at < end; ++at) {
+      add(token.counts[at - first], lengths_[token.rows[at - first]]);
     }
     return bound * (1 + kSlack);
   }
 
   void search_window(std::uint32_t first, std::uint32_t n) {
-    bool has_any = false;
+    std::size_t n_added = 0;
     for (std::size_t i = n_optional_; i < cursors_.size(); ++i) {
-      has_any = add_window(cursors_[i], first, n) || has_any;
+      n_added += add_window(cursors_[i], first, n);
     }
-    if (!has_any) return;
+    if (n_added == 0) return;
     n_sought_ = n_optional_;
-    std::size_t n_found = kernels().topk.at_least(sums_.data(), n, least_sum(), found_.data());
+    const bool is_sparse = n_added < n / kSparseWindow;
+    std::size_t n_found = is_sparse ? find_among_postings(first) : find_among_all(n);
     // Where many rows may reach the threshold, all postings of a token are added faster than those
     // rows are looked up.
     while (n_sought_ > 0 && n_found * kPostingsPerSeek > postings_in(cursors_[n_sought_ - 1], n)) {
       Cursor& cursor = cursors_[--n_sought_];
       cursor.seek(first);
       add_window(cursor, first, n);
-      const float least = least_sum();
-      std::size_t n_left = 0;
-      for (std::size_t i = 0; i < n_found; ++i) {
-        found_[n_left] = found_[i];
-        n_left += sums_[found_[i]] >= least ? 1 : 0;
-      }
-      n_found = n_left;
+      n_found = keep_found(n_found);
     }
     for (std::size_t i = 0; i < n_found; ++i) check_row(first + found_[i], sums_[found_[i]]);
+    if (is_sparse && n_sought_ == n_optional_) return clear_added(first);
     std::fill_n(sums_.begin(), n, 0.0F);
+  }
+
+  // Both write the rows of the window that may reach the threshold to `found_`, ascending, and
+  // return their number.
+  std::size_t find_among_all(std::uint32_t n) {
+    return kernels().topk.at_least(sums_.data(), n, least_sum(), found_.data());
+  }
+  std::size_t find_among_postings(std::uint32_t first) {
+    std::array<std::uint64_t, kWindow / 64> is_found{};
+    const float least = least_sum();
+    for_each_added(first, [&](std::uint32_t at) {
+      is_found[at / 64] |= std::uint64_t{sums_[at] >= least} << at % 64;
+    });
+    std::size_t n_found = 0;
+    for (std::uint32_t word = 0; word < is_found.size(); ++word) {
+      for (std::uint64_t rest = is_found[word]; rest != 0; rest &= rest - 1) {
+        found_[n_found++] = word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
+      }
+    }
+    return n_found;
+  }
+  /// Keeps those of `found_` that may still reach it.
+  std::size_t keep_found(std::size_t n_found) {
+    const float least = least_sum();
+    std::size_t n_left = 0;
+    for (std::size_t i = 0; i < n_found; ++i) {
+      found_[n_left] = found_[i];
+      n_left += sums_[found_[i]] >= least ? 1 : 0;
+    }
+    return n_left;
+  }
+
+  void clear_added(std::uint32_t first) {
+    for_each_added(first, [&](std::uint32_t at) { sums_[at] = 0; });
+  }
+  /// Calls `visit` with the place in the window of each posting that was added.
+  template <class Visit>
+  void for_each_added(std::uint32_t first, Visit visit) const {
+    for (std::size_t i = n_optional_; i < cursors_.size(); ++i) {
+      const Cursor& cursor = cursors_[i];
+      for (std::size_t at = cursor.begin; at < cursor.at; ++at) {
+        visit((cursor.rows[at] - first) % kWindow);
+      }
+    }
   }
 
   /// What a row must have by now to reach the threshold.
@@ -174,20 +210,13 @@ class WindowSearch {
     return cursor.end * n / occurrences_.column().n_rows;
   }
 
-  /// Adds what the rows of the window gain from the token. Returns false if there is none.
-  bool add_window(Cursor& cursor, std::uint32_t first, std::uint32_t n) {
-    const std::uint32_t end_row = first + n;
+  /// Adds what the rows of the window gain from the token. Returns the number of these rows.
+  std::size_t add_window(Cursor& cursor, std::uint32_t first, std::uint32_t n) {
     cursor.begin = cursor.at;
-    std::size_t at = cursor.begin;
-    for (; at < cursor.end && cursor.rows[at] < end_row; ++at) {
-      const std::uint32_t row = cursor.rows[at];
-      const std::uint8_t count = cursor.counts[at];
-      const float tf = count == ColumnView::kManyTimes ? 1e9F : count;
-      // Rows of a damaged file are in no order: the remainder stays in bounds.
-      sums_[(row - first) % kWindow] += gain(cursor.weight, tf, lengths_[row]);
-    }
-    cursor.at = at;
-    return at != cursor.begin;
+    cursor.at += kernels().texts.add_gains(cursor.rows + cursor.at, cursor.counts + cursor.at,
+                                           cursor.end - cursor.at, first, first + n, lengths_,
+                                           {cursor.weight, at_length_0_, per_token_}, sums_.data());
+    return cursor.at - cursor.begin;
   }
 
   /// Looks up the optional tokens, those that gain most first, as long as the row may reach the
@@ -197,30 +226,29 @@ class WindowSearch {
     for (std::size_t i = n_sought_; i > 0; --i) {
       if (sum + bounds_[i] < wanted_) return;
       Cursor& cursor = cursors_[i - 1];
-      counts_[cursor.token] = 0;
       if (!cursor.seek(row)) continue;
-      counts_[cursor.token] = count_of(cursor, cursor.at, row);
-      sum += gain(cursor.weight, static_cast<float>(counts_[cursor.token]), lengths_[row]);
+      const std::uint8_t count = cursor.counts[cursor.at];
+      sum += count == ColumnView::kManyTimes ? cursor.weight
+                                             : gain(cursor.weight, count, lengths_[row]);
     }
-    if (sum >= wanted_) offer(row);
+    if (sum >= wanted_) keep(row, sum);
   }
 
-  void offer(std::uint32_t row) {
-    for (std::size_t i = n_sought_; i < cursors_.size(); ++i) {
-      const Cursor& cursor = cursors_[i];
-      const std::size_t at = cursor.find_in_window(row);
-      counts_[cursor.token] = at == cursor.end ? 0 : count_of(cursor, at, row);
-    }
-    const float score = bm25_.score(counts_, lengths_[row]);
-    if (score <= 0 || score < sink_.threshold()) return;
-    sink_.offer(row, score);
-    wanted_ = sink_.threshold() * (1 - kSlack);
+  /// Keeps the rows with the largest sums, and those whose sums are too near to tell.
+  void keep(std::uint32_t row, float sum) {
+    kept_.push_back({sum, row});
+    best_sums_.push(sum);
+    if (best_sums_.size() > sink_.limit()) best_sums_.pop();
+    if (best_sums_.size() < sink_.limit()) return;
+    wanted_ = std::max(wanted_, best_sums_.top() * (1 - kSlack) * (1 - kSlack));
   }
 
-  [[nodiscard]] std::uint32_t count_of(const Cursor& cursor, std::size_t at,
-                                       std::uint32_t row) const {
-    const std::uint8_t count = cursor.counts[at];
-    return count < ColumnView::kManyTimes ? count : occurrences_.count(cursor.token, row);
+  void offer_kept() {
+    for (const auto& [sum, row] : kept_) {
+      if (sum < wanted_) continue;
+      const float score = bm25_.score(occurrences_, row);
+      if (score > 0 && score >= sink_.threshold()) sink_.offer(row, score);
+    }
   }
 
   const Occurrences& occurrences_;
@@ -230,14 +258,19 @@ class WindowSearch {
   const std::uint32_t* lengths_;
   const float at_length_0_;
   const float per_token_;
-  std::vector<float> sums_;            ///< of the rows of a window
-  std::vector<std::uint32_t> found_;   ///< rows of the window whose sums are large enough
-  std::vector<std::uint32_t> counts_;  ///< of each token in the row that is being checked
-  std::vector<Cursor> cursors_;        ///< by bound, ascending
-  std::vector<float> bounds_;          ///< `bounds_[i]`: sum of the bounds of the first `i` cursors
+  std::vector<float> sums_;           ///< of the rows of a window
+  std::vector<std::uint32_t> found_;  ///< rows of the window whose sums are large enough
+  std::vector<Cursor> cursors_;       ///< by bound, ascending
+  std::vector<float> bounds_;         ///< `bounds_[i]`: sum of the bounds of the first `i` cursors
   std::size_t n_optional_ = 0;  ///< the first cursors, which cannot reach the threshold together
   std::size_t n_sought_ = 0;    ///< of these, the first ones, not added to the sums of the window
-  float wanted_ = 0;            ///< the threshold, less what sums may miss
+  struct Kept {
+    float sum;
+    std::uint32_t row;
+  };
+  std::vector<Kept> kept_;
+  std::priority_queue<float, std::vector<float>, std::greater<>> best_sums_;  ///< `limit` of them
+  float wanted_;  ///< the threshold, less what sums may miss
 };
 
 /// Scores each row of `within` by itself.

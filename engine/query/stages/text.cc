@@ -36,6 +36,7 @@ class BestHits {
     if (limit_ == 0) return std::numeric_limits<float>::infinity();
     return heap_.size() < limit_ ? 0.0F : heap_.front().score;
   }
+  [[nodiscard]] std::uint64_t limit() const { return limit_; }
   /// Best first.
   [[nodiscard]] Candidates take() {
     keep_best(heap_, limit_);
@@ -59,6 +60,7 @@ class SegmentSink final : public payload::RowSink {
     hits_.offer({segment_.data->ids[row], score, &segment_, row, {}});
   }
   [[nodiscard]] float threshold() const override { return hits_.threshold(); }
+  [[nodiscard]] std::size_t limit() const override { return hits_.limit(); }
 
  private:
   const Segment& segment_;

@@ -87,6 +87,7 @@ class BestRows final : public RowSink {
   [[nodiscard]] float threshold() const override {
     return hits_.size() < limit_ ? 0.0F : hits_.back().score;
   }
+  [[nodiscard]] std::size_t limit() const override { return limit_; }
   [[nodiscard]] const std::vector<Hit>& hits() const { return hits_; }
 
  private:

@@ -178,9 +178,10 @@ TEST(DecodeQuery, Texts) {
                "invalid, must be 0 to 1000000]");
   expect_error(query(R"({"query":{"text":{"query":"a","scoring":{"tfidf":{}}}}})"), 400,
                "Format error in JSON body: internal.query.text.scoring: missing field `bm25`");
-  expect_error(query(R"({"query":{"text":5}})"), 400,
-               "Format error in JSON body: internal.query.text: invalid type: integer `5`, expected "
-               "an object");
+  expect_error(
+      query(R"({"query":{"text":5}})"), 400,
+      "Format error in JSON body: internal.query.text: invalid type: integer `5`, expected "
+      "an object");
 }
 
 TEST(DecodeQuery, Ids) {
