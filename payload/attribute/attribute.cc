@@ -44,6 +44,17 @@ std::uint64_t AttributeView::n_bytes() const {
                double_highs, text_offsets, text_bytes, moment_lows, moment_highs);
 }
 
+std::string attribute_path(const JsonPath& path) {
+  const auto steps = path.steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool is_key = steps[i].kind == PathStep::Kind::kKey && is_plain_key(steps[i].key);
+    const bool enters_objects = steps[i].kind == PathStep::Kind::kEach && i + 1 < steps.size() &&
+                                steps[i + 1].kind == PathStep::Kind::kKey;
+    if (!is_key && !enters_objects) return {};
+  }
+  return path.to_string();
+}
+
 const AttributeView* AttributeSet::find(std::string_view path) const {
   const auto found = std::lower_bound(attributes.begin(), attributes.end(), path,
                                       [](const AttributeView& attribute, std::string_view wanted) {
