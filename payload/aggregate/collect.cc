@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bitset_slice.h"
 #include "payload/aggregate/slot_counts.h"
 
 namespace quiver::payload {
@@ -14,21 +15,6 @@ namespace {
 constexpr std::uint32_t kRowsPerWord = 64;
 /// Documents parsed between two polls of `cancel`.
 constexpr std::uint32_t kDocumentsPerPoll = 16;
-
-/// Rows `[first_row, first_row + n_rows)` of `rows`; `first_row` is a multiple of 64.
-Bitset slice_of(const Bitset& rows, std::uint32_t first_row, std::uint32_t n_rows) {
-  Bitset slice(n_rows);
-  const auto from = rows.words().subspan(first_row / kRowsPerWord, slice.words().size());
-  std::copy(from.begin(), from.end(), slice.words().begin());
-  slice.resize(n_rows);  // clears what is beyond
-  return slice;
-}
-
-/// Sets the rows of `slice`, moved by `first_row`, to those of `slice`.
-void put_slice(const Bitset& slice, std::uint32_t first_row, Bitset& rows) {
-  const auto to = rows.words().subspan(first_row / kRowsPerWord);
-  std::copy(slice.words().begin(), slice.words().end(), to.begin());
-}
 
 /// Collects from one source after the other. `open_` has the rows that are left.
 class SegmentCollection {

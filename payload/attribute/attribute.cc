@@ -32,12 +32,6 @@ bool AttributeView::is_exact_text(std::uint32_t text) const {
   return low.size() < kMaxTextBytes && (!has_text_highs || low == text_high(text));
 }
 
-std::uint32_t AttributeView::entry_at(std::size_t position) const {
-  std::uint32_t code = cells[position];
-  if (!rests.empty()) code = code << 8 | rests[position];
-  return code >> shift;
-}
-
 std::uint64_t AttributeView::n_bytes() const {
   const auto bytes = [](const auto&... spans) { return (spans.span().size_bytes() + ...); };
   return bytes(cells, rests, offsets, ranges, counts, integer_lows, integer_highs, double_lows,

@@ -85,7 +85,11 @@ struct AttributeView {
   [[nodiscard]] bool has_single_values() const {
     return integer_highs.empty() && double_highs.empty() && !has_text_highs;
   }
-  [[nodiscard]] std::uint32_t entry_at(std::size_t position) const;
+  [[nodiscard]] std::uint32_t entry_at(std::size_t position) const {
+    std::uint32_t code = cells[position];
+    if (!rests.empty()) code = code << 8 | rests[position];
+    return code >> shift;
+  }
   [[nodiscard]] std::uint64_t n_bytes() const;
 };
 

@@ -202,4 +202,28 @@ std::optional<EntryStates> entry_states(const AttributeView& attribute,
   return std::visit([&](const auto& prepared) { return maker.make(prepared); }, condition);
 }
 
+std::uint64_t n_values_of(std::uint32_t entry) {
+  if (entry >= kSpecialEntries) return 1;
+  switch (static_cast<SpecialEntry>(entry)) {
+    case SpecialEntry::kMissing:
+    case SpecialEntry::kNull:
+    case SpecialEntry::kEmptyArray:
+    case SpecialEntry::kManyRoots:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+std::optional<EntryStates> code_states(const AttributeView& attribute,
+                                     const PreparedCondition& condition) {
+  const auto* count = std::get_if<ValuesCount>(&condition);
+  if (count == nullptr) return entry_states(attribute, condition);
+  EntryStates entries;
+  for (std::uint32_t entry = 0; entry < attribute.n_entries(); ++entry) {
+    entries.states.push_back(in_range(*count, n_values_of(entry)) ? kYes : kNo);
+  }
+  return entries;
+}
+
 }  // namespace quiver::payload

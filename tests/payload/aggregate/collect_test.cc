@@ -14,7 +14,7 @@
 namespace quiver::payload {
 namespace {
 
-constexpr std::uint32_t kRows = 1000;
+constexpr std::uint32_t kCollectedRows = 1000;
 
 FieldIndex float_index(const std::string& key) {
   FieldIndex index;
@@ -31,7 +31,7 @@ class CollectRows final : public RowsView {
     limits.max_bytes = 1 << 20;
     AttributeBuilder builder(limits);
     auto column = *MutableColumn::create(float_index("x"));
-    for (std::uint32_t row = 0; row < kRows; ++row) {
+    for (std::uint32_t row = 0; row < kCollectedRows; ++row) {
       const std::string n = std::to_string(row % 5);
       documents_.push_back(R"({"n":)" + n + R"(,"twice":[)" + n + "," + n + R"(],"x":)" +
                            std::to_string(row) + ".5}");
@@ -44,7 +44,7 @@ class CollectRows final : public RowsView {
     column_ = column->view();
   }
 
-  [[nodiscard]] std::uint32_t n_rows() const override { return kRows; }
+  [[nodiscard]] std::uint32_t n_rows() const override { return kCollectedRows; }
   [[nodiscard]] std::span<const PointId> ids() const override { return ids_; }
   [[nodiscard]] bool sorted_ids() const override { return true; }
   [[nodiscard]] Result<std::string_view> document(std::uint32_t row) const override {
@@ -56,7 +56,7 @@ class CollectRows final : public RowsView {
   }
   [[nodiscard]] std::vector<AttributePart> attributes(std::string_view path) const override {
     const AttributeView* view = set_.find(path);
-    return {{0, kRows, view}};
+    return {{0, kCollectedRows, view}};
   }
   [[nodiscard]] const std::uint8_t* present(std::string_view) const override { return nullptr; }
 
@@ -77,17 +77,17 @@ TEST(Collect, CodesOfSingleValuesNeedNoDocument) {
   StatsCollector stats(path("twice"));
   StatsCollector nowhere(path("nowhere"));
   Collector* collectors[] = {&terms, &stats, &nowhere};
-  Bitset even(kRows);
-  for (std::uint32_t row = 0; row < kRows; row += 2) even.set(row);
+  Bitset even(kCollectedRows);
+  for (std::uint32_t row = 0; row < kCollectedRows; row += 2) even.set(row);
   ASSERT_TRUE(collect(collectors, rows, nullptr, {}, Cancel()));
   EXPECT_EQ(terms.n_distinct(), 5U);
   EXPECT_EQ(terms.most_frequent(1).front().n_rows, 200U);
   EXPECT_EQ(stats.stats().count, 2000U);
-  EXPECT_EQ(nowhere.n_missing(), kRows);
+  EXPECT_EQ(nowhere.n_missing(), kCollectedRows);
   ASSERT_TRUE(collect(collectors, rows, &even, {}, Cancel()));
   EXPECT_EQ(terms.most_frequent(1).front().n_rows, 300U);
   EXPECT_EQ(stats.stats().count, 3000U);
-  EXPECT_EQ(nowhere.n_missing(), kRows + kRows / 2);
+  EXPECT_EQ(nowhere.n_missing(), kCollectedRows + kCollectedRows / 2);
   EXPECT_EQ(rows.n_read, 0U);
 }
 
@@ -97,9 +97,9 @@ TEST(Collect, ADocumentIsReadOnceForAllCollectors) {
   StatsCollector second(path("x"));
   Collector* collectors[] = {&first, &second};
   ASSERT_TRUE(collect(collectors, rows, nullptr, {}, Cancel()));
-  EXPECT_EQ(rows.n_read, kRows) << "all numbers differ, so entries are ranges";
+  EXPECT_EQ(rows.n_read, kCollectedRows) << "all numbers differ, so entries are ranges";
   EXPECT_EQ(first.stats().sum, Number(std::int64_t{500'000}));
-  EXPECT_EQ(second.stats().count, kRows);
+  EXPECT_EQ(second.stats().count, kCollectedRows);
 }
 
 TEST(Collect, AColumnTellsWhatRangesLeaveOpen) {
