@@ -50,18 +50,14 @@ bool CodeCondition::narrow(std::uint32_t first_row, Block& block) const {
     if (!entries_.is_negated) block = Block();
     return entries_.is_negated;
   }
-  Words yes{};
-  Words open{};
-  Words maybe{};
+  Words yes;  // filled below: clearing them first would cost more than the rest
+  Words maybe;
   const std::uint32_t n = std::min(kRowsPerCellRange, attribute_->n_rows - first_row);
+  for (std::uint32_t w = n / 64; w < kWordsPerBlock; ++w) yes[w] = maybe[w] = 0;
   kernels().cells.classify(attribute_->cells.data() + first_row, n, classes_, yes.data(),
-                           open.data());
-  if (classes_.n_open != 0) {
-    for (std::uint32_t w = 0; w < kWordsPerBlock; ++w) {
-      decide(first_row + w * 64, open[w] & block.possible[w], yes[w], maybe[w]);
-    }
-  }
-  // Loops without branches become vector instructions.
+                           maybe.data());
+  if (classes_.n_open != 0) decide(first_row, block.possible, yes, maybe);
+  // A loop without branches becomes vector instructions.
   const std::uint64_t flip = entries_.is_negated ? ~std::uint64_t{0} : 0;
   std::uint64_t left = 0;
   for (std::uint32_t w = 0; w < kWordsPerBlock; ++w) {
@@ -73,32 +69,38 @@ bool CodeCondition::narrow(std::uint32_t first_row, Block& block) const {
   return left != 0;
 }
 
-void CodeCondition::decide(std::uint32_t row, std::uint64_t open, std::uint64_t& yes,
-                           std::uint64_t& maybe) const {
-  for (; open != 0; open &= open - 1) {
-    const auto bit = static_cast<std::uint32_t>(std::countr_zero(open));
-    const EntryState state = entries_.states[attribute_->entry_at(row + bit)];
-    yes |= std::uint64_t{state == kYes} << bit;
-    maybe |= std::uint64_t{state == kMaybe} << bit;
+void CodeCondition::decide(std::uint32_t first_row, const Words& wanted, Words& yes,
+                           Words& open) const {
+  for (std::uint32_t w = 0; w < kWordsPerBlock; ++w) {
+    std::uint64_t maybe = 0;
+    for (std::uint64_t rest = open[w] & wanted[w]; rest != 0; rest &= rest - 1) {
+      const auto bit = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const EntryState state = entries_.states[attribute_->entry_at(first_row + w * 64 + bit)];
+      yes[w] |= std::uint64_t{state == kYes} << bit;
+      maybe |= std::uint64_t{state == kMaybe} << bit;
+    }
+    open[w] = maybe;
   }
 }
 
 MatchBounds match_codes(std::span<const CodeCondition> conditions, const Bitset& within) {
+  if (conditions.empty()) return {within, within};
   MatchBounds bounds{Bitset(within.size()), Bitset(within.size())};
   const auto wanted = within.words();
+  CodeCondition::Block block;
   for (std::size_t first = 0; first < wanted.size(); first += CodeCondition::kWordsPerBlock) {
-    const std::size_t n =
-        std::min<std::size_t>(CodeCondition::kWordsPerBlock, wanted.size() - first);
-    CodeCondition::Block block;
-    std::copy_n(wanted.begin() + static_cast<std::ptrdiff_t>(first), n, block.yes.begin());
+    const auto words = wanted.subspan(
+        first, std::min<std::size_t>(CodeCondition::kWordsPerBlock, wanted.size() - first));
+    if (words.size() < CodeCondition::kWordsPerBlock) block.yes.fill(0);
+    std::copy(words.begin(), words.end(), block.yes.begin());
     block.possible = block.yes;
     const auto row = static_cast<std::uint32_t>(first * 64);
-    const bool has_any = std::all_of(
-        conditions.begin(), conditions.end(),
-        [&](const CodeCondition& condition) { return condition.narrow(row, block); });
+    const bool has_any =
+        std::all_of(conditions.begin(), conditions.end(),
+                    [&](const CodeCondition& condition) { return condition.narrow(row, block); });
     if (!has_any) continue;
-    std::copy_n(block.yes.begin(), n, bounds.yes.words().data() + first);
-    std::copy_n(block.possible.begin(), n, bounds.possible.words().data() + first);
+    std::copy_n(block.yes.begin(), words.size(), bounds.yes.words().data() + first);
+    std::copy_n(block.possible.begin(), words.size(), bounds.possible.words().data() + first);
   }
   return bounds;
 }

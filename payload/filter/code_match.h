@@ -46,9 +46,9 @@ class CodeCondition {
 
  private:
   CodeCondition(const AttributeView& attribute, EntryStates entries);
-  /// Decides rows whose high byte leaves it open: those in `open`, of the word that begins at `row`.
-  void decide(std::uint32_t row, std::uint64_t open, std::uint64_t& yes,
-              std::uint64_t& maybe) const;
+  /// Decides the rows of `wanted` whose high byte leaves it open. Leaves in `open` those that only
+  /// documents decide, and adds to `yes` those that match.
+  void decide(std::uint32_t first_row, const Words& wanted, Words& yes, Words& open) const;
 
   const AttributeView* attribute_;
   EntryStates entries_;

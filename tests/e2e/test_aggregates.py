@@ -114,6 +114,8 @@ def check(server, documents):
         assert list(found) == list(AGGREGATIONS)
         wanted = expected([d for d in documents.values() if is_match(d)])
         assert found == wanted, condition
+        count = server.post("/collections/c/points/count", {"exact": True} | ({"filter": condition} if condition else {}))
+        assert count.result["count"] == wanted["n"]["count"], condition
         for name in ("tags", "mixed"):  # as text, because 1 == True
             assert json.dumps(found[name]) == json.dumps(wanted[name]), condition
 
