@@ -44,6 +44,10 @@ CodeCondition::CodeCondition(const AttributeView& attribute, EntryStates entries
       entries_(std::move(entries)),
       classes_(classes_of(attribute, entries_.states)) {}
 
+bool CodeCondition::is_exact() const {
+  return std::find(entries_.states.begin(), entries_.states.end(), kMaybe) == entries_.states.end();
+}
+
 bool CodeCondition::narrow(std::uint32_t first_row, Block& block) const {
   const CellRange range = attribute_->ranges[first_row / kRowsPerCellRange];
   if (!classes_.has_any(range.low, range.high)) {

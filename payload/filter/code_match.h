@@ -39,6 +39,8 @@ class CodeCondition {
   /// nullopt if rows have lists of codes, or the condition depends on a declared index.
   [[nodiscard]] static std::optional<CodeCondition> make(const AttributeView& attribute,
                                                          const PreparedCondition& condition);
+  /// True if codes decide every row.
+  [[nodiscard]] bool is_exact() const;
   void negate() { entries_.is_negated = !entries_.is_negated; }
   /// Takes the rows from `block` that do not match. Its first row is a multiple of
   /// `kRowsPerCellRange`. Returns false if none is left.

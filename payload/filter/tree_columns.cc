@@ -16,6 +16,10 @@
 namespace quiver::payload {
 namespace {
 
+/// Finding a row by a column takes as long as comparing about so many codes (measured with a
+/// million rows and AVX-512; docs/aggregates.md).
+constexpr std::uint32_t kCodesPerColumnRow = 64;
+
 class ColumnEvaluator {
  public:
   ColumnEvaluator(const RowsView& rows, const Cancel& cancel) : rows_(rows), cancel_(cancel) {}
@@ -53,16 +57,21 @@ class ColumnEvaluator {
     return others;
   }
 
-  /// nullopt unless one attribute has a code for each row and no column is asked instead.
+  /// nullopt unless one attribute has a code for each row, and no column is better.
   [[nodiscard]] std::optional<CodeCondition> code_condition(const Node& node) const {
     const auto* field = std::get_if<FieldNode>(&node);
-    if (field == nullptr || find_column(rows_, *field) != nullptr) return std::nullopt;
+    if (field == nullptr) return std::nullopt;
     const auto parts = attributes_of(rows_, *field);
     if (parts.size() != 1 || parts[0].view == nullptr || parts[0].first_row != 0 ||
         parts[0].n_rows < rows_.n_rows()) {
       return std::nullopt;
     }
-    return CodeCondition::make(*parts[0].view, field->condition);
+    auto condition = CodeCondition::make(*parts[0].view, field->condition);
+    const ColumnView* column = find_column(rows_, *field);
+    if (!condition || column == nullptr) return condition;
+    const auto n_found = estimate_column(*column, field->condition, rows_.n_rows()).expected;
+    const bool is_better = condition->is_exact() && n_found > rows_.n_rows() / kCodesPerColumnRow;
+    return is_better ? std::move(condition) : std::nullopt;
   }
 
   Result<> all_of(const std::vector<const Node*>& nodes, Bitset& yes, Bitset& possible) {
