@@ -13,6 +13,7 @@
 #include "base/threads/cancel.h"
 #include "base/threads/executor.h"
 #include "base/threads/published.h"
+#include "engine/model/aggregates.h"
 #include "engine/model/bulk.h"
 #include "engine/model/config.h"
 #include "engine/model/facets.h"
@@ -93,6 +94,13 @@ class Collection : public QuerySource {
                                                             const Cancel& cancel) const {
     (void)request, (void)cancel;
     return fail(Code::kUnimplemented, "this collection counts no values");
+  }
+  /// One aggregate for each aggregation, in their order. Exact; indexes do not change the outcome.
+  /// kInvalidArgument for a malformed key, or more buckets than an answer may have.
+  [[nodiscard]] virtual Result<std::vector<Aggregate>> aggregate(const AggregateRequest& request,
+                                                                 const Cancel& cancel) const {
+    (void)request, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection makes no aggregates");
   }
   [[nodiscard]] virtual Result<DistanceMatrix> distance_matrix(const MatrixRequest& request,
                                                                const Cancel& cancel) const {

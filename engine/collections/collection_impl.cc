@@ -15,6 +15,7 @@
 #include "engine/collections/collection_reads.h"
 #include "engine/collections/sharding/repeated_ids.h"
 #include "engine/collections/sharding/shard_files.h"
+#include "engine/query/aggregates.h"
 #include "engine/query/cost.h"
 #include "engine/query/explain.h"
 #include "engine/query/facets.h"
@@ -397,6 +398,13 @@ Result<std::vector<FacetHit>> CollectionImpl::facet(const FacetRequest& request,
   const auto config = config_.load();
   QV_TRY(const Snapshot now, snapshot(*config, request.shards));
   return checked(now, count_facets(now, *config, request, cancel));
+}
+
+Result<std::vector<Aggregate>> CollectionImpl::aggregate(const AggregateRequest& request,
+                                                         const Cancel& cancel) const {
+  const auto config = config_.load();
+  QV_TRY(const Snapshot now, snapshot(*config, request.shards));
+  return checked(now, engine::aggregate(now, *config, request, cancel));
 }
 
 Result<DistanceMatrix> CollectionImpl::distance_matrix(const MatrixRequest& request,

@@ -69,6 +69,8 @@ class CollectionImpl final : public Collection,
                                                        const Cancel& cancel) const override;
   [[nodiscard]] Result<std::vector<FacetHit>> facet(const FacetRequest& request,
                                                     const Cancel& cancel) const override;
+  [[nodiscard]] Result<std::vector<Aggregate>> aggregate(const AggregateRequest& request,
+                                                         const Cancel& cancel) const override;
   [[nodiscard]] Result<DistanceMatrix> distance_matrix(const MatrixRequest& request,
                                                        const Cancel& cancel) const override;
   Result<> create_index(const payload::FieldIndex& index, Ack ack) override;

@@ -48,6 +48,17 @@ Result<ScrollPage> scroll_by_value(const Snapshot& snapshot, const CollectionCon
   return page;
 }
 
+/// If all rows are live, the bounds of the estimate may be equal, and no row needs to be read.
+Result<std::uint64_t> count_matching(const Segment& segment, const payload::Predicate& predicate,
+                                     const Cancel& cancel) {
+  if (segment.n_deleted == 0) {
+    const auto estimate = predicate.estimate(SegmentRows(*segment.data));
+    if (estimate.min == estimate.max) return estimate.min;
+  }
+  QV_TRY(const Bitset rows, matching_rows(segment, &predicate, cancel));
+  return rows.count();
+}
+
 }  // namespace
 
 Result<std::vector<Record>> retrieve(const Snapshot& snapshot, const CollectionConfig& config,
@@ -92,8 +103,8 @@ Result<std::uint64_t> count(const Snapshot& snapshot, const CollectionConfig& co
   if (predicate == nullptr || predicate->always_true()) return snapshot.n_live();
   std::uint64_t n = 0;
   for (const Segment* segment : snapshot.segments()) {
-    QV_TRY(const Bitset rows, matching_rows(*segment, predicate.get(), cancel));
-    n += rows.count();
+    QV_TRY(const std::uint64_t n_matching, count_matching(*segment, *predicate, cancel));
+    n += n_matching;
   }
   return n;
 }

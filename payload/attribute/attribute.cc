@@ -32,16 +32,21 @@ bool AttributeView::is_exact_text(std::uint32_t text) const {
   return low.size() < kMaxTextBytes && (!has_text_highs || low == text_high(text));
 }
 
-std::uint32_t AttributeView::entry_at(std::size_t position) const {
-  std::uint32_t code = cells[position];
-  if (!rests.empty()) code = code << 8 | rests[position];
-  return code >> shift;
-}
-
 std::uint64_t AttributeView::n_bytes() const {
   const auto bytes = [](const auto&... spans) { return (spans.span().size_bytes() + ...); };
   return bytes(cells, rests, offsets, ranges, counts, integer_lows, integer_highs, double_lows,
                double_highs, text_offsets, text_bytes, moment_lows, moment_highs);
+}
+
+std::string attribute_path(const JsonPath& path) {
+  const auto steps = path.steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool is_key = steps[i].kind == PathStep::Kind::kKey && is_plain_key(steps[i].key);
+    const bool enters_objects = steps[i].kind == PathStep::Kind::kEach && i + 1 < steps.size() &&
+                                steps[i + 1].kind == PathStep::Kind::kKey;
+    if (!is_key && !enters_objects) return {};
+  }
+  return path.to_string();
 }
 
 const AttributeView* AttributeSet::find(std::string_view path) const {

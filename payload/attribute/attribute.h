@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/io/shared_span.h"
+#include "payload/json/path.h"
 
 namespace quiver::payload {
 
@@ -84,9 +85,17 @@ struct AttributeView {
   [[nodiscard]] bool has_single_values() const {
     return integer_highs.empty() && double_highs.empty() && !has_text_highs;
   }
-  [[nodiscard]] std::uint32_t entry_at(std::size_t position) const;
+  [[nodiscard]] std::uint32_t entry_at(std::size_t position) const {
+    std::uint32_t code = cells[position];
+    if (!rests.empty()) code = code << 8 | rests[position];
+    return code >> shift;
+  }
   [[nodiscard]] std::uint64_t n_bytes() const;
 };
+
+/// The spelling under which attributes keep a path; empty if they never keep such a path. They have
+/// paths of plain keys, through arrays of objects.
+[[nodiscard]] std::string attribute_path(const JsonPath& path);
 
 /// A path whose values are not kept, and why.
 struct LeftOutPath {

@@ -5,8 +5,10 @@
 #include <bit>
 #include <utility>
 
+#include "base/bitset_slice.h"
 #include "base/views.h"
 #include "kernels/kernels.h"
+#include "payload/filter/code_match.h"
 #include "payload/filter/entry_states.h"
 #include "payload/scalar/number.h"
 
@@ -16,81 +18,6 @@ namespace {
 using enum EntryState;
 
 constexpr std::uint32_t kRowsPerWord = 64;
-
-/// What the high bytes of codes tell: rows that match, and rows whose low byte decides.
-CellClasses classes_of(const AttributeView& attribute, const std::vector<EntryState>& states) {
-  const std::uint32_t n_codes = attribute.rests.empty() ? 1 : 256;  // of one cell
-  CellClasses classes;
-  for (std::uint32_t cell = 0; cell < 256; ++cell) {
-    const std::uint32_t first = cell * n_codes >> attribute.shift;
-    if (first >= states.size()) break;
-    const auto last = std::min<std::size_t>(
-        states.size(), ((cell * n_codes + n_codes - 1) >> attribute.shift) + std::size_t{1});
-    const EntryState state = states[first];
-    const bool is_uniform =
-        state != kMaybe &&
-        std::all_of(states.begin() + first, states.begin() + static_cast<std::ptrdiff_t>(last),
-                    [state](EntryState other) { return other == state; });
-    if (!is_uniform) {
-      classes.add_open(static_cast<std::uint8_t>(cell));
-    } else if (state == kYes) {
-      classes.add_yes(static_cast<std::uint8_t>(cell));
-    }
-  }
-  return classes;
-}
-
-/// Rows with one code each.
-class CodeMatcher {
- public:
-  CodeMatcher(const AttributeView& attribute, const EntryStates& entries, const Bitset& within)
-      : attribute_(attribute), states_(entries.states), within_(within.words()) {
-    verdict_.yes = Bitset(within.size());
-    verdict_.maybe = Bitset(within.size());
-    n_rows_ = static_cast<std::uint32_t>(within.size());
-  }
-
-  Verdict run() {
-    const CellClasses classes = classes_of(attribute_, states_);
-    for (std::uint32_t begin = 0; begin < n_rows_; begin += kRowsPerCellRange) {
-      const std::uint32_t end = std::min(n_rows_, begin + kRowsPerCellRange);
-      const CellRange range = attribute_.ranges[begin / kRowsPerCellRange];
-      if (classes.has_any(range.low, range.high)) match(classes, begin, end);
-    }
-    return std::move(verdict_);
-  }
-
- private:
-  void match(const CellClasses& classes, std::uint32_t begin, std::uint32_t end) {
-    const std::uint32_t first = begin / kRowsPerWord;
-    const std::uint32_t n_words = (end - begin + kRowsPerWord - 1) / kRowsPerWord;
-    std::array<std::uint64_t, kRowsPerCellRange / kRowsPerWord> open{};
-    std::uint64_t* yes = verdict_.yes.words().data() + first;
-    kernels().cells.classify(attribute_.cells.data() + begin, end - begin, classes, yes,
-                             open.data());
-    for (std::uint32_t w = 0; w < n_words; ++w) {
-      const std::uint64_t wanted = within_[first + w];
-      yes[w] &= wanted;
-      if ((open[w] & wanted) != 0) decide(first + w, open[w] & wanted);
-    }
-  }
-
-  void decide(std::uint32_t word, std::uint64_t open) {
-    for (; open != 0; open &= open - 1) {
-      const std::uint32_t row =
-          word * kRowsPerWord + static_cast<std::uint32_t>(std::countr_zero(open));
-      const EntryState state = states_[attribute_.entry_at(row)];
-      if (state == kYes) verdict_.yes.set(row);
-      if (state == kMaybe) verdict_.maybe.set(row);
-    }
-  }
-
-  const AttributeView& attribute_;
-  const std::vector<EntryState>& states_;
-  const std::span<const std::uint64_t> within_;
-  std::uint32_t n_rows_ = 0;
-  Verdict verdict_;
-};
 
 /// Calls `visit(row, first, last)` with the codes of each row of `within`.
 template <class Visit>
@@ -182,20 +109,6 @@ void negate(Verdict& verdict, const Bitset& within) {
   verdict.yes = std::move(no);
 }
 
-/// How many values the element of an entry is.
-std::uint64_t weight(std::uint32_t entry) {
-  if (entry >= kSpecialEntries) return 1;
-  switch (static_cast<SpecialEntry>(entry)) {
-    case SpecialEntry::kMissing:
-    case SpecialEntry::kNull:
-    case SpecialEntry::kEmptyArray:
-    case SpecialEntry::kManyRoots:
-      return 0;
-    default:
-      return 1;
-  }
-}
-
 Verdict match_counts(const AttributeView& attribute, const ValuesCount& condition,
                      const Bitset& within) {
   Verdict verdict{Bitset(within.size()), Bitset(within.size())};
@@ -204,28 +117,17 @@ Verdict match_counts(const AttributeView& attribute, const ValuesCount& conditio
     for (std::uint32_t i = first; i < last; ++i) {
       const std::uint32_t entry = attribute.entry_at(i);
       if (entry == kManyRootsEntry) return verdict.maybe.set(row);
-      n += weight(entry);
+      n += n_values_of(entry);
     }
     if (in_range(condition, n)) verdict.yes.set(row);
   });
   return verdict;
 }
 
-std::optional<EntryStates> states_of(const AttributeView& attribute,
-                                     const PreparedCondition& condition) {
-  const auto* count = std::get_if<ValuesCount>(&condition);
-  if (count == nullptr) return entry_states(attribute, condition);
-  EntryStates entries;
-  for (std::uint32_t entry = 0; entry < attribute.n_entries(); ++entry) {
-    entries.states.push_back(in_range(*count, weight(entry)) ? kYes : kNo);
-  }
-  return entries;
-}
-
 std::optional<Estimate> estimate_attribute(const AttributeView& attribute,
                                            const PreparedCondition& condition) {
   const std::uint64_t n_rows = attribute.n_rows;
-  const auto entries = states_of(attribute, condition);
+  const auto entries = code_states(attribute, condition);
   if (!entries) return std::nullopt;
   std::uint64_t n_yes = 0;
   std::uint64_t n_maybe = 0;
@@ -246,7 +148,7 @@ std::optional<Estimate> estimate_attribute(const AttributeView& attribute,
 
 /// Rows whose path leads to nothing: all match, or none.
 std::optional<Verdict> match_missing(const PreparedCondition& condition, const Bitset& within) {
-  const auto entries = states_of(AttributeView(), condition);
+  const auto entries = code_states(AttributeView(), condition);
   if (!entries) return std::nullopt;
   const EntryState state = entries->states[static_cast<std::size_t>(SpecialEntry::kMissing)];
   const bool matches = (state == kYes) != entries->is_negated;
@@ -259,32 +161,21 @@ std::optional<Estimate> estimate_missing(const PreparedCondition& condition, std
   return verdict->yes.test(0) ? Estimate{n_rows, n_rows, n_rows} : Estimate{};
 }
 
-Bitset slice_of(const Bitset& rows, const AttributePart& part) {
-  const std::size_t n = std::min<std::size_t>(part.n_rows, rows.size() - part.first_row);
-  Bitset slice(n);
-  const auto from = rows.words().subspan(part.first_row / kRowsPerWord, slice.words().size());
-  std::copy(from.begin(), from.end(), slice.words().begin());
-  slice.resize(n);  // clears what is beyond
-  return slice;
-}
-
-/// Replaces the bits from `first_row` on by those of `slice`.
-void put_slice(const Bitset& slice, std::uint32_t first_row, Bitset& rows) {
-  const auto to = rows.words().subspan(first_row / kRowsPerWord);
-  std::copy(slice.words().begin(), slice.words().end(), to.begin());
-}
-
 }  // namespace
 
 std::optional<Verdict> match_attribute(const AttributeView& attribute,
                                        const PreparedCondition& condition, const Bitset& within) {
-  const bool has_lists = !attribute.offsets.empty();
+  if (const auto codes = CodeCondition::make(attribute, condition)) {
+    MatchBounds bounds = match_codes({&*codes, 1}, within);
+    bounds.possible.subtract(bounds.yes);
+    return Verdict{std::move(bounds.yes), std::move(bounds.possible)};
+  }
+  if (attribute.offsets.empty()) return std::nullopt;
   const auto* count = std::get_if<ValuesCount>(&condition);
-  if (count != nullptr && has_lists) return match_counts(attribute, *count, within);
-  const auto entries = states_of(attribute, condition);
+  if (count != nullptr) return match_counts(attribute, *count, within);
+  const auto entries = entry_states(attribute, condition);
   if (!entries) return std::nullopt;
-  Verdict verdict = has_lists ? ListMatcher(attribute, *entries, within).run()
-                              : CodeMatcher(attribute, *entries, within).run();
+  Verdict verdict = ListMatcher(attribute, *entries, within).run();
   if (entries->is_negated) negate(verdict, within);
   return verdict;
 }
@@ -294,7 +185,8 @@ Verdict match_attributes(std::span<const AttributePart> parts, const PreparedCon
   Verdict verdict{Bitset(within.size()), within};
   for (const AttributePart& part : parts) {
     if (part.first_row >= within.size()) continue;
-    const Bitset rows = slice_of(within, part);
+    const Bitset rows = slice_of(
+        within, part.first_row, std::min<std::size_t>(part.n_rows, within.size() - part.first_row));
     const auto of_part = part.view != nullptr ? match_attribute(*part.view, condition, rows)
                                               : match_missing(condition, rows);
     if (!of_part) continue;

@@ -63,7 +63,7 @@ class StateMaker {
     set_interval(attribute_.integer_lows, attribute_.integer_highs, condition.integers,
                  kSpecialEntries);
     set_interval(attribute_.double_lows, attribute_.double_highs, condition.doubles, first_double_);
-    set(SpecialEntry::kLargeInteger, kMaybe);
+    set_maybe(SpecialEntry::kLargeInteger);
     return take();
   }
 
@@ -77,7 +77,7 @@ class StateMaker {
   }
 
   std::optional<EntryStates> make(const GeoCondition&) {
-    set(SpecialEntry::kNested, kMaybe);
+    set_maybe(SpecialEntry::kNested);
     return take();
   }
 
@@ -103,6 +103,12 @@ class StateMaker {
  private:
   void set(SpecialEntry entry, EntryState state) {
     out_.states[static_cast<std::size_t>(entry)] = state;
+  }
+  /// An entry that no row has stays at kNo, which is faster to find.
+  void set_maybe(SpecialEntry entry) {
+    const auto counts = attribute_.counts.span();
+    const auto place = static_cast<std::size_t>(entry);
+    if (place < counts.size() && counts[place] != 0) set(entry, kMaybe);
   }
   void set_text(std::uint32_t text, EntryState state) { out_.states[first_text_ + text] = state; }
 
@@ -200,6 +206,30 @@ std::optional<EntryStates> entry_states(const AttributeView& attribute,
                                         const PreparedCondition& condition) {
   StateMaker maker(attribute);
   return std::visit([&](const auto& prepared) { return maker.make(prepared); }, condition);
+}
+
+std::uint64_t n_values_of(std::uint32_t entry) {
+  if (entry >= kSpecialEntries) return 1;
+  switch (static_cast<SpecialEntry>(entry)) {
+    case SpecialEntry::kMissing:
+    case SpecialEntry::kNull:
+    case SpecialEntry::kEmptyArray:
+    case SpecialEntry::kManyRoots:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+std::optional<EntryStates> code_states(const AttributeView& attribute,
+                                       const PreparedCondition& condition) {
+  const auto* count = std::get_if<ValuesCount>(&condition);
+  if (count == nullptr) return entry_states(attribute, condition);
+  EntryStates entries;
+  for (std::uint32_t entry = 0; entry < attribute.n_entries(); ++entry) {
+    entries.states.push_back(in_range(*count, n_values_of(entry)) ? kYes : kNo);
+  }
+  return entries;
 }
 
 }  // namespace quiver::payload

@@ -25,4 +25,11 @@ struct EntryStates {
 [[nodiscard]] std::optional<EntryStates> entry_states(const AttributeView& attribute,
                                                       const PreparedCondition& condition);
 
+/// For rows with one code each: the same, also for conditions on the number of values.
+[[nodiscard]] std::optional<EntryStates> code_states(const AttributeView& attribute,
+                                                     const PreparedCondition& condition);
+
+/// How many values the element of an entry is: 0 or 1.
+[[nodiscard]] std::uint64_t n_values_of(std::uint32_t entry);
+
 }  // namespace quiver::payload

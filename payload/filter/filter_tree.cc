@@ -5,20 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "payload/attribute/attribute.h"
+
 namespace quiver::payload {
 namespace {
-
-/// Attributes have paths of plain keys, through arrays of objects.
-std::string attribute_path(const JsonPath& path) {
-  const auto steps = path.steps();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const bool is_key = steps[i].kind == PathStep::Kind::kKey && is_plain_key(steps[i].key);
-    const bool enters_objects = steps[i].kind == PathStep::Kind::kEach && i + 1 < steps.size() &&
-                                steps[i + 1].kind == PathStep::Kind::kKey;
-    if (!is_key && !enters_objects) return {};
-  }
-  return path.to_string();
-}
 
 class TreeBuilder {
  public:

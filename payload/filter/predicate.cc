@@ -1,7 +1,5 @@
 #include "payload/filter/predicate.h"
 
-#include <fmt/format.h>
-
 #include <bit>
 
 #include "base/check.h"
@@ -56,18 +54,6 @@ class TreePredicate final : public Predicate {
       }
     }
     return {};
-  }
-
-  static Result<Value> read_document(const RowsView& rows, std::uint32_t row) {
-    QV_TRY(const std::string_view text, rows.document(row));
-    if (text.empty()) return Value(Object());
-    auto document = parse_json(text);
-    if (!document) {
-      return fail(Code::kDataLoss,
-                  fmt::format("payload of point {}: {}", rows.ids()[row].to_string(),
-                              document.error().message()));
-    }
-    return document;
   }
 
   const std::shared_ptr<const FilterTree> tree_;

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "payload/attribute/attribute.h"
 #include "payload/column/column.h"
+#include "payload/json/document.h"
 
 namespace quiver::payload {
 
@@ -47,6 +48,9 @@ class RowsView {
   /// [n_rows] of 0 or 1: 1 if the row has a vector in this field. Null if there is no such field.
   [[nodiscard]] virtual const std::uint8_t* present(std::string_view field_name) const = 0;
 };
+
+/// The document of a row. kDataLoss, naming the point, if it is not JSON.
+[[nodiscard]] Result<Value> read_document(const RowsView& rows, std::uint32_t row);
 
 /// Estimated number of matching rows: at least `min`, at most `max`, probably about `expected`.
 struct Estimate {

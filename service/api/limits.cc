@@ -177,6 +177,16 @@ Result<> check_limits(Call& call, const OpenCollection& target,
   return check_limits(call, target, request.filter);
 }
 
+Result<> check_limits(Call& call, const OpenCollection& target,
+                      const engine::AggregateRequest& request) {
+  const auto config = strict_config(target);
+  if (config == nullptr) return {};
+  for (const auto& [name, aggregation] : request.aggregations) {
+    QV_TRY(strict::check_aggregation(*config, aggregation));
+  }
+  return check_limits(call, target, request.filter);
+}
+
 /// Each point of the sample is searched for.
 Result<> check_limits(Call& call, const OpenCollection& target,
                       const engine::MatrixRequest& request) {

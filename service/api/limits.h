@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/aggregates.h"
 #include "engine/model/facets.h"
 #include "engine/model/groups.h"
 #include "engine/model/matrix.h"
@@ -38,6 +39,8 @@ namespace quiver::service::api {
                                     const engine::GroupsQuery& query);
 [[nodiscard]] Result<> check_limits(Call& call, const OpenCollection& target,
                                     const engine::FacetRequest& request);
+[[nodiscard]] Result<> check_limits(Call& call, const OpenCollection& target,
+                                    const engine::AggregateRequest& request);
 [[nodiscard]] Result<> check_limits(Call& call, const OpenCollection& target,
                                     const engine::MatrixRequest& request);
 /// A read that a filter describes, such as a count.

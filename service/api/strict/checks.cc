@@ -184,6 +184,33 @@ double megabytes(std::uint64_t bytes) {
   return static_cast<double>(bytes) / kBytesPerMegabyte;
 }
 
+using engine::Aggregation;
+
+std::string_view aggregated_key(const Aggregation& aggregation) {
+  return std::visit(
+      [](const auto& kind) -> std::string_view {
+        if constexpr (requires { kind.key; }) {
+          return kind.key;
+        } else {
+          return {};
+        }
+      },
+      aggregation);
+}
+
+/// An index that serves one of them holds the values.
+std::vector<Need> needs_of(const Aggregation& aggregation) {
+  const auto* histogram = std::get_if<engine::HistogramAggregation>(&aggregation);
+  if (histogram != nullptr &&
+      std::holds_alternative<payload::CalendarBuckets>(histogram->buckets)) {
+    return {Need::kDatetimeRange};
+  }
+  if (histogram != nullptr || std::holds_alternative<engine::StatsAggregation>(aggregation)) {
+    return {Need::kFloatRange, Need::kIntegerRange};
+  }
+  return {Need::kKeywordMatch, Need::kIntegerMatch, Need::kBoolMatch};
+}
+
 }  // namespace
 
 Result<> check_limit(Limit limit, std::uint64_t value, std::string_view name) {
@@ -227,6 +254,16 @@ Result<> check_group_key(const CollectionConfig& config, std::string_view key) {
   std::string kind(payload::kIndexKindNames[static_cast<std::size_t>(index->kind)]);
   kind[0] = static_cast<char>(kind[0] - 'a' + 'A');
   return refuse(fmt::format("Index of type \"{}\" found for \"{}\"", kind, key), kHelp);
+}
+
+Result<> check_aggregation(const CollectionConfig& config, const Aggregation& aggregation) {
+  if (std::holds_alternative<engine::CountAggregation>(aggregation)) return {};
+  if (const auto* terms = std::get_if<engine::TermsAggregation>(&aggregation)) {
+    QV_TRY(check_query_limit(config, terms->limit));
+  }
+  std::string_view key = aggregated_key(aggregation);
+  while (key.ends_with("[]")) key.remove_suffix(2);  // `a[]` is `a` there
+  return check_key(config, key, needs_of(aggregation), "Create an index for this key.");
 }
 
 Result<> check_search_params(const CollectionConfig& config, const engine::SearchParams& params) {

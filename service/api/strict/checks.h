@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/model/aggregates.h"
 #include "engine/model/config.h"
 #include "engine/model/operation.h"
 #include "engine/model/query.h"
@@ -41,6 +42,9 @@ using Limit = engine::StrictMode::Limit;
                                  const std::vector<Need>& needs, std::string_view help);
 /// A key by which hits are grouped.
 [[nodiscard]] Result<> check_group_key(const CollectionConfig& config, std::string_view key);
+/// The limit of an aggregation, and the key whose values it reads.
+[[nodiscard]] Result<> check_aggregation(const CollectionConfig& config,
+                                         const engine::Aggregation& aggregation);
 
 [[nodiscard]] Result<> check_search_params(const CollectionConfig& config,
                                            const engine::SearchParams& params);

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/model/aggregates.h"
 #include "engine/model/alias.h"
 #include "engine/model/config.h"
 #include "engine/model/facets.h"
@@ -51,6 +52,8 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::GroupsQuery> decode_search_groups(std::string& body);
 [[nodiscard]] Decoded<engine::GroupsQuery> decode_recommend_groups(std::string& body);
 [[nodiscard]] Decoded<engine::FacetRequest> decode_facet(std::string& body);
+/// Takes 1 to 100 aggregations, and their limits and intervals.
+[[nodiscard]] Decoded<engine::AggregateRequest> decode_aggregate(std::string& body);
 [[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
 [[nodiscard]] Decoded<engine::CountRequest> decode_count(std::string& body);
 

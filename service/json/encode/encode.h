@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/aggregates.h"
 #include "engine/model/facets.h"
 #include "engine/model/groups.h"
 #include "engine/model/matrix.h"
@@ -28,6 +29,9 @@ void write_records(Writer& out, std::span<const engine::Record> records);
 void write_group(Writer& out, const engine::PointGroup& group);
 /// {hits: [{value, count}]}
 void write_facet_hits(Writer& out, std::span<const engine::FacetHit> hits);
+/// By kind: {count}, {buckets: [{value, count}], distinct, missing}, {distinct}, {count, missing,
+/// min, max, sum, avg} or {buckets: [{from, count}], missing}
+void write_aggregate(Writer& out, const engine::Aggregate& aggregate);
 /// {pairs: [{a, b, score}]}
 void write_matrix_pairs(Writer& out, const engine::DistanceMatrix& matrix);
 /// {offsets_row, offsets_col, scores, ids}

@@ -123,6 +123,7 @@ const std::map<std::string, Access>& rights() {
         {"DELETE /quotas", Access::kManage},
         {"GET /indexes", Access::kRead},
         {"PATCH /indexes", Access::kManage},
+        {"POST /aggregate", Access::kRead},
         {"POST /points/explain", Access::kRead},
         {"PUT /points/ragged", Access::kWrite},
         {"PUT /points/vectors/ragged", Access::kWrite},

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Times counts, facets and aggregates under filters on a million small points.
+
+    bench/aggregates.py make DIR                   points.jsonl and vectors.npy
+    quiver import --vectors DIR/vectors.npy --payload DIR/payload.jsonl --data-dir DIR/db --collection m --create --metric dot
+    bench/aggregates.py run --url http://127.0.0.1:6333 [--indexed]
+
+`run` prints the median and the least of the times that answers tell (`time`), which leave out the network, and the
+median over HTTP, in microseconds. With --indexed, it declares payload indexes first.
+"""
+import argparse
+import http.client
+import json
+import statistics
+import time
+import urllib.parse
+from pathlib import Path
+
+import numpy as np
+
+DIM = 8
+INDEXES = {"cat": "keyword", "kind": "keyword", "year": "integer", "qty": "integer", "price": "float", "day": "datetime"}
+
+
+def make(out, n):
+    """`cat` has 1,000 values of falling frequency, `kind` 12, `year` 60, `qty` 10,000; prices differ."""
+    rng = np.random.default_rng(3)
+    out.mkdir(parents=True, exist_ok=True)
+    np.save(out / "vectors.npy", rng.standard_normal((n, DIM)).astype(np.float32))
+    cat, kind, year, qty = rng.zipf(1.3, n) % 1000, rng.integers(0, 12, n), rng.integers(1970, 2030, n), rng.integers(0, 10000, n)
+    price, day = rng.random(n) * 1000, np.datetime64("2015-01-01") + rng.integers(0, 3650, n)
+    with open(out / "payload.jsonl", "w") as lines:
+        for i in range(n):
+            lines.write(json.dumps({
+                "cat": f"category-{cat[i]:04}", "kind": f"k{kind[i]}", "year": int(year[i]), "qty": int(qty[i]),
+                "price": round(float(price[i]), 6), "day": f"{day[i]}T00:00:00Z", "note": "lorem ipsum dolor sit amet " * 4,
+                "tags": [f"category-{i % 97:04}", f"category-{i % 89:04}"]}, separators=(",", ":")) + "\n")
+
+
+def must(*conditions):
+    return {"must": list(conditions)}
+
+
+def between(key, low, high):
+    return {"key": key, "range": {"gte": low, "lt": high}}
+
+
+TENTH = must(between("qty", 4000, 5000))
+TEN = must(between("year", 1975, 2025), between("qty", 500, 9500), between("price", 20, 990.5), between("year", 1971, 2028),
+           between("qty", 100, 9900), between("price", 10, 999), {"key": "kind", "match": {"except": ["k3"]}},
+           between("year", 1972, 2027), between("qty", 200, 9800), between("price", 5, 999.5))
+TEN_EXACT = must(*(between("year", 1971 + i, 2029 - i) if i % 2 else between("qty", 100 * i, 10000 - 100 * i) for i in range(10)))
+
+
+def aggregate(aggregation, condition=None):
+    return "/v1/collections/m/aggregate", {"aggregations": {"x": aggregation}} | ({"filter": condition} if condition else {})
+
+
+def count(condition):
+    return "/collections/m/points/count", {"filter": condition, "exact": True}
+
+
+def facet(condition=None):
+    return "/collections/m/facet", {"key": "cat", "limit": 10} | ({"filter": condition} if condition else {})
+
+
+REQUESTS = {
+    "nothing (healthz)": ("/healthz", None),
+    "count: range of 60 years": count(must(between("year", 1990, 2000))),
+    "count: range of 10,000 numbers, 10 %": count(TENTH),
+    "count: range of different numbers, 10 %": count(must(between("price", 100, 200))),
+    "count: keyword": count(must({"key": "cat", "match": {"value": "category-0001"}})),
+    "count: 10 ranges of few numbers": count(TEN_EXACT),
+    "count: 10 conditions": count(TEN),
+    "terms": aggregate({"terms": {"key": "cat"}}),
+    "terms, 10 %": aggregate({"terms": {"key": "cat"}}, TENTH),
+    "terms of arrays": aggregate({"terms": {"key": "tags"}}),
+    "terms of arrays, 10 %": aggregate({"terms": {"key": "tags"}}, TENTH),
+    "cardinality of 10,000": aggregate({"cardinality": {"key": "qty"}}),
+    "stats of 10,000 numbers, 10 %": aggregate({"stats": {"key": "qty"}}, must(between("year", 1990, 1996))),
+    "histogram of 10,000 numbers, 10 %": aggregate({"histogram": {"key": "qty", "interval": 100}}, must(between("year", 1990, 1996))),
+    "histogram of days by month": aggregate({"date_histogram": {"key": "day", "calendar": "month"}}),
+    "facet (index)": facet(),
+    "facet (index), 10 %": facet(TENTH),
+    "histogram of different numbers": aggregate({"histogram": {"key": "price", "interval": 10}}),
+    "stats of different numbers": aggregate({"stats": {"key": "price"}}),
+}
+SLOW = {"stats of different numbers": 3}
+
+
+class Server:
+    def __init__(self, url):
+        parts = urllib.parse.urlparse(url)
+        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=600)
+
+    def request(self, method, path, body=None):
+        data = None if body is None else json.dumps(body)
+        started = time.perf_counter()
+        self.connection.request(method, path, body=data, headers={"Content-Type": "application/json"} if data else {})
+        answer = self.connection.getresponse()
+        text = answer.read()
+        return answer.status, text, time.perf_counter() - started
+
+
+def run(server, repeats, only):
+    print(f"{'request':45} {'inside p50':>11} {'least':>9} {'HTTP p50':>9}   microseconds")
+    for label, (path, body) in REQUESTS.items():
+        if only not in label:
+            continue
+        inside, outside = [], []
+        for _ in range(SLOW.get(label, repeats)):
+            status, text, seconds = server.request("POST" if body else "GET", path, body)
+            if status != 200:
+                break
+            inside.append(json.loads(text)["time"] * 1e6 if body else 0)
+            outside.append(seconds * 1e6)
+        if outside:
+            print(f"{label:45} {statistics.median(inside):11,.0f} {min(inside):9,.0f} {statistics.median(outside):9,.0f}", flush=True)
+        else:
+            print(f"{label:45} {status} {text.decode()[:80]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    maker = commands.add_parser("make")
+    maker.add_argument("out", type=Path)
+    maker.add_argument("--rows", type=int, default=1_000_000)
+    runner = commands.add_parser("run")
+    runner.add_argument("--url", default="http://127.0.0.1:6333")
+    runner.add_argument("--indexed", action="store_true")
+    runner.add_argument("--repeats", type=int, default=200)
+    runner.add_argument("--only", default="", help="only requests with this in their names")
+    args = parser.parse_args()
+    if args.command == "make":
+        return make(args.out, args.rows)
+    server = Server(args.url)
+    for key, kind in INDEXES.items() if args.indexed else ():
+        server.request("PUT", "/collections/m/index?wait=true", {"field_name": key, "field_schema": kind})
+    run(server, args.repeats, args.only)
+
+
+if __name__ == "__main__":
+    main()

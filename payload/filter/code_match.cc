@@ -1,0 +1,112 @@
+#include "payload/filter/code_match.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/kernels.h"
+
+namespace quiver::payload {
+
+using enum EntryState;
+
+CellClasses classes_of(const AttributeView& attribute, const std::vector<EntryState>& states) {
+  const std::uint32_t n_codes = attribute.rests.empty() ? 1 : 256;  // of one cell
+  CellClasses classes;
+  for (std::uint32_t cell = 0; cell < 256; ++cell) {
+    const std::uint32_t first = cell * n_codes >> attribute.shift;
+    if (first >= states.size()) break;
+    const auto last = std::min<std::size_t>(
+        states.size(), ((cell * n_codes + n_codes - 1) >> attribute.shift) + std::size_t{1});
+    const EntryState state = states[first];
+    const bool is_uniform =
+        state != kMaybe &&
+        std::all_of(states.begin() + first, states.begin() + static_cast<std::ptrdiff_t>(last),
+                    [state](EntryState other) { return other == state; });
+    if (!is_uniform) {
+      classes.add_open(static_cast<std::uint8_t>(cell));
+    } else if (state == kYes) {
+      classes.add_yes(static_cast<std::uint8_t>(cell));
+    }
+  }
+  return classes;
+}
+
+std::optional<CodeCondition> CodeCondition::make(const AttributeView& attribute,
+                                                 const PreparedCondition& condition) {
+  if (!attribute.offsets.empty()) return std::nullopt;
+  auto entries = code_states(attribute, condition);
+  if (!entries) return std::nullopt;
+  return CodeCondition(attribute, *std::move(entries));
+}
+
+CodeCondition::CodeCondition(const AttributeView& attribute, EntryStates entries)
+    : attribute_(&attribute),
+      entries_(std::move(entries)),
+      classes_(classes_of(attribute, entries_.states)) {}
+
+bool CodeCondition::is_exact() const {
+  return std::find(entries_.states.begin(), entries_.states.end(), kMaybe) == entries_.states.end();
+}
+
+bool CodeCondition::narrow(std::uint32_t first_row, Block& block) const {
+  const CellRange range = attribute_->ranges[first_row / kRowsPerCellRange];
+  if (!classes_.has_any(range.low, range.high)) {
+    if (!entries_.is_negated) block = Block();
+    return entries_.is_negated;
+  }
+  Words yes;  // filled below: clearing them first would cost more than the rest
+  Words maybe;
+  const std::uint32_t n = std::min(kRowsPerCellRange, attribute_->n_rows - first_row);
+  for (std::uint32_t w = n / 64; w < kWordsPerBlock; ++w) yes[w] = maybe[w] = 0;
+  kernels().cells.classify(attribute_->cells.data() + first_row, n, classes_, yes.data(),
+                           maybe.data());
+  if (classes_.n_open != 0) decide(first_row, block.possible, yes, maybe);
+  // A loop without branches becomes vector instructions.
+  const std::uint64_t flip = entries_.is_negated ? ~std::uint64_t{0} : 0;
+  std::uint64_t left = 0;
+  for (std::uint32_t w = 0; w < kWordsPerBlock; ++w) {
+    const std::uint64_t sure = (yes[w] ^ flip) & ~(maybe[w] & flip);
+    block.yes[w] &= sure;
+    block.possible[w] &= sure | maybe[w];
+    left |= block.possible[w];
+  }
+  return left != 0;
+}
+
+void CodeCondition::decide(std::uint32_t first_row, const Words& wanted, Words& yes,
+                           Words& open) const {
+  for (std::uint32_t w = 0; w < kWordsPerBlock; ++w) {
+    std::uint64_t maybe = 0;
+    for (std::uint64_t rest = open[w] & wanted[w]; rest != 0; rest &= rest - 1) {
+      const auto bit = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const EntryState state = entries_.states[attribute_->entry_at(first_row + w * 64 + bit)];
+      yes[w] |= std::uint64_t{state == kYes} << bit;
+      maybe |= std::uint64_t{state == kMaybe} << bit;
+    }
+    open[w] = maybe;
+  }
+}
+
+MatchBounds match_codes(std::span<const CodeCondition> conditions, const Bitset& within) {
+  if (conditions.empty()) return {within, within};
+  MatchBounds bounds{Bitset(within.size()), Bitset(within.size())};
+  const auto wanted = within.words();
+  CodeCondition::Block block;
+  for (std::size_t first = 0; first < wanted.size(); first += CodeCondition::kWordsPerBlock) {
+    const auto words = wanted.subspan(
+        first, std::min<std::size_t>(CodeCondition::kWordsPerBlock, wanted.size() - first));
+    if (words.size() < CodeCondition::kWordsPerBlock) block.yes.fill(0);
+    std::copy(words.begin(), words.end(), block.yes.begin());
+    block.possible = block.yes;
+    const auto row = static_cast<std::uint32_t>(first * 64);
+    const bool has_any =
+        std::all_of(conditions.begin(), conditions.end(),
+                    [&](const CodeCondition& condition) { return condition.narrow(row, block); });
+    if (!has_any) continue;
+    std::copy_n(block.yes.begin(), words.size(), bounds.yes.words().data() + first);
+    std::copy_n(block.possible.begin(), words.size(), bounds.possible.words().data() + first);
+  }
+  return bounds;
+}
+
+}  // namespace quiver::payload
