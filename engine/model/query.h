@@ -16,6 +16,7 @@
 #include "engine/model/shard_key.h"
 #include "engine/model/vector.h"
 #include "payload/bm25/bm25.h"
+#include "payload/bm25/expansion.h"
 #include "payload/filter.h"
 #include "payload/json/edit.h"
 
@@ -132,11 +133,19 @@ struct RelevanceFeedback {
   OwnPoints own = {};
 };
 
-/// The words of a payload field by BM25. `Query::using_field` names the key of a text index with
-/// scoring. Points without any of the words are no hits.
+/// The key of a text index with scoring, and the factor of its scores, > 0.
+struct TextKey {
+  std::string key;
+  double boost = 1;
+  bool operator==(const TextKey&) const = default;
+};
+
+/// The words of payloads by BM25. Points without any of the words are no hits.
 struct TextMatch {
   std::string text;
   payload::Bm25Params params = {};
+  std::vector<TextKey> keys = {};  ///< scores add up; empty: `Query::using_field` alone
+  payload::Expansion expansion = {};
 };
 
 /// Reciprocal rank fusion: the sum of 1 / ((rank + 1) / weight + k - 1) over lists, rank from 0.

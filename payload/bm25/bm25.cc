@@ -10,11 +10,12 @@ QueryTokens QueryTokens::of(const std::vector<std::string>& tokens) {
   for (const auto& token : tokens) {
     const auto found = std::find(query.texts.begin(), query.texts.end(), token);
     if (found != query.texts.end()) {
-      ++query.repetitions[static_cast<std::size_t>(found - query.texts.begin())];
+      ++query.shares[static_cast<std::size_t>(found - query.texts.begin())];
       continue;
     }
+    query.origins.push_back(static_cast<std::uint32_t>(query.texts.size()));
     query.texts.push_back(token);
-    query.repetitions.push_back(1);
+    query.shares.push_back(1);
   }
   return query;
 }
@@ -37,7 +38,17 @@ void CorpusStatistics::add(const Occurrences& occurrences, const Bitset* within)
   }
 }
 
-Bm25::Bm25(const QueryTokens& tokens, const CorpusStatistics& corpus, const Bm25Params& params) {
+void CorpusStatistics::unite(const QueryTokens& tokens) {
+  std::vector<std::uint64_t> most(tokens.texts.size(), 0);
+  for (std::size_t i = 0; i < n_with_token.size(); ++i) {
+    auto& n = most[tokens.origins[i]];
+    n = std::max(n, n_with_token[i]);
+  }
+  for (std::size_t i = 0; i < n_with_token.size(); ++i) n_with_token[i] = most[tokens.origins[i]];
+}
+
+Bm25::Bm25(const QueryTokens& tokens, const CorpusStatistics& corpus, const Bm25Params& params,
+           double boost) {
   const auto n_texts = static_cast<double>(corpus.n_texts);
   const double mean = std::max(1.0, static_cast<double>(corpus.n_tokens)) / std::max(1.0, n_texts);
   at_length_0_ = params.k * (1 - params.b);
@@ -45,22 +56,25 @@ Bm25::Bm25(const QueryTokens& tokens, const CorpusStatistics& corpus, const Bm25
   for (std::size_t i = 0; i < tokens.texts.size(); ++i) {
     const auto n = static_cast<double>(corpus.n_with_token[i]);
     const double idf = std::log1p((n_texts - n + 0.5) / (n + 0.5));
-    weights_.push_back(tokens.repetitions[i] * (params.k + 1) * idf);
+    weights_.push_back(boost * tokens.shares[i] * (params.k + 1) * idf);
   }
 }
 
-float Bm25::score(std::span<const std::uint32_t> counts, std::uint32_t length) const {
+double Bm25::score(const Occurrences& occurrences, std::uint32_t row) const {
+  std::vector<std::uint32_t> counts(weights_.size());
+  occurrences.count(row, counts);
+  const std::uint32_t length = occurrences.column().text_lengths[row];
   double sum = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] != 0) sum += contribution(i, counts[i], length);
   }
-  return static_cast<float>(sum);
+  return sum;
 }
 
-float Bm25::score(const Occurrences& occurrences, std::uint32_t row) const {
-  std::vector<std::uint32_t> counts(weights_.size());
-  occurrences.count(row, counts);
-  return score(counts, occurrences.column().text_lengths[row]);
+float score_row(std::span<const ScoredTexts> keys, std::uint32_t row) {
+  double sum = 0;
+  for (const auto& [occurrences, bm25] : keys) sum += bm25.score(occurrences, row);
+  return static_cast<float>(sum);
 }
 
 }  // namespace quiver::payload

@@ -2,10 +2,11 @@
 // Framework", section 3.5), with the IDF of Lucene, which is never negative.
 //
 //   score(row)  = sum over tokens t of  weight(t) * tf / (tf + k * (1 - b + b * length / mean))
-//   weight(t)   = repetitions * (k + 1) * ln(1 + (N - n + 0.5) / (n + 0.5))
+//   weight(t)   = share(t) * (k + 1) * ln(1 + (N - n + 0.5) / (n + 0.5))
 //
 // tf: how often t is in the row. length: tokens of the row. mean: mean length of the N texts of the
-// corpus, n of which hold t. repetitions: how often t is in the query.
+// corpus, n of which hold t. share: how often t is in the query, less for tokens that only resemble
+// those of the query (expansion.h).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,15 @@ struct Bm25Params {
   bool operator==(const Bm25Params&) const = default;
 };
 
-/// The distinct tokens of a query, in the order of their first appearance.
+/// Distinct tokens to look for.
 struct QueryTokens {
   std::vector<std::string> texts;
-  std::vector<std::uint32_t> repetitions;  ///< >= 1, one for each text
+  std::vector<double> shares;  ///< > 0, one for each text
+  /// The token of the query from which each text comes: its own number, or that of the token which
+  /// it resembles. Texts with one origin count as equally frequent: as the most frequent of them.
+  std::vector<std::uint32_t> origins;
 
+  /// The tokens of a query, in the order of their first appearance.
   [[nodiscard]] static QueryTokens of(const std::vector<std::string>& tokens);
 };
 
@@ -43,12 +48,16 @@ struct CorpusStatistics {
 
   /// Adds the rows of `within` (nullptr: all rows).
   void add(const Occurrences& occurrences, const Bitset* within);
+  /// Gives tokens of one origin the number of the most frequent one.
+  void unite(const QueryTokens& tokens);
 };
 
 /// The score of a row, given what is in it. The same bits in every segment.
 class Bm25 {
  public:
-  Bm25(const QueryTokens& tokens, const CorpusStatistics& corpus, const Bm25Params& params);
+  /// `boost`: factor of all scores, > 0.
+  Bm25(const QueryTokens& tokens, const CorpusStatistics& corpus, const Bm25Params& params,
+       double boost = 1);
 
   /// The contribution of a token that is in a row `count` times, >= 1.
   [[nodiscard]] double contribution(std::size_t token, std::uint32_t count,
@@ -56,9 +65,8 @@ class Bm25 {
     const double tf = count;
     return weights_[token] * tf / (tf + at_length_0_ + per_token_ * length);
   }
-  /// `counts`: how often each token is in the row; all 0 gives 0.
-  [[nodiscard]] float score(std::span<const std::uint32_t> counts, std::uint32_t length) const;
-  [[nodiscard]] float score(const Occurrences& occurrences, std::uint32_t row) const;
+  /// 0 if the row holds no token.
+  [[nodiscard]] double score(const Occurrences& occurrences, std::uint32_t row) const;
 
   [[nodiscard]] double weight(std::size_t token) const { return weights_[token]; }
   [[nodiscard]] double at_length_0() const { return at_length_0_; }
@@ -69,6 +77,15 @@ class Bm25 {
   double at_length_0_;  ///< k * (1 - b)
   double per_token_;    ///< k * b / mean length
 };
+
+/// The texts of one key, and what their tokens are worth.
+struct ScoredTexts {
+  const Occurrences& occurrences;
+  const Bm25& bm25;
+};
+
+/// The sum over the keys.
+[[nodiscard]] float score_row(std::span<const ScoredTexts> keys, std::uint32_t row);
 
 /// Takes the rows that a search finds.
 class RowSink {
@@ -83,8 +100,9 @@ class RowSink {
 };
 
 /// Offers every row of `within` (nullptr: all rows) that holds a token and whose score reaches the
-/// threshold. Exact: bounds leave out what cannot reach it (MaxScore; Turtle, Flood 1995).
-[[nodiscard]] Result<> search_texts(const Occurrences& occurrences, const Bm25& bm25,
-                                    const Bitset* within, RowSink& sink, const Cancel& cancel);
+/// threshold. `keys`: at least one, all of the same rows. Exact: bounds leave out what cannot reach
+/// it (MaxScore; Turtle, Flood 1995).
+[[nodiscard]] Result<> search_texts(std::span<const ScoredTexts> keys, const Bitset* within,
+                                    RowSink& sink, const Cancel& cancel);
 
 }  // namespace quiver::payload

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "kernels/kernels.h"
@@ -16,8 +17,9 @@ namespace {
 
 constexpr std::uint32_t kWindow = TextKernels::kWindow;  ///< rows; their sums stay in the L1 cache
 static_assert(TextKernels::kManyTimes == ColumnView::kManyTimes);
-/// Sums of floats may be less than the score by this share.
+/// Sums of n floats may be less than the score by this share, plus one rounding for each.
 constexpr float kSlack = 1e-5F;
+constexpr float kRounding = std::numeric_limits<float>::epsilon();
 /// A window is sparse if postings were added to fewer rows than one in so many.
 constexpr std::uint32_t kSparseWindow = 2;
 /// Cost of looking up a row in the postings of a token, in postings that are added.
@@ -27,13 +29,13 @@ constexpr std::uint64_t kPostingsPerRow = 50;
 
 /// The postings of one token, read from front to back.
 struct Cursor {
-  std::size_t token = 0;
   const std::uint32_t* rows = nullptr;
   const std::uint8_t* counts = nullptr;
-  std::size_t begin = 0;  ///< the first posting of the window
+  const std::uint32_t* lengths = nullptr;  ///< of all rows
+  std::size_t begin = 0;                   ///< the first posting of the window
   std::size_t at = 0;
   std::size_t end = 0;
-  float weight = 0;
+  TokenGain gain{};
   float bound = 0;  ///< no row gains more from the token
 
   /// Moves to the first posting at or after `row`. Returns true if it is of that row.
@@ -54,83 +56,83 @@ struct Cursor {
   }
 };
 
+float gain_of(const TokenGain& gain, std::uint8_t count, std::uint32_t length) {
+  if (count == ColumnView::kManyTimes) return gain.weight;
+  const float tf = count;
+  return gain.weight * tf / (tf + gain.at_length_0 + gain.per_token * static_cast<float>(length));
+}
+
+/// The most that a row can gain from the token: the most of each whole block of postings, and of
+/// each posting in blocks that the term shares with its neighbours.
+float bound_of(const ColumnView& column, const TokenRows& token, const TokenGain& gain) {
+  constexpr std::uint64_t kBlock = ColumnView::kPostingsPerBlock;
+  const std::uint64_t first = token.first_posting;
+  const std::uint64_t end = first + token.size();
+  const std::uint64_t first_block = column.sealed ? (first + kBlock - 1) / kBlock : end;
+  const std::uint64_t end_block = std::max(first_block, column.sealed ? end / kBlock : end);
+  float bound = 0;
+  const auto add = [&](std::uint8_t count, std::uint32_t length) {
+    bound = std::max(bound, gain_of(gain, count, length));
+  };
+  const std::uint64_t head = std::min(end, first_block * kBlock);
+  const std::uint64_t tail = std::max(head, end_block * kBlock);
+  for (std::uint64_t at = first; at < head; ++at) {
+    add(token.counts[at - first], column.text_lengths[token.rows[at - first]]);
+  }
+  for (std::uint64_t block = first_block; block < end_block; ++block) {
+    add(column.block_counts[block], column.block_lengths[block]);
+  }
+  for (std::uint64_t at = tail; at < end; ++at) {
+    add(token.counts[at - first], column.text_lengths[token.rows[at - first]]);
+  }
+  return bound * (1 + kSlack);
+}
+
 class WindowSearch {
  public:
-  WindowSearch(const Occurrences& occurrences, const Bm25& bm25, const Bitset* within,
-               RowSink& sink)
-      : occurrences_(occurrences),
-        bm25_(bm25),
+  WindowSearch(std::span<const ScoredTexts> keys, const Bitset* within, RowSink& sink)
+      : keys_(keys),
         within_(within),
         sink_(sink),
-        lengths_(occurrences.column().text_lengths.data()),
-        at_length_0_(static_cast<float>(bm25.at_length_0())),
-        per_token_(static_cast<float>(bm25.per_token())),
+        n_rows_(keys.front().occurrences.column().n_rows),
         sums_(kWindow, 0.0F),
-        found_(kWindow),
-        wanted_(sink.threshold() * (1 - kSlack)) {
-    for (std::size_t i = 0; i < occurrences.n_tokens(); ++i) add_cursor(i);
+        found_(kWindow) {
+    for (const auto& key : keys) add_cursors(key);
     std::sort(cursors_.begin(), cursors_.end(),
               [](const Cursor& a, const Cursor& b) { return a.bound < b.bound; });
     bounds_.push_back(0);
     for (const auto& cursor : cursors_) bounds_.push_back(bounds_.back() + cursor.bound);
+    kept_share_ = 1 - kSlack - kRounding * static_cast<float>(cursors_.size());
+    wanted_ = sink.threshold() * kept_share_;
   }
 
   Result<> run(const Cancel& cancel) {
-    const std::uint32_t n_rows = occurrences_.column().n_rows;
-    for (std::uint32_t first = 0; first < n_rows; first += kWindow) {
+    for (std::uint32_t first = 0; first < n_rows_; first += kWindow) {
       QV_TRY(cancel.check());
       while (n_optional_ < cursors_.size() && bounds_[n_optional_ + 1] < wanted_) ++n_optional_;
       if (n_optional_ == cursors_.size()) break;
-      search_window(first, std::min(kWindow, n_rows - first));
+      search_window(first, std::min(kWindow, n_rows_ - first));
     }
     offer_kept();
     return {};
   }
 
  private:
-  void add_cursor(std::size_t i) {
-    const TokenRows& token = occurrences_.token(i);
-    if (token.rows.empty()) return;
-    cursors_.push_back({.token = i,
-                        .rows = token.rows.data(),
-                        .counts = token.counts.data(),
-                        .end = token.size(),
-                        .weight = static_cast<float>(bm25_.weight(i)),
-                        .bound = bound_of(i)});
-  }
-
-  [[nodiscard]] float gain(float weight, float tf, std::uint32_t length) const {
-    return weight * tf / (tf + at_length_0_ + per_token_ * static_cast<float>(length));
-  }
-
-  /// The most that a row can gain from the token: the most of each whole block of postings, and of
-  /// each posting in blocks that the term shares with its neighbours.
-  [[nodiscard]] float bound_of(std::size_t i) const {
-    const TokenRows& token = occurrences_.token(i);
-    const auto weight = static_cast<float>(bm25_.weight(i));
-    const ColumnView& column = occurrences_.column();
-    constexpr std::uint64_t kBlock = ColumnView::kPostingsPerBlock;
-    const std::uint64_t first = token.first_posting;
-    const std::uint64_t end = first + token.size();
-    const std::uint64_t first_block = column.sealed ? (first + kBlock - 1) / kBlock : end;
-    const std::uint64_t end_block = std::max(first_block, column.sealed ? end / kBlock : end);
-    float bound = 0;
-    const auto add = [&](std::uint8_t count, std::uint32_t length) {
-      const bool is_many = count == ColumnView::kManyTimes;
-      bound = std::max(bound, is_many ? weight : gain(weight, count, length));
-    };
-    const std::uint64_t head = std::min(end, first_block * kBlock);
-    const std::uint64_t tail = std::max(head, end_block * kBlock);
-    for (std::uint64_t at = first; at < head; ++at) {
-      add(token.counts[at - first], lengths_[token.rows[at - first]]);
+  void add_cursors(const ScoredTexts& key) {
+    const ColumnView& column = key.occurrences.column();
+    for (std::size_t i = 0; i < key.occurrences.n_tokens(); ++i) {
+      const TokenRows& token = key.occurrences.token(i);
+      if (token.rows.empty()) continue;
+      const TokenGain gain{static_cast<float>(key.bm25.weight(i)),
+                           static_cast<float>(key.bm25.at_length_0()),
+                           static_cast<float>(key.bm25.per_token())};
+      cursors_.push_back({.rows = token.rows.data(),
+                          .counts = token.counts.data(),
+                          .lengths = column.text_lengths.data(),
+                          .end = token.size(),
+                          .gain = gain,
+                          .bound = bound_of(column, token, gain)});
     }
-    for (std::uint64_t block = first_block; block < end_block; ++block) {
-      add(column.block_counts[block], column.block_lengths[block]);
-    }
-    for (std::uint64_t at = tail; at < end; ++at) {
-      add(token.counts[at - first], lengths_[token.rows[at - first]]);
-    }
-    return bound * (1 + kSlack);
   }
 
   void search_window(std::uint32_t first, std::uint32_t n) {
@@ -207,15 +209,15 @@ class WindowSearch {
 
   /// Expected number of postings in a window of `n` rows.
   [[nodiscard]] std::size_t postings_in(const Cursor& cursor, std::uint32_t n) const {
-    return cursor.end * n / occurrences_.column().n_rows;
+    return cursor.end * n / n_rows_;
   }
 
   /// Adds what the rows of the window gain from the token. Returns the number of these rows.
   std::size_t add_window(Cursor& cursor, std::uint32_t first, std::uint32_t n) {
     cursor.begin = cursor.at;
     cursor.at += kernels().texts.add_gains(cursor.rows + cursor.at, cursor.counts + cursor.at,
-                                           cursor.end - cursor.at, first, first + n, lengths_,
-                                           {cursor.weight, at_length_0_, per_token_}, sums_.data());
+                                           cursor.end - cursor.at, first, first + n,
+                                           cursor.lengths, cursor.gain, sums_.data());
     return cursor.at - cursor.begin;
   }
 
@@ -227,9 +229,7 @@ class WindowSearch {
       if (sum + bounds_[i] < wanted_) return;
       Cursor& cursor = cursors_[i - 1];
       if (!cursor.seek(row)) continue;
-      const std::uint8_t count = cursor.counts[cursor.at];
-      sum += count == ColumnView::kManyTimes ? cursor.weight
-                                             : gain(cursor.weight, count, lengths_[row]);
+      sum += gain_of(cursor.gain, cursor.counts[cursor.at], cursor.lengths[row]);
     }
     if (sum >= wanted_) keep(row, sum);
   }
@@ -240,24 +240,22 @@ class WindowSearch {
     best_sums_.push(sum);
     if (best_sums_.size() > sink_.limit()) best_sums_.pop();
     if (best_sums_.size() < sink_.limit()) return;
-    wanted_ = std::max(wanted_, best_sums_.top() * (1 - kSlack) * (1 - kSlack));
+    wanted_ = std::max(wanted_, best_sums_.top() * kept_share_ * kept_share_);
   }
 
   void offer_kept() {
     for (const auto& [sum, row] : kept_) {
       if (sum < wanted_) continue;
-      const float score = bm25_.score(occurrences_, row);
+      const float score = score_row(keys_, row);
       if (score > 0 && score >= sink_.threshold()) sink_.offer(row, score);
     }
   }
 
-  const Occurrences& occurrences_;
-  const Bm25& bm25_;
+  const std::span<const ScoredTexts> keys_;
   const Bitset* within_;
   RowSink& sink_;
-  const std::uint32_t* lengths_;
-  const float at_length_0_;
-  const float per_token_;
+  const std::uint32_t n_rows_;
+  float kept_share_ = 1;              ///< 1 less what sums may miss
   std::vector<float> sums_;           ///< of the rows of a window
   std::vector<std::uint32_t> found_;  ///< rows of the window whose sums are large enough
   std::vector<Cursor> cursors_;       ///< by bound, ascending
@@ -274,8 +272,8 @@ class WindowSearch {
 };
 
 /// Scores each row of `within` by itself.
-Result<> score_rows(const Occurrences& occurrences, const Bm25& bm25, const Bitset& within,
-                    RowSink& sink, const Cancel& cancel) {
+Result<> score_rows(std::span<const ScoredTexts> keys, const Bitset& within, RowSink& sink,
+                    const Cancel& cancel) {
   constexpr std::size_t kRowsBetweenChecks = 1024;
   Result<> result;
   std::size_t n = 0;
@@ -283,7 +281,7 @@ Result<> score_rows(const Occurrences& occurrences, const Bm25& bm25, const Bits
     if (!result) return;
     if (n++ % kRowsBetweenChecks == 0) result = cancel.check();
     const auto row = static_cast<std::uint32_t>(i);
-    const float score = bm25.score(occurrences, row);
+    const float score = score_row(keys, row);
     if (score > 0 && score >= sink.threshold()) sink.offer(row, score);
   });
   return result;
@@ -291,16 +289,19 @@ Result<> score_rows(const Occurrences& occurrences, const Bm25& bm25, const Bits
 
 }  // namespace
 
-Result<> search_texts(const Occurrences& occurrences, const Bm25& bm25, const Bitset* within,
-                      RowSink& sink, const Cancel& cancel) {
+Result<> search_texts(std::span<const ScoredTexts> keys, const Bitset* within, RowSink& sink,
+                      const Cancel& cancel) {
   std::uint64_t n_postings = 0;
-  for (std::size_t i = 0; i < occurrences.n_tokens(); ++i)
-    n_postings += occurrences.token(i).size();
+  for (const auto& key : keys) {
+    for (std::size_t i = 0; i < key.occurrences.n_tokens(); ++i) {
+      n_postings += key.occurrences.token(i).size();
+    }
+  }
   if (n_postings == 0) return {};
   if (within != nullptr && within->count() * kPostingsPerRow < n_postings) {
-    return score_rows(occurrences, bm25, *within, sink, cancel);
+    return score_rows(keys, *within, sink, cancel);
   }
-  return WindowSearch(occurrences, bm25, within, sink).run(cancel);
+  return WindowSearch(keys, within, sink).run(cancel);
 }
 
 }  // namespace quiver::payload

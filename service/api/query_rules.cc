@@ -31,6 +31,11 @@ Result<> check_combination(const Query& query) {
     return fail(Code::kInvalidArgument,
                 "Validation failed: cannot apply Formula without prefetches");
   }
+  const auto* text = std::get_if<engine::TextMatch>(&query.kind);
+  if (text != nullptr && !text->keys.empty() && !query.using_field.empty()) {
+    return refuse(fmt::format("A text query has either `fields` or `using`, and `using` is `{}`",
+                              query.using_field));
+  }
   if (!engine::is_fusion(query.kind)) return {};
   if (query.prefetch.empty()) {
     return refuse(query.using_field.empty()

@@ -72,6 +72,21 @@ Decoded<> check_bm25(const payload::Bm25Params& params, const Path& path) {
                           fmt::format("value {} invalid, must be 0 to 1", params.b));
 }
 
+Decoded<> check_text_keys(std::span<const engine::TextKey> keys, const Path& path) {
+  constexpr std::size_t kMostKeys = 100;
+  constexpr double kMostBoost = 1e6;
+  if (keys.empty() || keys.size() > kMostKeys) {
+    return validation_error(path, fmt::format("{} keys, must be 1 to {}", keys.size(), kMostKeys));
+  }
+  for (const auto& [key, boost] : keys) {
+    if (boost > 0 && boost <= kMostBoost) continue;
+    return validation_error(path.member(key), fmt::format("value {} invalid, must be above 0 and "
+                                                          "at most {}",
+                                                          boost, kMostBoost));
+  }
+  return {};
+}
+
 Decoded<> check_slice(const payload::Slice& slice, const Path& path) {
   if (slice.total == 0) return format_error(path.member("total"), "must be 1 or larger");
   if (slice.index < slice.total) return {};

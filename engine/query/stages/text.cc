@@ -67,10 +67,11 @@ class SegmentSink final : public payload::RowSink {
   BestHits& hits_;
 };
 
-/// One segment with the words of the query.
-struct SegmentTexts {
-  const Segment* segment;
-  payload::Occurrences occurrences;
+/// One key of the query: its tokens, and where they are in each segment of the snapshot.
+struct KeyTexts {
+  payload::QueryTokens tokens;
+  std::vector<payload::Occurrences> occurrences;
+  payload::Bm25 bm25;
 };
 
 Result<const payload::FieldIndex*> scored_index(const CollectionConfig& config,
@@ -83,71 +84,110 @@ Result<const payload::FieldIndex*> scored_index(const CollectionConfig& config,
                           key, index == nullptr ? "has no index" : "has an index without scoring"));
 }
 
-Result<std::vector<SegmentTexts>> texts_of(const Snapshot& snapshot, const std::string& key,
-                                           const payload::QueryTokens& tokens) {
-  std::vector<SegmentTexts> texts;
+Result<std::vector<payload::ColumnView>> columns_of(const Snapshot& snapshot,
+                                                    const payload::FieldIndex& index) {
+  std::vector<payload::ColumnView> columns;
   for (const Segment* segment : snapshot.segments()) {
-    const auto column = segment->data->columns.find(key);
-    if (column == segment->data->columns.end() || !column->second.index->scoring) {
-      return fail(Code::kUnavailable, fmt::format("the index of `{}` is still being built", key));
+    const auto column = segment->data->columns.find(index.key);
+    if (column == segment->data->columns.end() || !same_column(*column->second.index, index)) {
+      return fail(Code::kUnavailable,
+                  fmt::format("the index of `{}` is still being built", index.key));
     }
-    texts.push_back({segment, payload::Occurrences(column->second, tokens.texts)});
+    columns.push_back(column->second);
   }
-  return texts;
+  return columns;
 }
+
+/// The rows of each segment over which statistics or hits are taken; nullopt: all rows.
+using RowsOfSegments = std::vector<std::optional<Bitset>>;
 
 class TextStage final : public PlanStage {
  public:
   TextStage(const TextMatch& kind, PlanNode node) : kind_(kind), node_(std::move(node)) {}
 
   [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
-    const std::string& key = node_.query.using_field;
-    QV_TRY(const auto* index, scored_index(environment.config, key));
-    const auto tokens = payload::QueryTokens::of(
-        payload::analyzer_of_thread(index->text).tokens(kind_.text, payload::TokenUse::kQuery));
-    QV_TRY(const auto texts, texts_of(environment.snapshot, key, tokens));
-    QV_TRY(const auto corpus, statistics(environment, texts));
-    const payload::Bm25 bm25(tokens, corpus, kind_.params);
+    QV_TRY(const auto corpus, corpus_rows(environment));
+    std::vector<KeyTexts> keys;
+    for (const auto& [key, boost] : keys_of_query()) {
+      QV_TRY(auto texts, texts_of(environment, key, boost, corpus));
+      keys.push_back(std::move(texts));
+    }
     BestHits hits(node_.limit);
-    QV_TRY(node_.inputs.empty() ? search_all(environment, texts, bm25, hits)
-                                : search_inputs(environment, texts, bm25, hits));
+    QV_TRY(node_.inputs.empty() ? search_all(environment, keys, hits)
+                                : search_inputs(environment, keys, hits));
     return Ranking{hits.take()};
   }
 
  private:
-  /// Over the live points, or those of the corpus that the query names.
-  [[nodiscard]] Result<payload::CorpusStatistics> statistics(
-      const SearchEnvironment& environment, const std::vector<SegmentTexts>& texts) const {
-    const auto& corpus_filter = node_.query.params.idf_corpus;
-    PredicatePtr predicate;
-    if (corpus_filter != nullptr) {
-      QV_TRY(predicate, payload::compile(*corpus_filter, environment.config.indexes));
-    }
-    payload::CorpusStatistics corpus;
-    for (const auto& [segment, occurrences] : texts) {
-      QV_TRY(const auto rows, rows_of(*segment, predicate.get(), environment.cancel));
-      corpus.add(occurrences, rows ? &*rows : nullptr);
-    }
-    return corpus;
+  [[nodiscard]] std::vector<TextKey> keys_of_query() const {
+    if (!kind_.keys.empty()) return kind_.keys;
+    return {{node_.query.using_field, 1}};
   }
 
-  /// The live rows that match; nullopt: all rows.
-  [[nodiscard]] static Result<std::optional<Bitset>> rows_of(const Segment& segment,
-                                                             const payload::Predicate* predicate,
-                                                             const Cancel& cancel) {
-    if (segment.n_deleted == 0 && predicate == nullptr) return std::optional<Bitset>();
-    QV_TRY(auto rows, matching_rows(segment, predicate, cancel));
-    return std::optional<Bitset>(std::move(rows));
+  /// The live points, or those of the corpus that the query names.
+  [[nodiscard]] Result<RowsOfSegments> corpus_rows(const SearchEnvironment& environment) const {
+    const auto& filter = node_.query.params.idf_corpus;
+    PredicatePtr predicate;
+    if (filter != nullptr) {
+      QV_TRY(predicate, payload::compile(*filter, environment.config.indexes));
+    }
+    return rows_of(environment, predicate.get());
+  }
+
+  /// The live rows that match.
+  [[nodiscard]] static Result<RowsOfSegments> rows_of(const SearchEnvironment& environment,
+                                                      const payload::Predicate* predicate) {
+    RowsOfSegments all;
+    for (const Segment* segment : environment.snapshot.segments()) {
+      all.emplace_back();
+      if (segment->n_deleted == 0 && predicate == nullptr) continue;
+      QV_TRY(all.back(), matching_rows(*segment, predicate, environment.cancel));
+    }
+    return all;
+  }
+
+  [[nodiscard]] Result<KeyTexts> texts_of(const SearchEnvironment& environment,
+                                          const std::string& key, double boost,
+                                          const RowsOfSegments& corpus_rows) const {
+    QV_TRY(const auto* index, scored_index(environment.config, key));
+    QV_TRY(const auto columns, columns_of(environment.snapshot, *index));
+    const auto words =
+        payload::analyzer_of_thread(index->text).tokens(kind_.text, payload::TokenUse::kQuery);
+    auto tokens = payload::QueryTokens::of(words);
+    if (!kind_.expansion.is_none() && !words.empty()) {
+      const auto last = std::find(tokens.texts.begin(), tokens.texts.end(), words.back());
+      const auto n_last = static_cast<std::size_t>(last - tokens.texts.begin());
+      payload::expand(kind_.expansion, columns, n_last, tokens);
+    }
+    std::vector<payload::Occurrences> occurrences;
+    payload::CorpusStatistics corpus;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      QV_TRY(environment.cancel.check());
+      occurrences.emplace_back(columns[i], tokens.texts);
+      corpus.add(occurrences.back(), corpus_rows[i] ? &*corpus_rows[i] : nullptr);
+    }
+    corpus.n_with_token.resize(tokens.texts.size(), 0);
+    corpus.unite(tokens);
+    payload::Bm25 bm25(tokens, corpus, kind_.params, boost);
+    return KeyTexts{std::move(tokens), std::move(occurrences), std::move(bm25)};
+  }
+
+  /// The keys as they are in segment `i`.
+  [[nodiscard]] static std::vector<payload::ScoredTexts> in_segment(
+      const std::vector<KeyTexts>& keys, std::size_t i) {
+    std::vector<payload::ScoredTexts> scored;
+    for (const auto& key : keys) scored.push_back({key.occurrences[i], key.bm25});
+    return scored;
   }
 
   [[nodiscard]] Result<> search_all(const SearchEnvironment& environment,
-                                    const std::vector<SegmentTexts>& texts,
-                                    const payload::Bm25& bm25, BestHits& hits) const {
+                                    const std::vector<KeyTexts>& keys, BestHits& hits) const {
     QV_TRY(const auto predicate, compile_filter(node_, environment));
-    for (const auto& [segment, occurrences] : texts) {
-      QV_TRY(const auto rows, rows_of(*segment, predicate.get(), environment.cancel));
-      SegmentSink sink(*segment, hits);
-      QV_TRY(payload::search_texts(occurrences, bm25, rows ? &*rows : nullptr, sink,
+    QV_TRY(const auto rows, rows_of(environment, predicate.get()));
+    const auto& segments = environment.snapshot.segments();
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      SegmentSink sink(*segments[i], hits);
+      QV_TRY(payload::search_texts(in_segment(keys, i), rows[i] ? &*rows[i] : nullptr, sink,
                                    environment.cancel));
     }
     return {};
@@ -155,14 +195,16 @@ class TextStage final : public PlanStage {
 
   /// Scores what the prefetches found.
   [[nodiscard]] Result<> search_inputs(const SearchEnvironment& environment,
-                                       const std::vector<SegmentTexts>& texts,
-                                       const payload::Bm25& bm25, BestHits& hits) const {
+                                       const std::vector<KeyTexts>& keys, BestHits& hits) const {
     QV_TRY(const auto rankings, run_inputs(node_, environment));
-    std::unordered_map<const Segment*, const payload::Occurrences*> occurrences;
-    for (const auto& text : texts) occurrences.emplace(text.segment, &text.occurrences);
+    std::unordered_map<const Segment*, std::vector<payload::ScoredTexts>> scored;
+    const auto& segments = environment.snapshot.segments();
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      scored.emplace(segments[i], in_segment(keys, i));
+    }
     for (auto& candidate : union_of(rankings)) {
       QV_TRY(environment.cancel.check());
-      candidate.score = bm25.score(*occurrences.at(candidate.segment), candidate.row);
+      candidate.score = payload::score_row(scored.at(candidate.segment), candidate.row);
       if (candidate.score > 0) hits.offer(candidate);
     }
     return {};

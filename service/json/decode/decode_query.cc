@@ -146,7 +146,48 @@ Decoded<QueryKind> decode_sample(Element element, const Path& path) {
   return format_error(path, fmt::format("unknown variant `{}`, expected `random`", name));
 }
 
-/// A string, or {"query": …, "scoring": {"bm25": {"k": …, "b": …}}}.
+/// {"key": boost, …} or ["key", …].
+Decoded<std::vector<engine::TextKey>> decode_text_keys(Element element, const Path& path) {
+  std::vector<engine::TextKey> keys;
+  if (element.is_array()) {
+    QV_TRY(const auto names, decode_strings(element, path));
+    for (const auto& name : names) keys.push_back({name, 1});
+  } else {
+    QV_TRY(const Object object, get_object(element, path));
+    for (const auto [name, value] : object) {
+      QV_TRY(const double boost, get_f64(value, path.member(name)));
+      keys.push_back({std::string(name), boost});
+    }
+  }
+  QV_TRY(check_text_keys(keys, path));
+  return keys;
+}
+
+Decoded<payload::Expansion> decode_expansion(Object object, const Path& path) {
+  using payload::Expansion;
+  Expansion expansion;
+  if (const auto fuzzy = find(object, "fuzzy")) {
+    const Path here = path.member("fuzzy");
+    QV_TRY(expansion.max_distance, get_u32(*fuzzy, here));
+    if (expansion.max_distance > Expansion::kMaxDistance) {
+      return out_of_range(here, to_json(*fuzzy), fmt::format("0 to {}", Expansion::kMaxDistance));
+    }
+  }
+  if (const auto prefix = find(object, "prefix")) {
+    QV_TRY(expansion.last_is_prefix, get_bool(*prefix, path.member("prefix")));
+  }
+  if (const auto most = find(object, "max_expansions")) {
+    const Path here = path.member("max_expansions");
+    QV_TRY(expansion.max_words, get_u32(*most, here));
+    if (expansion.max_words > Expansion::kMaxWords) {
+      return out_of_range(here, to_json(*most), fmt::format("0 to {}", Expansion::kMaxWords));
+    }
+  }
+  return expansion;
+}
+
+/// A string, or {"query": …, "scoring": {"bm25": {"k": …, "b": …}}}; of our own also "fields",
+/// "fuzzy", "prefix" and "max_expansions".
 Decoded<QueryKind> decode_text_match(Element element, const Path& path) {
   engine::TextMatch match;
   if (element.is_string()) {
@@ -164,6 +205,10 @@ Decoded<QueryKind> decode_text_match(Element element, const Path& path) {
     QV_TRY(const Object params, get_object(bm25, at_bm25));
     QV_TRY(read_bm25_params(params, at_bm25, match.params));
   }
+  if (const auto fields = find(object, "fields")) {
+    QV_TRY(match.keys, decode_text_keys(*fields, path.member("fields")));
+  }
+  QV_TRY(match.expansion, decode_expansion(object, path));
   return QueryKind(std::move(match));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -149,7 +150,8 @@ std::vector<Hit> found(const ColumnView& column, const Tokens& query, const Bits
   corpus.add(occurrences, within);
   BestRows best(limit);
   const Bm25 bm25(tokens, corpus, params);
-  EXPECT_TRUE(search_texts(occurrences, bm25, within, best, Cancel()));
+  const ScoredTexts texts{occurrences, bm25};
+  EXPECT_TRUE(search_texts({&texts, 1}, within, best, Cancel()));
   return best.hits();
 }
 
@@ -255,6 +257,53 @@ TEST(Bm25, QueriesWithoutKnownWordsFindNothing) {
   }
 }
 
+/// Scores of one key by themselves.
+std::vector<float> scores_of(const ColumnView& column, const Tokens& query, double boost) {
+  const auto tokens = QueryTokens::of(query);
+  const Occurrences occurrences(column, tokens.texts);
+  CorpusStatistics corpus;
+  corpus.add(occurrences, nullptr);
+  const Bm25 bm25(tokens, corpus, {}, boost);
+  std::vector<float> scores;
+  for (std::uint32_t row = 0; row < column.n_rows; ++row) {
+    scores.push_back(static_cast<float>(bm25.score(occurrences, row)));
+  }
+  return scores;
+}
+
+TEST(Bm25, ScoresOfSeveralKeysAddUp) {
+  Words words(75);
+  const int n_rows = 5000;
+  const Corpus titles = random_corpus(words, n_rows);
+  const Corpus bodies = random_corpus(words, n_rows);
+  for (int i = 0; i < 5; ++i) {
+    const Tokens query = words.text(4);
+    const auto of_titles = scores_of(titles.sealed, query, 2.5);
+    const auto of_bodies = scores_of(bodies.sealed, query, 1);
+    std::vector<Hit> wanted;
+    for (std::uint32_t row = 0; row < n_rows; ++row) {
+      const float score = of_titles[row] + of_bodies[row];
+      if (score > 0) wanted.push_back({score, row});
+    }
+    std::sort(wanted.begin(), wanted.end(), [](const Hit& a, const Hit& b) {
+      return a.score != b.score ? a.score > b.score : a.row < b.row;
+    });
+    wanted.resize(std::min<std::size_t>(wanted.size(), 20));
+    const auto tokens = QueryTokens::of(query);
+    const Occurrences in_titles(titles.sealed, tokens.texts);
+    const Occurrences in_bodies(bodies.growing, tokens.texts);
+    CorpusStatistics title_corpus, body_corpus;
+    title_corpus.add(in_titles, nullptr);
+    body_corpus.add(in_bodies, nullptr);
+    const Bm25 title_scores(tokens, title_corpus, {}, 2.5), body_scores(tokens, body_corpus, {});
+    const std::array keys = {ScoredTexts{in_titles, title_scores},
+                             ScoredTexts{in_bodies, body_scores}};
+    BestRows best(20);
+    ASSERT_TRUE(search_texts(keys, nullptr, best, Cancel()));
+    expect_near(best.hits(), wanted);
+  }
+}
+
 TEST(Bm25, ACancelledSearchStops) {
   Words words(74);
   const Corpus corpus = random_corpus(words, 600);
@@ -265,7 +314,9 @@ TEST(Bm25, ACancelledSearchStops) {
   Cancel cancel;
   cancel.cancel();
   BestRows best(10);
-  EXPECT_FALSE(search_texts(occurrences, Bm25(tokens, statistics, {}), nullptr, best, cancel));
+  const Bm25 bm25(tokens, statistics, {});
+  const ScoredTexts texts{occurrences, bm25};
+  EXPECT_FALSE(search_texts({&texts, 1}, nullptr, best, cancel));
 }
 
 }  // namespace

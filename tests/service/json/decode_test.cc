@@ -165,7 +165,7 @@ TEST(DecodeQuery, TextsBecomeSparseVectors) {
 
 TEST(DecodeQuery, Texts) {
   const auto match_of = [](const std::string& text) {
-    const auto decoded = query(R"({"query":{"text":)" + text + R"(},"using":"t"})");
+    const auto decoded = query(R"({"query":{"text":)" + text + "}}");
     EXPECT_TRUE(decoded) << text;
     return std::get<engine::TextMatch>(decoded->kind);
   };
@@ -178,6 +178,17 @@ TEST(DecodeQuery, Texts) {
                "invalid, must be 0 to 1000000]");
   expect_error(query(R"({"query":{"text":{"query":"a","scoring":{"tfidf":{}}}}})"), 400,
                "Format error in JSON body: internal.query.text.scoring: missing field `bm25`");
+  const auto rich = match_of(
+      R"({"query":"a","fields":{"title":2,"body":1},"fuzzy":1,"prefix":true,"max_expansions":9})");
+  EXPECT_EQ(rich.keys, (std::vector<engine::TextKey>{{"title", 2}, {"body", 1}}));
+  EXPECT_EQ(rich.expansion, (payload::Expansion{1, true, 9}));
+  for (const char* bad : {R"({"query":"a","fields":{}})", R"({"query":"a","fields":{"t":0}})",
+                          R"({"query":"a","fuzzy":3})", R"({"query":"a","prefix":1})",
+                          R"({"query":"a","max_expansions":1001})"}) {
+    EXPECT_FALSE(query(R"({"query":{"text":)" + std::string(bad) + "}}")) << bad;
+  }
+  expect_error(query(R"({"query":{"text":{"query":"a","fields":["t"]}},"using":"t"})"), 400,
+               "Wrong input: A text query has either `fields` or `using`, and `using` is `t`");
   expect_error(
       query(R"({"query":{"text":5}})"), 400,
       "Format error in JSON body: internal.query.text: invalid type: integer `5`, expected "
