@@ -24,6 +24,16 @@ struct ReadBytes {
   }
 };
 
+/// Lengths of the rows stand for the postings, which depend on the words. Growing segments may have
+/// to make postings first.
+std::uint64_t text_bytes(const SegmentData& data, const Query& query) {
+  constexpr std::uint64_t kSealedBytesPerRow = 4, kGrowingBytesPerRow = 64;
+  const auto* match = std::get_if<TextMatch>(&query.kind);
+  if (match == nullptr) return 0;
+  const std::uint64_t n_keys = std::max<std::uint64_t>(1, match->keys.size());
+  return n_keys * data.n_rows * (data.sealed ? kSealedBytesPerRow : kGrowingBytesPerRow);
+}
+
 /// Without prefetches.
 ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
   ReadBytes bytes;
@@ -31,6 +41,7 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
   for (const Segment* segment : snapshot.segments()) {
     const auto& data = *segment->data;
     if (query.filter) bytes.payload += data.documents.bytes.size();
+    bytes.payload += text_bytes(data, query);
     for (std::size_t f = 0; f < data.fields.size(); ++f) {
       const auto& schema = data.fields[f].schema;
       if (schema.name != query.using_field) continue;

@@ -28,6 +28,7 @@ class Occurrences {
  public:
   /// `tokens`: distinct. Shares the memory of `column`.
   Occurrences(const ColumnView& column, std::span<const std::string> tokens);
+  Occurrences(Occurrences&&) = default;  // a copy would refer to rows that the original collected
 
   [[nodiscard]] const ColumnView& column() const { return column_; }
   [[nodiscard]] std::size_t n_tokens() const { return tokens_.size(); }

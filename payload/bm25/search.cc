@@ -216,8 +216,8 @@ class WindowSearch {
   std::size_t add_window(Cursor& cursor, std::uint32_t first, std::uint32_t n) {
     cursor.begin = cursor.at;
     cursor.at += kernels().texts.add_gains(cursor.rows + cursor.at, cursor.counts + cursor.at,
-                                           cursor.end - cursor.at, first, first + n,
-                                           cursor.lengths, cursor.gain, sums_.data());
+                                           cursor.end - cursor.at, first, first + n, cursor.lengths,
+                                           cursor.gain, sums_.data());
     return cursor.at - cursor.begin;
   }
 

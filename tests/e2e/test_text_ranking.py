@@ -186,3 +186,33 @@ def test_documents_of_the_stock_client(server, prefer_grpc):
     assert sorted(vector.values) == pytest.approx([1.0, 2 * 2.2 / 3.2])
     with pytest.raises(Exception, match="inference with model `other/model` is not available"):
         client.query_points("docs", query=models.Document(text="cat", model="other/model"), using="text")
+
+
+def test_several_keys_misspelt_words_and_prefixes(server):
+    create(server)
+    for key, schema in (("title", INDEX), ("body", {**INDEX, "stemmer": {"type": "snowball", "language": "english"}})):
+        server.put(f"{PATH}/index?wait=true", {"field_name": key, "field_schema": schema}).result
+    payloads = {1: {"title": "Moby Dick", "body": "a whale and a ship"}, 2: {"title": "Whales", "body": "mammals of the sea"},
+                3: {"title": "Ships", "body": "whaling was hard, whales are large"}, 4: {"body": "nothing"}}
+    points = [{"id": i, "vector": [0, 0], "payload": payload} for i, payload in payloads.items()]
+    server.put(f"{PATH}/points?wait=true", {"points": points}).result
+
+    def found(text, **options):
+        body = {"query": {"text": {"query": text, **options}}, "limit": 10}
+        return {p["id"]: p["score"] for p in server.post(f"{PATH}/points/query", body).result["points"]}
+
+    title, body = found("whales", fields=["title"]), found("whales", fields=["body"])
+    assert set(title) == {2} and set(body) == {1, 3}
+    both = found("whales", fields={"title": 3, "body": 1})
+    assert both == pytest.approx({2: 3 * title[2], **body}, rel=1e-5)
+    for _ in range(2):  # growing, then sealed or not: the same
+        assert set(found("whalex", fields=["body"])) == set()
+        assert set(found("whelk whalr", fields=["title"])) == set()
+        assert set(found("whalxs", fields=["title"], fuzzy=1)) == {2}
+        assert set(found("moby di", fields=["title"], prefix=True)) == {1}
+        assert set(found("di moby", fields=["title"], prefix=True, max_expansions=0)) == {1}
+        assert set(found("shi", fields=["title", "body"], prefix=True)) == {1, 3}
+        server.stop()
+        server.start()
+    answer = server.post(f"{PATH}/points/query", {"query": {"text": {"query": "x", "fields": ["title", "other"]}}})
+    assert answer.status == 400 and b"`other` has no index" in answer.body

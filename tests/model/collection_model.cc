@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <string>
 
 #include "index/exact/searcher.h"
+#include "payload/json/document.h"
+#include "payload/text/analyzer.h"
 
 namespace quiver::model {
 namespace {
@@ -149,6 +153,49 @@ void CollectionModel::weigh_by_idf(engine::SparseVector& query, std::size_t fiel
     const double idf = std::log((n_points - counts[i] + 0.5) / (counts[i] + 0.5) + 1);
     query.values[i] = static_cast<float>(query.values[i] * idf);
   }
+}
+
+std::optional<std::vector<CollectionModel::Hit>> CollectionModel::texts(
+    const engine::Query& query) const {
+  const auto index = std::find_if(config_.indexes.begin(), config_.indexes.end(),
+                                  [](const auto& one) { return one.key == "t" && one.scoring; });
+  if (index == config_.indexes.end()) return std::nullopt;
+  const auto& match = std::get<engine::TextMatch>(query.kind);
+  const auto words = payload::tokenize(match.text, index->text, payload::TokenUse::kQuery);
+  std::map<PointId, std::vector<std::string>> texts;
+  double n_tokens = 0;
+  for (const auto& [id, row] : points()) {
+    const auto document = payload::parse_json(row.payload).value();
+    const auto* value = document.find("t");
+    const auto* text = value == nullptr ? nullptr : value->as_string();
+    auto tokens =
+        text == nullptr ? std::vector<std::string>() : payload::tokenize(*text, index->text);
+    n_tokens += static_cast<double>(tokens.size());
+    if (!tokens.empty()) texts[id] = std::move(tokens);
+  }
+  const auto n_texts = static_cast<double>(texts.size());
+  const auto& [k, b] = match.params;
+  std::vector<Hit> hits;
+  for (const PointId& id : matching(query.filter)) {
+    if (!texts.contains(id)) continue;
+    const auto& tokens = texts.at(id);
+    const double relative_length = static_cast<double>(tokens.size()) * n_texts / n_tokens;
+    double score = 0;
+    for (const auto& word : words) {
+      const auto tf = static_cast<double>(std::count(tokens.begin(), tokens.end(), word));
+      const auto n =
+          static_cast<double>(std::count_if(texts.begin(), texts.end(), [&](const auto& one) {
+            return std::count(one.second.begin(), one.second.end(), word) != 0;
+          }));
+      const double idf = std::log(1 + (n_texts - n + 0.5) / (n + 0.5));
+      if (tf != 0) score += idf * tf * (k + 1) / (tf + k * (1 - b + b * relative_length));
+    }
+    if (score > 0) hits.push_back({id, static_cast<float>(score)});
+  }
+  std::sort(hits.begin(), hits.end(), [](const Hit& x, const Hit& y) {
+    return x.score != y.score ? x.score > y.score : x.id < y.id;
+  });
+  return hits;
 }
 
 std::optional<std::vector<CollectionModel::Hit>> CollectionModel::nearest(

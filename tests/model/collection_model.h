@@ -46,6 +46,8 @@ class CollectionModel {
   };
   /// nullopt stands for an error: the point or its vector does not exist.
   [[nodiscard]] std::optional<std::vector<Hit>> nearest(const engine::Query& query) const;
+  /// The answer to a text query under `t` by BM25. nullopt: no index ranks `t`.
+  [[nodiscard]] std::optional<std::vector<Hit>> texts(const engine::Query& query) const;
 
  private:
   [[nodiscard]] std::vector<engine::PreparedOperation> part(const Request& request,

@@ -330,6 +330,18 @@ engine::Query random_query(const engine::CollectionConfig& config, Random& rando
   return query;
 }
 
+engine::Query random_text_query(Random& random) {
+  engine::Query query;
+  query.using_field = "t";
+  engine::TextMatch match;
+  for (std::uint64_t n = 1 + random() % 4; n > 0; --n) match.text += word(random) + ' ';
+  match.params = {static_cast<double>(random() % 4), static_cast<double>(random() % 5) / 4};
+  query.kind = std::move(match);
+  if (one_in(2, random)) query.filter = random_filter(random);
+  query.limit = one_in(4, random) ? 1000 : 1 + random() % 20;
+  return query;
+}
+
 FieldSchema random_field(Random& random) {
   const std::string name = one_in(2, random) ? "late" : "later";
   const auto dim = static_cast<std::uint32_t>(1 + random() % 6);
@@ -360,6 +372,7 @@ payload::FieldIndex random_index(Random& random) {
   payload::FieldIndex index;
   index.key = key;
   index.kind = kind;
+  index.scoring = kind == payload::IndexKind::kText && !one_in(4, random);
   return index;
 }
 

@@ -132,6 +132,8 @@ void Runner::random_step(Random& random) {
     case 9:
     case 10:
       return query_step(random);
+    case 16:
+      return text_step(random);
     case 11:
       return query_batch_step(random);
     case 12:
@@ -295,6 +297,32 @@ void Runner::query_step(Random& random) {
     expect_answer(query, *got);
   } else {
     EXPECT_EQ(got.error().code(), Code::kNotFound);
+  }
+}
+
+void Runner::text_step(Random& random) {
+  const engine::Query query = random_text_query(random);
+  const Cancel cancel;
+  const auto got = collection_->query(query, cancel);
+  const auto all = model_.texts(query);
+  if (!all) {
+    ASSERT_FALSE(got) << "nothing ranks the texts";
+    EXPECT_EQ(got.error().code(), Code::kInvalidArgument);
+    return;
+  }
+  if (!got) {  // a column may still be built
+    EXPECT_EQ(got.error().code(), Code::kUnavailable) << got.error().to_string();
+    return;
+  }
+  ASSERT_EQ(got->size(), std::min<std::uint64_t>(query.limit, all->size()));
+  std::map<PointId, float> scores;
+  for (const auto& hit : *all) scores[hit.id] = hit.score;
+  for (std::size_t i = 0; i < got->size(); ++i) {
+    const Record& record = (*got)[i];
+    ASSERT_TRUE(scores.contains(record.id)) << record.id.to_string() << " is none, or comes twice";
+    EXPECT_NEAR(record.score, scores.at(record.id), 1e-5F * record.score);
+    EXPECT_NEAR(record.score, (*all)[i].score, 1e-5F * record.score) << "hit " << i;
+    scores.erase(record.id);
   }
 }
 

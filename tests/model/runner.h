@@ -61,6 +61,7 @@ class Runner {
   /// Changes the indexes of fields.
   void index_config_step(Random& random);
   void query_step(Random& random);
+  void text_step(Random& random);
   /// Compares the answers of a batch with those of single queries.
   void query_batch_step(Random& random);
   void scroll_step(Random& random);

@@ -8,6 +8,7 @@
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
 #include "service/json/decode/query_vector.h"
+#include "service/json/request_rules.h"
 
 namespace quiver::service::json {
 namespace {

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Text queries of a server beside bm25s and tantivy: the same texts, words and queries, one query at a time on one core.
+
+    bench/texts.py …/arxiv-100k                 # docs.jsonl(.zst) and queries.tsv, as in bench/datasets.py
+    bench/texts.py …/arxiv-100k --plain         # no stop words, no stemmer
+
+Prints microseconds of CPU a query (the server's includes HTTP), the quality of known-item search, and how far the server's
+scores and rankings are from those of bm25s. Wants bm25s, numba, PyStemmer, tantivy and httpx from PyPI.
+"""
+import argparse
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+import bm25s  # noqa: E402
+import httpx  # noqa: E402
+import numpy as np  # noqa: E402
+import Stemmer  # noqa: E402
+import tantivy  # noqa: E402
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+K1, B, TOP, ROUNDS = 1.2, 0.75, 10, 3
+WORD = re.compile(r"[^\W_]+")
+COLLECTION = "/collections/texts"
+
+
+def lines(folder, name):
+    if (folder / name).exists():
+        return (folder / name).read_text().splitlines()
+    import zstandard
+    with open(folder / f"{name}.zst", "rb") as file:
+        reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(file)
+        return io.TextIOWrapper(reader, encoding="utf-8").read().splitlines()
+
+
+def stop_words():
+    """Those of the server's English list."""
+    source = (REPOSITORY / "payload/text/stopwords/english.cc").read_text()
+    return set(" ".join(re.findall(r'"([^"]*)"', source)).split())
+
+
+class Words:
+    """The server's analyzer, in Python."""
+
+    def __init__(self, plain):
+        self.stops = set() if plain else stop_words()
+        self.stemmer = None if plain else Stemmer.Stemmer("english")
+
+    def __call__(self, text):
+        words = [w for w in WORD.findall(text.lower()) if w not in self.stops]
+        return self.stemmer.stemWords(words) if self.stemmer else words
+
+
+class Server:
+    """A server in a process of its own, whose CPU time is read from /proc."""
+
+    def __init__(self, binary, folder, plain, core):
+        self.log = open(Path(folder) / "log", "w")
+        port = 17333
+        self.process = subprocess.Popen(["taskset", "-c", str(core), str(binary), "serve", "--data-dir", f"{folder}/data",
+                                         "--set", f"service.http_port={port}"], stdout=self.log, stderr=self.log)
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600)
+        for _ in range(100):
+            try:
+                if self.http.get("/readyz").status_code == 200:
+                    break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        english = {} if plain else {"stopwords": "english", "stemmer": {"type": "snowball", "language": "english"}}
+        self.send("PUT", COLLECTION, {"vectors": {}})
+        self.send("PUT", f"{COLLECTION}/index?wait=true",
+                  {"field_name": "text", "field_schema": {"type": "text", "scoring": True, **english}})
+
+    def send(self, method, path, body=None):
+        answer = self.http.request(method, path, json=body)
+        answer.raise_for_status()
+        return answer.json()["result"]
+
+    def load(self, texts):
+        for first in range(0, len(texts), 500):
+            points = [{"id": i, "vector": {}, "payload": {"text": texts[i]}}
+                      for i in range(first, min(first + 500, len(texts)))]
+            self.send("PUT", f"{COLLECTION}/points?wait=true", {"points": points})
+        while self.send("GET", COLLECTION)["status"] != "green":
+            time.sleep(0.2)
+
+    def cpu_s(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def search(self, query):
+        body = {"query": {"text": query}, "using": "text", "limit": TOP}
+        return [(p["id"], p["score"]) for p in self.send("POST", f"{COLLECTION}/points/query", body)["points"]]
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def tantivy_index(texts, plain):
+    analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase())
+    if not plain:
+        analyzer = analyzer.filter(tantivy.Filter.custom_stopword(sorted(stop_words())))
+        analyzer = analyzer.filter(tantivy.Filter.stemmer("english"))
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", stored=False, tokenizer_name="words")
+    builder.add_unsigned_field("id", stored=True)
+    index = tantivy.Index(builder.build())
+    index.register_tokenizer("words", analyzer.build())
+    writer = index.writer(500_000_000, 1)
+    for i, text in enumerate(texts):
+        writer.add_document(tantivy.Document(text=text, id=i))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    return index
+
+
+def cpu_us(run, queries, clock=time.process_time):
+    started = clock()
+    for query in queries:
+        run(query)
+    return 1e6 * (clock() - started) / len(queries)
+
+
+def reciprocal_rank(ids, wanted):
+    return 1 / (1 + ids.index(wanted)) if wanted in ids else 0
+
+
+def differences(server, retriever, words, queries):
+    """The largest relative difference of scores by rank, and the number of queries with another ranking beyond ties."""
+    worst, others = 0.0, 0
+    for query in queries:
+        ours = server.search(query)
+        scores = retriever.get_scores(words(query)) * (K1 + 1) if words(query) else np.zeros(1)
+        best = np.sort(scores)[::-1][:len(ours)]
+        if len(ours) == 0:
+            continue
+        worst = max(worst, float(np.max(np.abs(best - [s for _, s in ours]) / best)))
+        others += any(abs(scores[i] - s) > 1e-5 * s for i, s in ours)
+    return worst, others
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--plain", action="store_true", help="no stop words, no stemmer")
+    parser.add_argument("--field", default="abstract")
+    parser.add_argument("--queries", default="1000:2000", help="lines of queries.tsv")
+    parser.add_argument("--binary", type=Path, default=REPOSITORY / "build/release/quiver")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    args = parser.parse_args()
+    os.sched_setaffinity(0, {args.core})
+
+    documents = [json.loads(line) for line in lines(args.folder, "docs.jsonl")]
+    row_of = {document["id"]: i for i, document in enumerate(documents)}
+    texts = [document[args.field] for document in documents]
+    first, last = map(int, args.queries.split(":"))
+    titles = [line.split("\t") for line in lines(args.folder, "queries.tsv")[first:last]]
+    queries = [title for _, title in titles]
+    words = Words(args.plain)
+
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(args.binary, folder, args.plain, args.core)
+        try:
+            started = time.time()
+            server.load(texts)
+            print(f"server: {len(texts)} texts, {sum(map(len, texts)) / 1e6:.0f} MB in {time.time() - started:.1f} s, durable")
+            corpus = [words(text) for text in texts]
+            retriever = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numba")
+            retriever.index(corpus, show_progress=False)
+            index = tantivy_index(texts, args.plain)
+            searcher = index.searcher()
+
+            def ask_bm25s(query):
+                tokens = words(query)
+                if tokens:
+                    retriever.retrieve([tokens], k=TOP, show_progress=False, n_threads=1)
+
+            def ask_tantivy(query):
+                parsed = index.parse_query(" ".join(WORD.findall(query)).lower(), ["text"])
+                return searcher.search(parsed, TOP).hits
+
+            rounds = [(cpu_us(server.search, queries, server.cpu_s), cpu_us(ask_bm25s, queries),
+                       cpu_us(ask_tantivy, queries)) for _ in range(ROUNDS + 1)][1:]
+            ours, theirs, tantivys = np.median(rounds, axis=0)
+            print(f"CPU a query: server with HTTP {ours:.0f} us, bm25s {theirs:.0f} us ({theirs / ours:.2f} times), "
+                  f"tantivy {tantivys:.0f} us ({tantivys / ours:.2f} times)")
+            ranks = [reciprocal_rank([i for i, _ in server.search(title)], row_of[doc]) for doc, title in titles]
+            print(f"known items: MRR@{TOP} {np.mean(ranks):.4f}")
+            worst, others = differences(server, retriever, words, queries)
+            print(f"beside bm25s: scores differ by {worst:.1e} at most, {others} of {len(queries)} queries have other hits")
+        finally:
+            server.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
