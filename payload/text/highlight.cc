@@ -13,13 +13,13 @@ namespace {
 class MatchFinder {
  public:
   /// `max_length`: greatest length of matches that overlap and become one, in code points.
-  MatchFinder(const HighlightTokens& tokens, std::size_t max_length, std::size_t max_matches,
+  MatchFinder(const HighlightTokens& tokens, std::size_t max_length, std::size_t max_occurrences,
               MatchedText& out)
-      : tokens_(tokens), max_length_(max_length), max_matches_(max_matches), out_(out) {}
+      : tokens_(tokens), max_length_(max_length), max_occurrences_(max_occurrences), out_(out) {}
 
   void run(Analyzer& analyzer) {
     split(out_.text, analyzer.options().tokenizer, [&](const Piece& piece) {
-      if (out_.matches.size() >= max_matches_) return;
+      if (out_.tokens.size() >= max_occurrences_) return;
       const std::size_t n_before = out_.tokens.size();
       std::string_view source;  // prefixes come shortest first
       analyzer.for_each_token(piece, TokenUse::kDocument, [&](std::string_view token) {
@@ -61,7 +61,7 @@ class MatchFinder {
 
   const HighlightTokens& tokens_;
   const std::size_t max_length_;
-  const std::size_t max_matches_;
+  const std::size_t max_occurrences_;
   MatchedText& out_;
   TextPosition last_;
 };
@@ -143,12 +143,12 @@ std::vector<HighlightFragment> highlight(std::span<const std::string_view> texts
                                          const HighlightOptions& options, Analyzer& analyzer) {
   const bool is_whole = options.n_fragments == 0;
   std::vector<MatchedText> matched;
-  std::size_t max_matches = tokens.empty() ? 0 : kMaxHighlightMatches;
-  for (std::size_t i = 0; i < texts.size() && max_matches > 0; ++i) {
+  std::size_t n_left = tokens.empty() ? 0 : kMaxHighlightOccurrences;
+  for (std::size_t i = 0; i < texts.size() && n_left > 0; ++i) {
     MatchedText text{i, texts[i], {}, {}};
     const std::size_t max_length = is_whole ? texts[i].size() : options.fragment_length;
-    MatchFinder(tokens, max_length, max_matches, text).run(analyzer);
-    max_matches -= text.matches.size();
+    MatchFinder(tokens, max_length, n_left, text).run(analyzer);
+    n_left -= std::min(n_left, text.tokens.size());
     if (!text.matches.empty()) matched.push_back(std::move(text));
   }
   const auto fragments =

@@ -17,8 +17,9 @@
 
 namespace quiver::payload {
 
-/// Matches in the texts of one field that count. A bound of work and memory for long texts.
-inline constexpr std::size_t kMaxHighlightMatches = 65'536;
+/// The first so many occurrences of tokens in the texts of a field count. Bounds the memory, and
+/// the time of choosing fragments: each one is a pass over the occurrences.
+inline constexpr std::size_t kMaxHighlightOccurrences = 65'536;
 
 /// The tokens of a query, numbered.
 class HighlightTokens {

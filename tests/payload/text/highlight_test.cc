@@ -164,12 +164,12 @@ TEST(Highlight, EscapesTheTextButNotTheMarks) {
               ElementsAre("&lt;i&gt;<b>cat</b> &amp; &#39;dog&#39;&lt;/i&gt; &quot;x&quot;"));
 }
 
-TEST(Highlight, MatchesAreBounded) {
+TEST(Highlight, OccurrencesAreBounded) {
   std::string text;
-  for (std::size_t i = 0; i < kMaxHighlightMatches + 10; ++i) text += "a ";
+  for (std::size_t i = 0; i < kMaxHighlightOccurrences + 10; ++i) text += "a ";
   const auto whole = fragments_of({text, text}, "a", brackets(0));
   ASSERT_EQ(whole.size(), 1U);
-  EXPECT_EQ(whole[0].matches.size(), kMaxHighlightMatches);
+  EXPECT_EQ(whole[0].matches.size(), kMaxHighlightOccurrences);
   EXPECT_EQ(fragments_of({text}, "a", brackets(100, 10'000)).size(), 14U);
 }
 
