@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/query/record_highlighter.h"
 #include "engine/segment/ordering.h"
 #include "engine/segment/segment_rows.h"
 #include "engine/write/prepared.h"
@@ -29,10 +30,19 @@ const std::vector<std::size_t>* pointer_to(const FieldNumbers& fields) {
   return fields ? &*fields : nullptr;
 }
 
+/// `highlighter`: nullptr if none are wanted.
+Result<> add_highlights(RecordHighlighter* highlighter, Snapshot::Place place, Record& record,
+                        const Cancel& cancel) {
+  if (highlighter == nullptr) return {};
+  QV_TRY(cancel.check());
+  QV_TRY(record.highlights, highlighter->run(*place.segment, place.row));
+  return {};
+}
+
 Result<ScrollPage> scroll_by_value(const Snapshot& snapshot, const CollectionConfig& config,
                                    const ScrollRequest& request,
                                    const payload::Predicate* predicate, const FieldNumbers& fields,
-                                   const Cancel& cancel) {
+                                   RecordHighlighter* highlighter, const Cancel& cancel) {
   const auto rows_of = [&](const Segment& segment) {
     return matching_rows(segment, predicate, cancel);
   };
@@ -44,6 +54,7 @@ Result<ScrollPage> scroll_by_value(const Snapshot& snapshot, const CollectionCon
         make_record(*point.segment, point.row, request.with_payload, pointer_to(fields)));
     page.points.back().order_value = point.value;
     page.points.back().shard_key = snapshot.key_of(*point.segment);
+    QV_TRY(add_highlights(highlighter, {point.segment, point.row}, page.points.back(), cancel));
   }
   return page;
 }
@@ -79,8 +90,10 @@ Result<ScrollPage> scroll(const Snapshot& snapshot, const CollectionConfig& conf
                           const ScrollRequest& request, const Cancel& cancel) {
   QV_TRY(const auto fields, wanted_fields(request.with_vector, config));
   QV_TRY(const auto predicate, compile_optional_filter(request.filter, config));
+  QV_TRY(const auto highlighter, RecordHighlighter::of(request, config));
   if (request.order_by) {
-    return scroll_by_value(snapshot, config, request, predicate.get(), fields, cancel);
+    return scroll_by_value(snapshot, config, request, predicate.get(), fields, highlighter.get(),
+                           cancel);
   }
   ScrollPage page;
   const std::uint64_t n = request.limit == UINT64_MAX ? request.limit : request.limit + 1;
@@ -93,6 +106,7 @@ Result<ScrollPage> scroll(const Snapshot& snapshot, const CollectionConfig& conf
     page.points.push_back(
         make_record(*place.segment, place.row, request.with_payload, pointer_to(fields)));
     page.points.back().shard_key = snapshot.key_of(*place.segment);
+    QV_TRY(add_highlights(highlighter.get(), place, page.points.back(), cancel));
   }
   return page;
 }

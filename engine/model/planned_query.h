@@ -19,7 +19,8 @@ struct QueryCost {
   /// reading this.
   static constexpr std::uint64_t kMaxSerialBytes = 4 * 1024 * 1024;
 
-  std::uint64_t read_bytes = 0;  ///< vectors, codes and, under a filter, payloads
+  /// Vectors, codes and, under a filter, payloads. Texts to be highlighted count several times.
+  std::uint64_t read_bytes = 0;
   /// True if the query reads mainly dense vectors without an index, so that one pass over them can
   /// answer other queries that `are_searched_alike`, too.
   bool can_share_pass = false;

@@ -19,6 +19,7 @@
 #include "payload/bm25/expansion.h"
 #include "payload/filter.h"
 #include "payload/json/edit.h"
+#include "payload/text_highlight.h"
 
 namespace quiver::engine {
 
@@ -168,6 +169,22 @@ using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample, Rec
   return std::holds_alternative<Rrf>(kind) || std::holds_alternative<Dbsf>(kind);
 }
 
+/// Which words to mark in the texts of an answer's payloads.
+struct Highlight {
+  static constexpr std::size_t kMaxFields = 16;
+  std::vector<std::string> fields;  ///< distinct payload paths
+  payload::HighlightOptions options;
+  /// The words; else those of the text queries, else of the text conditions on each field.
+  std::optional<std::string> query;
+};
+
+/// The marked texts under one payload path.
+struct FieldHighlights {
+  std::string field;
+  bool has_several_texts = false;  ///< false: all fragments are of the only value there
+  std::vector<payload::HighlightFragment> fragments;  ///< at least one
+};
+
 /// A query or, nested, a prefetch. With prefetches, the query fuses them or rescores their union.
 struct Query {
   std::vector<Query> prefetch;
@@ -182,7 +199,8 @@ struct Query {
   std::uint64_t offset = 0;  ///< best hits to leave out; ignored in prefetches
   payload::Selector with_payload = payload::Selector::none();
   VectorSelector with_vector;
-  ShardSelector shards = {};  ///< ignored in prefetches
+  ShardSelector shards = {};                          ///< ignored in prefetches
+  std::optional<Highlight> highlight = std::nullopt;  ///< ignored in prefetches
 };
 
 /// A value of `order_by` as the user stored it.
@@ -197,6 +215,8 @@ struct Record {
   std::optional<std::vector<NamedVector>> vectors;
   std::optional<OrderValue> order_value;
   std::optional<ShardKey> shard_key = std::nullopt;  ///< of collections with custom sharding
+  /// One for each field with a match, in the order of the request.
+  std::optional<std::vector<FieldHighlights>> highlights = std::nullopt;
 };
 
 /// Points by id.
@@ -243,6 +263,7 @@ struct ScrollRequest {
   VectorSelector with_vector;
   std::optional<OrderBy> order_by;
   ShardSelector shards = {};
+  std::optional<Highlight> highlight = std::nullopt;
 };
 
 struct ScrollPage {

@@ -54,18 +54,31 @@ ReadBytes read_bytes(const Snapshot& snapshot, const Query& query) {
   return bytes;
 }
 
-/// Payloads of the points that a formula scores.
-std::uint64_t scored_payload_bytes(const Snapshot& snapshot, const Query& query) {
-  if (!std::holds_alternative<Formula>(query.kind)) return 0;
-  double n_scored = 0;
-  for (const auto& prefetch : query.prefetch) n_scored += static_cast<double>(prefetch.limit);
+/// Analysing a byte of text takes about as long as reading so many.
+constexpr std::uint64_t kBytesPerAnalyzedByte = 16;
+
+/// Payloads of `n` points.
+std::uint64_t payload_bytes_of(const Snapshot& snapshot, double n) {
   double n_rows = 0, n_bytes = 0;
   for (const Segment* segment : snapshot.segments()) {
     n_rows += segment->n_rows();
     n_bytes += static_cast<double>(segment->data->documents.bytes.size());
   }
-  const double share = std::min(1.0, n_scored / std::max(1.0, n_rows));
+  const double share = std::min(1.0, n / std::max(1.0, n_rows));
   return static_cast<std::uint64_t>(share * n_bytes);
+}
+
+/// Payloads of the points that a formula scores.
+std::uint64_t scored_payload_bytes(const Snapshot& snapshot, const Query& query) {
+  if (!std::holds_alternative<Formula>(query.kind)) return 0;
+  double n_scored = 0;
+  for (const auto& prefetch : query.prefetch) n_scored += static_cast<double>(prefetch.limit);
+  return payload_bytes_of(snapshot, n_scored);
+}
+
+std::uint64_t highlighted_bytes(const Snapshot& snapshot, const Query& query) {
+  if (!query.highlight) return 0;
+  return kBytesPerAnalyzedByte * payload_bytes_of(snapshot, static_cast<double>(query.limit));
 }
 
 ReadBytes read_bytes_of_tree(const Snapshot& snapshot, const Query& query) {
@@ -80,7 +93,7 @@ ReadBytes read_bytes_of_tree(const Snapshot& snapshot, const Query& query) {
 QueryCost estimate_cost(const Snapshot& snapshot, const Query& query) {
   const ReadBytes bytes = read_bytes_of_tree(snapshot, query);
   QueryCost cost;
-  cost.read_bytes = bytes.payload + bytes.vectors;
+  cost.read_bytes = bytes.payload + bytes.vectors + highlighted_bytes(snapshot, query);
   cost.can_share_pass = is_plain_nearest(query) && bytes.unindexed_dense > bytes.vectors / 2;
   return cost;
 }

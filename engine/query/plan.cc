@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "engine/query/record_highlighter.h"
 #include "engine/query/stages/stages.h"
 
 namespace quiver::engine {
@@ -66,6 +67,7 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
   if (!query.with_vector.none()) {
     QV_TRY(fields, selected_fields(query.with_vector, environment.config));
   }
+  QV_TRY(const auto highlighter, RecordHighlighter::of(query, environment.config));
   const std::uint64_t first = ranking.is_redrawn ? 0 : query.offset;
   const std::uint64_t end =
       std::min<std::uint64_t>(ranking.candidates.size(), saturating_add(first, query.limit));
@@ -80,6 +82,10 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
     record.shard_key = environment.snapshot.key_of(*candidate.segment);
     record.order_value = candidate.order_value;
     if (ranking.is_listing) record.version = Seq{0};
+    if (highlighter != nullptr) {
+      QV_TRY(environment.cancel.check());
+      QV_TRY(record.highlights, highlighter->run(*candidate.segment, candidate.row));
+    }
     records.push_back(std::move(record));
   }
   return records;

@@ -86,6 +86,12 @@ void Analyzer::emit_prefixes(std::string_view token, const Target& target) const
   target(token.substr(0, longest));
 }
 
+std::string_view Analyzer::source_of(const Piece& piece, std::string_view token) const {
+  if (options_.tokenizer != Tokenizer::kPrefix || stemmer_ != nullptr) return piece.text;
+  return piece.text.substr(0,
+                           bytes_of_normal_prefix(piece.text, options_, count_code_points(token)));
+}
+
 std::vector<std::string> Analyzer::tokens(std::string_view text, TokenUse use) {
   std::vector<std::string> out;
   for_each_token(text, use, [&](std::string_view token) { out.emplace_back(token); });

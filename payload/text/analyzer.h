@@ -55,6 +55,19 @@ class Analyzer {
         [](void* function, std::string_view token) { (*static_cast<Function*>(function))(token); },
         &visit);
   }
+  /// The same for a single piece, as `split` makes them by the tokenizer of the options.
+  template <class Visit>
+  void for_each_token(const Piece& piece, TokenUse use, Visit&& visit) {
+    using Function = std::remove_reference_t<Visit>;
+    add_piece(piece, {use,
+                      [](void* function, std::string_view token) {
+                        (*static_cast<Function*>(function))(token);
+                      },
+                      &visit});
+  }
+  /// The part of `piece` that became `token`, one of a document's tokens of it: its beginning if
+  /// the token is a prefix, else all. With a stemmer always all.
+  [[nodiscard]] std::string_view source_of(const Piece& piece, std::string_view token) const;
   [[nodiscard]] std::vector<std::string> tokens(std::string_view text, TokenUse use);
   [[nodiscard]] std::size_t memory_bytes() const;
   [[nodiscard]] const TextOptions& options() const { return options_; }

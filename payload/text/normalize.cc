@@ -103,4 +103,22 @@ void normalize(std::string_view word, const TextOptions& options, std::string& o
   }
 }
 
+std::size_t bytes_of_normal_prefix(std::string_view word, const TextOptions& options,
+                                   std::size_t n) {
+  std::string form;
+  Normalizer normalizer(options, form);
+  std::size_t n_points = 0;
+  std::size_t at = 0;
+  while (at < word.size()) {
+    const CodePoint next = code_point_at(word, at);
+    const std::size_t before = form.size();
+    if (next.value >= 0) normalizer.add(next.value);
+    const std::size_t n_added = count_code_points(std::string_view(form).substr(before));
+    if (n_points >= n && n_added > 0) break;
+    n_points += n_added;
+    at += next.n_bytes;
+  }
+  return at;
+}
+
 }  // namespace quiver::payload

@@ -57,6 +57,9 @@ namespace quiver::service::json {
                                                              payload::Selector otherwise);
 /// `with_vector`, also spelled `with_vectors`.
 [[nodiscard]] Decoded<engine::VectorSelector> decode_with_vector(Object object, const Path& path);
+/// `highlight`: decode_highlight.cc. 400 also for an unknown member, 422 out of range.
+[[nodiscard]] Decoded<std::optional<engine::Highlight>> decode_optional_highlight(Object object,
+                                                                                  const Path& path);
 [[nodiscard]] Decoded<engine::OrderBy> decode_order_by(Element element, const Path& path);
 [[nodiscard]] Decoded<std::vector<std::string>> decode_strings(Element element, const Path& path);
 

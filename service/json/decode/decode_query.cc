@@ -330,6 +330,7 @@ Decoded<Query> decode_query_element(Element element, const Path& path) {
   const Path internal = path.member("internal");
   QV_TRY(auto query, decode_query_core(object, internal));
   QV_TRY(decode_answer(object, internal, query));
+  QV_TRY(query.highlight, decode_optional_highlight(object, internal));
   return query;
 }
 
@@ -473,6 +474,7 @@ Decoded<Query> decode_query_members(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   QV_TRY(auto query, decode_query_core(object, path));
   QV_TRY(decode_answer(object, path, query));
+  QV_TRY(query.highlight, decode_optional_highlight(object, path));
   return query;
 }
 
@@ -542,6 +544,7 @@ Decoded<engine::ScrollRequest> decode_scroll(std::string& body) {
   QV_TRY(request.filter, decode_optional_filter(object, "filter", root));
   QV_TRY(request.with_payload, decode_with_payload(object, root, payload::Selector::all()));
   QV_TRY(request.with_vector, decode_with_vector(object, root));
+  QV_TRY(request.highlight, decode_optional_highlight(object, root));
   if (const auto order_by = find(object, "order_by")) {
     QV_TRY(request.order_by, decode_order_by(*order_by, root.member("order_by")));
     QV_TRY(api::check_page(request));

@@ -70,6 +70,10 @@ void write_parts(Writer& out, const Record& record) {
       out.f64(std::get<double>(*record.order_value));
     }
   }
+  if (record.highlights) {
+    out.key("highlights");
+    write_highlights(out, *record.highlights);
+  }
 }
 
 void write_segments(Writer& out, std::span<const engine::WorkSegment> segments) {

@@ -20,9 +20,11 @@ namespace quiver::service::json {
 
 void write_id(Writer& out, const PointId& id);
 void write_shard_key(Writer& out, const engine::ShardKey& key);
-/// {id, version, score, payload?, vector?, order_value?}
+/// {field: [{text, element?, offset, matches: [[begin, end]]}]}
+void write_highlights(Writer& out, std::span<const engine::FieldHighlights> highlights);
+/// {id, version, score, payload?, vector?, order_value?, highlights?}
 void write_scored_points(Writer& out, std::span<const engine::Record> records);
-/// {id, payload?, vector?, order_value?}
+/// {id, payload?, vector?, order_value?, highlights?}
 void write_record(Writer& out, const engine::Record& record);
 void write_records(Writer& out, std::span<const engine::Record> records);
 /// {id, hits, lookup?}

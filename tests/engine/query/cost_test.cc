@@ -53,6 +53,18 @@ TEST(EstimateCost, AFormulaReadsThePayloadsOfWhatItScores) {
   EXPECT_EQ(scored(), payload_bytes(world.snapshot));
 }
 
+TEST(EstimateCost, HighlightsReadThePayloadsOfTheAnswer) {
+  const NumbersWorld world;
+  Query query = nearest_number("dot", 1, 3);
+  const std::uint64_t searched = estimate_cost(world.snapshot, query).read_bytes;
+  query.highlight.emplace();
+  const auto more = [&] { return estimate_cost(world.snapshot, query).read_bytes - searched; };
+  EXPECT_GE(more(), payload_bytes(world.snapshot) / 3) << "3 of 9 points";
+  const std::uint64_t of_three = more();
+  query.limit = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_GE(more(), 3 * of_three);
+}
+
 TEST(EstimateCost, ExactScansOfDenseVectorsCanBeShared) {
   const NumbersWorld world;
   const auto shares = [&](const Query& query) {
