@@ -12,6 +12,7 @@
 #include "engine/model/alias.h"
 #include "engine/model/config.h"
 #include "engine/model/facets.h"
+#include "engine/model/fusion_learning.h"
 #include "engine/model/groups.h"
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
@@ -52,6 +53,8 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::GroupsQuery> decode_recommend_groups(std::string& body);
 [[nodiscard]] Decoded<engine::FacetRequest> decode_facet(std::string& body);
 [[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
+/// Takes 10 to 10,000 judged queries with equally many prefetches, 2 to 16.
+[[nodiscard]] Decoded<engine::FusionLearning> decode_fusion_learning(std::string& body);
 [[nodiscard]] Decoded<engine::CountRequest> decode_count(std::string& body);
 
 // Changes of points.

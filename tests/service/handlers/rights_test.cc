@@ -124,6 +124,7 @@ const std::map<std::string, Access>& rights() {
         {"GET /indexes", Access::kRead},
         {"PATCH /indexes", Access::kManage},
         {"POST /points/explain", Access::kRead},
+        {"POST /fusions/learn", Access::kRead},
         {"PUT /points/ragged", Access::kWrite},
         {"PUT /points/vectors/ragged", Access::kWrite},
     };
