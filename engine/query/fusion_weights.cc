@@ -276,14 +276,16 @@ class Learner {
 };
 
 void add_baselines(std::span<const JudgedLists> judged, LearnedFusion& learned) {
-  const auto n = static_cast<double>(judged.size());
   learned.alone.resize(judged.front().lists.size());
   for (const auto& [lists, relevant] : judged) {
-    learned.rrf += ndcg_of(fuse_rrf(lists, Rrf{}), relevant) / n;
+    learned.rrf += ndcg_of(fuse_rrf(lists, Rrf{}), relevant);
     for (std::size_t i = 0; i < lists.size(); ++i) {
-      learned.alone[i] += ndcg_of(lists[i], relevant) / n;
+      learned.alone[i] += ndcg_of(lists[i], relevant);
     }
   }
+  const auto n = static_cast<double>(judged.size());
+  learned.rrf /= n;
+  for (double& alone : learned.alone) alone /= n;
 }
 
 }  // namespace

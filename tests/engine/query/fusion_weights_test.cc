@@ -15,7 +15,7 @@ namespace {
 
 using Judged = std::vector<JudgedLists>;
 
-constexpr std::uint64_t kPoints = 40;
+constexpr std::uint64_t kPointsOfJudged = 40;
 
 /// The relevant point of a query scores `lead[i]` more than others in list i, whose scores are
 /// normal deviates times `scale[i]`.
@@ -25,17 +25,17 @@ Judged judged_queries(std::size_t n, const std::vector<float>& lead,
   std::normal_distribution<float> normal;
   Judged judged;
   for (std::size_t q = 0; q < n; ++q) {
-    const std::uint64_t relevant = random() % kPoints;
+    const std::uint64_t relevant = random() % kPointsOfJudged;
     JudgedLists one;
     one.relevant = {PointId::number(relevant)};
     for (std::size_t i = 0; i < lead.size(); ++i) {
       auto& list = one.lists.emplace_back();
-      for (std::uint64_t p = 0; p < kPoints; ++p) {
+      for (std::uint64_t p = 0; p < kPointsOfJudged; ++p) {
         const float score = normal(random) + (p == relevant ? lead[i] : 0);
         list.push_back({PointId::number(p), score * scale[i]});
       }
       sort_best_first(list);
-      list.resize(kPoints / 2);
+      list.resize(kPointsOfJudged / 2);
     }
     judged.push_back(std::move(one));
   }
@@ -143,7 +143,7 @@ TEST(LearnFusion, RunsThePrefetchesOfEachQuery) {
   const auto learned = learn_fusion(world.environment(), learning).value();
   EXPECT_EQ(learned.alone[1], 1) << "distances are turned";
   EXPECT_EQ(learned.held_out, 1);
-  EXPECT_LT(learned.rrf, 1);
+  EXPECT_LT(learned.alone[0], 1);
   learning.judged[3].query.prefetch[0].using_field = "nosuch";
   EXPECT_FALSE(learn_fusion(world.environment(), learning));
 }
