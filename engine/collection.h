@@ -17,6 +17,7 @@
 #include "engine/model/bulk.h"
 #include "engine/model/config.h"
 #include "engine/model/facets.h"
+#include "engine/model/fusion_learning.h"
 #include "engine/model/groups.h"
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
@@ -106,6 +107,14 @@ class Collection : public QuerySource {
                                                                const Cancel& cancel) const {
     (void)request, (void)cancel;
     return fail(Code::kUnimplemented, "this collection compares no samples");
+  }
+
+  /// Weights for fusing the prefetches of such queries. kInvalidArgument and the like as of
+  /// `query`.
+  [[nodiscard]] virtual Result<LearnedFusion> learn_fusion(const FusionLearning& learning,
+                                                           const Cancel& cancel) const {
+    (void)learning, (void)cancel;
+    return fail(Code::kUnimplemented, "this collection learns no weights");
   }
 
   /// Replaces an index on the same key. On return the index is durable; with kVisible every segment

@@ -19,6 +19,7 @@
 #include "engine/query/cost.h"
 #include "engine/query/explain.h"
 #include "engine/query/facets.h"
+#include "engine/query/fusion_weights.h"
 #include "engine/query/groups.h"
 #include "engine/query/matrix.h"
 #include "engine/query/plan.h"
@@ -412,6 +413,14 @@ Result<DistanceMatrix> CollectionImpl::distance_matrix(const MatrixRequest& requ
   const auto config = config_.load();
   QV_TRY(const Snapshot now, snapshot(*config, request.shards));
   return checked(now, compare_sample({now, *config, cancel, &compute_}, request));
+}
+
+Result<LearnedFusion> CollectionImpl::learn_fusion(const FusionLearning& learning,
+                                                   const Cancel& cancel) const {
+  const auto config = config_.load();
+  QV_TRY(const Snapshot now, snapshot(*config, learning.shards));
+  const SearchEnvironment environment{now, *config, cancel, &compute_, index_policy(config)};
+  return checked(now, engine::learn_fusion(environment, learning));
 }
 
 Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack) {

@@ -72,6 +72,8 @@ struct Mmr {
   static constexpr std::uint64_t kMaxCandidates = 16'384;
   float diversity = 0.5F;                         ///< [0, 1]; 0: by score alone
   std::optional<std::uint64_t> candidates_limit;  ///< default: the limit of the query
+  /// The field whose vectors are compared. Nearest queries compare those that they search.
+  std::string using_field = {};
 };
 
 /// Nearest neighbours of a vector.
@@ -153,20 +155,54 @@ struct TextMatch {
 struct Rrf {
   std::uint64_t k = 2;
   std::vector<float> weights;  ///< one for each prefetch; empty: all 1
+  std::optional<Mmr> mmr = std::nullopt;
 };
 /// Distribution-based score fusion.
-struct Dbsf {};
+struct Dbsf {
+  std::optional<Mmr> mmr = std::nullopt;
+};
+
+/// How a prefetch's scores are scaled over its own hits. All scores of distances are negated first.
+enum class Normalization : std::uint8_t {
+  kMinMax,    ///< worst 0, best 1; all 1 if they are equal
+  kZScore,    ///< less the mean, by the sample standard deviation; all 0 if they are equal
+  kQuantile,  ///< share of the hits that are no better, itself included; ties have their mean
+  kNone       ///< as they are
+};
+/// What a prefetch adds to a point that it did not find.
+enum class MissingScore : std::uint8_t {
+  kLowest,  ///< the lowest scaled score of its hits; 0 if it found nothing
+  kZero     ///< 0
+};
+/// The weighted sum of scaled scores.
+struct Linear {
+  std::vector<float> weights = {};  ///< finite, one for each prefetch; empty: all 1
+  Normalization normalization = Normalization::kMinMax;
+  MissingScore missing = MissingScore::kLowest;
+  std::optional<Mmr> mmr = std::nullopt;
+};
 /// Points drawn at random, score 1.
 struct Sample {};
 /// No query at all: points in id order, score 1.
 struct NoQuery {};
 
 using QueryKind = std::variant<NoQuery, Nearest, Rrf, Dbsf, OrderBy, Sample, Recommend, Discover,
-                               Context, RelevanceFeedback, Formula, TextMatch>;
+                               Context, RelevanceFeedback, Formula, TextMatch, Linear>;
 
 /// True if the query's scores are made of ranks or of several lists' scores.
 [[nodiscard]] inline bool is_fusion(const QueryKind& kind) {
-  return std::holds_alternative<Rrf>(kind) || std::holds_alternative<Dbsf>(kind);
+  return std::holds_alternative<Rrf>(kind) || std::holds_alternative<Dbsf>(kind) ||
+         std::holds_alternative<Linear>(kind);
+}
+
+/// nullptr if the query does not choose its hits by MMR.
+[[nodiscard]] inline const Mmr* mmr_of(const QueryKind& kind) {
+  return std::visit(
+      [](const auto& one) -> const Mmr* {
+        if constexpr (requires { one.mmr; }) return one.mmr ? &*one.mmr : nullptr;
+        return nullptr;
+      },
+      kind);
 }
 
 /// Which words to mark in the texts of an answer's payloads.

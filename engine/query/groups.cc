@@ -138,10 +138,7 @@ class GroupSearch {
     for (auto& inner : prefetch.prefetch) deepen(inner);
   }
 
-  [[nodiscard]] bool has_mmr() const {
-    const auto* nearest = std::get_if<Nearest>(&query_.kind);
-    return nearest != nullptr && nearest->mmr;
-  }
+  [[nodiscard]] bool has_mmr() const { return mmr_of(query_.kind) != nullptr; }
 
   /// The first hits of the points that match `also`, too.
   Result<Ranking> rank(std::uint64_t limit, const std::optional<payload::Filter>& also) {

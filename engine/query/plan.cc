@@ -59,6 +59,17 @@ StagePtr stage_of(const Query& query, const FilterPtr& outer, std::uint64_t limi
 
 }  // namespace
 
+Result<std::vector<Ranking>> rank_prefetches(const SearchEnvironment& environment,
+                                             const Query& query) {
+  const FilterPtr filter = both(without_named_points(query), query.filter);
+  std::vector<Ranking> rankings;
+  for (const auto& prefetch : query.prefetch) {
+    QV_TRY(auto ranking, stage_of(prefetch, filter, prefetch.limit)->run(environment));
+    rankings.push_back(std::move(ranking));
+  }
+  return rankings;
+}
+
 std::uint64_t n_ranked(const Query& query) { return saturating_add(query.limit, query.offset); }
 
 Result<std::vector<Record>> records_of(const SearchEnvironment& environment, const Query& query,

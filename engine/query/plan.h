@@ -28,6 +28,10 @@ class Plan {
   const StagePtr root_;
 };
 
+/// What each prefetch of `query` finds, in their order.
+[[nodiscard]] Result<std::vector<Ranking>> rank_prefetches(const SearchEnvironment& environment,
+                                                           const Query& query);
+
 /// `query.limit + query.offset`, saturated at the largest value of the type.
 [[nodiscard]] std::uint64_t n_ranked(const Query& query);
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace quiver::service::api {
 namespace {
@@ -13,6 +15,13 @@ using engine::Query;
 
 tl::unexpected<Error> refuse(std::string text) {
   return fail(Code::kFailedPrecondition, std::move(text));
+}
+
+Result<> check_weights(std::string_view name, const std::vector<float>& weights,
+                       std::size_t n_prefetches) {
+  if (weights.empty() || weights.size() == n_prefetches) return {};
+  return refuse(fmt::format("{} weights must be one per prefetch: got {} for {} prefetches", name,
+                            weights.size(), n_prefetches));
 }
 
 }  // namespace
@@ -42,10 +51,11 @@ Result<> check_combination(const Query& query) {
                       ? "cannot apply Fusion without prefetches"
                       : "Fusion queries cannot be combined with the 'using' field.");
   }
-  const auto* rrf = std::get_if<engine::Rrf>(&query.kind);
-  if (rrf != nullptr && !rrf->weights.empty() && rrf->weights.size() != query.prefetch.size()) {
-    return refuse(fmt::format("RRF weights must be one per prefetch: got {} for {} prefetches",
-                              rrf->weights.size(), query.prefetch.size()));
+  if (const auto* rrf = std::get_if<engine::Rrf>(&query.kind)) {
+    return check_weights("RRF", rrf->weights, query.prefetch.size());
+  }
+  if (const auto* linear = std::get_if<engine::Linear>(&query.kind)) {
+    return check_weights("linear", linear->weights, query.prefetch.size());
   }
   return {};
 }

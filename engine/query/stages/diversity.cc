@@ -5,8 +5,11 @@
 // of equal ones the better by (score, id). Similarity is the field's metric between stored vectors,
 // negative for distances, as scores are. Sparse vectors without a common index have similarity 0,
 // and the field's IDF modifier does not apply. Of two multi-vectors, the pending one is the query.
+// A hit of a fusion without a vector of the field has similarity 0 to all others.
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -79,6 +82,10 @@ class Selection {
     return taken;
   }
 
+  [[nodiscard]] bool has_vector(const Candidate& candidate) const {
+    return candidate.segment->data->fields[field_].present[candidate.row] != 0;
+  }
+
   [[nodiscard]] index::PreparedQuery query_of(const Candidate& candidate) const {
     const auto& schema = environment_.config.fields[field_];
     const auto value = to_value(schema, candidate.segment->vector(field_, candidate.row));
@@ -94,11 +101,14 @@ class Selection {
     // MaxSim is not symmetric: each pending multi-vector is the query. Otherwise one query, the
     // chosen vector, serves all.
     const bool is_multi = environment_.config.fields[field_].kind == FieldKind::kMulti;
-    const index::PreparedQuery query = query_of(chosen);
+    const auto query = has_vector(chosen) ? std::optional(query_of(chosen)) : std::nullopt;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       if (i % kScoresBetweenChecks == 0) QV_TRY(environment_.cancel.check());
-      const float score =
-          is_multi ? similarity(query_of(pending_[i]), chosen) : similarity(query, pending_[i]);
+      float score = 0;
+      if (query && has_vector(pending_[i])) {
+        score =
+            is_multi ? similarity(query_of(pending_[i]), chosen) : similarity(*query, pending_[i]);
+      }
       nearest_chosen_[i] = std::max(nearest_chosen_[i], score);
     }
     return {};
@@ -113,28 +123,28 @@ class Selection {
 
 class DiversifyStage final : public PlanStage {
  public:
-  DiversifyStage(const Query& query, std::uint64_t limit, StagePtr input)
-      : query_(query), limit_(limit), input_(std::move(input)) {}
+  DiversifyStage(const Mmr& mmr, const std::string& field, std::uint64_t limit, StagePtr input)
+      : mmr_(mmr), field_(field), limit_(limit), input_(std::move(input)) {}
 
   [[nodiscard]] Result<Ranking> run(const SearchEnvironment& environment) const override {
     QV_TRY(auto ranking, input_->run(environment));
-    QV_TRY(const std::size_t field, environment.config.field(query_.using_field));
-    const float diversity = std::get<Nearest>(query_.kind).mmr->diversity;
-    Selection selection(environment, field, diversity, std::move(ranking.candidates));
+    QV_TRY(const std::size_t field, environment.config.field(field_));
+    Selection selection(environment, field, mmr_.diversity, std::move(ranking.candidates));
     QV_TRY(ranking.candidates, selection.choose(limit_));
     return ranking;
   }
 
  private:
-  const Query& query_;
+  const Mmr& mmr_;
+  const std::string& field_;
   const std::uint64_t limit_;
   const StagePtr input_;
 };
 
 }  // namespace
 
-StagePtr diversify(const Query& query, std::uint64_t limit, StagePtr input) {
-  return std::make_unique<DiversifyStage>(query, limit, std::move(input));
+StagePtr diversify(const Mmr& mmr, const std::string& field, std::uint64_t limit, StagePtr input) {
+  return std::make_unique<DiversifyStage>(mmr, field, limit, std::move(input));
 }
 
 }  // namespace quiver::engine

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "engine/query/stages/linear.h"
 #include "engine/query/stages/stages.h"
 
 namespace quiver::engine {
@@ -20,9 +22,7 @@ class Sums {
     std::vector<Ranked> fused;
     fused.reserve(sums_.size());
     for (const auto& [id, score] : sums_) fused.push_back({id, score});
-    std::sort(fused.begin(), fused.end(), [](const Ranked& a, const Ranked& b) {
-      return a.score != b.score ? a.score > b.score : a.id < b.id;
-    });
+    sort_best_first(fused);
     return fused;
   }
 
@@ -45,19 +45,6 @@ Spread spread_of(const std::vector<Ranked>& list) {
   return {mean - 3 * deviation, 6 * deviation};
 }
 
-/// The lists as fusion takes them: distances negated, so that larger is better in each.
-std::vector<std::vector<Ranked>> ranked(const std::vector<Ranking>& rankings) {
-  std::vector<std::vector<Ranked>> lists;
-  for (const auto& ranking : rankings) {
-    auto& list = lists.emplace_back();
-    for (const auto& candidate : ranking.candidates) {
-      const float shown = shown_score(ranking.metric, candidate.score);
-      list.push_back({candidate.id, is_distance(ranking.metric) ? -shown : shown});
-    }
-  }
-  return lists;
-}
-
 /// The first `limit` points of `order`, all of which are in `rankings`, with the scores of `order`.
 Ranking in_order(const std::vector<Ranked>& order, const std::vector<Ranking>& rankings,
                  std::uint64_t limit) {
@@ -75,16 +62,26 @@ Ranking in_order(const std::vector<Ranked>& order, const std::vector<Ranking>& r
   return fused;
 }
 
+Result<> check_weights(std::string_view name, const std::vector<float>& weights,
+                       std::size_t n_lists) {
+  if (weights.empty() || weights.size() == n_lists) return {};
+  return fail(Code::kFailedPrecondition,
+              fmt::format("{} has {} weights for {} prefetches, must be one for each", name,
+                          weights.size(), n_lists));
+}
+
 using Lists = std::vector<std::vector<Ranked>>;
 
 Result<std::vector<Ranked>> fuse(const Rrf& rrf, const Lists& lists) {
-  if (rrf.weights.empty() || rrf.weights.size() == lists.size()) return fuse_rrf(lists, rrf);
-  return fail(Code::kFailedPrecondition,
-              fmt::format("rrf has {} weights for {} prefetches, must be one for each",
-                          rrf.weights.size(), lists.size()));
+  QV_TRY(check_weights("rrf", rrf.weights, lists.size()));
+  return fuse_rrf(lists, rrf);
 }
 Result<std::vector<Ranked>> fuse(const Dbsf& /*dbsf*/, const Lists& lists) {
   return fuse_dbsf(lists);
+}
+Result<std::vector<Ranked>> fuse(const Linear& linear, const Lists& lists) {
+  QV_TRY(check_weights("linear", linear.weights, lists.size()));
+  return fuse_linear(lists, linear);
 }
 
 template <class Kind>
@@ -101,7 +98,7 @@ class FusionStage final : public PlanStage {
       return fail(Code::kFailedPrecondition,
                   "Fusion queries cannot be combined with the 'using' field.");
     }
-    QV_TRY(const auto order, fuse(kind_, ranked(rankings)));
+    QV_TRY(const auto order, fuse(kind_, lists_of(rankings)));
     return in_order(order, rankings, node_.limit);
   }
 
@@ -110,7 +107,24 @@ class FusionStage final : public PlanStage {
   const PlanNode node_;
 };
 
+template <class Kind>
+StagePtr fusion_stage(const Kind& kind, PlanNode node) {
+  const Query& query = node.query;
+  const std::uint64_t limit = node.limit;
+  if (kind.mmr) node.limit = kind.mmr->candidates_limit.value_or(limit);
+  StagePtr stage =
+      with_threshold(query, std::make_unique<FusionStage<Kind>>(kind, std::move(node)));
+  if (!kind.mmr) return stage;
+  return diversify(*kind.mmr, kind.mmr->using_field, limit, std::move(stage));
+}
+
 }  // namespace
+
+void sort_best_first(std::vector<Ranked>& list) {
+  std::ranges::sort(list, [](const Ranked& a, const Ranked& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+  });
+}
 
 std::vector<Ranked> fuse_rrf(std::span<const std::vector<Ranked>> lists, const Rrf& rrf) {
   Sums sums;
@@ -136,13 +150,22 @@ std::vector<Ranked> fuse_dbsf(std::span<const std::vector<Ranked>> lists) {
   return sums.best_first();
 }
 
-StagePtr make_stage(const Rrf& kind, PlanNode node) {
-  const Query& query = node.query;
-  return with_threshold(query, std::make_unique<FusionStage<Rrf>>(kind, std::move(node)));
+std::vector<std::vector<Ranked>> lists_of(const std::vector<Ranking>& rankings) {
+  std::vector<std::vector<Ranked>> lists;
+  for (const auto& ranking : rankings) {
+    auto& list = lists.emplace_back();
+    for (const auto& candidate : ranking.candidates) {
+      const float shown = shown_score(ranking.metric, candidate.score);
+      list.push_back({candidate.id, is_distance(ranking.metric) ? -shown : shown});
+    }
+  }
+  return lists;
 }
-StagePtr make_stage(const Dbsf& kind, PlanNode node) {
-  const Query& query = node.query;
-  return with_threshold(query, std::make_unique<FusionStage<Dbsf>>(kind, std::move(node)));
+
+StagePtr make_stage(const Rrf& kind, PlanNode node) { return fusion_stage(kind, std::move(node)); }
+StagePtr make_stage(const Dbsf& kind, PlanNode node) { return fusion_stage(kind, std::move(node)); }
+StagePtr make_stage(const Linear& kind, PlanNode node) {
+  return fusion_stage(kind, std::move(node));
 }
 
 }  // namespace quiver::engine

@@ -69,7 +69,8 @@ StagePtr make_stage(const Nearest& kind, PlanNode node) {
   StagePtr stage = node.inputs.empty() ? std::make_unique<const NearestStage>(std::move(node))
                                        : rescore(kind, std::move(node));
   stage = with_threshold(query, std::move(stage));
-  return kind.mmr ? diversify(query, limit, std::move(stage)) : std::move(stage);
+  return kind.mmr ? diversify(*kind.mmr, query.using_field, limit, std::move(stage))
+                  : std::move(stage);
 }
 
 void add_named_points(const Nearest& kind, std::vector<PointId>& ids) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -17,6 +18,7 @@ namespace quiver::engine {
 [[nodiscard]] StagePtr make_stage(const Nearest& kind, PlanNode node);            // nearest.cc
 [[nodiscard]] StagePtr make_stage(const Rrf& kind, PlanNode node);                // fusion.cc
 [[nodiscard]] StagePtr make_stage(const Dbsf& kind, PlanNode node);               // fusion.cc
+[[nodiscard]] StagePtr make_stage(const Linear& kind, PlanNode node);             // fusion.cc
 [[nodiscard]] StagePtr make_stage(const OrderBy& kind, PlanNode node);            // order.cc
 [[nodiscard]] StagePtr make_stage(const Sample& kind, PlanNode node);             // sample.cc
 [[nodiscard]] StagePtr make_stage(const Recommend& kind, PlanNode node);          // examples.cc
@@ -46,8 +48,9 @@ void add_named_points(const Kind& kind, std::vector<PointId>& ids) {
 [[nodiscard]] StagePtr rescore(const Nearest& kind, PlanNode node);
 /// `input` less the hits that miss `query.score_threshold`, if there is one: threshold.cc.
 [[nodiscard]] StagePtr with_threshold(const Query& query, StagePtr input);
-/// `limit` hits of `input` that differ from each other: diversity.cc. `query` is a nearest query
-/// with `mmr`, borrowed.
-[[nodiscard]] StagePtr diversify(const Query& query, std::uint64_t limit, StagePtr input);
+/// `limit` hits of `input` whose vectors of `field` differ from each other: diversity.cc. Borrows
+/// `mmr` and `field`.
+[[nodiscard]] StagePtr diversify(const Mmr& mmr, const std::string& field, std::uint64_t limit,
+                                 StagePtr input);
 
 }  // namespace quiver::engine

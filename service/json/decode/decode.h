@@ -13,6 +13,7 @@
 #include "engine/model/alias.h"
 #include "engine/model/config.h"
 #include "engine/model/facets.h"
+#include "engine/model/fusion_learning.h"
 #include "engine/model/groups.h"
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
@@ -55,6 +56,8 @@ namespace quiver::service::json {
 /// Takes 1 to 100 aggregations, and their limits and intervals.
 [[nodiscard]] Decoded<engine::AggregateRequest> decode_aggregate(std::string& body);
 [[nodiscard]] Decoded<engine::MatrixRequest> decode_matrix(std::string& body);
+/// Takes 10 to 10,000 judged queries with equally many prefetches, 2 to 16.
+[[nodiscard]] Decoded<engine::FusionLearning> decode_fusion_learning(std::string& body);
 [[nodiscard]] Decoded<engine::CountRequest> decode_count(std::string& body);
 
 // Changes of points.

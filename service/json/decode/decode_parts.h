@@ -63,6 +63,14 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::OrderBy> decode_order_by(Element element, const Path& path);
 [[nodiscard]] Decoded<std::vector<std::string>> decode_strings(Element element, const Path& path);
 
+// Fusions: decode_fusion.cc.
+
+/// A query with a member `fusion`, `rrf` or `linear`.
+[[nodiscard]] Decoded<engine::QueryKind> decode_fusion(Object query, const Path& path);
+/// 422 for a diversity or a number of candidates out of range. Does not read `using`.
+[[nodiscard]] Decoded<engine::Mmr> decode_mmr(Element element, const Path& path);
+[[nodiscard]] Decoded<std::vector<float>> decode_floats(Element element, const Path& path);
+
 // Queries by examples: decode_examples.cc.
 
 /// The members `positive`, `negative` and `strategy` of an object, each of which may be missing.
@@ -85,6 +93,10 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<engine::Query> decode_query_members(Element element, const Path& path);
 [[nodiscard]] Decoded<engine::Query> decode_search_members(Element element, const Path& path);
 [[nodiscard]] Decoded<engine::Query> decode_recommend_members(Element element, const Path& path);
+
+/// `prefetch` of a query: one, or a list of them.
+[[nodiscard]] Decoded<std::vector<engine::Query>> decode_prefetches(Element element,
+                                                                    const Path& path);
 
 /// `params` of a query.
 [[nodiscard]] Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path);

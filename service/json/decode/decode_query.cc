@@ -20,16 +20,6 @@ using engine::QueryKind;
 /// same.
 constexpr std::string_view kTokenWeights = "token_weights";
 
-Decoded<std::vector<float>> decode_weights(Element element, const Path& path) {
-  QV_TRY(const Array array, get_array(element, path));
-  std::vector<float> weights;
-  for (const Element item : array) {
-    QV_TRY(const float weight, get_f32(item, path.item(weights.size())));
-    weights.push_back(weight);
-  }
-  return weights;
-}
-
 /// Reads `params.<index name>`, the parameters of one index type, except the one named `but`. The
 /// index checks them.
 Decoded<> decode_index_params(Object object, const Path& path, std::string_view but,
@@ -95,50 +85,12 @@ Decoded<QueryKind> decode_nearest(Element element, const Path& path) {
   return QueryKind(engine::Nearest{std::move(vector)});
 }
 
-Decoded<engine::Mmr> decode_mmr(Element element, const Path& path) {
-  engine::Mmr mmr;
-  QV_TRY(const Object object, get_object(element, path));
-  if (const auto diversity = find(object, "diversity")) {
-    const Path here = path.member("diversity");
-    QV_TRY(mmr.diversity, get_f32(*diversity, here));
-    if (!(mmr.diversity >= 0 && mmr.diversity <= 1)) {
-      return out_of_range(here, to_json(*diversity), "from 0.0 to 1.0");
-    }
-  }
-  if (const auto limit = find(object, "candidates_limit")) {
-    const Path here = path.member("candidates_limit");
-    QV_TRY(mmr.candidates_limit, get_u64(*limit, here));
-    if (*mmr.candidates_limit > engine::Mmr::kMaxCandidates) {
-      return out_of_range(here, to_json(*limit),
-                          fmt::format("{} or smaller", engine::Mmr::kMaxCandidates));
-    }
-  }
-  return mmr;
-}
-
 Decoded<QueryKind> decode_nearest_object(Object object, Element vector, const Path& path) {
   QV_TRY(auto kind, decode_nearest(vector, path.member("nearest")));
   if (const auto mmr = find(object, "mmr")) {
     QV_TRY(std::get<engine::Nearest>(kind).mmr, decode_mmr(*mmr, path.member("mmr")));
   }
   return kind;
-}
-
-Decoded<QueryKind> decode_fusion(Element element, const Path& path) {
-  QV_TRY(const auto name, get_string(element, path));
-  if (name == "rrf") return QueryKind(engine::Rrf{});
-  if (name == "dbsf") return QueryKind(engine::Dbsf{});
-  return format_error(path, fmt::format("unknown variant `{}`, expected `rrf` or `dbsf`", name));
-}
-
-Decoded<QueryKind> decode_rrf(Element element, const Path& path) {
-  engine::Rrf rrf;
-  QV_TRY(const Object object, get_object(element, path));
-  QV_TRY(rrf.k, decode_at_least(object, "k", path, 1, rrf.k));
-  if (const auto weights = find(object, "weights")) {
-    QV_TRY(rrf.weights, decode_weights(*weights, path.member("weights")));
-  }
-  return QueryKind(std::move(rrf));
 }
 
 Decoded<QueryKind> decode_sample(Element element, const Path& path) {
@@ -230,10 +182,7 @@ Decoded<QueryKind> decode_query_object(Element element, const Path& path) {
   if (const auto nearest = find(object, "nearest")) {
     return decode_nearest_object(object, *nearest, path);
   }
-  if (const auto fusion = find(object, "fusion")) {
-    return decode_fusion(*fusion, path.member("fusion"));
-  }
-  if (const auto rrf = find(object, "rrf")) return decode_rrf(*rrf, path.member("rrf"));
+  if (find(object, {"fusion", "rrf", "linear"})) return decode_fusion(object, path);
   if (const auto order_by = find(object, "order_by")) {
     QV_TRY(auto order, decode_order_by(*order_by, path.member("order_by")));
     return QueryKind(std::move(order));
@@ -258,22 +207,6 @@ Decoded<QueryKind> decode_kind(Element element, const Path& path) {
 }
 
 bool has_some(Element prefetch) { return !prefetch.is_array() || as_array(prefetch).size() != 0; }
-
-Decoded<Query> decode_prefetch(Element element, const Path& path);
-
-Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path) {
-  std::vector<Query> prefetches;
-  if (!element.is_array()) {
-    QV_TRY(auto prefetch, decode_prefetch(element, path));
-    prefetches.push_back(std::move(prefetch));
-    return prefetches;
-  }
-  for (const Element item : as_array(element)) {
-    QV_TRY(auto prefetch, decode_prefetch(item, path.item(prefetches.size())));
-    prefetches.push_back(std::move(prefetch));
-  }
-  return prefetches;
-}
 
 /// The members that queries, prefetches and searches share.
 Decoded<> decode_common(Object object, const Path& path, Query& query) {
@@ -436,6 +369,20 @@ Decoded<Query> decode_one(std::string& body, ElementDecoder decode, std::string_
 
 }  // namespace
 
+Decoded<std::vector<Query>> decode_prefetches(Element element, const Path& path) {
+  std::vector<Query> prefetches;
+  if (!element.is_array()) {
+    QV_TRY(auto prefetch, decode_prefetch(element, path));
+    prefetches.push_back(std::move(prefetch));
+    return prefetches;
+  }
+  for (const Element item : as_array(element)) {
+    QV_TRY(auto prefetch, decode_prefetch(item, path.item(prefetches.size())));
+    prefetches.push_back(std::move(prefetch));
+  }
+  return prefetches;
+}
+
 Decoded<engine::SearchParams> decode_search_params(Element element, const Path& path) {
   engine::SearchParams params;
   QV_TRY(const Object object, get_object(element, path));
@@ -460,7 +407,7 @@ Decoded<engine::SearchParams> decode_search_params(Element element, const Path& 
     if (!value.is_object() || is_common_param(name)) continue;
     const std::string_view but = name == "multi" ? kTokenWeights : "";
     if (const auto weights = find(as_object(value), but)) {
-      QV_TRY(params.token_weights, decode_weights(*weights, here.member(but)));
+      QV_TRY(params.token_weights, decode_floats(*weights, here.member(but)));
       if (params.token_weights.empty()) {
         return out_of_range(here.member(but), "[]", "a number for each token of the query");
       }

@@ -9,6 +9,7 @@
 
 #include "engine/model/aggregates.h"
 #include "engine/model/facets.h"
+#include "engine/model/fusion_learning.h"
 #include "engine/model/groups.h"
 #include "engine/model/matrix.h"
 #include "engine/model/operation.h"
@@ -38,6 +39,8 @@ void write_aggregate(Writer& out, const engine::Aggregate& aggregate);
 void write_matrix_pairs(Writer& out, const engine::DistanceMatrix& matrix);
 /// {offsets_row, offsets_col, scores, ids}
 void write_matrix_offsets(Writer& out, const engine::DistanceMatrix& matrix);
+/// {query: {linear}, ndcg: {learned, rrf, prefetches}, judged}
+void write_learned_fusion(Writer& out, const engine::LearnedFusion& learned);
 /// [{id, score, tokens: [{query, document, score}]}]
 void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);

@@ -125,6 +125,7 @@ const std::map<std::string, Access>& rights() {
         {"PATCH /indexes", Access::kManage},
         {"POST /aggregate", Access::kRead},
         {"POST /points/explain", Access::kRead},
+        {"POST /fusions/learn", Access::kRead},
         {"PUT /points/ragged", Access::kWrite},
         {"PUT /points/vectors/ragged", Access::kWrite},
     };

@@ -324,6 +324,87 @@ TEST(DecodeQuery, Combinations) {
                "Bad request: RRF weights must be one per prefetch: got 2 for 1 prefetches");
 }
 
+TEST(DecodeQuery, LinearFusion) {
+  const auto linear = [](std::string_view members) {
+    return query(R"({"prefetch":[{"query":[1]},{"query":[2]}],"query":{"linear":)" +
+                 std::string(members) + "}}");
+  };
+  const auto plain = std::get<engine::Linear>(linear("{}")->kind);
+  EXPECT_TRUE(plain.weights.empty());
+  EXPECT_EQ(plain.normalization, engine::Normalization::kMinMax);
+  EXPECT_EQ(plain.missing, engine::MissingScore::kLowest);
+  EXPECT_FALSE(plain.mmr);
+  const auto full = std::get<engine::Linear>(
+      linear(R"({"weights":[0.5,-2],"normalize":"zscore","missing":"zero"})")->kind);
+  EXPECT_EQ(full.weights, (std::vector<float>{0.5F, -2}));
+  EXPECT_EQ(full.normalization, engine::Normalization::kZScore);
+  EXPECT_EQ(full.missing, engine::MissingScore::kZero);
+  expect_error(linear(R"({"weights":[1]})"), 400,
+               "Bad request: linear weights must be one per prefetch: got 1 for 2 prefetches");
+  expect_error(linear(R"({"normalize":"l2"})"), 400,
+               "Format error in JSON body: internal.query.linear.normalize: unknown variant `l2`, "
+               "expected one of `minmax`, `zscore`, `quantile`, `none`");
+  expect_error(linear(R"({"missing":"mean"})"), 400,
+               "Format error in JSON body: internal.query.linear.missing: unknown variant `mean`, "
+               "expected `lowest` or `zero`");
+  EXPECT_FALSE(linear(R"({"weight":[1,2]})"));
+  EXPECT_FALSE(linear(R"({"weights":[1,1e39]})"));
+  EXPECT_FALSE(linear(R"({"weights":[1,"2"]})"));
+  EXPECT_FALSE(linear("[1,2]"));
+  expect_error(query(R"({"query":{"linear":{}}})"), 400,
+               "Bad request: cannot apply Fusion without prefetches");
+}
+
+TEST(DecodeQuery, MmrOfFusions) {
+  const auto mmr = [](std::string_view kind) {
+    const auto decoded = query(R"({"prefetch":{"query":[1]},"query":{)" + std::string(kind) +
+                               R"(,"mmr":{"diversity":0.25,"candidates_limit":9,"using":"d"}}})");
+    return *engine::mmr_of(decoded->kind);
+  };
+  for (const auto* kind :
+       {R"("fusion":"rrf")", R"("fusion":"dbsf")", R"("rrf":{})", R"("linear":{})"}) {
+    EXPECT_EQ(mmr(kind).diversity, 0.25F);
+    EXPECT_EQ(mmr(kind).candidates_limit, 9U);
+    EXPECT_EQ(mmr(kind).using_field, "d");
+  }
+  EXPECT_FALSE(query(R"({"prefetch":{"query":[1]},"query":{"linear":{},"mmr":{"diversity":2}}})"));
+  EXPECT_FALSE(query(R"({"prefetch":{"query":[1]},"query":{"linear":{},"mmr":{"using":2}}})"));
+}
+
+TEST(DecodeFusionLearning, MembersAndLimits) {
+  const std::string two = R"("prefetch":[{"query":[1]},{"query":[2]}])";
+  const auto learning = [](const std::string& judged, std::size_t n, std::string_view rest = "") {
+    std::string body = R"({"judged":[)";
+    for (std::size_t i = 0; i < n; ++i) body += (i == 0 ? "" : ",") + judged;
+    body += "]" + std::string(rest) + "}";
+    return decode_fusion_learning(body);
+  };
+  const auto good = learning("{" + two + R"(,"relevant":[3,1,3]})", 10,
+                             R"(,"normalize":"quantile","missing":"zero")");
+  ASSERT_TRUE(good) << good.error().text;
+  EXPECT_EQ(good->judged.size(), 10U);
+  EXPECT_EQ(good->judged[9].query.prefetch.size(), 2U);
+  EXPECT_EQ(good->judged[0].relevant,
+            (std::vector<PointId>{PointId::number(1), PointId::number(3)}));
+  EXPECT_EQ(good->normalization, engine::Normalization::kQuantile);
+  EXPECT_EQ(good->missing, engine::MissingScore::kZero);
+  expect_error(learning("{" + two + R"(,"relevant":[1]})", 9), 422,
+               "Validation error in JSON body: [judged: value of 9 queries invalid, must be 10 to "
+               "10000]");
+  expect_error(learning("{" + two + R"(,"relevant":[]})", 10), 422,
+               "Validation error in JSON body: [judged[0].relevant: value [] invalid, must be at "
+               "least one id]");
+  expect_error(learning(R"({"prefetch":{"query":[1]},"relevant":[1]})", 10), 422,
+               "Validation error in JSON body: [judged[0].prefetch: value of 1 prefetches invalid, "
+               "must be 2 to 16]");
+  EXPECT_FALSE(learning("{" + two + "}", 10));
+  EXPECT_FALSE(learning("{" + two + R"(,"relevant":[1],"limit":3})", 10));
+  EXPECT_FALSE(learning("{" + two + R"(,"relevant":[1]})", 10, R"(,"normalize":"l2")"));
+  const std::string deep =
+      R"({"prefetch":[{"query":[1],"limit":400000},{"query":[2]}],"relevant":[1]})";
+  EXPECT_FALSE(learning(deep, 10));
+}
+
 TEST(DecodeQuery, Ranges) {
   expect_error(
       query(R"({"query":[1],"limit":0})"), 422,
