@@ -106,7 +106,7 @@ def methods(server, learning, wanted):
     for several in ((0, 1), (0, 1, 2)):
         names = " and ".join(FIELDS[i] for i in several) if len(several) == 2 else "all three"
         learned = learn(server, [[parts[i] for i in several] for parts in learning], wanted)["query"]
-        weights = ", ".join(f"{weight:.2f}" for weight in learned["linear"]["weights"])
+        weights = ", ".join(f"{weight:.3g}" for weight in learned["linear"]["weights"])
         last = (f"linear, learned: `{learned['linear']['normalize']}`, {weights}", learned)
         for name, query in [*fusions, last]:
             yield (f"{names}: {name}",

@@ -28,7 +28,7 @@ struct JudgedLists {
 [[nodiscard]] double ndcg_of(std::span<const Ranked> list, std::span<const PointId> relevant);
 
 /// `judged`: at least kMinJudgedQueries, all with equally many lists. The same input gives the same
-/// weights. Time: about a millisecond for each judged query with 200 points. kCancelled or
+/// weights. Time: about a millisecond for each judged query of 200 points. kCancelled or
 /// kDeadlineExceeded if `cancel` says so.
 [[nodiscard]] Result<LearnedFusion> learn_weights(std::span<const JudgedLists> judged,
                                                   std::optional<Normalization> normalization,

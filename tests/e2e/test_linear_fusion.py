@@ -194,6 +194,17 @@ def test_learned_weights(server, vectors, options):
     assert server.post(LEARN, {"judged": queries, **options}).result == learned
 
 
+def test_learning_keeps_the_filter_and_strict_mode(server, vectors):
+    queries = list(judged(vectors))
+    elsewhere = {"must": [{"key": "n", "range": {"gte": 40}}]}  # no relevant point
+    ndcg = server.post(LEARN, {"judged": [{**one, "filter": elsewhere} for one in queries]}).result["ndcg"]
+    assert ndcg == {"learned": 0.0, "rrf": 0.0, "prefetches": [0.0, 0.0]}
+    server.patch("/collections/papers", {"strict_mode_config": {"enabled": True, "search_max_batchsize": 39}}).result
+    answer = server.post(LEARN, {"judged": queries})
+    assert answer.status == 400 and "40" in answer.error
+    server.patch("/collections/papers", {"strict_mode_config": {"enabled": False}}).result
+
+
 ERRORS = {
     "weights": ({"linear": {"weights": [1, 2]}}, 400, "linear weights must be one per prefetch: got 2 for 3 prefetches"),
     "normalize": ({"linear": {"normalize": "l2"}}, 400, "`minmax`, `zscore`, `quantile`, `none`"),
