@@ -6,6 +6,7 @@
 #include "base/views.h"
 #include "payload/column/kinds.h"
 #include "payload/column/sealing.h"
+#include "payload/column/term_table.h"
 
 namespace quiver::payload {
 namespace {
@@ -54,13 +55,11 @@ std::uint32_t ColumnView::find_term(std::string_view text) const {
     const std::uint32_t id = first_term_from(text);
     return id < n_terms() && term(id) == text ? id : kNoTerm;
   }
-  const auto hashes = term_hashes.span();
   const std::uint64_t hash = hash_text(text);
-  for (auto it = hashes.begin(); (it = std::find(it, hashes.end(), hash)) != hashes.end(); ++it) {
-    const auto id = static_cast<std::uint32_t>(it - hashes.begin());
-    if (term(id) == text) return id;
-  }
-  return kNoTerm;
+  const std::uint32_t found = term_table->find(hash, [&](std::uint32_t id) {
+    return id < term_hashes.size() && term_hashes[id] == hash && term(id) == text;
+  });
+  return found == TermTable::kFree ? kNoTerm : found;
 }
 
 std::span<const std::uint32_t> ColumnView::row_terms(std::uint32_t row) const {

@@ -30,6 +30,7 @@
 namespace quiver::payload {
 
 class GrowingPostings;
+class TermTable;
 
 /// An immutable column, or the first rows of a growing one. Cheap to copy; any thread may read.
 struct ColumnView {
@@ -56,7 +57,8 @@ struct ColumnView {
   // Dictionary of kinds whose terms are texts. Sealed: in byte order, so terms compare as texts.
   SharedSpan<std::uint64_t> term_offsets;  ///< [n_terms + 1] into `term_bytes`
   SharedSpan<char> term_bytes;
-  SharedSpan<std::uint64_t> term_hashes;  ///< [n_terms], mutable only
+  SharedSpan<std::uint64_t> term_hashes;        ///< [n_terms], mutable only
+  std::shared_ptr<const TermTable> term_table;  ///< mutable only
   /// Sealed: `text_start` of every `kTermsPerSample`-th term. A search for a term begins here.
   SharedSpan<std::uint64_t> term_samples;
 

@@ -12,61 +12,62 @@
 #include "base/hash.h"
 #include "base/io/append_buffer.h"
 #include "base/io/shared_span.h"
+#include "payload/column/term_table.h"
 #include "payload/filter.h"
 #include "payload/text/analyzer.h"
 
 namespace quiver::payload {
 
-/// Numbers texts in the order of their first appearance. Only the writer uses the hash table.
+/// Numbers texts in the order of their first appearance. One thread adds; any thread may look up in
+/// a view's `TermTable`.
 class Dictionary {
  public:
-  Dictionary() { offsets_.append(0); }
+  Dictionary() : table_(std::make_shared<TermTable>(64)) { offsets_.append(0); }
 
   std::uint32_t find_or_add(std::string_view text) {
-    if (hashes_.size() * 2 >= slots_.size()) grow();
     const std::uint64_t hash = hash_text(text);
-    std::size_t slot = hash & (slots_.size() - 1);
-    for (; slots_[slot] != kFree; slot = (slot + 1) & (slots_.size() - 1)) {
-      const std::uint32_t id = slots_[slot];
-      if (hashes_.span()[id] == hash && term(id) == text) return id;
-    }
+    const auto known = hashes_.span();
+    const std::uint32_t found =
+        table_->find(hash, [&](std::uint32_t id) { return known[id] == hash && term(id) == text; });
+    if (found != TermTable::kFree) return found;
     const auto id = static_cast<std::uint32_t>(hashes_.size());
-    slots_[slot] = id;
     hashes_.append(hash);
     bytes_.append(std::span<const char>(text.data(), text.size()));
     offsets_.append(bytes_.size());
+    if (hashes_.size() * 2 > table_->n_slots()) {
+      grow();
+    } else {
+      table_->add(hash, id);
+    }
     return id;
   }
   [[nodiscard]] SharedSpan<std::uint64_t> offsets() const { return offsets_.view(); }
   [[nodiscard]] SharedSpan<char> bytes() const { return bytes_.view(); }
   [[nodiscard]] SharedSpan<std::uint64_t> hashes() const { return hashes_.view(); }
+  [[nodiscard]] std::shared_ptr<const TermTable> table() const { return table_; }
   [[nodiscard]] std::size_t memory_bytes() const {
     return offsets_.memory_bytes() + bytes_.memory_bytes() + hashes_.memory_bytes() +
-           slots_.capacity() * sizeof(std::uint32_t);
+           table_->n_slots() * sizeof(std::uint32_t);
   }
 
  private:
-  static constexpr std::uint32_t kFree = 0xFFFFFFFF;
-
   [[nodiscard]] std::string_view term(std::uint32_t id) const {
     const auto offsets = offsets_.span();
     return {bytes_.span().data() + offsets[id],
             static_cast<std::size_t>(offsets[id + 1] - offsets[id])};
   }
+  /// Views keep the old table, which stays as it is.
   void grow() {
-    slots_.assign(slots_.empty() ? 64 : slots_.size() * 2, kFree);
+    auto larger = std::make_shared<TermTable>(table_->n_slots() * 2);
     const auto hashes = hashes_.span();
-    for (std::uint32_t id = 0; id < hashes.size(); ++id) {
-      std::size_t slot = hashes[id] & (slots_.size() - 1);
-      while (slots_[slot] != kFree) slot = (slot + 1) & (slots_.size() - 1);
-      slots_[slot] = id;
-    }
+    for (std::uint32_t id = 0; id < hashes.size(); ++id) larger->add(hashes[id], id);
+    table_ = std::move(larger);
   }
 
   AppendBuffer<std::uint64_t> offsets_;
   AppendBuffer<char> bytes_;
   AppendBuffer<std::uint64_t> hashes_;
-  std::vector<std::uint32_t> slots_;
+  std::shared_ptr<TermTable> table_;
 };
 
 /// The values of all rows, one row after the other. A column fills only the array of its kind.

@@ -107,6 +107,7 @@ ColumnView MutableColumn::view() const {
   view.term_offsets = values.dictionary.offsets();
   view.term_bytes = values.dictionary.bytes();
   view.term_hashes = values.dictionary.hashes();
+  view.term_table = values.dictionary.table();
   view.text_lengths = state_->text_lengths.view();
   view.n_texts = state_->n_texts;
   view.n_tokens = state_->n_tokens;

@@ -222,7 +222,7 @@ CASES = {
     "index-without-use": (("PUT", "/collections/victim/index", {"field_name": "a", "field_schema": {
         "type": "integer", "lookup": False, "range": False}}), 422, (VALIDATION, "'lookup' and 'range'")),
     "index-scoring": (("PUT", "/collections/victim/index", {"field_name": "a", "field_schema": {
-        "type": "text", "scoring": True}}), 400, (WRONG, "field_schema.scoring", "BM25")),
+        "type": "text", "scoring": {"type": "tfidf"}}}), 400, (FORMAT, "field_schema.scoring.type", "expected `bm25`")),
     "index-nested": (("PUT", "/collections/victim/index", {"field_name": "a[].b", "field_schema": {
         "type": "integer", "nested": "a"}}), 400, (WRONG, "field_schema.nested")),
     "pinned-payloads": (create({"vectors": DENSE, "payload": {"memory": "pinned"}}), 422, (VALIDATION, "payload.memory", "pinned")),

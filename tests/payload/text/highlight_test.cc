@@ -17,7 +17,6 @@ namespace quiver::payload {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 HighlightOptions brackets(std::uint32_t n_fragments, std::uint32_t fragment_length = 160) {
   HighlightOptions out;

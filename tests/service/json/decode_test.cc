@@ -188,7 +188,7 @@ TEST(DecodeQuery, Texts) {
     EXPECT_FALSE(query(R"({"query":{"text":)" + std::string(bad) + "}}")) << bad;
   }
   expect_error(query(R"({"query":{"text":{"query":"a","fields":["t"]}},"using":"t"})"), 400,
-               "Wrong input: A text query has either `fields` or `using`, and `using` is `t`");
+               "Bad request: A text query has either `fields` or `using`, and `using` is `t`");
   expect_error(
       query(R"({"query":{"text":5}})"), 400,
       "Format error in JSON body: internal.query.text: invalid type: integer `5`, expected "
@@ -1068,8 +1068,11 @@ TEST(DecodeIndex, Scoring) {
   EXPECT_FALSE(index("false")->scoring);
   EXPECT_EQ(index("true")->client_settings, R"({"type":"text","scoring":true})");
   expect_error(index(R"({"type":"tfidf"})"), 400,
-               "Wrong input: field_schema.scoring.type: unknown variant `tfidf`, expected `bm25`");
-  expect_error(index("1"), 400, "Wrong input: field_schema.scoring: invalid type: integer `1`");
+               "Format error in JSON body: field_schema.scoring.type: unknown variant `tfidf`, "
+               "expected `bm25`");
+  expect_error(index("1"), 400,
+               "Format error in JSON body: field_schema.scoring: invalid type: integer `1`, "
+               "expected a boolean");
 }
 
 TEST(DecodeIndex, WhatHasNoEffectHereIsRefused) {
