@@ -171,7 +171,7 @@ def test_an_index_that_comes_later_and_changes(server):
 
 @pytest.mark.parametrize("prefer_grpc", [False, True])
 def test_documents_of_the_stock_client(server, prefer_grpc):
-    client = server.client(prefer_grpc=prefer_grpc)
+    client = server.client(prefer_grpc=prefer_grpc, grpc_port=server.grpc_port)
     client.create_collection("docs", vectors_config={}, sparse_vectors_config={
         "text": models.SparseVectorParams(modifier=models.Modifier.IDF)})
     texts = ["The cats sat on the mat", "dogs and a cat", "clauses of Horn"]
@@ -184,8 +184,9 @@ def test_documents_of_the_stock_client(server, prefer_grpc):
         "text": models.Document(text="the the cat", model="qdrant/bm25", options=plain)})])
     vector = client.retrieve("docs", [9], with_vectors=True)[0].vector["text"]
     assert sorted(vector.values) == pytest.approx([1.0, 2 * 2.2 / 3.2])
-    with pytest.raises(Exception, match="inference with model `other/model` is not available"):
-        client.query_points("docs", query=models.Document(text="cat", model="other/model"), using="text")
+    other = {"query": {"text": "cat", "model": "other/model"}, "using": "text"}
+    answer = server.post("/collections/docs/points/query", other)
+    assert answer.status == 400 and b"inference with model `other/model` is not available" in answer.body
 
 
 def test_several_keys_misspelt_words_and_prefixes(server):
