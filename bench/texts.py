@@ -155,9 +155,9 @@ def main():
     parser.add_argument("--field", default="abstract")
     parser.add_argument("--queries", default="1000:2000", help="lines of queries.tsv")
     parser.add_argument("--binary", type=Path, default=REPOSITORY / "build/release/quiver")
-    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="of the server; all others run on the first")
     args = parser.parse_args()
-    os.sched_setaffinity(0, {args.core})
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
     documents = [json.loads(line) for line in lines(args.folder, "docs.jsonl")]
     row_of = {document["id"]: i for i, document in enumerate(documents)}
