@@ -24,10 +24,10 @@ struct ReadBytes {
   }
 };
 
-/// Lengths of the rows stand for the postings, which depend on the words. Growing segments may have
+/// About what is read for each row; postings depend on the words. Growing segments may have
 /// to make postings first.
 std::uint64_t text_bytes(const SegmentData& data, const Query& query) {
-  constexpr std::uint64_t kSealedBytesPerRow = 4, kGrowingBytesPerRow = 64;
+  constexpr std::uint64_t kSealedBytesPerRow = 1, kGrowingBytesPerRow = 8;
   const auto* match = std::get_if<TextMatch>(&query.kind);
   if (match == nullptr) return 0;
   const std::uint64_t n_keys = std::max<std::uint64_t>(1, match->keys.size());
