@@ -30,12 +30,12 @@ struct FieldIndex {
   std::string key;  ///< payload path as given by the user
   IndexKind kind = IndexKind::kKeyword;
   TextOptions text;
-  /// kText: points can be ranked by the words of this key (BM25).
-  bool scoring = false;
   /// kInteger: allows ranges and `order_by`; false for "lookup only" indexes.
   bool range = true;
   /// JSON: the schema as the client sent it. Stored and returned, never interpreted here.
   std::string client_settings;
+  /// kText: points can be ranked by the words of this key (BM25).
+  bool scoring = false;
 
   bool operator==(const FieldIndex&) const = default;
 };

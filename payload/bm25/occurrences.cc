@@ -30,22 +30,19 @@ std::uint32_t count_in(std::span<const std::uint32_t> terms, std::uint32_t term)
 
 Occurrences::Occurrences(const ColumnView& column, std::span<const std::string> tokens)
     : column_(column) {
-  if (column.sealed) {
-    for (const auto& token : tokens) tokens_.push_back(sealed_rows(column_, token));
-  } else {
-    collect(tokens);
+  for (const auto& token : tokens) {
+    tokens_.push_back(column.sealed ? sealed_rows(column_, token)
+                                    : TokenRows{.term = column_.find_term(token)});
+    const std::uint32_t term = tokens_.back().term;
+    if (term != ColumnView::kNoTerm) last_bits_ |= std::uint64_t{1} << term % 64;
   }
-  for (const auto& token : tokens_) {
-    if (token.term != ColumnView::kNoTerm) last_bits_ |= std::uint64_t{1} << token.term % 64;
-  }
+  if (!column.sealed) collect();
 }
 
-void Occurrences::collect(std::span<const std::string> tokens) {
-  tokens_.resize(tokens.size());
-  collected_.resize(tokens.size());
+void Occurrences::collect() {
+  collected_.resize(tokens_.size());
   const auto blocks = column_.growing_postings->blocks(column_);
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    tokens_[i].term = column_.find_term(tokens[i]);
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
     if (tokens_[i].term == ColumnView::kNoTerm) continue;
     for (const auto& block : blocks) {
       const auto [rows, counts] = block->list(tokens_[i].term);
@@ -54,32 +51,33 @@ void Occurrences::collect(std::span<const std::string> tokens) {
     }
   }
   collect_tail(blocks.empty() ? 0 : blocks.back()->end_row());
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
     tokens_[i].rows = collected_[i].rows;
     tokens_[i].counts = collected_[i].counts;
   }
 }
 
 void Occurrences::collect_tail(std::uint32_t first_row) {
+  std::vector<std::uint32_t> counts(tokens_.size());
   for (std::uint32_t row = first_row; row < column_.n_rows; ++row) {
-    const auto terms = column_.row_terms(row);
-    for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      if (tokens_[i].term == ColumnView::kNoTerm) continue;
-      const std::uint32_t n = count_in(terms, tokens_[i].term);
-      if (n == 0) continue;
+    count_by_scan(column_.row_terms(row), counts);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 0) continue;
       collected_[i].rows.push_back(row);
       collected_[i].counts.push_back(
-          static_cast<std::uint8_t>(std::min<std::uint32_t>(n, ColumnView::kManyTimes)));
+          static_cast<std::uint8_t>(std::min<std::uint32_t>(counts[i], ColumnView::kManyTimes)));
     }
   }
 }
 
 void Occurrences::count(std::uint32_t row, std::span<std::uint32_t> counts) const {
   const auto terms = column_.row_terms(row);
-  if (terms.size() > kFewTokens) {
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = count_by_postings(i, row, terms);
-    return;
-  }
+  if (terms.size() <= kFewTokens) return count_by_scan(terms, counts);
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = count_by_postings(i, row, terms);
+}
+
+void Occurrences::count_by_scan(std::span<const std::uint32_t> terms,
+                                std::span<std::uint32_t> counts) const {
   std::fill(counts.begin(), counts.end(), 0U);
   for (const std::uint32_t term : terms) {
     if ((last_bits_ >> term % 64 & 1) == 0) continue;

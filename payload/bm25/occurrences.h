@@ -14,10 +14,10 @@ namespace quiver::payload {
 
 /// The rows that hold one token.
 struct TokenRows {
-  std::uint32_t term = ColumnView::kNoTerm;  ///< kNoTerm: no row has the token
-  std::span<const std::uint32_t> rows;       ///< ascending
-  std::span<const std::uint8_t> counts;      ///< of each row; see `ColumnView::posting_counts`
-  std::uint64_t first_posting = 0;           ///< number of the first one; sealed columns only
+  std::uint32_t term = ColumnView::kNoTerm;   ///< kNoTerm: no row has the token
+  std::span<const std::uint32_t> rows = {};   ///< ascending
+  std::span<const std::uint8_t> counts = {};  ///< of each row; see `ColumnView::posting_counts`
+  std::uint64_t first_posting = 0;            ///< number of the first one; sealed columns only
 
   [[nodiscard]] std::size_t size() const { return rows.size(); }
 };
@@ -43,9 +43,10 @@ class Occurrences {
     std::vector<std::uint32_t> rows;
     std::vector<std::uint8_t> counts;
   };
-  void collect(std::span<const std::string> tokens);
+  void collect();
   void collect_tail(std::uint32_t first_row);
 
+  void count_by_scan(std::span<const std::uint32_t> terms, std::span<std::uint32_t> counts) const;
   [[nodiscard]] std::uint32_t count_by_postings(std::size_t i, std::uint32_t row,
                                                 std::span<const std::uint32_t> terms) const;
 

@@ -6,7 +6,6 @@
 #include "base/views.h"
 #include "payload/column/kinds.h"
 #include "payload/column/sealing.h"
-#include "payload/column/term_table.h"
 
 namespace quiver::payload {
 namespace {
@@ -59,7 +58,7 @@ std::uint32_t ColumnView::find_term(std::string_view text) const {
   const std::uint32_t found = term_table->find(hash, [&](std::uint32_t id) {
     return id < term_hashes.size() && term_hashes[id] == hash && term(id) == text;
   });
-  return found == TermTable::kFree ? kNoTerm : found;
+  return found == SlotTable::kNone ? kNoTerm : found;
 }
 
 std::span<const std::uint32_t> ColumnView::row_terms(std::uint32_t row) const {

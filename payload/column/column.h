@@ -21,6 +21,7 @@
 #include "base/io/file.h"
 #include "base/io/shared_span.h"
 #include "base/result.h"
+#include "base/threads/slot_table.h"
 #include "payload/column/row_facts.h"
 #include "payload/filter.h"
 #include "payload/json/document.h"
@@ -30,7 +31,6 @@
 namespace quiver::payload {
 
 class GrowingPostings;
-class TermTable;
 
 /// An immutable column, or the first rows of a growing one. Cheap to copy; any thread may read.
 struct ColumnView {
@@ -58,7 +58,7 @@ struct ColumnView {
   SharedSpan<std::uint64_t> term_offsets;  ///< [n_terms + 1] into `term_bytes`
   SharedSpan<char> term_bytes;
   SharedSpan<std::uint64_t> term_hashes;        ///< [n_terms], mutable only
-  std::shared_ptr<const TermTable> term_table;  ///< mutable only
+  std::shared_ptr<const SlotTable> term_table;  ///< mutable only
   /// Sealed: `text_start` of every `kTermsPerSample`-th term. A search for a term begins here.
   SharedSpan<std::uint64_t> term_samples;
 

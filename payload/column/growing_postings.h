@@ -23,7 +23,6 @@ class PostingsBlock {
   /// Empty if no row has the term.
   [[nodiscard]] List list(std::uint32_t term) const;
   [[nodiscard]] std::uint32_t first_row() const { return first_row_; }
-  [[nodiscard]] std::uint32_t n_rows() const { return n_rows_; }
   [[nodiscard]] std::uint32_t end_row() const { return first_row_ + n_rows_; }
 
  private:

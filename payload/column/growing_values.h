@@ -12,29 +12,29 @@
 #include "base/hash.h"
 #include "base/io/append_buffer.h"
 #include "base/io/shared_span.h"
-#include "payload/column/term_table.h"
+#include "base/threads/slot_table.h"
 #include "payload/filter.h"
 #include "payload/text/analyzer.h"
 
 namespace quiver::payload {
 
 /// Numbers texts in the order of their first appearance. One thread adds; any thread may look up in
-/// a view's `TermTable`.
+/// a view's `SlotTable`.
 class Dictionary {
  public:
-  Dictionary() : table_(std::make_shared<TermTable>(64)) { offsets_.append(0); }
+  Dictionary() : table_(std::make_shared<SlotTable>(64)) { offsets_.append(0); }
 
   std::uint32_t find_or_add(std::string_view text) {
     const std::uint64_t hash = hash_text(text);
     const auto known = hashes_.span();
     const std::uint32_t found =
         table_->find(hash, [&](std::uint32_t id) { return known[id] == hash && term(id) == text; });
-    if (found != TermTable::kFree) return found;
+    if (found != SlotTable::kNone) return found;
     const auto id = static_cast<std::uint32_t>(hashes_.size());
     hashes_.append(hash);
     bytes_.append(std::span<const char>(text.data(), text.size()));
     offsets_.append(bytes_.size());
-    if (hashes_.size() * 2 > table_->n_slots()) {
+    if (hashes_.size() > table_->capacity()) {
       grow();
     } else {
       table_->add(hash, id);
@@ -44,10 +44,10 @@ class Dictionary {
   [[nodiscard]] SharedSpan<std::uint64_t> offsets() const { return offsets_.view(); }
   [[nodiscard]] SharedSpan<char> bytes() const { return bytes_.view(); }
   [[nodiscard]] SharedSpan<std::uint64_t> hashes() const { return hashes_.view(); }
-  [[nodiscard]] std::shared_ptr<const TermTable> table() const { return table_; }
+  [[nodiscard]] std::shared_ptr<const SlotTable> table() const { return table_; }
   [[nodiscard]] std::size_t memory_bytes() const {
     return offsets_.memory_bytes() + bytes_.memory_bytes() + hashes_.memory_bytes() +
-           table_->n_slots() * sizeof(std::uint32_t);
+           table_->memory_bytes();
   }
 
  private:
@@ -58,7 +58,7 @@ class Dictionary {
   }
   /// Views keep the old table, which stays as it is.
   void grow() {
-    auto larger = std::make_shared<TermTable>(table_->n_slots() * 2);
+    auto larger = std::make_shared<SlotTable>(table_->capacity() * 2);
     const auto hashes = hashes_.span();
     for (std::uint32_t id = 0; id < hashes.size(); ++id) larger->add(hashes[id], id);
     table_ = std::move(larger);
@@ -67,7 +67,7 @@ class Dictionary {
   AppendBuffer<std::uint64_t> offsets_;
   AppendBuffer<char> bytes_;
   AppendBuffer<std::uint64_t> hashes_;
-  std::shared_ptr<TermTable> table_;
+  std::shared_ptr<SlotTable> table_;
 };
 
 /// The values of all rows, one row after the other. A column fills only the array of its kind.

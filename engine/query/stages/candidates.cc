@@ -6,10 +6,12 @@
 
 namespace quiver::engine {
 
+bool is_better(const Candidate& a, const Candidate& b) {
+  return a.score != b.score ? a.score > b.score : a.id < b.id;
+}
+
 void keep_best(Candidates& candidates, std::uint64_t limit) {
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.score != b.score ? a.score > b.score : a.id < b.id;
-  });
+  std::sort(candidates.begin(), candidates.end(), is_better);
   if (candidates.size() > limit) candidates.resize(limit);
 }
 

@@ -30,6 +30,9 @@ struct Ranking {
   bool is_redrawn = false;       ///< another ranking each time: an offset into it means nothing
 };
 
+/// By score, equal scores by id.
+[[nodiscard]] bool is_better(const Candidate& a, const Candidate& b);
+
 /// Sorts by (score descending, id ascending) and leaves the first `limit`.
 void keep_best(Candidates& candidates, std::uint64_t limit);
 

@@ -44,10 +44,6 @@ class BestHits {
   }
 
  private:
-  static bool is_better(const Candidate& a, const Candidate& b) {
-    return a.score != b.score ? a.score > b.score : a.id < b.id;
-  }
-
   std::uint64_t limit_;
   Candidates heap_;  ///< the worst is at the front
 };
@@ -67,9 +63,8 @@ class SegmentSink final : public payload::RowSink {
   BestHits& hits_;
 };
 
-/// One key of the query: its tokens, and where they are in each segment of the snapshot.
+/// One key of the query: where its tokens are in each segment of the snapshot.
 struct KeyTexts {
-  payload::QueryTokens tokens;
   std::vector<payload::Occurrences> occurrences;
   payload::Bm25 bm25;
 };
@@ -113,7 +108,7 @@ class TextStage final : public PlanStage {
       keys.push_back(std::move(texts));
     }
     BestHits hits(node_.limit);
-    QV_TRY(node_.inputs.empty() ? search_all(environment, keys, hits)
+    QV_TRY(node_.inputs.empty() ? search_all(environment, keys, corpus, hits)
                                 : search_inputs(environment, keys, hits));
     return Ranking{hits.take()};
   }
@@ -168,8 +163,7 @@ class TextStage final : public PlanStage {
     }
     corpus.n_with_token.resize(tokens.texts.size(), 0);
     corpus.unite(tokens);
-    payload::Bm25 bm25(tokens, corpus, kind_.params, boost);
-    return KeyTexts{std::move(tokens), std::move(occurrences), std::move(bm25)};
+    return KeyTexts{std::move(occurrences), payload::Bm25(tokens, corpus, kind_.params, boost)};
   }
 
   /// The keys as they are in segment `i`.
@@ -181,9 +175,15 @@ class TextStage final : public PlanStage {
   }
 
   [[nodiscard]] Result<> search_all(const SearchEnvironment& environment,
-                                    const std::vector<KeyTexts>& keys, BestHits& hits) const {
+                                    const std::vector<KeyTexts>& keys, const RowsOfSegments& corpus,
+                                    BestHits& hits) const {
     QV_TRY(const auto predicate, compile_filter(node_, environment));
-    QV_TRY(const auto rows, rows_of(environment, predicate.get()));
+    const bool is_corpus = predicate == nullptr && node_.query.params.idf_corpus == nullptr;
+    RowsOfSegments matching;
+    if (!is_corpus) {
+      QV_TRY(matching, rows_of(environment, predicate.get()));
+    }
+    const auto& rows = is_corpus ? corpus : matching;
     const auto& segments = environment.snapshot.segments();
     for (std::size_t i = 0; i < segments.size(); ++i) {
       SegmentSink sink(*segments[i], hits);

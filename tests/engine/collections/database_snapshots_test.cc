@@ -40,8 +40,7 @@ CollectionConfig small_config(std::uint32_t n_shards) {
   config.optimizer.index_min_bytes = 1;
   config.optimizer.seal_rows = 40;
   config.optimizer.idle_seal_s = 0.05;
-  config.indexes = {
-      {.key = "n", .kind = payload::IndexKind::kInteger, .text = {}, .client_settings = {}}};
+  config.indexes = {{"n", payload::IndexKind::kInteger, {}, true, {}}};
   return config;
 }
 
