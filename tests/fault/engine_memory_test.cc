@@ -256,12 +256,19 @@ class EngineMemory : public ::testing::Test {
     }
     EXPECT_EQ(WTERMSIG(status), SIGABRT)
         << (WTERMSIG(status) == SIGALRM ? "it hung: " : "it crashed: ") << said;
-    EXPECT_NE(said.find("the process ends here"), std::string::npos) << said;
+    EXPECT_TRUE(names_its_end(said)) << said;
     check_after_end(seed);
     return false;
   }
 
  private:
+  /// RocksDB is not safe against exceptions: a memtable whose allocation fails ends in one of its
+  /// own assertions, which names the file and line.
+  static bool names_its_end(const std::string& said) {
+    return said.find("the process ends here") != std::string::npos ||
+           (said.find("rocksdb::") != std::string::npos &&
+            said.find("Assertion") != std::string::npos);
+  }
   int run_child(std::uint64_t seed, const Trial& trial) {
     const pid_t child = fork();
     if (child == 0) {
