@@ -43,6 +43,10 @@ inline constexpr double kFilteredListsExponent = -0.57;
 
 // --- Dense, bytes of codes: docs/decisions/0018 and 0023, `quiver bench ann --index ivf`. ---
 
+/// Microseconds in which so many bytes of codes are scanned.
+[[nodiscard]] constexpr double us_of(double bytes) { return bytes / 35e3; }
+/// Fetching and scoring a row's sign code, besides the bytes that it reads.
+inline constexpr double kSignSeekBytes = 150;
 /// Fetching a row from a random place in memory: 40 ns of seeking.
 inline constexpr double kRowSeekBytes = 1000;
 /// One byte of an exactly scored row. Rows of 768 bytes took 70 to 90 ns with a seek, 40 without.

@@ -43,10 +43,19 @@ struct WorkCounters {
 /// (kIndexed), or does not care.
 enum class Prefer : std::uint8_t { kAny, kExact, kIndexed };
 
+/// A way in which an index could answer a search, for explain.
+struct WayReport {
+  std::string_view way;     ///< static text
+  double estimated_us = 0;  ///< on one thread of the machine that index/cost.h was measured on
+  bool is_taken = false;    ///< of several, the first ones could not tell the best rows
+};
+
 struct SearchContext {
   const Cancel& cancel;
   Executor* executor = nullptr;  ///< nullptr: stay on the calling thread
   Prefer prefer = Prefer::kAny;
+  /// Receives the ways of a search whose type has several; nullptr: not asked for.
+  std::vector<WayReport>* ways = nullptr;
 };
 
 struct MemoryUse {

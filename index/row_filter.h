@@ -73,12 +73,7 @@ class RowFilter final {
   /// Number of allowed rows. Counts all words; fills all blocks of `LazyRows`.
   [[nodiscard]] std::size_t n_allowed() const {
     if (words_ == nullptr) return n_rows_;
-    if (lazy_ != nullptr) return lazy_->count();
-    std::size_t n = 0;
-    for (std::uint32_t b = 0; b < n_blocks(); ++b) {
-      n += static_cast<std::size_t>(std::popcount(words_[b]));
-    }
-    return n;
+    return lazy_ != nullptr ? lazy_->count() : count_bits();
   }
   /// `n_allowed()`, but for `LazyRows` their estimate. 0 only if no row is allowed.
   [[nodiscard]] std::size_t n_allowed_estimate() const {
@@ -90,6 +85,8 @@ class RowFilter final {
  private:
   RowFilter(std::uint32_t n_rows, const std::uint64_t* words, const LazyRows* lazy)
       : n_rows_(n_rows), words_(words), lazy_(lazy) {}
+
+  [[nodiscard]] std::size_t count_bits() const;
 
   std::uint32_t n_rows_;
   const std::uint64_t* words_;

@@ -303,11 +303,23 @@ Result<std::vector<Record>> CollectionImpl::run(
     const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const {
   Executor* executor = cost.is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  const SearchEnvironment environment{
-      now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()};
+  const SearchEnvironment environment{now,
+                                      *config,
+                                      cancel,
+                                      executor,
+                                      index_policy(config),
+                                      &work,
+                                      context_.queries.get(),
+                                      query.report ? &query.report->stage : nullptr};
+  const Stopwatch clock;
   const auto search = [&](const Query& wide) { return Plan(wide).run(environment); };
   auto records = now.may_repeat_ids() ? distinct_hits(query, search) : plan.run(environment);
   search_work_.add(work);
+  if (query.report) {
+    query.report->us = clock.seconds() * 1e6;
+    query.report->estimated_bytes = cost.read_bytes;
+    query.report->is_parallel = cost.is_parallel();
+  }
   return checked(now, std::move(records));
 }
 
@@ -315,8 +327,8 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
                                                                      const Cancel& cancel) const {
   const auto config = config_.load();
   const auto at = moment(*config);
-  const auto has_keys = [](const Query& query) { return query.shards.keys.has_value(); };
-  if (config->sharding == ShardingMethod::kCustom || std::ranges::any_of(queries, has_keys)) {
+  const auto is_alone = [](const Query& query) { return query.shards.keys || query.report; };
+  if (config->sharding == ShardingMethod::kCustom || std::ranges::any_of(queries, is_alone)) {
     std::vector<std::vector<Record>> answers;
     for (const auto& query : queries) {
       QV_TRY(const Snapshot now, at.select(query.shards));

@@ -23,6 +23,8 @@
 
 namespace quiver::engine {
 
+struct QueryReport;
+
 /// Which of a point's vectors to return.
 struct VectorSelector {
   bool all = false;
@@ -237,6 +239,9 @@ struct Query {
   VectorSelector with_vector;
   ShardSelector shards = {};                          ///< ignored in prefetches
   std::optional<Highlight> highlight = std::nullopt;  ///< ignored in prefetches
+  /// Receives how the query was answered (query_report.h); nullptr: not asked for. Ignored in
+  /// prefetches.
+  std::shared_ptr<QueryReport> report = nullptr;
 };
 
 /// A value of `order_by` as the user stored it.

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/query/record_highlighter.h"
+#include "engine/query/report.h"
 #include "engine/query/stages/stages.h"
 
 namespace quiver::engine {
@@ -48,13 +49,15 @@ FilterPtr without_named_points(const Query& query) {
 }
 
 /// `outer`: filters of the nodes above.
-StagePtr stage_of(const Query& query, const FilterPtr& outer, std::uint64_t limit) {
+StagePtr stage_of(const Query& query, const FilterPtr& outer, std::uint64_t limit,
+                  bool is_reported = false, bool is_root = false) {
   PlanNode node{query, both(outer, query.filter), limit, {}};
   for (const auto& prefetch : query.prefetch) {
-    node.inputs.push_back(stage_of(prefetch, node.filter, prefetch.limit));
+    node.inputs.push_back(stage_of(prefetch, node.filter, prefetch.limit, is_reported));
   }
-  return std::visit([&](const auto& kind) { return make_stage(kind, std::move(node)); },
-                    query.kind);
+  auto stage =
+      std::visit([&](const auto& kind) { return make_stage(kind, std::move(node)); }, query.kind);
+  return is_reported ? reported(query, limit, is_root, std::move(stage)) : std::move(stage);
 }
 
 }  // namespace
@@ -103,7 +106,9 @@ Result<std::vector<Record>> records_of(const SearchEnvironment& environment, con
 }
 
 Plan::Plan(const Query& query)
-    : query_(query), root_(stage_of(query, without_named_points(query), n_ranked(query))) {}
+    : query_(query),
+      root_(stage_of(query, without_named_points(query), n_ranked(query), query.report != nullptr,
+                     true)) {}
 
 Result<Ranking> Plan::rank(const SearchEnvironment& environment) const {
   return root_->run(environment);

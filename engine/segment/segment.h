@@ -18,6 +18,7 @@
 #include "base/views.h"
 #include "engine/model/row.h"
 #include "engine/segment/id_table.h"
+#include "engine/segment/verdict_cache.h"
 #include "index/index.h"
 #include "payload/attribute/attribute_file.h"
 #include "payload/attribute/growing.h"
@@ -67,6 +68,7 @@ struct SegmentData {
   /// What is known of payload paths that have no index. Sealed: nullptr if it was damaged.
   std::shared_ptr<const payload::OpenedAttributes> attributes;
   std::shared_ptr<payload::GrowingAttributes> growing_attributes;  ///< unsealed only
+  mutable VerdictCache verdicts;                                   ///< sealed only
   std::shared_ptr<const IdTable> id_table;                         ///< unsealed only
   std::shared_ptr<const MappedFile> file;                          ///< the rows; sealed only
 

@@ -9,6 +9,21 @@ void add_part(const payload::AttributeSet& set, std::string_view path, std::uint
   if (view != nullptr || set.leads_nowhere(path)) parts.push_back({first_row, n_rows, view});
 }
 
+/// All rows that match, dead ones included; nullptr: not known, and not worth keeping yet.
+VerdictCache::RowsPtr cached_verdict(const SegmentRows& rows, const SegmentData& data,
+                                     const payload::Predicate& predicate, const Cancel& cancel) {
+  const auto* identity = predicate.identity();
+  if (!data.sealed || identity == nullptr) return nullptr;
+  auto found = data.verdicts.find(*identity);
+  if (found.rows != nullptr || !found.is_wanted) return found.rows;
+  // A dead row's document may be damaged, which live rows do not care about.
+  auto all = predicate.evaluate(rows, Bitset(data.n_rows, true), cancel);
+  if (!all || !data.check_files()) return nullptr;
+  const auto kept = std::make_shared<const Bitset>(*std::move(all));
+  data.verdicts.keep(*identity, kept);
+  return kept;
+}
+
 }  // namespace
 
 std::vector<payload::AttributePart> SegmentRows::attributes(std::string_view path) const {
@@ -25,6 +40,18 @@ std::vector<payload::AttributePart> SegmentRows::attributes(std::string_view pat
     }
   }
   return parts;
+}
+
+Result<Bitset> matching_rows(const Segment& segment, const payload::Predicate* predicate,
+                             const Cancel& cancel) {
+  Bitset live = segment.live();
+  if (predicate == nullptr || predicate->always_true()) return live;
+  const SegmentRows rows(*segment.data);
+  if (const auto cached = cached_verdict(rows, *segment.data, *predicate, cancel)) {
+    live &= *cached;
+    return live;
+  }
+  return predicate->evaluate(rows, live, cancel);
 }
 
 }  // namespace quiver::engine

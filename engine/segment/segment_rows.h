@@ -41,13 +41,9 @@ class SegmentRows final : public payload::RowsView {
 };
 
 /// The live rows of `segment` that match; all live rows if `predicate` is nullptr. Errors are those
-/// of `Predicate::evaluate`.
-[[nodiscard]] inline Result<Bitset> matching_rows(const Segment& segment,
-                                                  const payload::Predicate* predicate,
-                                                  const Cancel& cancel) {
-  Bitset live = segment.live();
-  if (predicate == nullptr || predicate->always_true()) return live;
-  return predicate->evaluate(SegmentRows(*segment.data), live, cancel);
-}
+/// of `Predicate::evaluate`. Filters that are asked again are looked up (`VerdictCache`).
+[[nodiscard]] Result<Bitset> matching_rows(const Segment& segment,
+                                           const payload::Predicate* predicate,
+                                           const Cancel& cancel);
 
 }  // namespace quiver::engine

@@ -22,6 +22,23 @@ DenseSearchParams as_tried(DenseSearchParams params, const TrialFacts& trial) {
   return params;
 }
 
+/// True if the user says how lists are scanned.
+bool asks_for_lists(const DenseSearchParams& params) {
+  return params.nprobe != 0 || params.gap != 0 || params.stop != 0 || params.rerank != 0;
+}
+
+void note(const Ways& ways, const SearchContext& context) {
+  if (context.ways == nullptr) return;
+  for (const WayCost& cost : ways.all()) {
+    context.ways->push_back({name_of(cost.way), cost::us_of(cost.bytes), false});
+  }
+}
+
+void note_taken(Way way, const SearchContext& context) {
+  if (context.ways == nullptr) return;
+  for (WayReport& report : *context.ways) report.is_taken |= report.way == name_of(way);
+}
+
 double length_of_walk(const DenseSearchParams& params, std::size_t k, double selectivity) {
   const double effort = params.effort == 0 ? 1 : params.effort / cost::kUsualEffort;
   const auto wanted = static_cast<double>(k);
@@ -92,7 +109,6 @@ CandidateRequest DenseSearcher::request_of(const Call& call, const PreparedQuery
           .params = files_.lists.settled(call.params, k),
           .filter = call.filter,
           .n_allowed = call.n_allowed,
-          .exact_bytes = exact_bytes(call.n_allowed),
           .cancel = call.context.cancel,
           .work = call.work};
 }
@@ -101,21 +117,64 @@ bool DenseSearcher::is_hopeless(const DenseSearchParams& asked) const {
   return files_.trial.effort == 0 && !is_steered(asked);
 }
 
+/// True if the graph takes the place of the lists.
 bool DenseSearcher::walks(const Call& call) const {
-  const auto& params = call.params;
-  const bool asks_for_lists =
-      params.nprobe != 0 || params.gap != 0 || params.stop != 0 || params.rerank != 0;
-  return files_.graph && !asks_for_lists &&
+  return files_.graph && !asks_for_lists(call.params) &&
          files_.lists.selectivity(call.n_allowed) > cost::kTestFoundRowsAbove;
 }
 
-Result<> DenseSearcher::search_alone(const Call& call, const PreparedQuery& query,
-                                     TopK& out) const {
-  const auto request = request_of(call, query, out.k());
-  QV_TRY(const Found found, walks(call) ? by_graph(call.params, request) : by_lists(request));
-  return offer(call, query, found, out);
+Ways DenseSearcher::ways_of(const Call& call, const CandidateRequest& request) const {
+  const double selectivity = files_.lists.selectivity(call.n_allowed);
+  Ways ways;
+  ways.add(Way::kExact, exact_bytes(call.n_allowed));
+  if (!walks(call)) {
+    ways.add(Way::kLists, files_.lists.find_bytes(selectivity, request.params));
+  }
+  if (asks_for_lists(call.params)) return ways;
+  if (files_.lists.has_signs() && selectivity < 1) {
+    ways.add(Way::kSigns, files_.lists.signs_bytes(call.n_allowed, request.params));
+  }
+  if (files_.graph) {
+    const double n = files_.graph->facts().n;
+    const double length = std::min(length_of_walk(call.params, request.k, selectivity), n);
+    ways.add(Way::kGraph, Walk(*files_.graph, files_.lists).find_bytes(length));
+  }
+  return ways;
 }
 
+/// Takes the ways, cheapest first, until one finds the best rows.
+Result<> DenseSearcher::search_alone(const Call& call, const PreparedQuery& query,
+                                     TopK& out) const {
+  auto request = request_of(call, query, out.k());
+  const Ways ways = ways_of(call, request);
+  request.most_bytes = ways.sure_bytes();
+  note(ways, call.context);
+  for (const WayCost& cost : ways.all()) {
+    if (cost.way == Way::kExact) break;
+    note_taken(cost.way, call.context);
+    QV_TRY(const Found found, find(cost.way, call, request));
+    if (found) return offer(call, query, *found, out);
+  }
+  note_taken(Way::kExact, call.context);
+  return search_exactly(call, query, out);
+}
+
+Result<DenseSearcher::Found> DenseSearcher::find(Way way, const Call& call,
+                                                 const CandidateRequest& request) const {
+  switch (way) {
+    case Way::kSigns:
+      return by_signs(request);
+    case Way::kLists:
+      return by_lists(request);
+    case Way::kGraph:
+      return by_graph(call.params, request);
+    case Way::kExact:
+      break;
+  }
+  return Found();
+}
+
+/// Searches of the lists for all rows.
 Result<> DenseSearcher::search_together(const Call& call,
                                         std::span<const PreparedQuery* const> queries,
                                         std::span<TopK* const> results) const {
@@ -124,8 +183,8 @@ Result<> DenseSearcher::search_together(const Call& call,
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (results[i]->k() == 0) continue;
     const auto request = request_of(call, *queries[i], results[i]->k());
-    if (!is_lists_turn(request)) {
-      QV_TRY(offer(call, *queries[i], Found(), *results[i]));
+    if (ways_of(call, request).all().front().way != Way::kLists) {
+      QV_TRY(search_exactly(call, *queries[i], *results[i]));
       continue;
     }
     requests.push_back(request);
@@ -133,22 +192,28 @@ Result<> DenseSearcher::search_together(const Call& call,
   }
   return files_.lists.find_each(requests, [&](std::size_t j, const ListCandidates& found) {
     const std::size_t i = numbers[j];
-    return offer(call, *queries[i], enough(found, requests[j]), *results[i]);
+    const auto rows = enough(found, requests[j]);
+    return rows ? offer(call, *queries[i], *rows, *results[i])
+                : search_exactly(call, *queries[i], *results[i]);
   });
 }
 
-/// Offers the exact scores of `found` or, without it, of all allowed rows.
-Result<> DenseSearcher::offer(const Call& call, const PreparedQuery& query, const Found& found,
-                              TopK& out) const {
-  if (!found) return flat_.search(query, {}, call.filter, call.context, out, call.work);
-  QV_TRY(offer_exactly(query, column_, *found, call.context.cancel, out));
-  call.work.n_rows_scored += found->size();
-  call.work.n_bytes += found->size() * column_.dense().stride();
+Result<> DenseSearcher::search_exactly(const Call& call, const PreparedQuery& query,
+                                       TopK& out) const {
+  return flat_.search(query, {}, call.filter, call.context, out, call.work);
+}
+
+/// Offers the exact scores of `rows`.
+Result<> DenseSearcher::offer(const Call& call, const PreparedQuery& query,
+                              std::span<const std::uint32_t> rows, TopK& out) const {
+  QV_TRY(offer_exactly(query, column_, rows, call.context.cancel, out));
+  call.work.n_rows_scored += rows.size();
+  call.work.n_bytes += rows.size() * column_.dense().stride();
   return {};
 }
 
-/// Repeats walks of growing length until one finds the best rows. Gives up when comparing all rows
-/// takes less time.
+/// Repeats walks of growing length until one finds the best rows. Gives up when another way takes
+/// less time.
 Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& params,
                                                      const CandidateRequest& request) const {
   constexpr double kWalkGrowth = 4;
@@ -156,7 +221,7 @@ Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& pa
   const double n = files_.graph->facts().n;
   const Walk walk(*files_.graph, files_.lists);
   double ef = std::min(length_of_walk(params, request.k, selectivity), n);
-  for (; request.exact_bytes >= walk.find_bytes(ef); ef = std::min(ef * kWalkGrowth, n)) {
+  for (; request.most_bytes >= walk.find_bytes(ef); ef = std::min(ef * kWalkGrowth, n)) {
     QV_TRY(const auto hits,
            walk.find({request.vector, request.k, static_cast<std::size_t>(ef),
                       selectivity < 1 ? &request.filter : nullptr, request.cancel, request.work}));
@@ -167,15 +232,13 @@ Result<DenseSearcher::Found> DenseSearcher::by_graph(const DenseSearchParams& pa
 }
 
 Result<DenseSearcher::Found> DenseSearcher::by_lists(const CandidateRequest& request) const {
-  if (!is_lists_turn(request)) return Found();
   QV_TRY(const ListCandidates found, files_.lists.find(request));
   return enough(found, request);
 }
 
-/// True if comparing all allowed rows takes longer than the lists.
-bool DenseSearcher::is_lists_turn(const CandidateRequest& request) const {
-  const double selectivity = files_.lists.selectivity(request.n_allowed);
-  return request.exact_bytes >= files_.lists.find_bytes(selectivity, request.params);
+Result<DenseSearcher::Found> DenseSearcher::by_signs(const CandidateRequest& request) const {
+  QV_TRY(const ListCandidates found, files_.lists.find_by_signs(request));
+  return enough(found, request);
 }
 
 /// Time to compare `n_allowed` rows, in bytes of codes (index/cost.h). Rows in sequence need no

@@ -1,11 +1,11 @@
-// Search of a dense index: candidates by a walk through the graph or by scanning lists, then exact
-// scores.
+// Search of a dense index: candidates in the cheapest way (ways.h), then exact scores.
 #pragma once
 
 #include <cstdint>
 
 #include "index/dense/files.h"
 #include "index/dense/params.h"
+#include "index/dense/ways.h"
 #include "index/exact/searcher.h"
 #include "index/index.h"
 
@@ -29,7 +29,7 @@ class DenseSearcher final : public Searcher {
   [[nodiscard]] const Partition& lists() const { return files_.lists.lists(); }
 
  private:
-  /// Rows that may be among the best; nullopt: unknown, so all allowed rows are compared.
+  /// Rows that may be among the best; nullopt: unknown, so another way must be taken.
   using Found = std::optional<std::span<const std::uint32_t>>;
 
   /// What all queries of one call share.
@@ -39,13 +39,17 @@ class DenseSearcher final : public Searcher {
                                             std::size_t k) const;
   [[nodiscard]] bool is_hopeless(const DenseSearchParams& asked) const;
   [[nodiscard]] bool walks(const Call& call) const;
+  [[nodiscard]] Ways ways_of(const Call& call, const CandidateRequest& request) const;
   Result<> search_alone(const Call& call, const PreparedQuery& query, TopK& out) const;
   Result<> search_together(const Call& call, std::span<const PreparedQuery* const> queries,
                            std::span<TopK* const> results) const;
-  Result<> offer(const Call& call, const PreparedQuery& query, const Found& found, TopK& out) const;
+  Result<> search_exactly(const Call& call, const PreparedQuery& query, TopK& out) const;
+  Result<> offer(const Call& call, const PreparedQuery& query, std::span<const std::uint32_t> rows,
+                 TopK& out) const;
+  Result<Found> find(Way way, const Call& call, const CandidateRequest& request) const;
   Result<Found> by_graph(const DenseSearchParams& params, const CandidateRequest& request) const;
   Result<Found> by_lists(const CandidateRequest& request) const;
-  [[nodiscard]] bool is_lists_turn(const CandidateRequest& request) const;
+  Result<Found> by_signs(const CandidateRequest& request) const;
   [[nodiscard]] double exact_bytes(std::size_t n_allowed) const;
 
   FieldColumn column_;

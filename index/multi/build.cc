@@ -55,6 +55,7 @@ dense::ListsBuildParams list_params(const MultiBuildParams& params, const FieldC
   lists.spill = lists.n_lists != 1;
   lists.bits = scanned_bits(params, vectors.schema.dim);
   lists.refine_bits = facts.usual_pool != 0 ? 0 : params.refine_bits;
+  lists.signs = false;
   return lists;
 }
 

@@ -140,10 +140,13 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
   params = candidates.settled(params, n);
   const double all_bytes = static_cast<double>(request.n_allowed) * row_bytes(request.query);
   const double some_bytes = static_cast<double>(n) * row_bytes(request.query);
-  if (n >= request.n_allowed ||
-      all_bytes < candidates.find_bytes(selectivity, params) + some_bytes) {
-    return false;
+  const double find_bytes = candidates.find_bytes(selectivity, params) + some_bytes;
+  const bool takes_all = n >= request.n_allowed || all_bytes < find_bytes;
+  if (auto* ways = request.context.ways) {
+    ways->push_back({"token codes of all", cost::us_of(all_bytes), takes_all});
+    ways->push_back({"lists of documents", cost::us_of(find_bytes), !takes_all});
   }
+  if (takes_all) return false;
   scratch.vector.resize(parts_.encoder->dim());
   parts_.encoder->encode_query({request.query.values().data(), request.query.n_tokens()},
                                scratch.vector.data());
@@ -152,7 +155,6 @@ Result<bool> MultiSearcher::find(const Request& request, Scratch& scratch) const
                                             .params = params,
                                             .filter = request.filter,
                                             .n_allowed = request.n_allowed,
-                                            .exact_bytes = all_bytes,
                                             .cancel = request.context.cancel,
                                             .work = request.work}));
   if (!found.is_conclusive || found.rows.size() < request.out.k()) return false;

@@ -86,20 +86,33 @@ SparseSearcher::Request SparseSearcher::prepare(const PreparedQuery& query,
           filter.n_allowed_estimate()};
 }
 
-SparseSearcher::Way SparseSearcher::way_of(const Request& request) const {
-  if (request.out.k() == 0 || request.terms.empty() || request.n_allowed == 0) return Way::kNone;
+/// Estimated times of the ways, ns.
+struct SparseSearcher::Costs {
+  double rows = 0, lists = 0, truncated = 0, blocks = 0;
+};
+
+SparseSearcher::Costs SparseSearcher::costs_of(const Request& request) const {
   std::uint64_t n_postings = 0;
   for (const auto& term : request.terms) n_postings += parts_.lists.totals_of(term.term)[0];
   const double n_runs = static_cast<double>(request.terms.size()) * parts_.lists.n_ranges();
-  const double scan_cost =
-      cost::kPostingNs * static_cast<double>(n_postings) + cost::kRunNs * n_runs;
-  const double row_cost = cost::kSparseRowNs * static_cast<double>(request.n_allowed);
+  const double share = share_of(request);
+  Costs costs;
+  costs.rows = cost::kSparseRowNs * static_cast<double>(request.n_allowed);
+  costs.lists = cost::kPostingNs * static_cast<double>(n_postings) + cost::kRunNs * n_runs;
+  costs.truncated = costs.lists * std::min(1.0, request.params.postings * share);
+  costs.blocks = cost::kBlockSearchNs * share;
+  return costs;
+}
+
+SparseSearcher::Way SparseSearcher::way_of(const Request& request) const {
+  if (request.out.k() == 0 || request.terms.empty() || request.n_allowed == 0) return Way::kNone;
+  const Costs costs = costs_of(request);
   const bool exact = request.context.prefer == Prefer::kExact ||
                      request.params.method == Method::kExact ||
                      column_.n_rows < request.params.exact_below;
   if (request.terms.size() > ScanPlan::kMaxTerms) return Way::kRows;
-  if (!exact && prefers_blocks(request, row_cost, scan_cost)) return Way::kBlocks;
-  if (row_cost < scan_cost) return Way::kRows;
+  if (!exact && prefers_blocks(request, costs)) return Way::kBlocks;
+  if (costs.rows < costs.lists) return Way::kRows;
   return exact ? Way::kLists : Way::kTruncated;
 }
 
@@ -125,7 +138,9 @@ Result<> SparseSearcher::search(const PreparedQuery& query, const AnyParams& par
                                 WorkCounters& work) const {
   QV_TRY(const SparseSearchOptions* options, params.as<SparseSearchOptions>());
   const Request request = prepare(query, *options, filter, context, out, work);
-  return search(request, way_of(request));
+  const Way way = way_of(request);
+  note(request, way);
+  return search(request, way);
 }
 
 /// Scans share nothing: each query reads its own lists. Searches of blocks take turns.
@@ -232,14 +247,23 @@ BlockSearchParams SparseSearcher::widened(const Request& request) const {
 }
 
 /// The cost of a truncated scan grows with the rows; that of blocks hardly does.
-bool SparseSearcher::prefers_blocks(const Request& request, double row_cost,
-                                    double scan_cost) const {
+bool SparseSearcher::prefers_blocks(const Request& request, const Costs& costs) const {
   if (!parts_.blocks || request.params.method == Method::kScan) return false;
-  const double share = share_of(request);
-  const double truncated = scan_cost * std::min(1.0, request.params.postings * share);
-  const double blocks = cost::kBlockSearchNs * share;
-  if (request.params.method == Method::kBlocks) return row_cost >= scan_cost;
-  return blocks < std::min(row_cost, truncated);
+  if (request.params.method == Method::kBlocks) return costs.rows >= costs.lists;
+  return costs.blocks < std::min(costs.rows, costs.truncated);
+}
+
+void SparseSearcher::note(const Request& request, Way taken) const {
+  auto* ways = request.context.ways;
+  if (ways == nullptr || taken == Way::kNone) return;
+  const Costs costs = costs_of(request);
+  const auto add = [&](std::string_view name, double ns, Way way) {
+    ways->push_back({name, ns / 1000, way == taken});
+  };
+  add("exact", costs.rows, Way::kRows);
+  add("lists", costs.lists, Way::kLists);
+  add("truncated lists", costs.truncated, Way::kTruncated);
+  if (parts_.blocks) add("blocks", costs.blocks, Way::kBlocks);
 }
 
 Result<> SparseSearcher::search_blocks(std::span<const Request> requests) const {

@@ -51,15 +51,17 @@ class SparseSearcher final : public Searcher {
   [[nodiscard]] Request prepare(const PreparedQuery& query, const SparseSearchOptions& options,
                                 const RowFilter& filter, const SearchContext& context, TopK& out,
                                 WorkCounters& work) const;
+  struct Costs;
+  [[nodiscard]] Costs costs_of(const Request& request) const;
   [[nodiscard]] Way way_of(const Request& request) const;
+  void note(const Request& request, Way taken) const;
   Result<> search(const Request& request, Way way) const;
   Result<> search_exactly(const Request& request) const;
   Result<> search_truncated(const Request& request) const;
   /// At most `kQueriesAtOnce` requests.
   Result<> search_blocks(std::span<const Request> requests) const;
   [[nodiscard]] BlockSearchParams widened(const Request& request) const;
-  [[nodiscard]] bool prefers_blocks(const Request& request, double row_cost,
-                                    double scan_cost) const;
+  [[nodiscard]] bool prefers_blocks(const Request& request, const Costs& costs) const;
   /// Factor by which more of the lists is read because of the filter.
   [[nodiscard]] double share_of(const Request& request) const;
   /// Replaces sums of impacts by the scores of records.

@@ -11,6 +11,7 @@
 #include <immintrin.h>
 
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "kernels/levels.h"
@@ -94,10 +95,12 @@ struct Plane : Codes {
 
 #include "kernels/binary/planes.inc"
 
+#include "kernels/binary/estimates.inc"
+
 }  // namespace
 
 constinit const BinaryKernels kBinaryKernels = {kForms<ByteSums<Hamming>>, kForms<ByteSums<Common>>,
-                                                kForms<BitPlanes>};
+                                                kForms<BitPlanes>, estimate<BitPlanes>};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

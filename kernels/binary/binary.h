@@ -1,12 +1,36 @@
-// Similarities of rows with one bit a dimension. The index `osq` uses `hamming` and
-// `common`; `dot_4bit` waits for fields of bits (docs/decisions/0028).
+// Similarities of rows with one bit a dimension, and estimates from them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/row_kernels.h"
 
 namespace quiver {
+
+/// Follows the bits of a sign code.
+struct SignFactors {
+  float scale = 0;
+  float add = 0;
+  float n_ones = 0;  ///< bits that are set
+  float unused = 0;
+};
+
+/// Rows of sign codes: `n_bit_bytes` of bits, their `SignFactors`, zeros up to `stride`.
+struct SignCodes {
+  const std::byte* rows = nullptr;
+  std::size_t stride = 0;
+  std::size_t n_bit_bytes = 0;
+};
+
+/// A query as 4-bit integers u, one a dimension: its value is about least + step * u.
+struct SignQueryView {
+  const std::uint8_t* planes = nullptr;  ///< four of `SignCodes::stride` bytes; 0 beyond the bits
+  float least = 0;
+  float step = 0;
+  float half_sum = 0;  ///< half the sum of the values
+  float base = 0;
+};
 
 /// Exact. Here `dim` counts bytes of eight dimensions, <= 65,536. The format says what a bit means.
 struct BinaryKernels {
@@ -17,6 +41,10 @@ struct BinaryKernels {
   /// Dot product of 4-bit integers and bits. The query is four planes of `dim` bytes; plane p has
   /// bit p of each integer.
   RowKernels<std::uint8_t, std::uint32_t> dot_4bit;
+  /// With y = bit - 1/2, writes `base + (add + scale * <query, y>)` for row `ids[i]`; the greatest
+  /// float instead of NaN. Prefetches ahead.
+  void (*estimate)(const SignQueryView& query, const SignCodes& codes, const std::uint32_t* ids,
+                   std::size_t n, float* out);
 };
 
 }  // namespace quiver

@@ -1,6 +1,7 @@
 // Plain loops over bytes, counted eight at a time where there are eight.
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "kernels/levels.h"
 
@@ -55,10 +56,14 @@ struct BitCounts : Shape {
   }
 };
 
+#include "kernels/binary/estimates.inc"
+
+using FourPlanes = BitCounts<bits_in_both, 4>;
+
 }  // namespace
 
 constinit const BinaryKernels kBinaryKernels = {kForms<BitCounts<bits_that_differ>>,
-                                                kForms<BitCounts<bits_in_both>>,
-                                                kForms<BitCounts<bits_in_both, 4>>};
+                                                kForms<BitCounts<bits_in_both>>, kForms<FourPlanes>,
+                                                estimate<FourPlanes>};
 
 }  // namespace quiver::generic

@@ -67,9 +67,30 @@ std::size_t at_least(const float* scores, std::size_t n, float threshold,
   return count;
 }
 
+std::size_t set_bits(const std::uint64_t* words, std::size_t n_words, std::uint32_t first,
+                     std::uint32_t* positions) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n_words; ++i) {
+    const std::uint64_t word = words[i];
+    if (word == 0) continue;
+    for (unsigned b = 0; b < 64; b += kLanes) {
+      const auto mask = static_cast<unsigned>(word >> b & 255);
+      const __m256i order =
+          _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kShuffles.of[mask])));
+      const auto base = static_cast<int>(first + static_cast<std::uint32_t>(64 * i) + b);
+      const __m256i position = _mm256_add_epi32(lanes, _mm256_set1_epi32(base));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(positions + count),
+                          _mm256_permutevar8x32_epi32(position, order));
+      count += static_cast<std::size_t>(__builtin_popcount(mask));
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
-constinit const TopKKernels kTopKKernels = {at_least};
+constinit const TopKKernels kTopKKernels = {at_least, set_bits};
 
 }  // namespace quiver::avx2
 QV_TARGET_END

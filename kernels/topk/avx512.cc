@@ -46,9 +46,27 @@ std::size_t at_least(const float* scores, std::size_t n, float threshold,
   return count + n_kept;
 }
 
+std::size_t set_bits(const std::uint64_t* words, std::size_t n_words, std::uint32_t first,
+                     std::uint32_t* positions) {
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n_words; ++i) {
+    const std::uint64_t word = words[i];
+    if (word == 0) continue;
+    for (unsigned b = 0; b < 64; b += kLanes) {
+      const auto mask = static_cast<__mmask16>(word >> b);
+      const auto base = static_cast<int>(first + static_cast<std::uint32_t>(64 * i) + b);
+      const __m512i position = _mm512_add_epi32(lanes, _mm512_set1_epi32(base));
+      _mm512_storeu_si512(positions + count, _mm512_maskz_compress_epi32(mask, position));
+      count += static_cast<std::size_t>(__builtin_popcount(mask));
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
-constinit const TopKKernels kTopKKernels = {at_least};
+constinit const TopKKernels kTopKKernels = {at_least, set_bits};
 
 }  // namespace quiver::avx512
 QV_TARGET_END

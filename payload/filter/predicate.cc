@@ -13,7 +13,8 @@ constexpr std::uint32_t kDocumentsPerPoll = 16;
 
 class TreePredicate final : public Predicate {
  public:
-  explicit TreePredicate(std::shared_ptr<const FilterTree> tree) : tree_(std::move(tree)) {}
+  TreePredicate(std::shared_ptr<const FilterTree> tree, std::optional<FilterIdentity> identity)
+      : tree_(std::move(tree)), identity_(std::move(identity)) {}
 
   [[nodiscard]] Result<Bitset> evaluate(const RowsView& rows, const Bitset& candidates,
                                         const Cancel& cancel) const override {
@@ -33,6 +34,10 @@ class TreePredicate final : public Predicate {
   }
 
   [[nodiscard]] bool always_true() const override { return tree_->empty(); }
+
+  [[nodiscard]] const FilterIdentity* identity() const override {
+    return identity_ ? &*identity_ : nullptr;
+  }
 
  private:
   /// Decides the rows of `maybe` by their documents; adds those that match to `yes`.
@@ -57,6 +62,7 @@ class TreePredicate final : public Predicate {
   }
 
   const std::shared_ptr<const FilterTree> tree_;
+  const std::optional<FilterIdentity> identity_;
 };
 
 }  // namespace
@@ -64,7 +70,8 @@ class TreePredicate final : public Predicate {
 Result<std::shared_ptr<const Predicate>> compile(const Filter& filter,
                                                  std::span<const FieldIndex> indexes) {
   QV_TRY(auto tree, build_tree(filter, indexes));
-  return std::shared_ptr<const Predicate>(std::make_shared<TreePredicate>(std::move(tree)));
+  return std::shared_ptr<const Predicate>(
+      std::make_shared<TreePredicate>(std::move(tree), identity_of(filter, indexes)));
 }
 
 }  // namespace quiver::payload

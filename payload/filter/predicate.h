@@ -21,6 +21,7 @@
 #include "base/threads/cancel.h"
 #include "payload/column/column.h"
 #include "payload/filter.h"
+#include "payload/filter/identity.h"
 #include "payload/filter/rows_view.h"
 #include "payload/json/document.h"
 #include "payload/schema.h"
@@ -46,6 +47,8 @@ class Predicate {
   [[nodiscard]] virtual Estimate estimate(const RowsView& rows) const = 0;
   /// True if every point matches, so that evaluation can be skipped.
   [[nodiscard]] virtual bool always_true() const = 0;
+  /// nullptr if it would be too long.
+  [[nodiscard]] virtual const FilterIdentity* identity() const = 0;
 
  protected:
   Predicate() = default;

@@ -148,7 +148,7 @@ void query(Call& call, OpenCollection target, Query query, Done<Records> done) {
   if (cost.is_small()) {
     return answer(call, done, [&] { return planned->run(Cancel(call.deadline())); });
   }
-  if (cost.can_share_pass) {
+  if (cost.can_share_pass && planned->query().report == nullptr) {
     return run_together(call, std::move(target), std::move(planned), std::move(done));
   }
   run_on_compute(call, std::move(planned), std::move(done));

@@ -14,31 +14,40 @@ using engine::Query;
 /// {"points": […]} or […]: the newer and the older endpoint differ in the envelope.
 enum class Envelope : std::uint8_t { kObject, kArray };
 
-void write_points(json::Writer& out, const Records& records, Envelope envelope) {
+/// nullptr: the query is not to be explained.
+using ReportPtr = std::shared_ptr<const engine::QueryReport>;
+
+void write_points(json::Writer& out, const Records& records, Envelope envelope,
+                  const engine::QueryReport* report) {
   if (envelope == Envelope::kArray) return json::write_scored_points(out, records);
   out.begin_object();
   out.key("points");
   json::write_scored_points(out, records);
+  if (report != nullptr) {
+    out.key("explain");
+    json::write_query_report(out, *report);
+  }
   out.end_object();
 }
 
-template <Envelope envelope>
-Decoded<> write_answer(Exchange& x, const Records& records) {
+Decoded<> write_answer(Exchange& x, const Records& records, Envelope envelope,
+                       const engine::QueryReport* report) {
   auto out = x.begin_result();
-  write_points(out, records, envelope);
+  write_points(out, records, envelope, report);
   x.end_result();
   return {};
 }
 
-template <Envelope envelope>
-Decoded<> write_answers(Exchange& x, const std::vector<Records>& answers) {
+/// `reports`: one for each answer.
+Decoded<> write_answers(Exchange& x, const std::vector<Records>& answers, Envelope envelope,
+                        const std::vector<ReportPtr>& reports) {
   auto out = x.begin_result();
   out.begin_array();
-  for (const auto& records : answers) {
+  for (std::size_t i = 0; i < answers.size(); ++i) {
     if (auto running = x.check_cancel(); !running) {
       return fail(x.with_timeout(std::move(running).error()));
     }
-    write_points(out, records, envelope);
+    write_points(out, answers[i], envelope, reports[i].get());
   }
   out.end_array();
   x.end_result();
@@ -59,8 +68,10 @@ template <DecodeQuery decode, Envelope envelope>
 Decoded<Answer> run_query(Exchange& x, OpenCollection collection) {
   QV_TRY(read_params(x));
   QV_TRY(auto query, decode(x.request.body));
-  api::query(x, std::move(collection), std::move(query),
-             answer_by<Records>(x, write_answer<envelope>));
+  auto write = [report = ReportPtr(query.report)](Exchange& exchange, const Records& records) {
+    return write_answer(exchange, records, envelope, report.get());
+  };
+  api::query(x, std::move(collection), std::move(query), answer_by<Records>(x, std::move(write)));
   return Answer::kLater;
 }
 
@@ -68,8 +79,14 @@ template <DecodeQueries decode, Envelope envelope>
 Decoded<Answer> run_batch(Exchange& x, OpenCollection collection) {
   QV_TRY(read_params(x));
   QV_TRY(auto queries, decode(x.request.body));
+  std::vector<ReportPtr> reports;
+  for (const auto& query : queries) reports.push_back(query.report);
+  auto write = [reports = std::move(reports)](Exchange& exchange,
+                                              const std::vector<Records>& answers) {
+    return write_answers(exchange, answers, envelope, reports);
+  };
   api::query_batch(x, std::move(collection), std::move(queries),
-                   answer_by<std::vector<Records>>(x, write_answers<envelope>));
+                   answer_by<std::vector<Records>>(x, std::move(write)));
   return Answer::kLater;
 }
 

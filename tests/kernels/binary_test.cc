@@ -1,3 +1,9 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
 #include "tests/kernels/forms.h"
 
 namespace quiver::testing {
@@ -65,6 +71,58 @@ TEST_P(BinaryTest, EveryFormGivesTheSame) {
       check_rows(*kernel, queries.get(), dim, rows, kRows, random);
       for (std::size_t n : {0, 1, 2, 3, 4, 5, 8, 9}) {
         check_tile(*kernel, {queries.get(), stride, n}, dim, rows, kRows, random);
+      }
+    }
+  }
+}
+
+/// Rows of bits with factors behind them.
+struct SignRowsOf {
+  SignRowsOf(std::size_t n, std::size_t n_bit_bytes, std::mt19937& random)
+      : stride((n_bit_bytes + sizeof(SignFactors) + 31) / 32 * 32), bytes(n * stride) {
+    std::uniform_real_distribution<float> real(-3, 3);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::byte* row = bytes.data() + i * stride;
+      for (std::size_t b = 0; b < n_bit_bytes; ++b) row[b] = static_cast<std::byte>(random());
+      SignFactors factors{real(random), real(random), 0, 0};
+      for (std::size_t b = 0; b < 8 * n_bit_bytes; ++b) {
+        factors.n_ones += bit(reinterpret_cast<const std::uint8_t*>(row), b) ? 1.0F : 0.0F;
+      }
+      if (i % 5 == 3) factors.scale = std::numeric_limits<float>::infinity();
+      std::memcpy(row + n_bit_bytes, &factors, sizeof factors);
+    }
+  }
+  std::size_t stride;
+  std::vector<std::byte> bytes;
+};
+
+/// Every level gives the bits of the plain formula, also where it overflows.
+TEST_P(BinaryTest, EstimatesEqualTheFormula) {
+  std::mt19937 random(kSeed);
+  constexpr std::size_t kCodes = 200;
+  for (std::size_t n_bit_bytes : {4, 8, 16, 20, 48, 52, 96, 128, 192}) {
+    const SignRowsOf rows(kCodes, n_bit_bytes, random);
+    std::vector<std::uint8_t> planes(4 * rows.stride);
+    for (std::size_t i = 0; i < planes.size(); ++i) {
+      if (i % rows.stride < n_bit_bytes) planes[i] = static_cast<std::uint8_t>(random());
+    }
+    const SignQueryView query{planes.data(), -0.7F, 0.11F, 1.3F, -2.5F};
+    const SignCodes codes{rows.bytes.data(), rows.stride, n_bit_bytes};
+    for (std::size_t n : {0, 1, 3, 4, 5, 63, 64, 131}) {
+      std::vector<std::uint32_t> ids(n);
+      for (auto& id : ids) id = static_cast<std::uint32_t>(random() % kCodes);
+      const std::unique_ptr<float[]> out(new float[n]);  // not one more
+      k().binary.estimate(query, codes, ids.data(), n, out.get());
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::byte* row = rows.bytes.data() + ids[i] * rows.stride;
+        SignFactors factors;
+        std::memcpy(&factors, row + n_bit_bytes, sizeof factors);
+        const auto dot = slow(planes.data(), row, static_cast<std::uint32_t>(rows.stride)).dot_4bit;
+        const float product =
+            (query.least * factors.n_ones + query.step * static_cast<float>(dot)) - query.half_sum;
+        float want = query.base + (factors.add + factors.scale * product);
+        if (std::isnan(want)) want = std::numeric_limits<float>::max();
+        ASSERT_EQ(out[i], want) << "bytes " << n_bit_bytes << " seed " << kSeed;
       }
     }
   }

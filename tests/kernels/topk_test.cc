@@ -49,6 +49,30 @@ TEST_P(TopKTest, EveryPatternOfEight) {
   }
 }
 
+TEST_P(TopKTest, SetBitsAscend) {
+  std::mt19937_64 random(kSeed);
+  for (std::size_t n = 0; n <= 40; ++n) {
+    std::vector<std::uint64_t> words(n);
+    for (auto& word : words) {
+      const auto kind = random() % 4;
+      word = kind == 0   ? 0
+             : kind == 1 ? ~std::uint64_t{0}
+             : kind == 2 ? random() & random()
+                         : random();
+    }
+    const std::uint32_t first = n % 2 == 0 ? 0 : 0xfffff000U;  // the last ones wrap
+    std::vector<std::uint32_t> want;
+    for (std::size_t i = 0; i < 64 * n; ++i) {
+      if ((words[i / 64] >> (i % 64) & 1) != 0)
+        want.push_back(first + static_cast<std::uint32_t>(i));
+    }
+    const std::unique_ptr<std::uint32_t[]> positions(new std::uint32_t[64 * n]);  // not one more
+    const std::size_t count = k().topk.set_bits(words.data(), n, first, positions.get());
+    ASSERT_EQ(std::vector<std::uint32_t>(positions.get(), positions.get() + count), want)
+        << "n " << n << " seed " << kSeed;
+  }
+}
+
 TEST_P(TopKTest, ZerosAreEqualAndNaNIsNeverKept) {
   const float scores[] = {-0.0f, 0.0f, std::numeric_limits<float>::quiet_NaN()};
   std::uint32_t positions[3];

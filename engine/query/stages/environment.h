@@ -6,6 +6,7 @@
 #include "engine/indexing/indexes.h"
 #include "engine/indexing/query_samples.h"
 #include "engine/model/config.h"
+#include "engine/model/query_report.h"
 #include "engine/segment/snapshot.h"
 
 namespace quiver::engine {
@@ -19,6 +20,7 @@ struct SearchEnvironment {
   IndexPolicy indexes = {};
   index::WorkCounters* work = nullptr;  ///< the searches' work is added to it; nullptr: not counted
   QuerySamples* queries = nullptr;      ///< records queries given by value; nullptr: not recorded
+  StageReport* report = nullptr;        ///< of the running stage; nullptr: not reported
 };
 
 }  // namespace quiver::engine

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/clock.h"
 #include "engine/indexing/index_params.h"
 #include "engine/segment/segment_filter.h"
 #include "index/index.h"
@@ -26,9 +27,9 @@ index::Prefer preference(const SearchEnvironment& environment, const FieldSearch
 Result<> search_index(const SearchEnvironment& environment, const FieldSearch& search,
                       const index::AnyParams& params, const index::Searcher& searcher,
                       const index::RowFilter& filter, std::vector<index::TopK>& heaps,
-                      index::WorkCounters& work) {
+                      index::WorkCounters& work, std::vector<index::WayReport>* ways) {
   const index::SearchContext context{environment.cancel, environment.executor,
-                                     preference(environment, search)};
+                                     preference(environment, search), ways};
   if (heaps.size() == 1) {
     return searcher.search(*search.queries[0], params, filter, context, heaps[0], work);
   }
@@ -57,23 +58,50 @@ std::vector<index::TopK> heaps_for(const FieldSearch& search, const Segment& seg
   return heaps;
 }
 
+void begin_report(const FieldSearch& search, const Segment& segment, SegmentReport& report) {
+  const auto& data = *segment.data;
+  report.segment = data.id;
+  report.is_sealed = data.sealed;
+  report.n_rows = data.n_rows;
+  report.index = data.indexes[search.field].type->name;
+  const auto estimate = estimate_allowed(segment, search.field, search.predicate);
+  report.allowed = {estimate.min, estimate.expected, estimate.max, 0};
+}
+
+/// `n_allowed`: rows that the filter allows.
+void end_report(std::uint64_t n_allowed, const index::WorkCounters& work, SegmentReport& report) {
+  report.allowed.counted = n_allowed;
+  report.work = work;
+  if (report.ways.empty()) report.ways.push_back({"exact", 0, true});
+}
+
+/// `report`: nullptr if it is not asked for.
 Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environment,
                                                const FieldSearch& search,
                                                const index::AnyParams& params,
                                                const Segment& segment, Floors& floors,
-                                               index::WorkCounters& work) {
+                                               index::WorkCounters& work, SegmentReport* report) {
   const auto& data = *segment.data;
   if (data.fields[search.field].n_present == 0) return std::vector<Candidates>{};
   if (is_left_out(environment, search, data)) return std::vector<Candidates>{};
+  if (report != nullptr) begin_report(search, segment, *report);
+  const Stopwatch clock;
   QV_TRY(const auto filter,
          SegmentFilter::make(segment, search.field, search.predicate, environment.cancel));
+  const double filter_seconds = clock.seconds();
   auto heaps = heaps_for(search, segment, floors);
   const auto& searcher = *data.searchers[search.field];
   const auto& schema = data.fields[search.field].schema;
   const auto of_present =
       params_for_present(*data.indexes[search.field].type,
                          *wanted_type(schema, environment.indexes), params, schema, search.params);
-  QV_TRY(search_index(environment, search, of_present, searcher, filter.view(), heaps, work));
+  QV_TRY(search_index(environment, search, of_present, searcher, filter.view(), heaps, work,
+                      report != nullptr ? &report->ways : nullptr));
+  if (report != nullptr) {
+    report->filter_us = filter_seconds * 1e6;
+    report->search_us = (clock.seconds() - filter_seconds) * 1e6;
+    end_report(filter.view().n_allowed(), work, *report);
+  }
   std::vector<Candidates> candidates(heaps.size());
   for (std::size_t i = 0; i < heaps.size(); ++i) {
     const auto hits = heaps[i].take_sorted();
@@ -110,8 +138,10 @@ Result<std::vector<Candidates>> search_segments(const SearchEnvironment& environ
   std::vector<index::WorkCounters> work(segments.size());
   Floors floors(search.queries.size());
   for (auto& floor : floors) floor = -std::numeric_limits<float>::infinity();
+  std::vector<SegmentReport> reports(environment.report != nullptr ? segments.size() : 0);
   const auto search_one = [&](std::size_t i) {
-    parts[i] = search_segment(environment, search, params, *segments[i], floors, work[i]);
+    parts[i] = search_segment(environment, search, params, *segments[i], floors, work[i],
+                              reports.empty() ? nullptr : &reports[i]);
   };
   if (environment.executor != nullptr && segments.size() > 1) {
     environment.executor->parallel_for(segments.size(), search_one);
@@ -120,6 +150,9 @@ Result<std::vector<Candidates>> search_segments(const SearchEnvironment& environ
   }
   if (environment.work != nullptr) {
     for (const auto& part : work) *environment.work += part;
+  }
+  for (auto& report : reports) {
+    if (!report.ways.empty()) environment.report->segments.push_back(std::move(report));
   }
   return merged(search, parts);
 }

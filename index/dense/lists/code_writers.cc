@@ -10,13 +10,40 @@
 
 namespace quiver::index::dense {
 
+ResidualCode ResidualCoder::code(std::span<const float> x, std::span<const float> centre,
+                                 std::uint32_t n_bits, std::uint8_t* codes) {
+  const std::size_t dim = x.size();
+  residual_.resize(dim);
+  double centre_dot_residual = 0;
+  for (std::size_t d = 0; d < dim; ++d) {
+    residual_[d] = x[d] - centre[d];
+    centre_dot_residual += static_cast<double>(centre[d]) * residual_[d];
+  }
+  const auto factors = encoders::rabitq_encode(residual_, n_bits, codes);
+  const double middle = ((1U << n_bits) - 1) / 2.0;
+  double centre_dot_code = 0;
+  for (std::size_t d = 0; d < dim; ++d) centre_dot_code += centre[d] * (codes[d] - middle);
+  const double f = factors.scale();
+  const bool is_distance = similarity_ == Similarity::kNegL2Squared;
+  ResidualCode row;
+  row.scale = static_cast<float>(is_distance ? 2 * f : f);
+  row.add = static_cast<float>(is_distance ? -(factors.norm_squared + 2 * f * centre_dot_code)
+                                           : centre_dot_residual - f * centre_dot_code);
+  row.square = factors.norm_squared;
+  row.deviation = factors.deviation(static_cast<std::uint32_t>(dim));
+  if (!std::isfinite(row.scale) || !std::isfinite(row.add)) {
+    row.scale = 0;
+    row.add = std::numeric_limits<float>::max();
+  }
+  return row;
+}
+
 BlockWriter::BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t n_bits,
                          std::size_t n_rows)
-    : similarity_(similarity),
-      dim_(dim),
+    : dim_(dim),
       shape_{nullptr, dim / 32, n_bits, (n_rows + CodeBlocks::kRows - 1) / CodeBlocks::kRows},
       lines_(shape_.n * shape_.block_bytes() / 64),
-      residual_(dim),
+      coder_(similarity),
       codes_(dim) {
   for (std::size_t i = 0; i < shape_.n * CodeBlocks::kRows; ++i) {
     set_factors(i, 0, -std::numeric_limits<float>::infinity());
@@ -25,25 +52,9 @@ BlockWriter::BlockWriter(Similarity similarity, std::uint32_t dim, std::uint32_t
 
 void BlockWriter::write(std::size_t i, std::span<const float> x, std::span<const float> centre,
                         float bonus) {
-  double centre_dot_residual = 0;
-  for (std::uint32_t d = 0; d < dim_; ++d) {
-    residual_[d] = x[d] - centre[d];
-    centre_dot_residual += static_cast<double>(centre[d]) * residual_[d];
-  }
-  const auto factors = encoders::rabitq_encode(residual_, shape_.n_bits, codes_.data());
-  squares_ += factors.norm_squared;
-  const double middle = ((1U << shape_.n_bits) - 1) / 2.0;
-  double centre_dot_code = 0;
-  for (std::uint32_t d = 0; d < dim_; ++d) centre_dot_code += centre[d] * (codes_[d] - middle);
-  const double f = factors.scale();
-  const bool is_distance = similarity_ == Similarity::kNegL2Squared;
-  const auto scale = static_cast<float>(is_distance ? 2 * f : f);
-  const auto add =
-      bonus + static_cast<float>(is_distance ? -(factors.norm_squared + 2 * f * centre_dot_code)
-                                             : centre_dot_residual - f * centre_dot_code);
-  // Overflow: every search takes the row as a candidate.
-  const bool is_finite = std::isfinite(scale) && std::isfinite(add);
-  set_factors(i, is_finite ? scale : 0, is_finite ? add : std::numeric_limits<float>::max());
+  const auto row = coder_.code(x, centre, shape_.n_bits, codes_.data());
+  squares_ += row.square;
+  set_factors(i, row.scale, row.add + bonus);
   encoders::put_codes(shape_, codes_, i % CodeBlocks::kRows, block_of(i));
 }
 

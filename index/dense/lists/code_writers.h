@@ -18,6 +18,31 @@
 
 namespace quiver::index::dense {
 
+/// A row's code around a centre: the two numbers of the formulas above, and how far estimates lie
+/// from scores.
+struct ResidualCode {
+  float scale = 0;
+  float add = 0;
+  double square = 0;    ///< |r|^2
+  float deviation = 0;  ///< `RabitqFactors::deviation`
+};
+
+/// Codes rows around centres. One thread.
+class ResidualCoder {
+ public:
+  explicit ResidualCoder(Similarity similarity) : similarity_(similarity) {}
+
+  /// Codes `x` around `centre`, both `[dim]`; writes `dim` codes of `n_bits` bits, one a byte. If a
+  /// number overflows, `scale` is 0 and `add` the largest float: every search takes the row as a
+  /// candidate.
+  ResidualCode code(std::span<const float> x, std::span<const float> centre, std::uint32_t n_bits,
+                    std::uint8_t* codes);
+
+ private:
+  Similarity similarity_;
+  std::vector<float> residual_;
+};
+
 /// Writes blocks of codes in the layout of scans, row by row; one thread.
 class BlockWriter {
  public:
@@ -39,12 +64,11 @@ class BlockWriter {
   [[nodiscard]] std::byte* block_of(std::size_t i);
   void set_factors(std::size_t i, float scale, float add);
 
-  Similarity similarity_;
   std::uint32_t dim_;
   CodeBlocks shape_;
   std::vector<Line> lines_;
   double squares_ = 0;
-  std::vector<float> residual_;
+  ResidualCoder coder_;
   std::vector<std::uint8_t> codes_;
 };
 

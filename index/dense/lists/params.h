@@ -20,6 +20,10 @@ struct ListsBuildParams {
   /// 0 (none). Fewer bits: less memory, more exact scores. u8 fields have none: their rows are no
   /// larger.
   std::uint32_t refine_bits = 8;
+  /// True: one bit per dimension of each row is kept once more, in the order of rows, for searches
+  /// with a strict filter. Memory: an eighth of a byte per dimension and 12 bytes, rounded up
+  /// to 64.
+  bool signs = true;
 
   template <class V>
   static constexpr void fields(V&& v) {
@@ -27,6 +31,7 @@ struct ListsBuildParams {
     v(field("bits", &ListsBuildParams::bits, {.min = 1, .max = 8}));
     v(field("spill", &ListsBuildParams::spill));
     v(field("refine_bits", &ListsBuildParams::refine_bits, {.min = 0, .max = 8}));
+    v(field("signs", &ListsBuildParams::signs));
   }
 };
 

@@ -16,8 +16,12 @@ enum Section : std::uint32_t {
   kReaches = 8,
   kStart = 9,
   kDepths = 10,
+  kHasSigns = 11,
   kByteCodes = 20,
   kByteFactors = 21,
+  kSignFacts = 30,
+  kSignCentre = 31,
+  kSigns = 32,
 };
 
 }  // namespace quiver::index::dense

@@ -103,6 +103,7 @@ Result<> OsqSearcher::search_batch(std::span<const PreparedQuery* const> queries
     return flat_.search_batch(queries, {}, filter, context, results, work);
   }
   QV_TRY(context.cancel.check());
+  if (context.ways != nullptr) context.ways->push_back({"partitions", 0, true});
   if (queries.empty() || column_.n_present == 0) return {};
   const auto* allowed = filter.allows_all() ? nullptr : filter.words(0, filter.n_rows());
   const Shared shared{*asked, allowed, context, work};

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/indexing/index_params.h"
+#include "engine/model/query_report.h"
 #include "service/api/query_rules.h"
 #include "service/json/decode/decode.h"
 #include "service/json/decode/decode_parts.h"
@@ -258,12 +259,21 @@ Decoded<Query> decode_prefetch(Element element, const Path& path) {
   return decode_query_core(object, path);
 }
 
+/// Room for a report, if `explain` is true.
+Decoded<std::shared_ptr<engine::QueryReport>> decode_explain_flag(Object object, const Path& path) {
+  const auto explain = find(object, "explain");
+  if (!explain) return nullptr;
+  QV_TRY(const bool is_asked, get_bool(*explain, path.member("explain")));
+  return is_asked ? std::make_shared<engine::QueryReport>() : nullptr;
+}
+
 Decoded<Query> decode_query_element(Element element, const Path& path) {
   QV_TRY(const Object object, get_object(element, path));
   const Path internal = path.member("internal");
   QV_TRY(auto query, decode_query_core(object, internal));
   QV_TRY(decode_answer(object, internal, query));
   QV_TRY(query.highlight, decode_optional_highlight(object, internal));
+  QV_TRY(query.report, decode_explain_flag(object, internal));
   return query;
 }
 

@@ -41,6 +41,8 @@ void write_matrix_pairs(Writer& out, const engine::DistanceMatrix& matrix);
 void write_matrix_offsets(Writer& out, const engine::DistanceMatrix& matrix);
 /// {query: {linear}, ndcg: {learned, rrf, prefetches}, judged}
 void write_learned_fusion(Writer& out, const engine::LearnedFusion& learned);
+/// {us, estimated_bytes, parallel, stage: {kind, using, limit, hits, us, segments, prefetch}}
+void write_query_report(Writer& out, const engine::QueryReport& report);
 /// [{id, score, tokens: [{query, document, score}]}]
 void write_explanations(Writer& out, std::span<const engine::Explanation> explanations);
 void write_update_result(Writer& out, const engine::UpdateResult& result);

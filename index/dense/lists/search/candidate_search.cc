@@ -18,11 +18,11 @@ constexpr double kDefaultStop = 1.4;
 
 }  // namespace
 
-CandidateSearch::CandidateSearch(Partition lists, std::optional<ByteRows> second,
-                                 Similarity similarity, std::uint32_t n_rows,
+CandidateSearch::CandidateSearch(CandidateCodes codes, Similarity similarity, std::uint32_t n_rows,
                                  std::uint32_t n_present)
-    : lists_(std::move(lists)),
-      second_(std::move(second)),
+    : lists_(std::move(codes.lists)),
+      second_(std::move(codes.second)),
+      signs_(std::move(codes.signs)),
       rotation_(lists_.facts().dim, lists_.facts().rotation_seed),
       similarity_(similarity),
       n_rows_(n_rows),
@@ -244,6 +244,7 @@ Description CandidateSearch::describe() const {
                        {"spilled", facts.is_spilled != 0},
                        {"bits", std::int64_t{facts.n_bits}},
                        {"refine_bits", std::int64_t{facts.refine_bits}},
+                       {"signs", has_signs()},
                        {"usual_codes", std::int64_t{facts.usual_codes}}};
   return description;
 }

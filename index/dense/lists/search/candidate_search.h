@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "index/dense/lists/partition.h"
 #include "index/dense/lists/search/code_scan.h"
 #include "index/dense/lists/search/list_router.h"
+#include "index/dense/lists/sign_rows.h"
 #include "index/index.h"
 
 namespace quiver::index::dense {
@@ -27,8 +29,8 @@ struct CandidateRequest {
   ListsSearchParams params;       ///< from `CandidateSearch::settled`
   const RowFilter& filter;
   std::size_t n_allowed = 0;  ///< rows that the filter allows, >= 1; an estimate for LazyRows
-  /// Time to compare all allowed rows exactly, in bytes of codes (index/cost.h).
-  double exact_bytes = 0;
+  /// A scan of lists with a filter gives up after so many bytes: another way is then cheaper.
+  double most_bytes = std::numeric_limits<double>::infinity();
   const Cancel& cancel;
   WorkCounters& work;
 };
@@ -55,17 +57,26 @@ inline void count_again(const CodeBlocks& blocks, WorkCounters& work) {
   work.n_codes_scored += blocks.n * CodeBlocks::kRows;
 }
 
+/// What candidates are found by.
+struct CandidateCodes {
+  Partition lists;
+  std::optional<ByteRows> second;
+  std::optional<SignRows> signs;
+};
+
 /// Immutable; any number of threads.
 class CandidateSearch {
  public:
   /// `n_rows`: rows of the column; `n_present` of them have a vector.
-  CandidateSearch(Partition lists, std::optional<ByteRows> second, Similarity similarity,
-                  std::uint32_t n_rows, std::uint32_t n_present);
+  CandidateSearch(CandidateCodes codes, Similarity similarity, std::uint32_t n_rows,
+                  std::uint32_t n_present);
 
   /// `params` with all defaults filled in for `k` hits and `effort` applied.
   [[nodiscard]] ListsSearchParams settled(ListsSearchParams params, std::size_t k) const;
   /// Finds a few more than k rows, if there are as many.
   [[nodiscard]] Result<ListCandidates> find(const CandidateRequest& request) const;
+  /// The same by the sign codes of all allowed rows, which the index must have; always conclusive.
+  [[nodiscard]] Result<ListCandidates> find_by_signs(const CandidateRequest& request) const;
   /// Receives the candidates of `requests[i]`, valid during the call.
   using TakeCandidates = std::function<Result<>(std::size_t i, const ListCandidates& found)>;
   /// Finds the same rows as `find` for each of `requests`, none of which filters rows out. A list
@@ -78,10 +89,13 @@ class CandidateSearch {
   [[nodiscard]] double selectivity(std::size_t n_allowed) const;
   /// Estimated time of `find`, in bytes of codes.
   [[nodiscard]] double find_bytes(double selectivity, const ListsSearchParams& params) const;
+  /// The same of `find_by_signs`.
+  [[nodiscard]] double signs_bytes(std::size_t n_allowed, const ListsSearchParams& params) const;
   /// Estimated bytes that `find` reads with default parameters and no filter.
   [[nodiscard]] std::uint64_t bytes_per_search() const;
   [[nodiscard]] const Partition& lists() const { return lists_; }
   [[nodiscard]] const ByteRows* second() const { return second_ ? &*second_ : nullptr; }
+  [[nodiscard]] bool has_signs() const { return signs_.has_value(); }
   [[nodiscard]] const encoders::Rotation& rotation() const { return rotation_; }
   [[nodiscard]] Similarity similarity() const { return similarity_; }
   [[nodiscard]] Description describe() const;
@@ -102,6 +116,8 @@ class CandidateSearch {
   Result<> scan_each(std::span<SharedSearch> searches, SharedScratch& shared) const;
   [[nodiscard]] std::span<const Probe> route_all(const Search& search) const;
   Result<> scan_unfiltered(const Search& search) const;
+  template <class Take>
+  Result<> score_allowed(const Search& search, Take&& take) const;
   Result<bool> scan_filtered(const Search& search) const;
   Result<float> scan_allowed(const Search& search, CodeScan& scan) const;
   Result<bool> scan_near(const Search& search, const ListsSearchParams& params,
@@ -120,6 +136,7 @@ class CandidateSearch {
 
   Partition lists_;
   std::optional<ByteRows> second_;
+  std::optional<SignRows> signs_;
   encoders::Rotation rotation_;
   Similarity similarity_;
   std::uint32_t n_rows_;

@@ -23,6 +23,7 @@ struct CandidateSearch::Scratch {
   ScanScratch centroids;
   RouteScratch route;
   ByteQuery byte_query;
+  SignQuery sign_query;
   std::vector<std::uint16_t> allowed;
   std::vector<std::uint64_t> seen;  ///< one bit per row; zero between searches
   std::vector<std::uint32_t> rows;
@@ -36,6 +37,12 @@ struct CandidateSearch::Search {
   RotatedQuery query;
   double selectivity = 1;
   Scratch& scratch;
+  std::uint64_t first_bytes = request.work.n_bytes;
+
+  /// True if another way would have been cheaper.
+  [[nodiscard]] bool takes_too_long() const {
+    return static_cast<double>(request.work.n_bytes - first_bytes) > request.most_bytes;
+  }
 };
 
 }  // namespace quiver::index::dense

@@ -60,13 +60,14 @@ std::span<const Probe> below(std::span<const Probe> probes, float end) {
 /// better ones (`stop` in params.h). The kept rows are allowed, so the number of lists grows as far
 /// as the filter pushes the best rows away.
 ///
-/// False if estimates cannot tell the best rows, even if more are kept: the filter took the near
-/// rows, and many others are about equally far.
+/// False if it takes too long, or if estimates cannot tell the best rows, even if more are kept:
+/// the filter took the near rows, and many others are about equally far.
 Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   const std::size_t rerank = search.request.params.rerank;
   for (const std::size_t want : {rerank, kMoreRows * rerank}) {
     CodeScan scan(want, search.scratch.scan);
     QV_TRY(const float unit, scan_allowed(search, scan));
+    if (search.takes_too_long()) return false;
     const CodeHits& best = scan.best();
     if (best.n >= want && !can_rank_best(search, unit, want, scan)) continue;
     collect_rows(best, search.scratch);
@@ -94,7 +95,7 @@ Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan
   return unit;
 }
 
-/// Scans lists in order. True if `stop` ended the scan.
+/// Scans lists in order. True if `stop` or the bytes read ended the scan.
 Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchParams& params,
                                         std::span<const Probe> probes, float unit,
                                         CodeScan& scan) const {
@@ -110,7 +111,7 @@ Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchP
     const auto next = probes.subspan(n, std::min(n_between, probes.size() - n));
     const auto near = next.first(next.size() - below(next, least).size());
     QV_TRY(scan_lists(search, near, scan));
-    if (near.size() < next.size()) return true;
+    if (near.size() < next.size() || search.takes_too_long()) return true;
     n += next.size();
     const double share = std::max({search.selectivity, scan.allowed_share(), 1e-3});
     const double stop = params.stop * (tests_found ? 1 : stop_factor(share));

@@ -7,6 +7,7 @@
 
 #include "base/io/section_file.h"
 #include "index/dense/lists/initial_centroids.h"
+#include "index/dense/lists/sections.h"
 #include "index/index_file.h"
 #include "index/progress.h"
 
@@ -18,13 +19,35 @@ constexpr SectionFormat kListsFormat{"dense index", "QVIVF001", "QVIVFEND"};
 /// Exists if the header in the first file says that there are second codes.
 constexpr std::string_view kSecondFile = "rows.qvx";
 constexpr SectionFormat kSecondFormat{"dense index's second codes", "QVIVFROW", "QVIVFREN"};
-/// Share of the progress at which second codes are written.
+/// Exists if the first file says so, by the section kHasSigns.
+constexpr std::string_view kSignsFile = "row-signs.qvx";
+constexpr SectionFormat kSignsFormat{"dense index's sign codes", "QVIVFSGN", "QVIVFSGE"};
+/// Shares of the progress at which second codes and sign codes are written.
 constexpr double kSecondCodesShare = 0.05;
+constexpr double kSignsShare = 0.07;
 
 std::vector<float> start_for(const Partition* older, const Directory* former, std::uint32_t n_rows,
                              const encoders::Rotation& rotation) {
   if (older != nullptr) return start_of(*older, rotation);
   return former != nullptr ? read_start(*former, n_rows, rotation) : std::vector<float>();
+}
+
+Result<> write_second(const RowSource& source, const ListsBuildParams& params,
+                      const BuildContext& context, Directory& out) {
+  const std::uint32_t n_rows = source.column().n_rows;
+  QV_TRY(auto file, out.create_file(kSecondFile));
+  SectionWriter writer(kSecondFormat, std::move(file));
+  QV_TRY(ByteRows::write(source, n_rows, params.refine_bits, context, writer));
+  return writer.finish(n_rows);
+}
+
+Result<> write_signs(const RowSource& source, const BuildContext& context, Directory& out) {
+  const FieldColumn& column = source.column();
+  QV_TRY(auto file, out.create_file(kSignsFile));
+  SectionWriter writer(kSignsFormat, std::move(file));
+  const auto similarity = similarity_of(column.schema.metric);
+  QV_TRY(SignRows::write(source, similarity, column.n_rows, context, writer));
+  return writer.finish(column.n_rows);
 }
 
 }  // namespace
@@ -39,17 +62,19 @@ Result<> write_lists(const FieldColumn& column, const ListsBuildParams& params,
   const encoders::Rotation rotation(column.dense().dim, context.seed);
   const RowSource source(column, rotation);
   if (params.refine_bits != 0) {
-    QV_TRY(auto file, out.create_file(kSecondFile));
-    SectionWriter writer(kSecondFormat, std::move(file));
-    const auto second = part_of(context, column.n_rows, 0, kSecondCodesShare);
-    QV_TRY(ByteRows::write(source, column.n_rows, params.refine_bits, second, writer));
-    QV_TRY(writer.finish(column.n_rows));
+    const auto part = part_of(context, column.n_rows, 0, kSecondCodesShare);
+    QV_TRY(write_second(source, params, part, out));
+  }
+  if (params.signs) {
+    const auto part = part_of(context, column.n_rows, kSecondCodesShare, kSignsShare);
+    QV_TRY(write_signs(source, part, out));
   }
   QV_TRY(auto file, out.create_file(kListsFile));
   SectionWriter writer(kListsFormat, std::move(file));
-  const auto lists = part_of(context, column.n_rows, kSecondCodesShare, 1);
+  const auto lists = part_of(context, column.n_rows, kSignsShare, 1);
   const auto start = start_for(older, context.former, column.n_rows, rotation);
   QV_TRY(const bool is_carried_over, Partition::write(source, params, start, lists, writer));
+  if (params.signs) writer.section(kHasSigns, std::span<const std::uint32_t>({1}));
   QV_TRY(writer.finish(column.n_rows));
   return is_carried_over ? write_start(start, column.n_rows, out) : Result<>();
 }
@@ -69,8 +94,14 @@ Result<OpenLists> open_lists(const Directory& directory, const ListsColumn& colu
            open_index_file(directory, kSecondFile, kSecondFormat, column.n_rows, n_bytes));
     QV_TRY(second, ByteRows::open(rows, similarity, lists.facts().padded_dim, bits, column.n_rows));
   }
-  return OpenLists{CandidateSearch(std::move(lists), std::move(second), similarity, column.n_rows,
-                                   column.n_present),
+  std::optional<SignRows> signs;
+  if (reader.has(kHasSigns)) {
+    QV_TRY(const auto rows,
+           open_index_file(directory, kSignsFile, kSignsFormat, column.n_rows, n_bytes));
+    QV_TRY(signs, SignRows::open(rows, similarity, lists.facts().padded_dim, column.n_rows));
+  }
+  return OpenLists{CandidateSearch({std::move(lists), std::move(second), std::move(signs)},
+                                   similarity, column.n_rows, column.n_present),
                    n_bytes};
 }
 

@@ -30,7 +30,7 @@ TEST(IvfFile, TheSameBytesForAnyNumberOfThreads) {
     build_ivf(column, {}, *alone);
     const auto names = alone->list();
     ASSERT_TRUE(names);
-    EXPECT_EQ(names->size(), schema.dtype == DType::kU8 ? 2U : 3U);
+    EXPECT_EQ(names->size(), schema.dtype == DType::kU8 ? 3U : 4U);
     for (const unsigned n_threads : {1U, 2U, 5U}) {
       Executor executor(n_threads, "test");
       const auto together = make_memory_directory();
@@ -67,19 +67,22 @@ FieldColumn golden_column() {
   return make_column(dense_schema(20), vectors);
 }
 
-constexpr std::pair<const char*, const char*> kGoldenFiles[] = {{"lists.qvx", "ivf-v1.qvx"},
-                                                                {"rows.qvx", "ivf-v1-rows.qvx"}};
+using GoldenFiles = std::vector<std::pair<const char*, const char*>>;
+const GoldenFiles kGoldenFiles = {{"lists.qvx", "ivf-v1.qvx"}, {"rows.qvx", "ivf-v1-rows.qvx"}};
+const GoldenFiles kGoldenFilesWithSigns = {{"lists.qvx", "ivf-v1-signed.qvx"},
+                                           {"rows.qvx", "ivf-v1-rows.qvx"},
+                                           {"row-signs.qvx", "ivf-v1-row-signs.qvx"}};
 
 /// What version 1 wrote is read, and written, for ever: another version has other golden files.
-TEST(IvfFile, TheGoldenFilesAreReadAndWritten) {
+void check_golden_files(const GoldenFiles& files, bool has_signs) {
   const FieldColumn column = golden_column();
   const auto real = open_real_directory("tests/index/golden");
   ASSERT_TRUE(real);
   const auto written = make_memory_directory();
   const auto old = make_memory_directory();
-  build_ivf(column, {{"n_lists", std::int64_t{8}}, {"bits", std::int64_t{2}}}, *written, nullptr,
-            1);
-  for (const auto& [name, golden_name] : kGoldenFiles) {
+  build_ivf(column, {{"n_lists", std::int64_t{8}}, {"bits", std::int64_t{2}}, {"signs", has_signs}},
+            *written, nullptr, 1);
+  for (const auto& [name, golden_name] : files) {
     const auto bytes = bytes_of_file(*written, name);
     if (std::getenv("QUIVER_WRITE_GOLDEN") != nullptr) {
       ASSERT_TRUE((*real)->replace_file(golden_name, bytes));
@@ -107,12 +110,18 @@ TEST(IvfFile, TheGoldenFilesAreReadAndWritten) {
   expect_same_hits(top.take_sorted(), index.exact(query, RowFilter::of(present), 3));
 }
 
+TEST(IvfFile, TheGoldenFilesAreReadAndWritten) { check_golden_files(kGoldenFiles, false); }
+
+TEST(IvfFile, TheGoldenFilesWithSignsAreReadAndWritten) {
+  check_golden_files(kGoldenFilesWithSigns, true);
+}
+
 TEST(IvfFile, AWrongByteInAnySectionIsRefused) {
   Random random(kIvfSeed);
   const auto schema = dense_schema(20);
   Clumps clumps(schema, 5, random);
   const IvfIndex index(clumps.column(300));
-  for (const auto& [name, golden] : kGoldenFiles) {
+  for (const auto& [name, golden] : kGoldenFilesWithSigns) {
     const auto good = bytes_of_file(*index.directory, name);
     for (std::size_t at = 0; at < good.size(); at += 61) {  // each line of every section
       auto bad = good;
