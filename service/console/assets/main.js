@@ -31,7 +31,7 @@ async function showPage() {
     replace(main, h("h1", {}, "Not found"), h("p", {}, "The console has no such page. ", h("a", { href: "#/collections" }, "Collections")));
     return;
   }
-  const content = h("div", { class: `page ${place.page}` });
+  const content = h("div", { class: `page page-${place.page}` });
   replace(main, content);
   await guarded(content, async () => {
     const { show } = await import(`./pages/${place.page}.js`);
