@@ -86,6 +86,7 @@ class Page:
         self.session = browser.send("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
+        self.expects_errors = False
         self.resize(width, height)
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
@@ -152,7 +153,8 @@ class Page:
         self.run("0")  # events until now have arrived
         thrown = [e["exceptionDetails"].get("exception", {}).get("description", str(e["exceptionDetails"])) for e in self._own("Runtime.exceptionThrown")]
         said = [str(e["args"]) for e in self._own("Runtime.consoleAPICalled") if e["type"] in ("error", "warning", "assert")]
-        logged = [f"{e['entry']['text']} {e['entry'].get('url', '')}" for e in self._own("Log.entryAdded") if e["entry"]["level"] in ("error", "warning")]
+        logged = [f"{e['entry']['text']} {e['entry'].get('url', '')}" for e in self._own("Log.entryAdded")
+                  if e["entry"]["level"] in ("error", "warning") and "GL Driver Message" not in e["entry"]["text"]]
         return thrown + said + logged
 
     @property

@@ -2,7 +2,7 @@
 import { svg } from "./dom.js";
 
 const kSize = { width: 640, height: 260, left: 54, right: 16, top: 14, bottom: 38 };
-const kSmall = { width: 320, height: 120, left: 50, right: 8, top: 8, bottom: 20 };
+const kSmall = { width: 320, height: 120, left: 56, right: 16, top: 8, bottom: 20 };
 
 /** Round numbers that divide [low, high]. */
 export function ticks(low, high, wanted = 5) {
@@ -30,12 +30,19 @@ function logTicks(low, high) {
       if (at >= low * 0.999 && at <= high * 1.001) made.push(at);
     }
   }
+  if (made.length < 3) return ticks(low, high);
   return made.length > 7 ? made.filter((_, i) => i % 2 === 0) : made;
+}
+
+/** Round numbers, or equal parts of the axis if it says how many. */
+function yTicks({ min, max, marks }, size) {
+  if (marks === undefined) return ticks(min, max, size === kSmall ? 3 : 5);
+  return Array.from({ length: marks + 1 }, (_, i) => min + (i * (max - min)) / marks);
 }
 
 function grid(size, x, y, x_axis, y_axis) {
   const bottom = size.height - size.bottom;
-  const horizontal = ticks(y_axis.min, y_axis.max, size === kSmall ? 3 : 5).map((at) => svg("g", {},
+  const horizontal = yTicks(y_axis, size).map((at) => svg("g", {},
     svg("line", { class: "grid", x1: size.left, x2: size.width - size.right, y1: y(at), y2: y(at) }),
     svg("text", { x: size.left - 6, y: y(at) + 4, "text-anchor": "end" }, y_axis.format(at))));
   const marks = x_axis.log ? logTicks(x_axis.min, x_axis.max) : ticks(x_axis.min, x_axis.max, size === kSmall ? 3 : 6);
@@ -61,7 +68,7 @@ function markOf(mark, x, y, size) {
 }
 
 /**
- * `series`: [{points: [[x, y]], dots: [title]}]; `x`, `y`: {min, max, format, label, log}; `marks`: [{x, y, label}].
+ * `series`: [{points: [[x, y]], dots: [title]}]; `x`, `y`: {min, max, format, label, log}, for `y` also `marks`: parts; `marks`: [{x, y, label}].
  * `label` says what is drawn, for screen readers.
  */
 export function lineChart({ series, x: x_axis, y: y_axis, marks = [], label, small = false }) {

@@ -5,6 +5,7 @@ import { parseJson, writeJson } from "./http.js";
 
 const kClauses = ["must", "must_not", "should"];
 const kClauseWords = { must: "", must_not: "not ", should: "any of: " };
+const wordsOf = (clause) => kClauseWords[clause] ?? `${clause} `;
 
 /** `12`, `true` and quoted texts as JSON, everything else as text. */
 export function parseValue(text) {
@@ -137,8 +138,8 @@ export function filterEditor(keys, initial, changed) {
   };
   const draw = () => replace(chips,
     chipsOf(filter).map(([clause, index, text]) => h("div", { class: `chip ${clause}` },
-      h("span", { title: text }, kClauseWords[clause] ?? `${clause} `, text),
-      button("×", () => set(without(filter, clause, index)), { "aria-label": `Remove ${text}` }))),
+      h("span", { title: text }, wordsOf(clause), text),
+      button("×", () => set(without(filter, clause, index)), { "aria-label": `Remove ${wordsOf(clause)}${text}` }))),
     button("Edit as JSON", () => editJson(filter, set), { class: "plain" }),
     Object.keys(filter).length > 0 ? button("Clear", () => set({}), { class: "plain" }) : null);
   draw();

@@ -72,4 +72,5 @@ export function drawFrame(place, names) {
           collectionLinks(place, names),
           h("div", { class: "tools" },
             button(apiKey() ? "Key: set" : "Key: none", askKey, { class: "plain" }), themeButton()));
+  for (const link of document.querySelectorAll("#frame [aria-current]")) link.scrollIntoView({ block: "nearest", inline: "center" });
 }

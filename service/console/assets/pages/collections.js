@@ -86,7 +86,7 @@ function row({ name, info, optimizations, memory, error }, refresh) {
 
 function table(states, refresh) {
   const heads = [["Name"], ["State"], ["Points", "number"], ["Vectors"], ["Memory", "number"], ["Disk", "number"], [""]];
-  return h("div", { class: "scroll" }, h("table", { class: "cards" },
+  return h("div", { class: "scroll", tabindex: 0 }, h("table", { class: "cards" },
     h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text || h("span", { class: "hidden" }, "Actions"))))),
     h("tbody", {}, states.map((state) => row(state, refresh)))));
 }

@@ -58,7 +58,7 @@ function fieldsTable(info, indexes) {
   });
   if (rows.length === 0) return null;
   const heads = ["Name", "Kind", "Dimensions", "Distance", "Index", "Recall when built"];
-  return section("Vectors", h("div", { class: "scroll" }, h("table", {},
+  return section("Vectors", h("div", { class: "scroll", tabindex: 0 }, h("table", {},
     h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows))));
 }
 
