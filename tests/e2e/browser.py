@@ -11,7 +11,7 @@ import time
 from patience import patience
 
 NAMES = ("chromium", "chromium-headless-shell", "google-chrome", "chrome")
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu-sandbox", "--enable-unsafe-swiftshader", "--hide-scrollbars", "--no-first-run",
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
          "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
          "--disable-dev-shm-usage", "--remote-debugging-pipe"]
 
@@ -153,8 +153,7 @@ class Page:
         self.run("0")  # events until now have arrived
         thrown = [e["exceptionDetails"].get("exception", {}).get("description", str(e["exceptionDetails"])) for e in self._own("Runtime.exceptionThrown")]
         said = [str(e["args"]) for e in self._own("Runtime.consoleAPICalled") if e["type"] in ("error", "warning", "assert")]
-        logged = [f"{e['entry']['text']} {e['entry'].get('url', '')}" for e in self._own("Log.entryAdded")
-                  if e["entry"]["level"] in ("error", "warning") and "GL Driver Message" not in e["entry"]["text"]]
+        logged = [f"{e['entry']['text']} {e['entry'].get('url', '')}" for e in self._own("Log.entryAdded") if e["entry"]["level"] in ("error", "warning")]
         return thrown + said + logged
 
     @property

@@ -111,6 +111,29 @@ def test_collections_show_progress_and_damage(open_page):
     assert page.run("document.querySelector('progress').value") == 0.25
 
 
+def test_many_collections_are_found_by_name(open_page):
+    page = open_page("collections")
+    page.run("""{ const real = fetch; window.fetch = async (url, ...rest) => {
+        if (String(url).endsWith('/collections')) return new Response(JSON.stringify({result: {collections:
+            Array.from({length: 500}, (_, i) => ({name: i < 499 ? `books${i}` : 'Other'}))}}));
+        return real(String(url).replace(/(books|Other)\\d*/, 'books'), ...rest); } }""")
+    page.wait_for_text("460 more. Find them by name.")
+    assert page.run("document.querySelectorAll('tbody tr').length") == 40
+    page.fill("input[type=search]", "other")
+    page.wait_for("document.querySelectorAll('tbody tr').length === 1")
+    page.fill("input[type=search]", "nothing")
+    page.wait_for_text("No name contains this.")
+
+
+def test_a_server_that_comes_back_is_shown_again(open_page):
+    page = open_page("collections")
+    page.wait_for("!!document.querySelector('tbody tr')")
+    page.run("{ window.real = fetch; window.fetch = async () => { throw new TypeError('Failed to fetch'); } }")
+    page.wait_for_text("The server does not answer.")
+    page.run("window.fetch = window.real")
+    page.wait_for("!!document.querySelector('tbody tr')")
+
+
 def test_overview_makes_and_deletes_payload_indexes(open_page):
     page = open_page("c/books/overview")
     page.wait_for_text("text, ranked")
@@ -144,6 +167,12 @@ def test_points_are_filtered_by_chips_and_json(open_page):
     page.click("button", "Clear")
     page.wait_for_text("300 of 300 points")
     page.click("button", "Next")
+    page.wait_for_text("page 2")
+    page.run("[...document.querySelectorAll('.pager button')].at(-1).focus()")
+    page.press("Enter", windowsVirtualKeyCode=13, text="\r")
+    page.wait_for_text("page 3")
+    assert page.run("document.activeElement.innerText") == "Next →", "the focus stays for the next page"
+    page.click("button", "Previous")
     page.wait_for_text("page 2")
     assert page.run("document.querySelector('.point h2').innerText") == "25"
     page.click(".tabs button", "JSON")

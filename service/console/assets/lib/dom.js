@@ -37,6 +37,16 @@ export function replace(element, ...children) {
   return append(element, children);
 }
 
+const wordsOf = (control) => control.ariaLabel ?? control.textContent;
+
+/** As `replace`; the focus goes back to the control that has the same words. */
+export function redraw(element, ...children) {
+  const words = element.contains(document.activeElement) ? wordsOf(document.activeElement) : undefined;
+  replace(element, ...children);
+  if (words === undefined) return;
+  [...element.querySelectorAll("a, button, select, input")].find((control) => wordsOf(control) === words)?.focus();
+}
+
 /** A `<select>` of [value, label] pairs or plain values. */
 export function select(attributes, options, chosen) {
   const made = options.map((option) => {

@@ -1,5 +1,5 @@
 // A filter as chips and as JSON. The JSON is the filter; chips are a view of it, so nothing gets lost.
-import { h, replace, button, select } from "./dom.js";
+import { h, redraw, replace, button, select } from "./dom.js";
 import { guarded, openDialog } from "./dialog.js";
 import { parseJson, writeJson } from "./http.js";
 
@@ -136,7 +136,7 @@ export function filterEditor(keys, initial, changed) {
     draw();
     changed(filter);
   };
-  const draw = () => replace(chips,
+  const draw = () => redraw(chips,
     chipsOf(filter).map(([clause, index, text]) => h("div", { class: `chip ${clause}` },
       h("span", { title: text }, wordsOf(clause), text),
       button("×", () => set(without(filter, clause, index)), { "aria-label": `Remove ${wordsOf(clause)}${text}` }))),

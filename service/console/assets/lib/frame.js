@@ -1,5 +1,5 @@
 // What surrounds every page: navigation, theme, key.
-import { h, replace, button, select } from "./dom.js";
+import { h, redraw, button, select } from "./dom.js";
 import { apiKey } from "./api.js";
 import { askKey } from "./dialog.js";
 
@@ -67,7 +67,7 @@ function collectionLinks(place, names) {
 /** Draws the navigation. `names` are the collections. */
 export function drawFrame(place, names) {
   const brand = document.querySelector(".brand");
-  replace(document.getElementById("frame"), brand,
+  redraw(document.getElementById("frame"), brand,
           h("nav", { "aria-label": "Server" }, links(kServerPages, place)),
           collectionLinks(place, names),
           h("div", { class: "tools" },

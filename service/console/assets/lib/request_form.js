@@ -54,5 +54,5 @@ export function requestForm(context, initial, changed) {
     return { prefetch: legs.map((leg) => leg.read()), query: fusionQuery(fusion.value, numbers) };
   };
   const texts = () => [...new Set(legs.map((leg) => leg.state()).filter(({ kind }) => kind === "text").map(({ field }) => field))];
-  return { element: h("div", { class: "rows" }, list, fusing, h("div", {}, another)), read, texts };
+  return { element: h("div", { class: "rows" }, list, h("div", { class: "row" }, fusing, another)), read, texts };
 }

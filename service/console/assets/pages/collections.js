@@ -1,28 +1,19 @@
 // The collections with their live state.
-import { h, replace, button } from "../lib/dom.js";
+import { h, redraw, replace, button } from "../lib/dom.js";
 import { call, fieldsOf, fieldLabel, get, pathOf } from "../lib/api.js";
 import { confirmBy, errorBox, guarded, notify } from "../lib/dialog.js";
 import { addressOf } from "../lib/frame.js";
 import { bytes, count, percent, seconds } from "../lib/format.js";
+import { writeJson } from "../lib/http.js";
+import { pause, whileHidden } from "../lib/poll.js";
 import { createCollection } from "./create.js";
 
 const kPoll_ms = 2000;
 /** Requests for one picture of all collections that run at a time. */
 const kAtOnce = 6;
+/** Each collection that is shown is asked for at each look. */
+const kMaxShown = 40;
 const kStates = { green: "ready", yellow: "optimizing", grey: "waiting", red: "damaged" };
-
-/** Waits, unless the page is left. False if it is. */
-export function pause(ms, signal) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(!signal.aborted), ms);
-    signal.addEventListener("abort", () => { clearTimeout(timer); resolve(false); }, { once: true });
-  });
-}
-
-/** Waits until the tab is seen again. */
-export async function whileHidden(signal) {
-  while (document.hidden && await pause(kPoll_ms, signal));
-}
 
 export function stateBadge(info) {
   return h("span", { class: `badge ${info.status}` }, kStates[info.status] ?? info.status);
@@ -96,22 +87,34 @@ function emptyText() {
            h("p", { class: "quiet" }, "Create one here, or send your first request from the ", h("a", { href: "#/requests" }, "API page"), "."));
 }
 
+/** The collections to show: those whose names contain the text, as many as can be asked for at each look. */
+function chosen(names, text) {
+  const found = names.filter((name) => name.toLowerCase().includes(text.toLowerCase())).sort();
+  return { shown: found.slice(0, kMaxShown), n_left: Math.max(0, found.length - kMaxShown) };
+}
+
 export async function show(content, { signal }) {
   const list = h("div");
   let wake = () => {};
   const refresh = () => wake();
+  const search = h("input", { type: "search", placeholder: "Find by name", "aria-label": "Find by name", hidden: true, oninput: refresh });
   replace(content, h("div", { class: "title" }, h("h1", {}, "Collections"),
-                     button("New collection", () => createCollection(refresh), { class: "primary" })), list);
-  let shown = "";
+                     h("div", { class: "actions" }, search, button("New collection", () => createCollection(refresh), { class: "primary" }))), list);
+  let last = "";
   do {
-    await guarded(list, async () => {
-      const { collections } = await get("collections", signal);
-      const states = await statesOf(collections.map((collection) => collection.name).sort(), signal);
-      const now = JSON.stringify(states, (_, value) => (typeof value === "bigint" ? String(value) : value));
-      if (signal.aborted || now === shown) return; // drawing again would take the focus away
-      shown = now;
-      replace(list, states.length > 0 ? table(states, refresh) : emptyText());
+    const is_drawn = await guarded(list, async () => {
+      const names = (await get("collections", signal)).collections.map((collection) => collection.name);
+      search.hidden = names.length <= kMaxShown / 4;
+      const { shown, n_left } = chosen(names, search.value);
+      const states = await statesOf(shown, signal);
+      const now = writeJson([states, n_left]);
+      if (signal.aborted || now === last) return true; // nothing to draw
+      last = now;
+      redraw(list, states.length > 0 ? table(states, refresh) : names.length > 0 ? h("p", {}, "No name contains this.") : emptyText(),
+             n_left > 0 ? h("p", { class: "quiet" }, `${count(n_left)} more. Find them by name.`) : null);
+      return true;
     });
+    if (!is_drawn) last = "";
     await whileHidden(signal);
   } while (await Promise.race([pause(kPoll_ms, signal), new Promise((resolve) => { wake = () => resolve(true); })]));
 }

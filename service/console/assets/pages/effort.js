@@ -102,7 +102,7 @@ function resultView(context) {
     replace(chart, chartOf(context));
     replace(table, tableOf(context));
   };
-  view.append(h("label", { class: "field" }, h("span", {}, "Effort: ", shown), slider), figures, chart,
+  view.append(h("div", { class: "field" }, h("span", {}, h("label", { for: "effort" }, "Effort"), ": ", shown), slider), figures, chart,
              h("div", { class: "actions start" }, measure, use), table);
   return { view, redraw };
 }

@@ -1,5 +1,5 @@
 // A map of a dense field: a random sample, projected to two dimensions.
-import { h, replace, button, labelled, select } from "../lib/dom.js";
+import { h, redraw, replace, button, labelled, select } from "../lib/dom.js";
 import { connection, fieldLabel, fieldsOf, get, pathOf, post } from "../lib/api.js";
 import { colourGroups, rgb, valueOf } from "../lib/colours.js";
 import { guarded } from "../lib/dialog.js";
@@ -83,7 +83,7 @@ class PointMap {
   }
 
   drawLegend() {
-    replace(this.legend, this.colours.groups.map((group, i) => {
+    redraw(this.legend, this.colours.groups.map((group, i) => {
       if (group.n === 0) return null;
       const swatch = h("span", { class: "swatch" });
       swatch.style.background = group.colour;

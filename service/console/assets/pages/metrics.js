@@ -6,7 +6,7 @@ import { guarded } from "../lib/dialog.js";
 import { bytes, count, seconds, short } from "../lib/format.js";
 import { ApiError } from "../lib/http.js";
 import { quantile, Snapshot } from "../lib/prometheus.js";
-import { pause, whileHidden } from "./collections.js";
+import { pause, whileHidden } from "../lib/poll.js";
 
 const kPoll_ms = 2000;
 /** Snapshots that are kept: five minutes. */

@@ -4,7 +4,8 @@ import { call, fieldLabel, fieldsOf, get, pathOf } from "../lib/api.js";
 import { guarded, notify, openDialog } from "../lib/dialog.js";
 import { bytes, count, seconds } from "../lib/format.js";
 import { tree } from "../lib/tree.js";
-import { pause, progressOf, stateBadge, whileHidden } from "./collections.js";
+import { pause, whileHidden } from "../lib/poll.js";
+import { progressOf, stateBadge } from "./collections.js";
 
 const kPoll_ms = 2000;
 const kSchemas = ["keyword", "integer", "float", "bool", "geo", "datetime", "uuid", "text", "text, ranked"];

@@ -1,5 +1,5 @@
 // The points of a collection: filter, payload, edit, delete, neighbours.
-import { h, replace, button, labelled, select } from "../lib/dom.js";
+import { h, redraw, replace, button, labelled, select } from "../lib/dom.js";
 import { call, fieldLabel, fieldsOf, get, pathOf, post, using } from "../lib/api.js";
 import { guarded, notify, openDialog } from "../lib/dialog.js";
 import { filterEditor, orNothing } from "../lib/filter.js";
@@ -117,7 +117,7 @@ export async function show(content, { collection, parameters, signal }) {
   const list = h("div");
   const total = h("p", { class: "quiet", role: "status" });
   let points = [];
-  const draw = () => replace(list, points.length > 0 ? points.map((point) => pointCard(context, point))
+  const draw = () => redraw(list, points.length > 0 ? points.map((point) => pointCard(context, point))
     : h("div", { class: "empty" }, "No points match."), pager(pages, context.reload));
   context.reload = () => guarded(list, async () => {
     points = await pages.load();
