@@ -22,13 +22,18 @@ async function showPage() {
   const signal = leave.signal;
   const place = currentPlace();
   const main = document.getElementById("main");
-  const known = place.page in kTitles && (place.collection !== undefined) === kCollectionPages.some(([page]) => page === place.page);
+  const known = place.page in kTitles &&
+    (place.collection !== undefined) === kCollectionPages.some(([page]) => page === place.page);
   const title = known ? kTitles[place.page] : "Not found";
   document.title = [title, place.collection, "Quiver"].filter(Boolean).join(" · ");
   drawFrame(place, [place.collection ?? sessionStorage.getItem("quiver.collection")].filter(Boolean));
   collectionNames().then((names) => signal.aborted || drawFrame(place, names));
   if (!known) {
-    replace(main, h("h1", {}, "Not found"), h("p", {}, "The console has no such page. ", h("a", { href: "#/collections" }, "Collections")));
+    replace(
+      main,
+      h("h1", {}, "Not found"),
+      h("p", {}, "The console has no such page. ", h("a", { href: "#/collections" }, "Collections")),
+    );
     return;
   }
   const content = h("div", { class: `page page-${place.page}` });

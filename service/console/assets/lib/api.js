@@ -38,7 +38,8 @@ export function fieldsOf(info) {
   const { vectors = {}, sparse_vectors = {} } = info.config.params;
   const named = typeof vectors.size === "number" ? { "": vectors } : vectors;
   const dense = Object.entries(named).map(([name, field]) => (
-    { name, kind: field.multivector_config ? "multi" : "dense", size: field.size, distance: field.distance }));
+    { name, kind: field.multivector_config ? "multi" : "dense", size: field.size, distance: field.distance }
+  ));
   return [...dense, ...Object.keys(sparse_vectors ?? {}).map((name) => ({ name, kind: "sparse", distance: "Dot" }))];
 }
 

@@ -2,7 +2,18 @@
 import { count, short } from "./format.js";
 
 // Paul Tol's "bright" and "muted" colours, which colour-blind people can tell apart.
-const kCategories = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee8866", "#44bb99", "#bb5566", "#9988dd"];
+const kCategories = [
+  "#4477aa",
+  "#ee6677",
+  "#228833",
+  "#ccbb44",
+  "#66ccee",
+  "#aa3377",
+  "#ee8866",
+  "#44bb99",
+  "#bb5566",
+  "#9988dd",
+];
 // Steps of viridis.
 const kRamp = ["#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30"];
 const kOthers = "#8a94a3";
@@ -14,7 +25,8 @@ export function valueOf(payload, key) {
   return Array.isArray(value) ? value[0] : value;
 }
 
-const isDate = (value) => typeof value === "string" && /^\d{4}-\d\d(-\d\d)?/.test(value) && !Number.isNaN(Date.parse(value));
+const isDate = (value) =>
+  typeof value === "string" && /^\d{4}-\d\d(-\d\d)?/.test(value) && !Number.isNaN(Date.parse(value));
 
 /** The value as a number, if it is a number or a date. */
 function numberOf(value) {
@@ -34,18 +46,25 @@ function byRanges(values, numbers) {
   };
   const colourOf = (i) => kRamp[Math.round((i * (kRamp.length - 1)) / Math.max(1, bounds.length - 1))];
   const groups = bounds.map((from, i) => ({ label: labelOf(from, bounds[i + 1]), colour: colourOf(i) }));
-  const of = (number) => (Number.isFinite(number) ? Math.max(0, bounds.findLastIndex((bound) => bound <= number)) : groups.length);
+  const of = (
+    number,
+  ) => (Number.isFinite(number) ? Math.max(0, bounds.findLastIndex((bound) => bound <= number)) : groups.length);
   return { groups: [...groups, { label: "none", colour: kOthers }], group: Uint8Array.from(numbers, of) };
 }
 
 function byValues(values) {
   const counts = new Map();
-  for (const value of values) if (value !== undefined && value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
+  for (const value of values) {
+    if (value !== undefined && value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
   const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, kCategories.length);
   const rank = new Map(most.map(([value], i) => [value, i]));
   const groups = most.map(([value], i) => ({ label: String(value), value, colour: kCategories[i] }));
   const is_rest = values.length > most.reduce((sum, [, n]) => sum + n, 0);
-  return { groups: is_rest ? [...groups, { label: "others", colour: kOthers }] : groups, group: Uint8Array.from(values, (value) => rank.get(value) ?? groups.length) };
+  return {
+    groups: is_rest ? [...groups, { label: "others", colour: kOthers }] : groups,
+    group: Uint8Array.from(values, (value) => rank.get(value) ?? groups.length),
+  };
 }
 
 /** Groups points: {groups: [{label, value, colour, n}], group: of each point}. Many different numbers or dates become ranges. */
@@ -53,7 +72,8 @@ export function colourGroups(payloads, key) {
   const values = key === "" ? payloads.map(() => "points") : payloads.map((payload) => valueOf(payload ?? {}, key));
   const numbers = values.map(numberOf);
   const known = values.filter((value) => value !== undefined && value !== null);
-  const are_numbers = known.length > 0 && numbers.filter(Number.isFinite).length === known.length && new Set(known).size > kMaxCategories;
+  const are_numbers = known.length > 0 && numbers.filter(Number.isFinite).length === known.length &&
+    new Set(known).size > kMaxCategories;
   const made = are_numbers ? byRanges(values, numbers) : byValues(values);
   for (const group of made.groups) group.n = 0;
   for (const group of made.group) ++made.groups[group].n;

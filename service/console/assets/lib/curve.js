@@ -10,9 +10,7 @@ export function recallOf(found, exact) {
 
 /** Gathers measurements of each effort. */
 export class Curve {
-  constructor(efforts) {
-    this.samples = new Map(efforts.map((effort) => [effort, { recalls: [], times_ms: [] }]));
-  }
+  samples = new Map();
 
   add(effort, recall, time_ms) {
     if (!this.samples.has(effort)) this.samples.set(effort, { recalls: [], times_ms: [] });
@@ -21,11 +19,22 @@ export class Curve {
     sample.times_ms.push(time_ms);
   }
 
+  /** Takes over what another curve has of an effort. */
+  take(effort, other) {
+    this.samples.set(effort, other.samples.get(effort));
+  }
+
   /** [{effort, recall, time_ms, n}], by effort: the mean recall and the median time. */
   points() {
-    return [...this.samples].filter(([, sample]) => sample.recalls.length > 0).sort(([a], [b]) => a - b)
+    return [...this.samples].sort(([a], [b]) => a - b)
       .map(([effort, { recalls, times_ms }]) => (
-        { effort, n: recalls.length, recall: recalls.reduce((sum, recall) => sum + recall, 0) / recalls.length, time_ms: median(times_ms) }));
+        {
+          effort,
+          n: recalls.length,
+          recall: recalls.reduce((sum, recall) => sum + recall, 0) / recalls.length,
+          time_ms: median(times_ms),
+        }
+      ));
   }
 }
 

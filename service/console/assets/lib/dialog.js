@@ -1,6 +1,7 @@
 // Dialogs, notices and errors.
-import { h, button, replace } from "./dom.js";
+import { button, h, replace } from "./dom.js";
 import { apiKey, setApiKey } from "./api.js";
+import { ApiError } from "./http.js";
 
 /** Shows a text for some seconds; screen readers say it. */
 export function notify(text, kind = "info") {
@@ -12,7 +13,9 @@ export function notify(text, kind = "info") {
 function readable(error) {
   if (error.status === 401) return "This server wants an API key.";
   if (error.status === 403) return `Your API key does not allow this. The server says: ${error.message}`;
-  if (error.status === 404 && error.message.includes("doesn't exist")) return `${error.message} It may have been deleted.`;
+  if (error.status === 404 && error.message.includes("doesn't exist")) {
+    return `${error.message} It may have been deleted.`;
+  }
   if (error.status === 429) return `Too many requests: ${error.message}`;
   return error.message;
 }
@@ -20,8 +23,12 @@ function readable(error) {
 /** A box with an error, and what can be done about it. */
 export function errorBox(error) {
   const wants_key = error.status === 401 || error.status === 403;
-  return h("div", { class: "error", role: "alert" }, h("p", {}, readable(error)),
-           wants_key ? button(apiKey() ? "Change the API key" : "Enter an API key", () => askKey()) : null);
+  return h(
+    "div",
+    { class: "error", role: "alert" },
+    h("p", {}, readable(error)),
+    wants_key ? button(apiKey() ? "Change the API key" : "Enter an API key", () => askKey()) : null,
+  );
 }
 
 /** Runs `work`; an error is shown in `place`, or as a notice without one. */
@@ -40,9 +47,14 @@ export async function guarded(place, work) {
 /** Shows a modal form. `body` are elements; `submit()` returns false to keep the form open. */
 export function openDialog(title, body, submit, action = "OK", kind = "primary") {
   const problem = h("div");
-  const form = h("form", { method: "dialog" }, h("h2", {}, title), body, problem,
-                 h("div", { class: "actions" },
-                   button("Cancel", () => dialog.close()), h("button", { class: kind }, action)));
+  const form = h(
+    "form",
+    { method: "dialog" },
+    h("h2", {}, title),
+    body,
+    problem,
+    h("div", { class: "actions" }, button("Cancel", () => dialog.close()), h("button", { class: kind }, action)),
+  );
   const dialog = h("dialog", { "aria-label": title, onclose: () => dialog.remove() }, form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -70,8 +82,14 @@ export function askKey() {
 /** Asks for `word` before something is destroyed. */
 export function confirmBy(title, text, word, action, work) {
   const input = h("input", { autocomplete: "off", "aria-label": `Type ${word} to confirm` });
-  openDialog(title, [h("p", {}, text), h("p", { class: "quiet" }, "Type ", h("b", {}, word), " to confirm."), input], () => {
-    if (input.value !== word) throw Object.assign(new Error(`That is not ${word}.`), { status: 0 });
-    return work();
-  }, action, "danger");
+  openDialog(
+    title,
+    [h("p", {}, text), h("p", { class: "quiet" }, "Type ", h("b", {}, word), " to confirm."), input],
+    () => {
+      if (input.value !== word) throw new ApiError(0, `That is not ${word}.`);
+      return work();
+    },
+    action,
+    "danger",
+  );
 }

@@ -73,3 +73,18 @@ export function debounced(work, delay_ms) {
     timer = setTimeout(() => work(...values), delay_ms);
   };
 }
+
+/** Buttons of which one is pressed. `options`: [[value, label]]; `pick(value)` is called after a choice. */
+export function tabs(label, options, chosen, pick) {
+  const press = (value) => {
+    made.forEach((tab, i) => tab.setAttribute("aria-pressed", String(options[i][0] === value)));
+  };
+  const made = options.map(([value, text]) =>
+    button(text, () => {
+      press(value);
+      pick(value);
+    })
+  );
+  press(chosen);
+  return h("div", { class: "tabs", role: "group", "aria-label": label }, made);
+}

@@ -1,7 +1,7 @@
 // A filter as chips and as JSON. The JSON is the filter; chips are a view of it, so nothing gets lost.
-import { h, redraw, replace, button, select } from "./dom.js";
+import { button, h, redraw, replace, select } from "./dom.js";
 import { guarded, openDialog } from "./dialog.js";
-import { parseJson, writeJson } from "./http.js";
+import { ApiError, parseJson, readJson, writeJson } from "./http.js";
 
 const kClauses = ["must", "must_not", "should"];
 const kClauseWords = { must: "", must_not: "not ", should: "any of: " };
@@ -22,14 +22,17 @@ const range = (name) => (key, text) => ({ key, range: { [name]: boundOf(text) } 
 function boundOf(text) {
   const value = parseValue(text);
   if (typeof value === "number" || !Number.isNaN(Date.parse(text))) return value;
-  throw new Error(`“${text}” is neither a number nor a date.`);
+  throw new ApiError(0, `“${text}” is neither a number nor a date.`);
 }
 
 /** What can be asked of a key: [name, needs a value, condition]. */
 const kOperators = [
   ["is", true, (key, text) => ({ key, match: { value: parseValue(text) } })],
   ["is one of", true, (key, text) => ({ key, match: { any: text.split(",").map((part) => parseValue(part.trim())) } })],
-  ["≥", true, range("gte")], [">", true, range("gt")], ["≤", true, range("lte")], ["<", true, range("lt")],
+  ["≥", true, range("gte")],
+  [">", true, range("gt")],
+  ["≤", true, range("lte")],
+  ["<", true, range("lt")],
   ["has the words", true, (key, text) => ({ key, match: { text } })],
   ["has a word of", true, (key, text) => ({ key, match: { text_any: text } })],
   ["has the phrase", true, (key, text) => ({ key, match: { phrase: text } })],
@@ -54,9 +57,13 @@ const kSigns = { gte: "≥", gt: ">", lte: "≤", lt: "<" };
 export function describe(condition) {
   if (condition.key && condition.match) return `${condition.key} ${matchText(condition.match)}`;
   if (condition.key && condition.range) {
-    return `${condition.key} ${Object.entries(condition.range).map(([sign, bound]) => `${kSigns[sign]} ${bound}`).join(" and ")}`;
+    return `${condition.key} ${
+      Object.entries(condition.range).map(([sign, bound]) => `${kSigns[sign]} ${bound}`).join(" and ")
+    }`;
   }
-  if (condition.has_id) return condition.has_id.length === 1 ? `id ${condition.has_id[0]}` : `one of ${condition.has_id.length} points`;
+  if (condition.has_id) {
+    return condition.has_id.length === 1 ? `id ${condition.has_id[0]}` : `one of ${condition.has_id.length} points`;
+  }
   if (condition.is_empty) return `${condition.is_empty.key} is empty`;
   if (condition.is_null) return `${condition.is_null.key} is null`;
   return writeJson(condition);
@@ -65,7 +72,9 @@ export function describe(condition) {
 /** The conditions of a filter: [clause, index, text]; clauses that are no lists of conditions are one each. */
 export function chipsOf(filter) {
   return Object.entries(filter).flatMap(([clause, conditions]) => {
-    if (clause === "should" && asList(conditions).length > 0) return [[clause, -1, asList(conditions).map(describe).join(" or ")]];
+    if (clause === "should" && asList(conditions).length > 0) {
+      return [[clause, -1, asList(conditions).map(describe).join(" or ")]];
+    }
     if (!kClauses.includes(clause)) return [[clause, -1, writeJson(conditions)]];
     return asList(conditions).map((condition, i) => [clause, i, describe(condition)]);
   });
@@ -90,8 +99,16 @@ export const orNothing = (filter) => (Object.keys(filter).length > 0 ? filter : 
 function conditionForm(keys, add) {
   const list_id = `keys-${Math.random().toString(36).slice(2)}`;
   const key = h("input", { "aria-label": "Key", placeholder: "key", list: list_id, size: 14 });
-  const operator = select({ "aria-label": "Condition", onchange: () => { value.hidden = !kOperators[operator.value][1]; } },
-                          kOperators.map(([name], i) => [i, name]), 0);
+  const operator = select(
+    {
+      "aria-label": "Condition",
+      onchange: () => {
+        value.hidden = !kOperators[operator.value][1];
+      },
+    },
+    kOperators.map(([name], i) => [i, name]),
+    0,
+  );
   const value = h("input", { "aria-label": "Value", placeholder: "value", size: 16 });
   const negated = h("input", { type: "checkbox" });
   const problem = h("div");
@@ -100,26 +117,31 @@ function conditionForm(keys, add) {
     replace(problem);
     if (key.value.trim() === "") return key.focus();
     return guarded(problem, async () => {
-      try {
-        add(negated.checked ? "must_not" : "must", kOperators[operator.value][2](key.value.trim(), value.value));
-      } catch (error) {
-        throw Object.assign(error, { status: 0 });
-      }
+      add(negated.checked ? "must_not" : "must", kOperators[operator.value][2](key.value.trim(), value.value));
     });
   };
-  return h("form", { class: "row", onsubmit: submit, "aria-label": "Add a condition" },
-           key, h("datalist", { id: list_id }, keys.map((name) => h("option", { value: name }))), operator, value,
-           h("label", { class: "check" }, negated, "not"), h("button", {}, "Add condition"), problem);
+  return h(
+    "form",
+    { class: "row", onsubmit: submit, "aria-label": "Add a condition" },
+    key,
+    h("datalist", { id: list_id }, keys.map((name) => h("option", { value: name }))),
+    operator,
+    value,
+    h("label", { class: "check" }, negated, "not"),
+    h("button", {}, "Add condition"),
+    problem,
+  );
 }
 
 function editJson(filter, changed) {
-  const text = h("textarea", { rows: 12, spellcheck: "false", "aria-label": "Filter as JSON", value: writeJson(filter, 2) });
+  const text = h("textarea", {
+    rows: 12,
+    spellcheck: "false",
+    "aria-label": "Filter as JSON",
+    value: writeJson(filter, 2),
+  });
   openDialog("Filter as JSON", text, async () => {
-    try {
-      changed(text.value.trim() === "" ? {} : parseJson(text.value));
-    } catch (error) {
-      throw Object.assign(error, { status: 0 });
-    }
+    changed(text.value.trim() === "" ? {} : readJson(text.value, "The filter"));
     return true;
   }, "Apply");
 }
@@ -136,13 +158,26 @@ export function filterEditor(keys, initial, changed) {
     draw();
     changed(filter);
   };
-  const draw = () => redraw(chips,
-    chipsOf(filter).map(([clause, index, text]) => h("div", { class: `chip ${clause}` },
-      h("span", { title: text }, wordsOf(clause), text),
-      button("×", () => set(without(filter, clause, index)), { "aria-label": `Remove ${wordsOf(clause)}${text}` }))),
-    button("Edit as JSON", () => editJson(filter, set), { class: "plain" }),
-    Object.keys(filter).length > 0 ? button("Clear", () => set({}), { class: "plain" }) : null);
+  const draw = () =>
+    redraw(
+      chips,
+      chipsOf(filter).map(([clause, index, text]) =>
+        h(
+          "div",
+          { class: `chip ${clause}` },
+          h("span", { title: text }, wordsOf(clause), text),
+          button("×", () => set(without(filter, clause, index)), { "aria-label": `Remove ${wordsOf(clause)}${text}` }),
+        )
+      ),
+      button("Edit as JSON", () => editJson(filter, set), { class: "plain" }),
+      Object.keys(filter).length > 0 ? button("Clear", () => set({}), { class: "plain" }) : null,
+    );
   draw();
-  const element = h("div", { class: "rows" }, conditionForm(keys, (clause, condition) => set(withCondition(filter, clause, condition))), chips);
+  const element = h(
+    "div",
+    { class: "rows" },
+    conditionForm(keys, (clause, condition) => set(withCondition(filter, clause, condition))),
+    chips,
+  );
   return { element, value: () => filter, set };
 }

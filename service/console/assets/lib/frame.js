@@ -1,5 +1,5 @@
 // What surrounds every page: navigation, theme, key.
-import { h, redraw, button, select } from "./dom.js";
+import { button, h, redraw, select } from "./dom.js";
 import { apiKey } from "./api.js";
 import { askKey } from "./dialog.js";
 
@@ -9,8 +9,10 @@ const kThemeKey = "quiver.theme";
 const kCollectionKey = "quiver.collection";
 
 export const kServerPages = [["collections", "Collections"], ["metrics", "Metrics"], ["requests", "API"]];
-export const kCollectionPages = [["overview", "Overview"], ["points", "Points"], ["search", "Search"],
-                                 ["effort", "Recall & latency"], ["map", "Map"]];
+export const kCollectionPages = [["overview", "Overview"], ["points", "Points"], ["search", "Search"], [
+  "effort",
+  "Recall & latency",
+], ["map", "Map"]];
 
 /** The address of a page; without a collection, of a page of the server. */
 export function addressOf(page, collection, parameters = {}) {
@@ -59,18 +61,35 @@ function collectionLinks(place, names) {
   sessionStorage.setItem(kCollectionKey, chosen);
   const page = place.collection === undefined ? "overview" : place.page;
   const options = names.includes(chosen) ? names : [chosen, ...names];
-  const picker = select({ "aria-label": "Collection", onchange: () => { location.hash = addressOf(page, picker.value); } },
-                        options, chosen);
+  const picker = select(
+    {
+      "aria-label": "Collection",
+      onchange: () => {
+        location.hash = addressOf(page, picker.value);
+      },
+    },
+    options,
+    chosen,
+  );
   return h("nav", { "aria-label": "Collection" }, picker, links(kCollectionPages, place, chosen));
 }
 
 /** Draws the navigation. `names` are the collections. */
 export function drawFrame(place, names) {
   const brand = document.querySelector(".brand");
-  redraw(document.getElementById("frame"), brand,
-          h("nav", { "aria-label": "Server" }, links(kServerPages, place)),
-          collectionLinks(place, names),
-          h("div", { class: "tools" },
-            button(apiKey() ? "Key: set" : "Key: none", askKey, { class: "plain" }), themeButton()));
-  for (const link of document.querySelectorAll("#frame [aria-current]")) link.scrollIntoView({ block: "nearest", inline: "center" });
+  redraw(
+    document.getElementById("frame"),
+    brand,
+    h("nav", { "aria-label": "Server" }, links(kServerPages, place)),
+    collectionLinks(place, names),
+    h(
+      "div",
+      { class: "tools" },
+      button(apiKey() ? "Key: set" : "Key: none", askKey, { class: "plain" }),
+      themeButton(),
+    ),
+  );
+  for (const link of document.querySelectorAll("#frame [aria-current]")) {
+    link.scrollIntoView({ block: "nearest", inline: "center" });
+  }
 }

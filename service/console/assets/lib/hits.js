@@ -8,7 +8,8 @@ const kMaxText = 320;
 
 /** The text of a payload that tells most in one line. */
 export function headline(payload = {}) {
-  const key = kTitles.find((name) => typeof payload[name] === "string") ?? Object.keys(payload).find((name) => typeof payload[name] === "string");
+  const key = kTitles.find((name) => typeof payload[name] === "string") ??
+    Object.keys(payload).find((name) => typeof payload[name] === "string");
   const text = key === undefined ? "" : payload[key];
   return text.length > kMaxText ? `${text.slice(0, kMaxText)}…` : text;
 }
@@ -19,7 +20,10 @@ function marked({ text, offset, matches }) {
   const parts = [];
   let at = 0;
   for (const [from, to] of matches) {
-    parts.push(letters.slice(at, from - offset).join(""), h("mark", {}, letters.slice(from - offset, to - offset).join("")));
+    parts.push(
+      letters.slice(at, from - offset).join(""),
+      h("mark", {}, letters.slice(from - offset, to - offset).join("")),
+    );
     at = to - offset;
   }
   return h("p", { class: "text" }, "… ", parts, letters.slice(at).join(""), " …");
@@ -27,21 +31,37 @@ function marked({ text, offset, matches }) {
 
 function details(payload) {
   const place = h("div");
-  return h("details", { ontoggle: (event) => event.target.open && replace(place, tree(payload)) },
-           h("summary", { class: "quiet" }, "payload"), place);
+  return h(
+    "details",
+    { ontoggle: (event) => event.target.open && replace(place, tree(payload)) },
+    h("summary", { class: "quiet" }, "payload"),
+    place,
+  );
 }
 
 /** `mark`: {kind: shared | alone, text} or undefined. */
 function hit(point, rank, mark) {
   const fragments = Object.values(point.highlights ?? {}).flat();
   const head = headline(point.payload);
-  return h("li", { class: `hit ${mark?.kind ?? ""}` },
-    h("header", {}, h("span", { class: "rank" }, rank + 1),
-      h("span", {}, head ? h("span", { class: "headline" }, head, " ") : null, h("span", { class: "id" }, String(point.id)),
-        mark ? h("span", { class: "moved" }, " ", mark.text) : null),
-      point.score === undefined ? null : h("span", { class: "score", title: "score" }, score(point.score))),
+  return h(
+    "li",
+    { class: `hit ${mark?.kind ?? ""}` },
+    h(
+      "header",
+      {},
+      h("span", { class: "rank" }, rank + 1),
+      h(
+        "span",
+        {},
+        head ? h("span", { class: "headline" }, head, " ") : null,
+        h("span", { class: "id" }, String(point.id)),
+        mark ? h("span", { class: "moved" }, " ", mark.text) : null,
+      ),
+      point.score === undefined ? null : h("span", { class: "score", title: "score" }, score(point.score)),
+    ),
     fragments.map(marked),
-    point.payload && Object.keys(point.payload).length > 0 ? details(point.payload) : null);
+    point.payload && Object.keys(point.payload).length > 0 ? details(point.payload) : null,
+  );
 }
 
 /** A list of points; `marks` by their ids as texts. */

@@ -1,6 +1,6 @@
 // Requests to the server, for pages and workers.
 
-/** A refused request; `status` 0 means that no answer came. */
+/** A refused request. `status` 0: it was not sent, because it is none, or no answer came. */
 export class ApiError extends Error {
   constructor(status, text) {
     super(text);
@@ -17,6 +17,15 @@ export function parseJson(text) {
     const exact = typeof value !== "number" || Number.isSafeInteger(value) || !context?.source;
     return exact || !/^-?\d+$/.test(context.source) ? value : BigInt(context.source);
   });
+}
+
+/** As `parseJson`, for what a user wrote. Throws ApiError, which says `what` is wrong. */
+export function readJson(text, what) {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw new ApiError(0, `${what} is not JSON: ${error.message}`);
+  }
 }
 
 /** Writes JSON, with BigInt as the integer that it is. */
@@ -43,8 +52,13 @@ export async function exchange(connection, method, path, body, signal) {
   if (body !== undefined && body !== null) headers["content-type"] = "application/json";
   const started = performance.now();
   try {
-    const response = await fetch(connection.base + path.replace(/^\//, ""),
-                                 { method, headers, body, signal, cache: "no-store" });
+    const response = await fetch(connection.base + path.replace(/^\//, ""), {
+      method,
+      headers,
+      body,
+      signal,
+      cache: "no-store",
+    });
     const text = await response.text();
     return { status: response.status, text, elapsed_ms: performance.now() - started };
   } catch (error) {

@@ -12,15 +12,22 @@ const kFitted = 4000;
 
 async function sample({ connection, path, field, n, keys }) {
   const filter = field === "" ? undefined : { must: [{ has_vector: field }] };
-  const { result } = await send(connection, "POST", `${path}/points/query`,
-                                { query: { sample: "random" }, limit: n, filter, with_payload: keys.length > 0 ? keys : false });
+  const { result } = await send(connection, "POST", `${path}/points/query`, {
+    query: { sample: "random" },
+    limit: n,
+    filter,
+    with_payload: keys.length > 0 ? keys : false,
+  });
   return result.points.map(({ id, payload }) => ({ id, payload }));
 }
 
 /** The vectors of a block as one array, in the order of `points`. Points deleted meanwhile have zeros. */
 async function vectorsOf({ connection, path, field }, points) {
-  const { result } = await send(connection, "POST", `${path}/points`,
-                                { ids: points.map((point) => point.id), with_payload: false, with_vector: field === "" ? true : [field] });
+  const { result } = await send(connection, "POST", `${path}/points`, {
+    ids: points.map((point) => point.id),
+    with_payload: false,
+    with_vector: field === "" ? true : [field],
+  });
   const vectors = new Map(result.map(({ id, vector }) => [String(id), field === "" ? vector : vector?.[field]]));
   const dim = [...vectors.values()].find(Boolean)?.length ?? 0;
   const rows = new Float32Array(points.length * dim);
@@ -65,4 +72,5 @@ async function run(request) {
   postMessage({ done: true });
 }
 
-onmessage = ({ data }) => run(data).catch((error) => postMessage({ error: { status: error.status ?? 0, message: error.message } }));
+onmessage = ({ data }) =>
+  run(data).catch((error) => postMessage({ error: { status: error.status ?? 0, message: error.message } }));

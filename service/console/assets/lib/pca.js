@@ -7,7 +7,7 @@ function normalize(vector) {
   let length = 0;
   for (const value of vector) length += value * value;
   length = Math.sqrt(length);
-  if (length > 0) for (let i = 0; i < vector.length; ++i) vector[i] /= length;
+  if (length > 0) { for (let i = 0; i < vector.length; ++i) vector[i] /= length; }
   return length;
 }
 

@@ -2,8 +2,8 @@
 import { h, svg } from "./dom.js";
 import { fieldLabel } from "./api.js";
 
-const kBox = { width: 190, height: 50, gap_x: 46, gap_y: 14 };
-const kMaxText = 25;
+const kBox = { width: 214, height: 50, gap_x: 46, gap_y: 14 };
+const kMaxText = 29;
 
 const shorten = (text) => (text.length > kMaxText ? `${text.slice(0, kMaxText - 1)}…` : text);
 
@@ -13,12 +13,18 @@ const kQueryKinds = {
   rrf: (query) => `RRF${query.rrf?.weights ? ` ${query.rrf.weights.join(" : ")}` : ""}`,
   linear: (query) => `linear ${query.linear?.weights?.join(" : ") ?? ""}`,
   nearest: (query) => nearestText(query.nearest),
-  recommend: () => "recommend", discover: () => "discover", context: () => "context", sample: () => "random points",
-  order_by: (query) => `by ${query.order_by.key ?? query.order_by}`, formula: () => "formula",
+  recommend: () => "recommend",
+  discover: () => "discover",
+  context: () => "context",
+  sample: () => "random points",
+  order_by: (query) => `by ${query.order_by.key ?? query.order_by}`,
+  formula: () => "formula",
 };
 
 function nearestText(query) {
-  if (Array.isArray(query)) return Array.isArray(query[0]) ? `multi-vector, ${query.length} rows` : `vector, ${query.length} dimensions`;
+  if (Array.isArray(query)) {
+    return Array.isArray(query[0]) ? `multi-vector, ${query.length} rows` : `vector, ${query.length} dimensions`;
+  }
   if (query?.indices) return `sparse vector, ${query.indices.length} values`;
   if (query?.text) return `“${query.text}”`;
   return `like point ${query}`;
@@ -36,9 +42,13 @@ const isFusion = (query) => ["fusion", "rrf", "linear"].some((name) => query?.[n
 const prefetchesOf = (node) => (node.prefetch === undefined ? [] : [node.prefetch].flat());
 
 function detailText(node) {
-  const parts = [node.using !== undefined ? fieldLabel(node.using) : null, `limit ${node.limit ?? 10}`,
-                 node.filter ? "filtered" : null, node.params?.exact ? "exact" : null,
-                 node.params?.hnsw_ef ? `effort ${node.params.hnsw_ef}` : null];
+  const parts = [
+    node.using !== undefined ? fieldLabel(node.using) : null,
+    `limit ${node.limit ?? 10}`,
+    node.filter ? "filtered" : null,
+    node.params?.exact ? "exact" : null,
+    node.params?.hnsw_ef ? `effort ${node.params.hnsw_ef}` : null,
+  ];
   return parts.filter(Boolean).join(" · ");
 }
 
@@ -50,17 +60,29 @@ function place(node, depth, rows) {
 }
 
 function box(x, y, kind, title, detail) {
-  return svg("g", { class: kind }, svg("rect", { x, y, width: kBox.width, height: kBox.height, rx: 9 }),
-    svg("text", { x: x + 12, y: y + 21 }, shorten(title)), svg("text", { class: "small", x: x + 12, y: y + 39 }, shorten(detail)));
+  return svg(
+    "g",
+    { class: kind },
+    svg("rect", { x, y, width: kBox.width, height: kBox.height, rx: 9 }),
+    svg("text", { x: x + 12, y: y + 21 }, shorten(title)),
+    svg("text", { class: "small", x: x + 12, y: y + 39 }, shorten(detail)),
+  );
 }
 
 function link(from, to) {
   const middle = (from.x + kBox.width + to.x) / 2;
-  return svg("path", { d: `M${from.x + kBox.width} ${from.y + kBox.height / 2}C${middle} ${from.y + kBox.height / 2} ${middle} ${to.y + kBox.height / 2} ${to.x} ${to.y + kBox.height / 2}` });
+  return svg("path", {
+    d: `M${from.x + kBox.width} ${from.y + kBox.height / 2}C${middle} ${from.y + kBox.height / 2} ${middle} ${
+      to.y + kBox.height / 2
+    } ${to.x} ${to.y + kBox.height / 2}`,
+  });
 }
 
 function draw(placed, depth, out) {
-  const at = { x: 1 + (depth - placed.depth) * (kBox.width + kBox.gap_x), y: 1 + placed.row * (kBox.height + kBox.gap_y) };
+  const at = {
+    x: 1 + (depth - placed.depth) * (kBox.width + kBox.gap_x),
+    y: 1 + placed.row * (kBox.height + kBox.gap_y),
+  };
   for (const child of placed.children) out.push(link(draw(child, depth, out), at));
   const kind = isFusion(placed.node.query) ? "fusion" : "step";
   out.push(box(at.x, at.y, kind, queryText(placed.node.query), detailText(placed.node)));
@@ -69,7 +91,9 @@ function draw(placed, depth, out) {
 
 function spoken(node) {
   const children = prefetchesOf(node).map(spoken);
-  return children.length > 0 ? `${queryText(node.query)} of (${children.join("; ")})` : `${queryText(node.query)}, ${detailText(node)}`;
+  return children.length > 0
+    ? `${queryText(node.query)} of (${children.join("; ")})`
+    : `${queryText(node.query)}, ${detailText(node)}`;
 }
 
 /** A picture of the request's steps. */
@@ -81,6 +105,9 @@ export function planGraph(request) {
   const answer = { x: end.x + kBox.width + kBox.gap_x, y: end.y };
   out.push(link(end, answer), box(answer.x, answer.y, "result", "Answer", `${request.limit ?? 10} points`));
   const size = { width: answer.x + kBox.width + 2, height: rows.n * (kBox.height + kBox.gap_y) };
-  return h("div", { class: "graph", tabindex: "0", role: "img", "aria-label": `Steps: ${spoken(request)}` },
-           svg("svg", { ...size, "aria-hidden": "true" }, out));
+  return h(
+    "div",
+    { class: "graph", tabindex: "0", role: "img", "aria-label": `Steps: ${spoken(request)}` },
+    svg("svg", { ...size, "aria-hidden": "true" }, out),
+  );
 }

@@ -1,5 +1,5 @@
 // The map as something to handle: lasso, moving, zooming, a label at the pointer.
-import { h, button } from "./dom.js";
+import { button, h } from "./dom.js";
 import { Scatter } from "./scatter.js";
 
 const kZoomStep = 1.3;
@@ -11,7 +11,11 @@ const kReach = 12;
  * Returns {element, scatter}. `signal` ends it.
  */
 export function makePlot(labelOf, selected, signal) {
-  const canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Map of points. Arrow keys move, plus and minus zoom, 0 shows all." });
+  const canvas = h("canvas", {
+    tabindex: 0,
+    role: "application",
+    "aria-label": "Map of points. Arrow keys move, plus and minus zoom, 0 shows all.",
+  });
   const over = h("canvas", { class: "over", "aria-hidden": "true" });
   const tip = h("div", { class: "tip", hidden: true });
   const scatter = new Scatter(canvas);
@@ -21,10 +25,27 @@ export function makePlot(labelOf, selected, signal) {
     mode.setAttribute("aria-pressed", String(hand.is_moving));
     canvas.classList.toggle("move", hand.is_moving);
   }, { "aria-pressed": "false", title: "Drag to move instead of to select" });
-  const element = h("div", { class: "plot" }, canvas, over, tip, h("div", { class: "corner" }, mode,
-    button("+", () => scatter.zoom(kZoomStep), { "aria-label": "Zoom in" }), button("−", () => scatter.zoom(1 / kZoomStep), { "aria-label": "Zoom out" }),
-    button("All", () => scatter.fit())));
-  const watch = new ResizeObserver(() => { scatter.resize(); over.width = canvas.width; over.height = canvas.height; scatter.fit(); });
+  const element = h(
+    "div",
+    { class: "plot" },
+    canvas,
+    over,
+    tip,
+    h(
+      "div",
+      { class: "corner" },
+      mode,
+      button("+", () => scatter.zoom(kZoomStep), { "aria-label": "Zoom in" }),
+      button("−", () => scatter.zoom(1 / kZoomStep), { "aria-label": "Zoom out" }),
+      button("All", () => scatter.fit()),
+    ),
+  );
+  const watch = new ResizeObserver(() => {
+    scatter.resize();
+    over.width = canvas.width;
+    over.height = canvas.height;
+    scatter.fit();
+  });
   watch.observe(element);
   signal.addEventListener("abort", () => watch.disconnect(), { once: true });
   return { element, scatter };
@@ -37,8 +58,13 @@ class Hand {
     canvas.addEventListener("pointerdown", (event) => this.down(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.up(event));
-    canvas.addEventListener("pointercancel", () => { this.path = undefined; this.drawPath(); });
-    canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+    canvas.addEventListener("pointercancel", () => {
+      this.path = undefined;
+      this.drawPath();
+    });
+    canvas.addEventListener("pointerleave", () => {
+      tip.hidden = true;
+    });
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("keydown", (event) => this.key(event));
   }
@@ -71,7 +97,9 @@ class Hand {
     this.path = undefined;
     this.drawPath();
     if (path === undefined || this.drags) return;
-    const found = path.length < 4 ? [this.scatter.nearest(...path[0], kReach)].filter((i) => i >= 0) : this.scatter.inside(path);
+    const found = path.length < 4
+      ? [this.scatter.nearest(...path[0], kReach)].filter((i) => i >= 0)
+      : this.scatter.inside(path);
     this.selected(found);
   }
 
@@ -92,9 +120,16 @@ class Hand {
 
   key(event) {
     const { scatter } = this;
-    const actions = { ArrowLeft: () => scatter.move(kMoveStep, 0), ArrowRight: () => scatter.move(-kMoveStep, 0),
-                      ArrowUp: () => scatter.move(0, kMoveStep), ArrowDown: () => scatter.move(0, -kMoveStep),
-                      "+": () => scatter.zoom(kZoomStep), "-": () => scatter.zoom(1 / kZoomStep), 0: () => scatter.fit(), Escape: () => this.selected([]) };
+    const actions = {
+      ArrowLeft: () => scatter.move(kMoveStep, 0),
+      ArrowRight: () => scatter.move(-kMoveStep, 0),
+      ArrowUp: () => scatter.move(0, kMoveStep),
+      ArrowDown: () => scatter.move(0, -kMoveStep),
+      "+": () => scatter.zoom(kZoomStep),
+      "-": () => scatter.zoom(1 / kZoomStep),
+      0: () => scatter.fit(),
+      Escape: () => this.selected([]),
+    };
     if (!(event.key in actions)) return;
     event.preventDefault();
     actions[event.key]();

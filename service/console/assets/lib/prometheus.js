@@ -11,7 +11,9 @@ export function parseMetrics(text) {
   for (const line of text.split("\n")) {
     const found = line.startsWith("#") ? null : kSample.exec(line);
     if (!found) continue;
-    const labels = Object.fromEntries([...(found[2] ?? "").matchAll(kLabel)].map(([, name, value]) => [name, unescaped(value)]));
+    const labels = Object.fromEntries(
+      [...(found[2] ?? "").matchAll(kLabel)].map(([, name, value]) => [name, unescaped(value)]),
+    );
     samples.push({ name: found[1], labels, value: Number(found[3].replace("Inf", "Infinity")) });
   }
   return samples;
@@ -41,7 +43,12 @@ export function quantile(share, name, before, after, passes) {
   const counts = new Map();
   for (const [snapshot, sign] of [[before, -1], [after, 1]]) {
     for (const { labels, value } of snapshot.samples(`${name}_bucket`)) {
-      if (passes(labels)) counts.set(Number(labels.le.replace("Inf", "Infinity")), (counts.get(Number(labels.le.replace("Inf", "Infinity"))) ?? 0) + sign * value);
+      if (passes(labels)) {
+        counts.set(
+          Number(labels.le.replace("Inf", "Infinity")),
+          (counts.get(Number(labels.le.replace("Inf", "Infinity"))) ?? 0) + sign * value,
+        );
+      }
     }
   }
   const buckets = [...counts].sort(([a], [b]) => a - b);

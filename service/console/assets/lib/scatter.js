@@ -46,7 +46,11 @@ export class Scatter {
 
   /** `xy`: x, y, …; `rgba`: four bytes a point. Transparent points come below opaque ones. */
   setPoints(xy, rgba) {
-    Object.assign(this, { xy, words: new Uint32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2), n: xy.length >> 1 });
+    Object.assign(this, {
+      xy,
+      words: new Uint32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2),
+      n: xy.length >> 1,
+    });
     this.draw();
   }
 
@@ -63,8 +67,10 @@ export class Scatter {
   fit() {
     let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
     for (let i = 0; i < this.xy.length; i += 2) {
-      x0 = Math.min(x0, this.xy[i]); x1 = Math.max(x1, this.xy[i]);
-      y0 = Math.min(y0, this.xy[i + 1]); y1 = Math.max(y1, this.xy[i + 1]);
+      x0 = Math.min(x0, this.xy[i]);
+      x1 = Math.max(x1, this.xy[i]);
+      y0 = Math.min(y0, this.xy[i + 1]);
+      y1 = Math.max(y1, this.xy[i + 1]);
     }
     if (!(x1 >= x0)) return;
     const { width, height } = this.canvas;
@@ -102,7 +108,12 @@ export class Scatter {
     for (const is_opaque of [false, true]) {
       for (let i = 0; i < n; ++i) {
         if (words[i] >>> 24 >= kOpaque !== is_opaque) continue;
-        pixels.disc(rows, Math.round(xy[2 * i] * view.scale + view.x), Math.round(xy[2 * i + 1] * view.scale + view.y), words[i]);
+        pixels.disc(
+          rows,
+          Math.round(xy[2 * i] * view.scale + view.x),
+          Math.round(xy[2 * i + 1] * view.scale + view.y),
+          words[i],
+        );
       }
     }
     this.context.putImageData(pixels.image, 0, 0);

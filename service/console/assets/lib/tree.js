@@ -9,10 +9,14 @@ const kLongText = 300;
 function textValue(text) {
   if (text.length <= kLongText) return h("span", { class: "string" }, text);
   const rest = h("span", { class: "string" }, `${text.slice(0, kLongText)}…`);
-  const more = h("button", { type: "button", class: "plain", onclick: () => {
-    rest.textContent = text;
-    more.remove();
-  } }, "more");
+  const more = h("button", {
+    type: "button",
+    class: "plain",
+    onclick: () => {
+      rest.textContent = text;
+      more.remove();
+    },
+  }, "more");
   return h("span", {}, rest, " ", more);
 }
 
@@ -31,9 +35,19 @@ function entry(name, value, level) {
   const label = h("span", { class: "key" }, name);
   if (typeof value !== "object" || value === null) return h("li", {}, label, " ", leaf(value));
   const items = Object.entries(value);
-  if (items.length === 0) return h("li", {}, label, " ", h("span", { class: "null" }, Array.isArray(value) ? "[]" : "{}"));
-  return h("li", {}, h("details", { open: level < kOpenLevels && items.length <= kMaxShown },
-                       h("summary", {}, label, " ", h("span", { class: "quiet" }, summary(value))), list(items, level + 1)));
+  if (items.length === 0) {
+    return h("li", {}, label, " ", h("span", { class: "null" }, Array.isArray(value) ? "[]" : "{}"));
+  }
+  return h(
+    "li",
+    {},
+    h(
+      "details",
+      { open: level < kOpenLevels && items.length <= kMaxShown },
+      h("summary", {}, label, " ", h("span", { class: "quiet" }, summary(value))),
+      list(items, level + 1),
+    ),
+  );
 }
 
 function list(items, level) {

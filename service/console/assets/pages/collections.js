@@ -1,11 +1,12 @@
 // The collections with their live state.
-import { h, redraw, replace, button } from "../lib/dom.js";
-import { call, fieldsOf, fieldLabel, get, pathOf } from "../lib/api.js";
+import { button, h, redraw, replace } from "../lib/dom.js";
+import { call, fieldLabel, fieldsOf, get, pathOf } from "../lib/api.js";
 import { confirmBy, errorBox, guarded, notify } from "../lib/dialog.js";
 import { addressOf } from "../lib/frame.js";
 import { bytes, count, percent, seconds } from "../lib/format.js";
 import { writeJson } from "../lib/http.js";
 import { pause, whileHidden } from "../lib/poll.js";
+import { actions, number, table, text } from "../lib/table.js";
 import { createCollection } from "./create.js";
 
 const kPoll_ms = 2000;
@@ -25,7 +26,12 @@ export function progressOf(optimizations) {
     const { done = 0, total = 0, eta_sec } = work.progress ?? {};
     const share = total > 0 ? done / total : 0;
     const text = `${work.optimizer} ${percent(share, 0)}${eta_sec ? `, ${seconds(eta_sec)} left` : ""}`;
-    return h("div", { class: "progress" }, h("progress", { value: share, max: 1, "aria-label": text }), h("small", {}, text));
+    return h(
+      "div",
+      { class: "progress" },
+      h("progress", { value: share, max: 1, "aria-label": text }),
+      h("small", {}, text),
+    );
   });
 }
 
@@ -33,7 +39,10 @@ async function stateOf(name, signal) {
   const optional = (path) => get(path, signal).catch(() => undefined);
   try {
     const [info, optimizations, memory] = await Promise.all([
-      get(pathOf(name), signal), optional(pathOf(name, "/optimizations")), optional(pathOf(name, "/memory"))]);
+      get(pathOf(name), signal),
+      optional(pathOf(name, "/optimizations")),
+      optional(pathOf(name, "/memory")),
+    ]);
     return { name, info, optimizations, memory };
   } catch (error) {
     return { name, error };
@@ -63,28 +72,49 @@ const kindText = (field) => (field.size ? `${field.kind}, ${field.size}, ${field
 
 function row({ name, info, optimizations, memory, error }, refresh) {
   const link = h("a", { href: addressOf("overview", name) }, name);
-  if (error) return h("tr", {}, h("th", { scope: "row" }, link), h("td", { colspan: 6 }, errorBox(error)));
-  const total = memory?.total;
-  return h("tr", {},
-    h("th", { scope: "row" }, link),
-    h("td", { "data-label": "State" }, stateBadge(info), progressOf(optimizations)),
-    h("td", { class: "number", "data-label": "Points" }, count(info.points_count)),
-    h("td", { "data-label": "Vectors" }, fieldsOf(info).map((field) => h("div", {}, fieldLabel(field.name), " ", h("small", {}, kindText(field))))),
-    h("td", { class: "number", "data-label": "Memory" }, bytes(total?.ram_bytes)),
-    h("td", { class: "number", "data-label": "Disk" }, bytes(total?.disk_bytes)),
-    h("td", { class: "actions" }, button("Delete", () => askToDelete(name, refresh), { class: "plain", "aria-label": `Delete ${name}` })));
+  if (error) return [link, errorBox(error), "", "", "", "", ""];
+  const vectors = fieldsOf(info).map((field) =>
+    h("div", {}, fieldLabel(field.name), " ", h("small", {}, kindText(field)))
+  );
+  const drop = button("Delete", () => askToDelete(name, refresh), { class: "plain", "aria-label": `Delete ${name}` });
+  const state = [stateBadge(info), progressOf(optimizations)];
+  return [
+    link,
+    state,
+    count(info.points_count),
+    vectors,
+    bytes(memory?.total.ram_bytes),
+    bytes(memory?.total.disk_bytes),
+    drop,
+  ];
 }
 
-function table(states, refresh) {
-  const heads = [["Name"], ["State"], ["Points", "number"], ["Vectors"], ["Memory", "number"], ["Disk", "number"], [""]];
-  return h("div", { class: "scroll", tabindex: 0 }, h("table", { class: "cards" },
-    h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text || h("span", { class: "hidden" }, "Actions"))))),
-    h("tbody", {}, states.map((state) => row(state, refresh)))));
+function collectionTable(states, refresh) {
+  const columns = [
+    text("Name"),
+    text("State"),
+    number("Points"),
+    text("Vectors"),
+    number("Memory"),
+    number("Disk"),
+    actions(),
+  ];
+  return table(columns, states.map((state) => row(state, refresh)), { cards: true });
 }
 
 function emptyText() {
-  return h("div", { class: "empty" }, h("p", {}, "There are no collections yet."),
-           h("p", { class: "quiet" }, "Create one here, or send your first request from the ", h("a", { href: "#/requests" }, "API page"), "."));
+  return h(
+    "div",
+    { class: "empty" },
+    h("p", {}, "There are no collections yet."),
+    h(
+      "p",
+      { class: "quiet" },
+      "Create one here, or send your first request from the ",
+      h("a", { href: "#/requests" }, "API page"),
+      ".",
+    ),
+  );
 }
 
 /** The collections to show: those whose names contain the text, as many as can be asked for at each look. */
@@ -93,28 +123,48 @@ function chosen(names, text) {
   return { shown: found.slice(0, kMaxShown), n_left: Math.max(0, found.length - kMaxShown) };
 }
 
-export async function show(content, { signal }) {
-  const list = h("div");
-  let wake = () => {};
-  const refresh = () => wake();
-  const search = h("input", { type: "search", placeholder: "Find by name", "aria-label": "Find by name", hidden: true, oninput: refresh });
-  replace(content, h("div", { class: "title" }, h("h1", {}, "Collections"),
-                     h("div", { class: "actions" }, search, button("New collection", () => createCollection(refresh), { class: "primary" }))), list);
-  let last = "";
-  do {
-    const is_drawn = await guarded(list, async () => {
-      const names = (await get("collections", signal)).collections.map((collection) => collection.name);
-      search.hidden = names.length <= kMaxShown / 4;
-      const { shown, n_left } = chosen(names, search.value);
-      const states = await statesOf(shown, signal);
-      const now = writeJson([states, n_left]);
-      if (signal.aborted || now === last) return true; // nothing to draw
-      last = now;
-      redraw(list, states.length > 0 ? table(states, refresh) : names.length > 0 ? h("p", {}, "No name contains this.") : emptyText(),
-             n_left > 0 ? h("p", { class: "quiet" }, `${count(n_left)} more. Find them by name.`) : null);
-      return true;
+class CollectionList {
+  constructor(signal) {
+    Object.assign(this, { signal, drawn: "", wake: () => {} });
+    this.element = h("div");
+    const look = { type: "search", placeholder: "Find by name", "aria-label": "Find by name", hidden: true };
+    this.search = h("input", { ...look, oninput: () => this.wake() });
+  }
+
+  /** Asks for the state of the collections and draws it, if it has changed. */
+  async look() {
+    const names = (await get("collections", this.signal)).collections.map((collection) => collection.name);
+    this.search.hidden = names.length <= kMaxShown / 4;
+    const { shown, n_left } = chosen(names, this.search.value);
+    const states = await statesOf(shown, this.signal);
+    const now = writeJson([states, n_left]);
+    if (this.signal.aborted || now === this.drawn) return;
+    this.drawn = now;
+    const nothing = names.length > 0 ? h("p", {}, "No name contains this.") : emptyText();
+    const more = n_left > 0 ? h("p", { class: "quiet" }, `${count(n_left)} more. Find them by name.`) : null;
+    redraw(this.element, states.length > 0 ? collectionTable(states, () => this.wake()) : nothing, more);
+  }
+
+  /** Looks again and again until the page is left. */
+  async follow() {
+    do {
+      await guarded(this.element, () => this.look());
+      if (this.element.querySelector(".error")) this.drawn = "";
+      await whileHidden(this.signal);
+    } while (await Promise.race([pause(kPoll_ms, this.signal), this.woken()]));
+  }
+
+  woken() {
+    return new Promise((resolve) => {
+      this.wake = () => resolve(true);
     });
-    if (!is_drawn) last = "";
-    await whileHidden(signal);
-  } while (await Promise.race([pause(kPoll_ms, signal), new Promise((resolve) => { wake = () => resolve(true); })]));
+  }
+}
+
+export async function show(content, { signal }) {
+  const list = new CollectionList(signal);
+  const create = button("New collection", () => createCollection(() => list.wake()), { class: "primary" });
+  const actions = h("div", { class: "actions" }, list.search, create);
+  replace(content, h("div", { class: "title" }, h("h1", {}, "Collections"), actions), list.element);
+  await list.follow();
 }

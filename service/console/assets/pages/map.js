@@ -1,5 +1,5 @@
 // A map of a dense field: a random sample, projected to two dimensions.
-import { h, redraw, replace, button, labelled, select } from "../lib/dom.js";
+import { button, h, labelled, redraw, replace, select } from "../lib/dom.js";
 import { connection, fieldLabel, fieldsOf, get, pathOf, post } from "../lib/api.js";
 import { colourGroups, rgb, valueOf } from "../lib/colours.js";
 import { guarded } from "../lib/dialog.js";
@@ -12,6 +12,7 @@ import { projectSample } from "../lib/project.js";
 
 const kSizes = [1000, 5000, 20000, 50000];
 const kMaxTold = 6;
+const kLabelKeys = ["title", "name", "headline", "label"];
 const kDimmed = 28;
 const kOpaque = 215;
 
@@ -20,7 +21,14 @@ async function keysOf(collection, info, signal) {
   const { points } = await post(pathOf(collection, "/points/scroll"), { limit: 20, with_payload: true }, signal);
   const keys = new Set(points.flatMap((point) => Object.keys(point.payload ?? {})));
   for (const key of Object.keys(info.payload_schema)) keys.add(key);
-  const lengthOf = (key) => Math.max(0, ...points.map((point) => JSON.stringify(point.payload?.[key] ?? "", (_, value) => (typeof value === "bigint" ? String(value) : value)).length));
+  const lengthOf = (key) =>
+    Math.max(
+      0,
+      ...points.map((point) =>
+        JSON.stringify(point.payload?.[key] ?? "", (_, value) => (typeof value === "bigint" ? String(value) : value))
+          .length
+      ),
+    );
   const rankOf = (key) => (info.payload_schema[key]?.data_type === "keyword" ? 0 : 1000) + lengthOf(key);
   return [...keys].sort((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b));
 }
@@ -28,12 +36,16 @@ async function keysOf(collection, info, signal) {
 /** The keys whose values are read: for colours, and for the label of a point. */
 const wantedKeys = (map) => [...new Set([map.colour.value, ...map.label_keys].filter((key) => key !== ""))];
 
+/** The sample, its colours and what is chosen of it. `controls` sets the choices that it reads. */
 class PointMap {
-  constructor(context) {
-    Object.assign(this, context, { points: [], xy: new Float32Array(0), chosen: undefined, pressed: undefined });
-    this.plot = makePlot((i) => this.labelOf(i), (found) => this.choose(found), this.signal);
+  constructor(collection, signal, keys) {
+    const label_keys = kLabelKeys.filter((key) => keys.includes(key)).slice(0, 1);
+    Object.assign(this, { collection, signal, label_keys, points: [], xy: new Float32Array(0) });
+    this.plot = makePlot((i) => this.labelOf(i), (found) => this.choose(found), signal);
     this.legend = h("div", { class: "legend", role: "group", "aria-label": "Colours" });
     this.choice = h("div", { role: "status" });
+    this.progress = h("progress", { max: 1, value: 0, "aria-label": "Loading" });
+    this.told = h("small");
   }
 
   labelOf(i) {
@@ -68,7 +80,10 @@ class PointMap {
   /** Reads the values of another key; the points stay where they are. */
   async recolour() {
     const { points } = this;
-    const found = await post(pathOf(this.collection, "/points"), { ids: points.map((point) => point.id), with_payload: wantedKeys(this) }, this.signal);
+    const found = await post(pathOf(this.collection, "/points"), {
+      ids: points.map((point) => point.id),
+      with_payload: wantedKeys(this),
+    }, this.signal);
     if (points !== this.points) return; // drawn again meanwhile
     const payloads = new Map(found.map(({ id, payload }) => [String(id), payload]));
     for (const point of points) point.payload = payloads.get(String(point.id)) ?? {};
@@ -83,12 +98,18 @@ class PointMap {
   }
 
   drawLegend() {
-    redraw(this.legend, this.colours.groups.map((group, i) => {
-      if (group.n === 0) return null;
-      const swatch = h("span", { class: "swatch" });
-      swatch.style.background = group.colour;
-      return button([swatch, group.label, " ", h("small", {}, count(group.n))], () => this.chooseGroup(i), { "aria-pressed": String(this.pressed === i), title: this.colours.title(group) });
-    }));
+    redraw(
+      this.legend,
+      this.colours.groups.map((group, i) => {
+        if (group.n === 0) return null;
+        const swatch = h("span", { class: "swatch" });
+        swatch.style.background = group.colour;
+        return button([swatch, group.label, " ", h("small", {}, count(group.n))], () => this.chooseGroup(i), {
+          "aria-pressed": String(this.pressed === i),
+          title: this.colours.title(group),
+        });
+      }),
+    );
   }
 
   chooseGroup(i) {
@@ -112,9 +133,23 @@ class PointMap {
       leave("filter", filter);
       location.hash = addressOf(page, this.collection);
     };
-    return h("section", { class: "choice" }, h("div", { class: "title" }, h("h2", {}, `${count(found.length)} points`),
-      h("div", { class: "actions" }, button("Show these points", go("points"), { class: "primary" }), button("Search among them", go("search")),
-        button("Clear", () => this.choose([])))), this.valuesOf(found));
+    return h(
+      "section",
+      { class: "choice" },
+      h(
+        "div",
+        { class: "title" },
+        h("h2", {}, `${count(found.length)} points`),
+        h(
+          "div",
+          { class: "actions" },
+          button("Show these points", go("points"), { class: "primary" }),
+          button("Search among them", go("search")),
+          button("Clear", () => this.choose([])),
+        ),
+      ),
+      this.valuesOf(found),
+    );
   }
 
   /** The most frequent values of the chosen points, each a filter of its own. */
@@ -127,10 +162,17 @@ class PointMap {
       if (value !== undefined && value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
     }
     const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, kMaxTold);
-    return h("div", { class: "chips" }, h("span", { class: "quiet" }, key), most.map(([value, n]) => button(`${value} ${percent(n / found.length, 0)}`, () => {
-      leave("filter", { must: [{ key, match: { value } }] });
-      location.hash = addressOf("points", this.collection);
-    }, { title: `Show all points with ${key} ${value}` })));
+    return h(
+      "div",
+      { class: "chips" },
+      h("span", { class: "quiet" }, key),
+      most.map(([value, n]) =>
+        button(`${value} ${percent(n / found.length, 0)}`, () => {
+          leave("filter", { must: [{ key, match: { value } }] });
+          location.hash = addressOf("points", this.collection);
+        }, { title: `Show all points with ${key} ${value}` })
+      ),
+    );
   }
 
   draw() {
@@ -152,14 +194,46 @@ function joined(left, right) {
   return all;
 }
 
-function controls(map, fields, info, load) {
-  const picker = select({ onchange: load }, fields.map((field) => [field.name, fieldLabel(field.name)]), fields[0].name);
-  const sizes = kSizes.filter((size, i) => i === 0 || size < info.points_count * 2);
-  const size = select({ onchange: load }, sizes.map((n) => [n, count(n)]), sizes[Math.min(1, sizes.length - 1)]);
-  map.field = picker;
-  map.size = size;
-  return h("section", {}, h("div", { class: "row" }, labelled("Vector", picker), labelled("Sample", size), labelled("Colour by", map.colour),
-    button("Draw again", load), h("div", { class: "progress" }, map.progress, map.told)));
+const kTold = "Near points are alike in the two directions in which the sample differs most (principal components). " +
+  "Draw around points to choose them; shift moves the map.";
+
+/** Reads a new sample; a call ends the one before. */
+function loader(map, problem) {
+  let running = new AbortController();
+  return () =>
+    guarded(problem, async () => {
+      running.abort();
+      running = new AbortController();
+      replace(problem);
+      const request = {
+        connection: connection(),
+        path: pathOf(map.collection),
+        field: map.field.value,
+        n: Number(map.size.value),
+        keys: wantedKeys(map),
+      };
+      await projectSample(request, (message) => map.receive(message), AbortSignal.any([map.signal, running.signal]));
+    });
+}
+
+function controls(map, fields, keys, n_points, problem) {
+  const load = loader(map, problem);
+  const recolour = () => guarded(problem, () => map.recolour());
+  const sizes = kSizes.filter((size, i) => i === 0 || size < n_points * 2);
+  const usual = sizes[Math.min(1, sizes.length - 1)];
+  map.field = select({ onchange: load }, fields.map((field) => [field.name, fieldLabel(field.name)]), fields[0].name);
+  map.size = select({ onchange: load }, sizes.map((n) => [n, count(n)]), usual);
+  map.colour = select({ onchange: recolour }, [["", "–"], ...keys.map((key) => [key, key])], keys[0] ?? "");
+  const row = h(
+    "div",
+    { class: "row" },
+    labelled("Vector", map.field),
+    labelled("Sample", map.size),
+    labelled("Colour by", map.colour),
+    button("Draw again", load),
+    h("div", { class: "progress" }, map.progress, map.told),
+  );
+  return { element: h("section", {}, row), load };
 }
 
 export async function show(content, { collection, signal }) {
@@ -171,18 +245,9 @@ export async function show(content, { collection, signal }) {
   }
   const keys = await keysOf(collection, info, signal);
   const problem = h("div");
-  let running = new AbortController();
-  const load = () => guarded(problem, async () => {
-    running.abort();
-    running = new AbortController();
-    replace(problem);
-    await projectSample({ connection: connection(), path: pathOf(collection), field: map.field.value, n: Number(map.size.value), keys: wantedKeys(map) },
-                        (message) => map.receive(message), AbortSignal.any([signal, running.signal]));
-  });
-  const texts = ["title", "name", "headline", "label"].filter((key) => keys.includes(key));
-  const map = new PointMap({ collection, signal, label_keys: texts.slice(0, 1), colour: select({ onchange: () => guarded(problem, () => map.recolour()) }, [["", "–"], ...keys.map((key) => [key, key])], keys[0] ?? ""),
-    progress: h("progress", { max: 1, value: 0, "aria-label": "Loading" }), told: h("small", {}, "") });
-  replace(content, h("h1", {}, "Map"), controls(map, fields, info, load), problem, map.plot.element, map.legend, map.choice,
-          h("p", { class: "quiet" }, "Near points are alike in the two directions in which the sample differs most (principal components). Draw around points to choose them; shift moves the map."));
+  const map = new PointMap(collection, signal, keys);
+  const { element, load } = controls(map, fields, keys, info.points_count, problem);
+  const note = h("p", { class: "quiet" }, kTold);
+  replace(content, h("h1", {}, "Map"), element, problem, map.plot.element, map.legend, map.choice, note);
   await load();
 }

@@ -1,12 +1,12 @@
 // Search by text, vector, point, sparse vector or several of them; two settings side by side.
-import { h, replace, button, labelled, select, debounced } from "../lib/dom.js";
+import { button, debounced, h, labelled, replace, select } from "../lib/dom.js";
 import { call, fieldsOf, get, pathOf, rankedTexts } from "../lib/api.js";
 import { errorBox, guarded } from "../lib/dialog.js";
 import { filterEditor, orNothing } from "../lib/filter.js";
 import { median, milliseconds, percent } from "../lib/format.js";
 import { take } from "../lib/handoff.js";
 import { hitList, overlap } from "../lib/hits.js";
-import { parseJson, writeJson } from "../lib/http.js";
+import { parseJson, readJson, writeJson } from "../lib/http.js";
 import { planGraph } from "../lib/plan_graph.js";
 import { requestForm } from "../lib/request_form.js";
 import { settingForm, withFilter, withParams } from "../lib/settings.js";
@@ -42,21 +42,44 @@ function explanation(answer) {
 
 function resultCard(title, run, marks) {
   if (run.error) return h("section", {}, title ? h("h2", {}, title) : null, errorBox(run.error));
-  return h("section", { class: "answer" }, title ? h("h2", {}, title) : null,
-    h("p", { class: "figures" }, figure("in the server", milliseconds(1000 * run.server_s)),
-      figure("with the network", milliseconds(run.browser_ms)), figure("points", run.points.length)),
-    hitList(run.points, marks), explanation(run.answer),
-    h("details", { class: "block" }, h("summary", { class: "quiet" }, "Answer as JSON"), jsonText(run.answer)));
+  return h(
+    "section",
+    { class: "answer" },
+    title ? h("h2", {}, title) : null,
+    h(
+      "p",
+      { class: "figures" },
+      figure("in the server", milliseconds(1000 * run.server_s)),
+      figure("with the network", milliseconds(run.browser_ms)),
+      figure("points", run.points.length),
+    ),
+    hitList(run.points, marks),
+    explanation(run.answer),
+    h("details", { class: "block" }, h("summary", { class: "quiet" }, "Answer as JSON"), jsonText(run.answer)),
+  );
 }
 
 function comparison(runs) {
-  if (runs.some((run) => run.error)) return h("div", { class: "compare" }, runs.map((run, i) => resultCard(`Setting ${"AB"[i]}`, run)));
+  if (runs.some((run) => run.error)) {
+    return h(
+      "div",
+      { class: "compare" },
+      runs.map((run, i) => resultCard(`Setting ${"AB"[i]}`, run)),
+    );
+  }
   const { n_shared, marks } = overlap(runs[0].points, runs[1].points);
   const n = Math.max(runs[0].points.length, runs[1].points.length);
   const ratio = runs[1].server_s / runs[0].server_s;
-  return [h("p", { class: "figures overlap", role: "status" }, figure("shared", `${n_shared} of ${n}`), figure("overlap", percent(n ? n_shared / n : 1, 0)),
-            figure("time of B to A", `${ratio.toFixed(2)} ×`)),
-          h("div", { class: "compare" }, runs.map((run, i) => resultCard(`Setting ${"AB"[i]}`, run, marks[i])))];
+  return [
+    h(
+      "p",
+      { class: "figures overlap", role: "status" },
+      figure("shared", `${n_shared} of ${n}`),
+      figure("overlap", percent(n ? n_shared / n : 1, 0)),
+      figure("time of B to A", `${ratio.toFixed(2)} ×`),
+    ),
+    h("div", { class: "compare" }, runs.map((run, i) => resultCard(`Setting ${"AB"[i]}`, run, marks[i]))),
+  ];
 }
 
 /** The controls of the page, and the requests that they make. */
@@ -65,17 +88,42 @@ class SearchForm {
     const changed = () => this.changed();
     this.context = context;
     const kind = context.texts.length > 0 ? "text" : "id";
-    this.form = requestForm(context, { kind: parameters.get("kind") ?? kind, field: parameters.get("using") ?? undefined, text: parameters.get("q") ?? "" }, changed);
+    this.form = requestForm(context, {
+      kind: parameters.get("kind") ?? kind,
+      field: parameters.get("using") ?? undefined,
+      text: parameters.get("q") ?? "",
+    }, changed);
     this.filter = filterEditor(context.keys, take("filter") ?? {}, changed);
     this.limit = h("input", { type: "number", min: 1, max: 1000, value: 10, oninput: changed });
     this.repeats = select({}, kRepeats, 1);
     this.explain = h("input", { type: "checkbox", onchange: changed, class: "wants-explain" });
-    this.settings = [settingForm("Setting A", { effort: parameters.get("effort") }, changed), settingForm("Setting B", { exact: true }, changed)];
-    this.compare = h("input", { type: "checkbox", class: "wants-compare", onchange: () => { this.settings[1].element.hidden = !this.compare.checked; changed(); } });
+    this.settings = [
+      settingForm("Setting A", { effort: parameters.get("effort") }, changed),
+      settingForm("Setting B", { exact: true }, changed),
+    ];
+    this.compare = h("input", {
+      type: "checkbox",
+      class: "wants-compare",
+      onchange: () => {
+        this.settings[1].element.hidden = !this.compare.checked;
+        changed();
+      },
+    });
     this.settings[1].element.hidden = true;
-    this.json = h("textarea", { rows: 14, spellcheck: "false", "aria-label": "Request as JSON", oninput: () => { this.is_edited = true; this.drawGraph(); } });
+    this.json = h("textarea", {
+      rows: 14,
+      spellcheck: "false",
+      "aria-label": "Request as JSON",
+      oninput: () => {
+        this.is_edited = true;
+        this.drawGraph();
+      },
+    });
     this.graph = h("div");
-    this.reset = button("Back to the form", () => { this.is_edited = false; changed(); }, { class: "plain", hidden: true });
+    this.reset = button("Back to the form", () => {
+      this.is_edited = false;
+      changed();
+    }, { class: "plain", hidden: true });
     this.changed = debounced(() => this.write(), kRedraw_ms);
   }
 
@@ -83,8 +131,13 @@ class SearchForm {
   formRequest() {
     const body = withFilter({ ...this.form.read() }, orNothing(this.filter.value()));
     const texts = this.form.texts();
-    return { ...body, limit: Number(this.limit.value), with_payload: true,
-             ...(texts.length > 0 ? { highlight: { fields: texts, pre: "", post: "" } } : {}), ...(this.explain.checked ? { explain: true } : {}) };
+    return {
+      ...body,
+      limit: Number(this.limit.value),
+      with_payload: true,
+      ...(texts.length > 0 ? { highlight: { fields: texts, pre: "", post: "" } } : {}),
+      ...(this.explain.checked ? { explain: true } : {}),
+    };
   }
 
   /** Writes the request of the form as JSON, unless the JSON was edited. */
@@ -109,7 +162,7 @@ class SearchForm {
 
   /** The requests to send: one, or two to compare. */
   requests() {
-    const request = this.is_edited ? parseJson(this.json.value) : this.formRequest();
+    const request = this.is_edited ? readJson(this.json.value, "The request") : this.formRequest();
     const settings = this.compare.checked ? this.settings : this.settings.slice(0, 1);
     return settings.map((setting) => withParams(request, setting.read()));
   }
@@ -119,39 +172,65 @@ class SearchForm {
       const is_field = event.target.matches("input:not([type=checkbox])") && !event.target.closest("form");
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey || is_field)) run();
     };
-    return h("div", { onkeydown, role: "search" },
-      h("section", {}, this.form.element, h("div", { class: "actions start" }, button("Search", run, { class: "primary" }), h("small", {}, "Ctrl + Enter"))),
+    return h(
+      "div",
+      { onkeydown, role: "search" },
+      h(
+        "section",
+        {},
+        this.form.element,
+        h(
+          "div",
+          { class: "actions start" },
+          button("Search", run, { class: "primary" }),
+          h("small", {}, "Ctrl + Enter"),
+        ),
+      ),
       h("section", {}, h("h2", {}, "Filter"), this.filter.element),
-      h("section", {}, h("h2", {}, "Settings"), h("div", { class: "row" }, labelled("Points", this.limit), labelled("Run", this.repeats),
-          h("label", { class: "check" }, this.explain, "explain"), h("label", { class: "check" }, this.compare, "compare two settings")),
-        this.settings.map((setting) => setting.element)),
+      h(
+        "section",
+        {},
+        h("h2", {}, "Settings"),
+        h(
+          "div",
+          { class: "row" },
+          labelled("Points", this.limit),
+          labelled("Run", this.repeats),
+          h("label", { class: "check" }, this.explain, "explain"),
+          h("label", { class: "check" }, this.compare, "compare two settings"),
+        ),
+        this.settings.map((setting) => setting.element),
+      ),
       this.graph,
-      h("details", { class: "block" }, h("summary", {}, "Request as JSON"), this.json, this.reset));
+      h("details", { class: "block" }, h("summary", {}, "Request as JSON"), this.json, this.reset),
+    );
   }
 }
 
 export async function show(content, { collection, parameters, signal }) {
   const info = await get(pathOf(collection), signal);
-  const context = { collection, signal, fields: fieldsOf(info), texts: rankedTexts(info), keys: Object.keys(info.payload_schema) };
+  const context = {
+    collection,
+    signal,
+    fields: fieldsOf(info),
+    texts: rankedTexts(info),
+    keys: Object.keys(info.payload_schema),
+  };
   const search = new SearchForm(context, parameters);
   const results = h("div", { class: "results" });
   const problem = h("div");
-  const run = () => guarded(problem, async () => {
-    replace(problem);
-    let requests;
-    try {
-      requests = search.requests();
-    } catch (error) {
-      throw Object.assign(error, { status: 0 });
-    }
-    results.setAttribute("aria-busy", "true");
-    const runs = [];
-    for (const request of requests) {
-      runs.push(await measured(context, request, Number(search.repeats.value)).catch((error) => ({ error })));
-    }
-    results.removeAttribute("aria-busy");
-    if (!signal.aborted) replace(results, runs.length === 1 ? resultCard("", runs[0]) : comparison(runs));
-  });
+  const run = () =>
+    guarded(problem, async () => {
+      replace(problem);
+      const requests = search.requests();
+      results.setAttribute("aria-busy", "true");
+      const runs = [];
+      for (const request of requests) {
+        runs.push(await measured(context, request, Number(search.repeats.value)).catch((error) => ({ error })));
+      }
+      results.removeAttribute("aria-busy");
+      if (!signal.aborted) replace(results, runs.length === 1 ? resultCard("", runs[0]) : comparison(runs));
+    });
   replace(content, h("h1", {}, "Search"), search.element(run), problem, results);
   search.write();
   if (parameters.has("q")) await run();
