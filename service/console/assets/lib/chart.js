@@ -85,7 +85,8 @@ function markOf(mark, x, y, size) {
 }
 
 /**
- * `series`: [{points: [[x, y]], dots: [title]}]; `x`, `y`: {min, max, format, label, log}, for `y` also `marks`: parts; `marks`: [{x, y, label}].
+ * `series`: [{points: [[x, y]], dots: [title]}]; `x`, `y`: {min, max, format, label, log}, for `y` also `marks`, the
+ * number of parts; `marks`: [{x, y, label}].
  * `label` says what is drawn, for screen readers.
  */
 export function lineChart({ series, x: x_axis, y: y_axis, marks = [], label, small = false }) {

@@ -49,7 +49,10 @@ function byRanges(values, numbers) {
   const of = (
     number,
   ) => (Number.isFinite(number) ? Math.max(0, bounds.findLastIndex((bound) => bound <= number)) : groups.length);
-  return { groups: [...groups, { label: "none", colour: kOthers }], group: Uint8Array.from(numbers, of) };
+  return {
+    groups: [...groups, { label: "none", colour: kOthers, is_rest: true }],
+    group: Uint8Array.from(numbers, of),
+  };
 }
 
 function byValues(values) {
@@ -62,12 +65,15 @@ function byValues(values) {
   const groups = most.map(([value], i) => ({ label: String(value), value, colour: kCategories[i] }));
   const is_rest = values.length > most.reduce((sum, [, n]) => sum + n, 0);
   return {
-    groups: is_rest ? [...groups, { label: "others", colour: kOthers }] : groups,
+    groups: is_rest ? [...groups, { label: "others", colour: kOthers, is_rest: true }] : groups,
     group: Uint8Array.from(values, (value) => rank.get(value) ?? groups.length),
   };
 }
 
-/** Groups points: {groups: [{label, value, colour, n}], group: of each point}. Many different numbers or dates become ranges. */
+/**
+ * Groups points: {groups: [{label, value, colour, n, is_rest}], group: of each point}. Many different numbers or dates
+ * become ranges.
+ */
 export function colourGroups(payloads, key) {
   const values = key === "" ? payloads.map(() => "points") : payloads.map((payload) => valueOf(payload ?? {}, key));
   const numbers = values.map(numberOf);

@@ -7,7 +7,10 @@ const kPolicy = globalThis.trustedTypes?.createPolicy("quiver-worker", {
 });
 const workerAddress = () => (kPolicy ? kPolicy.createScriptURL("") : new URL("map_worker.js", import.meta.url));
 
-/** Calls `receive(message)` for each message of `lib/map_worker.js`, until it is done or `signal` aborts. Throws its error. */
+/**
+ * Calls `receive(message)` for each message of `lib/map_worker.js`, until it is done or `signal` aborts. Throws its
+ * error.
+ */
 export function projectSample(request, receive, signal) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerAddress(), { type: "module" });

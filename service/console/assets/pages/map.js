@@ -10,13 +10,14 @@ import { headline } from "../lib/hits.js";
 import { makePlot } from "../lib/plot.js";
 import { projectSample } from "../lib/project.js";
 
-const kSizes = [1000, 5000, 20000, 50000];
+const kSizes = [1000, 5000, 20000, 50000, 100000];
 const kMaxTold = 6;
 const kLabelKeys = ["title", "name", "headline", "label"];
 const kDimmed = 28;
+const kFaint = 100;
 const kOpaque = 215;
 
-/** Keys that points of the collection have: keywords first, then those with the shortest values, which are good to colour by. */
+/** Keys that points have: keywords first, then those with the shortest values, which are good to colour by. */
 async function keysOf(collection, info, signal) {
   const { points } = await post(pathOf(collection, "/points/scroll"), { limit: 20, with_payload: true }, signal);
   const keys = new Set(points.flatMap((point) => Object.keys(point.payload ?? {})));
@@ -175,13 +176,19 @@ class PointMap {
     );
   }
 
+  /** How opaque a point is: what was not chosen, and points without a colour of their own, lie below the others. */
+  opacityOf(i) {
+    if (this.chosen) return this.chosen.has(i) ? kOpaque : kDimmed;
+    return this.colours.groups[this.colours.group[i]].is_rest ? kFaint : kOpaque;
+  }
+
   draw() {
     const n = this.xy.length >> 1;
     const rgba = new Uint8Array(4 * n);
     const palette = this.colours.groups.map((group) => rgb(group.colour));
     for (let i = 0; i < n; ++i) {
       rgba.set(palette[this.colours.group[i]], 4 * i);
-      rgba[4 * i + 3] = !this.chosen || this.chosen.has(i) ? kOpaque : kDimmed;
+      rgba[4 * i + 3] = this.opacityOf(i);
     }
     this.plot.scatter.setPoints(this.xy, rgba);
   }

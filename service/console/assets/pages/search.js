@@ -15,18 +15,28 @@ import { jsonText, tree } from "../lib/tree.js";
 const kRepeats = [[1, "once"], [5, "5 times"], [20, "20 times"]];
 const kRedraw_ms = 150;
 
-/** Sends the request so often; times are medians. */
-async function measured(context, request, n_runs) {
-  const server_s = [];
-  const browser_ms = [];
-  let answer;
-  for (let run = 0; run < n_runs; ++run) {
+/** Sends a request once and adds its times to `run`; an error is kept there. */
+async function sendOnce(context, request, run) {
+  try {
     const got = await call("POST", pathOf(context.collection, "/points/query"), request, context.signal);
-    ({ answer } = got);
-    server_s.push(answer.time);
-    browser_ms.push(got.elapsed_ms);
+    run.answer = got.answer;
+    run.points = got.result.points;
+    run.servers_s.push(got.answer.time);
+    run.browsers_ms.push(got.elapsed_ms);
+  } catch (error) {
+    run.error = error;
   }
-  return { answer, points: answer.result.points, server_s: median(server_s), browser_ms: median(browser_ms) };
+}
+
+/** Sends each request so often, in turn, so that a busy moment hits both settings. Times are medians. */
+async function measured(context, requests, n_runs) {
+  const runs = requests.map(() => ({ servers_s: [], browsers_ms: [] }));
+  for (let n = 0; n < n_runs; ++n) {
+    for (const [i, request] of requests.entries()) {
+      if (!runs[i].error) await sendOnce(context, request, runs[i]);
+    }
+  }
+  return runs.map((run) => ({ ...run, server_s: median(run.servers_s), browser_ms: median(run.browsers_ms) }));
 }
 
 function figure(name, value) {
@@ -219,17 +229,17 @@ export async function show(content, { collection, parameters, signal }) {
   const search = new SearchForm(context, parameters);
   const results = h("div", { class: "results" });
   const problem = h("div");
+  let turn = 0;
   const run = () =>
     guarded(problem, async () => {
       replace(problem);
       const requests = search.requests();
       results.setAttribute("aria-busy", "true");
-      const runs = [];
-      for (const request of requests) {
-        runs.push(await measured(context, request, Number(search.repeats.value)).catch((error) => ({ error })));
-      }
+      const mine = ++turn;
+      const runs = await measured(context, requests, Number(search.repeats.value));
+      if (signal.aborted || mine !== turn) return; // a later search has been started
       results.removeAttribute("aria-busy");
-      if (!signal.aborted) replace(results, runs.length === 1 ? resultCard("", runs[0]) : comparison(runs));
+      replace(results, runs.length === 1 ? resultCard("", runs[0]) : comparison(runs));
     });
   replace(content, h("h1", {}, "Search"), search.element(run), problem, results);
   search.write();
