@@ -174,6 +174,7 @@ class EffortPage {
     const { controls, collection, signal } = this;
     const [field, k, filter] = [controls.field.value, Number(controls.k.value), controls.filter.value()];
     const queries = controls.ownQueries() ?? await randomQueries(collection, field, Number(controls.n.value), signal);
+    if (queries.length === 0) throw new ApiError(0, "No point has this vector, so there is nothing to measure with.");
     return new Measurement({ collection, field, queries, k, filter, signal });
   }
 
