@@ -61,7 +61,7 @@ TEST(ConsoleFiles, NameNothingOutsideAndParseNoMarkup) {
   }
 }
 
-/// The first page with everything that it preloads, and each page by itself.
+/// All files together keep the limit of a single page, uncompressed.
 TEST(ConsoleFiles, AreSmall) {
   std::size_t all = 0;
   for (const File& file : files()) {
