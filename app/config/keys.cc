@@ -337,6 +337,13 @@ void declare_log(std::vector<Key>& keys) {
   };
 }
 
+void declare_console(std::vector<Key>& keys) {
+  Section section(keys, "console");
+  section.boolean("enabled", QV_AT(server.has_console),
+                  "Serve the web console at `/dashboard`. Its files hold no data, so they need no "
+                  "key; the page asks for one.");
+}
+
 void declare_compat(std::vector<Key>& keys) {
   Section section(keys, "compat");
   Key& key = section.string("identity", QV_AT(identity),
@@ -358,6 +365,7 @@ std::vector<Key> declare_keys() {
   declare_threads(keys);
   declare_optimizer(keys);
   declare_log(keys);
+  declare_console(keys);
   declare_compat(keys);
   return keys;
 }

@@ -109,6 +109,9 @@ Result<> serve(Settings settings) {
         address_of(own_host.empty() ? settings.server.host : own_host, server->grpc_port()));
   }
   say("data in " + absolute_path(settings.database.data_dir));
+  if (settings.server.has_console) {
+    say("console at " + url_of(settings.server, server->port()) + "/dashboard/");
+  }
 
   const int signal = wait_for_stop();
   log_info("stopping: {}", strsignal(signal));

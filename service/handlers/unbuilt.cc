@@ -26,8 +26,6 @@ constexpr UnbuiltEndpoint kUnbuilt[] = {
     {"/logger", "diagnostics"},
     {"/stacktrace", "diagnostics"},
     {"/debugger", "diagnostics"},
-    {"/dashboard", "the web UI"},
-    {"/dashboard/{file}", "the web UI"},
 };
 
 }  // namespace

@@ -82,6 +82,8 @@ void RequestParser::on_field_impl(http::field name, StringView name_text, String
     request_.content_type.assign(value.data(), value.size());
   } else if (name == http::field::accept_encoding) {
     request_.accept_encoding.assign(value.data(), value.size());
+  } else if (name == http::field::if_none_match) {
+    request_.if_none_match.assign(value.data(), value.size());
   } else if (name == http::field::access_control_request_method) {
     request_.is_preflight = request_.method == Method::kOptions;
   } else if (name == http::field::access_control_request_headers) {

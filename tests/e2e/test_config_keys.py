@@ -37,6 +37,7 @@ GROUPS = {
         "service.max_header_kb": 1,
         "service.metrics_prefix": "mine_",
         "service.compress_above_kb": 1,
+        "console.enabled": "false",
         "threads.compute": 3,
         "threads.background": 5,
         "compat.identity": "qdrant",
@@ -326,6 +327,11 @@ def check_read_only_api_key(servers):
 def check_enable_cors(servers):
     assert "access-control-allow-origin" in servers["changed"].get("/healthz").headers
     assert "access-control-allow-origin" not in servers["usual"].get("/healthz").headers
+
+
+def check_console(servers):
+    assert servers["usual"].get("/dashboard/").status == 200
+    assert servers["changed"].get("/dashboard/").status == 404
 
 
 def check_io_threads(servers):
@@ -631,6 +637,7 @@ CHECKS = {
     "optimizer.max_threads": check_max_threads,
     "log.level": check_log_level,
     "log.format": check_log_format,
+    "console.enabled": check_console,
     "compat.identity": check_identity,
 }
 
@@ -639,7 +646,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 9
+    assert len({key.split(".")[0] for key in keys}) == 10
 
 
 @pytest.mark.parametrize("key", CHECKS)

@@ -206,14 +206,14 @@ TEST_F(ServerTest, EndpointsThatAreNotBuiltSaySo) {
     for (const auto& [path, feature] :
          {std::pair("/collections/missing/shards/0/snapshot/partial/create", "partial snapshots"),
           std::pair("/collections/c/debug", "diagnostics"),
-          std::pair("/dashboard/", "the web UI")}) {
+          std::pair("/stacktrace", "diagnostics")}) {
       expect_error(call(method, path), 501,
                    std::string("Not implemented: ") + feature + ": " + method + " " + path +
                        " is not supported");
     }
   }
-  EXPECT_EQ(call("OPTIONS", "/dashboard").status, 501);
-  EXPECT_EQ(call("HEAD", "/dashboard").status, 501);
+  EXPECT_EQ(call("OPTIONS", "/stacktrace").status, 501);
+  EXPECT_EQ(call("HEAD", "/stacktrace").status, 501);
   EXPECT_EQ(call("GET", "/collections/c/points/1").status, 404) << "an id, not a name";
 }
 
@@ -221,8 +221,8 @@ TEST_F(ServerTest, EndpointsThatAreNotBuiltNeedAKeyToo) {
   ServerOptions options;
   options.api_key = "secret";
   start(options);
-  EXPECT_EQ(call("GET", "/dashboard").status, 401);
-  EXPECT_EQ(call("GET", "/dashboard", "", "api-key: secret\r\n").status, 501);
+  EXPECT_EQ(call("GET", "/stacktrace").status, 401);
+  EXPECT_EQ(call("GET", "/stacktrace", "", "api-key: secret\r\n").status, 501);
 }
 
 TEST_F(ServerTest, TelemetryTellsMoreByLevels) {

@@ -12,8 +12,7 @@
 namespace quiver::service {
 namespace {
 
-/// The fastest level of both: answers are made to be read once.
-constexpr int kLevel = 1;
+constexpr int kFastZstdLevel = 1;
 /// zlib's window of 32 KiB, with a gzip header.
 constexpr int kGzipWindow = 15 + 16;
 constexpr int kDefaultMemory = 8;
@@ -51,18 +50,31 @@ struct Weights {
   }
 };
 
+Weights weights_of(std::string_view accept_encoding) {
+  Weights weights;
+  for (std::string_view rest = accept_encoding; !rest.empty();) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    const auto item = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const auto semicolon = std::min(item.find(';'), item.size());
+    weights.set(trimmed(item.substr(0, semicolon)), weight_of(item.substr(semicolon)));
+  }
+  return weights;
+}
+
 std::string zstd_compressed(const std::string& body) {
   std::string out(body.size(), '\0');
-  const std::size_t n = ZSTD_compress(out.data(), out.size(), body.data(), body.size(), kLevel);
+  const std::size_t n =
+      ZSTD_compress(out.data(), out.size(), body.data(), body.size(), kFastZstdLevel);
   out.resize(ZSTD_isError(n) != 0 ? 0 : n);
   return out;
 }
 
 }  // namespace
 
-std::string gzip_if_smaller(std::string_view body) {
+std::string gzip_if_smaller(std::string_view body, int level) {
   z_stream stream{};
-  if (deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kDefaultMemory, Z_DEFAULT_STRATEGY) !=
+  if (deflateInit2(&stream, level, Z_DEFLATED, kGzipWindow, kDefaultMemory, Z_DEFAULT_STRATEGY) !=
       Z_OK) {
     return {};
   }
@@ -78,19 +90,17 @@ std::string gzip_if_smaller(std::string_view body) {
 }
 
 Compression choose_compression(std::string_view accept_encoding) {
-  Weights weights;
-  for (std::string_view rest = accept_encoding; !rest.empty();) {
-    const auto comma = std::min(rest.find(','), rest.size());
-    const auto item = rest.substr(0, comma);
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-    const auto semicolon = std::min(item.find(';'), item.size());
-    weights.set(trimmed(item.substr(0, semicolon)), weight_of(item.substr(semicolon)));
-  }
+  const Weights weights = weights_of(accept_encoding);
   const double zstd = weights.zstd.value_or(0);  // `*` is said by clients that know gzip only
   const double gzip = weights.gzip.value_or(weights.others.value_or(0));
   const double best = std::max(zstd, gzip);
   if (best <= 0 || weights.identity.value_or(0) > best) return Compression::kNone;
   return zstd == best ? Compression::kZstd : Compression::kGzip;
+}
+
+bool accepts_gzip(std::string_view accept_encoding) {
+  const Weights weights = weights_of(accept_encoding);
+  return weights.gzip.value_or(weights.others.value_or(0)) > 0;
 }
 
 void compress_answer(Response& response, Compression compression) {

@@ -71,8 +71,8 @@ void Exchange::text(int status, std::string_view text) {
 }
 
 void Exchange::finish() {
-  if (response.body.size() > compress_above_bytes && !request.accept_encoding.empty() &&
-      !response.source) {
+  const bool is_plain = response.content_encoding.empty() && !response.source;
+  if (is_plain && response.body.size() > compress_above_bytes && !request.accept_encoding.empty()) {
     if (compress_elsewhere()) return;
     compress_here();
   }

@@ -97,6 +97,7 @@ void Request::clear() {
   content_encoding.clear();
   content_type.clear();
   accept_encoding.clear();
+  if_none_match.clear();
   request_id.clear();
   traceparent.clear();
   requested_headers.clear();
@@ -127,6 +128,10 @@ std::string_view reason_phrase(int status) {
       return "No Content";
     case 206:
       return "Partial Content";
+    case 304:
+      return "Not Modified";
+    case 308:
+      return "Permanent Redirect";
     case 400:
       return "Bad Request";
     case 401:
@@ -207,7 +212,7 @@ void append_head(std::string& out, const Request& request, const Response& respo
   append_number(out, static_cast<std::uint64_t>(response.status));
   out += ' ';
   out += reason_phrase(response.status);
-  if (response.status != 204) {
+  if (response.status != 204 && response.status != 304) {
     out += "\r\ncontent-type: ";
     out += response.content_type;
     append_framing(out, request, response);

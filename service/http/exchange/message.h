@@ -26,6 +26,7 @@ struct Request {
   std::string content_encoding;    ///< in lower case
   std::string content_type;
   std::string accept_encoding;
+  std::string if_none_match;
   std::string request_id;         ///< header `x-request-id`, or `x-tracing-id`; see `is_request_id`
   std::string traceparent;        ///< header `traceparent`, if it is one
   std::string requested_headers;  ///< of a browser's preflight; see `is_header_list`

@@ -27,6 +27,9 @@ const std::map<std::string, Access>& rights() {
     std::map<std::string, Access> all = {
         {"GET /", Access::kOpen},
         {"GET /healthz", Access::kOpen},
+        {"GET /dashboard", Access::kOpen},
+        {"GET /dashboard/{file}", Access::kOpen},
+        {"GET /dashboard/{folder}/{file}", Access::kOpen},
         {"GET /livez", Access::kOpen},
         {"GET /readyz", Access::kOpen},
         {"GET /metrics", Access::kGlobalRead},

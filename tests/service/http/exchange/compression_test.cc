@@ -36,6 +36,15 @@ TEST(Compression, IsWhatTheClientLikesBest) {
   }
 }
 
+TEST(Compression, GzipIsAcceptedWhateverElseIs) {
+  for (const auto* text : {"gzip", "br, zstd, gzip;q=0.1", "*", "x-gzip"}) {
+    EXPECT_TRUE(accepts_gzip(text)) << text;
+  }
+  for (const auto* text : {"", "br", "gzip;q=0", "gzip;q=0, *", "identity"}) {
+    EXPECT_FALSE(accepts_gzip(text)) << text;
+  }
+}
+
 std::string repeated_text() {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "{\"id\":" + std::to_string(i) + "},";
