@@ -45,7 +45,7 @@ ALIASES = {
 FREE = {"std", "fmt", "tl::expected", "-", ""}
 EVERYTHING = {"everything", "anything"}
 # Top-level folders that may hold sources and are not rooms.
-NO_ROOMS = {"tests", "bench", "tools", "examples", "build", "cmake"}
+NO_ROOMS = {"interop", "tests", "bench", "tools", "examples", "build", "cmake"}
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

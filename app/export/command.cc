@@ -45,6 +45,10 @@ CLI::App* add_export(CLI::App& app, ExportOptions& options) {
                    "FILE.jsonl, FILE.jsonl.zst, or a directory; a new directory with a dot in its "
                    "name ends in /")
       ->required();
+  command->add_option("--faiss", options.faiss,
+                      "FACTORY: write an index of FAISS over the vectors to the file --out, as "
+                      "\"Flat\", \"IVF1024,Flat\"");
+  command->add_option("--vectors", options.vectors, "With --faiss: the name of the vectors");
   command->add_option("--page", options.page, "Points read at a time; 0: about 8 MB")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
+#include "app/common/faiss_program.h"
 #include "app/common/signals.h"
 #include "app/export/point_sink.h"
 #include "app/export/point_source.h"
@@ -80,8 +82,9 @@ std::uint64_t page_size(const ExportOptions& options, const CollectionFacts& fac
   return std::clamp<std::uint64_t>(kGoodPageBytes / bytes, 1, 10'000);
 }
 
-Result<int> run_export(ExportOptions options) {
-  QV_TRY(install_stop_signals());
+namespace {
+
+Result<int> export_as_asked(const ExportOptions& options) {
   const Stopwatch watch;
   QV_TRY(const auto source, open_points(options));
   const auto exported = export_points(options, *source);
@@ -97,6 +100,33 @@ Result<int> run_export(ExportOptions options) {
               with_commas(*exported).c_str(), options.collection.c_str(), options.out.c_str(),
               watch.seconds(), with_commas(static_cast<std::uint64_t>(rate)).c_str());
   return 0;
+}
+
+/// By way of a folder beside the file.
+Result<int> export_to_faiss(const ExportOptions& options) {
+  if (std::filesystem::exists(options.out) && !options.force) {
+    return fail(Code::kAlreadyExists,
+                fmt::format("{} exists: give --force to replace it", options.out));
+  }
+  ExportOptions folder = options;
+  folder.out = options.out + ".export/";
+  folder.force = true;
+  QV_TRY(const int status, export_as_asked(folder));
+  if (status != 0) return status;
+  std::error_code error;
+  std::filesystem::remove(options.out, error);
+  const auto written = run_faiss_program({"write", folder.out, "--out", options.out, "--factory",
+                                          options.faiss, "--name", options.vectors});
+  std::filesystem::remove_all(folder.out, error);
+  QV_TRY(written);
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_export(ExportOptions options) {
+  QV_TRY(install_stop_signals());
+  return options.faiss.empty() ? export_as_asked(options) : export_to_faiss(options);
 }
 
 }  // namespace quiver::app

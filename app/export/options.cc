@@ -21,7 +21,12 @@ Result<ExportFormat> export_format(const std::string& out) {
 }
 
 Result<> check_usage(const ExportOptions& options) {
-  QV_TRY(export_format(options.out));
+  if (options.faiss.empty()) {
+    QV_TRY(export_format(options.out));
+    if (!options.vectors.empty()) {
+      return fail(Code::kInvalidArgument, "--vectors goes with --faiss: other exports have all");
+    }
+  }
   if (!options.url.empty()) QV_TRY(client::parse_url(options.url));
   return {};
 }

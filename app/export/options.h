@@ -15,6 +15,8 @@ struct ExportOptions {
   std::string data_dir;
   std::string collection;
   std::string out;         ///< a directory, or a file of JSON lines
+  std::string faiss;       ///< FAISS's description of an index; empty: none
+  std::string vectors;     ///< with `faiss`: name of the vectors; "" is the unnamed one
   std::uint32_t page = 0;  ///< points per request; 0: about 8 MB
   bool force = false;      ///< replace existing files
   bool quiet = false;

@@ -69,6 +69,8 @@ void add_sources(CLI::App& app, ImportOptions& options) {
   group.option(
       "--from-export", options.from_export,
       "Directory that `quiver export` wrote: imports vectors, ids and payloads, implies --create");
+  group.option("--faiss", options.faiss,
+               "[NAME=]FILE: an index of FAISS, its vectors and ids; implies --create");
   group.option("--ids", options.ids, "Ids: .npy list of integers, or JSON lines with one id each");
   group.option("--id-column", options.id_column,
                "Member of the payloads that holds the id (unsigned integer or UUID)");

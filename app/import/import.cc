@@ -7,6 +7,7 @@
 
 #include "app/common/signals.h"
 #include "app/import/directory/directory_import.h"
+#include "app/import/faiss_source.h"
 #include "app/import/http/acknowledged.h"
 #include "app/import/http/http_import.h"
 #include "app/import/plan/plan.h"
@@ -82,15 +83,26 @@ Result<int> import_to_server(const ImportOptions& options, const ImportPlan& pla
   return status;
 }
 
+Result<int> import_planned(const ImportOptions& options) {
+  QV_TRY(const ImportPlan plan, make_plan(options));
+  return options.data_dir.empty() ? import_to_server(options, plan)
+                                  : import_to_directory(options, plan);
+}
+
 }  // namespace
 
 Result<int> run_import(ImportOptions options) {
   QV_TRY(install_stop_signals());
   QV_TRY(check_usage(options));
   if (options.url.empty() && options.data_dir.empty()) options.url = kDefaultUrl;
-  QV_TRY(const ImportPlan plan, make_plan(options));
-  return options.data_dir.empty() ? import_to_server(options, plan)
-                                  : import_to_directory(options, plan);
+  if (options.faiss.empty()) return import_planned(options);
+  QV_TRY(const auto source, FaissSource::open(options.faiss, options.collection));
+  options.from_export = source.folder();
+  options.faiss.clear();
+  if (!options.create) options.create = "";
+  QV_TRY(const int status, import_planned(options));
+  if (status == 0) source.finish();
+  return status;
 }
 
 }  // namespace quiver::app

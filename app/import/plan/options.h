@@ -15,6 +15,7 @@ struct ImportOptions {
   std::string payload;               ///< JSON lines, one payload each; empty: none
   std::string ids;                   ///< .npy of ids; empty: none
   std::string from_export;           ///< directory that `quiver export` wrote; empty: none
+  std::string faiss;                 ///< [NAME=]FILE of FAISS; empty: none
   std::string rows;                  ///< FIRST:END
   std::string id_column;             ///< member of the payload that holds the id; empty: none
   std::uint64_t id_offset = 0;

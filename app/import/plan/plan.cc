@@ -65,12 +65,17 @@ Result<> add_export(const std::string& directory, ImportPlan& plan) {
   return {};
 }
 
-Result<> check_from_export(const ImportOptions& options) {
+Result<> check_whole_source(const ImportOptions& options) {
   const bool has_more = !options.vectors.empty() || !options.points.empty() ||
                         !options.payload.empty() || !options.ids.empty();
-  if (!has_more) return {};
+  if (!has_more && (options.from_export.empty() || options.faiss.empty())) return {};
   return usage(
-      "--from-export names all sources: give none of --vectors, --points, --payload, --ids");
+      "--from-export and --faiss name all sources: give only one of them, and none of --vectors, "
+      "--points, --payload, --ids");
+}
+
+bool has_whole_source(const ImportOptions& options) {
+  return !options.from_export.empty() || !options.faiss.empty();
 }
 
 Result<> check_ids(const ImportPlan& plan) {
@@ -85,7 +90,7 @@ Result<> check_ids(const ImportPlan& plan) {
 
 Result<> check_plan(const ImportPlan& plan) {
   if (plan.vectors.empty() && plan.points.empty() && plan.payload.empty()) {
-    return usage("nothing to import: give --vectors, --points or --from-export");
+    return usage("nothing to import: give --vectors, --points, --from-export or --faiss");
   }
   if (!plan.points.empty() && !plan.payload.empty()) {
     return usage("--points have payloads of their own: give one of --points and --payload");
@@ -119,7 +124,7 @@ const std::string& ImportPlan::main_source() const {
 
 Result<> check_usage(const ImportOptions& options) {
   QV_TRY(const ImportPlan plan, plan_of_flags(options));
-  QV_TRY(options.from_export.empty() ? check_plan(plan) : check_from_export(options));
+  QV_TRY(has_whole_source(options) ? check_whole_source(options) : check_plan(plan));
   QV_TRY(check_words(options));
   if (!options.url.empty()) QV_TRY(client::parse_url(options.url));
   if (options.state.empty() || options.data_dir.empty()) return {};
@@ -129,7 +134,7 @@ Result<> check_usage(const ImportOptions& options) {
 Result<ImportPlan> make_plan(const ImportOptions& options) {
   QV_TRY(ImportPlan plan, plan_of_flags(options));
   if (!options.from_export.empty()) {
-    QV_TRY(check_from_export(options));
+    QV_TRY(check_whole_source(options));
     QV_TRY(add_export(options.from_export, plan));
   }
   QV_TRY(check_plan(plan));
