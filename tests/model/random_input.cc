@@ -267,6 +267,13 @@ engine::VectorValue random_vector(const FieldSchema& field, Random& random) {
 }
 
 payload::Filter random_filter(Random& random, int depth) {
+  constexpr int kDepth = 2;
+  constexpr std::uint64_t kFrequentFilters = 12;
+  // Filters that are asked again and again: a segment keeps their rows.
+  if (depth == kDepth && one_in(2, random)) {
+    Random of_filter(random() % kFrequentFilters);
+    return random_filter(of_filter, kDepth - 1);
+  }
   payload::Filter filter;
   const auto some = [&](std::uint64_t most) {
     std::vector<payload::Condition> conditions;
