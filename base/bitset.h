@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/bits.h"
+
 namespace quiver {
 
 /// `size` bits in 64-bit words; bits past `size` are always 0. Single writer.
@@ -38,9 +40,7 @@ class Bitset {
   [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
 
   [[nodiscard]] std::size_t count() const {
-    std::size_t n = 0;
-    for (const auto word : words_) n += static_cast<std::size_t>(std::popcount(word));
-    return n;
+    return count_bits(std::span<const std::uint64_t>(words_));
   }
   [[nodiscard]] bool none() const {
     for (const auto word : words_) {

@@ -1,8 +1,9 @@
 #include "index/lazy_rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
+
+#include "base/bits.h"
 
 namespace quiver::index {
 namespace {
@@ -37,9 +38,7 @@ void LazyRows::fill_block(std::uint32_t block) const {
 
 std::size_t LazyRows::count() const {
   ensure(0, n_rows_);
-  std::size_t n = 0;
-  for (const std::uint64_t word : words_) n += static_cast<std::size_t>(std::popcount(word));
-  return n;
+  return count_bits(std::span<const std::uint64_t>(words_));
 }
 
 }  // namespace quiver::index

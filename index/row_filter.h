@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/bits.h"
 #include "base/bitset.h"
 #include "index/lazy_rows.h"
 
@@ -73,7 +74,8 @@ class RowFilter final {
   /// Number of allowed rows. Counts all words; fills all blocks of `LazyRows`.
   [[nodiscard]] std::size_t n_allowed() const {
     if (words_ == nullptr) return n_rows_;
-    return lazy_ != nullptr ? lazy_->count() : count_bits();
+    return lazy_ != nullptr ? lazy_->count()
+                            : count_bits(std::span<const std::uint64_t>(words_, n_blocks()));
   }
   /// `n_allowed()`, but for `LazyRows` their estimate. 0 only if no row is allowed.
   [[nodiscard]] std::size_t n_allowed_estimate() const {
@@ -85,8 +87,6 @@ class RowFilter final {
  private:
   RowFilter(std::uint32_t n_rows, const std::uint64_t* words, const LazyRows* lazy)
       : n_rows_(n_rows), words_(words), lazy_(lazy) {}
-
-  [[nodiscard]] std::size_t count_bits() const;
 
   std::uint32_t n_rows_;
   const std::uint64_t* words_;

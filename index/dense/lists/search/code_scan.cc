@@ -1,9 +1,10 @@
 #include "index/dense/lists/search/code_scan.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
+
+#include "base/bits.h"
 
 namespace quiver::index::dense {
 namespace {
@@ -12,12 +13,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Room for more rows than wanted: selections stay rare, and the memory stays in L1.
 std::size_t room_for(std::size_t want) { return 3 * want + 64; }
-
-std::size_t count_bits(std::span<const std::uint16_t> masks) {
-  std::size_t n = 0;
-  for (const std::uint16_t mask : masks) n += static_cast<std::size_t>(std::popcount(mask));
-  return n;
-}
 
 }  // namespace
 
@@ -36,7 +31,7 @@ void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
   const auto& kernel = kernels().codes;
   if (allowed != nullptr) {
     n_masked_ += static_cast<double>(blocks.n * CodeBlocks::kRows);
-    n_allowed_ += static_cast<double>(count_bits({allowed, blocks.n}));
+    n_allowed_ += static_cast<double>(count_bits(std::span(allowed, blocks.n)));
   }
   while (true) {
     const std::size_t n =
