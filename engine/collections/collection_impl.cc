@@ -303,8 +303,14 @@ Result<std::vector<Record>> CollectionImpl::run(
     const std::shared_ptr<const CollectionConfig>& config, const Cancel& cancel) const {
   Executor* executor = cost.is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  const SearchEnvironment environment{
-      now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()};
+  const SearchEnvironment environment{now,
+                                      *config,
+                                      cancel,
+                                      executor,
+                                      index_policy(config),
+                                      &work,
+                                      context_.queries.get(),
+                                      context_.devices};
   const auto search = [&](const Query& wide) { return Plan(wide).run(environment); };
   auto records = now.may_repeat_ids() ? distinct_hits(query, search) : plan.run(environment);
   search_work_.add(work);
@@ -327,9 +333,9 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
   }
   QV_TRY(const Snapshot now, at.select({}));
   index::WorkCounters work;
-  auto answers = run_queries(
-      {now, *config, cancel, &compute_, index_policy(config), &work, context_.queries.get()},
-      queries);
+  auto answers = run_queries({now, *config, cancel, &compute_, index_policy(config), &work,
+                              context_.queries.get(), context_.devices},
+                             queries);
   search_work_.add(work);
   return checked(now, std::move(answers));
 }
@@ -385,8 +391,9 @@ Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
   QV_TRY(const Snapshot now, snapshot(*config, query.query.shards));
   Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  auto groups = find_groups(
-      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
+  auto groups = find_groups({now, *config, cancel, executor, index_policy(config), &work,
+                             context_.queries.get(), context_.devices},
+                            query);
   search_work_.add(work);
   if (groups && now.may_repeat_ids()) {
     for (auto& group : *groups) drop_repeated(group.hits);

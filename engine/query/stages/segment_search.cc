@@ -25,10 +25,10 @@ index::Prefer preference(const SearchEnvironment& environment, const FieldSearch
 
 Result<> search_index(const SearchEnvironment& environment, const FieldSearch& search,
                       const index::AnyParams& params, const index::Searcher& searcher,
-                      const index::RowFilter& filter, std::vector<index::TopK>& heaps,
-                      index::WorkCounters& work) {
+                      gpu::Devices* devices, const index::RowFilter& filter,
+                      std::vector<index::TopK>& heaps, index::WorkCounters& work) {
   const index::SearchContext context{environment.cancel, environment.executor,
-                                     preference(environment, search)};
+                                     preference(environment, search), devices};
   if (heaps.size() == 1) {
     return searcher.search(*search.queries[0], params, filter, context, heaps[0], work);
   }
@@ -73,7 +73,9 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   const auto of_present =
       params_for_present(*data.indexes[search.field].type,
                          *wanted_type(schema, environment.indexes), params, schema, search.params);
-  QV_TRY(search_index(environment, search, of_present, searcher, filter.view(), heaps, work));
+  gpu::Devices* const devices = data.sealed ? environment.devices : nullptr;
+  QV_TRY(
+      search_index(environment, search, of_present, searcher, devices, filter.view(), heaps, work));
   std::vector<Candidates> candidates(heaps.size());
   for (std::size_t i = 0; i < heaps.size(); ++i) {
     const auto hits = heaps[i].take_sorted();
