@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "gpu/encode.h"
+#include "gpu/tiles/margin.h"
 
 namespace quiver::gpu {
 namespace {
@@ -43,6 +44,12 @@ Places places(Pieces& pieces, const Part& part, std::uint64_t n, std::uint64_t c
 }
 
 }  // namespace
+
+std::size_t queries_per_job(std::uint64_t k) {
+  constexpr std::uint64_t kMaxFound = 4 << 20;
+  const std::uint64_t room = tiles::room(static_cast<unsigned>(k));
+  return std::clamp<std::uint64_t>(kMaxFound / room, 1, kMaxQueries);
+}
 
 bool DenseJob::write(Lane& lane, const Part& part, const std::uint64_t* allowed) {
   std::uint64_t most = 0;

@@ -13,6 +13,9 @@ namespace quiver::gpu {
 inline constexpr std::uint64_t kMaxHits = 4096;
 /// Most queries of one job; more are several jobs.
 inline constexpr std::size_t kMaxQueries = 256;
+/// Queries of one job, if one of them wants `k` hits: fewer if there are many, so that the rows
+/// found take at most 32 MiB of a device.
+[[nodiscard]] std::size_t queries_per_job(std::uint64_t k);
 
 /// Writes a job and reads its results. Borrows all it is given.
 class DenseJob {

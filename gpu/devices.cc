@@ -213,13 +213,17 @@ Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
     return lists;
   }
   std::vector<std::size_t> numbers;
+  std::uint64_t most = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (queries[i].k <= kMaxHits) numbers.push_back(i);
+    if (queries[i].k > kMaxHits) continue;
+    numbers.push_back(i);
+    most = std::max(most, queries[i].k);
   }
   count(Fallback::kHits, queries.size() - numbers.size());
-  for (std::size_t first = 0; first < numbers.size(); first += kMaxQueries) {
+  const std::size_t n_together = queries_per_job(most);
+  for (std::size_t first = 0; first < numbers.size(); first += n_together) {
     const auto group =
-        std::span(numbers).subspan(first, std::min(kMaxQueries, numbers.size() - first));
+        std::span(numbers).subspan(first, std::min(n_together, numbers.size() - first));
     DenseJob job(queries, group, rows);
     QV_TRY(run(job, part, allowed, cancel, lists));
   }

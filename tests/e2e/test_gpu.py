@@ -1,9 +1,13 @@
 """Searches with an emulated device: its answers are those of the CPU, and /v1/gpu says what it did."""
+import os
 import random
+import subprocess
 import threading
 import time
 
+import pytest
 from patience import patience
+from quiver_server import REPOSITORY
 
 # Any segment may go to the device; segments are sealed by their number of rows.
 EMULATED = {"QUIVER__GPU__DEVICES": "emulated", "QUIVER__GPU__MIN_MB": "0"}
@@ -175,3 +179,24 @@ def test_a_named_device_must_be_there(new_server):
 def test_with_auto_a_module_that_cannot_be_loaded_is_reported(new_server):
     server = new_server(env={"QUIVER__GPU__MODULE": "/no/such.so"}).start()
     assert "cannot load the module" in gpu(server)["reason"]
+
+
+MODULE = REPOSITORY / "build/gpu/libquiver_gpu_cuda.so"
+
+
+@pytest.mark.skipif(not MODULE.exists(), reason="there is no module: make gpu")
+@pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="there is a driver")
+def test_the_module_without_a_driver(new_server):
+    """It loads, finds nothing, and says why."""
+    server = new_server(env={"QUIVER__GPU__MODULE": str(MODULE)}).start()
+    report = gpu(server)
+    assert report["reason"].startswith("no device: ")
+    assert report["build"].startswith("cuda ")
+    assert "no device is used" in server.log.read_text()
+    assert "no device: " in start_error(new_server, devices="0", module=str(MODULE))
+
+
+def test_the_module_is_not_built_without_a_compiler():
+    done = subprocess.run([REPOSITORY / "scripts/gpu"], env=os.environ | {"NVCC": "/no/such/nvcc"}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "nvcc is missing" in done.stderr
