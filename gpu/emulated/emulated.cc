@@ -10,27 +10,41 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 
+#include "base/mutex.h"
 #include "gpu/emulated/dense_job.h"
 
 namespace {
 
-/// Objects that are alive, and the script of faults. One for the process, as a driver is.
+/// Objects that are alive, and the script of faults. One for the process, as a driver is. It knows
+/// the objects, so that those of lost devices are no leaks.
 struct World {
+  quiver::Mutex mutex;
+  std::set<const void*> objects QV_GUARDED_BY(mutex);
   std::atomic<std::uint64_t> n_calls = 0;
   std::atomic<std::uint64_t> n_jobs = 0;
-  std::atomic<std::uint64_t> n_objects = 0;
   std::atomic<std::uint64_t> fails_at = 0;  ///< 0: never
   std::atomic<qv_status> status = QV_DONE;
   std::atomic<std::uint64_t> hangs_at = 0;  ///< 0: never
 };
-World world;
+World& world = *new World;  // never destroyed
+
+void add_object(const void* object) {
+  quiver::MutexLock lock(world.mutex);
+  world.objects.insert(object);
+}
+void drop_object(const void* object) {
+  quiver::MutexLock lock(world.mutex);
+  world.objects.erase(object);
+}
+
 thread_local const char* last_error = "";
 
 struct Counted {
-  Counted() { ++world.n_objects; }
-  ~Counted() { --world.n_objects; }
+  Counted() { add_object(this); }
+  ~Counted() { drop_object(this); }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
 };
@@ -108,13 +122,13 @@ void* take_pinned(qv_device* /*device*/, std::uint64_t n_bytes) {
   if (next_status() != QV_DONE) return nullptr;
   void* const memory = std::aligned_alloc(256, (n_bytes + 255) / 256 * 256);
   if (memory == nullptr) return nullptr;
-  ++world.n_objects;
+  add_object(memory);
   std::fill_n(static_cast<std::uint8_t*>(memory), n_bytes, std::uint8_t{0xA5});
   return memory;
 }
 
 void free_pinned(qv_device* /*device*/, void* memory) {
-  --world.n_objects;
+  drop_object(memory);
   std::free(memory);
 }
 
@@ -203,6 +217,9 @@ Result<> set_faults(const std::string& option) {
 }
 
 std::uint64_t n_calls() { return world.n_calls; }
-std::uint64_t n_objects() { return world.n_objects; }
+std::uint64_t n_objects() {
+  MutexLock lock(world.mutex);
+  return world.objects.size();
+}
 
 }  // namespace quiver::gpu::emulated
