@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -93,9 +94,14 @@ inline void expect_complete(const std::vector<std::uint32_t>& list,
   }
 }
 
+/// An emulated device. If $QUIVER_GPU_TEST_MODULE names a module, the devices of that one instead,
+/// unless the emulated one is told to fail (scripts/gpu-check).
 inline std::unique_ptr<Devices> open_emulated(const std::string& devices = "emulated",
                                               Options options = {}) {
-  options.devices = devices;
+  const char* module = std::getenv("QUIVER_GPU_TEST_MODULE");
+  const bool is_real = module != nullptr && devices == "emulated";
+  options.devices = is_real ? "0" : devices;
+  if (is_real) options.module = module;
   options.min_bytes = 0;
   auto opened = Devices::open(options);
   EXPECT_TRUE(opened) << opened.error().to_string();
