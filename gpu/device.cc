@@ -12,6 +12,8 @@ namespace {
 
 /// A waiting thread looks for its cancellation this often.
 constexpr std::uint32_t kWaitUs = 50;
+/// One that waits for a lane looks for abandoned jobs this often.
+constexpr std::chrono::microseconds kLaneWait(1000);
 
 }  // namespace
 
@@ -158,15 +160,22 @@ std::vector<std::shared_ptr<const Part>> Device::collect_drained() {
   return parts;
 }
 
-std::unique_ptr<Lane> Device::take_lane() {
+std::unique_ptr<Lane> Device::take_lane(std::chrono::microseconds patience, const Cancel& cancel) {
+  const auto deadline = Deadline::after(patience);
   std::vector<std::shared_ptr<const Part>> released;
   MutexLock lock(mutex_);
-  if (is_lost()) return nullptr;
-  if (!draining_.empty()) released = collect_drained();
-  if (idle_.empty()) return nullptr;
-  auto lane = std::move(idle_.back());
-  idle_.pop_back();
-  return lane;
+  while (!is_lost()) {
+    // Abandoned jobs end unnoticed: somebody has to look.
+    for (auto& part : collect_drained()) released.push_back(std::move(part));
+    if (!idle_.empty()) {
+      auto lane = std::move(idle_.back());
+      idle_.pop_back();
+      return lane;
+    }
+    if (deadline.has_passed() || cancel.poll()) break;
+    lane_free_.wait_for(mutex_, std::min(patience, kLaneWait));
+  }
+  return nullptr;
 }
 
 void Device::put_back(std::unique_ptr<Lane> lane) {
@@ -174,6 +183,7 @@ void Device::put_back(std::unique_ptr<Lane> lane) {
   lane->reads = nullptr;
   MutexLock lock(mutex_);
   idle_.push_back(std::move(lane));
+  lane_free_.notify_one();
 }
 
 Result<Device::Outcome> Device::run(std::unique_ptr<Lane>& lane, const qv_dense& job,

@@ -112,8 +112,10 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] std::shared_ptr<Part> make_part(const qv_part_shape& shape);
 
   enum class Outcome : std::uint8_t { kDone, kNot, kBusy, kLost };
-  /// A free lane; nullptr if all are in use. Give it back to `run`, or to `put_back`.
-  [[nodiscard]] std::unique_ptr<Lane> take_lane() QV_EXCLUDES(mutex_);
+  /// A free lane; nullptr if none gets free within `patience`, or `cancel` stops the wait. Give it
+  /// back by `put_back`.
+  [[nodiscard]] std::unique_ptr<Lane> take_lane(std::chrono::microseconds patience,
+                                                const Cancel& cancel) QV_EXCLUDES(mutex_);
   void put_back(std::unique_ptr<Lane> lane) QV_EXCLUDES(mutex_);
   /// Queues the job and waits for it; a job over the time limit makes the device lost. The error of
   /// `cancel` leaves the job running: `lane` is then empty, and the lane is free again when the job
@@ -142,6 +144,7 @@ class Device : public std::enable_shared_from_this<Device> {
   DeviceCounts counts_;
 
   Mutex mutex_;
+  CondVar lane_free_;
   std::vector<std::unique_ptr<Lane>> idle_ QV_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Lane>> draining_ QV_GUARDED_BY(mutex_);
 };

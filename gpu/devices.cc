@@ -18,6 +18,8 @@ namespace {
 /// Bytes of codes that are made and copied at a time.
 constexpr std::size_t kPieceBytes = 16 << 20;
 constexpr int kLoaderNice = 5;
+/// A query waits for a lane as long as the CPU takes to read the rows at this rate.
+constexpr std::uint64_t kCpuBytesPerUs = 10'000;
 
 Result<std::vector<std::int32_t>> parse_numbers(std::string_view text) {
   std::vector<std::int32_t> numbers;
@@ -133,6 +135,10 @@ bool Devices::is_useful() const {
   return std::ranges::any_of(devices_, [](const auto& device) { return !device->is_lost(); });
 }
 
+bool Devices::has_lost_device() const {
+  return std::ranges::any_of(devices_, [](const auto& device) { return device->is_lost(); });
+}
+
 /// Notes how loading ended, also by an exception.
 struct Devices::Loading {
   std::shared_ptr<Slot::Content> content;
@@ -201,7 +207,8 @@ Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
                                     std::span<const DenseQuery> queries,
                                     const std::uint64_t* allowed, const Cancel& cancel) {
   RowLists lists(queries.size());
-  if (rows.view.n_rows * rows.view.stride_bytes < options_.min_bytes) return lists;
+  const std::uint64_t n_bytes = rows.view.n_rows * rows.view.stride_bytes;
+  if (n_bytes < options_.min_bytes) return lists;
   if (!is_useful()) {
     if (!devices_.empty()) count(Fallback::kLost, queries.size());
     return lists;
@@ -225,16 +232,19 @@ Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
     const auto group =
         std::span(numbers).subspan(first, std::min(n_together, numbers.size() - first));
     DenseJob job(queries, group, rows);
-    QV_TRY(run(job, part, allowed, cancel, lists));
+    const std::chrono::microseconds patience(group.size() * n_bytes / kCpuBytesPerUs);
+    QV_TRY(run(job, part, allowed, patience, cancel, lists));
   }
   return lists;
 }
 
 Result<> Devices::run(DenseJob& job, const std::shared_ptr<const Part>& part,
-                      const std::uint64_t* allowed, const Cancel& cancel, RowLists& lists) {
+                      const std::uint64_t* allowed, std::chrono::microseconds patience,
+                      const Cancel& cancel, RowLists& lists) {
   Device& device = part->device();
-  auto lane = device.take_lane();
+  auto lane = device.take_lane(patience, cancel);
   if (lane == nullptr) {
+    QV_TRY(cancel.check());
     count(device.is_lost() ? Fallback::kLost : Fallback::kBusy, job.n_asked());
     return {};
   }

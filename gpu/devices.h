@@ -105,6 +105,8 @@ class Devices {
 
   /// False if no device can do anything.
   [[nodiscard]] bool is_useful() const;
+  /// True if a device was lost: its driver may keep the process from ending as usual.
+  [[nodiscard]] bool has_lost_device() const;
   /// Asks a device about queries of one length. `slot` belongs to the rows. `allowed`: a bit for
   /// each row; nullptr: all. Rows that are not on a device yet are copied there in the background.
   /// The only error is that of `cancel`.
@@ -124,7 +126,7 @@ class Devices {
   [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const DenseRows& rows,
                                                      Fallback& why);
   Result<> run(DenseJob& job, const std::shared_ptr<const Part>& part, const std::uint64_t* allowed,
-               const Cancel& cancel, RowLists& lists);
+               std::chrono::microseconds patience, const Cancel& cancel, RowLists& lists);
   void count(Fallback why, std::size_t n_queries) {
     fallbacks_[static_cast<std::size_t>(why)] += n_queries;
   }
