@@ -28,11 +28,6 @@ struct Stage {
   alignas(16) int8_t queries[kQueryTile * kPitch];
 };
 
-__device__ void copy_16(int8_t* to, const int8_t* from) {
-  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from));
-}
-
 /// Starts the copy of one slab of `n` vectors.
 __device__ void copy_slab(int8_t* to, const int8_t* from, uint32_t n, uint32_t stride, uint32_t slab) {
   constexpr uint32_t kPieces = kSlab / 16;
@@ -45,13 +40,6 @@ __device__ void copy_slab(int8_t* to, const int8_t* from, uint32_t n, uint32_t s
 
 __device__ uint32_t word_at(const int8_t* vectors, tiles::Word word, uint32_t byte) {
   return *reinterpret_cast<const uint32_t*>(vectors + word.vector * kPitch + word.byte + byte);
-}
-
-__device__ void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 /// Adds the products of a slab: of the warp's rows with all queries of the tile.
@@ -82,12 +70,12 @@ __device__ void multiply_tile(Stage (&stages)[2], const int8_t* rows, const int8
       copy_slab(stages[slab % 2].rows, rows, tiles::kTileRows, stride, slab);
       copy_slab(stages[slab % 2].queries, queries, kQueryTile, stride, slab);
     }
-    asm volatile("cp.async.commit_group;");
+    end_copies();
   };
   start(0);
   for (uint32_t slab = 0; slab < n_slabs; ++slab) {
     start(slab + 1);
-    asm volatile("cp.async.wait_group 1;");
+    wait_for_copies_but_one();
     __syncthreads();
     multiply_slab(stages[slab % 2], threadIdx.x / 32, threadIdx.x % 32, sums);
     __syncthreads();
@@ -263,13 +251,13 @@ __global__ void finish_pass(DenseShape shape, DenseMemory memory) {
 qv_status launch_dense(const DenseShape& shape, const DenseMemory& memory, cudaStream_t stream) {
   const uint32_t n_columns = (shape.n_queries + kQueryTile - 1) / kQueryTile;
   const uint32_t n_sampled = (shape.n_tiles + shape.sample_step - 1) / shape.sample_step;
-  write_margins<<<shape.n_tiles, tiles::kTileRows, 0, stream>>>(shape, memory);
-  start_searches<<<n_columns, kQueryTile, 0, stream>>>(shape, memory);
-  compare_tiles<Pass::kSample><<<dim3(n_sampled, n_columns), kThreads, 0, stream>>>(shape, memory);
-  set_bars<<<shape.n_queries, kSelectThreads, 0, stream>>>(shape, memory);
+  launch(write_margins, shape.n_tiles, tiles::kTileRows, stream, shape, memory);
+  launch(start_searches, n_columns, kQueryTile, stream, shape, memory);
+  launch(compare_tiles<Pass::kSample>, dim3(n_sampled, n_columns), kThreads, stream, shape, memory);
+  launch(set_bars, shape.n_queries, kSelectThreads, stream, shape, memory);
   for (int pass = 0; pass < 2; ++pass) {
-    compare_tiles<Pass::kAll><<<dim3(shape.n_tiles, n_columns), kThreads, 0, stream>>>(shape, memory);
-    finish_pass<<<shape.n_queries, kSelectThreads, 0, stream>>>(shape, memory);
+    launch(compare_tiles<Pass::kAll>, dim3(shape.n_tiles, n_columns), kThreads, stream, shape, memory);
+    launch(finish_pass, shape.n_queries, kSelectThreads, stream, shape, memory);
   }
   return status_of(cudaGetLastError());
 }

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "gpu_cuda/status.cuh"
+#include "gpu/abi.h"
+#include "gpu_cuda/warp.cuh"
 
 namespace quiver::gpu_cuda {
 

@@ -10,6 +10,7 @@
 #include "gpu/abi.h"
 #include "gpu/tiles/margin.h"
 #include "gpu_cuda/dense.cuh"
+#include "gpu_cuda/dense_plan.cuh"
 #include "gpu_cuda/status.cuh"
 
 struct qv_device {
@@ -19,7 +20,6 @@ struct qv_device {
 struct qv_part {
   qv_device* device;
   qv_part_shape shape;
-  uint32_t n_tiles;
   int8_t* codes;
   qv_row* rows;
 };
@@ -76,7 +76,7 @@ void free_part(qv_part* part) {
 
 /// Memory of whole tiles of rows, zero beyond the last row.
 qv_status fill_part(qv_part& part) {
-  const uint64_t n_rows = uint64_t{part.n_tiles} * tiles::kTileRows;
+  const uint64_t n_rows = tiles_of(part.shape.n_rows) * tiles::kTileRows;
   QV_CUDA(cudaMalloc(&part.codes, n_rows * part.shape.stride));
   QV_CUDA(cudaMalloc(&part.rows, n_rows * sizeof(qv_row)));
   QV_CUDA(cudaMemset(part.codes, 0, n_rows * part.shape.stride));
@@ -86,9 +86,9 @@ qv_status fill_part(qv_part& part) {
 
 qv_status make_part(qv_device* device, const qv_part_shape* shape, qv_part** out) {
   QV_CUDA(cudaSetDevice(device->number));
-  const uint64_t n_tiles = (shape->n_rows + tiles::kTileRows - 1) / tiles::kTileRows;
+  const uint64_t n_tiles = tiles_of(shape->n_rows);
   if (n_tiles == 0 || n_tiles > 1U << 24) return QV_NOT;
-  auto* const part = new (std::nothrow) qv_part{device, *shape, static_cast<uint32_t>(n_tiles), nullptr, nullptr};
+  auto* const part = new (std::nothrow) qv_part{device, *shape, nullptr, nullptr};
   if (part == nullptr) return QV_NO_MEMORY;
   const qv_status status = fill_part(*part);
   if (status != QV_DONE) {
@@ -147,74 +147,6 @@ qv_status make_lane(qv_device* device, qv_lane** out) {
   return QV_DONE;
 }
 
-DenseShape shape_of(const qv_dense& job) {
-  const qv_part& part = *job.part;
-  DenseShape shape = {};
-  shape.n_rows = part.shape.n_rows;
-  shape.stride = part.shape.stride;
-  shape.n_queries = job.n_queries;
-  shape.n_tiles = part.n_tiles;
-  shape.capacity = job.capacity;
-  shape.rounding = job.rounding;
-  for (uint32_t i = 0; i < job.n_queries; ++i) {
-    const qv_query& query = job.queries[i];
-    shape.group.length = std::max(shape.group.length, query.length);
-    shape.group.error = std::max(shape.group.error, query.error);
-    shape.group.square = std::max(shape.group.square, query.square);
-    shape.group.half_over_scale = std::max(shape.group.half_over_scale, query.half_over_scale);
-    shape.group.k = std::max(shape.group.k, query.k);
-  }
-  shape.sample_step = tiles::sample_step(shape.n_tiles, shape.group.k);
-  const uint32_t n_sampled = (shape.n_tiles + shape.sample_step - 1) / shape.sample_step;
-  shape.n_slabs = n_sampled * (tiles::kTileRows / tiles::kSlabRows);
-  shape.room = tiles::room(shape.group.k);
-  return shape;
-}
-
-/// Hands out pieces of the workspace; without one it only adds up sizes.
-class Pieces {
- public:
-  explicit Pieces(void* memory) : memory_(static_cast<char*>(memory)) {}
-  template <class T>
-  T* take(uint64_t n) {
-    char* const piece = memory_ == nullptr ? nullptr : memory_ + used_;
-    used_ += (n * sizeof(T) + 255) / 256 * 256;
-    return reinterpret_cast<T*>(piece);
-  }
-  uint64_t used() const { return used_; }
-
- private:
-  char* memory_;
-  uint64_t used_ = 0;
-};
-
-struct Inputs {
-  int8_t* codes;
-  qv_query* queries;
-  uint64_t* allowed;
-};
-
-DenseMemory memory_of(const qv_dense& job, const DenseShape& shape, Pieces& pieces, Inputs& inputs) {
-  const uint64_t n_padded = (job.n_queries + kQueryTile - 1) / kQueryTile * kQueryTile;
-  const uint64_t n_rows = uint64_t{shape.n_tiles} * tiles::kTileRows;
-  inputs.codes = pieces.take<int8_t>(n_padded * shape.stride);
-  inputs.queries = pieces.take<qv_query>(n_padded);
-  inputs.allowed = job.allowed == nullptr ? nullptr : pieces.take<uint64_t>((shape.n_rows + 63) / 64);
-  DenseMemory memory = {};
-  memory.rows = job.part->codes;
-  memory.facts = job.part->rows;
-  memory.codes = inputs.codes;
-  memory.queries = inputs.queries;
-  memory.allowed = inputs.allowed;
-  memory.margins = pieces.take<float>(n_rows);
-  memory.slabs = pieces.take<float>(uint64_t{job.n_queries} * shape.n_slabs);
-  memory.searches = pieces.take<Search>(n_padded);
-  memory.found = pieces.take<Found>(uint64_t{job.n_queries} * shape.room);
-  memory.out_rows = job.rows;
-  memory.out_n = job.n_rows;
-  return memory;
-}
-
 qv_status grow_workspace(qv_lane& lane, uint64_t n_bytes) {
   if (n_bytes <= lane.n_bytes) return QV_DONE;
   QV_CUDA(cudaFree(lane.workspace));
@@ -225,8 +157,8 @@ qv_status grow_workspace(qv_lane& lane, uint64_t n_bytes) {
   return QV_DONE;
 }
 
-qv_status copy_inputs(const qv_dense& job, const DenseShape& shape, const Inputs& inputs, cudaStream_t stream) {
-  const uint64_t n_padded = (job.n_queries + kQueryTile - 1) / kQueryTile * kQueryTile;
+qv_status copy_inputs(const qv_dense& job, const DenseShape& shape, const DenseInputs& inputs, cudaStream_t stream) {
+  const uint64_t n_padded = padded_queries(job.n_queries);
   const uint64_t n_bytes = uint64_t{job.n_queries} * shape.stride;
   QV_CUDA(cudaMemsetAsync(inputs.codes, 0, n_padded * shape.stride, stream));
   QV_CUDA(cudaMemsetAsync(inputs.queries, 0, n_padded * sizeof(qv_query), stream));
@@ -242,14 +174,15 @@ qv_status copy_inputs(const qv_dense& job, const DenseShape& shape, const Inputs
 qv_status start_dense(qv_lane* lane, const qv_dense* job) {
   QV_CUDA(cudaSetDevice(lane->device->number));
   if (job->n_queries == 0) return QV_NOT;
-  const DenseShape shape = shape_of(*job);
-  Inputs inputs = {};
+  const DenseRows rows = {job->part->codes, job->part->rows, job->part->shape.n_rows, job->part->shape.stride};
+  const DenseShape shape = shape_of(*job, rows);
+  DenseInputs inputs = {};
   Pieces size(nullptr);
-  memory_of(*job, shape, size, inputs);
+  memory_of(*job, rows, shape, size, inputs);
   qv_status status = grow_workspace(*lane, size.used());
   if (status != QV_DONE) return status;
   Pieces pieces(lane->workspace);
-  const DenseMemory memory = memory_of(*job, shape, pieces, inputs);
+  const DenseMemory memory = memory_of(*job, rows, shape, pieces, inputs);
   status = copy_inputs(*job, shape, inputs, lane->stream);
   if (status == QV_DONE) status = launch_dense(shape, memory, lane->stream);
   if (status == QV_DONE) return status_of(cudaEventRecord(lane->done, lane->stream));
