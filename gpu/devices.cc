@@ -83,7 +83,7 @@ Result<std::unique_ptr<Devices>> Devices::open(const Options& options) {
   if (options.devices != "auto") return fail(opened.error());
   devices->reason_ = opened.error().message();
   // Most servers have no module and need no line about it.
-  if (devices->module_) log_warning("no device is used: {}", devices->reason_);
+  if (!devices->module_path_.empty()) log_warning("no device is used: {}", devices->reason_);
   return devices;
 }
 
@@ -192,14 +192,17 @@ std::shared_ptr<const Part> Devices::part_for(Slot& slot, const DenseRows& rows,
     why = Fallback::kMemory;
     return nullptr;
   }
-  content->state = State::kLoading;
   ++n_loading_;
   // Holds the rows, but not the searcher: a segment may go meanwhile.
   const bool is_posted = loader_->post(Priority::kLow, [this, content, rows] {
     Loading loading{content, n_loading_};
     load(loading, rows);
   });
-  if (!is_posted) --n_loading_;
+  if (!is_posted) {
+    --n_loading_;
+  } else {
+    content->state = State::kLoading;  // before the loader sets the next: it waits for the lock
+  }
   return nullptr;
 }
 

@@ -87,44 +87,63 @@ __device__ bool is_allowed(const DenseShape& shape, const DenseMemory& memory, u
   return memory.allowed == nullptr || (memory.allowed[row / 64] >> (row % 64) & 1) != 0;
 }
 
+/// One of the two rows that a lane has sums of.
+struct OwnRow {
+  uint64_t row;
+  qv_row facts;
+  float margin;
+  bool is_allowed;
+};
+
+__device__ void read_rows(const DenseShape& shape, const DenseMemory& memory, uint64_t first_row, uint32_t lane,
+                          OwnRow (&rows)[2]) {
+#pragma unroll
+  for (uint32_t i = 0; i < 2; ++i) {
+    const uint64_t row = first_row + tiles::row_of_c(lane, 2 * i);
+    rows[i] = {row, memory.facts[row], memory.margins[row], is_allowed(shape, memory, row)};
+  }
+}
+
 /// The best lower end of the warp's 16 rows, for each query.
-__device__ void keep_slab(const DenseShape& shape, const DenseMemory& memory, uint64_t first_row, uint32_t first_query,
-                          uint64_t slab, uint32_t lane, const int (&sums)[kColumns][4]) {
+__device__ void keep_slab(const DenseShape& shape, const DenseMemory& memory, const OwnRow (&rows)[2],
+                          uint32_t first_query, uint64_t slab, uint32_t lane, const int (&sums)[kColumns][4]) {
 #pragma unroll
   for (uint32_t c = 0; c < kColumns; ++c) {
-    float best[2] = {kNone, kNone};
 #pragma unroll
-    for (uint32_t i = 0; i < 4; ++i) {
-      const uint64_t row = first_row + tiles::row_of_c(lane, i);
-      const uint32_t query = first_query + c * tiles::kProductColumns + tiles::column_of_c(lane, i);
-      if (!is_allowed(shape, memory, row)) continue;
-      const float lower = tiles::center(memory.facts[row], memory.queries[query], sums[c][i]) - memory.margins[row];
-      if (lower > best[i % 2]) best[i % 2] = lower;
-    }
+    for (uint32_t j = 0; j < 2; ++j) {
+      const uint32_t query = first_query + c * tiles::kProductColumns + tiles::column_of_c(lane, j);
+      const qv_query facts = memory.queries[query];
+      float best = kNone;
 #pragma unroll
-    for (uint32_t i = 0; i < 2; ++i) {
-      for (uint32_t step = 4; step < 32; step *= 2) best[i] = fmaxf(best[i], __shfl_xor_sync(~0U, best[i], step));
-      const uint32_t query = first_query + c * tiles::kProductColumns + tiles::column_of_c(lane, i);
-      if (lane < 4 && query < shape.n_queries) memory.slabs[uint64_t{query} * shape.n_slabs + slab] = best[i];
+      for (uint32_t i = 0; i < 2; ++i) {
+        const float lower = tiles::center(rows[i].facts, facts, sums[c][2 * i + j]) - rows[i].margin;
+        if (rows[i].is_allowed && lower > best) best = lower;
+      }
+      for (uint32_t step = 4; step < 32; step *= 2) best = fmaxf(best, __shfl_xor_sync(~0U, best, step));
+      if (lane < 4 && query < shape.n_queries) memory.slabs[uint64_t{query} * shape.n_slabs + slab] = best;
     }
   }
 }
 
 /// Appends the rows that may be among the best.
-__device__ void keep_rows(const DenseShape& shape, const DenseMemory& memory, uint64_t first_row, uint32_t first_query,
-                          uint32_t lane, const int (&sums)[kColumns][4]) {
+__device__ void keep_rows(const DenseShape& shape, const DenseMemory& memory, const OwnRow (&rows)[2],
+                          uint32_t first_query, uint32_t lane, const int (&sums)[kColumns][4]) {
 #pragma unroll
   for (uint32_t c = 0; c < kColumns; ++c) {
 #pragma unroll
-    for (uint32_t i = 0; i < 4; ++i) {
-      const uint64_t row = first_row + tiles::row_of_c(lane, i);
-      const uint32_t query = first_query + c * tiles::kProductColumns + tiles::column_of_c(lane, i);
+    for (uint32_t j = 0; j < 2; ++j) {
+      const uint32_t query = first_query + c * tiles::kProductColumns + tiles::column_of_c(lane, j);
+      const qv_query facts = memory.queries[query];
       Search& search = memory.searches[query];
-      const float center = tiles::center(memory.facts[row], memory.queries[query], sums[c][i]);
-      if (!tiles::may_reach(center + memory.margins[row], search.bar)) continue;
-      if (query >= shape.n_queries || search.wanted == 0 || !is_allowed(shape, memory, row)) continue;
-      const uint32_t place = atomicAdd(&search.n_found, 1U);
-      if (place < shape.room) memory.found[uint64_t{query} * shape.room + place] = {static_cast<uint32_t>(row), center};
+      const float bar = search.bar;
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i) {
+        const float center = tiles::center(rows[i].facts, facts, sums[c][2 * i + j]);
+        if (!tiles::may_reach(center + rows[i].margin, bar) || !rows[i].is_allowed || search.wanted == 0) continue;
+        const uint32_t place = atomicAdd(&search.n_found, 1U);
+        if (place >= shape.room) continue;
+        memory.found[uint64_t{query} * shape.room + place] = {static_cast<uint32_t>(rows[i].row), center};
+      }
     }
   }
 }
@@ -144,12 +163,13 @@ __global__ void __launch_bounds__(kThreads) compare_tiles(DenseShape shape, Dens
   multiply_tile(stages, memory.rows + tile_row * shape.stride, memory.codes + uint64_t{first_query} * shape.stride,
                 shape.stride, sums);
   const uint32_t warp = threadIdx.x / 32;
-  const uint64_t first_row = tile_row + warp * tiles::kProductRows;
+  const uint32_t lane = threadIdx.x % 32;
+  OwnRow rows[2];
+  read_rows(shape, memory, tile_row + warp * tiles::kProductRows, lane, rows);
   if constexpr (pass == Pass::kSample) {
-    const uint64_t slab = uint64_t{blockIdx.x} * kWarps + warp;
-    keep_slab(shape, memory, first_row, first_query, slab, threadIdx.x % 32, sums);
+    keep_slab(shape, memory, rows, first_query, uint64_t{blockIdx.x} * kWarps + warp, lane, sums);
   } else {
-    keep_rows(shape, memory, first_row, first_query, threadIdx.x % 32, sums);
+    keep_rows(shape, memory, rows, first_query, lane, sums);
   }
 }
 

@@ -179,6 +179,7 @@ def test_a_named_device_must_be_there(new_server):
 def test_with_auto_a_module_that_cannot_be_loaded_is_reported(new_server):
     server = new_server(env={"QUIVER__GPU__MODULE": "/no/such.so"}).start()
     assert "cannot load the module" in gpu(server)["reason"]
+    assert "no device is used" in server.log.read_text()
 
 
 MODULE = REPOSITORY / "build/gpu/libquiver_gpu_cuda.so"
