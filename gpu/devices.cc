@@ -28,10 +28,11 @@ Result<std::vector<std::int32_t>> parse_numbers(std::string_view text) {
     const auto part = text.substr(begin, end - begin);
     std::int32_t number = -1;
     const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc() || rest != part.data() + part.size() || number < 0) {
+    const bool is_number = error == std::errc() && rest == part.data() + part.size() && number >= 0;
+    if (!is_number || std::ranges::find(numbers, number) != numbers.end()) {
       return fail(Code::kInvalidArgument,
-                  fmt::format("gpu.devices is `{}`, must be auto, off or numbers of devices "
-                              "between commas",
+                  fmt::format("gpu.devices is `{}`, must be auto, off or different numbers of "
+                              "devices between commas",
                               text));
     }
     numbers.push_back(number);

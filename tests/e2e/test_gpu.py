@@ -1,13 +1,14 @@
 """Searches with an emulated device: its answers are those of the CPU, and /v1/gpu says what it did."""
 import os
 import random
+import shutil
 import subprocess
 import threading
 import time
 
 import pytest
 from patience import patience
-from quiver_server import REPOSITORY
+from quiver_server import REPOSITORY, binary
 
 # Any segment may go to the device; segments are sealed by their number of rows.
 EMULATED = {"QUIVER__GPU__DEVICES": "emulated", "QUIVER__GPU__MIN_MB": "0"}
@@ -172,7 +173,7 @@ def start_error(new_server, **env):
 
 def test_a_named_device_must_be_there(new_server):
     assert "cannot load the module" in start_error(new_server, devices="0", module="/no/such.so")
-    assert "must be auto, off or numbers" in start_error(new_server, devices="first")
+    assert "must be auto, off or different numbers" in start_error(new_server, devices="first")
     assert "an emulated device fails by" in start_error(new_server, devices="emulated:maybe")
 
 
@@ -180,6 +181,18 @@ def test_with_auto_a_module_that_cannot_be_loaded_is_reported(new_server):
     server = new_server(env={"QUIVER__GPU__MODULE": "/no/such.so"}).start()
     assert "cannot load the module" in gpu(server)["reason"]
     assert "no device is used" in server.log.read_text()
+
+
+def test_a_module_beside_the_server_is_found(tmp_path):
+    server = shutil.copy(binary(), tmp_path / "quiver")
+
+    def version():
+        return subprocess.run([server, "version"], capture_output=True, check=True, text=True).stdout
+
+    without = version()
+    (tmp_path / "libquiver_gpu_cuda.so").touch()
+    assert without.endswith("cuda no)\n") or os.path.exists("/usr/lib/quiver/libquiver_gpu_cuda.so")
+    assert version().endswith("cuda module)\n")
 
 
 MODULE = REPOSITORY / "build/gpu/libquiver_gpu_cuda.so"

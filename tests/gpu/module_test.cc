@@ -54,7 +54,7 @@ TEST(Module, APathThatIsSetIsTakenAsItIs) {
 }
 
 TEST(Devices, OptionsThatMeanNothingAreRefused) {
-  for (const char* devices : {"", "some", "0,", "-1", "0 1", "emulated:", "emulated:soon",
+  for (const char* devices : {"", "some", "0,", "-1", "0 1", "0,1,0", "emulated:", "emulated:soon",
                               "emulated:lost@0", "emulated:lost@x", "emulated2"}) {
     const auto opened = open_with(devices);
     ASSERT_FALSE(opened) << devices;
