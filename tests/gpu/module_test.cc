@@ -1,5 +1,6 @@
 #include "gpu/module.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gpu/devices.h"
