@@ -18,6 +18,8 @@ namespace {
 /// Bytes of codes that are made and copied at a time.
 constexpr std::size_t kPieceBytes = 16 << 20;
 constexpr int kLoaderNice = 5;
+/// A query that finds no room asks for some at most this often.
+constexpr std::int64_t kEvictionIntervalMs = 200;
 /// A query waits for a lane as long as the CPU takes to read the rows at this rate.
 constexpr std::uint64_t kCpuBytesPerUs = 10'000;
 
@@ -41,6 +43,19 @@ Result<std::vector<std::int32_t>> parse_numbers(std::string_view text) {
   return numbers;
 }
 
+std::int64_t now_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+std::uint64_t bytes_of(const qv_part_shape& shape) {
+  return shape.n_rows * (shape.stride + sizeof(qv_row));
+}
+
+qv_part_shape shape_of(const DenseRows& rows) {
+  return {sizeof(qv_part_shape), code_stride(rows.view.dim), rows.view.n_rows};
+}
+
 }  // namespace
 
 struct Slot::Content {
@@ -48,7 +63,12 @@ struct Slot::Content {
   Mutex mutex;
   State state QV_GUARDED_BY(mutex) = State::kAbsent;
   std::shared_ptr<const Part> part QV_GUARDED_BY(mutex);  ///< kPresent only
+  std::atomic<std::int64_t> last_use_ms = 0;              ///< on the steady clock
 
+  [[nodiscard]] bool is_present() QV_EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    return state == State::kPresent;
+  }
   void set(State next, std::shared_ptr<const Part> filled) QV_EXCLUDES(mutex) {
     MutexLock lock(mutex);
     state = next;
@@ -153,56 +173,93 @@ struct Devices::Loading {
   }
 };
 
-/// Makes the rows' codes and copies them to the device with the most room.
-void Devices::load(Loading& loading, const DenseRows& rows) {
-  const auto& view = rows.view;
-  const qv_part_shape shape = {sizeof shape, code_stride(view.dim), view.n_rows};
+bool Devices::has_room(std::uint64_t n_bytes) const {
+  return std::ranges::any_of(devices_, [&](const auto& device) {
+    return !device->is_lost() && device->free_bytes() >= n_bytes;
+  });
+}
+
+/// Takes rows off the devices that no search has wanted for some time, the longest unused first,
+/// until there is room.
+void Devices::evict_idle(std::uint64_t n_bytes) {
+  const std::int64_t unused_since = now_ms() - options_.idle_time.count();
+  std::vector<std::shared_ptr<Slot::Content>> idle;
+  for (const auto& loaded : loaded_) {
+    auto content = loaded.lock();
+    if (content != nullptr && content->last_use_ms <= unused_since)
+      idle.push_back(std::move(content));
+  }
+  std::ranges::sort(idle, {}, [](const auto& content) { return content->last_use_ms.load(); });
+  for (const auto& content : idle) {
+    if (has_room(n_bytes)) return;
+    content->set(Slot::Content::State::kAbsent, nullptr);
+    ++n_evictions_;
+  }
+}
+
+/// On the device with the most room; nullptr: nowhere.
+std::shared_ptr<Part> Devices::make_part(const qv_part_shape& shape) {
+  std::erase_if(loaded_, [](const auto& loaded) {
+    const auto content = loaded.lock();
+    return content == nullptr || !content->is_present();
+  });
+  if (!has_room(bytes_of(shape))) evict_idle(bytes_of(shape));
   const auto& device = *std::ranges::max_element(
       devices_, {}, [](const auto& d) { return d->is_lost() ? 0 : d->free_bytes(); });
-  auto part = device->make_part(shape);
+  return device->make_part(shape);
+}
+
+/// Makes the rows' codes and copies them to a device.
+void Devices::load(Loading& loading, const DenseRows& rows) {
+  const qv_part_shape shape = shape_of(rows);
+  auto part = make_part(shape);
   if (part == nullptr) return;
   EncodedRows encoded;
   const std::size_t n_piece = std::max<std::size_t>(1, kPieceBytes / shape.stride);
-  for (std::size_t first = 0; first < view.n_rows; first += n_piece) {
-    const std::size_t n = std::min(n_piece, view.n_rows - first);
-    if (!encode_rows(view, first, n, encoded)) {
+  for (std::size_t first = 0; first < shape.n_rows; first += n_piece) {
+    const std::size_t n = std::min<std::size_t>(n_piece, shape.n_rows - first);
+    if (!encode_rows(rows.view, first, n, encoded)) {
       loading.end = Slot::Content::State::kNoCodes;
       return;
     }
     if (!part->put(first, encoded.codes, encoded.rows)) return;
   }
+  loaded_.push_back(loading.content);
+  loading.content->last_use_ms = now_ms();
   loading.end = Slot::Content::State::kPresent;
   loading.part = std::move(part);
+}
+
+/// False if the loader has stopped.
+bool Devices::post_load(const std::shared_ptr<Slot::Content>& content, const DenseRows& rows) {
+  // Holds the rows, but not the searcher: a segment may go meanwhile.
+  return loader_->post(Priority::kLow, [this, content, rows] {
+    Loading loading{content, n_loading_};
+    load(loading, rows);
+  });
 }
 
 std::shared_ptr<const Part> Devices::part_for(Slot& slot, const DenseRows& rows, Fallback& why) {
   using State = Slot::Content::State;
   const auto content = slot.content();
   MutexLock lock(content->mutex);
-  if (content->state == State::kPresent) return content->part;
-  if (content->state == State::kNoCodes) {
-    why = Fallback::kRows;
-    return nullptr;
+  if (content->state == State::kPresent) {
+    content->last_use_ms = now_ms();
+    return content->part;
   }
-  why = Fallback::kLoading;
-  if (content->state == State::kLoading) return nullptr;
-  const std::uint64_t wanted = rows.view.n_rows * (code_stride(rows.view.dim) + sizeof(qv_row));
-  const bool has_room =
-      std::ranges::any_of(devices_, [&](const auto& d) { return d->free_bytes() >= wanted; });
-  if (!has_room) {
+  why = content->state == State::kNoCodes ? Fallback::kRows : Fallback::kLoading;
+  if (content->state != State::kAbsent) return nullptr;
+  if (!has_room(bytes_of(shape_of(rows)))) {
     why = Fallback::kMemory;
-    return nullptr;
+    // The loader may make room, but need not be asked by each query.
+    const std::int64_t now = now_ms();
+    if (now < next_eviction_ms_) return nullptr;
+    next_eviction_ms_ = now + kEvictionIntervalMs;
   }
-  ++n_loading_;
-  // Holds the rows, but not the searcher: a segment may go meanwhile.
-  const bool is_posted = loader_->post(Priority::kLow, [this, content, rows] {
-    Loading loading{content, n_loading_};
-    load(loading, rows);
-  });
-  if (!is_posted) {
-    --n_loading_;
-  } else {
-    content->state = State::kLoading;  // before the loader sets the next: it waits for the lock
+  // The loader needs the lock to note the end, so it cannot do so before the begin is noted.
+  if (post_load(content, rows)) {
+    content->state = State::kLoading;
+    ++n_loading_;
   }
   return nullptr;
 }
@@ -291,6 +348,7 @@ Report Devices::report() const {
                               .busy_s = static_cast<double>(counts.busy_us) / 1e6});
   }
   for (std::size_t i = 0; i < fallbacks_.size(); ++i) report.fallbacks[i] = fallbacks_[i];
+  report.n_evictions = n_evictions_;
   return report;
 }
 

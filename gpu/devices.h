@@ -34,6 +34,7 @@ struct Options {
   std::uint64_t memory_bytes = 0;  ///< of each device, for rows; 0: nine tenths of what is free
   std::uint64_t min_bytes =
       8ULL << 20;  ///< rows of a segment as stored; smaller ones stay on the CPU
+  std::chrono::milliseconds idle_time = std::chrono::minutes(1);  ///< unused rows give way after it
   std::chrono::milliseconds job_time = std::chrono::seconds(10);  ///< then a device counts as lost
 };
 
@@ -91,6 +92,7 @@ struct Report {
   std::string build;   ///< what the module says of itself
   std::vector<DeviceReport> devices;
   std::array<std::uint64_t, kFallbackNames.size()> fallbacks = {};  ///< queries by `Fallback`
+  std::uint64_t n_evictions = 0;  ///< parts that gave way to others
 };
 
 /// Thread-safe. Has a thread of its own that copies rows to devices.
@@ -122,7 +124,12 @@ class Devices {
   Result<> open_module();
   Result<> open_devices();
   struct Loading;
+  [[nodiscard]] bool post_load(const std::shared_ptr<Slot::Content>& content,
+                               const DenseRows& rows);
   void load(Loading& loading, const DenseRows& rows);
+  [[nodiscard]] std::shared_ptr<Part> make_part(const qv_part_shape& shape);
+  [[nodiscard]] bool has_room(std::uint64_t n_bytes) const;
+  void evict_idle(std::uint64_t n_bytes);
   [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const DenseRows& rows,
                                                      Fallback& why);
   Result<> run(DenseJob& job, const std::shared_ptr<const Part>& part, const std::uint64_t* allowed,
@@ -138,7 +145,10 @@ class Devices {
   std::vector<std::shared_ptr<Device>> devices_;
   std::array<std::atomic<std::uint64_t>, kFallbackNames.size()> fallbacks_ = {};
   std::atomic<std::size_t> n_loading_ = 0;
-  std::unique_ptr<Executor> loader_;  ///< only with a device; destroyed first
+  std::atomic<std::uint64_t> n_evictions_ = 0;
+  std::atomic<std::int64_t> next_eviction_ms_ = 0;    ///< on the steady clock
+  std::vector<std::weak_ptr<Slot::Content>> loaded_;  ///< of the loader's thread
+  std::unique_ptr<Executor> loader_;                  ///< only with a device; destroyed first
 };
 
 }  // namespace quiver::gpu

@@ -41,6 +41,8 @@ void add_device(const gpu::DeviceReport& device, MetricsText& text) {
 void collect_device_metrics(const gpu::Report& report, MetricsText& text) {
   for (const auto& device : report.devices) add_device(device, text);
   if (report.devices.empty()) return;
+  text.sample("gpu_evictions_total", "Fields of segments that gave way to others on devices",
+              MetricType::kCounter, {}, static_cast<double>(report.n_evictions));
   for (std::size_t i = 0; i < report.fallbacks.size(); ++i) {
     text.sample("gpu_fallbacks_total", "Queries that the CPU answered in place of a device",
                 MetricType::kCounter, {{"reason", std::string(gpu::kFallbackNames[i])}},

@@ -33,6 +33,7 @@ Decoded<> write_devices(Exchange& x, const gpu::Report& report) {
   out.begin_array();
   for (const auto& device : report.devices) write_device(out, device);
   out.end_array();
+  out.member("evictions", report.n_evictions);
   out.key("fallbacks");
   out.begin_object();
   for (std::size_t i = 0; i < report.fallbacks.size(); ++i) {

@@ -174,6 +174,85 @@ TEST(Devices, RowsWithoutCodesAndRowsThatDoNotFitStayWithTheCaller) {
   EXPECT_EQ(n_fallbacks(*devices, Fallback::kRows), 1U);
 }
 
+TEST(Devices, RowsThatNobodyWantsGiveWayTheLongestUnusedFirst) {
+  Options options;
+  options.memory_bytes = 130 * (64 + sizeof(qv_row));  // two parts of 60 rows
+  options.idle_time = std::chrono::milliseconds(0);
+  const auto devices = open_emulated("emulated", options);
+  Random random(25);
+  const std::vector<float> query = {1, 2, 3, 4};
+  std::vector<DenseRows> rows;
+  for (int i = 0; i < 3; ++i) {
+    rows.push_back(random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random));
+  }
+  Slot slots[3];
+  const auto is_there = [&](int i) {
+    const Cancel cancel;
+    const std::vector<DenseQuery> asked = {{query, 3}};
+    return (*devices->find_best(slots[i], rows[i], asked, nullptr, cancel))[0].has_value();
+  };
+  EXPECT_TRUE(find(*devices, slots[0], rows[0], {query}, 3)[0]);
+  EXPECT_TRUE(find(*devices, slots[1], rows[1], {query}, 3)[0]);
+  EXPECT_TRUE(is_there(0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // a tick of the clock of uses
+  EXPECT_TRUE(is_there(0));
+  EXPECT_TRUE(find(*devices, slots[2], rows[2], {query}, 3)[0]);
+  EXPECT_EQ(devices->report().n_evictions, 1U);
+  EXPECT_EQ(devices->report().devices[0].n_parts, 2U);
+  EXPECT_TRUE(is_there(0));
+  EXPECT_TRUE(is_there(2));
+  EXPECT_FALSE(is_there(1));
+}
+
+TEST(Devices, RowsInUseDoNotGiveWay) {
+  Options options;
+  options.memory_bytes = 100 * (64 + sizeof(qv_row));
+  const auto devices = open_emulated("emulated", options);
+  Random random(26);
+  const auto first = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto second = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slots[2];
+  EXPECT_TRUE(find(*devices, slots[0], first, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_FALSE(find(*devices, slots[1], second, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_TRUE(find(*devices, slots[0], first, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_EQ(devices->report().n_evictions, 0U);
+}
+
+/// More rows than memory, asked for in turn by several threads: answers stay, and memory is given
+/// back.
+TEST(Devices, ManyEvictions) {
+  Options options;
+  options.memory_bytes = 130 * (64 + sizeof(qv_row));
+  options.idle_time = std::chrono::milliseconds(0);
+  const auto devices = open_emulated("emulated", options);
+  Random random(27);
+  std::vector<DenseRows> rows;
+  for (int i = 0; i < 6; ++i) {
+    rows.push_back(random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random));
+  }
+  std::vector<Slot> slots(6);
+  std::vector<std::thread> threads;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(800);
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      const std::vector<float> query = {1, 2, 3, static_cast<float>(t)};
+      const std::vector<DenseQuery> asked = {{query, 3}};
+      const Cancel cancel;
+      for (std::size_t i = 0; std::chrono::steady_clock::now() < end; i = (i + 1 + t) % 6) {
+        const auto lists = devices->find_best(slots[i], rows[i], asked, nullptr, cancel);
+        if ((*lists)[0]) expect_complete(*(*lists)[0], all_scores(rows[i], query), 3, {});
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  devices->wait_for_loading();
+  EXPECT_GT(devices->report().n_evictions, 0U);
+  EXPECT_LE(devices->report().devices[0].n_parts, 2U);
+  slots = std::vector<Slot>();
+  EXPECT_EQ(devices->report().devices[0].resident_bytes, 0U);
+}
+
 TEST(Devices, ASearcherThatGoesGivesItsMemoryBack) {
   const auto devices = open_emulated();
   Random random(18);
