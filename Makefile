@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build deb format tidy docs clean help
+.PHONY: demo bench bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -12,6 +12,8 @@ help:
 	@echo "make conformance  our wire tests with the stock client CLIENT= (a version on PyPI), over REST and gRPC"
 	@echo "make soak-operations  STEPS= random operations (default 100,000), compared with the stock client's local mode"
 	@echo "make build     the release build: build/release/quiver"
+	@echo "make gpu       the module for NVIDIA GPUs: build/gpu/libquiver_gpu_cuda.so (wants nvcc)"
+	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
 	@echo "make deb       the release build as a package for Debian 12"
 	@echo "make format    clang-format over the tree"
 	@echo "make tidy      clang-tidy over the tree"
@@ -52,6 +54,12 @@ setup:
 
 build:
 	@scripts/build release
+
+gpu:
+	@scripts/gpu
+
+gpu-check:
+	@scripts/gpu-check
 
 deb:
 	@scripts/deb

@@ -33,7 +33,8 @@ struct DatabaseOptions {
   std::uint32_t max_open_collections = 1024;        ///< more idle ones are closed (LRU)
   /// Time that `close` waits for a shard's updates, for its jobs, and again after cancelling them.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
-  bool record_queries = true;  ///< keep samples of queries of multi-vectors, also on disk
+  gpu::Devices* devices = nullptr;  ///< help with searches; outlive the database; nullptr: none
+  bool record_queries = true;       ///< keep samples of queries of multi-vectors, also on disk
   /// Seams for fault tests: the file system of the shard stores, and the directories of segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory;

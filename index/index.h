@@ -25,6 +25,10 @@
 #include "index/topk.h"
 #include "index/vector_column.h"
 
+namespace quiver::gpu {
+class Devices;
+}
+
 namespace quiver::index {
 
 /// Work that a search did: for explain, for calibration and for tests. Searches add to it and never
@@ -54,6 +58,7 @@ struct SearchContext {
   const Cancel& cancel;
   Executor* executor = nullptr;  ///< nullptr: stay on the calling thread
   Prefer prefer = Prefer::kAny;
+  gpu::Devices* devices = nullptr;  ///< may help; nullptr: none, or the rows may still change
   /// Receives the ways of a search whose type has several; nullptr: not asked for.
   std::vector<WayReport>* ways = nullptr;
 };

@@ -15,6 +15,7 @@
 #include "base/params.h"
 #include "base/result.h"
 #include "engine/database.h"
+#include "gpu/devices.h"
 #include "service/server.h"
 
 namespace quiver::app {
@@ -23,6 +24,7 @@ namespace quiver::app {
 struct Settings {
   engine::DatabaseOptions database;
   service::ServerOptions server;
+  gpu::Options gpu;
   LogOptions log;
   std::string identity = "quiver";  ///< "quiver" or "qdrant"
 

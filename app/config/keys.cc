@@ -316,6 +316,24 @@ void declare_optimizer(std::vector<Key>& keys) {
                                 "other value: by all of `threads.background`."));
 }
 
+void declare_gpu(std::vector<Key>& keys) {
+  Section section(keys, "gpu");
+  section.string("devices", QV_AT(gpu.devices),
+                 "NVIDIA GPUs that help with exact searches: `auto` for all that there are, `off`, "
+                 "or their numbers between commas.",
+                 "Answers are the same with and without (docs/gpu.md). Named devices must be "
+                 "there; with `auto` the CPU does the work if there are none.");
+  section.string("module", QV_AT(gpu.module),
+                 "Path of the module for devices; empty: `libquiver_gpu_cuda.so` beside the server "
+                 "or in `/usr/lib/quiver`.");
+  section.integer("memory_mb", QV_AT(gpu.memory_bytes), {.max = 1 << 24},
+                  "Memory of each device for rows; 0: nine tenths of what is free at the start.",
+                  "Rows that do not fit are searched by the CPU, unless others are idle.", kMiB);
+  section.integer("min_mb", QV_AT(gpu.min_bytes), {.max = 1 << 20},
+                  "Segments whose vectors of a field take less are searched by the CPU.",
+                  "A device needs some tenths of a millisecond for any search.", kMiB);
+}
+
 void declare_log(std::vector<Key>& keys) {
   Section section(keys, "log");
   Key& level = section.free(KeyType::kString, "level", "Lowest level of events that are logged.");
@@ -364,6 +382,7 @@ std::vector<Key> declare_keys() {
   declare_audit(keys);
   declare_threads(keys);
   declare_optimizer(keys);
+  declare_gpu(keys);
   declare_log(keys);
   declare_console(keys);
   declare_compat(keys);

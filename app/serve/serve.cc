@@ -12,6 +12,7 @@
 #include "app/common/signals.h"
 #include "app/common/version.h"
 #include "app/serve/collection_metrics.h"
+#include "app/serve/device_metrics.h"
 #include "app/serve/open_files.h"
 
 namespace quiver::app {
@@ -92,6 +93,11 @@ Result<> serve(Settings settings) {
 
   MetricsRegistry metrics;
   metrics.add_collector(collect_process_metrics);
+  QV_TRY(const auto devices, gpu::Devices::open(settings.gpu));
+  metrics.add_collector(
+      [&devices](MetricsText& text) { collect_device_metrics(devices->report(), text); });
+  settings.server.devices = devices.get();
+  settings.database.devices = devices.get();
   QV_TRY(const auto database, engine::Database::open(settings.database));
   metrics.add_collector(
       [&database](MetricsText& text) { collect_collection_metrics(*database, text); });
@@ -118,6 +124,8 @@ Result<> serve(Settings settings) {
   if (auto stopped = server->stop(); !stopped) end_unfinished(stopped.error());
   auto closed = database->close();
   if (!closed && closed.error().code() == Code::kDeadlineExceeded) end_unfinished(closed.error());
+  // A lost device's driver may never return from what it does when a process ends.
+  if (closed && devices->has_lost_device()) std::_Exit(EXIT_SUCCESS);
   return closed;
 }
 

@@ -310,6 +310,7 @@ Result<std::vector<Record>> CollectionImpl::run(
                                       index_policy(config),
                                       &work,
                                       context_.queries.get(),
+                                      context_.devices,
                                       query.report ? &query.report->stage : nullptr};
   const Stopwatch clock;
   const auto search = [&](const Query& wide) { return Plan(wide).run(environment); };
@@ -339,9 +340,9 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
   }
   QV_TRY(const Snapshot now, at.select({}));
   index::WorkCounters work;
-  auto answers = run_queries(
-      {now, *config, cancel, &compute_, index_policy(config), &work, context_.queries.get()},
-      queries);
+  auto answers = run_queries({now, *config, cancel, &compute_, index_policy(config), &work,
+                              context_.queries.get(), context_.devices},
+                             queries);
   search_work_.add(work);
   return checked(now, std::move(answers));
 }
@@ -397,8 +398,9 @@ Result<std::vector<PointGroup>> CollectionImpl::groups(const GroupsQuery& query,
   QV_TRY(const Snapshot now, snapshot(*config, query.query.shards));
   Executor* executor = estimate_cost(now, query.query).is_parallel() ? &compute_ : nullptr;
   index::WorkCounters work;
-  auto groups = find_groups(
-      {now, *config, cancel, executor, index_policy(config), &work, context_.queries.get()}, query);
+  auto groups = find_groups({now, *config, cancel, executor, index_policy(config), &work,
+                             context_.queries.get(), context_.devices},
+                            query);
   search_work_.add(work);
   if (groups && now.may_repeat_ids()) {
     for (auto& group : *groups) drop_repeated(group.hits);

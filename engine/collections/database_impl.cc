@@ -64,6 +64,7 @@ void DatabaseImpl::fill_context() {
   context_.lanes = &lanes_;
   context_.background = &background_;
   context_.max_queued_bytes = options_.max_queued_bytes;
+  context_.devices = options_.devices;
   context_.choose_index = options_.choose_index;
   context_.record_queries = options_.record_queries ? RecordQueries::kYes : RecordQueries::kNo;
   if (options_.open_directory) context_.open_directory = options_.open_directory;

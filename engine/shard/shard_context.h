@@ -34,6 +34,8 @@ struct ShardContext {
   std::shared_ptr<const WriteGate> write_gate = std::make_shared<const WriteGate>();
   /// Recorded queries of the collection; nullptr: none are recorded.
   std::shared_ptr<QuerySamples> queries = nullptr;
+  /// Devices that help with searches; nullptr: none.
+  gpu::Devices* devices = nullptr;
   /// How long closing waits for running work, and again once that was cancelled.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
   /// Seconds since 1970; tests put their own clock in.

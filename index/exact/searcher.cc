@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "index/exact/dense_scorer.h"
+#include "index/exact/device_search.h"
 #include "index/exact/scan.h"
 #include "index/exact/scorer.h"
 
@@ -35,17 +36,7 @@ auto with_scorer(const PreparedQuery& query, const FieldColumn& column, Visit vi
   return with_dense(queries, column.dense(), visit);
 }
 
-/// Queries of one kind (with bytes, or without), which share tiles, and their heaps.
-struct Batch {
-  std::vector<const PreparedQuery*> queries;
-  std::vector<TopK*> results;
-
-  void add(const PreparedQuery* query, TopK* out) {
-    queries.push_back(query);
-    results.push_back(out);
-  }
-};
-
+/// Queries with bytes, or queries without: they share tiles.
 Result<> search_tiles(const Batch& batch, const DenseColumn& column, const RowFilter& filter,
                       const SearchContext& context, WorkCounters& work) {
   const std::span queries(batch.queries);
@@ -95,6 +86,11 @@ Result<> FlatSearcher::search(const PreparedQuery& query, const AnyParams&, cons
                               const SearchContext& context, TopK& out, WorkCounters& work) const {
   if (filter.n_rows() == 0 || out.k() == 0) return {};
   TopK* const results[] = {&out};
+  if (context.devices != nullptr && has_device_form(column_.schema)) {
+    QV_TRY(const Batch rest,
+           search_on_device({{&query}, {&out}}, column_, on_device_, filter, context, work));
+    if (rest.queries.empty()) return {};
+  }
   return with_scorer(query, column_, [&](const auto& scorer) {
     return scan_rows(scorer, filter, context, results, work);
   });
@@ -108,11 +104,17 @@ Result<> FlatSearcher::search_batch(std::span<const PreparedQuery* const> querie
     return Searcher::search_batch(queries, params, filter, context, results, work);
   }
   if (filter.n_rows() == 0) return {};
+  Batch all;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (results[i]->k() != 0) all.add(queries[i], results[i]);
+  }
+  if (context.devices != nullptr && has_device_form(column_.schema)) {
+    QV_TRY(all, search_on_device(std::move(all), column_, on_device_, filter, context, work));
+  }
   Batch with_bytes;
   Batch without;
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (results[i]->k() == 0) continue;
-    (queries[i]->bytes().empty() ? without : with_bytes).add(queries[i], results[i]);
+  for (std::size_t i = 0; i < all.queries.size(); ++i) {
+    (all.queries[i]->bytes().empty() ? without : with_bytes).add(all.queries[i], all.results[i]);
   }
   QV_TRY(search_tiles(with_bytes, column_.dense(), filter, context, work));
   return search_tiles(without, column_.dense(), filter, context, work);

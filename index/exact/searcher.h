@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "gpu/slot.h"
 #include "index/index.h"
 
 namespace quiver::index {
@@ -27,6 +28,7 @@ class FlatSearcher final : public Searcher {
 
  private:
   FieldColumn column_;
+  mutable gpu::Slot on_device_;  ///< what a device holds of the rows
 };
 
 /// Exact score of `query` and row `row` of `column`, the same bits as in a search. nullopt if the

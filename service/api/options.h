@@ -7,6 +7,10 @@
 #include "service/access/audit_log.h"
 #include "service/access/keys.h"
 
+namespace quiver::gpu {
+class Devices;
+}
+
 namespace quiver::service::api {
 
 /// The name and version that the server reports.
@@ -28,6 +32,7 @@ struct Options : access::KeyOptions {
   /// not name them; "": none.
   std::string strict_mode;
   Identity identity;
+  const gpu::Devices* devices = nullptr;  ///< reported; outlives the server; nullptr: none
   std::string data_dir;  ///< where settings that are changed at run time are kept; empty: nowhere
 };
 

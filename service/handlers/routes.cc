@@ -19,6 +19,7 @@ Routes all_routes() {
   add_cluster_routes(routes);
   add_shard_key_routes(routes);
   add_quota_routes(routes);
+  add_device_routes(routes);
   add_audit_routes(routes);
   add_console_routes(routes);
   return routes;

@@ -583,6 +583,33 @@ def check_identity(servers):
     assert servers["usual"].get("/").json["title"].startswith("quiver ")
 
 
+@functools.cache
+def check_gpu(servers):
+    """All keys of `gpu`, over an emulated device; see test_gpu.py."""
+    def devices(settings):
+        server = servers.new({"optimizer.seal_rows": 300, "optimizer.idle_seal_s": 0.05} | settings)
+        return server, server.get("/v1/gpu").result
+
+    server, report = devices({"gpu.module": "/no/such/module.so"})
+    assert report["devices"] == [] and "/no/such/module.so" in report["reason"]
+    server, report = devices({"gpu.devices": "off"})
+    assert "off" in report["reason"]
+    loaded = {}
+    for smallest in (0, 1):
+        server, report = devices({"gpu.devices": "emulated", "gpu.memory_mb": 3 + smallest, "gpu.min_mb": smallest})
+        assert report["devices"][0]["memory_bytes"] == (3 + smallest) << 20
+        server.put("/collections/c", VECTORS)
+        upsert(server, "c", 0, 1000)
+        query = {"query": [1, 2], "params": {"exact": True}}
+
+        def is_loaded(server=server):
+            server.post("/collections/c/points/query", query)
+            return server.get("/v1/gpu").result["devices"][0]["resident_parts"] > 0
+
+        loaded[smallest] = comes_true(is_loaded, idle_s=10 if smallest == 0 else 0.2)
+    assert loaded == {0: True, 1: False}
+
+
 CHECKS = {
     "storage.data_dir": check_place,
     "storage.block_cache_mb": check_block_cache,
@@ -635,6 +662,10 @@ CHECKS = {
     "optimizer.max_segments": check_max_segments,
     "optimizer.idle_seal_s": check_idle_seal,
     "optimizer.max_threads": check_max_threads,
+    "gpu.devices": check_gpu,
+    "gpu.module": check_gpu,
+    "gpu.memory_mb": check_gpu,
+    "gpu.min_mb": check_gpu,
     "log.level": check_log_level,
     "log.format": check_log_format,
     "console.enabled": check_console,

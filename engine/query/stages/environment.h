@@ -20,6 +20,7 @@ struct SearchEnvironment {
   IndexPolicy indexes = {};
   index::WorkCounters* work = nullptr;  ///< the searches' work is added to it; nullptr: not counted
   QuerySamples* queries = nullptr;      ///< records queries given by value; nullptr: not recorded
+  gpu::Devices* devices = nullptr;      ///< may help; nullptr: none
   StageReport* report = nullptr;        ///< of the running stage; nullptr: not reported
 };
 

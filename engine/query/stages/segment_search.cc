@@ -24,12 +24,10 @@ index::Prefer preference(const SearchEnvironment& environment, const FieldSearch
   return search.params.indexed_only ? index::Prefer::kIndexed : index::Prefer::kAny;
 }
 
-Result<> search_index(const SearchEnvironment& environment, const FieldSearch& search,
-                      const index::AnyParams& params, const index::Searcher& searcher,
+Result<> search_index(const FieldSearch& search, const index::AnyParams& params,
+                      const index::Searcher& searcher, const index::SearchContext& context,
                       const index::RowFilter& filter, std::vector<index::TopK>& heaps,
-                      index::WorkCounters& work, std::vector<index::WayReport>* ways) {
-  const index::SearchContext context{environment.cancel, environment.executor,
-                                     preference(environment, search), ways};
+                      index::WorkCounters& work) {
   if (heaps.size() == 1) {
     return searcher.search(*search.queries[0], params, filter, context, heaps[0], work);
   }
@@ -95,8 +93,10 @@ Result<std::vector<Candidates>> search_segment(const SearchEnvironment& environm
   const auto of_present =
       params_for_present(*data.indexes[search.field].type,
                          *wanted_type(schema, environment.indexes), params, schema, search.params);
-  QV_TRY(search_index(environment, search, of_present, searcher, filter.view(), heaps, work,
-                      report != nullptr ? &report->ways : nullptr));
+  const index::SearchContext context{
+      environment.cancel, environment.executor, preference(environment, search),
+      data.sealed ? environment.devices : nullptr, report != nullptr ? &report->ways : nullptr};
+  QV_TRY(search_index(search, of_present, searcher, context, filter.view(), heaps, work));
   if (report != nullptr) {
     report->filter_us = filter_seconds * 1e6;
     report->search_us = (clock.seconds() - filter_seconds) * 1e6;

@@ -44,6 +44,7 @@ const std::map<std::string, Access>& rights() {
         {"GET /cluster/metadata/keys/{key}", Access::kGlobalRead},
         {"PUT /cluster/metadata/keys/{key}", Access::kManage},
         {"DELETE /cluster/metadata/keys/{key}", Access::kManage},
+        {"GET /v1/gpu", Access::kGlobalRead},
         {"GET /quotas", Access::kGlobalRead},
         {"PUT /quotas", Access::kManage},
         {"POST /audit/logs", Access::kManage},

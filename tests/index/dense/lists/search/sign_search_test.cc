@@ -27,8 +27,9 @@ ReportedSearch search(const IvfIndex& index, const PreparedQuery& query, const R
   const Cancel cancel;
   TopK top(k);
   const auto params = ivf_type().parse_search({});
-  EXPECT_TRUE(index.searcher->search(
-      query, *params, filter, {cancel, nullptr, Prefer::kAny, &result.ways}, top, result.work));
+  EXPECT_TRUE(index.searcher->search(query, *params, filter,
+                                     {cancel, nullptr, Prefer::kAny, nullptr, &result.ways}, top,
+                                     result.work));
   result.hits = top.take_sorted();
   return result;
 }

@@ -1,0 +1,282 @@
+// Exact dense searches with a device beside those of the CPU: the same hits bit for bit, and the
+// time. Prints one JSON object a line; exit status 1 if a hit differs, 2 if there is no device.
+//
+//   gpu_check DEVICES MODULE N_ROWS [ROWS QUERIES]
+//
+// DEVICES as in `gpu.devices` ("emulated" needs no device), MODULE as in `gpu.module` ("" finds
+// it), N_ROWS: rows of the timed searches. With files of vectors (dataset/vectors.h): their first
+// N_ROWS rows under Dot in place of random ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/io/append_buffer.h"
+#include "dataset/vectors.h"
+#include "gpu/devices.h"
+#include "index/exact/searcher.h"
+
+namespace quiver {
+namespace {
+
+constexpr std::uint32_t kSeed = 17;
+constexpr int kRounds = 5;
+
+/// `[n, dim]` values.
+struct Values {
+  std::size_t dim = 0;
+  std::vector<float> values;
+  [[nodiscard]] std::size_t n() const { return values.size() / dim; }
+  [[nodiscard]] std::span<const float> row(std::size_t i) const {
+    return std::span(values).subspan(i * dim, dim);
+  }
+};
+
+Values random_values(std::size_t n, std::size_t dim, std::mt19937& random) {
+  std::normal_distribution<float> normal;
+  Values values{dim, std::vector<float>(n * dim)};
+  for (float& value : values.values) value = normal(random);
+  return values;
+}
+
+index::FieldColumn column_of(const Values& values, std::size_t n_rows, DType dtype, Metric metric) {
+  index::FieldColumn column;
+  column.schema = {"",     FieldKind::kDense,    static_cast<std::uint32_t>(values.dim), dtype,
+                   metric, SparseModifier::kNone};
+  column.n_rows = column.n_present = static_cast<std::uint32_t>(n_rows);
+  column.present = SharedSpan<std::uint8_t>::of(std::vector<std::uint8_t>(n_rows, 1));
+  AppendBuffer<std::byte> rows;
+  rows.reserve(n_rows * padded_row_bytes(column.schema.dim, dtype));
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    std::byte* const row = rows.append_zeros(padded_row_bytes(column.schema.dim, dtype));
+    const float* const from = values.row(i).data();
+    if (dtype == DType::kF32) std::memcpy(row, from, values.dim * sizeof(float));
+    if (dtype == DType::kF16) {
+      kernels().convert.f32_to_f16(from, values.dim, reinterpret_cast<std::uint16_t*>(row));
+    }
+  }
+  column.values = index::DenseColumn{rows.view(), column.schema.dim, dtype};
+  return column;
+}
+
+struct Answer {
+  std::vector<std::vector<index::Hit>> hits;
+  index::WorkCounters work;
+  double ms = 0;
+};
+
+/// One column, searched with and without devices.
+class Search {
+ public:
+  Search(index::FieldColumn column, const Values& queries, std::size_t n_queries, std::size_t k)
+      : column_(std::move(column)), searcher_(column_), k_(k) {
+    for (std::size_t i = 0; i < n_queries; ++i) {
+      queries_.push_back(index::PreparedQuery::dense(column_.schema, queries.row(i % queries.n())));
+    }
+  }
+
+  [[nodiscard]] Answer ask(gpu::Devices* devices) const {
+    std::vector<index::TopK> heaps(queries_.size(), index::TopK(k_));
+    std::vector<const index::PreparedQuery*> queries;
+    std::vector<index::TopK*> results;
+    for (std::size_t i = 0; i < queries_.size(); ++i) {
+      queries.push_back(&queries_[i]);
+      results.push_back(&heaps[i]);
+    }
+    Answer answer;
+    const Cancel cancel;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto done = searcher_.search_batch(queries, {}, index::RowFilter::all(column_.n_rows),
+                                             {cancel, nullptr, index::Prefer::kExact, devices},
+                                             results, answer.work);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    if (!done) std::abort();  // nothing cancels it
+    answer.ms = took.count();
+    for (auto& heap : heaps) answer.hits.push_back(heap.take_sorted());
+    return answer;
+  }
+  /// Asks this query only from now on.
+  void use(std::span<const float> query) {
+    queries_.assign(1, index::PreparedQuery::dense(column_.schema, query));
+  }
+
+ private:
+  index::FieldColumn column_;
+  index::FlatSearcher searcher_;
+  std::vector<index::PreparedQuery> queries_;
+  std::size_t k_;
+};
+
+std::size_t n_different(const Answer& a, const Answer& b) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < a.hits.size(); ++i) {
+    const bool is_same =
+        a.hits[i].size() == b.hits[i].size() &&
+        std::memcmp(a.hits[i].data(), b.hits[i].data(), a.hits[i].size() * sizeof(index::Hit)) == 0;
+    n += is_same ? 0 : 1;
+  }
+  return n;
+}
+
+std::uint64_t n_device_queries(const gpu::Devices& devices) {
+  return devices.report().devices[0].n_queries;
+}
+
+/// Shapes at the edges of tiles; returns the number of answers that differ.
+std::size_t check_equality(gpu::Devices& devices) {
+  std::mt19937 random(kSeed);
+  std::size_t n = 0;
+  std::size_t different = 0;
+  for (const std::size_t dim : {1, 3, 31, 64, 65, 384, 768}) {
+    for (const std::size_t n_rows : {1, 15, 127, 128, 129, 2049}) {
+      for (const auto metric : {Metric::kDot, Metric::kEuclid}) {
+        for (const std::size_t n_queries : {1, 63, 65}) {
+          const auto values = random_values(std::max(n_rows, n_queries), dim, random);
+          const auto dtype = n % 2 == 0 ? DType::kF32 : DType::kF16;
+          const Search search(column_of(values, n_rows, dtype, metric),
+                              random_values(n_queries, dim, random), n_queries, 10);
+          static_cast<void>(search.ask(&devices));
+          devices.wait_for_loading();
+          for (int i = 0; i < 2; ++i) {
+            different += n_different(search.ask(&devices), search.ask(nullptr));
+          }
+          ++n;
+        }
+      }
+    }
+  }
+  fmt::print(
+      R"({{"step": "equality", "seed": {}, "shapes": {}, "device_queries": {}, "different": {}}})"
+      "\n",
+      kSeed, n, n_device_queries(devices), different);
+  return different;
+}
+
+double percentile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+/// Times a shape and prints it; returns the number of answers that differ.
+std::size_t time_shape(gpu::Devices& devices, const Values& rows, const Values& queries,
+                       std::size_t n_queries, std::size_t k) {
+  const Search search(column_of(rows, rows.n(), DType::kF32, Metric::kDot), queries, n_queries, k);
+  static_cast<void>(search.ask(&devices));
+  devices.wait_for_loading();
+  const auto cpu = search.ask(nullptr);
+  const std::uint64_t before = n_device_queries(devices);
+  std::vector<double> times;
+  std::size_t different = 0;
+  index::WorkCounters work;
+  for (int i = 0; i < kRounds; ++i) {
+    const auto answer = search.ask(&devices);
+    different += n_different(answer, cpu);
+    times.push_back(answer.ms);
+    work = answer.work;
+  }
+  const auto n = static_cast<double>(n_queries);
+  fmt::print(
+      R"({{"step": "dense", "rows": {}, "dim": {}, "queries": {}, "k": {}, "cpu_ms": {:.3f}, "device_ms": {:.3f}, "spread_ms": {:.3f}, "device_queries": {}, "scored_exactly": {:.1f}, "different": {}}})"
+      "\n",
+      rows.n(), rows.dim, n_queries, k, cpu.ms, percentile(times, 0.5),
+      percentile(times, 0.9) - percentile(times, 0.1), n_device_queries(devices) - before,
+      static_cast<double>(work.n_rows_scored) / n, different);
+  std::fflush(stdout);
+  return different;
+}
+
+/// Numbers of rows scored exactly, query by query.
+std::size_t count_scored(gpu::Devices& devices, const Values& rows, const Values& queries,
+                         std::size_t k) {
+  std::vector<double> scored;
+  std::size_t different = 0;
+  Search search(column_of(rows, rows.n(), DType::kF32, Metric::kDot), queries, 1, k);
+  static_cast<void>(search.ask(&devices));
+  devices.wait_for_loading();
+  for (std::size_t i = 0; i < std::min<std::size_t>(queries.n(), 200); ++i) {
+    search.use(queries.row(i));
+    const auto answer = search.ask(&devices);
+    scored.push_back(static_cast<double>(answer.work.n_rows_scored));
+    different += n_different(answer, search.ask(nullptr));
+  }
+  fmt::print(
+      R"({{"step": "scored", "rows": {}, "dim": {}, "queries": {}, "k": {}, "median": {}, "most": {}, "different": {}}})"
+      "\n",
+      rows.n(), rows.dim, scored.size(), k, percentile(scored, 0.5), percentile(scored, 1),
+      different);
+  std::fflush(stdout);
+  return different;
+}
+
+Result<Values> read_values(const std::string& path, std::size_t n_rows) {
+  QV_TRY(auto set, dataset::load_vectors(path, FieldKind::kDense));
+  Values values{set.shape.dim, std::move(set.batch.values)};
+  values.values.resize(std::min(values.values.size(), n_rows * values.dim));
+  return values;
+}
+
+Result<std::size_t> run(gpu::Devices& devices, std::size_t n_rows,
+                        const std::vector<std::string>& files) {
+  std::size_t different = check_equality(devices);
+  if (files.empty()) {
+    std::mt19937 random(kSeed);
+    for (const std::size_t dim : {128, 768}) {
+      const auto rows = random_values(n_rows, dim, random);
+      const auto queries = random_values(256, dim, random);
+      for (const std::size_t n_queries : {1, 8, 64, 256}) {
+        different += time_shape(devices, rows, queries, n_queries, 10);
+      }
+    }
+    return different;
+  }
+  QV_TRY(const auto rows, read_values(files[0], n_rows));
+  QV_TRY(const auto queries, read_values(files[1], n_rows));
+  for (const std::size_t k : {1, 10, 100}) different += count_scored(devices, rows, queries, k);
+  for (const std::size_t n_queries : {1, 64}) {
+    different += time_shape(devices, rows, queries, n_queries, 10);
+  }
+  return different;
+}
+
+int main_of(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 3 && arguments.size() != 5) {
+    std::fprintf(stderr, "usage: gpu_check DEVICES MODULE N_ROWS [ROWS QUERIES]\n");
+    return EXIT_FAILURE;
+  }
+  gpu::Options options;
+  options.devices = arguments[0];
+  options.module = arguments[1];
+  options.min_bytes = 0;
+  const auto devices = gpu::Devices::open(options);
+  if (!devices || !(*devices)->is_useful()) {
+    const auto reason = devices ? (*devices)->report().reason : devices.error().message();
+    std::fprintf(stderr, "gpu_check: %s\n", reason.c_str());
+    return 2;
+  }
+  const auto report = (*devices)->report();
+  fmt::print(
+      R"({{"step": "device", "name": "{}", "module": "{}", "memory_bytes": {}, "cpu": "{}"}})"
+      "\n",
+      report.devices[0].name, report.build, report.devices[0].memory_bytes, kernels().name);
+  const std::vector<std::string> files(arguments.begin() + 3, arguments.end());
+  const auto different = run(**devices, std::stoul(arguments[2]), files);
+  if (!different) {
+    std::fprintf(stderr, "gpu_check: %s\n", different.error().to_string().c_str());
+    return EXIT_FAILURE;
+  }
+  return *different == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace quiver
+
+int main(int argc, char** argv) {
+  return quiver::main_of(std::vector<std::string>(argv + 1, argv + argc));
+}

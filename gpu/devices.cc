@@ -1,0 +1,359 @@
+#include "gpu/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+#include <utility>
+
+#include "base/observe/log.h"
+#include "gpu/dense_job.h"
+#include "gpu/emulated/emulated.h"
+#include "gpu/encode.h"
+
+namespace quiver::gpu {
+namespace {
+
+/// Bytes of codes that are made and copied at a time.
+constexpr std::size_t kPieceBytes = 16 << 20;
+constexpr int kLoaderNice = 5;
+/// A query that finds no room asks for some at most this often.
+constexpr std::int64_t kEvictionIntervalMs = 200;
+/// A query waits for a lane as long as the CPU takes to read the rows at this rate.
+constexpr std::uint64_t kCpuBytesPerUs = 10'000;
+
+Result<std::vector<std::int32_t>> parse_numbers(std::string_view text) {
+  std::vector<std::int32_t> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto part = text.substr(begin, end - begin);
+    std::int32_t number = -1;
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    const bool is_number = error == std::errc() && rest == part.data() + part.size() && number >= 0;
+    if (!is_number || std::ranges::find(numbers, number) != numbers.end()) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("gpu.devices is `{}`, must be auto, off or different numbers of "
+                              "devices between commas",
+                              text));
+    }
+    numbers.push_back(number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+std::int64_t now_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+std::uint64_t bytes_of(const qv_part_shape& shape) {
+  return shape.n_rows * (shape.stride + sizeof(qv_row));
+}
+
+qv_part_shape shape_of(const DenseRows& rows) {
+  return {sizeof(qv_part_shape), code_stride(rows.view.dim), rows.view.n_rows};
+}
+
+}  // namespace
+
+struct Slot::Content {
+  enum class State : std::uint8_t { kAbsent, kLoading, kPresent, kNoCodes };
+  Mutex mutex;
+  State state QV_GUARDED_BY(mutex) = State::kAbsent;
+  std::shared_ptr<const Part> part QV_GUARDED_BY(mutex);  ///< kPresent only
+  std::atomic<std::int64_t> last_use_ms = 0;              ///< on the steady clock
+
+  [[nodiscard]] bool is_present() QV_EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    return state == State::kPresent;
+  }
+  void set(State next, std::shared_ptr<const Part> filled) QV_EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    state = next;
+    part.swap(filled);
+  }
+};
+
+Slot::Slot() = default;
+Slot::~Slot() = default;
+
+std::shared_ptr<Slot::Content> Slot::content() {
+  MutexLock lock(mutex_);
+  if (content_ == nullptr) content_ = std::make_shared<Content>();
+  return content_;
+}
+
+Result<std::unique_ptr<Devices>> Devices::open(const Options& options) {
+  std::unique_ptr<Devices> devices(new Devices(options));
+  const bool is_choice = options.devices == "auto" || options.devices == "off";
+  const bool is_emulated = options.devices.starts_with("emulated");
+  if (!is_choice && !is_emulated) QV_TRY(parse_numbers(options.devices));
+  if (options.devices == "off") {
+    devices->reason_ = "gpu.devices is off";
+    return devices;
+  }
+  auto opened = devices->open_module();
+  if (opened) opened = devices->open_devices();
+  if (opened) {
+    devices->loader_ = std::make_unique<Executor>(1, "gpu-load", kLoaderNice);
+    return devices;
+  }
+  devices->devices_.clear();
+  if (options.devices != "auto") return fail(opened.error());
+  devices->reason_ = opened.error().message();
+  // Most servers have no module and need no line about it.
+  if (!devices->module_path_.empty()) log_warning("no device is used: {}", devices->reason_);
+  return devices;
+}
+
+Result<> Devices::open_module() {
+  if (options_.devices.starts_with("emulated")) {
+    QV_TRY(emulated::set_faults(options_.devices));
+    module_path_ = "emulated";
+    QV_TRY(module_, Module::of(emulated::api, module_path_));
+    return {};
+  }
+  module_path_ = find_module(options_.module);
+  if (module_path_.empty()) {
+    return fail(Code::kFailedPrecondition,
+                "there is no module for devices beside the server or in /usr/lib/quiver");
+  }
+  QV_TRY(module_, Module::load(module_path_));
+  return {};
+}
+
+Result<> Devices::open_devices() {
+  char why[256] = "";
+  const std::int32_t n = module_->api().n_devices(why, sizeof why);
+  if (n <= 0) return fail(Code::kFailedPrecondition, fmt::format("no device: {}", why));
+  std::vector<std::int32_t> numbers;
+  if (options_.devices == "auto" || module_path_ == "emulated") {
+    for (std::int32_t i = 0; i < n; ++i) numbers.push_back(i);
+  } else {
+    QV_TRY(numbers, parse_numbers(options_.devices));
+  }
+  for (const std::int32_t number : numbers) {
+    if (number >= n) {
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("gpu.devices names device {}, but there are {}", number, n));
+    }
+    QV_TRY(auto device, Device::open(*module_, number, {options_.memory_bytes, options_.job_time}));
+    log_info("device {} is {}, {} MiB for rows", number, device->name(),
+             device->memory_bytes() >> 20);
+    devices_.push_back(std::move(device));
+  }
+  return {};
+}
+
+Devices::~Devices() {
+  if (loader_ != nullptr) loader_->stop();
+  for (const auto& device : devices_) device->drain();
+}
+
+bool Devices::is_useful() const {
+  return std::ranges::any_of(devices_, [](const auto& device) { return !device->is_lost(); });
+}
+
+bool Devices::has_lost_device() const {
+  return std::ranges::any_of(devices_, [](const auto& device) { return device->is_lost(); });
+}
+
+/// Notes how loading ended, also by an exception.
+struct Devices::Loading {
+  std::shared_ptr<Slot::Content> content;
+  std::atomic<std::size_t>& n_loading;
+  Slot::Content::State end = Slot::Content::State::kAbsent;
+  std::shared_ptr<const Part> part = nullptr;
+
+  ~Loading() {
+    content->set(end, std::move(part));
+    --n_loading;
+  }
+};
+
+bool Devices::has_room(std::uint64_t n_bytes) const {
+  return std::ranges::any_of(devices_, [&](const auto& device) {
+    return !device->is_lost() && device->free_bytes() >= n_bytes;
+  });
+}
+
+/// Takes rows off the devices that no search has wanted for some time, the longest unused first,
+/// until there is room.
+void Devices::evict_idle(std::uint64_t n_bytes) {
+  const std::int64_t unused_since = now_ms() - options_.idle_time.count();
+  std::vector<std::shared_ptr<Slot::Content>> idle;
+  for (const auto& loaded : loaded_) {
+    auto content = loaded.lock();
+    if (content != nullptr && content->last_use_ms <= unused_since)
+      idle.push_back(std::move(content));
+  }
+  std::ranges::sort(idle, {}, [](const auto& content) { return content->last_use_ms.load(); });
+  for (const auto& content : idle) {
+    if (has_room(n_bytes)) return;
+    content->set(Slot::Content::State::kAbsent, nullptr);
+    ++n_evictions_;
+  }
+}
+
+/// On the device with the most room; nullptr: nowhere.
+std::shared_ptr<Part> Devices::make_part(const qv_part_shape& shape) {
+  std::erase_if(loaded_, [](const auto& loaded) {
+    const auto content = loaded.lock();
+    return content == nullptr || !content->is_present();
+  });
+  if (!has_room(bytes_of(shape))) evict_idle(bytes_of(shape));
+  const auto& device = *std::ranges::max_element(
+      devices_, {}, [](const auto& d) { return d->is_lost() ? 0 : d->free_bytes(); });
+  return device->make_part(shape);
+}
+
+/// Makes the rows' codes and copies them to a device.
+void Devices::load(Loading& loading, const DenseRows& rows) {
+  const qv_part_shape shape = shape_of(rows);
+  auto part = make_part(shape);
+  if (part == nullptr) return;
+  EncodedRows encoded;
+  const std::size_t n_piece = std::max<std::size_t>(1, kPieceBytes / shape.stride);
+  for (std::size_t first = 0; first < shape.n_rows; first += n_piece) {
+    const std::size_t n = std::min<std::size_t>(n_piece, shape.n_rows - first);
+    if (!encode_rows(rows.view, first, n, encoded)) {
+      loading.end = Slot::Content::State::kNoCodes;
+      return;
+    }
+    if (!part->put(first, encoded.codes, encoded.rows)) return;
+  }
+  loaded_.push_back(loading.content);
+  loading.content->last_use_ms = now_ms();
+  loading.end = Slot::Content::State::kPresent;
+  loading.part = std::move(part);
+}
+
+/// False if the loader has stopped.
+bool Devices::post_load(const std::shared_ptr<Slot::Content>& content, const DenseRows& rows) {
+  // Holds the rows, but not the searcher: a segment may go meanwhile.
+  return loader_->post(Priority::kLow, [this, content, rows] {
+    Loading loading{content, n_loading_};
+    load(loading, rows);
+  });
+}
+
+std::shared_ptr<const Part> Devices::part_for(Slot& slot, const DenseRows& rows, Fallback& why) {
+  using State = Slot::Content::State;
+  const auto content = slot.content();
+  MutexLock lock(content->mutex);
+  if (content->state == State::kPresent) {
+    content->last_use_ms = now_ms();
+    return content->part;
+  }
+  why = content->state == State::kNoCodes ? Fallback::kRows : Fallback::kLoading;
+  if (content->state != State::kAbsent) return nullptr;
+  if (!has_room(bytes_of(shape_of(rows)))) {
+    why = Fallback::kMemory;
+    // The loader may make room, but need not be asked by each query.
+    const std::int64_t now = now_ms();
+    if (now < next_eviction_ms_) return nullptr;
+    next_eviction_ms_ = now + kEvictionIntervalMs;
+  }
+  // The loader needs the lock to note the end, so it cannot do so before the begin is noted.
+  if (post_load(content, rows)) {
+    content->state = State::kLoading;
+    ++n_loading_;
+  }
+  return nullptr;
+}
+
+Result<RowLists> Devices::find_best(Slot& slot, const DenseRows& rows,
+                                    std::span<const DenseQuery> queries,
+                                    const std::uint64_t* allowed, const Cancel& cancel) {
+  RowLists lists(queries.size());
+  const std::uint64_t n_bytes = rows.view.n_rows * rows.view.stride_bytes;
+  if (n_bytes < options_.min_bytes) return lists;
+  if (!is_useful()) {
+    if (!devices_.empty()) count(Fallback::kLost, queries.size());
+    return lists;
+  }
+  Fallback why = Fallback::kLoading;
+  const auto part = part_for(slot, rows, why);
+  if (part == nullptr) {
+    count(why, queries.size());
+    return lists;
+  }
+  std::vector<std::size_t> numbers;
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (queries[i].k > kMaxHits) continue;
+    numbers.push_back(i);
+    most = std::max(most, queries[i].k);
+  }
+  count(Fallback::kHits, queries.size() - numbers.size());
+  const std::size_t n_together = queries_per_job(most);
+  for (std::size_t first = 0; first < numbers.size(); first += n_together) {
+    const auto group =
+        std::span(numbers).subspan(first, std::min(n_together, numbers.size() - first));
+    DenseJob job(queries, group, rows);
+    const std::chrono::microseconds patience(group.size() * n_bytes / kCpuBytesPerUs);
+    QV_TRY(run(job, part, allowed, patience, cancel, lists));
+  }
+  return lists;
+}
+
+Result<> Devices::run(DenseJob& job, const std::shared_ptr<const Part>& part,
+                      const std::uint64_t* allowed, std::chrono::microseconds patience,
+                      const Cancel& cancel, RowLists& lists) {
+  Device& device = part->device();
+  auto lane = device.take_lane(patience, cancel);
+  if (lane == nullptr) {
+    QV_TRY(cancel.check());
+    count(device.is_lost() ? Fallback::kLost : Fallback::kBusy, job.n_asked());
+    return {};
+  }
+  if (!job.write(*lane, *part, allowed)) {
+    count(Fallback::kMemory, job.n_asked());
+    device.put_back(std::move(lane));
+    return {};
+  }
+  count(Fallback::kQuery, job.n_asked() - job.n_queries());
+  if (job.n_queries() > 0) {
+    lane->reads = part;
+    QV_TRY(const auto outcome, device.run(lane, job.job(), cancel));
+    if (outcome == Device::Outcome::kDone) {
+      count(Fallback::kUncertain, job.n_queries() - job.read(lists));
+    } else {
+      count(outcome == Device::Outcome::kLost ? Fallback::kLost : Fallback::kNot, job.n_queries());
+    }
+  }
+  device.put_back(std::move(lane));
+  return {};
+}
+
+Report Devices::report() const {
+  Report report;
+  report.reason = reason_;
+  report.module = module_path_;
+  if (module_) report.build = module_->api().build;
+  for (const auto& device : devices_) {
+    const auto& counts = device->counts();
+    report.devices.push_back({.number = device->number(),
+                              .name = device->name(),
+                              .is_lost = device->is_lost(),
+                              .memory_bytes = device->memory_bytes(),
+                              .resident_bytes = device->resident_bytes(),
+                              .n_parts = device->n_parts(),
+                              .n_done = counts.n_done,
+                              .n_failed = counts.n_failed,
+                              .n_queries = counts.n_queries,
+                              .n_uploaded_bytes = counts.n_uploaded_bytes,
+                              .busy_s = static_cast<double>(counts.busy_us) / 1e6});
+  }
+  for (std::size_t i = 0; i < fallbacks_.size(); ++i) report.fallbacks[i] = fallbacks_[i];
+  report.n_evictions = n_evictions_;
+  return report;
+}
+
+void Devices::wait_for_loading() {
+  while (n_loading_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+}  // namespace quiver::gpu

@@ -1,0 +1,154 @@
+// All devices of a process, and what a search asks of them.
+//
+// A device never changes an answer: it names rows among which the best certainly are, and the
+// caller scores these as it always does. Whatever goes wrong on a device, the caller does the work
+// itself.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/io/shared_span.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "base/threads/cancel.h"
+#include "base/threads/executor.h"
+#include "base/views.h"
+#include "gpu/device.h"
+#include "gpu/slot.h"
+#include "kernels/similarity.h"
+
+namespace quiver::gpu {
+
+struct Options {
+  /// "auto": all devices that there are, none is no error. "off". "0,2": these, or an error. Tests:
+  /// "emulated", "emulated:lost@40" (gpu/emulated/emulated.h).
+  std::string devices = "auto";
+  std::string module;              ///< path; empty: `find_module`
+  std::uint64_t memory_bytes = 0;  ///< of each device, for rows; 0: nine tenths of what is free
+  std::uint64_t min_bytes =
+      8ULL << 20;  ///< rows of a segment as stored; smaller ones stay on the CPU
+  std::chrono::milliseconds idle_time = std::chrono::minutes(1);  ///< unused rows give way after it
+  std::chrono::milliseconds job_time = std::chrono::seconds(10);  ///< then a device counts as lost
+};
+
+/// Why the CPU did what a device might have done.
+enum class Fallback : std::uint8_t {
+  kLoading = 0,  ///< the rows are not on the device yet
+  kMemory,       ///< the rows do not fit
+  kRows,         ///< values that have no codes
+  kQuery,        ///< a zero query, or one too long or too short
+  kHits,         ///< more hits wanted than the device keeps
+  kBusy,         ///< all lanes in use
+  kUncertain,    ///< too many rows may be among the best
+  kNot,          ///< the device did not do the job
+  kLost,         ///< the device is gone
+};
+inline constexpr std::array<std::string_view, 9> kFallbackNames = {
+    "loading", "memory", "rows", "query", "hits", "busy", "uncertain", "not_done", "lost"};
+
+/// Dense rows of a sealed segment: f32, f16, bf16 or u8.
+struct DenseRows {
+  SharedBytes bytes;  ///< what `view` refers to
+  MatrixView view;
+  Similarity similarity = Similarity::kDot;  ///< kDot or kNegL2Squared
+};
+
+struct DenseQuery {
+  std::span<const float> vector;
+  std::uint64_t k = 0;
+};
+
+/// For each query the rows among which its `k` best are, ascending; nullopt: the caller looks
+/// itself.
+using RowLists = std::vector<std::optional<std::vector<std::uint32_t>>>;
+
+class DenseJob;
+
+/// State of a device, for reports.
+struct DeviceReport {
+  std::int32_t number = 0;
+  std::string name;
+  bool is_lost = false;
+  std::uint64_t memory_bytes = 0;    ///< for rows
+  std::uint64_t resident_bytes = 0;  ///< used of it
+  std::uint64_t n_parts = 0;
+  std::uint64_t n_done = 0;  ///< jobs
+  std::uint64_t n_failed = 0;
+  std::uint64_t n_queries = 0;
+  std::uint64_t n_uploaded_bytes = 0;
+  double busy_s = 0;
+};
+
+struct Report {
+  std::string reason;  ///< why there are no devices; "" if there are
+  std::string module;  ///< its path; "" if there is none
+  std::string build;   ///< what the module says of itself
+  std::vector<DeviceReport> devices;
+  std::array<std::uint64_t, kFallbackNames.size()> fallbacks = {};  ///< queries by `Fallback`
+  std::uint64_t n_evictions = 0;  ///< parts that gave way to others
+};
+
+/// Thread-safe. Has a thread of its own that copies rows to devices.
+class Devices {
+ public:
+  /// kInvalidArgument: options that mean nothing. kFailedPrecondition, with the reason: a named
+  /// device is not there.
+  [[nodiscard]] static Result<std::unique_ptr<Devices>> open(const Options& options);
+  ~Devices();
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
+
+  /// False if no device can do anything.
+  [[nodiscard]] bool is_useful() const;
+  /// True if a device was lost: its driver may keep the process from ending as usual.
+  [[nodiscard]] bool has_lost_device() const;
+  /// Asks a device about queries of one length. `slot` belongs to the rows. `allowed`: a bit for
+  /// each row; nullptr: all. Rows that are not on a device yet are copied there in the background.
+  /// The only error is that of `cancel`.
+  [[nodiscard]] Result<RowLists> find_best(Slot& slot, const DenseRows& rows,
+                                           std::span<const DenseQuery> queries,
+                                           const std::uint64_t* allowed, const Cancel& cancel);
+  [[nodiscard]] Report report() const;
+  /// Waits until no rows are on their way to a device. For tests.
+  void wait_for_loading();
+
+ private:
+  explicit Devices(const Options& options) : options_(options) {}
+  Result<> open_module();
+  Result<> open_devices();
+  struct Loading;
+  [[nodiscard]] bool post_load(const std::shared_ptr<Slot::Content>& content,
+                               const DenseRows& rows);
+  void load(Loading& loading, const DenseRows& rows);
+  [[nodiscard]] std::shared_ptr<Part> make_part(const qv_part_shape& shape);
+  [[nodiscard]] bool has_room(std::uint64_t n_bytes) const;
+  void evict_idle(std::uint64_t n_bytes);
+  [[nodiscard]] std::shared_ptr<const Part> part_for(Slot& slot, const DenseRows& rows,
+                                                     Fallback& why);
+  Result<> run(DenseJob& job, const std::shared_ptr<const Part>& part, const std::uint64_t* allowed,
+               std::chrono::microseconds patience, const Cancel& cancel, RowLists& lists);
+  void count(Fallback why, std::size_t n_queries) {
+    fallbacks_[static_cast<std::size_t>(why)] += n_queries;
+  }
+
+  const Options options_;
+  std::string reason_;
+  std::string module_path_;
+  std::optional<Module> module_;
+  std::vector<std::shared_ptr<Device>> devices_;
+  std::array<std::atomic<std::uint64_t>, kFallbackNames.size()> fallbacks_ = {};
+  std::atomic<std::size_t> n_loading_ = 0;
+  std::atomic<std::uint64_t> n_evictions_ = 0;
+  std::atomic<std::int64_t> next_eviction_ms_ = 0;    ///< on the steady clock
+  std::vector<std::weak_ptr<Slot::Content>> loaded_;  ///< of the loader's thread
+  std::unique_ptr<Executor> loader_;                  ///< only with a device; destroyed first
+};
+
+}  // namespace quiver::gpu

@@ -1,0 +1,225 @@
+#include "gpu/emulated/emulated.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "base/mutex.h"
+#include "gpu/emulated/dense_job.h"
+
+namespace {
+
+/// Objects that are alive, and the script of faults. One for the process, as a driver is. It knows
+/// the objects, so that those of lost devices are no leaks.
+struct World {
+  quiver::Mutex mutex;
+  std::set<const void*> objects QV_GUARDED_BY(mutex);
+  std::atomic<std::uint64_t> n_calls = 0;
+  std::atomic<std::uint64_t> n_jobs = 0;
+  std::atomic<std::uint64_t> fails_at = 0;  ///< 0: never
+  std::atomic<qv_status> status = QV_DONE;
+  std::atomic<std::uint64_t> hangs_at = 0;  ///< 0: never
+};
+World& world = *new World;  // never destroyed
+
+void add_object(const void* object) {
+  quiver::MutexLock lock(world.mutex);
+  world.objects.insert(object);
+}
+void drop_object(const void* object) {
+  quiver::MutexLock lock(world.mutex);
+  world.objects.erase(object);
+}
+
+thread_local const char* last_error = "";
+
+struct Counted {
+  Counted() { add_object(this); }
+  ~Counted() { drop_object(this); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+};
+
+}  // namespace
+
+struct qv_device {
+  Counted counted;
+};
+
+struct qv_part {
+  quiver::gpu::emulated::StoredRows rows;
+  Counted counted;
+};
+
+struct qv_lane {
+  std::optional<quiver::gpu::emulated::DensePass> pass;
+  bool hangs = false;
+  Counted counted;
+};
+
+namespace quiver::gpu::emulated {
+namespace {
+
+constexpr std::uint64_t kMemoryBytes = 1ULL << 30;
+
+/// What this call returns; QV_DONE: it is done as usual.
+qv_status next_status() {
+  const std::uint64_t call = ++world.n_calls;
+  const std::uint64_t at = world.fails_at;
+  const qv_status status = world.status;
+  const bool fails = at != 0 && (call == at || (status == QV_LOST && call > at));
+  last_error = fails ? "the emulated device was told to fail" : "";
+  return fails ? status : QV_DONE;
+}
+
+template <class T>
+qv_status make(T** out) {
+  const qv_status status = next_status();
+  if (status == QV_DONE) *out = new T;
+  return status;
+}
+
+qv_status open_device(std::int32_t /*number*/, qv_device** out) { return make(out); }
+
+void write_facts(qv_device* /*device*/, qv_device_facts* out) {
+  std::snprintf(out->name, sizeof out->name, "emulated");
+  out->memory_bytes = kMemoryBytes;
+  out->free_bytes = kMemoryBytes;
+}
+
+qv_status make_part(qv_device* /*device*/, const qv_part_shape* shape, qv_part** out) {
+  const qv_status status = make(out);
+  if (status != QV_DONE) return status;
+  auto& rows = (*out)->rows;
+  rows.stride = shape->stride;
+  rows.codes.resize(shape->n_rows * shape->stride);
+  rows.rows.resize(shape->n_rows);
+  return QV_DONE;
+}
+
+qv_status put_rows(qv_part* part, std::uint64_t first, std::uint64_t n, const std::int8_t* codes,
+                   const qv_row* rows) {
+  const qv_status status = next_status();
+  if (status != QV_DONE) return status;
+  auto& stored = part->rows;
+  std::copy_n(codes, n * stored.stride,
+              stored.codes.begin() + static_cast<std::ptrdiff_t>(first * stored.stride));
+  std::copy_n(rows, n, stored.rows.begin() + static_cast<std::ptrdiff_t>(first));
+  return QV_DONE;
+}
+
+/// Every byte is set, so that nothing relies on zeros.
+void* take_pinned(qv_device* /*device*/, std::uint64_t n_bytes) {
+  if (next_status() != QV_DONE) return nullptr;
+  void* const memory = std::aligned_alloc(256, (n_bytes + 255) / 256 * 256);
+  if (memory == nullptr) return nullptr;
+  add_object(memory);
+  std::fill_n(static_cast<std::uint8_t*>(memory), n_bytes, std::uint8_t{0xA5});
+  return memory;
+}
+
+void free_pinned(qv_device* /*device*/, void* memory) {
+  drop_object(memory);
+  std::free(memory);
+}
+
+qv_status start_dense(qv_lane* lane, const qv_dense* job) {
+  const qv_status status = next_status();
+  if (status != QV_DONE) return status;
+  lane->hangs = ++world.n_jobs == world.hangs_at;
+  lane->pass.emplace(*job, job->part->rows);
+  return QV_DONE;
+}
+
+/// Works instead of waiting. A job that hangs does nothing.
+qv_status wait_for_job(qv_lane* lane, std::uint32_t us) {
+  const qv_status status = next_status();
+  if (status != QV_DONE) {
+    lane->pass.reset();
+    return status;
+  }
+  if (!lane->pass) return QV_DONE;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+  do {
+    if (lane->hangs) {
+      std::this_thread::sleep_until(end);
+    } else if (lane->pass->step()) {
+      lane->pass.reset();
+      return QV_DONE;
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return QV_BUSY;
+}
+
+constexpr qv_gpu_api kApi = {
+    .size = sizeof(qv_gpu_api),
+    .abi = QV_GPU_ABI,
+    .build = "emulated on the CPU, for tests",
+    .n_devices = [](char*, std::size_t) -> std::int32_t { return 1; },
+    .open = open_device,
+    .close = [](qv_device* device) { delete device; },
+    .facts = write_facts,
+    .part_make = make_part,
+    .part_put = put_rows,
+    .part_free = [](qv_part* part) { delete part; },
+    .pinned = take_pinned,
+    .unpin = free_pinned,
+    .lane_make = [](qv_device*, qv_lane** out) { return make(out); },
+    .lane_free = [](qv_lane* lane) { delete lane; },
+    .dense = start_dense,
+    .wait = wait_for_job,
+    .last_error = [] { return last_error; },
+};
+
+Result<> bad_option(const std::string& option) {
+  return fail(Code::kInvalidArgument,
+              fmt::format("gpu.devices is `{}`: an emulated device fails by `emulated:STATUS@N`, "
+                          "with not, no_memory, lost or hang, and N from 1",
+                          option));
+}
+
+}  // namespace
+
+const qv_gpu_api* api(std::uint32_t abi) { return abi == QV_GPU_ABI ? &kApi : nullptr; }
+
+Result<> set_faults(const std::string& option) {
+  std::string_view rest = option;
+  rest.remove_prefix(std::min(rest.size(), std::string_view("emulated").size()));
+  std::uint64_t at = rest.empty() ? 0 : 1;
+  if (!rest.empty() && !rest.starts_with(':')) return bad_option(option);
+  auto status = rest.substr(rest.empty() ? 0 : 1);
+  if (const auto sign = status.find('@'); sign != std::string_view::npos) {
+    const auto number = status.substr(sign + 1);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), at);
+    if (error != std::errc() || end != number.data() + number.size() || at == 0) {
+      return bad_option(option);
+    }
+    status = status.substr(0, sign);
+  }
+  const bool hangs = status == "hang";
+  const bool is_known = hangs || status == "not" || status == "no_memory" || status == "lost";
+  if (!rest.empty() && !is_known) return bad_option(option);
+  world.n_calls = 0;
+  world.n_jobs = 0;
+  world.hangs_at = hangs ? at : 0;
+  world.fails_at = hangs ? 0 : at;
+  world.status = status == "not" ? QV_NOT : status == "lost" ? QV_LOST : QV_NO_MEMORY;
+  return {};
+}
+
+std::uint64_t n_calls() { return world.n_calls; }
+std::uint64_t n_objects() {
+  MutexLock lock(world.mutex);
+  return world.objects.size();
+}
+
+}  // namespace quiver::gpu::emulated

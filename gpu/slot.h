@@ -1,0 +1,28 @@
+// Where a searcher keeps what a device holds of its rows.
+#pragma once
+
+#include <memory>
+
+#include "base/mutex.h"
+
+namespace quiver::gpu {
+
+/// Belongs to the rows of one searcher. Empty until a search asks a device; what is there goes with
+/// the searcher. Thread-safe.
+class Slot {
+ public:
+  Slot();
+  ~Slot();
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+ private:
+  friend class Devices;
+  struct Content;
+  [[nodiscard]] std::shared_ptr<Content> content() QV_EXCLUDES(mutex_);
+
+  Mutex mutex_;
+  std::shared_ptr<Content> content_ QV_GUARDED_BY(mutex_);  ///< made at the first use
+};
+
+}  // namespace quiver::gpu

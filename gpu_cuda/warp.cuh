@@ -1,0 +1,41 @@
+// Instructions that CUDA C++ has no names for, and the launch of a kernel. tests/gpu/cuda_on_cpu.h has all of this and
+// what CUDA C++ names on threads of the CPU, so that the kernels' text runs without a GPU.
+#pragma once
+
+#ifndef QV_CUDA_ON_CPU
+
+#include <cstdint>
+
+#include "gpu_cuda/status.cuh"
+
+namespace quiver::gpu_cuda {
+
+/// Starts a copy of 16 bytes into shared memory. Both addresses are multiples of 16.
+__device__ inline void copy_16(int8_t* to, const int8_t* from) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from));
+}
+
+/// Ends a group of copies of this thread.
+__device__ inline void end_copies() { asm volatile("cp.async.commit_group;"); }
+
+/// Waits for all groups of this thread but the last one.
+__device__ inline void wait_for_copies_but_one() { asm volatile("cp.async.wait_group 1;"); }
+
+/// Adds the product of 16 rows and 8 columns of 32 bytes each (gpu/tiles/fragments.h). A whole warp calls it.
+__device__ inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, cudaStream_t stream,
+            const Arguments&... arguments) {
+  kernel<<<n_blocks, n_threads, 0, stream>>>(arguments...);
+}
+
+}  // namespace quiver::gpu_cuda
+
+#endif

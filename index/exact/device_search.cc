@@ -1,0 +1,42 @@
+#include "index/exact/device_search.h"
+
+#include <utility>
+
+#include "index/exact/searcher.h"
+#include "index/stored_rows.h"
+
+namespace quiver::index {
+
+bool has_device_form(const FieldSchema& schema) {
+  return schema.kind == FieldKind::kDense && schema.metric != Metric::kManhattan &&
+         !is_compared_converted(schema);
+}
+
+Result<Batch> search_on_device(Batch batch, const FieldColumn& column, gpu::Slot& slot,
+                               const RowFilter& filter, const SearchContext& context,
+                               WorkCounters& work) {
+  // Rows that are found one by one, as they are asked for, would all have to be found first.
+  if (!filter.is_counted() || batch.queries.empty()) return batch;
+  std::vector<gpu::DenseQuery> asked;
+  for (std::size_t i = 0; i < batch.queries.size(); ++i) {
+    asked.push_back({batch.queries[i]->values(), batch.results[i]->k()});
+  }
+  const auto& values = column.dense();
+  const gpu::DenseRows rows{values.bytes, values.rows(), similarity_of(column.schema.metric)};
+  QV_TRY(const auto lists,
+         context.devices->find_best(slot, rows, asked, filter.words(0, filter.n_rows()),
+                                    context.cancel));
+  Batch rest;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (!lists[i]) {
+      rest.add(batch.queries[i], batch.results[i]);
+      continue;
+    }
+    QV_TRY(offer_exactly(*batch.queries[i], column, *lists[i], context.cancel, *batch.results[i]));
+    work.n_rows_scored += lists[i]->size();
+    work.n_bytes += lists[i]->size() * values.stride();
+  }
+  return rest;
+}
+
+}  // namespace quiver::index

@@ -1,0 +1,216 @@
+"""Searches with an emulated device: its answers are those of the CPU, and /v1/gpu says what it did."""
+import os
+import random
+import shutil
+import subprocess
+import threading
+import time
+
+import pytest
+from patience import patience
+from quiver_server import REPOSITORY, binary
+
+# Any segment may go to the device; segments are sealed by their number of rows.
+EMULATED = {"QUIVER__GPU__DEVICES": "emulated", "QUIVER__GPU__MIN_MB": "0"}
+SEALED = {"QUIVER__OPTIMIZER__SEAL_ROWS": "400", "QUIVER__OPTIMIZER__IDLE_SEAL_S": "0.05",
+          "QUIVER__THREADS__COMPUTE": "2"}
+DIM = 24
+
+
+def fill(server, n=2000, seed=1):
+    rng = random.Random(seed)
+    vectors = {"dot": {"size": DIM, "distance": "Dot"}, "cosine": {"size": DIM, "distance": "Cosine"},
+               "euclid": {"size": DIM, "distance": "Euclid", "datatype": "float16"},
+               "bytes": {"size": DIM, "distance": "Euclid", "datatype": "uint8"},
+               "manhattan": {"size": DIM, "distance": "Manhattan"}}
+    server.request("PUT", "/collections/c", {"vectors": vectors}).result
+    for first in range(0, n, 500):
+        points = [{"id": i, "payload": {"n": i % 7}, "vector": {
+            name: [rng.randrange(256) if name == "bytes" else rng.gauss(0, 1) for _ in range(DIM)] for name in vectors}}
+            for i in range(first, first + 500)]
+        server.request("PUT", "/collections/c/points?wait=true", {"points": points}).result
+    server.request("POST", "/collections/c/points/delete?wait=true", {"points": list(range(0, n, 9))}).result
+
+
+def queries(n, seed):
+    rng = random.Random(seed)
+    for i in range(n):
+        name = ("dot", "cosine", "euclid", "bytes", "manhattan")[i % 5]
+        query = {"query": [rng.randrange(256) if name == "bytes" else rng.gauss(0, 1) for _ in range(DIM)], "using": name,
+                 "limit": (1, 10, 60)[i % 3], "params": {"exact": True}}
+        if i % 4 == 0:
+            query["filter"] = {"must": [{"key": "n", "match": {"value": i % 7}}]}
+        yield query
+
+
+def hits(server, query):
+    return [(p["id"], p["score"]) for p in server.request("POST", "/collections/c/points/query", query).result["points"]]
+
+
+def gpu(server):
+    return server.request("GET", "/v1/gpu").result
+
+
+def wait_for_rows(server):
+    """Asks until all that was asked for is on the device."""
+    deadline = time.monotonic() + patience(30)
+    while time.monotonic() < deadline:
+        before = gpu(server)["fallbacks"]["loading"]
+        for query in queries(5, 3):
+            hits(server, query)
+        report = gpu(server)
+        if report["fallbacks"]["loading"] == before and report["devices"][0]["resident_parts"] >= 4:
+            return
+        time.sleep(0.02)
+    raise AssertionError(gpu(server))
+
+
+def test_answers_are_those_of_the_cpu(new_server):
+    plain, device = new_server(env=SEALED).start(), new_server(env=SEALED | EMULATED).start()
+    for server in (plain, device):
+        fill(server)
+    wait_for_rows(device)
+    before = gpu(device)["devices"][0]["queries"]
+    for query in queries(150, 4):
+        assert hits(device, query) == hits(plain, query), query
+    batch = {"searches": list(queries(40, 5))}
+    answers = [server.request("POST", "/collections/c/points/query/batch", batch).result for server in (plain, device)]
+    assert answers[0] == answers[1]
+    report = gpu(device)
+    assert report["devices"][0]["queries"] > before + 100
+
+
+def test_many_clients_at_once(new_server):
+    plain, device = new_server(env=SEALED).start(), new_server(env=SEALED | EMULATED).start()
+    for server in (plain, device):
+        fill(server)
+    wait_for_rows(device)
+    wrong = []
+
+    def ask(seed):
+        for query in queries(5, seed):
+            if hits(device, query) != hits(plain, query):
+                wrong.append(query)
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_rows_that_change_are_searched_as_they_are(new_server):
+    """Deleted and new points count at once, whatever the device holds."""
+    server = new_server(env=SEALED | EMULATED).start()
+    fill(server)
+    wait_for_rows(server)
+    query = {"query": [1.0] * DIM, "using": "dot", "limit": 3, "params": {"exact": True}}
+    best = hits(server, query)
+    server.request("POST", "/collections/c/points/delete?wait=true", {"points": [best[0][0]]}).result
+    assert hits(server, query)[:2] == best[1:]
+    vectors = {"dot": [9.0] * DIM}
+    server.request("PUT", "/collections/c/points?wait=true", {"points": [{"id": 99999, "vector": vectors}]}).result
+    assert hits(server, query)[0] == (99999, 9.0 * DIM)
+
+
+def test_a_device_that_is_lost_costs_only_time(new_server):
+    plain = new_server(env=SEALED).start()
+    device = new_server(env=SEALED | EMULATED | {"QUIVER__GPU__DEVICES": "emulated:lost@400"}).start()
+    for server in (plain, device):
+        fill(server)
+    deadline = time.monotonic() + patience(60)
+    while gpu(device)["devices"][0]["status"] != "lost":
+        assert time.monotonic() < deadline
+        for query in queries(50, 6):
+            assert hits(device, query) == hits(plain, query), query
+    for query in queries(50, 7):
+        assert hits(device, query) == hits(plain, query), query
+    report = gpu(device)
+    assert report["fallbacks"]["lost"] > 0
+    assert "gpu_up{device=\"0\"} 0" in device.request("GET", "/metrics").text
+    assert device.request("GET", "/readyz").status == 200
+    assert "is lost" in device.log.read_text()
+    device.stop()
+
+
+def test_a_job_that_never_ends(new_server):
+    """The query is answered when the device is given up, and the process ends as usual."""
+    server = new_server(env=SEALED | EMULATED | {"QUIVER__GPU__DEVICES": "emulated:hang@3"}).start()
+    fill(server, n=500)
+    query = {"query": [1.0] * DIM, "using": "dot", "limit": 3, "params": {"exact": True}}
+    expected = hits(server, query)
+    deadline = time.monotonic() + patience(60)
+    while gpu(server)["devices"][0]["status"] != "lost":
+        assert hits(server, query) == expected
+        assert time.monotonic() < deadline
+    server.stop()
+
+
+def test_without_a_device(new_server):
+    server = new_server().start()
+    report = gpu(server)
+    assert report["devices"] == []
+    assert report["reason"] != ""
+    assert "gpu_" not in server.request("GET", "/metrics").text
+
+
+def test_metrics(new_server):
+    server = new_server(env=SEALED | EMULATED).start()
+    fill(server, n=500)
+    wait_for_rows(server)
+    text = server.request("GET", "/metrics").text
+    for line in ("gpu_up{device=\"0\"} 1", "gpu_memory_bytes{device=\"0\",kind=\"resident\"}", "gpu_jobs_total{device=\"0\",result=\"done\"}",
+                 "gpu_fallbacks_total{reason=\"loading\"}", "gpu_uploads_bytes_total"):
+        assert line in text, line
+
+
+def start_error(new_server, **env):
+    server = new_server(env={"QUIVER__GPU__" + name.upper(): value for name, value in env.items()}).start(wait=False)
+    assert server.process.wait(patience(30)) != 0
+    return server.log.read_text()
+
+
+def test_a_named_device_must_be_there(new_server):
+    assert "cannot load the module" in start_error(new_server, devices="0", module="/no/such.so")
+    assert "must be auto, off or different numbers" in start_error(new_server, devices="first")
+    assert "an emulated device fails by" in start_error(new_server, devices="emulated:maybe")
+
+
+def test_with_auto_a_module_that_cannot_be_loaded_is_reported(new_server):
+    server = new_server(env={"QUIVER__GPU__MODULE": "/no/such.so"}).start()
+    assert "cannot load the module" in gpu(server)["reason"]
+    assert "no device is used" in server.log.read_text()
+
+
+def test_a_module_beside_the_server_is_found(tmp_path):
+    server = shutil.copy(binary(), tmp_path / "quiver")
+
+    def version():
+        return subprocess.run([server, "version"], capture_output=True, check=True, text=True).stdout
+
+    without = version()
+    (tmp_path / "libquiver_gpu_cuda.so").touch()
+    assert without.endswith("cuda no)\n") or os.path.exists("/usr/lib/quiver/libquiver_gpu_cuda.so")
+    assert version().endswith("cuda module)\n")
+
+
+MODULE = REPOSITORY / "build/gpu/libquiver_gpu_cuda.so"
+
+
+@pytest.mark.skipif(not MODULE.exists(), reason="there is no module: make gpu")
+@pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="there is a driver")
+def test_the_module_without_a_driver(new_server):
+    """It loads, finds nothing, and says why."""
+    server = new_server(env={"QUIVER__GPU__MODULE": str(MODULE)}).start()
+    report = gpu(server)
+    assert report["reason"].startswith("no device: ")
+    assert report["build"].startswith("cuda ")
+    assert "no device is used" in server.log.read_text()
+    assert "no device: " in start_error(new_server, devices="0", module=str(MODULE))
+
+
+def test_the_module_is_not_built_without_a_compiler():
+    done = subprocess.run([REPOSITORY / "scripts/gpu"], env=os.environ | {"NVCC": "/no/such/nvcc"}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "nvcc is missing" in done.stderr

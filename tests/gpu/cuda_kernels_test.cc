@@ -1,0 +1,172 @@
+// The text of the CUDA kernels, run on the CPU (cuda_on_cpu.h): the rows named hold the best ones.
+#include "tests/gpu/cuda_on_cpu.h"
+// After it, as it replaces what CUDA has.
+#include "gpu/encode.h"
+#include "gpu_cuda/dense.cu"
+#include "gpu_cuda/dense_plan.cuh"
+#include "tests/gpu/support.h"
+
+namespace quiver::gpu_cuda {
+namespace {
+
+using gpu::testing::Kind;
+using gpu::testing::Random;
+
+struct Device {
+  DenseRows rows = {};
+  std::vector<int8_t> codes;
+  std::vector<qv_row> facts;
+
+  explicit Device(const gpu::DenseRows& stored) {
+    gpu::EncodedRows encoded;
+    EXPECT_TRUE(gpu::encode_rows(stored.view, 0, stored.view.n_rows, encoded));
+    codes = encoded.codes;
+    facts = encoded.rows;
+    const std::uint32_t stride = gpu::code_stride(stored.view.dim);
+    codes.resize(tiles_of(facts.size()) * gpu::tiles::kTileRows * stride);
+    facts.resize(tiles_of(facts.size()) * gpu::tiles::kTileRows);
+    rows = {codes.data(), facts.data(), stored.view.n_rows, stride};
+  }
+};
+
+struct Query {
+  std::vector<float> vector;
+  std::uint32_t k;
+};
+
+/// The lists of rows; nullopt where the device is not certain.
+gpu::RowLists run(const Device& device, const gpu::DenseRows& stored,
+                  const std::vector<Query>& queries, const std::vector<std::uint64_t>& allowed,
+                  std::uint32_t capacity) {
+  const std::uint32_t stride = device.rows.stride;
+  std::vector<int8_t> codes(queries.size() * stride);
+  std::vector<qv_query> facts(queries.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    EXPECT_TRUE(gpu::encode_query(queries[i].vector, stored.similarity, codes.data() + i * stride,
+                                  facts[i]));
+    facts[i].k = queries[i].k;
+  }
+  std::vector<uint32_t> out(queries.size() * capacity, 0xA5A5A5A5);
+  std::vector<uint32_t> n(queries.size(), 0xA5A5A5A5);
+  const qv_dense job = {sizeof job,
+                        static_cast<uint32_t>(queries.size()),
+                        nullptr,
+                        codes.data(),
+                        facts.data(),
+                        allowed.empty() ? nullptr : allowed.data(),
+                        gpu::kernel_rounding(stored.view.dim),
+                        capacity,
+                        out.data(),
+                        n.data()};
+  const DenseShape shape = shape_of(job, device.rows);
+  DenseInputs inputs = {};
+  Pieces size(nullptr);
+  memory_of(job, device.rows, shape, size, inputs);
+  std::vector<std::uint64_t> workspace(size.used() / 8, 0xA5A5A5A5A5A5A5A5);
+  Pieces pieces(workspace.data());
+  const DenseMemory memory = memory_of(job, device.rows, shape, pieces, inputs);
+  // As copy_inputs of the module.
+  std::memset(inputs.codes, 0, padded_queries(queries.size()) * stride);
+  std::memset(static_cast<void*>(inputs.queries), 0,
+              padded_queries(queries.size()) * sizeof(qv_query));
+  std::copy(codes.begin(), codes.end(), inputs.codes);
+  std::copy(facts.begin(), facts.end(), inputs.queries);
+  if (inputs.allowed != nullptr) std::copy(allowed.begin(), allowed.end(), inputs.allowed);
+  EXPECT_EQ(launch_dense(shape, memory, nullptr), QV_DONE);
+  gpu::RowLists lists(queries.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (n[i] == QV_NOT_CERTIFIED) continue;
+    EXPECT_LE(n[i], capacity);
+    auto& list = lists[i].emplace(out.begin() + i * capacity, out.begin() + i * capacity + n[i]);
+    std::sort(list.begin(), list.end());
+  }
+  return lists;
+}
+
+std::vector<Query> random_queries(std::size_t n, std::uint32_t dim, Random& random) {
+  std::vector<Query> queries;
+  for (std::size_t i = 0; i < n; ++i) {
+    queries.push_back(
+        {gpu::testing::random_vector(dim, Kind::kNormal, random), i % 2 == 0 ? 3U : 20U});
+  }
+  return queries;
+}
+
+TEST(CudaKernels, NameAllOfTheBestRows) {
+  struct Shape {
+    std::uint32_t n;
+    std::uint32_t dim;
+    std::size_t n_queries;
+    Kind kind;
+  };
+  Random random(31);
+  for (const auto& [n, dim, n_queries, kind] :
+       {Shape{1, 3, 1, Kind::kNormal}, Shape{129, 65, 3, Kind::kNormal},
+        Shape{300, 16, 65, Kind::kSpreadLengths}, Shape{600, 130, 2, Kind::kOneLarge},
+        Shape{260, 7, 2, Kind::kFewValues}}) {
+    for (const bool is_filtered : {false, true}) {
+      const auto similarity = is_filtered ? Similarity::kNegL2Squared : Similarity::kDot;
+      SCOPED_TRACE(::testing::Message()
+                   << n << " rows of " << dim << ", " << n_queries << " queries");
+      const auto stored = gpu::testing::random_rows(n, dim, DType::kF32, kind, similarity, random);
+      std::vector<std::uint64_t> allowed;
+      for (std::uint32_t i = 0; is_filtered && i < n; i += 64) {
+        allowed.push_back(std::uint64_t{random()} << 32 | random());
+      }
+      const Device device(stored);
+      const auto queries = random_queries(n_queries, dim, random);
+      const auto lists = run(device, stored, queries, allowed, 2000);
+      for (std::size_t q = 0; q < queries.size(); ++q) {
+        ASSERT_TRUE(lists[q]);
+        gpu::testing::expect_complete(
+            *lists[q], gpu::testing::all_scores(stored, queries[q].vector), queries[q].k, allowed);
+        // About as few as can be: rows of equal scores aside.
+        if (kind == Kind::kNormal && n > 100) {
+          EXPECT_LT(lists[q]->size(), 3U * queries[q].k + 10);
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaKernels, SayWhenTheyAreNotCertain) {
+  Random random(32);
+  const auto stored =
+      gpu::testing::random_rows(200, 4, DType::kF32, Kind::kAllEqual, Similarity::kDot, random);
+  const Device device(stored);
+  const std::vector<Query> queries = {{{1, 2, 3, 4}, 3}};
+  EXPECT_FALSE(run(device, stored, queries, {}, 100)[0]);  // 200 equal rows
+  EXPECT_EQ(run(device, stored, queries, {}, 200)[0]->size(), 200U);
+}
+
+/// More rows reach the first bar than there is room for. A second pass finds few, or too many if
+/// all are equal.
+TEST(CudaKernels, RunASecondPass) {
+  Random random(33);
+  const std::uint32_t n = 40 * gpu::tiles::kTileRows;
+  for (const bool are_equal : {false, true}) {
+    auto stored = gpu::testing::random_rows(
+        n, 8, DType::kF32, are_equal ? Kind::kAllEqual : Kind::kNormal, Similarity::kDot, random);
+    const std::vector<float> query = {1, 1, 1, 1, 1, 1, 1, 1};
+    std::vector<std::byte> bytes(stored.bytes.begin(), stored.bytes.end());
+    const std::uint32_t step = gpu::tiles::sample_step(40, 3);
+    ASSERT_GT(step, 4U);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      auto* row = reinterpret_cast<float*>(bytes.data() + i * stored.view.stride_bytes);
+      const bool is_sampled = i / gpu::tiles::kTileRows % step == 0;
+      for (int j = 0; j < 8; ++j) row[j] -= is_sampled ? 9.0F : 0.0F;
+    }
+    stored.bytes = SharedBytes::of(std::move(bytes));
+    stored.view.data = stored.bytes.data();
+    const Device device(stored);
+    const auto lists = run(device, stored, {{query, 3}}, {}, 2000);
+    ASSERT_EQ(lists[0].has_value(), !are_equal);
+    if (lists[0]) {
+      gpu::testing::expect_complete(*lists[0], gpu::testing::all_scores(stored, query), 3, {});
+      EXPECT_LT(lists[0]->size(), 60U);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quiver::gpu_cuda

@@ -1,0 +1,146 @@
+// What CUDA C++ names, on threads of the CPU: the text of a kernel runs here, one block after
+// another, a thread for each of its threads. Under ThreadSanitizer a missing barrier is a data
+// race.
+//
+// Include it before a .cu file. Products of a warp follow the PTX manual (mma.m16n8k32, .s8).
+#pragma once
+
+#define QV_CUDA_ON_CPU
+
+#include <atomic>
+#include <barrier>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gpu/abi.h"
+
+#define __global__
+#define __device__
+#define __shared__ static  // blocks run one after another
+#define __launch_bounds__(n)
+
+struct dim3 {
+  dim3(unsigned x_blocks, unsigned y_blocks = 1) : x(x_blocks), y(y_blocks) {}  // NOLINT
+  unsigned x;
+  unsigned y;
+};
+using cudaStream_t = void*;
+enum cudaError_t { cudaSuccess };
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+namespace quiver::gpu_cuda {
+
+inline qv_status status_of(cudaError_t) { return QV_DONE; }
+
+/// What the threads of a warp show each other.
+struct WarpOnCpu {
+  explicit WarpOnCpu(unsigned n) : barrier(n) {}
+  std::barrier<> barrier;
+  float floats[32];
+  uint32_t a[32][4];
+  uint32_t b[32][2];
+};
+
+struct BlockOnCpu {
+  explicit BlockOnCpu(unsigned n_threads) : barrier(n_threads) {
+    for (unsigned i = 0; i < n_threads; i += 32) {
+      warps.push_back(std::make_unique<WarpOnCpu>(n_threads - i < 32 ? n_threads - i : 32));
+    }
+  }
+  std::barrier<> barrier;
+  std::atomic<int> votes = 0;
+  std::vector<std::unique_ptr<WarpOnCpu>> warps;
+};
+
+inline thread_local BlockOnCpu* this_block = nullptr;
+inline thread_local dim3 threadIdx(0);
+inline thread_local dim3 blockIdx(0, 0);
+inline thread_local dim3 blockDim(0);
+
+inline WarpOnCpu& this_warp() { return *this_block->warps[threadIdx.x / 32]; }
+inline void __syncthreads() { this_block->barrier.arrive_and_wait(); }
+inline int __syncthreads_or(int vote) {
+  this_block->votes += vote != 0 ? 1 : 0;
+  __syncthreads();
+  const int votes = this_block->votes;
+  __syncthreads();
+  if (threadIdx.x == 0) this_block->votes = 0;
+  __syncthreads();
+  return votes;
+}
+inline float __shfl_xor_sync(uint32_t, float value, uint32_t mask) {
+  const unsigned lane = threadIdx.x % 32;
+  this_warp().floats[lane] = value;
+  this_warp().barrier.arrive_and_wait();
+  const float other = this_warp().floats[lane ^ mask];
+  this_warp().barrier.arrive_and_wait();
+  return other;
+}
+inline uint32_t atomicAdd(uint32_t* to, uint32_t value) {
+  return std::atomic_ref(*to).fetch_add(value, std::memory_order_relaxed);
+}
+inline uint32_t __float_as_uint(float value) { return std::bit_cast<uint32_t>(value); }
+inline float __uint_as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
+inline uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+inline void copy_16(int8_t* to, const int8_t* from) { std::memcpy(to, from, 16); }
+inline void end_copies() {}
+inline void wait_for_copies_but_one() {}
+
+/// Byte `i` of registers that hold four bytes each.
+inline int byte_of(const uint32_t* registers, unsigned i) {
+  return static_cast<int8_t>(registers[i / 4] >> (8 * (i % 4)));
+}
+
+/// The manual: element i of A is in row groupID, or groupID + 8 for i in [4, 8) and [12, 16), and
+/// in column threadID * 4
+/// + i % 4, plus 16 from i = 8 on. Element i of B is in row threadID * 4 + i % 4, plus 16 from i =
+/// 4 on, and in column groupID.
+inline void multiply(int (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  WarpOnCpu& warp = this_warp();
+  const unsigned lane = threadIdx.x % 32;
+  std::memcpy(warp.a[lane], a, sizeof a);
+  std::memcpy(warp.b[lane], b, sizeof b);
+  warp.barrier.arrive_and_wait();
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned row = lane / 4 + (i < 2 ? 0 : 8);
+    const unsigned column = lane % 4 * 2 + (i & 1);
+    for (unsigned k = 0; k < 32; ++k) {
+      const unsigned quad = k % 16 / 4;
+      const unsigned of_a = k % 4 + (row >= 8 ? 4 : 0) + (k >= 16 ? 8 : 0);
+      const unsigned of_b = k % 4 + (k >= 16 ? 4 : 0);
+      sums[i] +=
+          byte_of(warp.a[row % 8 * 4 + quad], of_a) * byte_of(warp.b[column * 4 + quad], of_b);
+    }
+  }
+  warp.barrier.arrive_and_wait();
+}
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 n_blocks, uint32_t n_threads, cudaStream_t,
+            const Arguments&... arguments) {
+  for (unsigned y = 0; y < n_blocks.y; ++y) {
+    for (unsigned x = 0; x < n_blocks.x; ++x) {
+      BlockOnCpu block(n_threads);
+      std::vector<std::thread> threads;
+      for (unsigned i = 0; i < n_threads; ++i) {
+        threads.emplace_back([&, i] {
+          this_block = &block;
+          threadIdx = dim3(i);
+          blockIdx = dim3(x, y);
+          blockDim = dim3(n_threads);
+          kernel(arguments...);
+          block.barrier.arrive_and_drop();
+        });
+      }
+      for (auto& thread : threads) thread.join();
+    }
+  }
+}
+
+}  // namespace quiver::gpu_cuda

@@ -1,0 +1,408 @@
+// The rows that an emulated device names hold the best ones, whatever the rows are; and every fault
+// leaves the work to the caller.
+#include "gpu/devices.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/gpu/support.h"
+#include "tests/patience.h"
+
+namespace quiver::gpu::testing {
+namespace {
+
+/// Asks for one query until its rows are there.
+RowLists find(Devices& devices, Slot& slot, const DenseRows& rows,
+              const std::vector<std::vector<float>>& queries, std::uint64_t k,
+              const std::vector<std::uint64_t>& allowed = {}) {
+  std::vector<DenseQuery> asked;
+  for (const auto& query : queries) asked.push_back({query, k});
+  const Cancel cancel;
+  const std::uint64_t* bits = allowed.empty() ? nullptr : allowed.data();
+  auto lists = devices.find_best(slot, rows, asked, bits, cancel);
+  devices.wait_for_loading();
+  if (lists && !lists->front()) lists = devices.find_best(slot, rows, asked, bits, cancel);
+  EXPECT_TRUE(lists) << lists.error().to_string();
+  return lists ? *std::move(lists) : RowLists(queries.size());
+}
+
+std::vector<std::uint64_t> random_bits(std::uint32_t n, double share, Random& random) {
+  std::vector<std::uint64_t> bits((n + 63) / 64);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (std::bernoulli_distribution(share)(random)) bits[i / 64] |= std::uint64_t{1} << i % 64;
+  }
+  return bits;
+}
+
+struct Shape {
+  std::uint32_t n;
+  std::uint32_t dim;
+  Kind kind;
+};
+
+TEST(Dense, NamesAllOfTheBestRows) {
+  const auto devices = open_emulated();
+  Random random(11);
+  for (const auto& [n, dim, kind] :
+       {Shape{1, 3, Kind::kNormal}, Shape{15, 1, Kind::kNormal}, Shape{129, 33, Kind::kFewValues},
+        Shape{2000, 64, Kind::kNormal}, Shape{2000, 20, Kind::kSpreadLengths},
+        Shape{3000, 16, Kind::kOneLarge}, Shape{900, 8, Kind::kAllEqual},
+        Shape{700, 40, Kind::kTiny}}) {
+    for (const auto dtype : {DType::kF32, DType::kF16, DType::kBf16, DType::kU8}) {
+      for (const auto similarity : {Similarity::kDot, Similarity::kNegL2Squared}) {
+        SCOPED_TRACE(::testing::Message()
+                     << n << " rows of " << dim << ", kind " << static_cast<int>(kind));
+        const auto rows = random_rows(n, dim, dtype, kind, similarity, random);
+        std::vector<std::vector<float>> queries;
+        for (int i = 0; i < 3; ++i) queries.push_back(random_vector(dim, Kind::kNormal, random));
+        Slot slot;
+        for (const std::uint64_t k : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{n} + 3}) {
+          for (const double share : {1.0, 0.3, 0.0}) {
+            const auto allowed =
+                share == 1 ? std::vector<std::uint64_t>() : random_bits(n, share, random);
+            const auto lists = find(*devices, slot, rows, queries, k, allowed);
+            for (std::size_t q = 0; q < queries.size(); ++q) {
+              ASSERT_TRUE(lists[q]);
+              expect_complete(*lists[q], all_scores(rows, queries[q]), k, allowed);
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(n_fallbacks(*devices, Fallback::kUncertain), 0U);
+}
+
+TEST(Dense, NamesFewRows) {
+  const auto devices = open_emulated();
+  Random random(12);
+  const auto rows = random_rows(20000, 128, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slot;
+  std::size_t n_named = 0;
+  for (int i = 0; i < 5; ++i) {
+    const auto lists = find(*devices, slot, rows, {random_vector(128, Kind::kNormal, random)}, 10);
+    ASSERT_TRUE(lists[0]);
+    n_named += lists[0]->size();
+  }
+  EXPECT_LT(n_named, 5U * 40);
+}
+
+/// More rows share the best score than a buffer holds: the second pass cannot help.
+TEST(Dense, TooManyEqualRowsAreLeftToTheCaller) {
+  const auto devices = open_emulated();
+  Random random(13);
+  const auto rows = random_rows(9000, 4, DType::kF32, Kind::kAllEqual, Similarity::kDot, random);
+  Slot slot;
+  const auto lists = find(*devices, slot, rows, {{1, 2, 3, 4}}, 10);
+  EXPECT_FALSE(lists[0]);
+  EXPECT_EQ(n_fallbacks(*devices, Fallback::kUncertain), 1U);
+}
+
+/// The sample sees only bad rows, so the first pass overflows and the second one does not.
+TEST(Dense, ASecondPassHasAHigherBar) {
+  const auto devices = open_emulated();
+  Random random(14);
+  const std::uint32_t n = 128 * 128;
+  auto rows = random_rows(n, 32, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  std::vector<std::byte> bytes(rows.bytes.begin(), rows.bytes.end());
+  const auto query = random_vector(32, Kind::kNormal, random);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    auto* row = reinterpret_cast<float*>(bytes.data() + i * rows.view.stride_bytes);
+    const bool is_sampled = i / 128 % 16 == 0;
+    for (int j = 0; j < 32; ++j) row[j] += is_sampled ? -9 * query[j] : 0;
+  }
+  rows.bytes = SharedBytes::of(std::move(bytes));
+  rows.view.data = rows.bytes.data();
+  Slot slot;
+  const auto lists = find(*devices, slot, rows, {query}, 5);
+  ASSERT_TRUE(lists[0]);
+  expect_complete(*lists[0], all_scores(rows, query), 5, {});
+}
+
+TEST(Dense, QueriesThatHaveNoCodeAreLeftToTheCallerAndOthersAreNot) {
+  const auto devices = open_emulated();
+  Random random(15);
+  const auto rows = random_rows(100, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slot;
+  auto lists = find(*devices, slot, rows, {{1, 2, 3, 4}, {0, 0, 0, 0}, {4, 3, 2, 1}}, 3);
+  EXPECT_TRUE(lists[0]);
+  EXPECT_FALSE(lists[1]);
+  EXPECT_TRUE(lists[2]);
+  EXPECT_EQ(n_fallbacks(*devices, Fallback::kQuery), 1U);
+  lists = find(*devices, slot, rows, {{0, 0, 0, 0}}, 3);
+  EXPECT_FALSE(lists[0]);
+  lists = find(*devices, slot, rows, {{1, 2, 3, 4}}, 5000);
+  EXPECT_FALSE(lists[0]);
+  EXPECT_GE(n_fallbacks(*devices, Fallback::kHits), 1U);
+}
+
+TEST(Dense, MoreQueriesThanAJobHolds) {
+  const auto devices = open_emulated();
+  Random random(16);
+  const auto rows = random_rows(200, 8, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  std::vector<std::vector<float>> queries;
+  for (int i = 0; i < 257; ++i) queries.push_back(random_vector(8, Kind::kNormal, random));
+  Slot slot;
+  const auto lists = find(*devices, slot, rows, queries, 4);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    ASSERT_TRUE(lists[q]) << q;
+    expect_complete(*lists[q], all_scores(rows, queries[q]), 4, {});
+  }
+  EXPECT_EQ(devices->report().devices[0].n_done, 2U);
+}
+
+TEST(Devices, RowsWithoutCodesAndRowsThatDoNotFitStayWithTheCaller) {
+  Options options;
+  options.memory_bytes = 100 * (64 + sizeof(qv_row));
+  const auto devices = open_emulated("emulated", options);
+  Random random(17);
+  const auto fits = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto more = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto slot = std::make_unique<Slot>();
+  Slot other;
+  EXPECT_TRUE(find(*devices, *slot, fits, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_FALSE(find(*devices, other, more, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_EQ(n_fallbacks(*devices, Fallback::kMemory), 2U);
+  EXPECT_EQ(devices->report().devices[0].n_parts, 1U);
+
+  auto infinite = random_rows(5, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  std::vector<float> values(5 * 16, std::numeric_limits<float>::infinity());
+  infinite.view.data = reinterpret_cast<const std::byte*>(values.data());
+  Slot third;
+  EXPECT_FALSE(find(*devices, third, infinite, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_EQ(n_fallbacks(*devices, Fallback::kRows), 1U);
+}
+
+TEST(Devices, RowsThatNobodyWantsGiveWayTheLongestUnusedFirst) {
+  Options options;
+  options.memory_bytes = 130 * (64 + sizeof(qv_row));  // two parts of 60 rows
+  options.idle_time = std::chrono::milliseconds(0);
+  const auto devices = open_emulated("emulated", options);
+  Random random(25);
+  const std::vector<float> query = {1, 2, 3, 4};
+  std::vector<DenseRows> rows;
+  for (int i = 0; i < 3; ++i) {
+    rows.push_back(random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random));
+  }
+  Slot slots[3];
+  const auto is_there = [&](int i) {
+    const Cancel cancel;
+    const std::vector<DenseQuery> asked = {{query, 3}};
+    return (*devices->find_best(slots[i], rows[i], asked, nullptr, cancel))[0].has_value();
+  };
+  EXPECT_TRUE(find(*devices, slots[0], rows[0], {query}, 3)[0]);
+  EXPECT_TRUE(find(*devices, slots[1], rows[1], {query}, 3)[0]);
+  EXPECT_TRUE(is_there(0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // a tick of the clock of uses
+  EXPECT_TRUE(is_there(0));
+  EXPECT_TRUE(find(*devices, slots[2], rows[2], {query}, 3)[0]);
+  EXPECT_EQ(devices->report().n_evictions, 1U);
+  EXPECT_EQ(devices->report().devices[0].n_parts, 2U);
+  EXPECT_TRUE(is_there(0));
+  EXPECT_TRUE(is_there(2));
+  EXPECT_FALSE(is_there(1));
+}
+
+TEST(Devices, RowsInUseDoNotGiveWay) {
+  Options options;
+  options.memory_bytes = 100 * (64 + sizeof(qv_row));
+  const auto devices = open_emulated("emulated", options);
+  Random random(26);
+  const auto first = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto second = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slots[2];
+  EXPECT_TRUE(find(*devices, slots[0], first, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_FALSE(find(*devices, slots[1], second, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_TRUE(find(*devices, slots[0], first, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_EQ(devices->report().n_evictions, 0U);
+}
+
+/// More rows than memory, asked for in turn by several threads: answers stay, and memory is given
+/// back.
+TEST(Devices, ManyEvictions) {
+  Options options;
+  options.memory_bytes = 130 * (64 + sizeof(qv_row));
+  options.idle_time = std::chrono::milliseconds(0);
+  const auto devices = open_emulated("emulated", options);
+  Random random(27);
+  std::vector<DenseRows> rows;
+  for (int i = 0; i < 6; ++i) {
+    rows.push_back(random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random));
+  }
+  std::vector<Slot> slots(6);
+  std::vector<std::thread> threads;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(800);
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      const std::vector<float> query = {1, 2, 3, static_cast<float>(t)};
+      const std::vector<DenseQuery> asked = {{query, 3}};
+      const Cancel cancel;
+      for (std::size_t i = 0; std::chrono::steady_clock::now() < end; i = (i + 1 + t) % 6) {
+        const auto lists = devices->find_best(slots[i], rows[i], asked, nullptr, cancel);
+        if ((*lists)[0]) expect_complete(*(*lists)[0], all_scores(rows[i], query), 3, {});
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  devices->wait_for_loading();
+  EXPECT_GT(devices->report().n_evictions, 0U);
+  EXPECT_LE(devices->report().devices[0].n_parts, 2U);
+  slots = std::vector<Slot>();
+  EXPECT_EQ(devices->report().devices[0].resident_bytes, 0U);
+}
+
+TEST(Devices, ASearcherThatGoesGivesItsMemoryBack) {
+  const auto devices = open_emulated();
+  Random random(18);
+  const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  {
+    Slot slot;
+    find(*devices, slot, rows, {{1, 2, 3, 4}}, 3);
+    EXPECT_EQ(devices->report().devices[0].resident_bytes, 60 * (64 + sizeof(qv_row)));
+  }
+  EXPECT_EQ(devices->report().devices[0].resident_bytes, 0U);
+  EXPECT_EQ(devices->report().devices[0].n_parts, 0U);
+}
+
+TEST(Devices, SmallSegmentsStayWithTheCaller) {
+  Options options;
+  options.devices = "emulated";
+  const auto devices = Devices::open(options);
+  ASSERT_TRUE(devices);
+  Random random(19);
+  const auto rows = random_rows(60, 4, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  Slot slot;
+  EXPECT_FALSE(find(**devices, slot, rows, {{1, 2, 3, 4}}, 3)[0]);
+  EXPECT_EQ((*devices)->report().devices[0].n_uploaded_bytes, 0U);
+}
+
+/// A session that makes every call once; returns how many there were.
+std::uint64_t use_all_calls(const std::string& devices_option, const DenseRows& rows,
+                            const std::vector<float>& query) {
+  Options options;
+  options.devices = devices_option;
+  options.min_bytes = 0;
+  options.job_time = std::chrono::milliseconds(100);
+  const auto devices = Devices::open(options);
+  if (!devices) {
+    EXPECT_EQ(devices.error().code(), Code::kUnavailable);
+    return emulated::n_calls();
+  }
+  const auto scores = all_scores(rows, query);
+  for (int round = 0; round < 2; ++round) {
+    Slot slot;
+    const auto lists = find(**devices, slot, rows, {query}, 7);
+    if (lists[0]) expect_complete(*lists[0], scores, 7, {});
+  }
+  return emulated::n_calls();
+}
+
+TEST(Faults, EveryCallMayFail) {
+  Random random(20);
+  const auto rows = random_rows(300, 16, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto query = random_vector(16, Kind::kNormal, random);
+  ASSERT_EQ(emulated::n_objects(), 0U);
+  const std::uint64_t n_calls = use_all_calls("emulated", rows, query);
+  ASSERT_GE(n_calls, 8U);
+  EXPECT_EQ(emulated::n_objects(), 0U);
+  for (const std::string status : {"not", "no_memory"}) {
+    for (std::uint64_t call = 1; call <= n_calls; ++call) {
+      SCOPED_TRACE(status + "@" + std::to_string(call));
+      use_all_calls("emulated:" + status + "@" + std::to_string(call), rows, query);
+      EXPECT_EQ(emulated::n_objects(), 0U);
+    }
+  }
+  // A lost device keeps what it has: it could only be given back by calls that may never return.
+  for (std::uint64_t call = 1; call <= n_calls; ++call) {
+    SCOPED_TRACE("lost@" + std::to_string(call));
+    use_all_calls("emulated:lost@" + std::to_string(call), rows, query);
+  }
+}
+
+TEST(Faults, ALostDeviceIsAskedNothingMore) {
+  Random random(21);
+  const auto rows = random_rows(300, 16, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto query = random_vector(16, Kind::kNormal, random);
+  // Calls: open, two lanes, a part, its rows, pinned memory, the job; then it is waited for.
+  const auto devices = open_emulated("emulated:lost@8");
+  Slot slot;
+  EXPECT_FALSE(find(*devices, slot, rows, {query}, 7)[0]);
+  EXPECT_FALSE(devices->is_useful());
+  EXPECT_TRUE(devices->report().devices[0].is_lost);
+  const std::uint64_t n_calls = emulated::n_calls();
+  EXPECT_EQ(n_calls, 8U);
+  EXPECT_FALSE(find(*devices, slot, rows, {query}, 7)[0]);
+  EXPECT_EQ(emulated::n_calls(), n_calls);
+  EXPECT_GE(n_fallbacks(*devices, Fallback::kLost), 1U);
+}
+
+TEST(Faults, AJobThatDoesNotEndLosesTheDevice) {
+  Random random(22);
+  const auto rows = random_rows(300, 16, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto query = random_vector(16, Kind::kNormal, random);
+  Options options;
+  options.job_time = std::chrono::milliseconds(20);
+  const auto devices = open_emulated("emulated:hang@1", options);
+  Slot slot;
+  EXPECT_FALSE(find(*devices, slot, rows, {query}, 7)[0]);
+  EXPECT_TRUE(devices->report().devices[0].is_lost);
+}
+
+TEST(Faults, ACancelledQueryLeavesAtOnceAndItsLaneLater) {
+  Random random(23);
+  const auto rows = random_rows(4000, 64, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto devices = open_emulated();
+  const auto query = random_vector(64, Kind::kNormal, random);
+  Slot slot;
+  find(*devices, slot, rows, {query}, 7);
+  const std::vector<DenseQuery> asked = {{query, 7}};
+  for (int i = 0; i < 5; ++i) {  // more than there are lanes
+    const Cancel cancelled;
+    cancelled.cancel();
+    const auto lists = devices->find_best(slot, rows, asked, nullptr, cancelled);
+    if (!lists) {
+      EXPECT_EQ(lists.error().code(), Code::kCancelled);
+    }
+  }
+  // Abandoned jobs go on when somebody asks for a lane.
+  const auto deadline = std::chrono::steady_clock::now() + patience(std::chrono::seconds(10));
+  const Cancel cancel;
+  auto lists = devices->find_best(slot, rows, asked, nullptr, cancel);
+  while (!(*lists)[0] && std::chrono::steady_clock::now() < deadline) {
+    lists = devices->find_best(slot, rows, asked, nullptr, cancel);
+  }
+  EXPECT_TRUE((*lists)[0]);
+  EXPECT_GE(n_fallbacks(*devices, Fallback::kBusy), 1U);
+}
+
+TEST(Devices, SeveralThreadsAskAtOnce) {
+  Random random(24);
+  const auto rows = random_rows(1500, 24, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  const auto devices = open_emulated();
+  Slot slot;
+  find(*devices, slot, rows, {random_vector(24, Kind::kNormal, random)}, 7);
+  std::atomic<int> n_answered = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&, t] {
+      Random own(100 + t);
+      const Cancel cancel;
+      for (int i = 0; i < 20; ++i) {
+        const auto query = random_vector(24, Kind::kNormal, own);
+        const std::vector<DenseQuery> asked = {{query, 7}};
+        const auto lists = devices->find_best(slot, rows, asked, nullptr, cancel);
+        ASSERT_TRUE(lists);
+        if (!(*lists)[0]) continue;  // both lanes were in use
+        ++n_answered;
+        expect_complete(*(*lists)[0], all_scores(rows, query), 7, {});
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_GT(n_answered, 0);
+}
+
+}  // namespace
+}  // namespace quiver::gpu::testing

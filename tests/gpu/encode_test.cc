@@ -1,0 +1,96 @@
+#include "gpu/encode.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "gpu/tiles/margin.h"
+#include "tests/gpu/support.h"
+
+namespace quiver::gpu::testing {
+namespace {
+
+int product(const std::int8_t* a, const std::int8_t* b, std::uint32_t n) {
+  int sum = 0;
+  for (std::uint32_t i = 0; i < n; ++i) sum += int{a[i]} * int{b[i]};
+  return sum;
+}
+
+/// The score in the order and the units of `tiles::center`.
+double in_units(double score, const std::vector<float>& query, Similarity similarity,
+                double scale) {
+  if (similarity == Similarity::kDot) return score / scale;
+  double square = 0;
+  for (const float value : query) square += double{value} * value;
+  return (score + square) / (2 * scale);
+}
+
+TEST(Encode, TheIntervalHoldsTheScoreOfTheCpu) {
+  Random random(7);
+  double widest = 0;
+  for (const auto similarity : {Similarity::kDot, Similarity::kNegL2Squared}) {
+    for (const auto dtype : {DType::kF32, DType::kF16, DType::kBf16, DType::kU8}) {
+      for (const auto kind :
+           {Kind::kNormal, Kind::kOneLarge, Kind::kSpreadLengths, Kind::kFewValues, Kind::kTiny}) {
+        for (const std::uint32_t dim : {1U, 3U, 31U, 64U, 65U, 384U, 1536U}) {
+          const auto rows = random_rows(20, dim, dtype, kind, similarity, random);
+          EncodedRows encoded;
+          ASSERT_TRUE(encode_rows(rows.view, 0, 20, encoded));
+          const auto query = random_vector(dim, Kind::kNormal, random);
+          std::vector<std::int8_t> codes(code_stride(dim));
+          qv_query facts = {};
+          ASSERT_TRUE(encode_query(query, similarity, codes.data(), facts));
+          float largest = 0;
+          for (const float value : query) largest = std::max(largest, std::fabs(value));
+          const auto scores = all_scores(rows, query);
+          for (std::uint32_t i = 0; i < 20; ++i) {
+            const int sum = product(codes.data(), encoded.codes.data() + i * code_stride(dim),
+                                    code_stride(dim));
+            const double center = tiles::center(encoded.rows[i], facts, sum);
+            const double margin = tiles::margin(encoded.rows[i], facts, kernel_rounding(dim));
+            const double score = in_units(scores[i], query, similarity, largest / 127);
+            EXPECT_LE(std::fabs(score - center), margin)
+                << "dim " << dim << " kind " << static_cast<int>(kind);
+            widest = std::max(widest, std::fabs(score - center) / margin);
+          }
+        }
+      }
+    }
+  }
+  // The bound is of some use: random errors reach a fair part of it in few dimensions.
+  EXPECT_GT(widest, 0.3);
+}
+
+TEST(Encode, RefusesWhatHasNoBound) {
+  std::vector<std::int8_t> codes(64);
+  qv_query facts = {};
+  const auto encodes = [&](std::vector<float> query) {
+    return encode_query(query, Similarity::kDot, codes.data(), facts);
+  };
+  EXPECT_TRUE(encodes({1, 2}));
+  EXPECT_FALSE(encodes({0, 0}));
+  EXPECT_FALSE(encodes({1e-30F, 0}));
+  EXPECT_FALSE(encodes({1e19F, 0}));
+  EXPECT_FALSE(encodes({std::numeric_limits<float>::infinity(), 0}));
+  EXPECT_FALSE(encodes({std::numeric_limits<float>::quiet_NaN(), 0}));
+
+  for (const float bad :
+       {1e19F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    const float row[] = {1, bad};
+    EncodedRows out;
+    EXPECT_FALSE(
+        encode_rows({reinterpret_cast<const std::byte*>(row), 1, 2, DType::kF32, 8}, 0, 1, out));
+  }
+}
+
+TEST(Encode, PadsWithZeros) {
+  Random random(8);
+  const auto rows = random_rows(3, 5, DType::kF32, Kind::kNormal, Similarity::kDot, random);
+  EncodedRows encoded;
+  ASSERT_TRUE(encode_rows(rows.view, 1, 2, encoded));
+  ASSERT_EQ(encoded.codes.size(), 128U);
+  for (const std::size_t i : {5, 63, 69, 127}) EXPECT_EQ(encoded.codes[i], 0) << i;
+}
+
+}  // namespace
+}  // namespace quiver::gpu::testing

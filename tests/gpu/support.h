@@ -1,0 +1,115 @@
+// Random rows, and devices that are emulated.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/devices.h"
+#include "gpu/emulated/emulated.h"
+#include "kernels/kernels.h"
+
+namespace quiver::gpu::testing {
+
+using Random = std::mt19937;
+
+enum class Kind { kNormal, kOneLarge, kSpreadLengths, kFewValues, kAllEqual, kTiny };
+
+inline std::vector<float> random_vector(std::uint32_t dim, Kind kind, Random& random) {
+  std::normal_distribution<float> normal;
+  std::vector<float> vector(dim);
+  const float factor = kind == Kind::kSpreadLengths ? std::exp(2 * normal(random))
+                       : kind == Kind::kTiny        ? 1e-30F
+                                                    : 1;
+  for (float& value : vector) {
+    value = kind == Kind::kFewValues  ? static_cast<float>(random() % 3)
+            : kind == Kind::kAllEqual ? 1.0F
+                                      : factor * normal(random);
+  }
+  if (kind == Kind::kOneLarge) vector[random() % dim] = 100 * normal(random);
+  return vector;
+}
+
+/// Rows as they are stored, f32 or u8.
+inline DenseRows random_rows(std::uint32_t n, std::uint32_t dim, DType dtype, Kind kind,
+                             Similarity similarity, Random& random) {
+  const std::size_t stride = padded_row_bytes(dim, dtype);
+  std::vector<std::byte> bytes(n * stride);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto vector = random_vector(dim, kind, random);
+    std::byte* const row = bytes.data() + i * stride;
+    auto* const words = reinterpret_cast<std::uint16_t*>(row);
+    if (dtype == DType::kF32) std::memcpy(row, vector.data(), dim * sizeof(float));
+    if (dtype == DType::kF16) kernels().convert.f32_to_f16(vector.data(), dim, words);
+    if (dtype == DType::kBf16) kernels().convert.f32_to_bf16(vector.data(), dim, words);
+    if (dtype == DType::kU8) {
+      for (std::uint32_t j = 0; j < dim; ++j) row[j] = static_cast<std::byte>(random() % 256);
+    }
+  }
+  DenseRows rows;
+  rows.bytes = SharedBytes::of(std::move(bytes));
+  rows.view = {rows.bytes.data(), n, dim, dtype, stride};
+  rows.similarity = similarity;
+  return rows;
+}
+
+/// Scores of all rows by the kernels of the CPU.
+inline std::vector<float> all_scores(const DenseRows& rows, const std::vector<float>& query) {
+  std::vector<float> scores(rows.view.n_rows);
+  kernels()
+      .dense(rows.similarity, rows.view.dtype)
+      .many(query.data(), rows.view.dim, rows.view.data, rows.view.stride_bytes, scores.size(),
+            scores.data());
+  return scores;
+}
+
+inline bool is_set(const std::vector<std::uint64_t>& bits, std::uint32_t row) {
+  return bits.empty() || (bits[row / 64] >> (row % 64) & 1) != 0;
+}
+
+/// Fails unless `list` holds all allowed rows that are at least as good as the k-th best, and no
+/// row that is not allowed.
+inline void expect_complete(const std::vector<std::uint32_t>& list,
+                            const std::vector<float>& scores, std::size_t k,
+                            const std::vector<std::uint64_t>& allowed) {
+  std::vector<float> best;
+  for (std::uint32_t row = 0; row < scores.size(); ++row) {
+    if (is_set(allowed, row)) best.push_back(scores[row]);
+  }
+  std::sort(best.begin(), best.end(), std::greater<>());
+  const float bar = best.size() <= k ? -INFINITY : best[k - 1];
+  for (const std::uint32_t row : list) EXPECT_TRUE(is_set(allowed, row)) << row;
+  for (std::uint32_t row = 0; row < scores.size(); ++row) {
+    if (!is_set(allowed, row) || scores[row] < bar) continue;
+    EXPECT_TRUE(std::binary_search(list.begin(), list.end(), row))
+        << "row " << row << " with " << scores[row] << ", the k-th best has " << bar;
+  }
+}
+
+/// An emulated device. If $QUIVER_GPU_TEST_MODULE names a module, the devices of that one instead,
+/// unless the emulated one is told to fail (scripts/gpu-check).
+inline std::unique_ptr<Devices> open_emulated(const std::string& devices = "emulated",
+                                              Options options = {}) {
+  const char* module = std::getenv("QUIVER_GPU_TEST_MODULE");
+  const bool is_real = module != nullptr && devices == "emulated";
+  options.devices = is_real ? "0" : devices;
+  if (is_real) options.module = module;
+  options.min_bytes = 0;
+  auto opened = Devices::open(options);
+  EXPECT_TRUE(opened) << opened.error().to_string();
+  return opened ? *std::move(opened) : nullptr;
+}
+
+inline std::uint64_t n_fallbacks(const Devices& devices, Fallback why) {
+  return devices.report().fallbacks[static_cast<std::size_t>(why)];
+}
+
+}  // namespace quiver::gpu::testing

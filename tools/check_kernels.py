@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Checks what the CUDA compiler says of the kernels: none keeps variables in memory for want of registers.
+
+Reads the output of `nvcc -Xptxas -v`. Every kernel of LIMITS must be there, for each architecture alike.
+
+usage: check_kernels.py LOG      prints messages; exit status 1 if there are any
+"""
+
+import pathlib
+import re
+import sys
+
+# Name within the mangled one: most registers a thread, and most bytes of shared memory a block. 80 registers let
+# three blocks of 256 threads run at a time on a multiprocessor.
+LIMITS = {
+    "compare_tilesILNS1_4PassE0E": (80, 31 * 1024),
+    "compare_tilesILNS1_4PassE1E": (80, 31 * 1024),
+    "finish_pass": (40, 2048),
+    "set_bars": (40, 2048),
+    "start_searches": (40, 0),
+    "write_margins": (40, 0),
+}
+KERNEL = re.compile(
+    r"Compiling entry function '(?P<name>\w+)' for '(?P<target>\w+)'.*?"
+    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
+    r"Used (?P<registers>\d+) registers(?P<rest>[^\n]*)", re.S)
+
+
+def check_log(text):
+    """Yields a message for each kernel over its limits, missing, or unknown."""
+    seen = {}
+    for found in KERNEL.finditer(text):
+        names = [name for name in LIMITS if name in found["name"]]
+        where = f"{found['name']} for {found['target']}"
+        if not names:
+            yield f"{where}: not in LIMITS"
+            continue
+        seen.setdefault(found["target"], set()).add(names[0])
+        registers, shared = LIMITS[names[0]]
+        if int(found["stack"]) + int(found["stores"]) + int(found["loads"]) > 0:
+            yield f"{where}: {found['stack']} bytes of stack, {found['stores']} spilled: wanted 0"
+        if int(found["registers"]) > registers:
+            yield f"{where}: {found['registers']} registers: wanted at most {registers}"
+        smem = re.search(r"(\d+) bytes smem", found["rest"])
+        if smem and int(smem[1]) > shared:
+            yield f"{where}: {smem[1]} bytes of shared memory: wanted at most {shared}"
+    if not seen:
+        yield "no kernel in the compiler's output"
+    for target, names in sorted(seen.items()):
+        for name in sorted(set(LIMITS) - names):
+            yield f"{name} for {target}: missing"
+
+
+def main(arguments):
+    messages = list(check_log(pathlib.Path(arguments[0]).read_text(encoding="utf-8")))
+    print("\n".join(messages), end="\n" if messages else "")
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
