@@ -89,7 +89,10 @@ Result<> FlatSearcher::search(const PreparedQuery& query, const AnyParams&, cons
   if (context.devices != nullptr && has_device_form(column_.schema)) {
     QV_TRY(const Batch rest,
            search_on_device({{&query}, {&out}}, column_, on_device_, filter, context, work));
-    if (rest.queries.empty()) return {};
+    if (rest.queries.empty()) {
+      if (context.ways != nullptr) context.ways->push_back({"device", 0, true});
+      return {};
+    }
   }
   return with_scorer(query, column_, [&](const auto& scorer) {
     return scan_rows(scorer, filter, context, results, work);

@@ -78,6 +78,9 @@ def test_answers_are_those_of_the_cpu(new_server):
     assert answers[0] == answers[1]
     report = gpu(device)
     assert report["devices"][0]["queries"] > before + 100
+    explained = {**next(queries(1, 6)), "explain": True}
+    segments = device.request("POST", "/collections/c/points/query", explained).result["explain"]["stage"]["segments"]
+    assert {"device"} in [{way["way"] for way in segment["ways"]} for segment in segments]
 
 
 def test_many_clients_at_once(new_server):
