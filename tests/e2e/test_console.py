@@ -103,6 +103,160 @@ def test_collections_are_made_and_deleted(open_page):
 def test_collections_show_progress_and_damage(open_page):
     """With answers made up: work that takes long cannot be had in a short test."""
     page = open_page("collections")
+    page.run("""{ const real = fetch; window.fetch = async (url, ...rest) => {
+        if (String(url).endsWith('/optimizations')) return new Response(JSON.stringify({result: {running: [
+            {optimizer: 'merge', progress: {done: 30, total: 120, eta_sec: 75}}]}}));
+        return real(url, ...rest); } }""")
+    page.wait_for_text("merge 25 %, 75 s left")
+    assert page.run("document.querySelector('progress').value") == 0.25
+
+
+def test_many_collections_are_found_by_name(open_page):
+    page = open_page("collections")
+    page.run("""{ const real = fetch; window.fetch = async (url, ...rest) => {
+        if (String(url).endsWith('/collections')) return new Response(JSON.stringify({result: {collections:
+            Array.from({length: 500}, (_, i) => ({name: i < 499 ? `books${i}` : 'Other'}))}}));
+        return real(String(url).replace(/(books|Other)\\d*/, 'books'), ...rest); } }""")
+    page.wait_for_text("460 more. Find them by name.")
+    assert page.run("document.querySelectorAll('tbody tr').length") == 40
+    page.fill("input[type=search]", "other")
+    page.wait_for("document.querySelectorAll('tbody tr').length === 1")
+    page.fill("input[type=search]", "nothing")
+    page.wait_for_text("No name contains this.")
+
+
+def test_a_server_that_comes_back_is_shown_again(open_page):
+    page = open_page("collections")
+    page.wait_for("!!document.querySelector('tbody tr')")
+    page.run("{ window.real = fetch; window.fetch = async () => { throw new TypeError('Failed to fetch'); } }")
+    page.wait_for_text("The server does not answer.")
+    page.run("window.fetch = window.real")
+    page.wait_for("!!document.querySelector('tbody tr')")
+
+
+def test_overview_makes_and_deletes_payload_indexes(open_page):
+    page = open_page("c/books/overview")
+    page.wait_for_text("text, ranked")
+    page.click("button", "New index")
+    page.fill("dialog input", "year")
+    page.fill("dialog select", "integer")
+    page.click("dialog button", "Create")
+    page.click("button", "Delete the index of year")
+    assert page.server.get("/collections/books").result["payload_schema"]["year"]["data_type"] == "integer"
+    page.click("dialog button", "Delete")
+    page.wait_for("!document.querySelector('main').innerText.includes('year')")
+    assert "year" not in page.server.get("/collections/books").result["payload_schema"]
+
+
+def test_points_are_filtered_by_chips_and_json(open_page):
+    page = open_page("c/books/points")
+    page.wait_for_text("300 of 300 points")
+    page.fill("input[placeholder=key]", "kind")
+    page.fill("input[placeholder=value]", "poem")
+    page.click("button", "Add condition")
+    page.wait_for_text("100 of 300 points")
+    assert page.run("document.querySelector('.chip').innerText").startswith("kind = poem")
+    page.click("button", "Edit as JSON")
+    assert json.loads(page.run("document.querySelector('dialog textarea').value")) == {"must": [{"key": "kind", "match": {"value": "poem"}}]}
+    page.fill("dialog textarea", json.dumps({"must": [{"key": "year", "range": {"gte": 1900, "lt": 1910}}], "must_not": [{"has_id": [105]}]}))
+    page.click("dialog button", "Apply")
+    page.wait_for_text("9 of 300 points")
+    assert page.run("[...document.querySelectorAll('.chip span')].map(e => e.innerText)") == ["year ≥ 1900 and < 1910", "not id 105"]
+    page.click("button", "Remove not id 105")
+    page.wait_for_text("10 of 300 points")
+    page.click("button", "Clear")
+    page.wait_for_text("300 of 300 points")
+    page.click("button", "Next")
+    page.wait_for_text("page 2")
+    page.run("[...document.querySelectorAll('.pager button')].at(-1).focus()")
+    page.press("Enter", windowsVirtualKeyCode=13, text="\r")
+    page.wait_for_text("page 3")
+    assert page.run("document.activeElement.innerText") == "Next →", "the focus stays for the next page"
+    page.click("button", "Previous")
+    page.wait_for_text("page 2")
+    assert page.run("document.querySelector('.point h2').innerText") == "25"
+    page.click(".tabs button", "JSON")
+    page.wait_for("document.querySelector('.point pre').innerText.includes('\"deep\"')")
+
+
+def test_a_point_is_edited_deleted_and_has_neighbours(open_page):
+    server_id = 18446744073709551557  # beyond what JavaScript's numbers hold
+    page = open_page("c/books/points")
+    page.server.put("/collections/books/points?wait=true", {"points": [{"id": server_id, "vector": {"d": [1] * DIM}, "payload": {"kind": "long"}}]})
+    page.fill("input[placeholder=key]", "kind")
+    page.fill("input[placeholder=value]", "long")
+    page.click("button", "Add condition")
+    page.wait_for("document.querySelectorAll('.point').length === 1")
+    page.click("button", "Edit: point")
+    page.fill("dialog textarea", '{"kind": "long", "edited": [1, 2]}')
+    page.click("dialog button", "Save")
+    page.wait_for_text("edited")
+    assert page.server.get(f"/collections/books/points/{server_id}").result["payload"] == {"kind": "long", "edited": [1, 2]}
+    page.click("button", "Nearest: point")
+    page.wait_for("document.querySelectorAll('.neighbours .hit').length === 6")
+    page.click("button", "Vectors: point")
+    page.wait_for("document.querySelector('.neighbours h3').innerText === 'Vectors'")
+    page.click("button", "Delete: point")
+    page.click("dialog button", "Delete")
+    page.wait_for_text("No points match.")
+    assert page.server.get(f"/collections/books/points/{server_id}").status == 404
+
+
+def test_payloads_are_never_markup(open_page, filled):
+    filled.put("/collections/evil", {"vectors": {"size": 2, "distance": "Dot"}})
+    filled.put("/collections/evil/index?wait=true", {"field_name": "title", "field_schema": {"type": "text", "scoring": True}})
+    filled.put("/collections/evil/points?wait=true", {"points": [{"id": i, "vector": [i, 1], "payload": {"title": f"{MARKUP} whale", MARKUP: MARKUP}} for i in range(5)]})
+    for place in ("points", "search?q=whale", "map", "overview"):
+        page = open_page(f"c/evil/{place}")
+        if place != "overview":
+            page.wait_for("document.querySelector('main').innerText.includes('<img src=x')")
+        assert page.run("document.querySelectorAll('main img, main script').length") == 0
+        assert "hacked" not in page.run("document.title")
+    assert page.run("(() => { try { document.body.innerHTML = '<b>x</b>'; return 'set'; } catch (e) { return e.name; } })()") == "TypeError"
+    page.expects_errors = True
+
+
+def test_search_by_text_marks_words(open_page):
+    page = open_page("c/books/search?q=whale")
+    page.wait_for("document.querySelectorAll('.hit').length === 10")
+    assert page.run("document.querySelector('.hit mark').innerText") == "Whale"
+    request = json.loads(page.run("document.querySelector('[aria-label=\"Request as JSON\"]').value"))
+    assert request["query"] == {"text": "whale"} and request["using"] == "title"
+
+
+def test_search_by_point_vector_and_sparse_vector(open_page):
+    page = open_page("c/books/search")
+    for kind, text in ("Like a point", "4"), ("Vector", json.dumps([1] * DIM)), ("Sparse vector", "3:1 7:0.5"):
+        page.click(".tabs button", kind)
+        page.fill("textarea[aria-label=Query]", text)
+        page.click("button.primary", "Search")
+        page.wait_for("document.querySelectorAll('.hit').length === 10")
+        page.run("document.querySelector('.results').replaceChildren()")
+    page.fill("textarea[aria-label=Query]", "3:x")
+    page.click("button.primary", "Search")
+    page.wait_for_text("A sparse vector is written")
+
+
+def test_hybrid_search_is_drawn_and_two_settings_are_compared(open_page):
+    page = open_page("c/books/search?q=whale")
+    page.click("button", "Add a search")
+    page.click(".leg:nth-child(2) button", "Random")
+    page.wait_for("document.querySelectorAll('.leg textarea')[1].value !== ''")
+    page.wait_for("document.querySelectorAll('.graph .step').length === 2 && document.querySelectorAll('.graph .fusion').length === 1")
+    assert "RRF of (" in page.run("document.querySelector('.graph').ariaLabel")
+    page.run("document.querySelector('.wants-compare').click()")
+    page.fill(".setting .effort", "16")
+    page.click("button.primary", "Search")
+    page.wait_for("document.querySelectorAll('.answer').length === 2")
+    assert "10 of 10" in page.run("document.querySelector('.overlap').innerText")
+    page.run("""document.querySelector('[aria-label="Request as JSON"]').closest('details').open = true""")
+    page.fill('[aria-label="Request as JSON"]', json.dumps({"query": 3, "using": "d", "limit": 4}))
+    page.click("button.primary", "Search")
+    page.wait_for("document.querySelectorAll('.hit').length === 8")
+
+
+def test_an_explanation_is_shown(open_page):
+    page = open_page("c/books/search")
     page.run("document.querySelector('.wants-explain').click()")
     page.fill("textarea[aria-label=Query]", "whale")
     page.click("button.primary", "Search")
