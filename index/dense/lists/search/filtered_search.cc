@@ -48,6 +48,10 @@ double stop_factor(double share) {
   return std::max(kLeastStopFactor, kStopFactor + kStopFactorPerHalving * std::log2(1 / share));
 }
 
+/// Share of the allowed rows among those scanned, relative to their share of all rows, below which
+/// lists are no guide: the filter denies the near rows, and sign codes are surer.
+constexpr double kLeastShareForLists = 0.7;
+
 /// The lists of `probes` whose keys are below `end`.
 std::span<const Probe> below(std::span<const Probe> probes, float end) {
   const auto is_above = [end](const Probe& probe) { return probe.key >= end; };
@@ -60,14 +64,17 @@ std::span<const Probe> below(std::span<const Probe> probes, float end) {
 /// better ones (`stop` in params.h). The kept rows are allowed, so the number of lists grows as far
 /// as the filter pushes the best rows away.
 ///
-/// False if it takes too long, or if estimates cannot tell the best rows, even if more are kept:
-/// the filter took the near rows, and many others are about equally far.
+/// False if it takes too long, if the filter denies the near rows and there are sign codes, or if
+/// estimates cannot tell the best rows, even if more are kept: the filter took the near rows, and
+/// many others are about equally far.
 Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   const std::size_t rerank = search.request.params.rerank;
   for (const std::size_t want : {rerank, kMoreRows * rerank}) {
     CodeScan scan(want, search.scratch.scan);
     QV_TRY(const float unit, scan_allowed(search, scan));
     if (search.takes_too_long()) return false;
+    const double share = std::max(scan.allowed_share(), scan.kept_share());
+    if (signs_ && share < kLeastShareForLists * search.selectivity) return false;
     const CodeHits& best = scan.best();
     if (best.n >= want && !can_rank_best(search, unit, want, scan)) continue;
     collect_rows(best, search.scratch);
