@@ -122,6 +122,7 @@ class CandidateSearch {
   Result<float> scan_allowed(const Search& search, CodeScan& scan) const;
   Result<bool> scan_near(const Search& search, const ListsSearchParams& params,
                          std::span<const Probe> probes, float unit, CodeScan& scan) const;
+  [[nodiscard]] bool is_misled(const Search& search, const CodeScan& scan) const;
   [[nodiscard]] bool can_rank_best(const Search& search, float unit, std::size_t want,
                                    const CodeScan& scan) const;
   Result<> scan_lists(const Search& search, std::span<const Probe> probes, CodeScan& scan) const;

@@ -30,8 +30,11 @@ void CodeScan::scan(const CodeTables& query, CodeBlocks blocks, float base,
                     const std::uint16_t* allowed, std::uint32_t first_position) {
   const auto& kernel = kernels().codes;
   if (allowed != nullptr) {
-    n_masked_ += static_cast<double>(blocks.n * CodeBlocks::kRows);
-    n_allowed_ += static_cast<double>(count_bits(std::span(allowed, blocks.n)));
+    const auto n = static_cast<double>(blocks.n * CodeBlocks::kRows);
+    const auto n_allowed = static_cast<double>(count_bits(std::span(allowed, blocks.n)));
+    n_masked_ += n;
+    n_allowed_ += n_allowed;
+    count(n, n_allowed);
   }
   while (true) {
     const std::size_t n =
@@ -78,7 +81,14 @@ void CodeScan::drop(std::size_t first, const RowFilter& filter,
   }
   n_found_ += static_cast<double>(hits_.n - first);
   n_kept_ += static_cast<double>(n - first);
+  count(static_cast<double>(hits_.n - first), static_cast<double>(n - first));
   hits_.n = n;
+}
+
+void CodeScan::count(double n, double n_allowed) {
+  if (n_early_ >= n_watched_) return;
+  n_early_ += n;
+  n_early_allowed_ += n_allowed;
 }
 
 float CodeScan::kth(std::size_t k) const {

@@ -39,6 +39,12 @@ class CodeScan {
   /// Drops what is not among the best. Returns a number that at least `want` estimates are above,
   /// near the `want`-th greatest; minus infinity if there are fewer.
   float narrow();
+  /// From now on `early_share` is about the first `n` rows that are tested.
+  void watch(double n) { n_watched_ = n; }
+  /// Share of the rows under watch that are allowed; 1 until there are as many.
+  [[nodiscard]] double early_share() const {
+    return n_early_ < n_watched_ ? 1 : n_early_allowed_ / n_early_;
+  }
   /// Share of the rows found by `scan_and_drop` that were not dropped; 0 if it found none.
   [[nodiscard]] double kept_share() const { return n_kept_ / std::max(1.0, n_found_); }
   /// Share of the positions scanned with masks that these allow; 0 if there are none.
@@ -49,6 +55,7 @@ class CodeScan {
   [[nodiscard]] const CodeHits& best();
 
  private:
+  void count(double n, double n_allowed);
   void shrink();
   void cut();
   void drop(std::size_t first, const RowFilter& filter, std::span<const std::uint32_t> rows);
@@ -60,6 +67,9 @@ class CodeScan {
   double n_kept_ = 0;
   double n_masked_ = 0;  ///< positions scanned with masks
   double n_allowed_ = 0;
+  double n_watched_ = 0;
+  double n_early_ = 0;
+  double n_early_allowed_ = 0;
   std::vector<float>* order_;
   std::vector<std::uint32_t>* places_;
 };

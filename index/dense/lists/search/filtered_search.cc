@@ -48,9 +48,11 @@ double stop_factor(double share) {
   return std::max(kLeastStopFactor, kStopFactor + kStopFactorPerHalving * std::log2(1 / share));
 }
 
-/// Share of the allowed rows among those scanned, relative to their share of all rows, below which
-/// lists are no guide: the filter denies the near rows, and sign codes are surer.
-constexpr double kLeastShareForLists = 0.7;
+/// Share of the allowed rows among the nearest ones, relative to their share of all rows, below
+/// which lists are no guide: the filter denies the near rows, and sign codes are surer. Of the
+/// nearest rows so many are looked at that a random filter allows this number.
+constexpr double kLeastShareForLists = 0.5;
+constexpr double kWatchedRows = 32;
 
 /// The lists of `probes` whose keys are below `end`.
 std::span<const Probe> below(std::span<const Probe> probes, float end) {
@@ -71,10 +73,9 @@ Result<bool> CandidateSearch::scan_filtered(const Search& search) const {
   const std::size_t rerank = search.request.params.rerank;
   for (const std::size_t want : {rerank, kMoreRows * rerank}) {
     CodeScan scan(want, search.scratch.scan);
+    scan.watch(kWatchedRows / search.selectivity);
     QV_TRY(const float unit, scan_allowed(search, scan));
-    if (search.takes_too_long()) return false;
-    const double share = std::max(scan.allowed_share(), scan.kept_share());
-    if (signs_ && share < kLeastShareForLists * search.selectivity) return false;
+    if (search.takes_too_long() || is_misled(search, scan)) return false;
     const CodeHits& best = scan.best();
     if (best.n >= want && !can_rank_best(search, unit, want, scan)) continue;
     collect_rows(best, search.scratch);
@@ -102,7 +103,12 @@ Result<float> CandidateSearch::scan_allowed(const Search& search, CodeScan& scan
   return unit;
 }
 
-/// Scans lists in order. True if `stop` or the bytes read ended the scan.
+/// True if the filter denies the near rows, and another way does not mind.
+bool CandidateSearch::is_misled(const Search& search, const CodeScan& scan) const {
+  return signs_ && scan.early_share() < kLeastShareForLists * search.selectivity;
+}
+
+/// Scans lists in order. True if `stop`, the bytes read or the filter ended the scan.
 Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchParams& params,
                                         std::span<const Probe> probes, float unit,
                                         CodeScan& scan) const {
@@ -118,7 +124,9 @@ Result<bool> CandidateSearch::scan_near(const Search& search, const ListsSearchP
     const auto next = probes.subspan(n, std::min(n_between, probes.size() - n));
     const auto near = next.first(next.size() - below(next, least).size());
     QV_TRY(scan_lists(search, near, scan));
-    if (near.size() < next.size() || search.takes_too_long()) return true;
+    if (near.size() < next.size() || search.takes_too_long() || is_misled(search, scan)) {
+      return true;
+    }
     n += next.size();
     const double share = std::max({search.selectivity, scan.allowed_share(), 1e-3});
     const double stop = params.stop * (tests_found ? 1 : stop_factor(share));
