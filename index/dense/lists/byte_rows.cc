@@ -46,25 +46,21 @@ Result<> ByteRows::write(const RowSource& source, std::uint32_t n_rows, std::uin
   constexpr std::uint32_t kRowsPerTask = 256;
   std::vector<ByteFactors> factors;
   writer.begin(kByteCodes);
-  std::uint32_t next = 0;  // row of the source
-  for (std::uint32_t first = 0; first < n_rows; first += kRowsPerWrite) {
-    QV_TRY(context.cancel.check());
-    const std::uint32_t end = std::min(n_rows, first + kRowsPerWrite);
-    const std::uint32_t begin = next;
-    while (next < source.n() && source.row(next) < end) ++next;
-    ByteWriter rows(source.dim(), n_bits, end - first);
-    for_each(context, (next - begin + kRowsPerTask - 1) / kRowsPerTask, [&](std::size_t task) {
+  const auto write_block = [&](const RowBlock& block) {
+    ByteWriter rows(source.dim(), n_bits, block.end - block.first);
+    const std::size_t n_tasks = (block.next - block.begin + kRowsPerTask - 1) / kRowsPerTask;
+    for_each(context, n_tasks, [&](std::size_t task) {
       std::vector<float> row(source.dim());
-      const auto from = begin + static_cast<std::uint32_t>(task) * kRowsPerTask;
-      for (std::uint32_t i = from; i < std::min(next, from + kRowsPerTask); ++i) {
+      const auto from = block.begin + static_cast<std::uint32_t>(task) * kRowsPerTask;
+      for (std::uint32_t i = from; i < std::min(block.next, from + kRowsPerTask); ++i) {
         source.read(i, row.data());
-        rows.write(source.row(i) - first, row);
+        rows.write(source.row(i) - block.first, row);
       }
     });
     writer.add(std::as_bytes(rows.codes()));
     factors.insert(factors.end(), rows.factors().begin(), rows.factors().end());
-    if (context.progress) context.progress(end);
-  }
+  };
+  QV_TRY(for_each_block(source, n_rows, kRowsPerWrite, context, write_block));
   writer.end();
   writer.section(kByteFactors, std::span<const ByteFactors>(factors));
   return {};

@@ -2,11 +2,13 @@
 // with a vector are numbered from 0.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "encoders/transforms/rotation.h"
+#include "index/index.h"
 #include "index/vector_column.h"
 
 namespace quiver::index::dense {
@@ -36,5 +38,27 @@ class RowSource {
   bool normalise_;
   std::vector<std::uint32_t> rows_;
 };
+
+/// Rows `[first, end)` of the column; `[begin, next)` are those of the source among them.
+struct RowBlock {
+  std::uint32_t first = 0, end = 0;
+  std::uint32_t begin = 0, next = 0;
+};
+
+/// Calls `visit(block)` for blocks of up to `n_block` of the column's `n_rows` rows, in order.
+/// Polls `context.cancel`, and reports rows.
+template <class Visit>
+Result<> for_each_block(const RowSource& source, std::uint32_t n_rows, std::uint32_t n_block,
+                        const BuildContext& context, Visit&& visit) {
+  RowBlock block;
+  for (; block.first < n_rows; block.first = block.end, block.begin = block.next) {
+    QV_TRY(context.cancel.check());
+    block.end = block.first + std::min(n_block, n_rows - block.first);
+    while (block.next < source.n() && source.row(block.next) < block.end) ++block.next;
+    visit(block);
+    if (context.progress) context.progress(block.end);
+  }
+  return {};
+}
 
 }  // namespace quiver::index::dense

@@ -104,23 +104,18 @@ Result<> SignRows::write(const RowSource& source, Similarity similarity, std::ui
   std::vector<std::byte> bytes;
   Squares squares;
   writer.begin(kSigns);
-  std::uint32_t next = 0;  // row of the source
-  for (std::uint32_t first = 0; first < n_rows; first += kRowsPerWrite) {
-    QV_TRY(context.cancel.check());
-    const std::uint32_t end = std::min(n_rows, first + kRowsPerWrite);
-    const std::uint32_t begin = next;
-    while (next < source.n() && source.row(next) < end) ++next;
-    bytes.assign((end - first) * stride, std::byte{0});
-    std::vector<Squares> sums((next - begin + kRowsPerTask - 1) / kRowsPerTask);
+  const auto write_block = [&](const RowBlock& block) {
+    bytes.assign((block.end - block.first) * stride, std::byte{0});
+    std::vector<Squares> sums((block.next - block.begin + kRowsPerTask - 1) / kRowsPerTask);
     for_each(context, sums.size(), [&](std::size_t task) {
-      const auto from = begin + static_cast<std::uint32_t>(task) * kRowsPerTask;
-      sums[task] = write_rows(source, similarity, centre,
-                              {from, std::min(next, from + kRowsPerTask)}, first, bytes);
+      const auto from = block.begin + static_cast<std::uint32_t>(task) * kRowsPerTask;
+      const Range part{from, std::min(block.next, from + kRowsPerTask)};
+      sums[task] = write_rows(source, similarity, centre, part, block.first, bytes);
     });
     for (const Squares& sum : sums) squares += sum;
     writer.add(bytes);
-    if (context.progress) context.progress(end);
-  }
+  };
+  QV_TRY(for_each_block(source, n_rows, kRowsPerWrite, context, write_block));
   writer.end();
   const double n = std::max(1U, source.n());
   const SignFacts facts{source.dim(), static_cast<float>(std::sqrt(squares.deviation / n)),
