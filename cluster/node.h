@@ -1,0 +1,92 @@
+// This process as one node of a cluster: who leads, what is replicated, what others ask of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace quiver::engine {
+class Database;
+}
+
+namespace quiver::cluster {
+
+class Ledger;
+
+using NodeId = std::uint64_t;  ///< random, below 2^63; the API's peer_id
+
+/// Where a node is reached.
+struct NodeAddress {
+  std::string peer;  ///< "host:port" of the peer API
+  std::string http;  ///< "http://host:port" or "https://…" of the public API
+  bool operator==(const NodeAddress&) const = default;
+};
+
+struct NodeOptions {
+  std::string cluster_name = "quiver";
+  std::string data_dir;
+  NodeAddress address;
+  std::uint32_t n_nodes = 3;  ///< a majority of these must have an entry before it counts
+  std::chrono::seconds lease{3};
+  std::chrono::milliseconds apply_timeout{2000};  ///< a replica that takes longer is not waited for
+  std::uint64_t log_keep_entries = 10'000;
+};
+
+/// Sends a message to another node and waits for the answer. kUnavailable if the node cannot be
+/// reached; an error of the other node keeps its code and text. Thread-safe.
+class PeerClient {
+ public:
+  virtual ~PeerClient() = default;
+  /// `peer`: "host:port".
+  [[nodiscard]] virtual Result<std::string> call(const std::string& peer, std::string_view verb,
+                                                 std::string_view body) = 0;
+};
+
+/// What users are told of the cluster.
+struct NodeView {
+  struct Member {
+    NodeId id = 0;
+    NodeAddress address;
+    bool is_alive = false;
+    bool is_active = false;  ///< counts for the majority
+    std::uint64_t lag_entries = 0;  ///< known to the leader only: entries not yet applied there
+  };
+  NodeId self = 0;
+  NodeId leader = 0;  ///< 0: none now
+  std::int64_t epoch = 0;
+  std::uint32_t n_nodes = 0;
+  std::uint32_t write_quorum = 0;
+  bool is_ledger_up = false;
+  double stale_s = 0;  ///< since the ledger was last heard
+  std::int64_t ledger_revision = 0;
+  std::uint64_t ledger_term = 0;
+  std::uint64_t n_pending = 0;  ///< entries that wait for their commit
+  std::vector<Member> members;  ///< by id
+};
+
+/// Thread-safe.
+class Node {
+ public:
+  virtual ~Node() = default;
+
+  /// Where changes go: nullopt if this node leads. kUnavailable, with the reason, if nobody is known
+  /// to lead.
+  [[nodiscard]] virtual Result<std::optional<NodeAddress>> leader() const = 0;
+  [[nodiscard]] virtual NodeView view() const = 0;
+  /// The database as the API sees it: its changes are made through the ledger.
+  [[nodiscard]] virtual engine::Database& database() = 0;
+  /// Answers a message of another node. May take seconds.
+  [[nodiscard]] virtual Result<std::string> answer(std::string_view verb,
+                                                   std::string_view body) = 0;
+  /// Gives up leadership, ends replication. Called before the database is closed.
+  virtual void stop() = 0;
+};
+
+}  // namespace quiver::cluster
