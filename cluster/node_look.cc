@@ -239,7 +239,7 @@ Result<> NodeImpl::admit_members(const ClusterState& state) {
   if (set != *state.set) return change_set(set, state.set_revision);
   for (const auto& [id, member] : set.members) {
     if (member.state == MemberState::kJoining && state.alive.contains(id)) {
-      QV_TRY(promote(state, id));
+      return promote(state, id);  // one change of the set at a time
     }
   }
   return {};
@@ -261,7 +261,6 @@ Result<> NodeImpl::promote(const ClusterState& state, NodeId joining) {
         }
         MemberSet set = *state.set;
         set.members.at(joining).state = MemberState::kActive;
-        log_info("node {} is active", joining);
         return change_set(set, state.set_revision);
       });
 }

@@ -1,0 +1,122 @@
+// Random changes and faults; afterwards all nodes are equal, and hold what was acknowledged.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tests/cluster/cluster_rig.h"
+
+namespace quiver::cluster {
+namespace {
+
+/// What a point may hold: one value after an acknowledged change, more after one whose outcome is
+/// not known. "": there is no such point.
+using Possible = std::map<std::uint64_t, std::set<std::string>>;
+
+class ClusterModel : public ClusterRig {
+ protected:
+  void change_something() {
+    const std::uint64_t id = random_() % 40;
+    const bool deletes = random_() % 4 == 0;
+    const std::string value = "v" + std::to_string(n_changes_++);
+    const auto written = deletes ? std::string() : R"({"value":")" + value + R"("})";
+    auto& possible = possible_.try_emplace(id, std::set<std::string>{""}).first->second;
+    TestNode* leads = leader();
+    if (leads == nullptr) return;
+    const auto done =
+        deletes ? update(leads->database(), "docs",
+                         engine::DeletePoints{std::vector{PointId::number(id)}, {}})
+                : update(leads->database(), "docs", point(id, value));
+    if (done) {
+      possible = {written};
+      ++n_acknowledged_;
+    } else {
+      possible.insert(written);
+    }
+  }
+
+  /// One thing breaks; what was broken before is mended.
+  void break_something() {
+    mend();
+    TestNode& node = *nodes_[random_() % nodes_.size()];
+    switch (random_() % 5) {
+      case 0:
+        node.end();
+        break;
+      case 1:
+        node.set_cut_off(true);
+        break;
+      case 2:
+        node.ledger().set_reachable(false);
+        break;
+      case 3:
+        node.ledger().set_faults([random = std::make_shared<std::mt19937_64>(random_())](
+                                     LedgerCall call) -> LedgerFault {
+          if (call != LedgerCall::kTransact || (*random)() % 2 == 0) return {};
+          return {(*random)() % 2 == 0 ? LedgerFault::What::kAnswerLost
+                                       : LedgerFault::What::kNotKnown};
+        });
+        break;
+      default:
+        for (const auto& all : nodes_) all->end();
+        for (const auto& all : nodes_) all->start();
+    }
+  }
+
+  void mend() {
+    for (const auto& node : nodes_) {
+      node->ledger().set_faults({});
+      node->set_cut_off(false);
+      if (!node->runs()) node->start();
+    }
+  }
+
+  void check_all_nodes() {
+    mend();
+    ASSERT_TRUE(wait_until([&] { return leader() != nullptr; }));
+    ASSERT_TRUE(wait_until(
+        [&] { return update(leader()->database(), "docs", point(1000, "last")).has_value(); }));
+    const auto expected = points(leader()->database(), "docs");
+    for (const auto& [id, possible] : possible_) {
+      const auto found = expected.find(id);
+      const std::string value = found == expected.end() ? "" : found->second;
+      EXPECT_TRUE(possible.contains(value)) << "point " << id << " has " << value;
+    }
+    for (const auto& node : nodes_) {
+      EXPECT_TRUE(wait_until([&] { return points(node->database(), "docs") == expected; }));
+    }
+  }
+
+  std::mt19937_64 random_{[] {
+    const char* seed = std::getenv("QUIVER_CLUSTER_SEED");
+    return seed == nullptr ? 20261125 : std::strtoull(seed, nullptr, 10);
+  }()};
+  Possible possible_;
+  std::uint64_t n_changes_ = 0;
+  std::uint64_t n_acknowledged_ = 0;
+};
+
+TEST_F(ClusterModel, WhatIsAcknowledgedStaysUnderFaults) {
+  TestNode::keep_entries = 20;  // so that the log is trimmed, too
+  const char* wanted = std::getenv("QUIVER_CLUSTER_ROUNDS");
+  const int n_rounds = wanted == nullptr ? 8 : std::atoi(wanted);
+  ASSERT_TRUE(leader()->database().create_collection("docs", config()));
+  for (int round = 0; round < n_rounds && !HasFailure(); ++round) {
+    for (int i = 0; i < 60; ++i) change_something();
+    break_something();
+    for (int i = 0; i < 60; ++i) {
+      change_something();
+      if (leader() == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    check_all_nodes();
+  }
+  EXPECT_GT(n_acknowledged_, n_changes_ / 4);
+  TestNode::keep_entries = 10'000;
+}
+
+}  // namespace
+}  // namespace quiver::cluster
