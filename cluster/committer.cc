@@ -248,7 +248,7 @@ void Committer::when_replicas_applied(const std::string& cluster_id, std::functi
 Committer::Ready Committer::ready_entries() {
   Ready ready;
   for (const auto& [shard, pending] : pending_) {
-    const bool is_ready = is_held(pending) || pending.was_sent;
+    const bool is_ready = is_held(pending) || pending.n_unknown != 0;
     if (is_ready && ready.size() < kEntriesAtOnce) ready.push_back(shard);
   }
   return ready;
@@ -260,18 +260,24 @@ bool Committer::is_held(const Pending& pending) const {
   return n >= static_cast<std::ptrdiff_t>(leadership_.set.quorum());
 }
 
-/// Entries that were never sent to the ledger and cannot be: no majority holds them in time, or
-/// this node does not lead any more.
-std::vector<Committer::Done> Committer::take_overdue() {
-  std::vector<Done> overdue;
+/// Entries that are not in the ledger for sure, and cannot be put there: no majority holds them in
+/// time, the ledger is away, or this node does not lead any more.
+std::vector<Committer::Overdue> Committer::take_overdue() {
+  std::vector<Overdue> overdue;
   const auto now = Clock::now();
   for (auto one = pending_.begin(); one != pending_.end();) {
-    const bool is_over = !leads_ || one->second.deadline <= now;
-    if (one->second.was_sent || !is_over) {
+    Pending& pending = one->second;
+    if (pending.n_unknown != 0 || (leads_ && pending.deadline > now)) {
       ++one;
       continue;
     }
-    overdue.push_back(std::move(one->second.done));
+    const std::string reason =
+        is_held(pending)
+            ? fmt::format("the cluster's ledger takes no change: {}", pending.trouble)
+            : fmt::format("{} of {} nodes must store a change, and too few can be reached",
+                          leadership_.set.quorum(), leadership_.set.n_nodes);
+    overdue.push_back({std::move(pending.done),
+                       leads_ ? Error(Code::kUnavailable, reason) : not_leading()});
     one = pending_.erase(one);
   }
   return overdue;
@@ -280,25 +286,18 @@ std::vector<Committer::Done> Committer::take_overdue() {
 void Committer::run() {
   while (true) {
     Ready ready;
-    std::vector<Done> overdue;
+    std::vector<Overdue> overdue;
     std::vector<std::function<void()>> answered;
-    bool leads = leads_;
-    std::string reason;
     {
       MutexLock lock(mutex_);
       if (stopped_) return;
+      overdue = take_overdue();
       ready = ready_entries();
-      if (ready.empty() || !leads_) overdue = take_overdue();
       if (ready.empty() && overdue.empty()) changed_.wait_for(mutex_, kTick);
       answered = take_answered();
-      leads = leads_;
-      reason = fmt::format("{} of {} nodes must store a change, and too few can be reached",
-                           leadership_.set.quorum(), leadership_.set.n_nodes);
     }
     for (const auto& then : answered) run_logged("answering an update", then);
-    for (const auto& done : overdue) {
-      done(fail(leads ? Error(Code::kUnavailable, reason) : not_leading()));
-    }
+    for (const auto& [done, reason] : overdue) done(fail(reason));
     if (!ready.empty()) commit_ready(ready);
   }
 }
@@ -313,7 +312,7 @@ void Committer::commit_ready(const Ready& ready) {
 
 bool Committer::try_commit(const Ready& ready) {
   Transaction transaction;
-  std::vector<std::pair<ShardName, EntryId>> sent;
+  Sent sent;
   {
     MutexLock lock(mutex_);
     transaction.conditions = {
@@ -324,9 +323,9 @@ bool Committer::try_commit(const Ready& ready) {
       if (found == pending_.end()) continue;
       auto& pending = found->second;
       // It was sent before the set changed: whether it counts is to be found out.
-      if (!is_held(pending)) return false;
+      if (!is_held(pending)) continue;
       const auto& entry = *pending.entry;
-      pending.was_sent = true;
+      pending.n_unknown += 1;
       sent.emplace_back(shard, entry.id);
       Header header{entry.id, leadership_.epoch, to_number(entry.last), entry.body.size(),
                     {pending.holders.begin(), pending.holders.end()}};
@@ -336,11 +335,28 @@ bool Committer::try_commit(const Ready& ready) {
       transaction.writes.push_back({keys_.tail(shard), encode_tail(entry.id)});
     }
   }
-  if (sent.empty()) return true;
+  if (sent.empty()) return false;
   const auto outcome = guarded([&] { return ledger_.transact(transaction); });
+  if (!outcome && outcome.error().code() != Code::kDeadlineExceeded) {
+    note_refusal(sent, outcome.error());
+    return false;
+  }
+  if (outcome && !outcome->succeeded) {
+    note_refusal(sent, Error(Code::kAborted, "another node leads, or the nodes have changed"));
+  }
   if (!outcome || !outcome->succeeded) return false;
   for (const auto& [shard, id] : sent) settle(shard, {});
   return true;
+}
+
+void Committer::note_refusal(const Sent& sent, const Error& refusal) {
+  MutexLock lock(mutex_);
+  for (const auto& [shard, id] : sent) {
+    const auto found = pending_.find(shard);
+    if (found == pending_.end()) continue;
+    found->second.n_unknown -= 1;
+    found->second.trouble = refusal.message();
+  }
 }
 
 /// Reads what became of the entry. While the ledger does not answer, the entry stays.
@@ -405,7 +421,7 @@ Result<> Committer::between_commits(
   {
     MutexLock inside(mutex_);
     const bool is_sent = std::ranges::any_of(
-        pending_, [](const auto& item) { return item.second.was_sent; });
+        pending_, [](const auto& item) { return item.second.n_unknown != 0; });
     if (is_sent) return fail(Code::kUnavailable, "an entry is on its way to the ledger");
     tails = tails_;
   }

@@ -87,7 +87,8 @@ class Committer final : public PeerLink::Owner {
     Done done;
     std::set<NodeId> holders;
     std::chrono::steady_clock::time_point deadline;
-    bool was_sent = false;  ///< its header may be in the ledger
+    int n_unknown = 0;  ///< attempts that may have put its header into the ledger
+    std::string trouble = {};  ///< what the ledger last said
   };
   struct Waiting {
     std::map<engine::ShardName, engine::EntryNumber> targets;
@@ -95,6 +96,7 @@ class Committer final : public PeerLink::Owner {
     std::chrono::steady_clock::time_point deadline;
   };
   using Ready = std::vector<engine::ShardName>;
+  using Sent = std::vector<std::pair<engine::ShardName, engine::EntryId>>;
 
   // PeerLink::Owner
   void on_stored(NodeId peer, const engine::ShardName& shard, const engine::EntryId& id) override;
@@ -112,7 +114,13 @@ class Committer final : public PeerLink::Owner {
   /// After a failed condition or an unknown outcome of this entry alone.
   void find_out(const engine::ShardName& shard) QV_EXCLUDES(mutex_);
   void settle(const engine::ShardName& shard, const Result<>& outcome) QV_EXCLUDES(mutex_);
-  [[nodiscard]] std::vector<Done> take_overdue() QV_REQUIRES(mutex_);
+  /// The ledger has not done it for sure.
+  void note_refusal(const Sent& sent, const Error& refusal) QV_EXCLUDES(mutex_);
+  struct Overdue {
+    Done done;
+    Error reason;
+  };
+  [[nodiscard]] std::vector<Overdue> take_overdue() QV_REQUIRES(mutex_);
   [[nodiscard]] bool is_applied(const Waiting& waiting) const QV_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::function<void()>> take_answered() QV_REQUIRES(mutex_);
   void connect_peers() QV_REQUIRES(mutex_);

@@ -207,6 +207,9 @@ class ClusterRig : public ::testing::Test {
                               [answer](Result<std::vector<engine::UpdateResult>> result) {
                                 answer->set_value(result ? Result<>() : fail(result.error()));
                               }));
+    if (done.wait_for(patience(std::chrono::seconds(1))) != std::future_status::ready) {
+      return fail(Code::kDeadlineExceeded, "no answer in time");
+    }
     return done.get();
   }
   [[nodiscard]] static engine::Upsert point(std::uint64_t id, const std::string& value) {
