@@ -270,6 +270,9 @@ Result<std::string> NodeImpl::answer(std::string_view verb, std::string_view bod
   if (verb == kGetBody) return get_body(body);
   if (verb == kGetApplied) return get_applied(body);
   if (verb == kRefresh) return refresh();
+  if (verb == kOpenCopy || verb == kReadCopy || verb == kCloseCopy) {
+    return copies_.answer(verb, body, *local_->snapshots());
+  }
   return fail(Code::kUnimplemented, fmt::format("no verb `{}` between nodes", verb));
 }
 

@@ -13,6 +13,7 @@
 #include "base/threads/published.h"
 #include "cluster/cluster_database.h"
 #include "cluster/committer.h"
+#include "cluster/copies.h"
 #include "cluster/ledger/ledger.h"
 #include "cluster/messages.h"
 #include "cluster/node.h"
@@ -72,6 +73,8 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   void step_down();
   /// Reads the state and makes the local catalog the same.
   [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog();
+  [[nodiscard]] Result<> copy_collection(const ClusterState& state,
+                                         const engine::ShardName& shard);
   /// A leader's entry may be committed and about to be applied.
   [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail);
   [[nodiscard]] Result<> adopt_collection(const std::string& name, const CollectionRecord& record);
@@ -105,6 +108,7 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   Published<ClusterState> state_;
   Replicas replicas_;
   Committer committer_;
+  CopySource copies_;
 
   std::atomic<LeaseId> lease_ = 0;
   std::atomic<std::int64_t> last_heard_ms_ = 0;  ///< of the steady clock; 0: never

@@ -52,6 +52,7 @@ void NodeImpl::look() {
     }
     auto caught_up = catch_up(*state);
     trim_here(*state);
+    copies_.close_idle();
     if (state->leader == 0 || (state->leader == self_ && !is_ours)) QV_TRY(campaign(*state));
     return caught_up;
   });
@@ -119,9 +120,29 @@ Result<> NodeImpl::catch_up(const ClusterState& state) {
   for (const auto& [shard, tail] : state.tails) {
     if (!is_behind(shard, tail)) continue;
     auto applied = guarded([&] { return replicas_.apply_up_to(shard, tail); });
+    if (!applied && applied.error().code() == Code::kOutOfRange) {
+      log_warning("{}", applied.error().message());
+      applied = guarded([&] { return copy_collection(state, shard); });
+    }
     if (!applied && first) first = std::move(applied);
   }
   return first;
+}
+
+/// The copy is as new as the entries that its node had applied. Later ones follow at the next look.
+Result<> NodeImpl::copy_collection(const ClusterState& state, const ShardName& shard) {
+  const auto* name = state.name_of(shard.collection);
+  const auto source = state.alive.find(state.leader);
+  engine::Snapshots* snapshots = local_->snapshots();
+  if (name == nullptr || source == state.alive.end() || state.leader == self_ ||
+      snapshots == nullptr) {
+    return fail(Code::kUnavailable, "no node leads that could send a copy");
+  }
+  MutexLock lock(catalog_mutex_);
+  QV_TRY(fetch_copy(peers_, source->second.peer, *name, *snapshots));
+  log_info("collection `{}` was copied from node {}", *name, state.leader);
+  wake();
+  return {};
 }
 
 bool NodeImpl::is_behind(const ShardName& shard, const EntryId& tail) {

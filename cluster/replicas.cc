@@ -109,7 +109,7 @@ Result<std::vector<Header>> Replicas::headers(const ShardName& shard, EntryNumbe
     found.push_back(std::move(header));
   }
   if (!found.empty()) return found;
-  return fail(Code::kUnavailable,
+  return fail(Code::kOutOfRange,
               fmt::format("entry {} of shard {}/{} is not in the ledger any more: this node was away "
                           "too long and needs a copy of the collection",
                           from, shard.collection, shard.shard));

@@ -149,6 +149,29 @@ TEST_F(NodeTest, ANewNodeTakesThePlaceOfOneThatIsGone) {
   EXPECT_EQ(leader()->node().view().members.size(), 3U);
 }
 
+TEST_F(NodeTest, ANodeThatWasAwayTooLongGetsACopy) {
+  TestNode::keep_entries = 10;
+  for (const auto& node : nodes_) node->end();
+  for (const auto& node : nodes_) node->start();
+  ASSERT_TRUE(wait_until([&] { return leader() != nullptr; }));
+  ASSERT_TRUE(leader()->database().create_collection("docs", config(1)));
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    ASSERT_TRUE(update(leader()->database(), "docs", point(i, "a")));
+  }
+  // The log is trimmed, then a node loses everything.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  TestNode* gone = follower();
+  gone->end();
+  std::filesystem::remove_all(gone->folder());
+  gone->start();
+  const auto expected = points(leader()->database(), "docs");
+  EXPECT_TRUE(wait_until([&] { return points(gone->database(), "docs") == expected; }));
+  EXPECT_TRUE(wait_until([&] { return n_active() == kNodes; }));
+  ASSERT_TRUE(update(leader()->database(), "docs", point(100, "b")));
+  EXPECT_EQ(points(gone->database(), "docs").size(), 61U);
+  TestNode::keep_entries = 10'000;
+}
+
 TEST_F(NodeTest, AnAnswerOfTheLedgerThatIsLostLosesNothing) {
   ASSERT_TRUE(leader()->database().create_collection("docs", config(1)));
   std::atomic<int> n_calls = 0;

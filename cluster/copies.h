@@ -1,0 +1,51 @@
+// Copies of whole collections, for nodes that were away too long to catch up by the log.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "cluster/node.h"
+#include "engine/snapshots.h"
+
+namespace quiver::cluster {
+
+/// The verbs of the peer API that copy a collection.
+inline constexpr std::string_view kOpenCopy = "copy-open";    ///< name -> number of the copy, bytes
+inline constexpr std::string_view kReadCopy = "copy-read";    ///< number, offset -> bytes
+inline constexpr std::string_view kCloseCopy = "copy-close";  ///< number
+
+/// Copies that other nodes read from this one. Thread-safe. A copy that nobody reads for a minute
+/// is closed.
+class CopySource {
+ public:
+  [[nodiscard]] Result<std::string> answer(std::string_view verb, std::string_view body,
+                                           engine::Snapshots& snapshots) QV_EXCLUDES(mutex_);
+  /// Closes what nobody reads any more.
+  void close_idle() QV_EXCLUDES(mutex_);
+
+ private:
+  struct Copy {
+    Mutex mutex;  ///< held while it is read
+    std::unique_ptr<engine::SnapshotReader> reader QV_GUARDED_BY(mutex);
+    std::chrono::steady_clock::time_point last_used;
+  };
+
+  [[nodiscard]] Result<std::string> open(std::string_view name, engine::Snapshots& snapshots);
+  [[nodiscard]] Result<std::string> read(std::string_view question);
+
+  Mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Copy>> copies_ QV_GUARDED_BY(mutex_);
+  std::uint64_t last_number_ QV_GUARDED_BY(mutex_) = 0;
+};
+
+/// Replaces the collection `name` by the one of the node at `peer`: all or nothing.
+[[nodiscard]] Result<> fetch_copy(PeerClient& peers, const std::string& peer,
+                                  const std::string& name, engine::Snapshots& snapshots);
+
+}  // namespace quiver::cluster
