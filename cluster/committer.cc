@@ -137,8 +137,10 @@ void Committer::commit(const ShardName& shard, std::shared_ptr<const engine::Ent
     MutexLock lock(mutex_);
     if (leads_ && !stopped_) {
       for (const auto& [id, link] : links_) link->store(shard, entry);
-      pending_[shard] = {std::move(entry), std::move(done), {options_.self},
-                         Clock::now() + options_.push_timeout};
+      pending_[shard] = {std::move(entry),
+                         std::move(done),
+                         {options_.self},
+                         Clock::now() + options_.commit_timeout};
       changed_.notify_all();
       return;
     }
@@ -276,8 +278,8 @@ std::vector<Committer::Overdue> Committer::take_overdue() {
             ? fmt::format("the cluster's ledger takes no change: {}", pending.trouble)
             : fmt::format("{} of {} nodes must store a change, and too few can be reached",
                           leadership_.set.quorum(), leadership_.set.n_nodes);
-    overdue.push_back({std::move(pending.done),
-                       leads_ ? Error(Code::kUnavailable, reason) : not_leading()});
+    overdue.push_back(
+        {std::move(pending.done), leads_ ? Error(Code::kUnavailable, reason) : not_leading()});
     one = pending_.erase(one);
   }
   return overdue;
@@ -327,7 +329,10 @@ bool Committer::try_commit(const Ready& ready) {
       const auto& entry = *pending.entry;
       pending.n_unknown += 1;
       sent.emplace_back(shard, entry.id);
-      Header header{entry.id, leadership_.epoch, to_number(entry.last), entry.body.size(),
+      Header header{entry.id,
+                    leadership_.epoch,
+                    to_number(entry.last),
+                    entry.body.size(),
                     {pending.holders.begin(), pending.holders.end()}};
       transaction.conditions.push_back(
           {keys_.header(shard, entry.id.number), Condition::What::kVersion, 0});
@@ -420,8 +425,8 @@ Result<> Committer::between_commits(
   std::map<ShardName, EntryId> tails;
   {
     MutexLock inside(mutex_);
-    const bool is_sent = std::ranges::any_of(
-        pending_, [](const auto& item) { return item.second.n_unknown != 0; });
+    const bool is_sent =
+        std::ranges::any_of(pending_, [](const auto& item) { return item.second.n_unknown != 0; });
     if (is_sent) return fail(Code::kUnavailable, "an entry is on its way to the ledger");
     tails = tails_;
   }

@@ -45,7 +45,7 @@ class Committer final : public PeerLink::Owner {
   struct Options {
     NodeId self = 0;
     std::chrono::milliseconds apply_timeout{2000};
-    std::chrono::milliseconds push_timeout{5000};  ///< an entry that no majority holds is dropped
+    std::chrono::milliseconds commit_timeout{5000};  ///< then an entry not in the ledger is dropped
   };
   using Done = engine::Replication::Done;
 
@@ -87,7 +87,7 @@ class Committer final : public PeerLink::Owner {
     Done done;
     std::set<NodeId> holders;
     std::chrono::steady_clock::time_point deadline;
-    int n_unknown = 0;  ///< attempts that may have put its header into the ledger
+    int n_unknown = 0;         ///< attempts that may have put its header into the ledger
     std::string trouble = {};  ///< what the ledger last said
   };
   struct Waiting {
@@ -139,8 +139,7 @@ class Committer final : public PeerLink::Owner {
   Leadership leadership_ QV_GUARDED_BY(mutex_);
   std::map<engine::ShardName, Pending> pending_ QV_GUARDED_BY(mutex_);
   std::map<engine::ShardName, engine::EntryId> tails_ QV_GUARDED_BY(mutex_);
-  std::map<NodeId, std::map<engine::ShardName, engine::EntryNumber>> applied_
-      QV_GUARDED_BY(mutex_);
+  std::map<NodeId, std::map<engine::ShardName, engine::EntryNumber>> applied_ QV_GUARDED_BY(mutex_);
   std::set<NodeId> late_ QV_GUARDED_BY(mutex_);  ///< not waited for until they have caught up
   std::set<NodeId> unreachable_ QV_GUARDED_BY(mutex_);
   std::list<Waiting> waiting_ QV_GUARDED_BY(mutex_);

@@ -15,7 +15,7 @@
 namespace quiver::engine {
 class Database;
 class Replication;
-}
+}  // namespace quiver::engine
 
 namespace quiver::cluster {
 
@@ -37,6 +37,8 @@ struct NodeOptions {
   std::uint32_t n_nodes = 3;  ///< a majority of these must have an entry before it counts
   std::chrono::seconds lease{3};
   std::chrono::milliseconds apply_timeout{2000};  ///< a replica that takes longer is not waited for
+  /// A change that is surely not in the ledger after this time is refused.
+  std::chrono::milliseconds commit_timeout{5000};
   std::uint64_t log_keep_entries = 10'000;
 };
 
@@ -56,7 +58,7 @@ struct NodeView {
     NodeId id = 0;
     NodeAddress address;
     bool is_alive = false;
-    bool is_active = false;  ///< counts for the majority
+    bool is_active = false;         ///< counts for the majority
     std::uint64_t lag_entries = 0;  ///< known to the leader only: entries not yet applied there
   };
   NodeId self = 0;
@@ -88,8 +90,8 @@ class Node {
   /// The database as the API sees it: its changes are made through the ledger. After `start`.
   [[nodiscard]] virtual engine::Database& database() = 0;
 
-  /// Where changes go: nullopt if this node leads. kUnavailable, with the reason, if nobody is known
-  /// to lead.
+  /// Where changes go: nullopt if this node leads. kUnavailable, with the reason, if nobody is
+  /// known to lead.
   [[nodiscard]] virtual Result<std::optional<NodeAddress>> leader() const = 0;
   [[nodiscard]] virtual NodeView view() const = 0;
   /// Answers a message of another node. May take seconds.

@@ -59,8 +59,7 @@ NodeImpl::NodeImpl(NodeOptions options, NodeId self, Ledger& ledger, PeerClient&
       ledger_(ledger),
       peers_(peers),
       replicas_(keys_, ledger, peers, state_),
-      committer_(keys_, ledger, peers,
-                 {self, options_.apply_timeout, std::chrono::milliseconds(5000)},
+      committer_(keys_, ledger, peers, {self, options_.apply_timeout, options_.commit_timeout},
                  [this] { wake(); }) {
   replicas_.set_self(self);
 }
@@ -162,8 +161,7 @@ Result<bool> NodeImpl::write(Transaction transaction) {
     if (outcome.error().code() != Code::kDeadlineExceeded) return fail(outcome.error());
     may_be_done = true;
     if (!committer_.leads()) {
-      return fail(Code::kUnavailable,
-                  "the outcome is not known; the operation may be sent again");
+      return fail(Code::kUnavailable, "the outcome is not known; the operation may be sent again");
     }
   }
 }

@@ -73,8 +73,7 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   void step_down();
   /// Reads the state and makes the local catalog the same.
   [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog();
-  [[nodiscard]] Result<> copy_collection(const ClusterState& state,
-                                         const engine::ShardName& shard);
+  [[nodiscard]] Result<> copy_collection(const ClusterState& state, const engine::ShardName& shard);
   /// A leader's entry may be committed and about to be applied.
   [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail);
   [[nodiscard]] Result<> adopt_collection(const std::string& name, const CollectionRecord& record);
@@ -118,12 +117,12 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   mutable Mutex mutex_;
   CondVar changed_;
   bool stopped_ QV_GUARDED_BY(mutex_) = false;
-  std::uint64_t n_wanted_ QV_GUARDED_BY(mutex_) = 1;  ///< looks asked for
-  std::uint64_t n_looked_ QV_GUARDED_BY(mutex_) = 0;  ///< the last one that is over
+  std::uint64_t n_wanted_ QV_GUARDED_BY(mutex_) = 1;          ///< looks asked for
+  std::uint64_t n_looked_ QV_GUARDED_BY(mutex_) = 0;          ///< the last one that is over
   std::map<engine::ShardName, engine::EntryNumber> trimmed_;  ///< of the looking thread
   /// Shards of a leader that had not applied their newest entry at the last look.
   std::map<engine::ShardName, engine::EntryNumber> behind_;
-  std::string last_trouble_;                                  ///< of the looking thread
+  std::string last_trouble_;  ///< of the looking thread
   std::thread lease_thread_;
   std::thread look_thread_;
 };

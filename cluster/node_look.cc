@@ -90,8 +90,7 @@ Result<> NodeImpl::campaign(const ClusterState& state) {
   change.conditions = {{keys_.set(), Condition::What::kModRevision, state.set_revision}};
   if (state.leader == self_) {
     // Of this node's life before: only one process uses its data directory.
-    change.conditions.push_back(
-        {keys_.leader(), Condition::What::kCreateRevision, state.epoch});
+    change.conditions.push_back({keys_.leader(), Condition::What::kCreateRevision, state.epoch});
     change.writes = {{keys_.leader()}};
   } else {
     change.conditions.push_back({keys_.leader(), Condition::What::kVersion, 0});
@@ -177,8 +176,7 @@ Result<> NodeImpl::drop_others(const ClusterState& state) {
     if (!collection) continue;  // it cannot be opened now; `ready` tells
     const std::string id = (*collection)->config()->cluster_id;
     const auto known = state.collections.find(name);
-    if (id.empty() ||
-        (known != state.collections.end() && known->second.config.cluster_id == id)) {
+    if (id.empty() || (known != state.collections.end() && known->second.config.cluster_id == id)) {
       continue;
     }
     log_info("collection `{}` was dropped from the cluster", name);
@@ -268,22 +266,20 @@ Result<> NodeImpl::admit_members(const ClusterState& state) {
 
 /// A member counts once it has applied, and so stored, everything that is committed.
 Result<> NodeImpl::promote(const ClusterState& state, NodeId joining) {
-  return committer_.between_commits(
-      [&](const std::map<ShardName, EntryId>& tails) -> Result<> {
-        std::string question;
-        for (const auto& [shard, tail] : tails) append_entry(shard, tail, {}, question);
-        QV_TRY(const auto answer,
-               peers_.call(state.alive.at(joining).peer, kGetApplied, question));
-        QV_TRY(const auto applied, read_numbers(answer));
-        if (applied.size() != tails.size()) return {};
-        std::size_t i = 0;
-        for (const auto& [shard, tail] : tails) {
-          if (applied[i++] < tail.number) return {};  // later
-        }
-        MemberSet set = *state.set;
-        set.members.at(joining).state = MemberState::kActive;
-        return change_set(set, state.set_revision);
-      });
+  return committer_.between_commits([&](const std::map<ShardName, EntryId>& tails) -> Result<> {
+    std::string question;
+    for (const auto& [shard, tail] : tails) append_entry(shard, tail, {}, question);
+    QV_TRY(const auto answer, peers_.call(state.alive.at(joining).peer, kGetApplied, question));
+    QV_TRY(const auto applied, read_numbers(answer));
+    if (applied.size() != tails.size()) return {};
+    std::size_t i = 0;
+    for (const auto& [shard, tail] : tails) {
+      if (applied[i++] < tail.number) return {};  // later
+    }
+    MemberSet set = *state.set;
+    set.members.at(joining).state = MemberState::kActive;
+    return change_set(set, state.set_revision);
+  });
 }
 
 Result<> NodeImpl::change_set(const MemberSet& set, Revision known) {

@@ -93,15 +93,14 @@ void PeerLink::send_bodies() {
   while (true) {
     auto bodies = next_bodies();
     if (bodies.empty()) return;
-    std::erase_if(bodies, [this](const Body& body) {
-      return !owner_.is_wanted(body.shard, body.entry->id);
-    });
+    std::erase_if(
+        bodies, [this](const Body& body) { return !owner_.is_wanted(body.shard, body.entry->id); });
     if (bodies.empty()) continue;
     std::string message;
     for (const auto& [shard, entry] : bodies) append_entry(shard, entry->id, entry->body, message);
     const auto answer = guarded([&] { return client_.call(address_.peer, kStoreBodies, message); });
-    const auto stored = answer ? read_numbers(*answer) : Result<std::vector<std::uint64_t>>(
-                                                             fail(answer.error()));
+    const auto stored =
+        answer ? read_numbers(*answer) : Result<std::vector<std::uint64_t>>(fail(answer.error()));
     owner_.on_reachable(peer_, answer.has_value());
     std::vector<Body> again;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -127,8 +126,8 @@ void PeerLink::send_notices() {
     for (const auto& [shard, id] : notices) append_entry(shard, id, {}, message);
     const auto answer =
         guarded([&] { return client_.call(address_.peer, kApplyCommitted, message); });
-    const auto applied = answer ? read_numbers(*answer) : Result<std::vector<std::uint64_t>>(
-                                                              fail(answer.error()));
+    const auto applied =
+        answer ? read_numbers(*answer) : Result<std::vector<std::uint64_t>>(fail(answer.error()));
     owner_.on_reachable(peer_, answer.has_value());
     bool is_done = applied && applied->size() == notices.size();
     if (is_done) {

@@ -19,8 +19,9 @@ constexpr std::uint64_t kVersion = 1;
 
 tl::unexpected<Error> bad_value(std::string_view key, std::string_view value) {
   constexpr std::size_t kShown = 80;
-  return fail(Code::kDataLoss, fmt::format("the ledger's key `{}` has a value that is not known: `{}`",
-                                           key, value.substr(0, kShown)));
+  return fail(Code::kDataLoss,
+              fmt::format("the ledger's key `{}` has a value that is not known: `{}`", key,
+                          value.substr(0, kShown)));
 }
 
 std::optional<std::uint64_t> number_of(std::string_view text, int base = 10) {
@@ -159,8 +160,7 @@ bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
   if (key.starts_with("collections/")) {
     auto config = engine::parse_config(item.value);
     if (!config) return false;
-    state.collections[std::string(after("collections/"))] = {*std::move(config),
-                                                             item.mod_revision};
+    state.collections[std::string(after("collections/"))] = {*std::move(config), item.mod_revision};
     return true;
   }
   if (key.starts_with("tail/")) {
@@ -213,9 +213,8 @@ bool MemberSet::is_active(NodeId node) const {
 }
 
 const std::string* ClusterState::name_of(std::string_view cluster_id) const {
-  const auto found = std::ranges::find_if(collections, [&](const auto& item) {
-    return item.second.config.cluster_id == cluster_id;
-  });
+  const auto found = std::ranges::find_if(
+      collections, [&](const auto& item) { return item.second.config.cluster_id == cluster_id; });
   return found == collections.end() ? nullptr : &found->first;
 }
 
@@ -234,8 +233,7 @@ std::string encode_set(const MemberSet& set) {
   for (const auto& [id, member] : set.members) {
     Value value = to_value(member.address);
     const bool is_active = member.state == MemberState::kActive;
-    value.as_object()->push_back(
-        {"state", Value(std::string(is_active ? "active" : "joining"))});
+    value.as_object()->push_back({"state", Value(std::string(is_active ? "active" : "joining"))});
     members.push_back({std::to_string(id), std::move(value)});
   }
   return payload::to_json(Value(Object{{"v", Value(kVersion)},
@@ -273,7 +271,8 @@ Result<Header> decode_header(std::string_view key, std::string_view text) {
   header.epoch = static_cast<std::int64_t>(value->find_unsigned("e").value_or(0));
   header.last_seq = value->find_unsigned("l").value_or(0);
   header.n_bytes = value->find_unsigned("b").value_or(0);
-  for (const Value& id : *holders->as_array()) header.holders.push_back(id.as_unsigned().value_or(0));
+  for (const Value& id : *holders->as_array())
+    header.holders.push_back(id.as_unsigned().value_or(0));
   return header;
 }
 

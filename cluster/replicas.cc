@@ -100,8 +100,9 @@ Result<std::vector<Header>> Replicas::headers(const ShardName& shard, EntryNumbe
     header.id = target;
     return std::vector<Header>{header};
   }
-  QV_TRY(const auto answer, ledger_.range({keys_.header(shard, from),
-                                           keys_.header(shard, target.number + 1), kHeadersAtOnce}));
+  QV_TRY(const auto answer,
+         ledger_.range(
+             {keys_.header(shard, from), keys_.header(shard, target.number + 1), kHeadersAtOnce}));
   std::vector<Header> found;
   for (const auto& item : answer.items) {
     QV_TRY(auto header, decode_header(item.key, item.value));
@@ -109,10 +110,11 @@ Result<std::vector<Header>> Replicas::headers(const ShardName& shard, EntryNumbe
     found.push_back(std::move(header));
   }
   if (!found.empty()) return found;
-  return fail(Code::kOutOfRange,
-              fmt::format("entry {} of shard {}/{} is not in the ledger any more: this node was away "
-                          "too long and needs a copy of the collection",
-                          from, shard.collection, shard.shard));
+  return fail(
+      Code::kOutOfRange,
+      fmt::format("entry {} of shard {}/{} is not in the ledger any more: this node was away "
+                  "too long and needs a copy of the collection",
+                  from, shard.collection, shard.shard));
 }
 
 Result<std::string> Replicas::body(const ShardName& shard, engine::Replica& replica,
@@ -140,9 +142,9 @@ Result<std::string> Replicas::fetch(const ShardName& shard, const Header& header
     if (answer) return answer;
     last = answer.error();
   }
-  return fail(Code::kUnavailable, fmt::format("entry {} of shard {}/{} cannot be had: {}",
-                                              header.id.number, shard.collection, shard.shard,
-                                              last.message()));
+  return fail(Code::kUnavailable,
+              fmt::format("entry {} of shard {}/{} cannot be had: {}", header.id.number,
+                          shard.collection, shard.shard, last.message()));
 }
 
 Mutex& Replicas::mutex_of(const ShardName& shard) {

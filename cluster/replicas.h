@@ -34,8 +34,7 @@ class Replicas {
   [[nodiscard]] Result<std::shared_ptr<engine::Replica>> find(const engine::ShardName& shard) const;
   /// Returns when all entries up to `target` are applied. kUnavailable if one cannot be had or
   /// applied now; what was applied stays so. kOutOfRange if one was trimmed.
-  [[nodiscard]] Result<> apply_up_to(const engine::ShardName& shard,
-                                     const engine::EntryId& target);
+  [[nodiscard]] Result<> apply_up_to(const engine::ShardName& shard, const engine::EntryId& target);
 
  private:
   /// Entries that were queued and are not all applied.

@@ -37,7 +37,7 @@ struct DatabaseOptions {
   gpu::Devices* devices = nullptr;  ///< help with searches; outlive the database; nullptr: none
   /// The cluster that the collections are parts of; outlives the database; nullptr: none.
   Replication* replication = nullptr;
-  bool record_queries = true;       ///< keep samples of queries of multi-vectors, also on disk
+  bool record_queries = true;  ///< keep samples of queries of multi-vectors, also on disk
   /// Seams for fault tests: the file system of the shard stores, and the directories of segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;
   std::function<Result<std::unique_ptr<Directory>>(const std::string&)> open_directory;

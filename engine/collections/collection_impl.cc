@@ -83,12 +83,12 @@ std::shared_ptr<QuerySamples> open_samples(const std::string& path, const Collec
 /// `done`, called after the other nodes have applied what the update changed.
 UpdateJoin::Done visible_everywhere(Replication& replication, const std::string& cluster_id,
                                     UpdateJoin::Done done) {
-  return [&replication, cluster_id, done = std::move(done)](
-             Result<std::vector<UpdateResult>> result) {
-    if (!result) return done(std::move(result));
-    auto answer = [done, result = std::move(result)] { done(result); };
-    replication.when_replicas_applied(cluster_id, std::move(answer));
-  };
+  return
+      [&replication, cluster_id, done = std::move(done)](Result<std::vector<UpdateResult>> result) {
+        if (!result) return done(std::move(result));
+        auto answer = [done, result = std::move(result)] { done(result); };
+        replication.when_replicas_applied(cluster_id, std::move(answer));
+      };
 }
 
 /// A shard of a replicated collection, as the cluster sees it.
@@ -154,8 +154,8 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
   for (auto& place : shards) {
     // Bulk loads, which the first shard decides, are for collections without keys.
     const Shard* first = place.key || place.number == 0 ? nullptr : shards.front().shard.get();
-    QV_TRY(auto shard, Shard::open(shard_path(path, place.number), config, own, first,
-                                        place.number));
+    QV_TRY(auto shard,
+           Shard::open(shard_path(path, place.number), config, own, first, place.number));
     place.shard = std::move(shard);
   }
   collection->shards_.store(std::make_shared<const Shards>(std::move(shards)));

@@ -66,8 +66,9 @@ void ApplyLane::apply_group() noexcept {
 }
 
 Result<> ApplyLane::stage() {
-  const bool has_entries = std::ranges::any_of(
-      group_->requests, [](const QueuedRequest& queued) { return queued.request.entry != nullptr; });
+  const bool has_entries = std::ranges::any_of(group_->requests, [](const QueuedRequest& queued) {
+    return queued.request.entry != nullptr;
+  });
   return has_entries ? stage_entries() : stage_requests();
 }
 

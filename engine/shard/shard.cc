@@ -145,7 +145,8 @@ Result<> Shard::close() {
 
 bool Shard::has_no_work() {
   constexpr std::chrono::milliseconds kAtOnce{0};
-  return log_->wait_until_idle(kAtOnce) && common_.lane.drain_for(kAtOnce) && common_.background.wait_for(kAtOnce);
+  return log_->wait_until_idle(kAtOnce) && common_.lane.drain_for(kAtOnce) &&
+         common_.background.wait_for(kAtOnce);
 }
 
 }  // namespace quiver::engine

@@ -61,12 +61,12 @@ Result<> ReplicatedLog::begin(const Staging& group, const Committed& committed) 
   entry->last = last.seq;
   QV_TRY(store_body(entry->id, entry->body));
   const EntryNumber number = entry->id.number;
-  replication_.commit(
-      name_, std::move(entry), [this, &group, &committed, number](const Result<>& outcome) {
-        lane_.post([this, &group, &committed, number, outcome] {
-          end(group, number, committed, outcome);
-        });
-      });
+  replication_.commit(name_, std::move(entry),
+                      [this, &group, &committed, number](const Result<>& outcome) {
+                        lane_.post([this, &group, &committed, number, outcome] {
+                          end(group, number, committed, outcome);
+                        });
+                      });
   return {};
 }
 
@@ -98,9 +98,9 @@ Result<> ReplicatedLog::write(const Staging& group, EntryNumber number) {
 
 Result<> ReplicatedLog::store_body(const EntryId& id, std::string_view body) {
   if (entry_hash(body) != id.hash) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("entry {} of shard {}: the body has another hash", id.number,
-                            name_.shard));
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("entry {} of shard {}: the body has another hash", id.number, name_.shard));
   }
   storage::RowBatch batch;
   batch.put_meta(body_key(id), body);

@@ -25,7 +25,11 @@ class ReplicatedLog final : public ShardLog {
   /// All outlive the log.
   ReplicatedLog(ShardName name, storage::ShardStore& store, SerialLane& lane,
                 Replication& replication)
-      : name_(std::move(name)), store_(store), rows_(store), lane_(lane), replication_(replication) {}
+      : name_(std::move(name)),
+        store_(store),
+        rows_(store),
+        lane_(lane),
+        replication_(replication) {}
 
   /// Called once, before anything else. kDataLoss if the number of the last entry is damaged.
   Result<> load();

@@ -27,10 +27,9 @@ class ClusterModel : public ClusterRig {
     auto& possible = possible_.try_emplace(id, std::set<std::string>{""}).first->second;
     TestNode* leads = leader();
     if (leads == nullptr) return;
-    const auto done =
-        deletes ? update(leads->database(), "docs",
-                         engine::DeletePoints{std::vector{PointId::number(id)}, {}})
-                : update(leads->database(), "docs", point(id, value));
+    const auto done = deletes ? update(leads->database(), "docs",
+                                       engine::DeletePoints{std::vector{PointId::number(id)}, {}})
+                              : update(leads->database(), "docs", point(id, value));
     if (done) {
       possible = {written};
       ++n_acknowledged_;

@@ -101,6 +101,7 @@ class TestNode {
     std::filesystem::create_directories(folder_);
     options.address = address_;
     options.lease = std::chrono::seconds(1);
+    options.commit_timeout = std::chrono::milliseconds(1500);
     options.log_keep_entries = keep_entries;
     auto made = Node::make(options, ledger_, peers_);
     ASSERT_TRUE(made) << made.error().message();

@@ -48,9 +48,8 @@ TEST_F(NodeTest, TheCatalogIsTheSameOnAllNodes) {
   for (const auto& node : nodes_) {
     ASSERT_TRUE(wait_until([&] { return !node->database().exists("b"); }));
     ASSERT_TRUE(wait_until([&] { return node->database().exists("first"); }));
-    ASSERT_TRUE(wait_until([&] {
-      return (*node->database().collection("first"))->config()->indexes.size() == 1;
-    }));
+    ASSERT_TRUE(wait_until(
+        [&] { return (*node->database().collection("first"))->config()->indexes.size() == 1; }));
   }
   // A collection of the same name is another one.
   ASSERT_TRUE(update(database, "a", point(1, "old")));
@@ -115,7 +114,8 @@ TEST_F(NodeTest, ChangesWaitForAMajority) {
             "2 of 3 nodes must store a change, and too few can be reached");
   EXPECT_EQ(points(leads->database(), "docs").size(), 1U);
   others[0]->start();
-  ASSERT_TRUE(wait_until([&] { return update(leads->database(), "docs", point(3, "c")).has_value(); }));
+  ASSERT_TRUE(
+      wait_until([&] { return update(leads->database(), "docs", point(3, "c")).has_value(); }));
   EXPECT_EQ(points(others[0]->database(), "docs").size(), 2U);
 }
 
