@@ -1,8 +1,12 @@
-# qv_room(NAME PUBLIC … PRIVATE …): a static library of every .cc below the room's folder. A room links only
-# what ARCHITECTURE.md allows, so the use of a forbidden symbol does not link.
+# qv_room(NAME PUBLIC … PRIVATE … WITHOUT …): a static library of every .cc below the room's folder, without those in
+# folders that are libraries of their own. A room links only what ARCHITECTURE.md allows, so the use of a forbidden
+# symbol does not link.
 function(qv_room name)
-  cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(folder ${ARG_WITHOUT})
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  endforeach()
   add_library(qv_${name} STATIC ${sources})
   target_link_libraries(qv_${name} PUBLIC qv_options ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   qv_use_precompiled(qv_${name} qv_headers)

@@ -19,11 +19,11 @@ namespace quiver::client {
 namespace {
 
 constexpr std::uint16_t kDefaultPort = 6333;
-constexpr time_t kTimeoutS = 60;
+constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 40;
 
 Error socket_error(std::string_view operation, const Endpoint& endpoint) {
   return Error(Code::kUnavailable, fmt::format("cannot {} {}:{}: {}", operation, endpoint.host,
-                                               endpoint.port, std::strerror(errno)));
+                                               endpoint.port, socket_error_text(errno)));
 }
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -55,25 +55,45 @@ std::optional<std::size_t> parse_size(std::string_view text) {
   return size;
 }
 
-std::optional<std::size_t> content_length(std::string_view head) {
-  constexpr std::string_view kName = "content-length:";
+/// The value of a header; nullopt if there is none.
+std::optional<std::string_view> find_header(std::string_view head, std::string_view name) {
   while (!head.empty()) {
     const std::string_view line = head.substr(0, head.find("\r\n"));
-    if (line.size() > kName.size() && equals_ignoring_case(line.substr(0, kName.size()), kName)) {
-      return parse_size(line.substr(kName.size()));
+    const std::size_t colon = line.find(':');
+    if (colon != line.npos && equals_ignoring_case(line.substr(0, colon), name)) {
+      return line.substr(colon + 1);
     }
     head.remove_prefix(std::min(line.size() + 2, head.size()));
   }
   return std::nullopt;
 }
 
-void set_timeouts(int fd) {
-  const timeval timeout{.tv_sec = kTimeoutS, .tv_usec = 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+bool is_chunked(std::string_view head) {
+  auto coding = find_header(head, "transfer-encoding").value_or("");
+  coding.remove_prefix(std::min(coding.find_first_not_of(' '), coding.size()));
+  return equals_ignoring_case(coding, "chunked");
+}
+
+tl::unexpected<Error> bad_response(std::string_view head) {
+  return fail(Code::kInvalidArgument,
+              "the server's answer has no status, Content-Length or chunks: " +
+                  std::string(head.substr(0, 200)));
 }
 
 }  // namespace
+
+void set_timeout(const Socket& socket, std::chrono::milliseconds timeout) {
+  const auto ms = std::max<std::int64_t>(timeout.count(), 1);
+  const timeval value{.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+  setsockopt(socket.fd(), SOL_SOCKET, SO_RCVTIMEO, &value, sizeof value);
+  setsockopt(socket.fd(), SOL_SOCKET, SO_SNDTIMEO, &value, sizeof value);
+}
+
+std::string socket_error_text(int error) {
+  // What the system says of a timeout speaks of resources, or of progress.
+  const bool is_timeout = error == EAGAIN || error == EINPROGRESS;
+  return is_timeout ? "it takes too long" : std::strerror(error);
+}
 
 Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
@@ -108,7 +128,7 @@ Result<Socket> connect_to(const Endpoint& endpoint) {
   for (const addrinfo* a = addresses.get(); a != nullptr; a = a->ai_next) {
     Socket connected(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
     if (connected.fd() < 0) continue;
-    set_timeouts(connected.fd());
+    set_timeout(connected, endpoint.timeout);
     if (connect(connected.fd(), a->ai_addr, a->ai_addrlen) != 0) continue;
     const int on = 1;
     setsockopt(connected.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -152,20 +172,50 @@ char* ResponseReader::reserve(std::size_t n) {
 }
 
 Result<std::optional<ResponseView>> ResponseReader::next() {
+  if (n_decoded_ == 0) chunks_.clear();
   const std::string_view bytes(buffer_.data() + begin_, end_ - begin_);
   const auto head_size = bytes.find("\r\n\r\n");
   if (head_size == std::string_view::npos) return std::optional<ResponseView>();
   const std::string_view head = bytes.substr(0, head_size + 2);
-  const auto length = content_length(head);
+  const std::string_view rest = bytes.substr(head_size + 4);
   const auto status = parse_size(head.substr(std::min<std::size_t>(head.find(' '), head.size())));
-  if (!head.starts_with("HTTP/1.") || !length || !status) {
-    return fail(Code::kInvalidArgument, "the server's answer has no status or Content-Length: " +
-                                            std::string(head.substr(0, 200)));
+  if (!head.starts_with("HTTP/1.") || !status) return bad_response(head);
+  ResponseView response{.status = static_cast<int>(*status), .body = {}};
+  if (is_chunked(head)) {
+    QV_TRY(const bool is_complete, take_chunks(rest));
+    if (!is_complete) return std::optional<ResponseView>();
+    begin_ += head_size + 4 + std::exchange(n_decoded_, 0);
+    response.body = chunks_;
+    return std::optional(response);
   }
-  const std::size_t body_at = head_size + 4;
-  if (bytes.size() - body_at < *length) return std::optional<ResponseView>();
-  begin_ += body_at + *length;
-  return std::optional(ResponseView{static_cast<int>(*status), bytes.substr(body_at, *length)});
+  const auto length = parse_size(find_header(head, "content-length").value_or(""));
+  if (!length) return bad_response(head);
+  if (rest.size() < *length) return std::optional<ResponseView>();
+  begin_ += head_size + 4 + *length;
+  response.body = rest.substr(0, *length);
+  return std::optional(response);
+}
+
+/// Takes what is complete of a chunked body at the start of `bytes`. True once all of it is.
+Result<bool> ResponseReader::take_chunks(std::string_view bytes) {
+  for (;;) {
+    const std::size_t line_end = bytes.find("\r\n", n_decoded_);
+    if (line_end == bytes.npos) return false;
+    const std::string_view line = bytes.substr(n_decoded_, line_end - n_decoded_);
+    if (is_in_trailers_) {
+      n_decoded_ = line_end + 2;
+      is_in_trailers_ = !line.empty();
+      if (!is_in_trailers_) return true;
+      continue;
+    }
+    std::size_t size = 0;
+    const auto parsed = std::from_chars(line.data(), line.data() + line.size(), size, 16);
+    if (parsed.ec != std::errc() || size > kMaxChunkBytes) return bad_response(line);
+    is_in_trailers_ = size == 0;
+    if (size > 0 && bytes.size() - line_end < size + 4) return false;
+    chunks_ += bytes.substr(line_end + 2, size);
+    n_decoded_ = line_end + 2 + (size > 0 ? size + 2 : 0);
+  }
 }
 
 }  // namespace quiver::client

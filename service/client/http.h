@@ -1,6 +1,7 @@
 // The part of HTTP/1.1 that clients of our server need, with little work per request.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ struct Endpoint {
   std::uint16_t port = 0;
   bool is_tls = false;
   std::string ca_file = {};  ///< for TLS: PEM file of authorities; empty: the system's
+  /// Limit of connecting to an address, of each send and of each receive; at least 1 ms.
+  std::chrono::milliseconds timeout = std::chrono::minutes(1);
 };
 
 /// Parses "http://HOST[:PORT][/]", or "https://…"; the default port is 6333.
@@ -38,8 +41,13 @@ class Socket {
   int fd_ = -1;
 };
 
-/// Opens a blocking TCP connection with TCP_NODELAY and timeouts of a minute.
+/// Opens a blocking TCP connection with TCP_NODELAY and the endpoint's timeout. Looking up a name
+/// has the system's own limit.
 [[nodiscard]] Result<Socket> connect_to(const Endpoint& endpoint);
+/// Limits each send and receive of a connected socket, as `Endpoint::timeout` does.
+void set_timeout(const Socket& socket, std::chrono::milliseconds timeout);
+/// Why a call of a socket failed, from its `errno`.
+[[nodiscard]] std::string socket_error_text(int error);
 
 /// A whole request, head and body. `target` must be escaped already.
 [[nodiscard]] std::string request_text(std::string_view method, std::string_view target,
@@ -53,7 +61,7 @@ struct ResponseView {
   std::string_view body;  ///< borrowed from the reader until its next call
 };
 
-/// Splits a byte stream into responses. Each must have a Content-Length.
+/// Splits a byte stream into responses. Each must have a Content-Length or be sent in chunks.
 class ResponseReader {
  public:
   /// Returns space for `n` bytes; `commit` says how many were received.
@@ -63,9 +71,14 @@ class ResponseReader {
   [[nodiscard]] Result<std::optional<ResponseView>> next();
 
  private:
+  Result<bool> take_chunks(std::string_view bytes);
+
   std::string buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  std::string chunks_;         ///< chunks of the next response, one after another
+  std::size_t n_decoded_ = 0;  ///< bytes behind its head that are in `chunks_`
+  bool is_in_trailers_ = false;
 };
 
 }  // namespace quiver::client

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "payload/json/document.h"
 
@@ -15,7 +15,12 @@ constexpr std::size_t kChunk = 64 << 10;
 
 tl::unexpected<Error> broken(std::string_view what, const Endpoint& endpoint, int error) {
   return fail(Code::kUnavailable, fmt::format("{} {}:{}: {}", what, endpoint.host, endpoint.port,
-                                              std::strerror(error)));
+                                              socket_error_text(error)));
+}
+
+std::chrono::milliseconds time_until(std::chrono::steady_clock::time_point deadline) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(deadline -
+                                                               std::chrono::steady_clock::now());
 }
 
 }  // namespace
@@ -38,8 +43,30 @@ Result<HttpResponse> ServerConnection::exchange_parts(std::string_view head,
   return answer;
 }
 
+Result<> ServerConnection::ensure_connected() {
+  if (socket_ && is_closed_by_server()) disconnect();
+  return socket_ ? Result<>() : connect();
+}
+
+bool ServerConnection::is_closed_by_server() const {
+  char ignored = 0;
+  const ssize_t n = recv(socket_->fd(), &ignored, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/// Gives the next call of the socket the time that is left.
+Result<> ServerConnection::limit_time() {
+  if (!deadline_) return {};
+  const auto left = time_until(*deadline_);
+  if (left.count() <= 0) return broken("no answer from", endpoint_, EAGAIN);
+  set_timeout(*socket_, std::min(left, endpoint_.timeout));
+  return {};
+}
+
 Result<> ServerConnection::connect() {
-  QV_TRY(Socket connected, connect_to(endpoint_));
+  Endpoint endpoint = endpoint_;
+  if (deadline_) endpoint.timeout = std::min(endpoint.timeout, time_until(*deadline_));
+  QV_TRY(Socket connected, connect_to(endpoint));
   if (endpoint_.is_tls) {
     QV_TRY(tls_, TlsSession::connect(connected, endpoint_));
   }
@@ -75,6 +102,7 @@ Result<HttpResponse> ServerConnection::exchange_once(std::string_view head, std:
 }
 
 Result<> ServerConnection::send_all(std::string_view bytes, More more) {
+  QV_TRY(limit_time());
   if (tls_) return bytes.empty() ? Result<>() : tls_->send(bytes, more);
   const int flags = more == More::kYes ? MSG_MORE : 0;
   while (!bytes.empty()) {
@@ -98,6 +126,7 @@ Result<HttpResponse> ServerConnection::receive() {
 
 /// Up to `kChunk` bytes; 0 at the end.
 Result<std::size_t> ServerConnection::receive_some(char* space) {
+  QV_TRY(limit_time());
   if (tls_) return tls_->receive(space, kChunk);
   for (;;) {
     const ssize_t n = recv(socket_->fd(), space, kChunk, 0);

@@ -1,6 +1,7 @@
 // A client's kept-alive HTTP connection to a server, one request at a time.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,14 @@ class ServerConnection {
   /// Sends a whole request, as `request_text` makes it.
   Result<HttpResponse> exchange(std::string_view request);
 
+  /// Connects, unless there is a connection that the server has not closed. kUnavailable: no
+  /// request was sent.
+  Result<> ensure_connected();
+  /// Connecting, sending and receiving end then, besides the endpoint's own limits.
+  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
+
  private:
+  Result<> limit_time();
   [[nodiscard]] std::string request_head(std::string_view method, std::string_view target,
                                          std::size_t body_bytes,
                                          std::string_view content_type) const;
@@ -43,10 +51,12 @@ class ServerConnection {
   Result<> send_all(std::string_view bytes, More more);
   Result<std::size_t> receive_some(char* space);
   void disconnect();
+  [[nodiscard]] bool is_closed_by_server() const;
   Result<HttpResponse> receive();
 
   const Endpoint endpoint_;
   const std::string api_key_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::optional<Socket> socket_;
   std::unique_ptr<TlsSession> tls_;  ///< over `socket_`; null: plain TCP
   ResponseReader reader_;

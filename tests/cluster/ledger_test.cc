@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cluster/ledger/memory_ledger.h"
+#include "tests/cluster/etcd_for_test.h"
 #include "tests/patience.h"
 
 namespace quiver::cluster {
@@ -34,11 +35,16 @@ std::shared_ptr<Ledger> open_memory() {
   return ledger;
 }
 
+std::shared_ptr<Ledger> open_etcd() {
+  static const auto etcd = EtcdForTest::start();
+  return etcd ? std::shared_ptr<Ledger>(etcd, &etcd->ledger()) : nullptr;
+}
+
 class LedgerTest : public testing::TestWithParam<LedgerKind> {
  protected:
   void SetUp() override {
     ledger_ = GetParam().open();
-    if (!ledger_) GTEST_SKIP() << "etcd was not found in PATH: install etcd-server to test it";
+    if (!ledger_) GTEST_SKIP() << kNoEtcd;
     prefix_ =
         std::string("/test/") + testing::UnitTest::GetInstance()->current_test_info()->name() + "/";
   }
@@ -329,7 +335,9 @@ TEST_P(LedgerTest, ManyThreadsCountWithoutLoss) {
   EXPECT_THAT(texts(), ElementsAre("n=40"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ledgers, LedgerTest, testing::Values(LedgerKind{"Memory", open_memory}),
+INSTANTIATE_TEST_SUITE_P(Ledgers, LedgerTest,
+                         testing::Values(LedgerKind{"Memory", open_memory},
+                                         LedgerKind{"Etcd", open_etcd}),
                          [](const auto& kind) { return kind.param.name; });
 
 TEST(PrefixEndTest, IsTheFirstKeyBehindThePrefix) {

@@ -36,6 +36,11 @@ TEST(HttpTest, ResponsesAreCutHoweverTheyArrive) {
   const std::string stream =
       "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
       "HTTP/1.1 404 Not Found\r\nX: y\r\nContent-Length: 0\r\n\r\n"
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab\n\r\nB;x=y\r\n01234567\r\n9\r\n"
+      "0\r\n\r\n"
+      "HTTP/1.1 404 Not Found\r\ntransfer-encoding:Chunked\r\n\r\n1\r\nz\r\n0\r\nA: b\r\nC: "
+      "d\r\n\r\n"
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
       "HTTP/1.1 200 OK\r\nCONTENT-LENGTH:3\r\n\r\nabc";
   for (std::size_t chunk = 1; chunk <= stream.size(); ++chunk) {
     ResponseReader reader;
@@ -46,13 +51,19 @@ TEST(HttpTest, ResponsesAreCutHoweverTheyArrive) {
         found.push_back(std::to_string((*next)->status) + std::string((*next)->body));
       }
     }
-    EXPECT_THAT(found, ElementsAre("200hello", "404", "200abc")) << chunk;
+    EXPECT_THAT(found,
+                ElementsAre("200hello", "404", "200ab\n01234567\r\n9", "404z", "200", "200abc"))
+        << chunk;
   }
 }
 
 TEST(HttpTest, ResponsesWithoutLengthAreErrors) {
-  for (const char* text : {"HTTP/1.1 200 OK\r\n\r\n", "hello\r\n\r\n",
-                           "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"}) {
+  for (const char* text :
+       {"HTTP/1.1 200 OK\r\n\r\n", "hello\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n1\r\nz\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "ffffffffffffffff\r\nz\r\n"}) {
     ResponseReader reader;
     feed(reader, text);
     EXPECT_FALSE(reader.next()) << text;
