@@ -18,7 +18,6 @@
 namespace quiver::client {
 namespace {
 
-constexpr std::uint16_t kDefaultPort = 6333;
 constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 40;
 
 Error socket_error(std::string_view operation, const Endpoint& endpoint) {
@@ -99,7 +98,7 @@ Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<Endpoint> parse_url(std::string_view url) {
+Result<Endpoint> parse_url(std::string_view url, std::uint16_t default_port) {
   const auto wrong = [&] {
     return fail(Code::kInvalidArgument,
                 fmt::format("\"{}\" is no http://HOST:PORT or https://HOST:PORT", url));
@@ -108,7 +107,7 @@ Result<Endpoint> parse_url(std::string_view url) {
   if (!is_tls && !url.starts_with("http://")) return wrong();
   std::string_view rest = url.substr(url.find("//") + 2);
   if (rest.ends_with('/')) rest.remove_suffix(1);
-  Endpoint endpoint{.host = std::string(rest), .port = kDefaultPort, .is_tls = is_tls};
+  Endpoint endpoint{.host = std::string(rest), .port = default_port, .is_tls = is_tls};
   const auto colon = rest.rfind(':');
   if (colon != std::string_view::npos && !rest.ends_with(']')) {
     const std::string_view port = rest.substr(colon + 1);

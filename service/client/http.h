@@ -21,8 +21,8 @@ struct Endpoint {
   std::chrono::milliseconds timeout = std::chrono::minutes(1);
 };
 
-/// Parses "http://HOST[:PORT][/]", or "https://…"; the default port is 6333.
-[[nodiscard]] Result<Endpoint> parse_url(std::string_view url);
+/// Parses "http://HOST[:PORT][/]", or "https://…".
+[[nodiscard]] Result<Endpoint> parse_url(std::string_view url, std::uint16_t default_port = 6333);
 
 /// Owns a file descriptor and closes it.
 class Socket {

@@ -15,6 +15,7 @@ using testing::ElementsAre;
 TEST(HttpTest, Urls) {
   EXPECT_EQ(parse_url("http://127.0.0.1:80/")->port, 80);
   EXPECT_EQ(parse_url("http://host")->port, 6333);
+  EXPECT_EQ(parse_url("http://host", 2379)->port, 2379);
   EXPECT_EQ(parse_url("http://[::1]")->host, "::1");
   EXPECT_EQ(parse_url("http://[::1]:7")->port, 7);
   EXPECT_FALSE(parse_url("http://host")->is_tls);
