@@ -83,7 +83,12 @@ Front::Front(const HttpOptions& options, api::Runtime& runtime,
     : options_(options),
       runtime_(runtime),
       router_(routes, unbuilt, runtime.metrics(), runtime.options().metrics_prefix),
-      body_budget_(options.max_held_body_bytes) {}
+      body_budget_(options.max_held_body_bytes) {
+  const auto& cluster = runtime.options().cluster;
+  if (cluster.node != nullptr) {
+    forwarder_.emplace(cluster, [this](Exchange& exchange) { return answer_here(exchange); });
+  }
+}
 
 /// Names are counted while their collection is open; others may not exist.
 void Front::count(const Exchange& exchange) {
@@ -132,8 +137,18 @@ Decoded<Answer> Front::answer_known_caller(Exchange& exchange, const Router::Mat
   QV_TRY(capture_path(exchange, *match.route));
   const RouteDeclaration& declaration = match.route->declaration();
   QV_TRY(exchange.check_access(declaration.access, collection_of(exchange, *match.route)));
+  return answer_allowed(exchange);
+}
+
+Decoded<Answer> Front::answer_allowed(Exchange& exchange) {
+  if (!forwarder_) return answer_here(exchange);
+  QV_TRY(const auto answer, forwarder_->answer_elsewhere(exchange));
+  return answer ? *answer : answer_here(exchange);
+}
+
+Decoded<Answer> Front::answer_here(Exchange& exchange) {
   if (is_compressed(exchange.request)) return decompress_and_handle(exchange);
-  return declaration.handler(exchange);
+  return exchange.route->declaration().handler(exchange);
 }
 
 /// A token may be valid only while a point exists; to look for it may block.
@@ -214,6 +229,7 @@ Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   exchange.route = route;
   QV_TRY(capture_path(exchange, *route));
   QV_TRY(check_may_send_body(exchange, *route));
+  if (forwarder_) QV_TRY(Forwarder::check_possible(route->declaration().effect));
   if (is_compressed(exchange.request)) {
     return fail(
         ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported here",

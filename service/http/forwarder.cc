@@ -1,0 +1,153 @@
+#include "service/http/forwarder.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+#include <utility>
+
+#include "service/api/answer.h"
+#include "service/http/router.h"
+
+namespace quiver::service {
+namespace {
+
+using Leader = Result<std::optional<cluster::NodeAddress>>;
+
+/// Requests that wait for the leader at a time; they mostly sleep.
+constexpr std::size_t kThreads = 32;
+constexpr auto kPause = std::chrono::milliseconds(50);
+/// Building a payload index may take long. A leader whose machine is gone is noticed sooner.
+constexpr client::CallLimits kLimits = {.connect = std::chrono::milliseconds(500),
+                                        .answer = std::chrono::minutes(10)};
+constexpr auto kSilence = std::chrono::seconds(4);
+constexpr int kRetryAfterSeconds = 1;
+/// Marks the refusal of a node that does not lead.
+constexpr std::string_view kNotLeading = "x-quiver-not-leading";
+
+ApiError unavailable(std::string text) {
+  return ApiError(Error(Code::kUnavailable, std::move(text)));
+}
+
+void add_header(std::string& head, std::string_view name, std::string_view value) {
+  if (!value.empty()) head += fmt::format("{}: {}\r\n", name, value);
+}
+
+/// The answer is compressed here, if at all, so the leader is not asked for it.
+std::string head_for(const Request& request, const client::Endpoint& leader,
+                     const std::string& self) {
+  std::string head =
+      client::request_text(to_string(request.method), request.target, leader, request.api_key, "");
+  head.resize(head.size() - 2);  // the empty line comes last
+  add_header(head, "authorization", request.authorization);
+  add_header(head, "content-type", request.content_type);
+  add_header(head, "content-encoding", request.content_encoding);
+  add_header(head, "x-request-id", request.request_id);
+  add_header(head, "traceparent", request.traceparent);
+  add_header(head, "x-quiver-forwarded", self);
+  add_header(head, "content-length", std::to_string(request.body.size()));
+  return head += "\r\n";
+}
+
+/// A text that lives forever, as the response wants one.
+std::string_view static_content_type(std::string_view type) {
+  constexpr std::string_view kJson = "application/json";
+  return type == kJson ? kJson : "text/plain; charset=utf-8";
+}
+
+void copy_answer(client::HttpResponse& from, Response& to) {
+  to.status = from.status;
+  to.content_type =
+      static_content_type(client::find_header(from.head, "content-type").value_or(""));
+  if (const auto seconds = client::find_header(from.head, "retry-after")) {
+    to.extra_headers += fmt::format("\r\nretry-after: {}", *seconds);
+  }
+  to.body = std::move(from.body);
+}
+
+}  // namespace
+
+Forwarder::Forwarder(const api::ClusterOptions& options, AnswerHere answer_here)
+    : options_(options),
+      answer_here_(std::move(answer_here)),
+      self_(std::to_string(options.node->view().self)),
+      connections_(kLimits),
+      executor_(kThreads, "http-forward") {}
+
+Decoded<> Forwarder::check_possible(api::Effect effect) {
+  if (effect != api::Effect::kRestore) return {};
+  return fail(ApiError(501, "Not implemented: snapshots cannot be restored in a cluster yet"));
+}
+
+Decoded<std::optional<Answer>> Forwarder::answer_elsewhere(Exchange& exchange) {
+  const api::Effect effect = exchange.route->declaration().effect;
+  QV_TRY(check_possible(effect));
+  if (effect == api::Effect::kLocal) return std::nullopt;
+  const Leader leader = options_.node->leader();
+  if (leader && !*leader) return std::nullopt;
+  if (!exchange.request.forwarded_by.empty()) {
+    QV_TRY(const Answer refused, refuse_forwarded(exchange, leader));
+    return refused;
+  }
+  auto work = [this, &exchange] {
+    exchange.run([this](Exchange& x) { return answer_by_leader(x); });
+  };
+  auto refuse = [&exchange](const Error& error) {
+    exchange.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
+  };
+  api::run_on(executor_, exchange, std::move(work), std::move(refuse));
+  return Answer::kLater;
+}
+
+Decoded<Answer> Forwarder::refuse_forwarded(Exchange& exchange, const Leader& leader) const {
+  exchange.response.retry_after_s = kRetryAfterSeconds;
+  exchange.response.extra_headers += fmt::format("\r\n{}: 1", kNotLeading);
+  return fail(unavailable(
+      fmt::format("node {} does not lead now, {}", self_,
+                  leader ? "the leader is " + (*leader)->http : leader.error().message())));
+}
+
+Decoded<Answer> Forwarder::answer_by_leader(Exchange& exchange) {
+  const std::chrono::duration<double> waited(exchange.seconds());
+  const auto end =
+      Clock::now() + options_.leader_patience - std::chrono::duration_cast<Clock::duration>(waited);
+  for (;;) {
+    Attempt attempted = attempt(exchange);
+    if (attempted.answer) return *std::move(attempted.answer);
+    if (exchange.is_cancelled()) return fail(Code::kCancelled, "nobody waits for the answer");
+    if (Clock::now() + kPause > end) {
+      exchange.response.retry_after_s = kRetryAfterSeconds;
+      return fail(unavailable("the change was not made: " + attempted.reason));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+Forwarder::Attempt Forwarder::attempt(Exchange& exchange) {
+  const Leader leader = options_.node->leader();
+  if (!leader) return {std::nullopt, leader.error().message()};
+  if (!*leader) return {answer_here_(exchange), {}};
+  return send(exchange, **leader);
+}
+
+Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddress& leader) {
+  auto endpoint = client::parse_url(leader.http);
+  if (!endpoint) return {std::nullopt, endpoint.error().message()};
+  endpoint->ca_file = options_.ca_file;
+  endpoint->silence = kSilence;
+  const Request& request = exchange.request;
+  auto answer = connections_.exchange(*endpoint, head_for(request, *endpoint, self_), request.body);
+  if (!answer && answer.error().code() == Code::kUnavailable) {
+    return {std::nullopt, answer.error().message()};
+  }
+  if (!answer) {
+    exchange.response.retry_after_s = kRetryAfterSeconds;
+    return {fail(unavailable(answer.error().message() + "; the operation may be sent again")), {}};
+  }
+  if (client::find_header(answer->head, kNotLeading)) {
+    return {std::nullopt, client::error_text(*answer)};
+  }
+  copy_answer(*answer, exchange.response);
+  return {Decoded<Answer>(Answer::kReady), {}};
+}
+
+}  // namespace quiver::service
