@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -99,11 +100,12 @@ std::vector<std::unique_ptr<IoThread>> make_threads(std::size_t n) {
 
 class HttpServer final : public Server {
  public:
-  HttpServer(ServerOptions options, engine::Database& database, MetricsRegistry& metrics)
+  HttpServer(ServerOptions options, engine::Database& database, MetricsRegistry& metrics,
+             const std::vector<RouteDeclaration>& routes, std::span<const UnbuiltEndpoint> unbuilt)
       : options_(std::move(options)),
         threads_(make_threads(n_io_threads(options_))),
         runtime_(options_, database, metrics),
-        front_(options_, runtime_, all_routes(), unbuilt_endpoints()),
+        front_(options_, runtime_, routes, unbuilt),
         open_connections_(metrics.gauge(options_.metrics_prefix + "rest_open_connections",
                                         "Open HTTP connections")),
         open_grpc_connections_(metrics.gauge(options_.metrics_prefix + "grpc_open_connections",
@@ -326,6 +328,12 @@ class HttpServer final : public Server {
   std::size_t n_open_ QV_GUARDED_BY(mutex_) = 0;
 };
 
+Result<std::unique_ptr<Server>> run(std::unique_ptr<HttpServer> server) {
+  QV_TRY(server->listen());
+  server->run();
+  return std::unique_ptr<Server>(std::move(server));
+}
+
 }  // namespace
 
 Identity compatible_identity() {
@@ -338,10 +346,16 @@ Identity compatible_identity() {
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, engine::Database& database,
                                               MetricsRegistry& metrics) {
-  auto server = std::make_unique<HttpServer>(std::move(options), database, metrics);
-  QV_TRY(server->listen());
-  server->run();
-  return std::unique_ptr<Server>(std::move(server));
+  return run(std::make_unique<HttpServer>(std::move(options), database, metrics, all_routes(),
+                                          unbuilt_endpoints()));
+}
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, engine::Database& database,
+                                              MetricsRegistry& metrics,
+                                              const std::vector<RouteDeclaration>& routes) {
+  options.grpc.port = 0;
+  return run(std::make_unique<HttpServer>(std::move(options), database, metrics, routes,
+                                          std::span<const UnbuiltEndpoint>()));
 }
 
 }  // namespace quiver::service

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/observe/metrics.h"
 #include "base/result.h"
@@ -22,6 +23,7 @@
 namespace quiver::service {
 
 using api::Identity;
+struct RouteDeclaration;
 
 /// For clients that insist on the name and version of the server whose API this is.
 [[nodiscard]] Identity compatible_identity();
@@ -44,6 +46,10 @@ class Server {
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(ServerOptions options,
                                                              engine::Database& database,
                                                              MetricsRegistry& metrics);
+  /// As above, with other endpoints, and without gRPC.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> start(
+      ServerOptions options, engine::Database& database, MetricsRegistry& metrics,
+      const std::vector<RouteDeclaration>& routes);
   virtual ~Server() = default;
 
   /// The port it listens on.

@@ -16,6 +16,10 @@ class Node;
 class PeerClient;
 }  // namespace quiver::cluster
 
+namespace quiver::service {
+class PeerPort;
+}
+
 namespace quiver::service::api {
 
 /// The name and version that the server reports.
@@ -49,6 +53,7 @@ struct Options : access::KeyOptions {
   Identity identity;
   const gpu::Devices* devices = nullptr;  ///< reported; outlives the server; nullptr: none
   ClusterOptions cluster;
+  PeerPort* peer_port = nullptr;  ///< of a server for other nodes alone; outlives its requests
   std::string data_dir;  ///< where settings that are changed at run time are kept; empty: nowhere
 };
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "service/api/answer.h"
+#include "service/http/exchange/on_executor.h"
 #include "service/http/router.h"
 
 namespace quiver::service {
@@ -88,14 +88,9 @@ Decoded<std::optional<Answer>> Forwarder::answer_elsewhere(Exchange& exchange) {
     QV_TRY(const Answer refused, refuse_forwarded(exchange, leader));
     return refused;
   }
-  auto work = [this, &exchange] {
-    exchange.run([this](Exchange& x) { return answer_by_leader(x); });
-  };
-  auto refuse = [&exchange](const Error& error) {
-    exchange.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
-  };
-  api::run_on(executor_, exchange, std::move(work), std::move(refuse));
-  return Answer::kLater;
+  QV_TRY(const Answer later,
+         on_executor(exchange, executor_, [this](Exchange& x) { return answer_by_leader(x); }));
+  return later;
 }
 
 Decoded<Answer> Forwarder::refuse_forwarded(Exchange& exchange, const Leader& leader) const {

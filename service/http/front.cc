@@ -6,6 +6,7 @@
 
 #include "service/api/answer.h"
 #include "service/http/content_encoding.h"
+#include "service/http/exchange/on_executor.h"
 
 namespace quiver::service {
 namespace {
@@ -152,36 +153,22 @@ Decoded<Answer> Front::answer_here(Exchange& exchange) {
 }
 
 /// A token may be valid only while a point exists; to look for it may block.
-Answer Front::look_up_and_answer(Exchange& exchange, const Router::Match& match) {
-  auto work = [this, &exchange, match] {
-    exchange.run([this, &match](Exchange& x) -> Decoded<Answer> {
-      const auto exists = api::check_value_exists(runtime_, x.principal());
-      if (!exists) return answer_unknown_caller(x, exists.error());
-      return answer_known_caller(x, match);
-    });
-  };
-  auto refuse = [&exchange](const Error& error) {
-    exchange.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
+Decoded<Answer> Front::look_up_and_answer(Exchange& exchange, const Router::Match& match) {
+  auto work = [this, match](Exchange& x) -> Decoded<Answer> {
+    const auto exists = api::check_value_exists(runtime_, x.principal());
+    if (!exists) return answer_unknown_caller(x, exists.error());
+    return answer_known_caller(x, match);
   };
   const bool is_open = runtime_.is_open(exchange.principal().value_exists()->collection);
-  api::run_on(is_open ? runtime_.compute() : runtime_.blocking(), exchange, std::move(work),
-              std::move(refuse));
-  return Answer::kLater;
+  return on_executor(exchange, is_open ? runtime_.compute() : runtime_.blocking(), work);
 }
 
 /// In one task, so that bodies stay compressed while they wait for a thread.
-Answer Front::decompress_and_handle(Exchange& exchange) {
-  auto work = [&exchange] {
-    exchange.run([](Exchange& x) -> Decoded<Answer> {
-      QV_TRY(decompress_body(x));
-      return x.route->declaration().handler(x);
-    });
-  };
-  auto refuse = [&exchange](const Error& error) {
-    exchange.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
-  };
-  api::run_on(runtime_.compute(), exchange, std::move(work), std::move(refuse));
-  return Answer::kLater;
+Decoded<Answer> Front::decompress_and_handle(Exchange& exchange) {
+  return on_executor(exchange, runtime_.compute(), [](Exchange& x) -> Decoded<Answer> {
+    QV_TRY(decompress_body(x));
+    return x.route->declaration().handler(x);
+  });
 }
 
 void Front::audit(const Exchange& exchange) const {

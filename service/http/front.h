@@ -48,9 +48,9 @@ class Front {
   /// Answers a request that may be answered, here or by the leader of the cluster.
   Decoded<Answer> answer_allowed(Exchange& exchange);
   Decoded<Answer> answer_here(Exchange& exchange);
-  Answer look_up_and_answer(Exchange& exchange, const Router::Match& match);
+  Decoded<Answer> look_up_and_answer(Exchange& exchange, const Router::Match& match);
   [[nodiscard]] Decoded<> check_may_send_body(Exchange& exchange, const Route& route);
-  Answer decompress_and_handle(Exchange& exchange);
+  Decoded<Answer> decompress_and_handle(Exchange& exchange);
 
   const HttpOptions options_;
   api::Runtime& runtime_;
