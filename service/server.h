@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "engine/database.h"
 #include "service/access/tls_options.h"
+#include "service/api/forwarded_calls.h"
 #include "service/api/options.h"
 #include "service/grpc/options.h"
 #include "service/http/options.h"
@@ -39,7 +40,7 @@ struct ServerOptions : api::Options, HttpOptions {
   GrpcOptions grpc;
 };
 
-class Server {
+class Server : public api::ForwardedCalls {
  public:
   /// Listens and serves until `stop`. kUnavailable if the address cannot be bound. `database` and
   /// `metrics` outlive the server.
@@ -50,7 +51,6 @@ class Server {
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(
       ServerOptions options, engine::Database& database, MetricsRegistry& metrics,
       const std::vector<RouteDeclaration>& routes);
-  virtual ~Server() = default;
 
   /// The port it listens on.
   [[nodiscard]] virtual std::uint16_t port() const = 0;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <thread>
 #include <utility>
 
+#include "service/api/leader_wait.h"
 #include "service/http/exchange/on_executor.h"
 #include "service/http/router.h"
 
@@ -15,7 +15,6 @@ using Leader = Result<std::optional<cluster::NodeAddress>>;
 
 /// Requests that wait for the leader at a time; they mostly sleep.
 constexpr std::size_t kThreads = 32;
-constexpr auto kPause = std::chrono::milliseconds(50);
 /// Building a payload index may take long. A leader whose machine is gone is noticed sooner.
 constexpr client::CallLimits kLimits = {.connect = std::chrono::milliseconds(500),
                                         .answer = std::chrono::minutes(10)};
@@ -102,47 +101,43 @@ Decoded<Answer> Forwarder::refuse_forwarded(Exchange& exchange, const Leader& le
 }
 
 Decoded<Answer> Forwarder::answer_by_leader(Exchange& exchange) {
-  const std::chrono::duration<double> waited(exchange.seconds());
-  const auto end =
-      Clock::now() + options_.leader_patience - std::chrono::duration_cast<Clock::duration>(waited);
-  for (;;) {
-    Attempt attempted = attempt(exchange);
-    if (attempted.answer) return *std::move(attempted.answer);
-    if (exchange.is_cancelled()) return fail(Code::kCancelled, "nobody waits for the answer");
-    if (Clock::now() + kPause > end) {
-      exchange.response.retry_after_s = kRetryAfterSeconds;
-      return fail(unavailable("the change was not made: " + attempted.reason));
-    }
-    std::this_thread::sleep_for(kPause);
-  }
+  std::string reason;
+  auto answer = api::until_answered(exchange, options_.leader_patience,
+                                    [&] { return attempt(exchange, reason); });
+  if (answer) return *std::move(answer);
+  exchange.response.retry_after_s = kRetryAfterSeconds;
+  return fail(unavailable("the change was not made: " + reason));
 }
 
-Forwarder::Attempt Forwarder::attempt(Exchange& exchange) {
+Forwarder::Attempt Forwarder::attempt(Exchange& exchange, std::string& reason) {
   const Leader leader = options_.node->leader();
-  if (!leader) return {std::nullopt, leader.error().message()};
-  if (!*leader) return {answer_here_(exchange), {}};
-  return send(exchange, **leader);
+  if (leader && *leader) return send(exchange, **leader, reason);
+  if (leader) return answer_here_(exchange);
+  reason = leader.error().message();
+  return std::nullopt;
 }
 
-Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddress& leader) {
-  auto endpoint = client::parse_url(leader.http);
-  if (!endpoint) return {std::nullopt, endpoint.error().message()};
-  endpoint->ca_file = options_.ca_file;
-  endpoint->silence = kSilence;
+Forwarder::Attempt Forwarder::send(Exchange& exchange, const cluster::NodeAddress& leader,
+                                   std::string& reason) {
+  QV_TRY(client::Endpoint endpoint, client::parse_url(leader.http));
+  endpoint.ca_file = options_.ca_file;
+  endpoint.silence = kSilence;
   const Request& request = exchange.request;
-  auto answer = connections_.exchange(*endpoint, head_for(request, *endpoint, self_), request.body);
+  auto answer = connections_.exchange(endpoint, head_for(request, endpoint, self_), request.body);
   if (!answer && answer.error().code() == Code::kUnavailable) {
-    return {std::nullopt, answer.error().message()};
+    reason = answer.error().message();
+    return std::nullopt;
   }
   if (!answer) {
     exchange.response.retry_after_s = kRetryAfterSeconds;
-    return {fail(unavailable(answer.error().message() + "; the operation may be sent again")), {}};
+    return fail(unavailable(answer.error().message() + "; the operation may be sent again"));
   }
   if (client::find_header(answer->head, kNotLeading)) {
-    return {std::nullopt, client::error_text(*answer)};
+    reason = client::error_text(*answer);
+    return std::nullopt;
   }
   copy_answer(*answer, exchange.response);
-  return {Decoded<Answer>(Answer::kReady), {}};
+  return Answer::kReady;
 }
 
 }  // namespace quiver::service

@@ -1,7 +1,6 @@
 // Changes in a cluster: sent whole to the node that leads, whose answer is returned as it is.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -34,18 +33,14 @@ class Forwarder {
   [[nodiscard]] static Decoded<> check_possible(api::Effect effect);
 
  private:
-  using Clock = std::chrono::steady_clock;
-  /// nullopt: it is worth another try, `reason` says why.
-  struct Attempt {
-    std::optional<Decoded<Answer>> answer;
-    std::string reason;
-  };
+  /// nullopt: nothing was done, for a reason that may pass.
+  using Attempt = std::optional<Decoded<Answer>>;
 
   Decoded<Answer> refuse_forwarded(Exchange& exchange,
                                    const Result<std::optional<cluster::NodeAddress>>& leader) const;
   Decoded<Answer> answer_by_leader(Exchange& exchange);
-  Attempt attempt(Exchange& exchange);
-  Attempt send(Exchange& exchange, const cluster::NodeAddress& leader);
+  Attempt attempt(Exchange& exchange, std::string& reason);
+  Attempt send(Exchange& exchange, const cluster::NodeAddress& leader, std::string& reason);
 
   const api::ClusterOptions options_;
   const AnswerHere answer_here_;

@@ -32,7 +32,9 @@ Result<std::string> HttpPeerClient::call(const std::string& peer, std::string_vi
   QV_TRY(client::HttpResponse answer, connections_.exchange(endpoint, head, body));
   if (answer.status == 200) return std::move(answer.body);
   const Error error = peer_error(answer.status, answer.body).with_context("node at " + peer);
-  if (answer.status == kForbidden) repeated_.log(LogLevel::kError, peer, error.message());
+  if (answer.status == kForbidden) {
+    repeated_.log(LogLevel::kError, peer, "peer: this node is refused: " + error.message());
+  }
   return fail(error);
 }
 

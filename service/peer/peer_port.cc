@@ -33,8 +33,8 @@ bool PeerPort::is_admitted(std::string_view secret, const std::string& remote) {
 }
 
 Result<std::string> PeerPort::answer(std::string_view verb, std::string_view body) {
-  if (verb != kGrpcVerb) return node_.answer(verb, body);
-  ForwardedCalls* calls = calls_;
+  if (verb != api::kForwardedCallVerb) return node_.answer(verb, body);
+  api::ForwardedCalls* calls = calls_;
   if (calls == nullptr) return fail(Code::kUnavailable, "the node is starting");
   return calls->answer_forwarded(body);
 }

@@ -8,19 +8,9 @@
 #include "base/observe/log_limit.h"
 #include "base/threads/executor.h"
 #include "cluster/node.h"
+#include "service/api/forwarded_calls.h"
 
 namespace quiver::service {
-
-/// Does what a node that does not lead was asked over gRPC.
-class ForwardedCalls {
- public:
-  virtual ~ForwardedCalls() = default;
-  /// `body` and the answer: messages of proto/peer.proto. Waits for the answer. Thread-safe.
-  [[nodiscard]] virtual Result<std::string> answer_forwarded(std::string_view body) = 0;
-};
-
-/// The verb of forwarded calls.
-inline constexpr std::string_view kGrpcVerb = "grpc";
 
 /// Thread-safe, except `stop`.
 class PeerPort {
@@ -28,7 +18,7 @@ class PeerPort {
   PeerPort(cluster::Node& node, std::string secret, std::size_t n_threads);
 
   /// Forwarded calls are answered by `calls` from now on.
-  void use(ForwardedCalls& calls) { calls_ = &calls; }
+  void use(api::ForwardedCalls& calls) { calls_ = &calls; }
   /// Waits for the answers that have begun.
   void stop();
 
@@ -36,14 +26,14 @@ class PeerPort {
   [[nodiscard]] bool is_admitted(std::string_view secret, const std::string& remote);
   /// The threads for messages of this verb.
   [[nodiscard]] Executor& executor(std::string_view verb) {
-    return verb == kGrpcVerb ? calls_executor_ : executor_;
+    return verb == api::kForwardedCallVerb ? calls_executor_ : executor_;
   }
   [[nodiscard]] Result<std::string> answer(std::string_view verb, std::string_view body);
 
  private:
   cluster::Node& node_;
   const std::string secret_;
-  std::atomic<ForwardedCalls*> calls_ = nullptr;
+  std::atomic<api::ForwardedCalls*> calls_ = nullptr;
   LogLimit repeated_;
   Executor executor_;
   /// Forwarded calls wait for replication: they must not take the threads that it needs.

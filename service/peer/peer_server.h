@@ -34,7 +34,7 @@ class PeerServer {
 
   [[nodiscard]] std::uint16_t port() const { return server_->port(); }
   /// Forwarded calls of gRPC, refused until now, are answered by `calls`, which outlives this.
-  void use(ForwardedCalls& calls) { peer_port_.use(calls); }
+  void use(api::ForwardedCalls& calls) { peer_port_.use(calls); }
   /// As Server::stop.
   Result<> stop() { return server_->stop(); }
 

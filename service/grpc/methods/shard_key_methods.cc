@@ -157,11 +157,14 @@ void add_shard_key_methods(Methods& methods) {
   const auto add = [&](std::string_view name, Handler handler) {
     methods.push_back({name, Callers::kWithKey, handler, {}});
   };
-  add("/qdrant.Collections/CreateShardKey", create_shard_key);
-  add("/qdrant.Collections/DeleteShardKey", delete_shard_key);
+  const auto change = [&](std::string_view name, Handler handler) {
+    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kChange});
+  };
+  change("/qdrant.Collections/CreateShardKey", create_shard_key);
+  change("/qdrant.Collections/DeleteShardKey", delete_shard_key);
   add("/qdrant.Collections/ListShardKeys", list_shard_keys);
   add("/qdrant.Collections/CollectionClusterInfo", cluster_info);
-  add("/qdrant.Collections/UpdateCollectionClusterSetup", update_cluster);
+  change("/qdrant.Collections/UpdateCollectionClusterSetup", update_cluster);
 }
 
 }  // namespace quiver::service::rpc
