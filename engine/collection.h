@@ -23,6 +23,7 @@
 #include "engine/model/operation.h"
 #include "engine/model/planned_query.h"
 #include "engine/model/query.h"
+#include "engine/model/replication.h"
 #include "engine/model/reports.h"
 #include "engine/query/query_source.h"
 
@@ -115,6 +116,17 @@ class Collection : public QuerySource {
                                                            const Cancel& cancel) const {
     (void)learning, (void)cancel;
     return fail(Code::kUnimplemented, "this collection learns no weights");
+  }
+
+  /// Puts the configuration that the cluster has committed in force. Durable on return.
+  virtual Result<> adopt_config(const CollectionConfig& config) {
+    (void)config;
+    return fail(Code::kUnimplemented, "this collection is on this node only");
+  }
+  /// For the cluster; holds the collection open. kNotFound if there is no such shard, or it is on
+  /// this node only.
+  [[nodiscard]] virtual Result<std::shared_ptr<Replica>> replica(std::uint32_t shard) {
+    return fail(Code::kNotFound, "shard " + std::to_string(shard) + " is on this node only");
   }
 
   /// Replaces an index on the same key. On return the index is durable; with kVisible every segment

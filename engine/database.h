@@ -17,6 +17,7 @@
 #include "engine/indexing/indexes.h"
 #include "engine/model/alias.h"
 #include "engine/model/repair_report.h"
+#include "engine/model/replication.h"
 #include "engine/snapshots.h"
 #include "storage/rows/runtime.h"
 
@@ -34,6 +35,8 @@ struct DatabaseOptions {
   /// Time that `close` waits for a shard's updates, for its jobs, and again after cancelling them.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
   gpu::Devices* devices = nullptr;  ///< help with searches; outlive the database; nullptr: none
+  /// The cluster that the collections are parts of; outlives the database; nullptr: none.
+  Replication* replication = nullptr;
   bool record_queries = true;       ///< keep samples of queries of multi-vectors, also on disk
   /// Seams for fault tests: the file system of the shard stores, and the directories of segments.
   std::shared_ptr<storage::FileSystemSeam> store_file_system;

@@ -80,6 +80,53 @@ std::shared_ptr<QuerySamples> open_samples(const std::string& path, const Collec
   return nullptr;
 }
 
+/// `done`, called after the other nodes have applied what the update changed.
+UpdateJoin::Done visible_everywhere(Replication& replication, const std::string& cluster_id,
+                                    UpdateJoin::Done done) {
+  return [&replication, cluster_id, done = std::move(done)](
+             Result<std::vector<UpdateResult>> result) {
+    if (!result) return done(std::move(result));
+    auto answer = [done, result = std::move(result)] { done(result); };
+    replication.when_replicas_applied(cluster_id, std::move(answer));
+  };
+}
+
+/// A shard of a replicated collection, as the cluster sees it.
+class ReplicaOfShard final : public Replica {
+ public:
+  /// `collection` keeps what the shard uses.
+  ReplicaOfShard(std::shared_ptr<const Collection> collection, std::shared_ptr<Shard> shard)
+      : collection_(std::move(collection)), shard_(std::move(shard)) {}
+
+  [[nodiscard]] EntryNumber applied() const override { return log().applied(); }
+  [[nodiscard]] Result<> store_body(const EntryId& id, std::string_view body) override {
+    return log().store_body(id, body);
+  }
+  [[nodiscard]] Result<std::optional<std::string>> body(const EntryId& id) const override {
+    return log().body(id);
+  }
+  [[nodiscard]] Result<> apply(EntryNumber number, std::string_view body,
+                               std::function<void(Result<>)> done) override {
+    auto entry = std::make_shared<CommittedEntry>();
+    entry->number = number;
+    entry->n_bytes = body.size();
+    QV_TRY(entry->changes, decode_entry(body, collection_->config()->fields));
+    ShardRequest request;
+    request.entry = std::move(entry);
+    request.done = [done = std::move(done)](const Result<std::vector<Seq>>& applied) {
+      done(applied ? Result<>() : fail(applied.error()));
+    };
+    return shard_->submit(std::move(request));
+  }
+  [[nodiscard]] Result<> trim(EntryNumber first_kept) override { return log().trim(first_kept); }
+
+ private:
+  [[nodiscard]] ReplicatedLog& log() const { return *shard_->replicated_log(); }
+
+  const std::shared_ptr<const Collection> collection_;
+  const std::shared_ptr<Shard> shard_;
+};
+
 Result<> check_takes_bulk(const CollectionConfig& config) {
   if (config.sharding == ShardingMethod::kAuto) return {};
   return fail(Code::kInvalidArgument,
@@ -107,7 +154,8 @@ Result<std::shared_ptr<CollectionImpl>> CollectionImpl::open(
   for (auto& place : shards) {
     // Bulk loads, which the first shard decides, are for collections without keys.
     const Shard* first = place.key || place.number == 0 ? nullptr : shards.front().shard.get();
-    QV_TRY(auto shard, Shard::open(shard_path(path, place.number), config, own, first));
+    QV_TRY(auto shard, Shard::open(shard_path(path, place.number), config, own, first,
+                                        place.number));
     place.shard = std::move(shard);
   }
   collection->shards_.store(std::make_shared<const Shards>(std::move(shards)));
@@ -182,6 +230,9 @@ Result<> CollectionImpl::update(std::vector<Operation> operations, Ack ack,
   QV_TRY(check_gates());
   const Counted counted(n_being_queued_);
   const auto config = config_.load();
+  if (is_replicated() && ack == Ack::kVisible) {
+    done = visible_everywhere(*context_.replication, config->cluster_id, std::move(done));
+  }
   std::vector<PreparedOperation> prepared;
   prepared.reserve(operations.size());
   for (const auto& operation : operations) {
@@ -349,6 +400,10 @@ Result<std::vector<std::vector<Record>>> CollectionImpl::query_batch(std::span<c
 
 Result<> CollectionImpl::bulk_load(const BulkChunk& chunk) {
   QV_TRY(check_gates());
+  if (is_replicated()) {
+    return fail(Code::kUnimplemented,
+                "a replicated collection takes no bulk loads: send its points in batches");
+  }
   QV_TRY(check_takes_bulk(*config_.load()));
   if (config_.load()->tenant_quota) {
     return fail(Code::kFailedPrecondition,
@@ -459,11 +514,11 @@ Result<bool> CollectionImpl::drop_index(const std::string& key) {
 }
 
 Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionConfig&)>& change,
-                                       Ack ack) {
+                                       Ack ack, Origin origin) {
   std::shared_ptr<Latch> latch;
   bool limits_tenants = false;  // from now on
   {
-    QV_TRY(check_gates());
+    if (origin == Origin::kHere) QV_TRY(check_gates());
     MutexLock lock(change_mutex_);
     const auto shards = shards_.load();
     latch = std::make_shared<Latch>(shards->size());
@@ -476,7 +531,7 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     const bool is_new = *next != *config_.load();
     limits_tenants = next->tenant_quota && !config_.load()->tenant_quota;
     const bool adds_fields = next->fields.size() > config_.load()->fields.size();
-    if (is_new) QV_TRY(save_config_(*next));
+    if (is_new) QV_TRY(save_config_(*next, origin));
     if (is_new && !adds_fields) config_.store(next);
     // An unchanged configuration may not be in force in all shards yet: wait for it, too.
     for (const auto& listed : *shards) {
@@ -510,6 +565,7 @@ Result<> CollectionImpl::check_place() {
 }
 
 Result<> CollectionImpl::check_gates() const {
+  if (is_replicated()) QV_TRY(context_.replication->check_leads());
   QV_TRY(context_.write_gate->check());
   return place_.check();
 }
@@ -554,7 +610,7 @@ Result<Shards> CollectionImpl::with_new_shards(const Shards& listed,
     }
     const std::string path = shard_path(path_, place.number);
     QV_TRY(remove_tree(path));  // of a creation that a crash ended
-    QV_TRY(auto shard, Shard::open(path, config, context_));
+    QV_TRY(auto shard, Shard::open(path, config, context_, nullptr, place.number));
     place.shard = std::move(shard);
   }
   QV_TRY(sync_directory(path_));
@@ -571,7 +627,7 @@ Result<> CollectionImpl::create_shard_key(const ShardKeyCreation& creation) {
     QV_TRY(auto shards, with_new_shards(*shards_.load(), next));
     // After an error the catalog may name the new shards until the old state is written again.
     // Their directories stay; the next creation or opening removes them.
-    QV_TRY(save_config_(*next));
+    QV_TRY(save_config_(*next, Origin::kHere));
     shards_.store(std::make_shared<const Shards>(std::move(shards)));
     config_.store(std::move(next));
     return {};
@@ -582,7 +638,7 @@ Result<Shards> CollectionImpl::take_shards(const ShardKey& key) {
   MutexLock lock(change_mutex_);
   auto next = std::make_shared<CollectionConfig>(*config_.load());
   QV_TRY(remove_shard_key(*next, key));
-  QV_TRY(save_config_(*next));
+  QV_TRY(save_config_(*next, Origin::kHere));
   Shards kept;
   Shards dropped;
   const auto shards = shards_.load();
@@ -614,6 +670,50 @@ Result<> CollectionImpl::drop_shard_key(const ShardKey& key) {
     remove_shards(dropped);
     return {};
   });
+}
+
+/// Opens the shards of new keys and removes those of dropped ones.
+Result<> CollectionImpl::adopt_shards(const CollectionConfig& config) {
+  Shards dropped;
+  QV_TRY(bulk_.between_loads([&]() -> Result<> {
+    MutexLock lock(change_mutex_);
+    auto next = std::make_shared<CollectionConfig>(*config_.load());
+    if (next->shard_keys == config.shard_keys) return {};
+    next->shard_keys = config.shard_keys;
+    next->next_shard = config.next_shard;
+    const auto listed = shards_.load();
+    QV_TRY(auto shards, with_new_shards(*listed, next));
+    QV_TRY(save_config_(*next, Origin::kCluster));
+    for (const auto& old : *listed) {
+      const auto kept = std::ranges::find(shards, old.number, &ListedShard::number);
+      if (kept == shards.end()) dropped.push_back(old);
+    }
+    shards_.store(std::make_shared<const Shards>(std::move(shards)));
+    config_.store(std::move(next));
+    return {};
+  }));
+  remove_shards(dropped);
+  return {};
+}
+
+Result<> CollectionImpl::adopt_config(const CollectionConfig& config) {
+  if (closed_) return fail(Code::kUnavailable, "the collection is closing");
+  QV_TRY(adopt_shards(config));
+  const auto take_over = [&](CollectionConfig& next) -> Result<> {
+    next = config;
+    return {};
+  };
+  return change_config(take_over, Ack::kDurable, Origin::kCluster);
+}
+
+Result<std::shared_ptr<Replica>> CollectionImpl::replica(std::uint32_t shard) {
+  const auto shards = shards_.load();
+  const auto found = std::ranges::find(*shards, shard, &ListedShard::number);
+  if (found == shards->end() || found->shard->replicated_log() == nullptr) {
+    return Collection::replica(shard);
+  }
+  return std::shared_ptr<Replica>(
+      std::make_shared<ReplicaOfShard>(shared_from_this(), found->shard));
 }
 
 void CollectionImpl::tick() {

@@ -32,8 +32,10 @@ class Plan;
 class CollectionImpl final : public Collection,
                              public std::enable_shared_from_this<CollectionImpl> {
  public:
+  /// Who changed a configuration: a client of this node, or another node.
+  enum class Origin : std::uint8_t { kHere, kCluster };
   /// Makes a changed configuration durable before it is put in force.
-  using SaveConfig = std::function<Result<>(const CollectionConfig&)>;
+  using SaveConfig = std::function<Result<>(const CollectionConfig&, Origin)>;
 
   /// Opens the shards below `path`, and may create them. kDataLoss if one must exist and is gone.
   static Result<std::shared_ptr<CollectionImpl>> open(
@@ -79,10 +81,12 @@ class CollectionImpl final : public Collection,
   Result<bool> drop_index(const std::string& key) override;
   Result<> create_shard_key(const ShardKeyCreation& creation) override;
   Result<> drop_shard_key(const ShardKey& key) override;
+  Result<> adopt_config(const CollectionConfig& config) override;
+  [[nodiscard]] Result<std::shared_ptr<Replica>> replica(std::uint32_t shard) override;
 
   /// Changes the configuration: durable on return; kVisible: in force in every shard, too.
   Result<> change_config(const std::function<Result<>(CollectionConfig&)>& change,
-                         Ack ack = Ack::kVisible);
+                         Ack ack = Ack::kVisible, Origin origin = Origin::kHere);
   struct Linked {
     std::vector<SnapshotShard> shards;
     std::shared_ptr<const CollectionConfig> config;  ///< has all fields that a row may have
@@ -127,6 +131,10 @@ class CollectionImpl final : public Collection,
   Result<> wait_for_earlier_updates();
   /// An error while updates are refused.
   [[nodiscard]] Result<> check_gates() const;
+  [[nodiscard]] bool is_replicated() const {
+    return context_.replication != nullptr && !config_.load()->cluster_id.empty();
+  }
+  Result<> adopt_shards(const CollectionConfig& config);
   Result<> close_shards();
   class Planned;
 

@@ -262,8 +262,12 @@ void CollectionTable::check_all_logs() {
 
 Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_shards(CollectionEntry& entry) {
   // Called with the collection's own lock, never with the entry's.
-  auto save = [this, name = entry.name,
-               directory = entry.directory](const CollectionConfig& config) -> Result<> {
+  auto save = [this, name = entry.name, directory = entry.directory](
+                  const CollectionConfig& config, CollectionImpl::Origin origin) -> Result<> {
+    const bool is_shared = context_.replication != nullptr && !config.cluster_id.empty();
+    if (is_shared && origin == CollectionImpl::Origin::kHere) {
+      QV_TRY(context_.replication->commit_config(name, config));
+    }
     return gate_.checked(gate_.catalog().update(name, directory, to_json(config)));
   };
   QV_TRY(const auto stored, current_config(entry.name));

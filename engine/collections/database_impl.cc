@@ -65,6 +65,7 @@ void DatabaseImpl::fill_context() {
   context_.background = &background_;
   context_.max_queued_bytes = options_.max_queued_bytes;
   context_.devices = options_.devices;
+  context_.replication = options_.replication;
   context_.choose_index = options_.choose_index;
   context_.record_queries = options_.record_queries ? RecordQueries::kYes : RecordQueries::kNo;
   if (options_.open_directory) context_.open_directory = options_.open_directory;
@@ -110,7 +111,8 @@ Result<> DatabaseImpl::create_collection(const std::string& name, CollectionConf
                 fmt::format("a collection cannot be called `{}`: an alias has that name", name));
   }
   QV_TRY(gate_.check_open());
-  config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
+  // All nodes of a cluster note the same time.
+  if (!config.created_at_ms) config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
   auto created = gate_.checked(catalog().create(name, to_json(config)));
   if (!created) {
     if (created.error().code() != Code::kAlreadyExists) return fail(created.error());

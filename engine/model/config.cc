@@ -334,6 +334,7 @@ Result<> check_sharding(const CollectionConfig& config) {
 /// Older configurations have none.
 Result<> read_creation(ObjectReader& reader, CollectionConfig& config) {
   constexpr std::uint64_t kYear10000Ms = 253'402'300'800'000;
+  if (reader.find("cluster_id") != nullptr) reader.read("cluster_id", config.cluster_id);
   if (reader.find("created_at_ms") == nullptr) return {};
   reader.read("created_at_ms", config.created_at_ms.emplace());
   QV_TRY(reader.status());
@@ -486,6 +487,7 @@ std::string to_json(const CollectionConfig& config) {
       {"wire", Value(config.client_settings)},
   };
   if (config.created_at_ms) object.push_back({"created_at_ms", number(*config.created_at_ms)});
+  if (!config.cluster_id.empty()) object.push_back({"cluster_id", Value(config.cluster_id)});
   if (config.ttl) {
     object.push_back({"ttl", Value(Object{{"key", Value(config.ttl->key)},
                                           {"seconds", number(config.ttl->seconds)}})});

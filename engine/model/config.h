@@ -105,6 +105,8 @@ struct CollectionConfig {
   VectorIndexConfigs vector_indexes;         ///< fields that are not named are indexed as usual
   /// Milliseconds since 1970, before the year 10000. nullopt: by a server that did not note it.
   std::optional<std::uint64_t> created_at_ms;
+  /// Names the collection for good in a cluster; "": it is on this node only.
+  std::string cluster_id;
   std::optional<Ttl> ttl;                   ///< nullopt: points do not expire
   std::optional<TenantQuota> tenant_quota;  ///< nullopt: tenants may grow without limit
   /// A JSON object: the settings as the client sent them. The engine stores and returns it and

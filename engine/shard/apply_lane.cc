@@ -1,5 +1,8 @@
 #include "engine/shard/apply_lane.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -55,10 +58,42 @@ void ApplyLane::apply_group() noexcept {
   group_.emplace(queue_.take(), table_.snapshot(), common_.config.load());
   const Result<> staged = guarded([this] { return stage(); });
   if (!staged || group_->staging.empty()) return finish_group(staged);
-  log_.append(group_->staging, committed_);
+  if (group_->last_entry != 0) {
+    log_.append_entries(group_->staging, group_->last_entry, committed_);
+  } else {
+    log_.append(group_->staging, committed_);
+  }
 }
 
 Result<> ApplyLane::stage() {
+  const bool has_entries = std::ranges::any_of(
+      group_->requests, [](const QueuedRequest& queued) { return queued.request.entry != nullptr; });
+  return has_entries ? stage_entries() : stage_requests();
+}
+
+Result<> ApplyLane::stage_entries() {
+  Group& group = *group_;
+  Seq next = table_.next_seq();
+  EntryNumber last = log_.applied();
+  for (auto& [request, n_bytes, result] : group.requests) {
+    if (request.entry == nullptr) {
+      result = fail(Code::kUnavailable, "this node does not lead any more, try again");
+    } else if (request.entry->number != last + 1) {
+      result = fail(Code::kFailedPrecondition,
+                    fmt::format("entry {} cannot follow entry {}", request.entry->number, last));
+    } else {
+      group.staging.apply_numbered(request.entry->changes, next);
+      result = std::vector<Seq>();
+      last = request.entry->number;
+    }
+  }
+  if (last == log_.applied()) return {};
+  group.last_entry = last;
+  table_.set_next_seq(next);
+  return {};
+}
+
+Result<> ApplyLane::stage_requests() {
   Group& group = *group_;
   Seq next = table_.next_seq();
   for (auto& [request, n_bytes, result] : group.requests) {

@@ -55,10 +55,14 @@ class ApplyLane {
     std::shared_ptr<const SegmentSet> base;
     std::shared_ptr<const CollectionConfig> config;
     Staging staging;
+    EntryNumber last_entry = 0;  ///< 0: the group is of clients' requests
   };
 
   /// Numbers the changes of the group.
   Result<> stage();
+  /// Stages committed entries, which follow each other; requests of clients in between fail.
+  Result<> stage_entries();
+  Result<> stage_requests();
   void finish_group(const Result<>& committed) noexcept;
   void apply_committed() noexcept;
   void apply_to_memory();

@@ -13,6 +13,17 @@
 #include "storage/repair/store_check.h"
 
 namespace quiver::engine {
+namespace {
+
+std::unique_ptr<ShardLog> make_log(const ShardName& name, ShardCommon& common,
+                                   const ShardContext& context) {
+  if (context.replication == nullptr || name.collection.empty()) {
+    return std::make_unique<LocalLog>(common.store());
+  }
+  return std::make_unique<ReplicatedLog>(name, common.store(), common.lane, *context.replication);
+}
+
+}  // namespace
 
 Result<> Shard::check(const std::string& path, const ShardContext& context,
                       storage::Opening opening) {
@@ -29,19 +40,25 @@ Result<> Shard::check_exists(const std::string& path, const ShardContext& contex
 
 Result<std::unique_ptr<Shard>> Shard::open(const std::string& path,
                                            std::shared_ptr<const CollectionConfig> config,
-                                           const ShardContext& context, const Shard* first) {
+                                           const ShardContext& context, const Shard* first,
+                                           std::uint32_t number) {
   return guarded([&]() -> Result<std::unique_ptr<Shard>> {
     QV_TRY(auto files, open_shard_files(path, context));
-    std::unique_ptr<Shard> shard(new Shard(path, std::move(config), context, std::move(files)));
+    const ShardName name{config->cluster_id, number};
+    std::unique_ptr<Shard> shard(
+        new Shard(path, std::move(config), context, std::move(files), name));
+    if (shard->replicated_ != nullptr) QV_TRY(shard->replicated_->load());
     QV_TRY(shard->recover(first));
     return shard;
   });
 }
 
 Shard::Shard(const std::string& path, std::shared_ptr<const CollectionConfig> config,
-             const ShardContext& context, ShardFiles files)
+             const ShardContext& context, ShardFiles files, const ShardName& name)
     : context_(context),
       common_(path, std::move(config), std::move(files), *context.lanes, *context.background),
+      log_(make_log(name, common_, context)),
+      replicated_(dynamic_cast<ReplicatedLog*>(log_.get())),
       rewrites_(common_, context_, table_, manifest_, status_,
                 [this] {
                   maintenance_.start_due_jobs();
@@ -59,13 +76,15 @@ Shard::~Shard() {
     run_logged("closing a shard",
                [&] { log_error("closing shard {}: {}", common_.path, result.error().message()); });
   }
+  while (!log_->wait_until_idle(std::chrono::hours(1))) {
+  }
   while (!common_.background.wait_for(std::chrono::hours(1))) {
   }
   common_.lane.drain();
 }
 
 Result<> Shard::recover(const Shard* first) {
-  Recovery recovery({common_, table_, manifest_, status_, log_, bulk_, rows_}, context_);
+  Recovery recovery({common_, table_, manifest_, status_, *log_, bulk_, rows_}, context_);
   QV_TRY(recovery.run(first == nullptr ? nullptr : &first->bulk()));
   common_.wants_tick = true;
   indexes_.start_counting_queries();
@@ -108,7 +127,8 @@ Result<> Shard::close() {
   if (is_closed_) return {};
   common_.closed = true;
   queue_.close();
-  bool ended = common_.lane.drain_for(context_.close_patience);
+  bool ended = log_->wait_until_idle(context_.close_patience);
+  ended = common_.lane.drain_for(context_.close_patience) && ended;
   common_.closing.cancel();
   common_.store().cancel_reclaim();
   ended = common_.background.wait_for(context_.close_patience) && ended;
@@ -125,7 +145,7 @@ Result<> Shard::close() {
 
 bool Shard::has_no_work() {
   constexpr std::chrono::milliseconds kAtOnce{0};
-  return common_.lane.drain_for(kAtOnce) && common_.background.wait_for(kAtOnce);
+  return log_->wait_until_idle(kAtOnce) && common_.lane.drain_for(kAtOnce) && common_.background.wait_for(kAtOnce);
 }
 
 }  // namespace quiver::engine

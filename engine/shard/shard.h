@@ -35,6 +35,7 @@
 #include "engine/shard/state/segment_table.h"
 #include "engine/shard/state/shard_common.h"
 #include "engine/shard/work_status.h"
+#include "engine/write/replicated_log.h"
 #include "engine/write/shard_log.h"
 #include "engine/write/update_queue.h"
 #include "storage/rows/shard_store.h"
@@ -52,11 +53,12 @@ class Shard {
   /// kDataLoss if the store at `path` is gone.
   static Result<> check_exists(const std::string& path, const ShardContext& context);
   /// Opens or creates the shard below `path` and recovers it: docs/formats/shard-store.md. `first`
-  /// is the collection's first shard; nullptr: it is this one.
+  /// is the collection's first shard; nullptr: it is this one. `number`: of this shard.
   static Result<std::unique_ptr<Shard>> open(const std::string& path,
                                              std::shared_ptr<const CollectionConfig> config,
                                              const ShardContext& context,
-                                             const Shard* first = nullptr);
+                                             const Shard* first = nullptr,
+                                             std::uint32_t number = 0);
   /// As `close`, but waits as long as it takes for work that has not ended: it uses the shard.
   ~Shard();
   Shard(const Shard&) = delete;
@@ -80,6 +82,9 @@ class Shard {
   [[nodiscard]] Result<Seq> link_files(const std::string& target) {
     return link_shard(common_, table_, bulk_, target);
   }
+
+  /// nullptr: the shard is on this node only.
+  [[nodiscard]] ReplicatedLog* replicated_log() { return replicated_; }
 
   /// Called now and then: seals what has been idle, starts due work.
   void tick() noexcept;
@@ -115,7 +120,7 @@ class Shard {
   };
 
   Shard(const std::string& path, std::shared_ptr<const CollectionConfig> config,
-        const ShardContext& context, ShardFiles files);
+        const ShardContext& context, ShardFiles files, const ShardName& name);
   Result<> recover(const Shard* first);
   // In the lane.
   void drain() noexcept;
@@ -130,7 +135,9 @@ class Shard {
   MemoryPlacing memory_{common_, table_};
   DroppedVectors dropped_{common_};
   WorkStatus status_{common_, table_, context_.choose_index};
-  LocalLog log_{common_.store()};
+  /// Local, unless the collection is replicated.
+  const std::unique_ptr<ShardLog> log_;
+  ReplicatedLog* replicated_ = nullptr;  ///< `log_`, if it is one
   DrainTask drain_task_{*this};
   UpdateQueue queue_{common_.lane, drain_task_, context_.max_queued_bytes};
   ColumnBuilds columns_{common_, table_, status_, [this] { maintenance_.start_due_jobs(); }};
@@ -143,7 +150,7 @@ class Shard {
   RowRecovery rows_{common_, table_};
   Damage damage_{common_, table_,   status_,
                  rows_,   columns_, [this] { maintenance_.start_due_jobs(); }};
-  ApplyLane lane_{common_, table_, log_, queue_, bulk_, status_, maintenance_};
+  ApplyLane lane_{common_, table_, *log_, queue_, bulk_, status_, maintenance_};
 };
 
 }  // namespace quiver::engine

@@ -13,6 +13,7 @@
 #include "base/threads/executor.h"
 #include "engine/indexing/indexes.h"
 #include "engine/indexing/query_samples.h"
+#include "engine/model/replication.h"
 #include "engine/write/write_gate.h"
 #include "storage/rows/runtime.h"
 
@@ -36,6 +37,8 @@ struct ShardContext {
   std::shared_ptr<QuerySamples> queries = nullptr;
   /// Devices that help with searches; nullptr: none.
   gpu::Devices* devices = nullptr;
+  /// The cluster that the shards are parts of; nullptr: none.
+  Replication* replication = nullptr;
   /// How long closing waits for running work, and again once that was cancelled.
   std::chrono::milliseconds close_patience = std::chrono::seconds(5);
   /// Seconds since 1970; tests put their own clock in.

@@ -30,8 +30,11 @@ void LocalLog::append(const Staging& group, const Committed& committed) noexcept
   committed(guarded([&] { return write(group); }));
 }
 
-Result<> LocalLog::write(const Staging& group) {
-  storage::RowBatch batch;
+void LocalLog::append_entries(const Staging&, std::uint64_t, const Committed& committed) noexcept {
+  committed(fail(Code::kUnimplemented, "entries of a shard that is not replicated"));
+}
+
+void add_changes(const Staging& group, storage::RowBatch& batch) {
   for (const auto& change : group.changes()) {
     if (change.row != nullptr) {
       batch.put_row(change.id, encode_row(*change.row));
@@ -40,6 +43,11 @@ Result<> LocalLog::write(const Staging& group) {
     }
     batch.put_op(change.seq, encode_op(change.row != nullptr, change.id));
   }
+}
+
+Result<> LocalLog::write(const Staging& group) {
+  storage::RowBatch batch;
+  add_changes(group, batch);
   return store_.write(batch);
 }
 

@@ -1,6 +1,8 @@
 // The log of a shard: the order of its changes, and the step that makes them count.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "engine/write/staging.h"
+#include "storage/rows/row_batch.h"
 #include "storage/rows/shard_store.h"
 
 namespace quiver::engine {
@@ -23,6 +26,9 @@ struct LoggedOp {
 [[nodiscard]] std::string encode_op(bool is_put, const PointId& id);
 [[nodiscard]] Result<LoggedOp> decode_op(std::string_view bytes);
 
+/// Adds the rows and the log entries of `group` to `batch`.
+void add_changes(const Staging& group, storage::RowBatch& batch);
+
 /// Used by the apply lane and by recovery, one call at a time. A committed group is never undone. A
 /// group that is not committed is never visible, not even in part.
 class ShardLog {
@@ -36,6 +42,16 @@ class ShardLog {
   /// this returns or later. Success means that they are durable. `group` and `committed` stay valid
   /// until then, and no other group is appended.
   virtual void append(const Staging& group, const Committed& committed) noexcept = 0;
+  /// Writes entries that the cluster has committed, up to number `last`; otherwise as `append`.
+  virtual void append_entries(const Staging& group, std::uint64_t last,
+                              const Committed& committed) noexcept = 0;
+  /// The number of the last entry applied; 0: none, or the shard is not replicated.
+  [[nodiscard]] virtual std::uint64_t applied() const { return 0; }
+  /// False if a group is still on its way after `patience`.
+  virtual bool wait_until_idle(std::chrono::milliseconds patience) {
+    (void)patience;
+    return true;
+  }
   /// The newest change in the log; nullopt if it is empty.
   [[nodiscard]] virtual Result<std::optional<Seq>> last() const = 0;
   /// Visits the changes from `from` on, ascending. kDataLoss if one is damaged.
@@ -51,6 +67,9 @@ class LocalLog final : public ShardLog {
 
   /// Calls `committed` before it returns.
   void append(const Staging& group, const Committed& committed) noexcept override;
+  /// kUnimplemented: there is no cluster.
+  void append_entries(const Staging& group, std::uint64_t last,
+                      const Committed& committed) noexcept override;
   [[nodiscard]] Result<std::optional<Seq>> last() const override { return store_.last_op(); }
   [[nodiscard]] Result<> replay(Seq from, const Visit& visit) const override;
 

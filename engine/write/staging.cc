@@ -71,6 +71,13 @@ void Staging::absorb(Staging&& above) {
   for (auto& change : above.changes_) put(change.id, std::move(change.row), change.seq);
 }
 
+void Staging::apply_numbered(const std::vector<Change>& changes, Seq& next) {
+  for (const auto& change : changes) {
+    put(change.id, change.row, change.seq);
+    next = std::max(next, Seq{to_number(change.seq) + 1});
+  }
+}
+
 Result<> Staging::put_points(const PreparedPoints& points, Seq& next) {
   for (const auto& row : points.rows) {
     if (points.mode != UpsertMode::kUpsert || points.update_filter != nullptr) {

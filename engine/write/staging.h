@@ -24,17 +24,19 @@ class Staging {
   Staging(const SegmentSet& base, const CollectionConfig& config, const Staging* below)
       : base_(base), config_(config), below_(below) {}
 
+  struct Change {
+    PointId id;
+    Seq seq{};
+    RowPtr row;
+  };
   /// Applies the operation. Numbers its changes from `next`, which it advances. kNotFound if a
   /// point that must exist does not; this layer is of no use then.
   Result<> apply(const PreparedOperation& operation, Seq& next);
   /// Takes over the changes of the layer above this one.
   void absorb(Staging&& above);
 
-  struct Change {
-    PointId id;
-    Seq seq{};
-    RowPtr row;
-  };
+  /// Adds changes that are numbered already; `next` becomes the number after the last one.
+  void apply_numbered(const std::vector<Change>& changes, Seq& next);
   /// One for each point touched, in the order of first touch.
   [[nodiscard]] const std::vector<Change>& changes() const { return changes_; }
   [[nodiscard]] bool empty() const { return changes_.empty(); }

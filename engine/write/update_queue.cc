@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kMaxGroupBytes = 16ULL << 20;
 
 std::uint64_t request_bytes(const ShardRequest& request) {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = request.entry == nullptr ? 0 : request.entry->n_bytes;
   for (const auto& operation : request.operations) bytes += size_bytes(operation);
   return bytes;
 }

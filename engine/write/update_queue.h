@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <vector>
 
 #include "base/ids.h"
@@ -12,13 +13,24 @@
 #include "base/threads/lane.h"
 #include "base/threads/task.h"
 #include "engine/model/reports.h"
+#include "engine/write/entry.h"
 #include "engine/write/prepared.h"
+#include "engine/write/staging.h"
 
 namespace quiver::engine {
+
+/// What an entry of a replicated log changes.
+struct CommittedEntry {
+  EntryNumber number = 0;
+  std::vector<Staging::Change> changes;
+  std::uint64_t n_bytes = 0;
+};
 
 /// Operations of one request, applied together or not at all.
 struct ShardRequest {
   std::vector<PreparedOperation> operations;
+  /// An entry that the cluster has committed, in place of operations; nullptr: none.
+  std::shared_ptr<const CommittedEntry> entry = nullptr;
   Ack ack = Ack::kVisible;
   /// Called once, in the lane, with the last sequence number of each operation.
   std::function<void(Result<std::vector<Seq>>)> done;

@@ -93,7 +93,9 @@ Result<> ShardStore::destroy(const std::string& path) {
   return directory->sync();
 }
 
-Result<> ShardStore::write(const RowBatch& batch) { return impl_->write(batch); }
+Result<> ShardStore::write(const RowBatch& batch, Sync sync) {
+  return impl_->write(batch, sync);
+}
 
 RowFileWriter ShardStore::new_row_file(std::string_view name) const {
   return RowFileWriter(fmt::format("{}/{}", path_, name), impl_->runtime());

@@ -35,6 +35,9 @@ struct StoreStats {
 /// Whether opening may create the store.
 enum class Opening : std::uint8_t { kMayCreate, kMustExist };
 
+/// Whether a batch is on stable storage when `write` returns.
+enum class Sync : std::uint8_t { kNo, kYes };
+
 /// Any number of threads may read while others write. Writes are serialised inside.
 ///
 /// Errors: kResourceExhausted "no space left on device ..."; kDataLoss for damaged files;
@@ -72,7 +75,8 @@ class ShardStore {
   /// Applies all of `batch` or nothing; on stable storage on return (if `RuntimeOptions::sync`).
   /// After an error none of it is visible, now or after the repair. Only if the process ends before
   /// the repair may the next opening find the whole batch.
-  Result<> write(const RowBatch& batch);
+  /// Sync::kNo: on stable storage with the next batch that is.
+  Result<> write(const RowBatch& batch, Sync sync = Sync::kYes);
 
   /// Starts a file of rows beside the store, to be ingested. `name` is plain and ends with
   /// kRowFileSuffix. Any number of files may be written at a time, each for its own range of ids.

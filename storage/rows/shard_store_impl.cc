@@ -69,26 +69,26 @@ Result<ShardStore::Impl::Inside> ShardStore::Impl::enter() {
   return Inside(gate_, *row_store_);
 }
 
-Result<> ShardStore::Impl::write(const RowBatch& batch) noexcept {
+Result<> ShardStore::Impl::write(const RowBatch& batch, Sync sync) noexcept {
   MutexLock lock(write_mutex_);
   return run_whole("writing to a store",
-                   [&]() QV_NO_THREAD_SAFETY_ANALYSIS { return write_or_repair(batch); });
+                   [&]() QV_NO_THREAD_SAFETY_ANALYSIS { return write_or_repair(batch, sync); });
 }
 
-Result<> ShardStore::Impl::write_or_repair(const RowBatch& batch) {
+Result<> ShardStore::Impl::write_or_repair(const RowBatch& batch, Sync sync) {
   if (needs_repair_) QV_TRY(repair());
   if (batch.empty()) return {};
-  Result<> result = try_write(batch);
+  Result<> result = try_write(batch, sync);
   if (result || !is_repairable(result.error())) return result;
   failures_.log(LogLevel::kError, "write", result.error().message());
   // An earlier failure that is noticed only now, or one that has passed, costs the caller no error.
   if (!repair()) return result;
-  return try_write(batch);
+  return try_write(batch, sync);
 }
 
-Result<> ShardStore::Impl::try_write(const RowBatch& batch) {
+Result<> ShardStore::Impl::try_write(const RowBatch& batch, Sync sync) {
   QV_TRY(auto inside, enter());
-  const auto status = inside->write(batch, runtime_->options().sync);
+  const auto status = inside->write(batch, sync == Sync::kYes && runtime_->options().sync);
   if (status.ok()) {
     rows_deleted_ += count_row_deletions(batch);
     return {};

@@ -63,7 +63,7 @@ class ShardStore::Impl {
   /// kUnavailable after `close`, or if a repair could not reopen the store.
   Result<Inside> enter();
 
-  Result<> write(const RowBatch& batch) noexcept QV_EXCLUDES(write_mutex_);
+  Result<> write(const RowBatch& batch, Sync sync) noexcept QV_EXCLUDES(write_mutex_);
   Result<> ingest(std::span<const std::string> names) noexcept QV_EXCLUDES(write_mutex_);
   Result<> reclaim();
   void cancel_work() { cancel_work_ = true; }
@@ -72,9 +72,9 @@ class ShardStore::Impl {
   [[nodiscard]] const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
 
  private:
-  Result<> write_or_repair(const RowBatch& batch) QV_REQUIRES(write_mutex_);
+  Result<> write_or_repair(const RowBatch& batch, Sync sync) QV_REQUIRES(write_mutex_);
   Result<> ingest_files(std::span<const std::string> names) QV_REQUIRES(write_mutex_);
-  Result<> try_write(const RowBatch& batch) QV_REQUIRES(write_mutex_);
+  Result<> try_write(const RowBatch& batch, Sync sync) QV_REQUIRES(write_mutex_);
   Result<> repair() QV_REQUIRES(write_mutex_);
   Result<> prepare_undo() QV_REQUIRES(write_mutex_);
   /// Checks that the disk accepts enough new bytes to reopen the store.
