@@ -14,6 +14,7 @@
 
 namespace quiver::engine {
 class Database;
+class Replication;
 }
 
 namespace quiver::cluster {
@@ -71,17 +72,26 @@ struct NodeView {
   std::vector<Member> members;  ///< by id
 };
 
-/// Thread-safe.
+/// Thread-safe. Made before the database, which asks it what counts, and started with it.
 class Node {
  public:
+  /// `ledger` and `peers` outlive the node. Reads or makes the file `node` in the data directory.
+  [[nodiscard]] static Result<std::unique_ptr<Node>> make(NodeOptions options, Ledger& ledger,
+                                                          PeerClient& peers);
   virtual ~Node() = default;
+
+  /// For `engine::DatabaseOptions::replication`.
+  [[nodiscard]] virtual engine::Replication& replication() = 0;
+  /// Joins the cluster. Returns at once; the node serves reads while the ledger is away. `local`
+  /// outlives the node's work, which `stop` ends.
+  virtual Result<> start(engine::Database& local) = 0;
+  /// The database as the API sees it: its changes are made through the ledger. After `start`.
+  [[nodiscard]] virtual engine::Database& database() = 0;
 
   /// Where changes go: nullopt if this node leads. kUnavailable, with the reason, if nobody is known
   /// to lead.
   [[nodiscard]] virtual Result<std::optional<NodeAddress>> leader() const = 0;
   [[nodiscard]] virtual NodeView view() const = 0;
-  /// The database as the API sees it: its changes are made through the ledger.
-  [[nodiscard]] virtual engine::Database& database() = 0;
   /// Answers a message of another node. May take seconds.
   [[nodiscard]] virtual Result<std::string> answer(std::string_view verb,
                                                    std::string_view body) = 0;

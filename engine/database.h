@@ -98,6 +98,12 @@ class Database {
 
   /// All or nothing.
   virtual Result<> update_aliases(const std::vector<AliasAction>& actions) = 0;
+  /// The aliases that there would be after `update_aliases`, which would succeed. Errors as of it.
+  [[nodiscard]] virtual Result<std::vector<Alias>> plan_aliases(
+      const std::vector<AliasAction>& actions) const {
+    (void)actions;
+    return fail(Code::kUnimplemented, "aliases are not planned here");
+  }
   [[nodiscard]] virtual std::vector<Alias> aliases() const = 0;
 
   /// Replaces ids to be looked up in other collections (`lookup_from`) by their vectors. `name`:

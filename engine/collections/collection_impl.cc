@@ -675,7 +675,7 @@ Result<> CollectionImpl::drop_shard_key(const ShardKey& key) {
 /// Opens the shards of new keys and removes those of dropped ones.
 Result<> CollectionImpl::adopt_shards(const CollectionConfig& config) {
   Shards dropped;
-  QV_TRY(bulk_.between_loads([&]() -> Result<> {
+  const auto swapped = bulk_.between_loads([&]() -> Result<> {
     MutexLock lock(change_mutex_);
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     if (next->shard_keys == config.shard_keys) return {};
@@ -691,9 +691,9 @@ Result<> CollectionImpl::adopt_shards(const CollectionConfig& config) {
     shards_.store(std::make_shared<const Shards>(std::move(shards)));
     config_.store(std::move(next));
     return {};
-  }));
+  });
   remove_shards(dropped);
-  return {};
+  return swapped;
 }
 
 Result<> CollectionImpl::adopt_config(const CollectionConfig& config) {

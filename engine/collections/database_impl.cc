@@ -26,6 +26,21 @@ std::size_t thread_count(std::uint32_t wanted, std::size_t at_least) {
   return std::max(n, at_least);
 }
 
+std::vector<storage::AliasChange> alias_changes(const std::vector<AliasAction>& actions) {
+  std::vector<storage::AliasChange> changes;
+  using Kind = storage::AliasChange::Kind;
+  for (const auto& action : actions) {
+    if (const auto* create = std::get_if<CreateAlias>(&action)) {
+      changes.push_back({Kind::kCreate, create->alias, create->collection});
+    } else if (const auto* rename = std::get_if<RenameAlias>(&action)) {
+      changes.push_back({Kind::kRename, rename->old_alias, rename->new_alias});
+    } else {
+      changes.push_back({Kind::kDelete, std::get<DeleteAlias>(action).alias, {}});
+    }
+  }
+  return changes;
+}
+
 }  // namespace
 
 DatabaseImpl::DatabaseImpl(DatabaseOptions options)
@@ -154,19 +169,17 @@ Result<> DatabaseImpl::update_config(const std::string& name,
 }
 
 Result<> DatabaseImpl::update_aliases(const std::vector<AliasAction>& actions) {
-  std::vector<storage::AliasChange> changes;
-  using Kind = storage::AliasChange::Kind;
-  for (const auto& action : actions) {
-    if (const auto* create = std::get_if<CreateAlias>(&action)) {
-      changes.push_back({Kind::kCreate, create->alias, create->collection});
-    } else if (const auto* rename = std::get_if<RenameAlias>(&action)) {
-      changes.push_back({Kind::kRename, rename->old_alias, rename->new_alias});
-    } else {
-      changes.push_back({Kind::kDelete, std::get<DeleteAlias>(action).alias, {}});
-    }
-  }
+  const auto changes = alias_changes(actions);
   QV_TRY(gate_.check_open());
   return gate_.checked(catalog().apply_aliases(changes));
+}
+
+Result<std::vector<Alias>> DatabaseImpl::plan_aliases(
+    const std::vector<AliasAction>& actions) const {
+  QV_TRY(const auto planned, catalog().plan_aliases(alias_changes(actions)));
+  std::vector<Alias> aliases;
+  for (const auto& alias : planned) aliases.push_back({alias.name, alias.collection});
+  return aliases;
 }
 
 std::vector<Alias> DatabaseImpl::aliases() const {

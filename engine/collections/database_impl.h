@@ -46,6 +46,8 @@ class DatabaseImpl final : public Database {
   Result<> update_config(const std::string& name,
                          const std::function<Result<>(CollectionConfig&)>& change) override;
   Result<> update_aliases(const std::vector<AliasAction>& actions) override;
+  [[nodiscard]] Result<std::vector<Alias>> plan_aliases(
+      const std::vector<AliasAction>& actions) const override;
   [[nodiscard]] std::vector<Alias> aliases() const override;
   Result<> resolve_lookups(const std::string& name, Query& query) override;
   [[nodiscard]] Snapshots* snapshots() override { return &snapshots_; }

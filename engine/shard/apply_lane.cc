@@ -78,6 +78,8 @@ Result<> ApplyLane::stage_entries() {
   for (auto& [request, n_bytes, result] : group.requests) {
     if (request.entry == nullptr) {
       result = fail(Code::kUnavailable, "this node does not lead any more, try again");
+    } else if (request.entry->number <= last) {
+      result = std::vector<Seq>();  // applied already
     } else if (request.entry->number != last + 1) {
       result = fail(Code::kFailedPrecondition,
                     fmt::format("entry {} cannot follow entry {}", request.entry->number, last));

@@ -30,10 +30,6 @@ void LocalLog::append(const Staging& group, const Committed& committed) noexcept
   committed(guarded([&] { return write(group); }));
 }
 
-void LocalLog::append_entries(const Staging&, std::uint64_t, const Committed& committed) noexcept {
-  committed(fail(Code::kUnimplemented, "entries of a shard that is not replicated"));
-}
-
 void add_changes(const Staging& group, storage::RowBatch& batch) {
   for (const auto& change : group.changes()) {
     if (change.row != nullptr) {

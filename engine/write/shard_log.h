@@ -44,7 +44,10 @@ class ShardLog {
   virtual void append(const Staging& group, const Committed& committed) noexcept = 0;
   /// Writes entries that the cluster has committed, up to number `last`; otherwise as `append`.
   virtual void append_entries(const Staging& group, std::uint64_t last,
-                              const Committed& committed) noexcept = 0;
+                              const Committed& committed) noexcept {
+    (void)group, (void)last;
+    committed(fail(Code::kUnimplemented, "entries for a shard that is on this node only"));
+  }
   /// The number of the last entry applied; 0: none, or the shard is not replicated.
   [[nodiscard]] virtual std::uint64_t applied() const { return 0; }
   /// False if a group is still on its way after `patience`.
@@ -67,9 +70,6 @@ class LocalLog final : public ShardLog {
 
   /// Calls `committed` before it returns.
   void append(const Staging& group, const Committed& committed) noexcept override;
-  /// kUnimplemented: there is no cluster.
-  void append_entries(const Staging& group, std::uint64_t last,
-                      const Committed& committed) noexcept override;
   [[nodiscard]] Result<std::optional<Seq>> last() const override { return store_.last_op(); }
   [[nodiscard]] Result<> replay(Seq from, const Visit& visit) const override;
 

@@ -29,11 +29,11 @@ struct CommittedEntry {
 /// Operations of one request, applied together or not at all.
 struct ShardRequest {
   std::vector<PreparedOperation> operations;
-  /// An entry that the cluster has committed, in place of operations; nullptr: none.
-  std::shared_ptr<const CommittedEntry> entry = nullptr;
   Ack ack = Ack::kVisible;
   /// Called once, in the lane, with the last sequence number of each operation.
   std::function<void(Result<std::vector<Seq>>)> done;
+  /// An entry that the cluster has committed, in place of operations; nullptr: none.
+  std::shared_ptr<const CommittedEntry> entry = nullptr;
 };
 
 /// A request in the queue, and its result once it was applied.

@@ -225,6 +225,14 @@ Result<> Catalog::adopt(std::string_view name, std::string_view directory, std::
   return commit(std::move(next));
 }
 
+Result<std::vector<AliasEntry>> Catalog::plan_aliases(std::span<const AliasChange> changes) const {
+  State next = copy();
+  for (const AliasChange& change : changes) QV_TRY(apply(change, next));
+  std::vector<AliasEntry> planned;
+  for (const auto& [alias, collection] : next.aliases) planned.push_back({alias, collection});
+  return planned;
+}
+
 Result<> Catalog::apply_aliases(std::span<const AliasChange> changes) {
   MutexLock change_lock(change_mutex_);
   State next = copy();

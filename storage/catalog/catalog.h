@@ -72,6 +72,9 @@ class Catalog {
   /// Makes all changes in order, or none. kCreate and kRename replace an alias of the same name.
   /// kNotFound for a missing collection or alias; kAlreadyExists if a collection has the name.
   Result<> apply_aliases(std::span<const AliasChange> changes);
+  /// The aliases after `apply_aliases`, which is not done. Errors as of it.
+  [[nodiscard]] Result<std::vector<AliasEntry>> plan_aliases(
+      std::span<const AliasChange> changes) const;
 
   /// Finds a collection by its own name, not by an alias.
   [[nodiscard]] std::optional<CatalogEntry> find(std::string_view name) const;

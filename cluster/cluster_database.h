@@ -1,0 +1,91 @@
+// The database of a node: changes of the catalog are made through the ledger.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "cluster/records.h"
+#include "engine/database.h"
+
+namespace quiver::cluster {
+
+/// What a change of the catalog needs of the node.
+class CatalogLedger {
+ public:
+  virtual ~CatalogLedger() = default;
+  /// kUnavailable unless this node leads.
+  [[nodiscard]] virtual Result<> check_leads() const = 0;
+  /// Writes under the condition that this node leads. False: a condition failed. Asks until the
+  /// outcome is known; kUnavailable if this node does not lead any more.
+  [[nodiscard]] virtual Result<bool> write(Transaction transaction) = 0;
+  /// Returns when the other nodes have seen what was written, or do not in time.
+  virtual void tell_nodes() = 0;
+  [[nodiscard]] virtual std::map<std::string, std::string> aliases() = 0;
+  virtual void forget(const std::string& cluster_id) = 0;
+};
+
+/// Reads go to the local database.
+class ClusterDatabase final : public engine::Database {
+ public:
+  /// All outlive this. `catalog_mutex`: one change of the catalog at a time.
+  ClusterDatabase(const Keys& keys, CatalogLedger& ledger, engine::Database& local,
+                  Mutex& catalog_mutex)
+      : keys_(keys), ledger_(ledger), local_(local), catalog_mutex_(catalog_mutex) {}
+
+  [[nodiscard]] std::vector<std::string> collection_names() const override {
+    return local_.collection_names();
+  }
+  [[nodiscard]] Result<std::shared_ptr<engine::Collection>> collection(
+      const std::string& name) override {
+    return local_.collection(name);
+  }
+  [[nodiscard]] std::shared_ptr<engine::Collection> collection_if_open(
+      const std::string& name) override {
+    return local_.collection_if_open(name);
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<engine::Collection>>>
+  open_collections() const override {
+    return local_.open_collections();
+  }
+  [[nodiscard]] engine::StoreMemory store_memory() const override { return local_.store_memory(); }
+  [[nodiscard]] std::vector<std::string> strangers() const override { return local_.strangers(); }
+  [[nodiscard]] bool exists(const std::string& name_or_alias) const override {
+    return local_.exists(name_or_alias);
+  }
+  Result<> create_collection(const std::string& name, engine::CollectionConfig config) override;
+  [[nodiscard]] Result<engine::CollectionFindings> check(const std::string& name) override {
+    return local_.check(name);
+  }
+  Result<engine::CollectionRepair> repair(const std::string& name) override {
+    return local_.repair(name);
+  }
+  Result<bool> drop_collection(const std::string& name) override;
+  /// The collection itself commits its configuration (engine::Replication).
+  Result<> update_config(
+      const std::string& name,
+      const std::function<Result<>(engine::CollectionConfig&)>& change) override {
+    return local_.update_config(name, change);
+  }
+  Result<> update_aliases(const std::vector<engine::AliasAction>& actions) override;
+  [[nodiscard]] std::vector<engine::Alias> aliases() const override { return local_.aliases(); }
+  Result<> resolve_lookups(const std::string& name, engine::Query& query) override {
+    return local_.resolve_lookups(name, query);
+  }
+  [[nodiscard]] engine::Snapshots* snapshots() override { return local_.snapshots(); }
+  [[nodiscard]] bool ready(std::string* why) const override { return local_.ready(why); }
+  [[nodiscard]] Executor& compute() override { return local_.compute(); }
+  Result<> close() override { return local_.close(); }
+
+ private:
+  const Keys& keys_;
+  CatalogLedger& ledger_;
+  engine::Database& local_;
+  Mutex& catalog_mutex_;
+};
+
+}  // namespace quiver::cluster

@@ -1,0 +1,38 @@
+// Messages between nodes, as bytes: docs/formats/peer.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/model/replication.h"
+
+namespace quiver::cluster {
+
+/// The verbs of the peer API.
+inline constexpr std::string_view kStoreBodies = "bodies";
+inline constexpr std::string_view kApplyCommitted = "committed";
+inline constexpr std::string_view kGetBody = "body";
+inline constexpr std::string_view kGetApplied = "applied";
+inline constexpr std::string_view kRefresh = "refresh";
+
+/// An entry of a shard; the body is empty where a message only names it.
+struct NamedEntry {
+  engine::ShardName shard;
+  engine::EntryId id;
+  std::string body = {};
+};
+
+/// Appends one entry to a message.
+void append_entry(const engine::ShardName& shard, const engine::EntryId& id, std::string_view body,
+                  std::string& out);
+/// kInvalidArgument if `message` is no list of entries.
+[[nodiscard]] Result<std::vector<NamedEntry>> read_entries(std::string_view message);
+
+void append_number(std::uint64_t number, std::string& out);
+[[nodiscard]] Result<std::vector<std::uint64_t>> read_numbers(std::string_view message);
+
+}  // namespace quiver::cluster

@@ -1,0 +1,337 @@
+#include "cluster/node_impl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+#include <utility>
+
+#include "base/io/file.h"
+#include "base/observe/failure.h"
+#include "base/observe/log.h"
+
+namespace quiver::cluster {
+namespace {
+
+using engine::EntryId;
+using engine::ShardName;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookInterval{500};
+constexpr std::chrono::seconds kRefreshPatience{3};
+constexpr std::string_view kNodeFile = "node";
+
+std::int64_t steady_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch())
+      .count();
+}
+
+/// The id in the file `node` of the data directory, which is made if it is not there.
+Result<NodeId> read_or_make_id(const std::string& data_dir) {
+  QV_TRY(const auto directory, open_real_directory(data_dir));
+  if (directory->exists(kNodeFile)) {
+    QV_TRY(const auto bytes, directory->read_file(kNodeFile));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    NodeId id = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+    if (error == std::errc() && end == text.data() + text.size() && id != 0) return id;
+    return fail(Code::kDataLoss, fmt::format("`{}/{}` holds no id of a node", data_dir, kNodeFile));
+  }
+  std::random_device random;
+  const NodeId id = (NodeId{random()} << 31 | random()) | 1;
+  const std::string text = std::to_string(id);
+  QV_TRY(directory->replace_file(kNodeFile, std::as_bytes(std::span(text))));
+  return id;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Node>> Node::make(NodeOptions options, Ledger& ledger, PeerClient& peers) {
+  QV_TRY(const NodeId self, read_or_make_id(options.data_dir));
+  return std::unique_ptr<Node>(std::make_unique<NodeImpl>(std::move(options), self, ledger, peers));
+}
+
+NodeImpl::NodeImpl(NodeOptions options, NodeId self, Ledger& ledger, PeerClient& peers)
+    : options_(std::move(options)),
+      self_(self),
+      keys_(options_.cluster_name),
+      ledger_(ledger),
+      peers_(peers),
+      replicas_(keys_, ledger, peers, state_),
+      committer_(keys_, ledger, peers,
+                 {self, options_.apply_timeout, std::chrono::milliseconds(5000)},
+                 [this] { wake(); }) {
+  replicas_.set_self(self);
+}
+
+NodeImpl::~NodeImpl() { stop(); }
+
+Result<> NodeImpl::start(engine::Database& local) {
+  local_ = &local;
+  replicas_.set_database(local);
+  database_ = std::make_unique<ClusterDatabase>(keys_, *this, local, catalog_mutex_);
+  lease_thread_ = std::thread([this] { keep_lease(); });
+  look_thread_ = std::thread([this] { look_until_stopped(); });
+  return {};
+}
+
+void NodeImpl::stop() {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(stopped_, true)) return;
+    changed_.notify_all();
+  }
+  if (look_thread_.joinable()) look_thread_.join();
+  if (lease_thread_.joinable()) lease_thread_.join();
+  committer_.stop();
+  // Another node may lead at once.
+  if (lease_ != 0) (void)guarded([this] { return ledger_.revoke_lease(lease_); });
+}
+
+void NodeImpl::wake() {
+  MutexLock lock(mutex_);
+  ++n_wanted_;
+  changed_.notify_all();
+}
+
+Result<std::optional<NodeAddress>> NodeImpl::leader() const {
+  if (committer_.leads()) return std::optional<NodeAddress>();
+  const auto state = state_.load();
+  if (state == nullptr) {
+    return fail(Code::kUnavailable, "this node has not reached the ledger yet");
+  }
+  const auto found = state->alive.find(state->leader);
+  if (state->leader != 0 && state->leader != self_ && found != state->alive.end()) {
+    return std::optional(found->second);
+  }
+  return fail(Code::kUnavailable, state->leader == self_ ? "this node is about to lead"
+                                                         : "no node leads at the moment");
+}
+
+Result<> NodeImpl::check_leads() const {
+  if (committer_.leads()) return {};
+  QV_TRY(const auto address, leader());
+  return fail(Code::kUnavailable,
+              fmt::format("this node does not lead; {} does", address ? address->http : "nobody"));
+}
+
+void NodeImpl::commit(const ShardName& shard, std::shared_ptr<const engine::Entry> entry,
+                      Done done) noexcept {
+  committer_.commit(shard, std::move(entry), std::move(done));
+}
+
+void NodeImpl::when_replicas_applied(const std::string& cluster_id,
+                                     std::function<void()> then) noexcept {
+  committer_.when_replicas_applied(cluster_id, std::move(then));
+}
+
+Result<> NodeImpl::commit_config(const std::string& name, const engine::CollectionConfig& config) {
+  const std::string key = keys_.collection(name);
+  QV_TRY(const auto now, ledger_.range({key}));
+  if (now.items.empty()) {
+    return fail(Code::kNotFound, fmt::format("collection `{}` is not in the ledger", name));
+  }
+  QV_TRY(const bool is_written,
+         write({{{key, Condition::What::kModRevision, now.items[0].mod_revision}},
+                {{key, engine::to_json(config)}}}));
+  if (!is_written) {
+    return fail(Code::kUnavailable,
+                fmt::format("collection `{}` was changed by another node, try again", name));
+  }
+  tell_nodes();
+  return {};
+}
+
+Result<bool> NodeImpl::write(Transaction transaction) {
+  QV_TRY(check_leads());
+  transaction.conditions.push_back(
+      {keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()});
+  bool may_be_done = false;
+  while (true) {
+    const auto outcome = ledger_.transact(transaction);
+    if (outcome && outcome->succeeded) return true;
+    if (outcome) {
+      if (!may_be_done) return false;
+      // An attempt whose answer was lost changed what this one asked for.
+      const auto& first = transaction.writes.front();
+      QV_TRY(const auto now, ledger_.range({first.key}));
+      return first.value ? !now.items.empty() && now.items[0].value == *first.value
+                         : now.items.empty();
+    }
+    if (outcome.error().code() != Code::kDeadlineExceeded) return fail(outcome.error());
+    may_be_done = true;
+    if (!committer_.leads()) {
+      return fail(Code::kUnavailable,
+                  "the outcome is not known; the operation may be sent again");
+    }
+  }
+}
+
+/// The others look at the ledger anew; those that cannot be reached do it later.
+void NodeImpl::tell_nodes() {
+  const auto state = state_.load();
+  std::vector<std::thread> calls;
+  for (const auto& [id, address] : state->alive) {
+    if (id == self_) continue;
+    calls.emplace_back([this, peer = address.peer] {
+      const auto told = guarded([&] { return peers_.call(peer, kRefresh, {}); });
+      if (!told) log_warning("node {} was not told of a change: {}", peer, told.error().message());
+    });
+  }
+  for (auto& call : calls) call.join();
+  wake();
+}
+
+std::map<std::string, std::string> NodeImpl::aliases() {
+  std::map<std::string, std::string> aliases;
+  for (const auto& alias : local_->aliases()) aliases[alias.alias] = alias.collection;
+  return aliases;
+}
+
+void NodeImpl::forget(const std::string& cluster_id) { committer_.forget(cluster_id); }
+
+NodeView NodeImpl::view() const {
+  NodeView view;
+  view.self = self_;
+  view.n_nodes = options_.n_nodes;
+  view.write_quorum = options_.n_nodes / 2 + 1;
+  view.is_ledger_up = is_ledger_up_;
+  view.ledger_term = ledger_term_;
+  view.n_pending = committer_.n_pending();
+  view.stale_s = last_heard_ms_ == 0 ? 0 : static_cast<double>(steady_ms() - last_heard_ms_) / 1e3;
+  const auto state = state_.load();
+  if (state == nullptr) return view;
+  view.leader = state->leader;
+  view.epoch = state->epoch;
+  view.ledger_revision = state->revision;
+  if (!state->set) return view;
+  view.n_nodes = state->set->n_nodes;
+  view.write_quorum = state->set->quorum();
+  for (const auto& [id, member] : state->set->members) {
+    const bool leads = committer_.leads() && id != self_;
+    view.members.push_back({id, member.address, state->alive.contains(id),
+                            member.state == MemberState::kActive,
+                            leads ? committer_.lag_of(id) : 0});
+  }
+  return view;
+}
+
+// The lease.
+
+void NodeImpl::keep_lease() {
+  while (true) {
+    run_logged("renewing the lease", [this] { renew_lease(); });
+    MutexLock lock(mutex_);
+    if (!stopped_) changed_.wait_for(mutex_, options_.lease / 3);
+    if (stopped_) return;
+  }
+}
+
+void NodeImpl::renew_lease() {
+  if (lease_ != 0) {
+    const auto kept = ledger_.keep_alive(lease_);
+    is_ledger_up_ = kept.has_value();
+    if (kept) last_heard_ms_ = steady_ms();
+    if (kept && *kept) return;
+    if (!kept) {
+      const bool is_over = steady_ms() - last_heard_ms_ > options_.lease.count() * 1000;
+      if (is_over) committer_.follow();
+      return;
+    }
+    log_warning("the lease of this node has run out");
+    committer_.follow();
+    lease_ = 0;
+  }
+  const auto taken = take_lease();
+  is_ledger_up_ = taken.has_value();
+  if (taken) {
+    last_heard_ms_ = steady_ms();
+    wake();
+  }
+}
+
+Result<> NodeImpl::take_lease() {
+  QV_TRY(const LeaseId lease, ledger_.grant_lease(options_.lease));
+  Transaction alive;
+  alive.writes = {{keys_.alive(self_), encode_address(options_.address), {}, lease}};
+  QV_TRY(ledger_.transact(alive));
+  lease_ = lease;
+  if (const auto status = ledger_.status()) ledger_term_ = status->raft_term;
+  return {};
+}
+
+// What other nodes ask.
+
+Result<std::string> NodeImpl::answer(std::string_view verb, std::string_view body) {
+  if (local_ == nullptr) return fail(Code::kUnavailable, "this node is starting");
+  if (verb == kStoreBodies) return store_bodies(body);
+  if (verb == kApplyCommitted) return apply_committed(body);
+  if (verb == kGetBody) return get_body(body);
+  if (verb == kGetApplied) return get_applied(body);
+  if (verb == kRefresh) return refresh();
+  return fail(Code::kUnimplemented, fmt::format("no verb `{}` between nodes", verb));
+}
+
+Result<std::string> NodeImpl::store_bodies(std::string_view message) {
+  QV_TRY(const auto entries, read_entries(message));
+  std::string answer;
+  for (const auto& entry : entries) {
+    const auto stored = guarded([&]() -> Result<> {
+      QV_TRY(const auto replica, replicas_.find(entry.shard));
+      return replica->store_body(entry.id, entry.body);
+    });
+    if (!stored) {
+      if (stored.error().code() == Code::kNotFound) wake();
+      log_warning("entry {} of shard {}/{} is not stored: {}", entry.id.number,
+                  entry.shard.collection, entry.shard.shard, stored.error().message());
+    }
+    append_number(stored.has_value() ? 1 : 0, answer);
+  }
+  return answer;
+}
+
+Result<std::string> NodeImpl::apply_committed(std::string_view message) {
+  QV_TRY(const auto entries, read_entries(message));
+  std::string answer;
+  for (const auto& entry : entries) {
+    const auto applied = guarded([&] { return replicas_.apply_up_to(entry.shard, entry.id); });
+    if (!applied) wake();
+    const auto replica = replicas_.find(entry.shard);
+    append_number(replica ? (*replica)->applied() : 0, answer);
+  }
+  return answer;
+}
+
+Result<std::string> NodeImpl::get_body(std::string_view message) {
+  QV_TRY(const auto entries, read_entries(message));
+  if (entries.size() != 1) return fail(Code::kInvalidArgument, "one entry was to be asked for");
+  QV_TRY(const auto replica, replicas_.find(entries[0].shard));
+  QV_TRY(auto body, replica->body(entries[0].id));
+  if (body) return *std::move(body);
+  return fail(Code::kNotFound, fmt::format("entry {} is not on this node", entries[0].id.number));
+}
+
+Result<std::string> NodeImpl::get_applied(std::string_view message) {
+  QV_TRY(const auto entries, read_entries(message));
+  std::string answer;
+  for (const auto& entry : entries) {
+    const auto replica = replicas_.find(entry.shard);
+    append_number(replica ? (*replica)->applied() : 0, answer);
+  }
+  return answer;
+}
+
+Result<std::string> NodeImpl::refresh() {
+  const auto deadline = Clock::now() + kRefreshPatience;
+  MutexLock lock(mutex_);
+  const std::uint64_t wanted = ++n_wanted_;
+  changed_.notify_all();
+  while (n_looked_ < wanted && !stopped_ && Clock::now() < deadline) {
+    changed_.wait_for(mutex_, kLookInterval);
+  }
+  if (n_looked_ >= wanted) return std::string();
+  return fail(Code::kDeadlineExceeded, "this node has not looked at the ledger in time");
+}
+
+}  // namespace quiver::cluster

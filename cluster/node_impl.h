@@ -1,0 +1,127 @@
+// The parts of a node and the threads that drive them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/threads/published.h"
+#include "cluster/cluster_database.h"
+#include "cluster/committer.h"
+#include "cluster/ledger/ledger.h"
+#include "cluster/messages.h"
+#include "cluster/node.h"
+#include "cluster/records.h"
+#include "cluster/replicas.h"
+#include "engine/database.h"
+
+namespace quiver::cluster {
+
+/// Two threads of its own, beside the committer's: one keeps the lease, one looks at the ledger,
+/// each second or when woken, and does what is to be done: campaign, catch up, adopt the catalog,
+/// admit members.
+class NodeImpl final : public Node, public engine::Replication, public CatalogLedger {
+ public:
+  NodeImpl(NodeOptions options, NodeId self, Ledger& ledger, PeerClient& peers);
+  ~NodeImpl() override;
+
+  // Node
+  [[nodiscard]] engine::Replication& replication() override { return *this; }
+  Result<> start(engine::Database& local) override;
+  [[nodiscard]] engine::Database& database() override { return *database_; }
+  [[nodiscard]] Result<std::optional<NodeAddress>> leader() const override;
+  [[nodiscard]] NodeView view() const override;
+  [[nodiscard]] Result<std::string> answer(std::string_view verb, std::string_view body) override;
+  void stop() override;
+
+  // engine::Replication
+  [[nodiscard]] Result<> check_leads() const override;
+  void commit(const engine::ShardName& shard, std::shared_ptr<const engine::Entry> entry,
+              Done done) noexcept override;
+  [[nodiscard]] Result<> commit_config(const std::string& name,
+                                       const engine::CollectionConfig& config) override;
+  void when_replicas_applied(const std::string& cluster_id,
+                             std::function<void()> then) noexcept override;
+
+ private:
+  // CatalogLedger
+  [[nodiscard]] Result<bool> write(Transaction transaction) override;
+  void tell_nodes() override;
+  [[nodiscard]] std::map<std::string, std::string> aliases() override;
+  void forget(const std::string& cluster_id) override;
+
+  // The thread of the lease.
+  void keep_lease();
+  void renew_lease();
+  /// Registers this node under a new lease.
+  [[nodiscard]] Result<> take_lease();
+
+  // The thread that looks at the ledger.
+  void look_until_stopped();
+  void look();
+  /// Reads the state and publishes it.
+  [[nodiscard]] Result<std::shared_ptr<const ClusterState>> read_state();
+  [[nodiscard]] Result<> found(const ClusterState& state);
+  [[nodiscard]] Result<> campaign(const ClusterState& state);
+  [[nodiscard]] Result<> take_over(const ClusterState& state);
+  void step_down();
+  /// Reads the state and makes the local catalog the same.
+  [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog();
+  /// A leader's entry may be committed and about to be applied.
+  [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail);
+  [[nodiscard]] Result<> adopt_collection(const std::string& name, const CollectionRecord& record);
+  [[nodiscard]] Result<> adopt_aliases(const ClusterState& state);
+  [[nodiscard]] Result<> drop_others(const ClusterState& state);
+  [[nodiscard]] Result<> adopt_collections(const ClusterState& state);
+  /// The first error; every shard is tried.
+  [[nodiscard]] Result<> catch_up(const ClusterState& state);
+  [[nodiscard]] Result<> admit_members(const ClusterState& state);
+  [[nodiscard]] Result<> promote(const ClusterState& state, NodeId joining);
+  [[nodiscard]] Result<> change_set(const MemberSet& set, Revision known);
+  [[nodiscard]] Result<> trim(const ClusterState& state);
+  void trim_here(const ClusterState& state);
+
+  [[nodiscard]] Result<std::string> store_bodies(std::string_view message);
+  [[nodiscard]] Result<std::string> apply_committed(std::string_view message);
+  [[nodiscard]] Result<std::string> get_body(std::string_view message);
+  [[nodiscard]] Result<std::string> get_applied(std::string_view message);
+  [[nodiscard]] Result<std::string> refresh();
+
+  void wake();
+
+  const NodeOptions options_;
+  const NodeId self_;
+  const Keys keys_;
+  Ledger& ledger_;
+  PeerClient& peers_;
+  engine::Database* local_ = nullptr;
+  Mutex catalog_mutex_;
+  std::unique_ptr<ClusterDatabase> database_;
+  Published<ClusterState> state_;
+  Replicas replicas_;
+  Committer committer_;
+
+  std::atomic<LeaseId> lease_ = 0;
+  std::atomic<std::int64_t> last_heard_ms_ = 0;  ///< of the steady clock; 0: never
+  std::atomic<bool> is_ledger_up_ = false;
+  std::atomic<std::uint64_t> ledger_term_ = 0;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ QV_GUARDED_BY(mutex_) = false;
+  std::uint64_t n_wanted_ QV_GUARDED_BY(mutex_) = 1;  ///< looks asked for
+  std::uint64_t n_looked_ QV_GUARDED_BY(mutex_) = 0;  ///< the last one that is over
+  std::map<engine::ShardName, engine::EntryNumber> trimmed_;  ///< of the looking thread
+  /// Shards of a leader that had not applied their newest entry at the last look.
+  std::map<engine::ShardName, engine::EntryNumber> behind_;
+  std::string last_trouble_;                                  ///< of the looking thread
+  std::thread lease_thread_;
+  std::thread look_thread_;
+};
+
+}  // namespace quiver::cluster

@@ -1,0 +1,292 @@
+#include "cluster/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "payload/json/document.h"
+
+namespace quiver::cluster {
+namespace {
+
+using payload::Array;
+using payload::Object;
+using payload::Value;
+
+constexpr std::uint64_t kVersion = 1;
+
+tl::unexpected<Error> bad_value(std::string_view key, std::string_view value) {
+  constexpr std::size_t kShown = 80;
+  return fail(Code::kDataLoss, fmt::format("the ledger's key `{}` has a value that is not known: `{}`",
+                                           key, value.substr(0, kShown)));
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text, int base = 10) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string to_hex(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+std::optional<std::string> from_hex(std::string_view text) {
+  if (text.size() != 2 * engine::kEntryHashBytes) return std::nullopt;
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const auto byte = number_of(text.substr(i, 2), 16);
+    if (!byte) return std::nullopt;
+    bytes.push_back(static_cast<char>(*byte));
+  }
+  return bytes;
+}
+
+const std::string* text_of(const Value& value, std::string_view key) {
+  const Value* member = value.find(key);
+  return member == nullptr ? nullptr : member->as_string();
+}
+
+Value to_value(const NodeAddress& address) {
+  return Value(Object{{"peer", Value(address.peer)}, {"http", Value(address.http)}});
+}
+
+std::optional<NodeAddress> address_of(const Value& value) {
+  const auto* peer = text_of(value, "peer");
+  const auto* http = text_of(value, "http");
+  if (peer == nullptr || http == nullptr) return std::nullopt;
+  return NodeAddress{*peer, *http};
+}
+
+/// A JSON object of the version that this server writes.
+std::optional<Value> object_of(std::string_view text) {
+  auto value = payload::parse_json(text);
+  if (!value || value->as_object() == nullptr || value->find_unsigned("v") != kVersion) {
+    return std::nullopt;
+  }
+  return *std::move(value);
+}
+
+std::optional<MemberSet> decode_set(std::string_view text) {
+  const auto value = object_of(text);
+  if (!value) return std::nullopt;
+  MemberSet set;
+  const auto n_nodes = value->find_unsigned("n");
+  const Value* members = value->find("members");
+  if (!n_nodes || members == nullptr || members->as_object() == nullptr) return std::nullopt;
+  set.n_nodes = static_cast<std::uint32_t>(*n_nodes);
+  for (const auto& [key, member] : *members->as_object()) {
+    const auto id = number_of(key);
+    const auto address = address_of(member);
+    const auto* state = text_of(member, "state");
+    if (!id || !address || state == nullptr) return std::nullopt;
+    set.members[*id] = {*address,
+                        *state == "active" ? MemberState::kActive : MemberState::kJoining};
+  }
+  return set;
+}
+
+std::optional<engine::EntryId> decode_tail(std::string_view text) {
+  const auto value = object_of(text);
+  if (!value) return std::nullopt;
+  const auto number = value->find_unsigned("n");
+  const auto* hash = text_of(*value, "h");
+  if (!number || hash == nullptr) return std::nullopt;
+  const auto bytes = from_hex(*hash);
+  if (!bytes) return std::nullopt;
+  return engine::EntryId{*number, *bytes};
+}
+
+/// "<cluster id>/<shard>".
+std::optional<engine::ShardName> shard_of(std::string_view text) {
+  const auto slash = text.rfind('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto shard = number_of(text.substr(slash + 1));
+  if (!shard) return std::nullopt;
+  return engine::ShardName{std::string(text.substr(0, slash)), static_cast<std::uint32_t>(*shard)};
+}
+
+std::string place_of(const engine::ShardName& shard) {
+  return fmt::format("{}/{}", shard.collection, shard.shard);
+}
+
+std::optional<std::map<std::string, std::string>> decode_aliases(std::string_view text) {
+  const auto value = object_of(text);
+  if (!value) return std::nullopt;
+  const Value* table = value->find("aliases");
+  if (table == nullptr || table->as_object() == nullptr) return std::nullopt;
+  std::map<std::string, std::string> aliases;
+  for (const auto& [alias, name] : *table->as_object()) {
+    if (name.as_string() == nullptr) return std::nullopt;
+    aliases[alias] = *name.as_string();
+  }
+  return aliases;
+}
+
+/// Fills `state` from one key, given without the prefix.
+bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
+  const auto after = [&](std::string_view prefix) { return key.substr(prefix.size()); };
+  if (key == "set") {
+    state.set = decode_set(item.value);
+    state.set_revision = item.mod_revision;
+    return state.set.has_value();
+  }
+  if (key == "leader") {
+    const auto id = number_of(item.value);
+    state.leader = id.value_or(0);
+    state.leader_lease = item.lease;
+    state.epoch = item.create_revision;
+    return id.has_value();
+  }
+  if (key == "aliases") {
+    auto aliases = decode_aliases(item.value);
+    state.aliases_revision = item.mod_revision;
+    if (aliases) state.aliases = *std::move(aliases);
+    return aliases.has_value();
+  }
+  if (key.starts_with("alive/")) {
+    const auto id = number_of(after("alive/"));
+    const auto value = object_of(item.value);
+    const auto address = value ? address_of(*value) : std::nullopt;
+    if (id && address) state.alive[*id] = *address;
+    return id && address;
+  }
+  if (key.starts_with("collections/")) {
+    auto config = engine::parse_config(item.value);
+    if (!config) return false;
+    state.collections[std::string(after("collections/"))] = {*std::move(config),
+                                                             item.mod_revision};
+    return true;
+  }
+  if (key.starts_with("tail/")) {
+    const auto shard = shard_of(after("tail/"));
+    auto tail = decode_tail(item.value);
+    if (shard && tail) state.tails[*shard] = *std::move(tail);
+    return shard && tail;
+  }
+  if (key.starts_with("base/")) {
+    const auto shard = shard_of(after("base/"));
+    const auto number = number_of(item.value);
+    if (shard && number) state.bases[*shard] = *number;
+    return shard && number;
+  }
+  return true;  // of a newer version
+}
+
+}  // namespace
+
+Keys::Keys(std::string_view cluster_name)
+    : state_(fmt::format("/quiver/{}/state/", cluster_name)),
+      log_(fmt::format("/quiver/{}/log/", cluster_name)) {}
+
+std::string Keys::alive(NodeId node) const { return fmt::format("{}alive/{}", state_, node); }
+std::string Keys::collection(std::string_view name) const {
+  return fmt::format("{}collections/{}", state_, name);
+}
+std::string Keys::tail(const engine::ShardName& shard) const {
+  return fmt::format("{}tail/{}", state_, place_of(shard));
+}
+std::string Keys::base(const engine::ShardName& shard) const {
+  return fmt::format("{}base/{}", state_, place_of(shard));
+}
+std::string Keys::tails_of(std::string_view cluster_id) const {
+  return fmt::format("{}tail/{}/", state_, cluster_id);
+}
+std::string Keys::bases_of(std::string_view cluster_id) const {
+  return fmt::format("{}base/{}/", state_, cluster_id);
+}
+std::string Keys::header(const engine::ShardName& shard, engine::EntryNumber number) const {
+  return fmt::format("{}{}/{:016x}", log_, place_of(shard), number);
+}
+std::string Keys::headers_of(std::string_view cluster_id) const {
+  return fmt::format("{}{}/", log_, cluster_id);
+}
+
+bool MemberSet::is_active(NodeId node) const {
+  const auto found = members.find(node);
+  return found != members.end() && found->second.state == MemberState::kActive;
+}
+
+const std::string* ClusterState::name_of(std::string_view cluster_id) const {
+  const auto found = std::ranges::find_if(collections, [&](const auto& item) {
+    return item.second.config.cluster_id == cluster_id;
+  });
+  return found == collections.end() ? nullptr : &found->first;
+}
+
+Result<ClusterState> parse_state(const Keys& keys, const RangeAnswer& answer) {
+  ClusterState state;
+  state.revision = answer.revision;
+  for (const auto& item : answer.items) {
+    const auto key = std::string_view(item.key).substr(keys.state().size());
+    if (!read_key(key, item, state)) return bad_value(item.key, item.value);
+  }
+  return state;
+}
+
+std::string encode_set(const MemberSet& set) {
+  Object members;
+  for (const auto& [id, member] : set.members) {
+    Value value = to_value(member.address);
+    const bool is_active = member.state == MemberState::kActive;
+    value.as_object()->push_back(
+        {"state", Value(std::string(is_active ? "active" : "joining"))});
+    members.push_back({std::to_string(id), std::move(value)});
+  }
+  return payload::to_json(Value(Object{{"v", Value(kVersion)},
+                                       {"n", Value(std::uint64_t{set.n_nodes})},
+                                       {"members", Value(std::move(members))}}));
+}
+
+std::string encode_address(const NodeAddress& address) {
+  Value value = to_value(address);
+  value.as_object()->push_back({"v", Value(kVersion)});
+  return payload::to_json(value);
+}
+
+std::string encode_header(const Header& header) {
+  Array holders;
+  for (const NodeId id : header.holders) holders.emplace_back(id);
+  return payload::to_json(Value(Object{{"v", Value(kVersion)},
+                                       {"h", Value(to_hex(header.id.hash))},
+                                       {"e", Value(header.epoch)},
+                                       {"l", Value(header.last_seq)},
+                                       {"b", Value(header.n_bytes)},
+                                       {"n", Value(std::move(holders))}}));
+}
+
+Result<Header> decode_header(std::string_view key, std::string_view text) {
+  const auto number = number_of(key.substr(key.rfind('/') + 1), 16);
+  const auto value = object_of(text);
+  if (!number || !value) return bad_value(key, text);
+  const auto* hash = text_of(*value, "h");
+  const auto bytes = hash == nullptr ? std::nullopt : from_hex(*hash);
+  const Value* holders = value->find("n");
+  if (!bytes || holders == nullptr || holders->as_array() == nullptr) return bad_value(key, text);
+  Header header;
+  header.id = {*number, *bytes};
+  header.epoch = static_cast<std::int64_t>(value->find_unsigned("e").value_or(0));
+  header.last_seq = value->find_unsigned("l").value_or(0);
+  header.n_bytes = value->find_unsigned("b").value_or(0);
+  for (const Value& id : *holders->as_array()) header.holders.push_back(id.as_unsigned().value_or(0));
+  return header;
+}
+
+std::string encode_tail(const engine::EntryId& id) {
+  return payload::to_json(Value(
+      Object{{"v", Value(kVersion)}, {"n", Value(id.number)}, {"h", Value(to_hex(id.hash))}}));
+}
+
+std::string encode_aliases(const std::map<std::string, std::string>& aliases) {
+  Object table;
+  for (const auto& [alias, name] : aliases) table.push_back({alias, Value(name)});
+  return payload::to_json(
+      Value(Object{{"v", Value(kVersion)}, {"aliases", Value(std::move(table))}}));
+}
+
+}  // namespace quiver::cluster

@@ -1,0 +1,109 @@
+// What stands in the ledger: keys, and values as JSON. docs/formats/ledger.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/ledger/ledger.h"
+#include "cluster/node.h"
+#include "engine/model/replication.h"
+
+namespace quiver::cluster {
+
+/// Keys of one cluster. All that describes its state lies under one prefix, so that one range shows
+/// it at one moment; headers of entries lie beside it.
+class Keys {
+ public:
+  explicit Keys(std::string_view cluster_name);
+
+  [[nodiscard]] const std::string& state() const { return state_; }
+  [[nodiscard]] std::string set() const { return state_ + "set"; }
+  [[nodiscard]] std::string leader() const { return state_ + "leader"; }
+  [[nodiscard]] std::string aliases() const { return state_ + "aliases"; }
+  [[nodiscard]] std::string alive(NodeId node) const;
+  [[nodiscard]] std::string collection(std::string_view name) const;
+  /// Number and hash of the newest entry.
+  [[nodiscard]] std::string tail(const engine::ShardName& shard) const;
+  /// The first entry whose header and body are kept.
+  [[nodiscard]] std::string base(const engine::ShardName& shard) const;
+  [[nodiscard]] std::string tails_of(std::string_view cluster_id) const;
+  [[nodiscard]] std::string bases_of(std::string_view cluster_id) const;
+  [[nodiscard]] std::string header(const engine::ShardName& shard,
+                                   engine::EntryNumber number) const;
+  [[nodiscard]] std::string headers_of(std::string_view cluster_id) const;
+
+ private:
+  std::string state_;
+  std::string log_;
+};
+
+enum class MemberState : std::uint8_t {
+  kJoining,  ///< gets entries, does not count for the majority
+  kActive,
+};
+
+/// The nodes that count, and how many there are to be.
+struct MemberSet {
+  struct Member {
+    NodeAddress address;
+    MemberState state = MemberState::kJoining;
+    bool operator==(const Member&) const = default;
+  };
+  std::uint32_t n_nodes = 0;
+  std::map<NodeId, Member> members;
+
+  [[nodiscard]] std::uint32_t quorum() const { return n_nodes / 2 + 1; }
+  [[nodiscard]] bool is_active(NodeId node) const;
+  bool operator==(const MemberSet&) const = default;
+};
+
+/// What the ledger says of an entry. The body is on the nodes that stored it.
+struct Header {
+  engine::EntryId id;
+  std::int64_t epoch = 0;
+  std::uint64_t last_seq = 0;
+  std::uint64_t n_bytes = 0;
+  std::vector<NodeId> holders;
+};
+
+struct CollectionRecord {
+  engine::CollectionConfig config;
+  Revision revision = 0;
+};
+
+/// All state keys at one revision.
+struct ClusterState {
+  Revision revision = 0;
+  std::optional<MemberSet> set;
+  Revision set_revision = 0;
+  NodeId leader = 0;  ///< 0: nobody
+  LeaseId leader_lease = 0;
+  std::int64_t epoch = 0;  ///< of the leader
+  std::map<NodeId, NodeAddress> alive;
+  std::map<std::string, CollectionRecord> collections;
+  std::map<std::string, std::string> aliases;  ///< alias to collection
+  Revision aliases_revision = 0;
+  std::map<engine::ShardName, engine::EntryId> tails;
+  std::map<engine::ShardName, engine::EntryNumber> bases;
+
+  /// Name of the collection; nullptr if there is none.
+  [[nodiscard]] const std::string* name_of(std::string_view cluster_id) const;
+};
+
+/// kDataLoss, naming the key, if a value is not what it should be.
+[[nodiscard]] Result<ClusterState> parse_state(const Keys& keys, const RangeAnswer& answer);
+
+[[nodiscard]] std::string encode_set(const MemberSet& set);
+[[nodiscard]] std::string encode_address(const NodeAddress& address);
+[[nodiscard]] std::string encode_header(const Header& header);
+/// `key`: ends with the number.
+[[nodiscard]] Result<Header> decode_header(std::string_view key, std::string_view value);
+[[nodiscard]] std::string encode_tail(const engine::EntryId& id);
+[[nodiscard]] std::string encode_aliases(const std::map<std::string, std::string>& aliases);
+
+}  // namespace quiver::cluster
