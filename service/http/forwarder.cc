@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "service/api/leader_wait.h"
@@ -71,6 +72,18 @@ Forwarder::Forwarder(const api::ClusterOptions& options, AnswerHere answer_here)
       self_(std::to_string(options.node->view().self)),
       connections_(kLimits),
       executor_(kThreads, "http-forward") {}
+
+double Forwarder::stale_s() {
+  constexpr std::chrono::nanoseconds kInterval = std::chrono::milliseconds(250);
+  const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();
+  std::int64_t due = look_again_at_;
+  if (now >= due && look_again_at_.compare_exchange_strong(due, now + kInterval.count())) {
+    const double stale_s = options_.node->view().stale_s;
+    const bool is_stale = stale_s > std::chrono::duration<double>(options_.lease).count();
+    stale_s_ = is_stale ? stale_s : 0;
+  }
+  return stale_s_;
+}
 
 Decoded<> Forwarder::check_possible(api::Effect effect) {
   if (effect != api::Effect::kRestore) return {};

@@ -1,6 +1,8 @@
 // Changes in a cluster: sent whole to the node that leads, whose answer is returned as it is.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,6 +31,9 @@ class Forwarder {
   /// Answers the request if it belongs to another node; nullopt: it belongs to this one. 501 if no
   /// node can do it, 503 if the leader is not known or not reached. Does not block.
   [[nodiscard]] Decoded<std::optional<Answer>> answer_elsewhere(Exchange& exchange);
+  /// Seconds since the ledger was last heard, if it is more than the lease; else 0. Looks at the
+  /// node at most a few times a second.
+  [[nodiscard]] double stale_s();
   /// 501 for what is not possible in a cluster.
   [[nodiscard]] static Decoded<> check_possible(api::Effect effect);
 
@@ -46,6 +51,8 @@ class Forwarder {
   const AnswerHere answer_here_;
   const std::string self_;  ///< id of this node
   client::ConnectionPool connections_;
+  std::atomic<std::int64_t> look_again_at_ = 0;  ///< of the steady clock
+  std::atomic<double> stale_s_ = 0;
   Executor executor_;  // the last member: its threads use the others
 };
 

@@ -148,6 +148,11 @@ Decoded<Answer> Front::answer_allowed(Exchange& exchange) {
 }
 
 Decoded<Answer> Front::answer_here(Exchange& exchange) {
+  const double stale_s =
+      forwarder_ && exchange.route->is_of_collection() ? forwarder_->stale_s() : 0;
+  if (stale_s > 0) {
+    exchange.response.extra_headers += fmt::format("\r\nx-quiver-stale-seconds: {:.1f}", stale_s);
+  }
   if (is_compressed(exchange.request)) return decompress_and_handle(exchange);
   return exchange.route->declaration().handler(exchange);
 }

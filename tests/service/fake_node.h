@@ -1,6 +1,7 @@
 // A node of a cluster that says and answers what a test wants.
 #pragma once
 
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ class FakeNode final : public cluster::Node {
     MutexLock lock(mutex_);
     return view_;
   }
+  engine::Replication& replication() override { std::abort(); }
+  Result<> start(engine::Database&) override { return {}; }
   engine::Database& database() override { return local; }
   Result<std::string> answer(std::string_view verb, std::string_view body) override {
     return on_answer(verb, body);
