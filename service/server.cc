@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -99,11 +100,12 @@ std::vector<std::unique_ptr<IoThread>> make_threads(std::size_t n) {
 
 class HttpServer final : public Server {
  public:
-  HttpServer(ServerOptions options, engine::Database& database, MetricsRegistry& metrics)
+  HttpServer(ServerOptions options, engine::Database& database, MetricsRegistry& metrics,
+             const std::vector<RouteDeclaration>& routes, std::span<const UnbuiltEndpoint> unbuilt)
       : options_(std::move(options)),
         threads_(make_threads(n_io_threads(options_))),
         runtime_(options_, database, metrics),
-        front_(options_, runtime_, all_routes(), unbuilt_endpoints()),
+        front_(options_, runtime_, routes, unbuilt),
         open_connections_(metrics.gauge(options_.metrics_prefix + "rest_open_connections",
                                         "Open HTTP connections")),
         open_grpc_connections_(metrics.gauge(options_.metrics_prefix + "grpc_open_connections",
@@ -136,6 +138,11 @@ class HttpServer final : public Server {
     return grpc_ ? grpc_->listener.port() : 0;
   }
 
+  Result<std::string> answer_forwarded(std::string_view call) override {
+    if (!grpc_front_) return fail(Code::kFailedPrecondition, "the server is in no cluster");
+    return rpc::answer_forwarded(*grpc_front_, call);
+  }
+
   Result<> stop() override {
     if (!running_) return {};
     running_ = false;
@@ -156,7 +163,7 @@ class HttpServer final : public Server {
     Port(asio::io_context& context, Gauge& open) : listener(context), n_open(open) {}
     Listener listener;
     Gauge& n_open;
-    std::unique_ptr<rpc::GrpcFront> grpc;  ///< null: HTTP/1.1
+    rpc::GrpcFront* grpc = nullptr;  ///< null: HTTP/1.1
   };
 
   Result<> listen(Listener& listener, const std::string& host, std::uint16_t port,
@@ -170,19 +177,27 @@ class HttpServer final : public Server {
 
   Result<> listen_for_grpc() {
     const GrpcOptions& grpc = options_.grpc;
+    const bool is_in_cluster = options_.cluster.node != nullptr;
+    if (grpc.port != 0 || is_in_cluster) {
+      grpc_front_ = std::make_unique<rpc::GrpcFront>(grpc_limits(), runtime_, front_.body_budget());
+    }
     if (grpc.port == 0) return {};
+    grpc_.emplace(accept_context(), open_grpc_connections_);
+    grpc_->grpc = grpc_front_.get();
+    const auto port = static_cast<std::uint16_t>(std::max(grpc.port, 0));
+    return listen(grpc_->listener, grpc.host.empty() ? options_.host : grpc.host, port,
+                  Protocol::kHttp2);
+  }
+
+  [[nodiscard]] rpc::GrpcLimits grpc_limits() const {
     rpc::GrpcLimits limits;
     limits.max_message_bytes = options_.max_body_bytes;
     limits.inline_message_bytes = options_.inline_body_bytes;
     limits.max_header_bytes = options_.max_header_bytes;
     limits.keep_alive_timeout_s = options_.keep_alive_timeout_s;
     limits.read_timeout_s = options_.read_timeout_s;
-    limits.has_reflection = grpc.reflection;
-    grpc_.emplace(accept_context(), open_grpc_connections_);
-    grpc_->grpc = std::make_unique<rpc::GrpcFront>(limits, runtime_, front_.body_budget());
-    const auto port = static_cast<std::uint16_t>(std::max(grpc.port, 0));
-    return listen(grpc_->listener, grpc.host.empty() ? options_.host : grpc.host, port,
-                  Protocol::kHttp2);
+    limits.has_reflection = options_.grpc.reflection;
+    return limits;
   }
 
   Result<> stop_connections(std::chrono::duration<double> grace) {
@@ -319,12 +334,19 @@ class HttpServer final : public Server {
   Gauge& open_connections_;
   Gauge& open_grpc_connections_;
   Port http_{accept_context(), open_connections_};
+  std::unique_ptr<rpc::GrpcFront> grpc_front_;  ///< null: no gRPC, and no cluster
   std::optional<Port> grpc_;
 
   Mutex mutex_;
   CondVar idle_;
   std::size_t n_open_ QV_GUARDED_BY(mutex_) = 0;
 };
+
+Result<std::unique_ptr<Server>> run(std::unique_ptr<HttpServer> server) {
+  QV_TRY(server->listen());
+  server->run();
+  return std::unique_ptr<Server>(std::move(server));
+}
 
 }  // namespace
 
@@ -338,10 +360,16 @@ Identity compatible_identity() {
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, engine::Database& database,
                                               MetricsRegistry& metrics) {
-  auto server = std::make_unique<HttpServer>(std::move(options), database, metrics);
-  QV_TRY(server->listen());
-  server->run();
-  return std::unique_ptr<Server>(std::move(server));
+  return run(std::make_unique<HttpServer>(std::move(options), database, metrics, all_routes(),
+                                          unbuilt_endpoints()));
+}
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, engine::Database& database,
+                                              MetricsRegistry& metrics,
+                                              const std::vector<RouteDeclaration>& routes) {
+  options.grpc.port = 0;
+  return run(std::make_unique<HttpServer>(std::move(options), database, metrics, routes,
+                                          std::span<const UnbuiltEndpoint>()));
 }
 
 }  // namespace quiver::service

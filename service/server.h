@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/observe/metrics.h"
 #include "base/result.h"
 #include "engine/database.h"
 #include "service/access/tls_options.h"
+#include "service/api/forwarded_calls.h"
 #include "service/api/options.h"
 #include "service/grpc/options.h"
 #include "service/http/options.h"
@@ -22,6 +24,7 @@
 namespace quiver::service {
 
 using api::Identity;
+struct RouteDeclaration;
 
 /// For clients that insist on the name and version of the server whose API this is.
 [[nodiscard]] Identity compatible_identity();
@@ -37,14 +40,17 @@ struct ServerOptions : api::Options, HttpOptions {
   GrpcOptions grpc;
 };
 
-class Server {
+class Server : public api::ForwardedCalls {
  public:
   /// Listens and serves until `stop`. kUnavailable if the address cannot be bound. `database` and
   /// `metrics` outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(ServerOptions options,
                                                              engine::Database& database,
                                                              MetricsRegistry& metrics);
-  virtual ~Server() = default;
+  /// As above, with other endpoints, and without gRPC.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> start(
+      ServerOptions options, engine::Database& database, MetricsRegistry& metrics,
+      const std::vector<RouteDeclaration>& routes);
 
   /// The port it listens on.
   [[nodiscard]] virtual std::uint16_t port() const = 0;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/config/cluster_settings.h"
 #include "base/observe/log.h"
 #include "base/params.h"
 #include "base/result.h"
@@ -26,6 +27,7 @@ struct Settings {
   service::ServerOptions server;
   gpu::Options gpu;
   LogOptions log;
+  ClusterSettings cluster;
   std::string identity = "quiver";  ///< "quiver" or "qdrant"
 
   Settings();

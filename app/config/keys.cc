@@ -371,6 +371,44 @@ void declare_compat(std::vector<Key>& keys) {
   key.choices = {"quiver", "qdrant"};
 }
 
+void declare_cluster(std::vector<Key>& keys) {
+  Section section(keys, "cluster");
+  section.string("peers", QV_AT(cluster.peers),
+                 "All nodes of the cluster, `HOST` or `HOST:PORT` (6335) between commas, the same "
+                 "on every node; empty: no cluster.",
+                 "The first three carry the ledger. See cluster.md.");
+  section.string("advertise", QV_AT(cluster.advertise),
+                 "Which of `peers` this node is. Empty: the only one with an address of this "
+                 "machine.");
+  section.string("advertise_http", QV_AT(cluster.advertise_http),
+                 "URL of this node's HTTP API for other nodes. Empty: made of `advertise` and "
+                 "`service.http_port`.");
+  section
+      .string("secret", QV_AT(cluster.secret),
+              "What nodes show each other, the same on every node. Needed unless all peers are on "
+              "this machine.")
+      .secrecy = Secrecy::kSecret;
+  section.string("ca_cert", QV_AT(cluster.ca_cert),
+                 "PEM file with the certificates that sign those of other nodes' HTTPS; empty: "
+                 "the system's.");
+  section.string("ledger", QV_AT(cluster.ledger),
+                 "`managed`: etcd, started and watched by the nodes; or URLs of one that runs, "
+                 "between commas.");
+  section.integer("ledger_client_port", QV_AT(cluster.ledger_client_port), {.max = 65535},
+                  "Port of a managed etcd for nodes; 0: the port of the peer, plus 1.");
+  section.integer("ledger_peer_port", QV_AT(cluster.ledger_peer_port), {.max = 65535},
+                  "Port of a managed etcd for its other members; 0: the port of the peer, plus 2.");
+  section.string("name", QV_AT(cluster.name),
+                 "Name of the cluster, for keys in the ledger and the members of etcd.");
+  section.integer("lease_s", QV_AT(cluster.lease_s), {.min = 2, .max = 60},
+                  "A node that the ledger does not hear for so long is taken for dead.",
+                  "Less makes changes of the leader quicker, and more likely for no reason.");
+  section.number("apply_timeout_s", QV_AT(cluster.apply_timeout_s), {.min = 0.1, .max = 60},
+                 "A node that takes longer to apply a change is not waited for.");
+  section.integer("log_keep_entries", QV_AT(cluster.log_keep_entries), {.min = 100, .max = 1e7},
+                  "Entries of a shard that are kept for nodes which come back.");
+}
+
 #undef QV_AT
 
 std::vector<Key> declare_keys() {
@@ -386,6 +424,7 @@ std::vector<Key> declare_keys() {
   declare_log(keys);
   declare_console(keys);
   declare_compat(keys);
+  declare_cluster(keys);
   return keys;
 }
 

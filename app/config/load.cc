@@ -191,6 +191,7 @@ Result<> Config::validate() const {
   }
   QV_TRY(check_keys(settings_.server));
   QV_TRY(check_tls(settings_.server.tls));
+  QV_TRY(check_cluster(settings_.cluster));
   return check_strict_mode(settings_.server.strict_mode);
 }
 

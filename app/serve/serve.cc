@@ -11,6 +11,7 @@
 
 #include "app/common/signals.h"
 #include "app/common/version.h"
+#include "app/serve/cluster_node.h"
 #include "app/serve/collection_metrics.h"
 #include "app/serve/device_metrics.h"
 #include "app/serve/open_files.h"
@@ -63,15 +64,27 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 /// Ends the process without destructors: threads still use the objects. No acknowledged write is
 /// lost.
 [[noreturn]] void end_unfinished(const Error& error) {
   log_error("{}; the process ends now, the next start recovers", error.message());
   std::_Exit(EXIT_FAILURE);
+}
+
+/// With a node, the server serves the node's database, and the port for other nodes opens first.
+Result<std::unique_ptr<service::Server>> start_server(const service::ServerOptions& options,
+                                                      engine::Database& database, ClusterNode* node,
+                                                      MetricsRegistry& metrics) {
+  if (node == nullptr) return service::Server::start(options, database, metrics);
+  QV_TRY(node->join(database, metrics));
+  QV_TRY(auto server, service::Server::start(options, node->database(), metrics));
+  node->use(*server);
+  return server;
+}
+
+void stop_cluster(ClusterNode& node) {
+  node.stop_node();
+  if (auto stopped = node.stop_peers(); !stopped) end_unfinished(stopped.error());
 }
 
 }  // namespace
@@ -98,11 +111,18 @@ Result<> serve(Settings settings) {
       [&devices](MetricsText& text) { collect_device_metrics(devices->report(), text); });
   settings.server.devices = devices.get();
   settings.database.devices = devices.get();
+  std::unique_ptr<ClusterNode> node;  // null: the server is alone
+  if (!settings.cluster.peers.empty()) {
+    QV_TRY(node, ClusterNode::start(settings));
+    node->add_to(settings.server);
+    settings.database.replication = &node->replication();
+  }
   QV_TRY(const auto database, engine::Database::open(settings.database));
   metrics.add_collector(
       [&database](MetricsText& text) { collect_collection_metrics(*database, text); });
-  auto started = service::Server::start(settings.server, *database, metrics);
+  auto started = start_server(settings.server, *database, node.get(), metrics);
   if (!started) {
+    if (node) stop_cluster(*node);
     if (auto closed = database->close(); !closed) log_error("{}", closed.error().message());
     return fail(std::move(started).error());
   }
@@ -122,6 +142,7 @@ Result<> serve(Settings settings) {
   const int signal = wait_for_stop();
   log_info("stopping: {}", strsignal(signal));
   if (auto stopped = server->stop(); !stopped) end_unfinished(stopped.error());
+  if (node) stop_cluster(*node);
   auto closed = database->close();
   if (!closed && closed.error().code() == Code::kDeadlineExceeded) end_unfinished(closed.error());
   // A lost device's driver may never return from what it does when a process ends.

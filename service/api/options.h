@@ -1,6 +1,7 @@
 // What an operator sets for all transports.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "engine/model/config.h"
@@ -9,6 +10,14 @@
 
 namespace quiver::gpu {
 class Devices;
+}
+namespace quiver::cluster {
+class Node;
+class PeerClient;
+}  // namespace quiver::cluster
+
+namespace quiver::service {
+class PeerPort;
 }
 
 namespace quiver::service::api {
@@ -19,6 +28,16 @@ struct Identity {
   std::string title = "quiver - vector search engine";
   std::string version = "0.1.0";
   std::string commit;  ///< 40 hex digits; empty: not reported
+};
+
+/// The cluster that a server belongs to. What is pointed to outlives the server.
+struct ClusterOptions {
+  cluster::Node* node = nullptr;         ///< nullptr: the server is alone
+  cluster::PeerClient* peers = nullptr;  ///< takes calls of gRPC to the leader
+  std::string ca_file;                   ///< who signs other nodes' certificates; "": the system's
+  std::chrono::seconds lease{3};         ///< what is staler is marked
+  /// How long a change waits for a leader.
+  std::chrono::milliseconds leader_patience{5000};
 };
 
 struct Options : access::KeyOptions {
@@ -33,6 +52,8 @@ struct Options : access::KeyOptions {
   std::string strict_mode;
   Identity identity;
   const gpu::Devices* devices = nullptr;  ///< reported; outlives the server; nullptr: none
+  ClusterOptions cluster;
+  PeerPort* peer_port = nullptr;  ///< of a server for other nodes alone; outlives its requests
   std::string data_dir;  ///< where settings that are changed at run time are kept; empty: nowhere
 };
 

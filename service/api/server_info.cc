@@ -44,9 +44,17 @@ Telemetry read_telemetry(const Call& call, const TelemetryParts& parts) {
   return telemetry;
 }
 
+/// What a node that never saw the ledger holds may be old.
+bool has_seen_ledger(const Runtime& runtime) {
+  const cluster::Node* node = runtime.options().cluster.node;
+  return node == nullptr || node->view().ledger_revision > 0;
+}
+
 }  // namespace
 
 std::uint64_t peer_id(const Call& call) {
+  const cluster::Node* node = call.runtime().options().cluster.node;
+  if (node != nullptr) return node->view().self;
   constexpr std::uint64_t kExactInDouble = (std::uint64_t{1} << 53) - 1;
   return hash_text(call.runtime().process_id()) & kExactInDouble;
 }
@@ -55,6 +63,8 @@ Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target) {
   QV_TRY(call.check_access(Access::kReadExtras, target.name));
   ShardSizes sizes;
   sizes.peer_id = peer_id(call);
+  const cluster::Node* node = call.runtime().options().cluster.node;
+  if (node != nullptr) sizes.cluster = node->view();
   for (const auto& shard : target.collection->shards()) {
     auto& size = sizes.shards.emplace_back();
     size.number = shard.number;
@@ -73,6 +83,9 @@ void readiness(Call& call, Done<Readiness> done) {
   auto ask = [&call]() -> Result<Readiness> {
     Readiness readiness;
     readiness.is_ready = call.runtime().database().ready(&readiness.reason);
+    if (!has_seen_ledger(call.runtime())) {
+      readiness = {false, "this node has not reached the ledger of its cluster yet"};
+    }
     if (readiness.is_ready) return readiness;
     call.runtime().repeated_log().log(LogLevel::kWarning, "not ready", readiness.reason);
     // It names collections and files.

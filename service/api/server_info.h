@@ -10,6 +10,7 @@
 
 #include "base/observe/machine.h"
 #include "base/observe/memory.h"
+#include "cluster/node.h"
 #include "engine/model/reports.h"
 #include "service/api/call.h"
 #include "service/api/collections.h"
@@ -44,7 +45,7 @@ struct Telemetry {
   std::vector<CollectionTelemetry> collections;  ///< the open ones, by name
 };
 
-/// The shards of a collection, all of which are on this server.
+/// The shards of a collection, all of which are on this server, and on every other node.
 struct ShardSizes {
   struct Shard {
     std::uint32_t number = 0;
@@ -53,8 +54,9 @@ struct ShardSizes {
   };
   std::uint64_t peer_id = 0;
   std::vector<Shard> shards;
+  std::optional<cluster::NodeView> cluster;  ///< nullopt: the server is alone
 };
-/// The number of this server, until it ends; below 2^53.
+/// The id of the node. Of a server that is alone, the number until it ends; below 2^53.
 [[nodiscard]] std::uint64_t peer_id(const Call& call);
 [[nodiscard]] Result<ShardSizes> shard_sizes(Call& call, const OpenCollection& target);
 

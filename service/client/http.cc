@@ -54,23 +54,8 @@ std::optional<std::size_t> parse_size(std::string_view text) {
   return size;
 }
 
-/// The value of a header; nullopt if there is none.
-std::optional<std::string_view> find_header(std::string_view head, std::string_view name) {
-  while (!head.empty()) {
-    const std::string_view line = head.substr(0, head.find("\r\n"));
-    const std::size_t colon = line.find(':');
-    if (colon != line.npos && equals_ignoring_case(line.substr(0, colon), name)) {
-      return line.substr(colon + 1);
-    }
-    head.remove_prefix(std::min(line.size() + 2, head.size()));
-  }
-  return std::nullopt;
-}
-
 bool is_chunked(std::string_view head) {
-  auto coding = find_header(head, "transfer-encoding").value_or("");
-  coding.remove_prefix(std::min(coding.find_first_not_of(' '), coding.size()));
-  return equals_ignoring_case(coding, "chunked");
+  return equals_ignoring_case(find_header(head, "transfer-encoding").value_or(""), "chunked");
 }
 
 tl::unexpected<Error> bad_response(std::string_view head) {
@@ -79,7 +64,34 @@ tl::unexpected<Error> bad_response(std::string_view head) {
                   std::string(head.substr(0, 200)));
 }
 
+/// Asks a silent machine for signs of life, three times within the time.
+void probe_silence(const Socket& socket, std::chrono::seconds silence) {
+  constexpr int kProbes = 3;
+  const int on = 1;
+  const int seconds = std::max(static_cast<int>(silence.count()) / (kProbes + 1), 1);
+  const auto unacknowledged_ms = static_cast<unsigned>(silence.count()) * 1000;
+  setsockopt(socket.fd(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(socket.fd(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  setsockopt(socket.fd(), IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+  setsockopt(socket.fd(), IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
+  setsockopt(socket.fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms,
+             sizeof unacknowledged_ms);
+}
+
 }  // namespace
+
+std::optional<std::string_view> find_header(std::string_view head, std::string_view name) {
+  while (!head.empty()) {
+    const std::string_view line = head.substr(0, head.find("\r\n"));
+    const std::size_t colon = line.find(':');
+    if (colon != line.npos && equals_ignoring_case(line.substr(0, colon), name)) {
+      const std::string_view value = line.substr(colon + 1);
+      return value.substr(std::min(value.find_first_not_of(' '), value.size()));
+    }
+    head.remove_prefix(std::min(line.size() + 2, head.size()));
+  }
+  return std::nullopt;
+}
 
 void set_timeout(const Socket& socket, std::chrono::milliseconds timeout) {
   const auto ms = std::max<std::int64_t>(timeout.count(), 1);
@@ -131,6 +143,7 @@ Result<Socket> connect_to(const Endpoint& endpoint) {
     if (connect(connected.fd(), a->ai_addr, a->ai_addrlen) != 0) continue;
     const int on = 1;
     setsockopt(connected.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (endpoint.silence.count() > 0) probe_silence(connected, endpoint.silence);
     return connected;
   }
   return fail(socket_error("connect to", endpoint));
@@ -179,7 +192,7 @@ Result<std::optional<ResponseView>> ResponseReader::next() {
   const std::string_view rest = bytes.substr(head_size + 4);
   const auto status = parse_size(head.substr(std::min<std::size_t>(head.find(' '), head.size())));
   if (!head.starts_with("HTTP/1.") || !status) return bad_response(head);
-  ResponseView response{.status = static_cast<int>(*status), .body = {}};
+  ResponseView response{.status = static_cast<int>(*status), .body = {}, .head = head};
   if (is_chunked(head)) {
     QV_TRY(const bool is_complete, take_chunks(rest));
     if (!is_complete) return std::optional<ResponseView>();

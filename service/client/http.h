@@ -19,6 +19,9 @@ struct Endpoint {
   std::string ca_file = {};  ///< for TLS: PEM file of authorities; empty: the system's
   /// Limit of connecting to an address, of each send and of each receive; at least 1 ms.
   std::chrono::milliseconds timeout = std::chrono::minutes(1);
+  /// A connection breaks when the machine at its other end says nothing for this time, whether or
+  /// not it owes an answer; 0: after the system's time, hours.
+  std::chrono::seconds silence{0};
 };
 
 /// Parses "http://HOST[:PORT][/]", or "https://…".
@@ -56,10 +59,17 @@ void set_timeout(const Socket& socket, std::chrono::milliseconds timeout);
 /// Percent-encodes `text` as one segment of a path.
 [[nodiscard]] std::string escape_segment(std::string_view text);
 
+/// Borrowed from the reader until its next call.
 struct ResponseView {
   int status = 0;
-  std::string_view body;  ///< borrowed from the reader until its next call
+  std::string_view body;
+  std::string_view head;  ///< status line and headers, each with its line end
 };
+
+/// The value of a header, without the spaces before it; nullopt if the head has none. `name` is in
+/// any case.
+[[nodiscard]] std::optional<std::string_view> find_header(std::string_view head,
+                                                          std::string_view name);
 
 /// Splits a byte stream into responses. Each must have a Content-Length or be sent in chunks.
 class ResponseReader {

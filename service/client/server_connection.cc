@@ -117,7 +117,10 @@ Result<> ServerConnection::send_all(std::string_view bytes, More more) {
 Result<HttpResponse> ServerConnection::receive() {
   while (true) {
     QV_TRY(const auto response, reader_.next());
-    if (response) return HttpResponse{response->status, std::string(response->body)};
+    if (response) {
+      return HttpResponse{response->status, std::string(response->body),
+                          std::string(response->head)};
+    }
     QV_TRY(const std::size_t n, receive_some(reader_.reserve(kChunk)));
     if (n == 0) return broken("no answer from", endpoint_, ECONNRESET);
     reader_.commit(n);

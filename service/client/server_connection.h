@@ -19,6 +19,7 @@ inline constexpr std::string_view kJsonType = "application/json";
 struct HttpResponse {
   int status = 0;
   std::string body;
+  std::string head;  ///< for `find_header`
 };
 
 /// Use from one thread. Connects at the first request.
@@ -33,6 +34,14 @@ class ServerConnection {
                                 std::string_view body, std::string_view content_type = kJsonType);
   /// Sends a whole request, as `request_text` makes it.
   Result<HttpResponse> exchange(std::string_view request);
+  /// As the first, with a head of the caller's: request line and headers, with the empty line.
+  Result<HttpResponse> exchange_parts(std::string_view head, std::string_view body);
+
+  /// Connects, unless there is a connection that the server has not closed. kUnavailable: no
+  /// request was sent.
+  Result<> ensure_connected();
+  /// Connecting, sending and receiving end then, besides the endpoint's own limits.
+  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
 
   /// Connects, unless there is a connection that the server has not closed. kUnavailable: no
   /// request was sent.
@@ -45,7 +54,6 @@ class ServerConnection {
   [[nodiscard]] std::string request_head(std::string_view method, std::string_view target,
                                          std::size_t body_bytes,
                                          std::string_view content_type) const;
-  Result<HttpResponse> exchange_parts(std::string_view head, std::string_view body);
   Result<HttpResponse> exchange_once(std::string_view head, std::string_view body);
   Result<> connect();
   Result<> send_all(std::string_view bytes, More more);

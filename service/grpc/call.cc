@@ -114,12 +114,74 @@ Decoded<> UnaryCall::handle() {
     return fail(ApiError(501, fmt::format("Not implemented: {}: {} is not supported",
                                           method().unbuilt_feature, method().name)));
   }
+  CallForwarder* forwarder = front_.forwarder();
+  if (forwarder == nullptr || method().effect == api::Effect::kLocal || forwarder->leads()) {
+    return handle_here();
+  }
+  if (head_.is_forwarded) {
+    reply_.is_not_leading = true;
+    return fail(Code::kUnavailable, "the node does not lead now, " + forwarder->describe_leader());
+  }
+  forwarder->answer_elsewhere(*this);
+  return {};
+}
+
+Decoded<> UnaryCall::handle_here() {
   if (message_->is_compressed && head_.encoding != "gzip") return fail(no_gzip(head_.encoding));
   const bool is_large = message_->bytes.size() > front_.limits().inline_message_bytes;
   if (message_->is_compressed || is_large) {
     return on_executor(*this, runtime().compute(), method().handler);
   }
   return method().handler(*this);
+}
+
+peer::ForwardedCall UnaryCall::to_forward(std::uint64_t self) const {
+  peer::ForwardedCall call;
+  call.set_method(std::string(method().name));
+  if (head_.api_key) call.set_api_key(*head_.api_key);
+  if (head_.authorization) call.set_authorization(*head_.authorization);
+  call.set_timeout(head_.timeout);
+  call.set_encoding(head_.encoding);
+  call.set_request_id(head_.request_id);
+  call.set_traceparent(head_.traceparent);
+  call.set_is_compressed(message_->is_compressed);
+  call.set_message(message_->bytes);
+  call.set_forwarded_by(self);
+  return call;
+}
+
+RequestHead head_of(const peer::ForwardedCall& call) {
+  RequestHead head;
+  head.path = call.method();
+  if (call.has_api_key()) head.api_key = call.api_key();
+  if (call.has_authorization()) head.authorization = call.authorization();
+  head.timeout = call.timeout();
+  head.encoding = call.encoding();
+  head.request_id = call.request_id();
+  head.traceparent = call.traceparent();
+  head.is_forwarded = true;
+  return head;
+}
+
+void UnaryCall::relay(peer::ForwardedAnswer answer) {
+  reply_.status = {answer.code(), std::move(*answer.mutable_text()), answer.is_too_early()};
+  reply_.frame = std::move(*answer.mutable_frame());
+  reply_.is_compressed = answer.is_compressed();
+  set_retry_after(answer.retry_after_s());
+  note(reply_.status.code);
+  owner_.finished(*this);
+}
+
+peer::ForwardedAnswer UnaryCall::to_return() {
+  peer::ForwardedAnswer answer;
+  answer.set_is_not_leading(reply_.is_not_leading);
+  answer.set_code(reply_.status.code);
+  answer.set_text(std::move(reply_.status.text));
+  answer.set_is_too_early(reply_.status.is_too_early);
+  answer.set_retry_after_s(retry_after_s());
+  answer.set_is_compressed(reply_.is_compressed);
+  answer.set_frame(std::move(reply_.frame));
+  return answer;
 }
 
 Decoded<> UnaryCall::parse(google::protobuf::MessageLite& message) {

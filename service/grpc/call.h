@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "proto/peer.pb.h"
 #include "service/access/audit_log.h"
 #include "service/grpc/front.h"
 #include "service/grpc/rpc.h"
@@ -55,6 +56,7 @@ class UnaryCall final : public IncomingCall, public Rpc {
     std::string frame;
     Status status;
     bool is_compressed = false;
+    bool is_not_leading = false;  ///< another node of the cluster must do it
   };
 
   /// All arguments outlive the call, but `head`.
@@ -76,6 +78,15 @@ class UnaryCall final : public IncomingCall, public Rpc {
   [[nodiscard]] std::optional<double> seconds_left() const override;
   void answer(const google::protobuf::MessageLite& message) override;
   void error(Status status) noexcept override;
+
+  /// The request, for another node; the call keeps it, too.
+  [[nodiscard]] peer::ForwardedCall to_forward(std::uint64_t self) const;
+  /// The call ends with what the other node answered.
+  void relay(peer::ForwardedAnswer answer);
+  /// Answers the call on this node.
+  [[nodiscard]] Decoded<> handle_here();
+  /// The reply, for another node. Once finished.
+  [[nodiscard]] peer::ForwardedAnswer to_return();
 
   UnaryCall* next = nullptr;  ///< for a list of finished calls
 
@@ -121,5 +132,7 @@ class ReflectionCall final : public IncomingCall {
 };
 
 [[nodiscard]] api::Credentials credentials_of(const RequestHead& head);
+/// The headers of a call that another node sent on.
+[[nodiscard]] RequestHead head_of(const peer::ForwardedCall& call);
 
 }  // namespace quiver::service::rpc

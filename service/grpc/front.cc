@@ -9,6 +9,8 @@ GrpcFront::GrpcFront(const GrpcLimits& limits, api::Runtime& runtime, BodyBudget
                                           runtime.options().metrics_prefix);
     routes_[method.name] = {&method, &metrics};
   }
+  const auto& cluster = runtime.options().cluster;
+  if (cluster.node != nullptr && cluster.peers != nullptr) forwarder_.emplace(cluster);
 }
 
 const GrpcFront::Route* GrpcFront::find(std::string_view path) const {

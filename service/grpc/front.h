@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include "service/api/runtime.h"
+#include "service/grpc/call_forwarder.h"
 #include "service/grpc/method_metrics.h"
 #include "service/grpc/methods/methods.h"
 #include "service/http/exchange/body_memory.h"
@@ -37,6 +39,8 @@ class GrpcFront {
 
   [[nodiscard]] const GrpcLimits& limits() const { return limits_; }
   [[nodiscard]] api::Runtime& runtime() const { return runtime_; }
+  /// Sends changes to the leader; null: the server is alone.
+  [[nodiscard]] CallForwarder* forwarder() { return forwarder_ ? &*forwarder_ : nullptr; }
   [[nodiscard]] BodyBudget& messages() const { return messages_; }
   /// The method of this path ("/qdrant.Points/Upsert"); null if there is none.
   [[nodiscard]] const Route* find(std::string_view path) const;
@@ -50,6 +54,7 @@ class GrpcFront {
   const Methods methods_;
   std::deque<MethodMetrics> metrics_;
   std::unordered_map<std::string_view, Route> routes_;
+  std::optional<CallForwarder> forwarder_;
 };
 
 }  // namespace quiver::service::rpc

@@ -13,6 +13,7 @@
 
 #include "service/api/answer.h"
 #include "service/api/collections.h"
+#include "service/api/effect.h"
 #include "service/json/error.h"
 
 namespace quiver::service::rpc {
@@ -32,6 +33,7 @@ struct Method {
   Callers callers = Callers::kWithKey;
   Handler handler = nullptr;         ///< null: the method is not built
   std::string_view unbuilt_feature;  ///< of a method that is not built: "snapshots"
+  api::Effect effect = api::Effect::kLocal;
 };
 
 /// How a call ended, as gRPC says it.

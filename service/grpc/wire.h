@@ -21,6 +21,7 @@ struct RequestHead {
   std::string encoding;  ///< of compressed messages; "": identity
   std::optional<std::string> api_key, authorization;
   std::string request_id, traceparent;
+  bool is_forwarded = false;  ///< another node sent the call on
 
   void set(std::string_view name, std::string_view value);
 };

@@ -1,6 +1,7 @@
-// The shards of a collection, and what a server without a cluster says about clusters.
+// The shards of a collection, and what is not built of clusters.
 #include <fmt/format.h>
 
+#include "service/api/cluster_info.h"
 #include "service/api/server_info.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
@@ -10,12 +11,43 @@
 namespace quiver::service {
 namespace {
 
-Decoded<Answer> no_cluster(Exchange&) {
+Decoded<Answer> no_cluster(Exchange& x) {
+  if (x.runtime().options().cluster.node != nullptr) {
+    return fail(ApiError(501, "Not implemented: members of a cluster are those of cluster.peers"));
+  }
   return fail(ApiError(
       405, "Method not allowed: the server is running in standalone mode, it has no cluster"));
 }
 
+using Members = std::vector<cluster::NodeView::Member>;
+
+void write_shard(json::Writer& out, const api::ShardSizes::Shard& shard) {
+  out.member("shard_id", std::uint64_t{shard.number});
+  if (!shard.key) return;
+  out.key("shard_key");
+  json::write_shard_key(out, *shard.key);
+}
+
+/// Every node has a copy of every shard.
+void write_remote_shards(json::Writer& out, const api::ShardSizes& shards) {
+  out.begin_array();
+  const auto members = shards.cluster ? shards.cluster->members : Members();
+  for (const auto& member : members) {
+    if (member.id == shards.peer_id) continue;
+    for (const auto& shard : shards.shards) {
+      out.begin_object();
+      write_shard(out, shard);
+      out.member("peer_id", member.id);
+      out.member("state", to_string(api::state_of(member)));
+      out.end_object();
+    }
+  }
+  out.end_array();
+}
+
 void write_cluster(json::Writer& out, const api::ShardSizes& shards) {
+  const auto* self = shards.cluster ? api::self_of(*shards.cluster) : nullptr;
+  const auto local_state = self == nullptr || self->is_active ? "Active" : "Partial";
   out.begin_object();
   out.member("peer_id", shards.peer_id);
   out.member("shard_count", std::uint64_t{shards.shards.size()});
@@ -23,18 +55,14 @@ void write_cluster(json::Writer& out, const api::ShardSizes& shards) {
   out.begin_array();
   for (const auto& shard : shards.shards) {
     out.begin_object();
-    out.member("shard_id", std::uint64_t{shard.number});
-    if (shard.key) {
-      out.key("shard_key");
-      json::write_shard_key(out, *shard.key);
-    }
+    write_shard(out, shard);
     out.member("points_count", shard.n_points);
-    out.member("state", "Active");
+    out.member("state", local_state);
     out.end_object();
   }
   out.end_array();
   out.key("remote_shards");
-  out.raw("[]");
+  write_remote_shards(out, shards);
   out.key("shard_transfers");
   out.raw("[]");
   out.end_object();

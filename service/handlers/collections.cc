@@ -315,46 +315,50 @@ void add_collection_routes(Routes& routes) {
   const auto add = [&](Method method, std::string_view pattern, Access access, Handler handler) {
     routes.push_back({method, pattern, access, handler});
   };
+  const auto change = [&](Method method, std::string_view pattern, Access access, Handler handler) {
+    routes.push_back({method, pattern, access, handler, Effect::kChange});
+  };
   add(Method::kGet, "/collections", Access::kAny, list_collections);
   add(Method::kGet, "/collections/{collection_name}", Access::kRead, answer_info);
-  add(Method::kPut, "/collections/{collection_name}", Access::kManage, create_collection);
-  add(Method::kPatch, "/collections/{collection_name}", Access::kManage,
-      patch_config<json::CollectionPatch>);
-  add(Method::kDelete, "/collections/{collection_name}", Access::kManage, delete_collection);
+  change(Method::kPut, "/collections/{collection_name}", Access::kManage, create_collection);
+  change(Method::kPatch, "/collections/{collection_name}", Access::kManage,
+         patch_config<json::CollectionPatch>);
+  change(Method::kDelete, "/collections/{collection_name}", Access::kManage, delete_collection);
   add(Method::kGet, "/collections/{collection_name}/exists", Access::kRead, answer_exists);
   add(Method::kGet, "/collections/{collection_name}/optimizations", Access::kRead,
       answer_optimizations);
-  add(Method::kPut, "/collections/{collection_name}/vectors/{vector_name}", Access::kWriteExtras,
-      create_vector);
-  add(Method::kDelete, "/collections/{collection_name}/vectors/{vector_name}", Access::kWriteExtras,
-      delete_vector);
+  change(Method::kPut, "/collections/{collection_name}/vectors/{vector_name}", Access::kWriteExtras,
+         create_vector);
+  change(Method::kDelete, "/collections/{collection_name}/vectors/{vector_name}",
+         Access::kWriteExtras, delete_vector);
   add(Method::kGet, "/v1/collections/{collection_name}/ttl", Access::kRead, answer_ttl);
-  add(Method::kPut, "/v1/collections/{collection_name}/ttl", Access::kManage, set_ttl);
-  add(Method::kDelete, "/v1/collections/{collection_name}/ttl", Access::kManage, remove_ttl);
+  change(Method::kPut, "/v1/collections/{collection_name}/ttl", Access::kManage, set_ttl);
+  change(Method::kDelete, "/v1/collections/{collection_name}/ttl", Access::kManage, remove_ttl);
   add(Method::kGet, "/v1/collections/{collection_name}/quotas", Access::kRead, answer_tenant_quota);
-  add(Method::kPut, "/v1/collections/{collection_name}/quotas", Access::kManage, set_tenant_quota);
-  add(Method::kDelete, "/v1/collections/{collection_name}/quotas", Access::kManage,
-      remove_tenant_quota);
+  change(Method::kPut, "/v1/collections/{collection_name}/quotas", Access::kManage,
+         set_tenant_quota);
+  change(Method::kDelete, "/v1/collections/{collection_name}/quotas", Access::kManage,
+         remove_tenant_quota);
   add(Method::kGet, "/v1/collections/{collection_name}/indexes", Access::kRead,
       answer_segment_indexes);
-  add(Method::kPatch, "/v1/collections/{collection_name}/indexes", Access::kManage,
-      patch_config<json::IndexBuildPatch>);
+  change(Method::kPatch, "/v1/collections/{collection_name}/indexes", Access::kManage,
+         patch_config<json::IndexBuildPatch>);
 }
 
 void add_alias_routes(Routes& routes) {
-  routes.insert(routes.end(),
-                {{Method::kPost, "/collections/aliases", Access::kManage, change_aliases},
-                 {Method::kGet, "/aliases", Access::kAny, list_all_aliases},
-                 {Method::kGet, "/collections/{collection_name}/aliases", Access::kRead,
-                  list_collection_aliases}});
+  routes.insert(routes.end(), {{Method::kPost, "/collections/aliases", Access::kManage,
+                                change_aliases, Effect::kChange},
+                               {Method::kGet, "/aliases", Access::kAny, list_all_aliases},
+                               {Method::kGet, "/collections/{collection_name}/aliases",
+                                Access::kRead, list_collection_aliases}});
 }
 
 void add_index_routes(Routes& routes) {
-  routes.insert(
-      routes.end(),
-      {{Method::kPut, "/collections/{collection_name}/index", Access::kWriteExtras, create_index},
-       {Method::kDelete, "/collections/{collection_name}/index/{field_name}", Access::kWriteExtras,
-        drop_index}});
+  routes.insert(routes.end(),
+                {{Method::kPut, "/collections/{collection_name}/index", Access::kWriteExtras,
+                  create_index, Effect::kChange},
+                 {Method::kDelete, "/collections/{collection_name}/index/{field_name}",
+                  Access::kWriteExtras, drop_index, Effect::kChange}});
 }
 
 }  // namespace quiver::service

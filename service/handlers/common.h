@@ -12,6 +12,7 @@
 #include "service/api/answer.h"
 #include "service/api/collections.h"
 #include "service/http/exchange/exchange.h"
+#include "service/http/exchange/on_executor.h"
 #include "service/http/front.h"
 
 namespace quiver::service {
@@ -45,17 +46,6 @@ api::Done<T> answer_by(Exchange& x, Write write) {
       return Answer::kReady;
     });
   };
-}
-
-/// Calls `work(x)`, which returns a Decoded<Answer>, on a thread of `executor`.
-template <class F>
-Decoded<Answer> on_executor(Exchange& x, Executor& executor, F work) {
-  auto work_there = [&x, work = std::move(work)]() mutable { x.run(work); };
-  auto refuse = [&x](const Error& error) {
-    x.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
-  };
-  api::run_on(executor, x, std::move(work_there), std::move(refuse));
-  return Answer::kLater;
 }
 
 /// Calls `work(x)` on a thread that may block.

@@ -1,10 +1,13 @@
-// The server itself: version, health, metrics, and the answers of a server without a cluster.
+// The server itself: version, health, metrics, and its cluster.
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/observe/metrics.h"
+#include "service/api/cluster_info.h"
 #include "service/api/server_info.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
+#include "service/json/encode/encode_cluster.h"
 
 namespace quiver::service {
 namespace {
@@ -99,7 +102,15 @@ Decoded<Answer> answer_metrics(Exchange& x) {
 }
 
 Decoded<Answer> cluster(Exchange& x) {
-  x.result_raw(R"({"status":"disabled"})");
+  constexpr double kMillisPerSecond = 1e3;
+  QV_TRY(const auto view, api::cluster_view(x));
+  if (!view) {
+    x.result_raw(R"({"status":"disabled"})");
+    return Answer::kReady;
+  }
+  auto out = x.begin_result();
+  json::write_cluster(out, *view, static_cast<double>(unix_time_ms()) / kMillisPerSecond);
+  x.end_result();
   return Answer::kReady;
 }
 

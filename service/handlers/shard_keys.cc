@@ -65,11 +65,11 @@ void add_shard_key_routes(Routes& routes) {
   routes.insert(routes.end(), {{Method::kGet, "/collections/{collection_name}/shards",
                                 Access::kRead, computing<list_shard_keys>},
                                {Method::kPut, "/collections/{collection_name}/shards",
-                                Access::kManage, computing<create_shard_key>},
+                                Access::kManage, computing<create_shard_key>, Effect::kChange},
                                {Method::kPost, "/collections/{collection_name}/shards/delete",
-                                Access::kManage, computing<delete_shard_key>},
+                                Access::kManage, computing<delete_shard_key>, Effect::kChange},
                                {Method::kPost, "/collections/{collection_name}/cluster",
-                                Access::kManage, computing<change_cluster>}});
+                                Access::kManage, computing<change_cluster>, Effect::kChange}});
 }
 
 }  // namespace quiver::service

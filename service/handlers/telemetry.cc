@@ -1,10 +1,14 @@
 // What the server reports about itself, in the shape that stock clients read.
 #include <bit>
+#include <optional>
 #include <string>
 
+#include "base/clock.h"
+#include "cluster/node.h"
 #include "service/api/server_info.h"
 #include "service/handlers/common.h"
 #include "service/handlers/handlers.h"
+#include "service/json/encode/encode_cluster.h"
 #include "service/json/encode/encode_telemetry.h"
 
 namespace quiver::service {
@@ -236,7 +240,10 @@ void write_telemetry(Writer& out, Exchange& x, const api::Telemetry& telemetry,
   out.key("collections");
   write_collections(out, telemetry, detail);
   out.key("cluster");
-  out.raw(R"({"enabled":false})");
+  const cluster::Node* node = x.runtime().options().cluster.node;
+  const auto view = node == nullptr ? std::nullopt : std::optional(node->view());
+  json::write_cluster_telemetry(out, view ? &*view : nullptr,
+                                static_cast<double>(unix_time_ms()) / kMillisPerSecond);
   if (x.check_access(Access::kGlobalRead)) write_server_parts(out, x, telemetry, detail);
   out.end_object();
 }

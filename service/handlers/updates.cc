@@ -111,7 +111,7 @@ Decoded<Answer> run_ragged(Exchange& x, OpenCollection collection) {
 
 void add_update_routes(Routes& routes) {
   const auto add = [&](Method method, std::string_view pattern, Handler handler) {
-    routes.push_back({method, pattern, Access::kWrite, handler});
+    routes.push_back({method, pattern, Access::kWrite, handler, Effect::kChange});
   };
   add(Method::kPut, "/collections/{collection_name}/points",
       with_body<run_one<json::decode_upsert>>);

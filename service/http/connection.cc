@@ -69,7 +69,9 @@ Connection::Connection(EventLoop& loop, std::unique_ptr<Stream> stream, Front& f
   if (options().compress_above_bytes > 0) {
     exchange_.compress_above_bytes = options().compress_above_bytes;
   }
-  if (front.runtime().audit() != nullptr) exchange_.remote = stream_->remote_address();
+  const bool names_client =
+      front.runtime().audit() != nullptr || front.runtime().options().peer_port != nullptr;
+  if (names_client) exchange_.remote = stream_->remote_address();
 }
 
 const HttpOptions& Connection::options() const { return exchange_.front().options(); }

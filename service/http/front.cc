@@ -6,6 +6,7 @@
 
 #include "service/api/answer.h"
 #include "service/http/content_encoding.h"
+#include "service/http/exchange/on_executor.h"
 
 namespace quiver::service {
 namespace {
@@ -83,7 +84,12 @@ Front::Front(const HttpOptions& options, api::Runtime& runtime,
     : options_(options),
       runtime_(runtime),
       router_(routes, unbuilt, runtime.metrics(), runtime.options().metrics_prefix),
-      body_budget_(options.max_held_body_bytes) {}
+      body_budget_(options.max_held_body_bytes) {
+  const auto& cluster = runtime.options().cluster;
+  if (cluster.node != nullptr) {
+    forwarder_.emplace(cluster, [this](Exchange& exchange) { return answer_here(exchange); });
+  }
+}
 
 /// Names are counted while their collection is open; others may not exist.
 void Front::count(const Exchange& exchange) {
@@ -132,41 +138,42 @@ Decoded<Answer> Front::answer_known_caller(Exchange& exchange, const Router::Mat
   QV_TRY(capture_path(exchange, *match.route));
   const RouteDeclaration& declaration = match.route->declaration();
   QV_TRY(exchange.check_access(declaration.access, collection_of(exchange, *match.route)));
+  return answer_allowed(exchange);
+}
+
+Decoded<Answer> Front::answer_allowed(Exchange& exchange) {
+  if (!forwarder_) return answer_here(exchange);
+  QV_TRY(const auto answer, forwarder_->answer_elsewhere(exchange));
+  return answer ? *answer : answer_here(exchange);
+}
+
+Decoded<Answer> Front::answer_here(Exchange& exchange) {
+  const double stale_s =
+      forwarder_ && exchange.route->is_of_collection() ? forwarder_->stale_s() : 0;
+  if (stale_s > 0) {
+    exchange.response.extra_headers += fmt::format("\r\nx-quiver-stale-seconds: {:.1f}", stale_s);
+  }
   if (is_compressed(exchange.request)) return decompress_and_handle(exchange);
-  return declaration.handler(exchange);
+  return exchange.route->declaration().handler(exchange);
 }
 
 /// A token may be valid only while a point exists; to look for it may block.
-Answer Front::look_up_and_answer(Exchange& exchange, const Router::Match& match) {
-  auto work = [this, &exchange, match] {
-    exchange.run([this, &match](Exchange& x) -> Decoded<Answer> {
-      const auto exists = api::check_value_exists(runtime_, x.principal());
-      if (!exists) return answer_unknown_caller(x, exists.error());
-      return answer_known_caller(x, match);
-    });
-  };
-  auto refuse = [&exchange](const Error& error) {
-    exchange.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
+Decoded<Answer> Front::look_up_and_answer(Exchange& exchange, const Router::Match& match) {
+  auto work = [this, match](Exchange& x) -> Decoded<Answer> {
+    const auto exists = api::check_value_exists(runtime_, x.principal());
+    if (!exists) return answer_unknown_caller(x, exists.error());
+    return answer_known_caller(x, match);
   };
   const bool is_open = runtime_.is_open(exchange.principal().value_exists()->collection);
-  api::run_on(is_open ? runtime_.compute() : runtime_.blocking(), exchange, std::move(work),
-              std::move(refuse));
-  return Answer::kLater;
+  return on_executor(exchange, is_open ? runtime_.compute() : runtime_.blocking(), work);
 }
 
 /// In one task, so that bodies stay compressed while they wait for a thread.
-Answer Front::decompress_and_handle(Exchange& exchange) {
-  auto work = [&exchange] {
-    exchange.run([](Exchange& x) -> Decoded<Answer> {
-      QV_TRY(decompress_body(x));
-      return x.route->declaration().handler(x);
-    });
-  };
-  auto refuse = [&exchange](const Error& error) {
-    exchange.run([&error](Exchange&) -> Decoded<Answer> { return fail(error); });
-  };
-  api::run_on(runtime_.compute(), exchange, std::move(work), std::move(refuse));
-  return Answer::kLater;
+Decoded<Answer> Front::decompress_and_handle(Exchange& exchange) {
+  return on_executor(exchange, runtime_.compute(), [](Exchange& x) -> Decoded<Answer> {
+    QV_TRY(decompress_body(x));
+    return x.route->declaration().handler(x);
+  });
 }
 
 void Front::audit(const Exchange& exchange) const {
@@ -214,6 +221,7 @@ Decoded<std::unique_ptr<BodySink>> Front::make_sink(Exchange& exchange) {
   exchange.route = route;
   QV_TRY(capture_path(exchange, *route));
   QV_TRY(check_may_send_body(exchange, *route));
+  if (forwarder_) QV_TRY(Forwarder::check_possible(route->declaration().effect));
   if (is_compressed(exchange.request)) {
     return fail(
         ApiError(415, fmt::format("Bad request: content-encoding `{}` is not supported here",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "service/api/runtime.h"
 #include "service/http/collection_answers.h"
 #include "service/http/exchange/body_memory.h"
+#include "service/http/forwarder.h"
 #include "service/http/options.h"
 #include "service/http/router.h"
 
@@ -43,15 +45,19 @@ class Front {
   /// Answers a request whose caller is set.
   Decoded<Answer> answer_anybody(Exchange& exchange, const Router::Match& match);
   Decoded<Answer> answer_known_caller(Exchange& exchange, const Router::Match& match);
-  Answer look_up_and_answer(Exchange& exchange, const Router::Match& match);
+  /// Answers a request that may be answered, here or by the leader of the cluster.
+  Decoded<Answer> answer_allowed(Exchange& exchange);
+  Decoded<Answer> answer_here(Exchange& exchange);
+  Decoded<Answer> look_up_and_answer(Exchange& exchange, const Router::Match& match);
   [[nodiscard]] Decoded<> check_may_send_body(Exchange& exchange, const Route& route);
-  Answer decompress_and_handle(Exchange& exchange);
+  Decoded<Answer> decompress_and_handle(Exchange& exchange);
 
   const HttpOptions options_;
   api::Runtime& runtime_;
   const Router router_;
   BodyBudget body_budget_;
   CollectionAnswers collection_answers_;
+  std::optional<Forwarder> forwarder_;  ///< nullopt: the server is alone
 };
 
 }  // namespace quiver::service

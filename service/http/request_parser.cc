@@ -104,6 +104,10 @@ void RequestParser::take_unknown_field(std::string_view name, std::string_view v
     if (request_.request_id.empty() && is_request_id(value)) request_.request_id = value;
   } else if (equals_ignoring_case(name, "traceparent")) {
     if (is_traceparent(value)) request_.traceparent = value;
+  } else if (equals_ignoring_case(name, "x-quiver-forwarded")) {
+    request_.forwarded_by = value;
+  } else if (equals_ignoring_case(name, "x-quiver-secret")) {
+    request_.secret = value;
   }
 }
 

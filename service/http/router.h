@@ -15,11 +15,13 @@
 #include "base/observe/metrics.h"
 #include "service/api/access.h"
 #include "service/api/answer_times.h"
+#include "service/api/effect.h"
 #include "service/http/exchange/exchange.h"
 
 namespace quiver::service {
 
 using api::Access;
+using api::Effect;
 
 /// Writes the answer, or arranges for it to come later, or fails (the error becomes the answer).
 using Handler = Decoded<Answer> (*)(Exchange&);
@@ -33,6 +35,7 @@ struct RouteDeclaration {
   std::string_view pattern;
   Access access;
   Handler handler;
+  Effect effect = Effect::kLocal;
   SinkMaker make_sink = nullptr;  ///< null: the body is kept in memory until the handler runs
 };
 

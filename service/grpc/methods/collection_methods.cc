@@ -241,22 +241,28 @@ void add_collection_methods(Methods& methods) {
   const auto add = [&](std::string_view name, Handler handler) {
     methods.push_back({name, Callers::kWithKey, handler, {}});
   };
+  const auto change = [&](std::string_view name, Handler handler) {
+    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kChange});
+  };
   add("/qdrant.Collections/Get", collection_info);
   add("/qdrant.Collections/List", list_collections);
-  add("/qdrant.Collections/Create", create_collection);
-  add("/qdrant.Collections/Update", update_collection);
-  add("/qdrant.Collections/Delete", delete_collection);
-  add("/qdrant.Collections/UpdateAliases", update_aliases);
+  change("/qdrant.Collections/Create", create_collection);
+  change("/qdrant.Collections/Update", update_collection);
+  change("/qdrant.Collections/Delete", delete_collection);
+  change("/qdrant.Collections/UpdateAliases", update_aliases);
   add("/qdrant.Collections/ListCollectionAliases", list_collection_aliases);
   add("/qdrant.Collections/ListAliases", list_aliases);
   add("/qdrant.Collections/CollectionExists", collection_exists);
 }
 
 void add_index_methods(Methods& methods) {
-  methods.push_back({"/qdrant.Points/CreateFieldIndex", Callers::kWithKey, create_index, {}});
-  methods.push_back({"/qdrant.Points/DeleteFieldIndex", Callers::kWithKey, drop_index, {}});
-  methods.push_back({"/qdrant.Points/CreateVectorName", Callers::kWithKey, create_vector, {}});
-  methods.push_back({"/qdrant.Points/DeleteVectorName", Callers::kWithKey, delete_vector, {}});
+  const auto change = [&](std::string_view name, Handler handler) {
+    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kChange});
+  };
+  change("/qdrant.Points/CreateFieldIndex", create_index);
+  change("/qdrant.Points/DeleteFieldIndex", drop_index);
+  change("/qdrant.Points/CreateVectorName", create_vector);
+  change("/qdrant.Points/DeleteVectorName", delete_vector);
 }
 
 }  // namespace quiver::service::rpc

@@ -124,7 +124,7 @@ void add_read_methods(Methods& methods) {
 
 void add_change_methods(Methods& methods) {
   const auto add = [&](std::string_view name, Handler handler) {
-    methods.push_back({name, Callers::kWithKey, handler, {}});
+    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kChange});
   };
   add("/qdrant.Points/Upsert", change<qdrant::UpsertPoints, decode>);
   add("/qdrant.Points/Delete", change<qdrant::DeletePoints, decode>);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "proto/collections.pb.h"
+#include "service/api/cluster_info.h"
 #include "service/api/server_info.h"
 #include "service/grpc/messages/decode.h"
 #include "service/grpc/messages/encode.h"
@@ -109,6 +110,34 @@ Decoded<> list_shard_keys(Rpc& rpc) {
                          });
 }
 
+qdrant::ReplicaState state_of(const cluster::NodeView::Member& member) {
+  switch (api::state_of(member)) {
+    case api::ReplicaState::kActive:
+      return qdrant::Active;
+    case api::ReplicaState::kPartial:
+      return qdrant::Partial;
+    case api::ReplicaState::kDead:
+      break;
+  }
+  return qdrant::Dead;
+}
+
+/// Every node has a copy of every shard.
+void add_remote_shards(const api::ShardSizes& sizes,
+                       qdrant::CollectionClusterInfoResponse& response) {
+  if (!sizes.cluster) return;
+  for (const auto& member : sizes.cluster->members) {
+    if (member.id == sizes.peer_id) continue;
+    for (const auto& shard : sizes.shards) {
+      auto& out = *response.add_remote_shards();
+      out.set_shard_id(shard.number);
+      out.set_peer_id(member.id);
+      out.set_state(state_of(member));
+      if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
+    }
+  }
+}
+
 Decoded<> cluster_info(Rpc& rpc) {
   using Response = qdrant::CollectionClusterInfoResponse;
   QV_TRY(const auto* request, rpc.request<qdrant::CollectionClusterInfoRequest>());
@@ -125,6 +154,7 @@ Decoded<> cluster_info(Rpc& rpc) {
                                out.set_state(qdrant::Active);
                                if (shard.key) set_shard_key(*shard.key, *out.mutable_shard_key());
                              }
+                             add_remote_shards(sizes, response);
                              return {};
                            });
                          });
@@ -157,11 +187,14 @@ void add_shard_key_methods(Methods& methods) {
   const auto add = [&](std::string_view name, Handler handler) {
     methods.push_back({name, Callers::kWithKey, handler, {}});
   };
-  add("/qdrant.Collections/CreateShardKey", create_shard_key);
-  add("/qdrant.Collections/DeleteShardKey", delete_shard_key);
+  const auto change = [&](std::string_view name, Handler handler) {
+    methods.push_back({name, Callers::kWithKey, handler, {}, api::Effect::kChange});
+  };
+  change("/qdrant.Collections/CreateShardKey", create_shard_key);
+  change("/qdrant.Collections/DeleteShardKey", delete_shard_key);
   add("/qdrant.Collections/ListShardKeys", list_shard_keys);
   add("/qdrant.Collections/CollectionClusterInfo", cluster_info);
-  add("/qdrant.Collections/UpdateCollectionClusterSetup", update_cluster);
+  change("/qdrant.Collections/UpdateCollectionClusterSetup", update_cluster);
 }
 
 }  // namespace quiver::service::rpc

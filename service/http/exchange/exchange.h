@@ -42,7 +42,7 @@ class Exchange final : public api::Call {
   Completion completion;
   /// Larger answers are compressed if the client asks.
   std::size_t compress_above_bytes = static_cast<std::size_t>(-1);
-  std::string remote;  ///< address of the client; empty unless there is an audit log
+  std::string remote;  ///< address of the client; empty unless a log wants it
 
   [[nodiscard]] Front& front() const { return front_; }
   /// "POST /collections/c/points".

@@ -103,6 +103,8 @@ void Request::clear() {
   requested_headers.clear();
   is_preflight = false;
   range.clear();
+  forwarded_by.clear();
+  secret.clear();
   has_api_key = has_authorization = expects_continue = is_http_1_0 = false;
   keep_alive = true;
 }

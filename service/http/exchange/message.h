@@ -32,6 +32,8 @@ struct Request {
   std::string requested_headers;  ///< of a browser's preflight; see `is_header_list`
   bool is_preflight = false;      ///< a browser asks what it may send (CORS)
   std::string range;              ///< header `range`
+  std::string forwarded_by;       ///< id of the node that sent it on: header `x-quiver-forwarded`
+  std::string secret;             ///< header `x-quiver-secret`, between nodes of a cluster
   bool has_api_key = false;
   bool has_authorization = false;
   bool expects_continue = false;
@@ -46,7 +48,7 @@ struct Response {
   std::string_view content_type = "application/json";
   std::string_view allow;              ///< with 405 and OPTIONS
   std::string_view content_encoding;   ///< "": the body is as it is
-  std::optional<int> retry_after_s;    ///< with 429
+  std::optional<int> retry_after_s;    ///< with 429 and 503
   std::string extra_headers;           ///< each "\r\nname: value"
   std::string body;                    ///< unused with a source
   std::unique_ptr<BodySource> source;  ///< makes the body while it is sent; null: it is `body`

@@ -223,6 +223,16 @@ TEST_F(RpcRights, EachCallerGetsWhatItMayAndNoMore) {
   }
 }
 
+TEST_F(RpcRights, WhatNeedsARightToChangeSaysWhatItChanges) {
+  using enum Access;
+  for (const Method& method : all_methods()) {
+    const Access right = needs().at(method.name).right;
+    const bool may_change = right == kWrite || right == kWriteExtras || right == kManage;
+    const bool is_of_this_node = method.name.starts_with("/qdrant.Snapshots/");
+    EXPECT_EQ(method.effect == api::Effect::kChange, may_change && !is_of_this_node) << method.name;
+  }
+}
+
 TEST_F(RpcRights, TheTableNamesMethodsThatExist) {
   const auto methods = all_methods();
   for (const auto& [name, needed] : needs()) {

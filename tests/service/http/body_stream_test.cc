@@ -118,7 +118,8 @@ Decoded<Answer> answer_about_body(Exchange& x) {
 
 std::vector<RouteDeclaration> routes() {
   return {{Method::kGet, "/source", Access::kRead, answer_from_source},
-          {Method::kPut, "/sink/{name}", Access::kWrite, answer_about_sink, make_test_sink},
+          {Method::kPut, "/sink/{name}", Access::kWrite, answer_about_sink, Effect::kLocal,
+           make_test_sink},
           {Method::kPut, "/body", Access::kWrite, answer_about_body}};
 }
 

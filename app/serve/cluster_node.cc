@@ -1,0 +1,110 @@
+#include "app/serve/cluster_node.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/io/file.h"
+#include "base/observe/log.h"
+
+namespace quiver::app {
+namespace {
+
+constexpr client::CallLimits kPatient = {.connect = std::chrono::milliseconds(500),
+                                         .answer = std::chrono::minutes(10)};
+constexpr std::size_t kThreadsPerNode = 4;
+
+cluster::NodeOptions node_options(const Settings& settings, const ClusterPlan& plan) {
+  const ClusterSettings& cluster = settings.cluster;
+  cluster::NodeOptions options;
+  options.cluster_name = cluster.name;
+  options.data_dir = settings.database.data_dir;
+  options.address = plan.address;
+  options.n_nodes = static_cast<std::uint32_t>(plan.peers.size());
+  options.lease = std::chrono::seconds(cluster.lease_s);
+  options.apply_timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(cluster.apply_timeout_s * 1000));
+  options.log_keep_entries = cluster.log_keep_entries;
+  return options;
+}
+
+}  // namespace
+
+ClusterNode::ClusterNode(const Settings& settings, ClusterPlan plan)
+    : settings_(settings.cluster),
+      plan_(std::move(plan)),
+      ledger_(std::make_unique<cluster::EtcdLedger>(
+          cluster::EtcdLedgerOptions{.members = plan_.ledger})),
+      peers_({.secret = settings_.secret, .limits = {}}),
+      patient_peers_({.secret = settings_.secret, .limits = kPatient}) {}
+
+Result<std::unique_ptr<ClusterNode>> ClusterNode::start(const Settings& settings) {
+  QV_TRY(ClusterPlan plan, plan_cluster(settings));
+  QV_TRY(open_real_directory(settings.database.data_dir));  // makes it
+  std::unique_ptr<ClusterNode> made(new ClusterNode(settings, std::move(plan)));
+  if (made->plan_.has_etcd) {
+    QV_TRY(made->etcd_, cluster::EtcdProcess::start(made->plan_.etcd));
+  }
+  QV_TRY(made->node_,
+         cluster::Node::make(node_options(settings, made->plan_), *made->ledger_, made->peers_));
+  log_info("node {} of cluster `{}`, {} peers, ledger {}", made->node_->view().self,
+           settings.cluster.name, made->plan_.peers.size(),
+           made->plan_.has_etcd ? "with a member here" : "elsewhere");
+  return made;
+}
+
+/// The peer server ends before the node that answers for it, and etcd last.
+ClusterNode::~ClusterNode() {
+  if (node_) node_->stop();
+  peer_server_.reset();
+}
+
+void ClusterNode::add_to(service::ServerOptions& options) {
+  options.cluster.node = node_.get();
+  options.cluster.peers = &patient_peers_;
+  options.cluster.ca_file = settings_.ca_cert;
+  options.cluster.lease = std::chrono::seconds(settings_.lease_s);
+}
+
+Result<> ClusterNode::join(engine::Database& local, MetricsRegistry& metrics) {
+  QV_TRY(node_->start(local));
+  service::PeerServerOptions options;
+  options.host = plan_.self.host;
+  options.port = plan_.self.port;
+  options.secret = settings_.secret;
+  options.n_threads = static_cast<std::uint32_t>(kThreadsPerNode * plan_.peers.size());
+  QV_TRY(peer_server_, service::PeerServer::start(options, *node_, metrics));
+  metrics.add_collector(
+      [this](MetricsText& text) { collect_cluster_metrics(node_->view(), text); });
+  return {};
+}
+
+Result<> ClusterNode::stop_peers() { return peer_server_ ? peer_server_->stop() : Result<>(); }
+
+void collect_cluster_metrics(const cluster::NodeView& view, MetricsText& text) {
+  const auto gauge = [&](std::string_view name, std::string_view help, double value,
+                         const Labels& labels = {}) {
+    text.sample(name, help, MetricType::kGauge, labels, value);
+  };
+  const auto n_alive = std::ranges::count_if(view.members, &cluster::NodeView::Member::is_alive);
+  gauge("quiver_cluster_is_leader", "1 if this node leads", view.leader == view.self ? 1 : 0);
+  gauge("quiver_cluster_epoch", "Grows with each change of the leader",
+        static_cast<double>(view.epoch));
+  gauge("quiver_cluster_members", "Nodes of the cluster", static_cast<double>(view.members.size()));
+  gauge("quiver_cluster_members_alive", "Nodes whose lease has not run out",
+        static_cast<double>(n_alive));
+  gauge("quiver_cluster_ledger_up", "1 if the ledger answered the last time",
+        view.is_ledger_up ? 1 : 0);
+  gauge("quiver_cluster_stale_seconds", "Time since the ledger was last heard", view.stale_s);
+  gauge("quiver_cluster_pending_entries", "Entries that wait for their commit",
+        static_cast<double>(view.n_pending));
+  for (const auto& member : view.members) {
+    if (member.id == view.self) continue;
+    gauge("quiver_cluster_lag_entries", "Entries not yet applied on a node; known to the leader",
+          static_cast<double>(member.lag_entries), {{"peer", std::to_string(member.id)}});
+  }
+}
+
+}  // namespace quiver::app

@@ -1,0 +1,59 @@
+// Changes in a cluster: sent whole to the node that leads, whose answer is returned as it is.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/threads/executor.h"
+#include "cluster/node.h"
+#include "service/api/effect.h"
+#include "service/api/options.h"
+#include "service/client/connection_pool.h"
+#include "service/http/exchange/exchange.h"
+
+namespace quiver::service {
+
+/// Thread-safe. Its threads wait for the leader's answers, one request each.
+///
+/// A request is sent on once: a node that gets it from another and does not lead refuses it, and
+/// the first node looks for the leader again. A request that reached no leader is tried again, for
+/// `leader_patience`; one whose connection broke after it was sent is not, as it may be done.
+class Forwarder {
+ public:
+  /// Answers a request on this node.
+  using AnswerHere = std::function<Decoded<Answer>(Exchange&)>;
+
+  Forwarder(const api::ClusterOptions& options, AnswerHere answer_here);
+
+  /// Answers the request if it belongs to another node; nullopt: it belongs to this one. 501 if no
+  /// node can do it, 503 if the leader is not known or not reached. Does not block.
+  [[nodiscard]] Decoded<std::optional<Answer>> answer_elsewhere(Exchange& exchange);
+  /// Seconds since the ledger was last heard, if it is more than the lease; else 0. Looks at the
+  /// node at most a few times a second.
+  [[nodiscard]] double stale_s();
+  /// 501 for what is not possible in a cluster.
+  [[nodiscard]] static Decoded<> check_possible(api::Effect effect);
+
+ private:
+  /// nullopt: nothing was done, for a reason that may pass.
+  using Attempt = std::optional<Decoded<Answer>>;
+
+  Decoded<Answer> refuse_forwarded(Exchange& exchange,
+                                   const Result<std::optional<cluster::NodeAddress>>& leader) const;
+  Decoded<Answer> answer_by_leader(Exchange& exchange);
+  Attempt attempt(Exchange& exchange, std::string& reason);
+  Attempt send(Exchange& exchange, const cluster::NodeAddress& leader, std::string& reason);
+
+  const api::ClusterOptions options_;
+  const AnswerHere answer_here_;
+  const std::string self_;  ///< id of this node
+  client::ConnectionPool connections_;
+  std::atomic<std::int64_t> look_again_at_ = 0;  ///< of the steady clock
+  std::atomic<double> stale_s_ = 0;
+  Executor executor_;  // the last member: its threads use the others
+};
+
+}  // namespace quiver::service

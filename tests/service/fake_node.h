@@ -1,0 +1,63 @@
+// A node of a cluster that says and answers what a test wants.
+#pragma once
+
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/mutex.h"
+#include "cluster/node.h"
+#include "tests/service/fake_database.h"
+
+namespace quiver::service {
+
+/// Thread-safe, except `on_answer`, which is set before the first request.
+class FakeNode final : public cluster::Node {
+ public:
+  explicit FakeNode(cluster::NodeId id) { view_.self = id; }
+
+  void lead() { set_leader(std::optional<cluster::NodeAddress>()); }
+  void follow(const std::string& http, const std::string& peer = "127.0.0.1:1") {
+    set_leader(std::optional(cluster::NodeAddress{.peer = peer, .http = http}));
+  }
+  void know_no_leader() { set_leader(fail(Code::kUnavailable, "nobody leads")); }
+  void set_view(cluster::NodeView view) {
+    MutexLock lock(mutex_);
+    view_ = std::move(view);
+  }
+
+  Result<std::optional<cluster::NodeAddress>> leader() const override {
+    MutexLock lock(mutex_);
+    return leader_;
+  }
+  cluster::NodeView view() const override {
+    MutexLock lock(mutex_);
+    return view_;
+  }
+  engine::Replication& replication() override { std::abort(); }
+  Result<> start(engine::Database&) override { return {}; }
+  engine::Database& database() override { return local; }
+  Result<std::string> answer(std::string_view verb, std::string_view body) override {
+    return on_answer(verb, body);
+  }
+  void stop() override {}
+
+  FakeDatabase local;
+  std::function<Result<std::string>(std::string_view verb, std::string_view body)> on_answer;
+
+ private:
+  void set_leader(Result<std::optional<cluster::NodeAddress>> leader) {
+    MutexLock lock(mutex_);
+    leader_ = std::move(leader);
+  }
+
+  mutable Mutex mutex_;
+  Result<std::optional<cluster::NodeAddress>> leader_ QV_GUARDED_BY(mutex_) =
+      std::optional<cluster::NodeAddress>();
+  cluster::NodeView view_ QV_GUARDED_BY(mutex_);
+};
+
+}  // namespace quiver::service
