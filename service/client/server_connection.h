@@ -43,12 +43,6 @@ class ServerConnection {
   /// Connecting, sending and receiving end then, besides the endpoint's own limits.
   void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
 
-  /// Connects, unless there is a connection that the server has not closed. kUnavailable: no
-  /// request was sent.
-  Result<> ensure_connected();
-  /// Connecting, sending and receiving end then, besides the endpoint's own limits.
-  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
-
  private:
   Result<> limit_time();
   [[nodiscard]] std::string request_head(std::string_view method, std::string_view target,
