@@ -70,6 +70,9 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   [[nodiscard]] Result<> found(const ClusterState& state);
   [[nodiscard]] Result<> campaign(const ClusterState& state);
   [[nodiscard]] Result<> take_over(const ClusterState& state);
+  /// Takes the leader's key from a process that is gone, before its lease runs out. Wrong guesses
+  /// cost a change of the leader, nothing else: no entry of an older epoch can be committed.
+  [[nodiscard]] Result<> depose_if_gone(const ClusterState& state);
   void step_down();
   /// Reads the state and makes the local catalog the same.
   [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog();
@@ -86,6 +89,7 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   [[nodiscard]] Result<> promote(const ClusterState& state, NodeId joining);
   [[nodiscard]] Result<> change_set(const MemberSet& set, Revision known);
   [[nodiscard]] Result<> trim(const ClusterState& state);
+  [[nodiscard]] Result<> remove_log(const std::string& cluster_id);
   void trim_here(const ClusterState& state);
 
   [[nodiscard]] Result<std::string> store_bodies(std::string_view message);
@@ -122,6 +126,8 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   std::map<engine::ShardName, engine::EntryNumber> trimmed_;  ///< of the looking thread
   /// Shards of a leader that had not applied their newest entry at the last look.
   std::map<engine::ShardName, engine::EntryNumber> behind_;
+  int n_unanswered_ = 0;  ///< calls to the leader, one after another
+  std::chrono::steady_clock::time_point next_deposing_{};
   std::string last_trouble_;  ///< of the looking thread
   std::thread lease_thread_;
   std::thread look_thread_;

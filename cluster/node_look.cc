@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,10 @@ using engine::EntryNumber;
 using engine::ShardName;
 
 constexpr std::chrono::milliseconds kInterval{500};
+/// The leader is gone if it cannot be reached so often, so far apart.
+constexpr int kUnanswered = 3;
+constexpr std::chrono::milliseconds kAskAgain{100};
+constexpr std::chrono::seconds kDeposingPause{10};
 
 }  // namespace
 
@@ -54,6 +59,7 @@ void NodeImpl::look() {
     trim_here(*state);
     copies_.close_idle();
     if (state->leader == 0 || (state->leader == self_ && !is_ours)) QV_TRY(campaign(*state));
+    if (state->leader != 0 && state->leader != self_) QV_TRY(depose_if_gone(*state));
     return caught_up;
   });
   const std::string trouble = done ? "" : done.error().message();
@@ -101,10 +107,39 @@ Result<> NodeImpl::campaign(const ClusterState& state) {
   return {};
 }
 
+Result<> NodeImpl::depose_if_gone(const ClusterState& state) {
+  const auto leader = state.set->members.find(state.leader);
+  if (!state.set->is_active(self_) || leader == state.set->members.end()) return {};
+  const auto answer = peers_.call(leader->second.address.peer, kGetApplied, {});
+  const bool is_gone = !answer && answer.error().code() == Code::kUnavailable;
+  n_unanswered_ = is_gone ? n_unanswered_ + 1 : 0;
+  const auto now = std::chrono::steady_clock::now();
+  if (!is_gone || now < next_deposing_) return {};
+  if (n_unanswered_ < kUnanswered) {
+    std::this_thread::sleep_for(kAskAgain);
+    wake();
+    return {};
+  }
+  next_deposing_ = now + kDeposingPause;
+  n_unanswered_ = 0;
+  log_warning("the leader, node {}, cannot be reached: {}", state.leader, answer.error().message());
+  Transaction change;
+  change.conditions = {{keys_.set(), Condition::What::kModRevision, state.set_revision},
+                       {keys_.leader(), Condition::What::kCreateRevision, state.epoch}};
+  change.writes = {{keys_.leader()}};
+  QV_TRY(ledger_.transact(change));
+  wake();
+  return {};
+}
+
 /// Nothing can be committed under an older epoch any more, so what the ledger shows now is all.
 Result<> NodeImpl::take_over(const ClusterState& state) {
   QV_TRY(catch_up(state));
-  committer_.lead({state.epoch, *state.set, state.set_revision}, state.tails);
+  auto tails = state.tails;
+  std::erase_if(tails, [&](const auto& tail) {
+    return state.name_of(tail.first.collection) == nullptr;
+  });
+  committer_.lead({state.epoch, *state.set, state.set_revision}, tails);
   log_info("this node leads the cluster, epoch {}", state.epoch);
   return {};
 }
@@ -117,7 +152,8 @@ void NodeImpl::step_down() {
 Result<> NodeImpl::catch_up(const ClusterState& state) {
   Result<> first;
   for (const auto& [shard, tail] : state.tails) {
-    if (!is_behind(shard, tail)) continue;
+    // An entry that was on its way when its collection was dropped may have come after.
+    if (state.name_of(shard.collection) == nullptr || !is_behind(shard, tail)) continue;
     auto applied = guarded([&] { return replicas_.apply_up_to(shard, tail); });
     if (!applied && applied.error().code() == Code::kOutOfRange) {
       log_warning("{}", applied.error().message());
@@ -298,6 +334,10 @@ Result<> NodeImpl::change_set(const MemberSet& set, Revision known) {
 Result<> NodeImpl::trim(const ClusterState& state) {
   Transaction change;
   for (const auto& [shard, tail] : state.tails) {
+    if (state.name_of(shard.collection) == nullptr) {
+      QV_TRY(remove_log(shard.collection));
+      continue;
+    }
     const EntryNumber everywhere = committer_.applied_everywhere(shard);
     const auto base = state.bases.find(shard);
     const EntryNumber kept_from = base == state.bases.end() ? 1 : base->second;
@@ -313,6 +353,17 @@ Result<> NodeImpl::trim(const ClusterState& state) {
   }
   if (change.writes.empty()) return {};
   change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()}};
+  QV_TRY(ledger_.transact(change));
+  return {};
+}
+
+Result<> NodeImpl::remove_log(const std::string& cluster_id) {
+  Transaction change;
+  change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()}};
+  for (const auto& prefix : {keys_.tails_of(cluster_id), keys_.bases_of(cluster_id),
+                             keys_.headers_of(cluster_id)}) {
+    change.writes.push_back({prefix, std::nullopt, prefix_end(prefix)});
+  }
   QV_TRY(ledger_.transact(change));
   return {};
 }
