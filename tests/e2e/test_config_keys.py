@@ -3,10 +3,13 @@
 A check compares a server with the key's default and one with another value. The output of `--print-config` does
 not count. Keys that do not affect each other share a server.
 """
+import base64
 import contextlib
+import copy
 import functools
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +23,7 @@ import pytest
 from patience import patience
 from quiver_server import Server, binary, free_port
 from test_access import Certificates, TlsServer, token
+from test_cluster import free_ports, is_free
 
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
@@ -610,6 +614,40 @@ def check_gpu(servers):
     assert loaded == {0: True, 1: False}
 
 
+@functools.cache
+def check_cluster(servers):
+    """Two clusters of one node: one brings the ledger of both. What needs several nodes is in test_cluster.py."""
+    if shutil.which("etcd") is None:
+        pytest.skip("etcd is not installed")
+    peer, client_port, other = free_ports(1), free_ports(2), free_ports(1)
+    address = f"127.0.0.1:{peer}"
+    first = servers.new({"cluster.peers": address, "cluster.advertise": address, "cluster.secret": "s", "cluster.name": "mine",
+                         "cluster.advertise_http": "http://127.0.0.1:1", "cluster.ledger_client_port": client_port,
+                         "cluster.ledger_peer_port": client_port + 1, "cluster.lease_s": 7, "cluster.ca_cert": "none",
+                         "cluster.apply_timeout_s": 1, "cluster.log_keep_entries": 100})
+    second = servers.new({"cluster.peers": f"127.0.0.1:{other}", "cluster.ledger": f"http://127.0.0.1:{client_port}"})
+    member, = first.get("/cluster").result["nodes"]
+    assert member["peer"] == address and member["http"] == "http://127.0.0.1:1"
+    assert servers["usual"].get("/cluster").result == {"status": "disabled"}
+    assert not is_free(client_port) and not is_free(client_port + 1)
+    for port, status in (peer, 403), (other, 500):
+        answer = at_port(second, port).post("/internal/v1/no-verb", b"x")
+        assert answer.status == status, answer.text
+    ledger = at_port(first, client_port)
+    for name in "mine", "quiver":
+        keys = [base64.b64encode(f"/quiver/{name}{end}".encode()).decode() for end in "/0"]
+        assert int(ledger.post("/v3/kv/range", {"key": keys[0], "range_end": keys[1]}).json["count"]) > 0
+    leases = [lease["ID"] for lease in ledger.post("/v3/lease/leases", {}).json["leases"]]
+    assert {ledger.post("/v3/lease/timetolive", {"ID": lease}).json["grantedTTL"] for lease in leases} == {"7", "3"}
+
+
+def at_port(server, port):
+    """Talks to another port of a server's process."""
+    other = copy.copy(server)
+    other.port, other._local = port, threading.local()
+    return other
+
+
 CHECKS = {
     "storage.data_dir": check_place,
     "storage.block_cache_mb": check_block_cache,
@@ -670,6 +708,18 @@ CHECKS = {
     "log.format": check_log_format,
     "console.enabled": check_console,
     "compat.identity": check_identity,
+    "cluster.peers": check_cluster,
+    "cluster.advertise": check_cluster,
+    "cluster.advertise_http": check_cluster,
+    "cluster.secret": check_cluster,
+    "cluster.ca_cert": check_cluster,
+    "cluster.ledger": check_cluster,
+    "cluster.ledger_client_port": check_cluster,
+    "cluster.ledger_peer_port": check_cluster,
+    "cluster.name": check_cluster,
+    "cluster.lease_s": check_cluster,
+    "cluster.apply_timeout_s": check_cluster,
+    "cluster.log_keep_entries": check_cluster,
 }
 
 
@@ -677,7 +727,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 11
+    assert len({key.split(".")[0] for key in keys}) == 12
 
 
 @pytest.mark.parametrize("key", CHECKS)
