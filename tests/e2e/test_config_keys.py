@@ -23,7 +23,7 @@ import pytest
 from patience import patience
 from quiver_server import Server, binary, free_port
 from test_access import Certificates, TlsServer, token
-from test_cluster import free_ports, is_free
+from test_cluster_service import free_ports, is_free
 
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
@@ -616,7 +616,7 @@ def check_gpu(servers):
 
 @functools.cache
 def check_cluster(servers):
-    """Two clusters of one node: one brings the ledger of both. What needs several nodes is in test_cluster.py."""
+    """Two clusters of one node: one brings the ledger of both. What needs several nodes is in test_cluster_service.py."""
     if shutil.which("etcd") is None:
         pytest.skip("etcd is not installed")
     peer, client_port, other = free_ports(1), free_ports(2), free_ports(1)
