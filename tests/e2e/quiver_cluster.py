@@ -1,0 +1,92 @@
+"""A cluster of `quiver serve` processes on this machine, with etcd processes of their own."""
+import contextlib
+import http.client
+import shutil
+import socket
+import time
+
+from patience import patience
+from quiver_server import Server
+
+HAS_ETCD = shutil.which("etcd") is not None
+SETTLE_TIMEOUT_S = patience(60)
+
+
+def three_free_ports():
+    """The first of three ports in a row: the peer port, and those of the ledger after it."""
+    while True:
+        with socket.socket() as first:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+        with contextlib.ExitStack() as held:
+            try:
+                for i in range(3):
+                    held.enter_context(socket.socket()).bind(("127.0.0.1", port + i))
+            except (OSError, OverflowError):
+                continue
+        return port
+
+
+class Cluster:
+    """Nodes that know each other. Restarting a node keeps its data and ports."""
+
+    def __init__(self, folder, n=3, env=None, grpc=False):
+        self.peers = [f"127.0.0.1:{three_free_ports()}" for _ in range(n)]
+        self.nodes = []
+        for i, peer in enumerate(self.peers):
+            settings = {"QUIVER__CLUSTER__PEERS": ",".join(self.peers), "QUIVER__CLUSTER__ADVERTISE": peer,
+                        "QUIVER__CLUSTER__SECRET": "secret of the test"} | (env or {})
+            self.nodes.append(Server(folder / f"node{i}", env=settings, grpc=grpc))
+            self.nodes[-1].env["QUIVER__CLUSTER__ADVERTISE_HTTP"] = f"http://127.0.0.1:{self.nodes[-1].port}"
+
+    def start(self):
+        for node in self.nodes:
+            node.start(wait=False)
+        self.wait_settled()
+        return self
+
+    def close(self):
+        for node in self.nodes:
+            node.close()
+
+    def alive(self):
+        return [node for node in self.nodes if node.alive()]
+
+    def status_of(self, node):
+        """The answer of `GET /cluster`; None if the node cannot be asked."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            answer = node.get("/cluster")
+            return answer.json["result"] if answer.status == 200 else None
+        return None
+
+    def leader(self):
+        """The node that says it leads; None if there is none now."""
+        for node in self.alive():
+            status = self.status_of(node)
+            if status and status["raft_info"]["leader"] == status["peer_id"]:
+                return node
+        return None
+
+    def followers(self):
+        leader = self.leader()
+        return [node for node in self.alive() if node is not leader]
+
+    def wait_settled(self):
+        """Until all nodes that run name the same leader, and are ready."""
+        deadline = time.monotonic() + SETTLE_TIMEOUT_S
+        while time.monotonic() < deadline:
+            statuses = [self.status_of(node) for node in self.alive()]
+            leaders = {status["raft_info"]["leader"] if status else None for status in statuses}
+            if len(leaders) == 1 and leaders.pop():
+                n_peers = min(len(status["peers"]) for status in statuses)
+                if n_peers == len(self.nodes) and all(self.is_ready(node) for node in self.alive()):
+                    return
+            time.sleep(0.05)
+        logs = "\n\n".join(node.log_tail(25) for node in self.nodes)
+        raise AssertionError(f"the cluster did not settle in {SETTLE_TIMEOUT_S} s:\n{logs}")
+
+    @staticmethod
+    def is_ready(node):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return node.get("/readyz").status == 200
+        return False

@@ -1,0 +1,179 @@
+"""Three nodes on this machine: the same API on each, and nothing acknowledged is lost with one of them."""
+import http.client
+import threading
+import time
+
+import pytest
+from patience import patience
+from qdrant_client import models
+from quiver_cluster import HAS_ETCD, Cluster
+
+pytestmark = pytest.mark.skipif(not HAS_ETCD, reason="etcd was not found in PATH: install etcd-server")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory.mktemp("cluster")).start()
+    yield cluster
+    cluster.close()
+
+
+def points(node, collection):
+    page = node.post(f"/collections/{collection}/points/scroll",
+                     {"limit": 100000, "with_payload": True, "with_vector": True}).result
+    return page["points"]
+
+
+def make(node, collection, **kwargs):
+    answer = node.put(f"/collections/{collection}", {"vectors": {"size": 4, "distance": "Dot"}} | kwargs)
+    assert answer.status == 200, answer.text
+
+
+def upsert(node, collection, ids, value="a"):
+    body = {"points": [{"id": i, "vector": [1, 2, 3, i], "payload": {"value": value}} for i in ids]}
+    return node.put(f"/collections/{collection}/points?wait=true", body)
+
+
+def eventually(condition, timeout_s=20):
+    deadline = time.monotonic() + patience(timeout_s)
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about in time"
+        time.sleep(0.05)
+
+
+def test_each_node_takes_changes_and_all_answer_alike(cluster, name):
+    for i, node in enumerate(cluster.nodes):
+        if i == 0:
+            make(node, name, shard_number=2)
+        assert upsert(node, name, range(10 * i, 10 * i + 10), f"from node {i}").status == 200
+    expected = points(cluster.nodes[0], name)
+    assert len(expected) == 30
+    query = {"query": [1, 0, 2, 1], "limit": 7, "with_payload": True, "filter": {"must": [{"has_id": list(range(20))}]}}
+    answers = []
+    for node in cluster.nodes:
+        assert points(node, name) == expected
+        answers.append(node.post(f"/collections/{name}/points/query", query).result)
+        assert node.post(f"/collections/{name}/points/count", {"exact": True}).result["count"] == 30
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_the_catalog_is_changed_through_any_node(cluster, name):
+    follower = cluster.followers()[0]
+    make(follower, name)
+    assert follower.put(f"/collections/{name}/index?wait=true",
+                        {"field_name": "value", "field_schema": "keyword"}).status == 200
+    alias = f"{name}-alias"
+    assert follower.post("/collections/aliases", {"actions": [
+        {"create_alias": {"collection_name": name, "alias_name": alias}}]}).status == 200
+    for node in cluster.nodes:
+        eventually(lambda node=node: node.get(f"/collections/{alias}").status == 200)
+        eventually(lambda node=node: "value" in node.get(f"/collections/{alias}").result["payload_schema"])
+    assert upsert(cluster.leader(), alias, [1]).status == 200
+    assert follower.delete(f"/collections/{name}").status == 200
+    for node in cluster.nodes:
+        eventually(lambda node=node: node.get(f"/collections/{name}").status == 404)
+
+
+def test_errors_are_those_of_the_leader(cluster, name):
+    make(cluster.nodes[0], name)
+    for node in cluster.nodes:
+        answer = node.put(f"/collections/{name}/points", {"points": [{"id": 1, "vector": [1, 2]}]})
+        assert answer.status == 400 and "dim" in answer.error
+        assert node.put(f"/collections/{name}", {"vectors": {"size": 4, "distance": "Dot"}}).status == 409
+        assert upsert(node, "there-is-none", [1]).status == 404
+
+
+def test_the_stock_client_sees_the_cluster(cluster, name):
+    make(cluster.nodes[0], name)
+    for node in cluster.nodes:
+        status = node.get("/cluster").result
+        assert status["status"] == "enabled" and len(status["peers"]) == 3
+        client = node.client()
+        client.upsert(name, models.Batch(ids=[5], vectors=[[1, 2, 3, 4]]))
+        assert client.count(name).count == 1
+        info = node.get(f"/collections/{name}/cluster").result
+        assert len(info["local_shards"]) == 1 and len(info["remote_shards"]) == 2
+
+
+class Writers:
+    """Threads that upsert points of their own through changing nodes, and note what was acknowledged."""
+
+    def __init__(self, cluster, collection, n=4):
+        self.cluster, self.collection = cluster, collection
+        self.acknowledged, self.failed, self.longest_pause_s = {}, 0, 0.0
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._last = time.monotonic()
+        self._threads = [threading.Thread(target=self._run, args=(i,)) for i in range(n)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, number):
+        n = 0
+        while not self._stop.is_set():
+            n += 1
+            point, value = 1000 * number + n % 50, f"{number}-{n}"
+            node = self.cluster.nodes[(number + n) % len(self.cluster.nodes)]
+            try:
+                done = node.alive() and upsert(node, self.collection, [point], value).status == 200
+            except (OSError, http.client.HTTPException):
+                done = False
+            with self._lock:
+                if done:
+                    self.acknowledged[point] = [value]
+                    now = time.monotonic()
+                    self.longest_pause_s = max(self.longest_pause_s, now - self._last)
+                    self._last = now
+                else:  # it may have been done all the same
+                    self.failed += 1
+                    self.acknowledged.setdefault(point, [None]).append(value)
+
+    def check(self):
+        """All nodes are equal, and hold what was acknowledged."""
+        self.cluster.wait_settled()
+        expected = None
+        for node in self.cluster.nodes:
+            if expected is None:
+                expected = points(node, self.collection)
+            eventually(lambda node=node: points(node, self.collection) == expected)
+        found = {point["id"]: point["payload"]["value"] for point in expected}
+        for point, values in self.acknowledged.items():
+            assert found.get(point) in values, f"point {point} is {found.get(point)}, acknowledged was {values}"
+        return len(found)
+
+
+@pytest.mark.parametrize("whom", ["leader", "follower", "all"])
+def test_kill9_loses_nothing_that_was_acknowledged(cluster, name, whom):
+    make(cluster.nodes[0], name, shard_number=2)
+    with Writers(cluster, name) as writers:
+        time.sleep(1)
+        killed = {"leader": lambda: [cluster.leader()], "follower": lambda: cluster.followers()[:1],
+                  "all": lambda: list(cluster.nodes)}[whom]()
+        for node in killed:
+            node.kill9()
+        time.sleep(0.2 if whom == "all" else patience(2))
+        before = len(writers.acknowledged)
+        if whom != "all":
+            eventually(lambda: cluster.leader() is not None)
+            eventually(lambda: len(writers.acknowledged) >= before)
+        for node in killed:
+            node.start(wait=False)
+        cluster.wait_settled()
+        time.sleep(1)
+    assert writers.check() > 20
+
+
+def test_messages_with_another_secret_are_refused(cluster):
+    peer = cluster.peers[0].rsplit(":", 1)
+    connection = http.client.HTTPConnection(peer[0], int(peer[1]), timeout=10)
+    connection.request("POST", "/internal/v1/refresh", body=b"", headers={"x-quiver-secret": "wrong"})
+    assert connection.getresponse().status == 403
+    connection.close()
