@@ -9,7 +9,6 @@ import copy
 import functools
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,9 +20,9 @@ from pathlib import Path
 import grpc
 import pytest
 from patience import patience
+from quiver_cluster import HAS_ETCD, three_free_ports
 from quiver_server import Server, binary, free_port
 from test_access import Certificates, TlsServer, token
-from test_cluster_service import free_ports, is_free
 
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("QUIVER__")}
 VECTORS = {"vectors": {"size": 2, "distance": "Dot"}}
@@ -616,10 +615,10 @@ def check_gpu(servers):
 
 @functools.cache
 def check_cluster(servers):
-    """Two clusters of one node: one brings the ledger of both. What needs several nodes is in test_cluster_service.py."""
-    if shutil.which("etcd") is None:
+    """Two clusters of one node: one brings the ledger of both. What needs several nodes is in test_cluster.py."""
+    if not HAS_ETCD:
         pytest.skip("etcd is not installed")
-    peer, client_port, other = free_ports(1), free_ports(2), free_ports(1)
+    peer, client_port, other = three_free_ports(), three_free_ports(), three_free_ports()
     address = f"127.0.0.1:{peer}"
     first = servers.new({"cluster.peers": address, "cluster.advertise": address, "cluster.secret": "s", "cluster.name": "mine",
                          "cluster.advertise_http": "http://127.0.0.1:1", "cluster.ledger_client_port": client_port,
@@ -629,7 +628,8 @@ def check_cluster(servers):
     member, = first.get("/cluster").result["nodes"]
     assert member["peer"] == address and member["http"] == "http://127.0.0.1:1"
     assert servers["usual"].get("/cluster").result == {"status": "disabled"}
-    assert not is_free(client_port) and not is_free(client_port + 1)
+    for port in client_port, client_port + 1:
+        socket.create_connection(("127.0.0.1", port), timeout=patience(10)).close()
     for port, status in (peer, 403), (other, 500):
         answer = at_port(second, port).post("/internal/v1/no-verb", b"x")
         assert answer.status == status, answer.text
