@@ -9,7 +9,7 @@ from patience import patience
 from quiver_server import Server
 
 HAS_ETCD = shutil.which("etcd") is not None
-SETTLE_TIMEOUT_S = patience(60)
+SETTLE_TIMEOUT_S = patience(20)
 
 
 def three_free_ports():
@@ -35,14 +35,18 @@ class Cluster:
         self.nodes = []
         for i, peer in enumerate(self.peers):
             settings = {"QUIVER__CLUSTER__PEERS": ",".join(self.peers), "QUIVER__CLUSTER__ADVERTISE": peer,
-                        "QUIVER__CLUSTER__SECRET": "secret of the test"} | (env or {})
+                        "QUIVER__CLUSTER__SECRET": "secret-of-the-test"} | (env or {})
             self.nodes.append(Server(folder / f"node{i}", env=settings, grpc=grpc))
             self.nodes[-1].env["QUIVER__CLUSTER__ADVERTISE_HTTP"] = f"http://127.0.0.1:{self.nodes[-1].port}"
 
     def start(self):
         for node in self.nodes:
             node.start(wait=False)
-        self.wait_settled()
+        try:
+            self.wait_settled()
+        except AssertionError:
+            self.close()
+            raise
         return self
 
     def close(self):
@@ -74,7 +78,8 @@ class Cluster:
     def wait_settled(self):
         """Until all nodes that run name the same leader, and are ready."""
         deadline = time.monotonic() + SETTLE_TIMEOUT_S
-        while time.monotonic() < deadline:
+        n_running = len(self.alive())
+        while time.monotonic() < deadline and len(self.alive()) == n_running:
             statuses = [self.status_of(node) for node in self.alive()]
             leaders = {status["raft_info"]["leader"] if status else None for status in statuses}
             if len(leaders) == 1 and leaders.pop():

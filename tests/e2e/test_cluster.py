@@ -139,10 +139,8 @@ class Writers:
     def check(self):
         """All nodes are equal, and hold what was acknowledged."""
         self.cluster.wait_settled()
-        expected = None
+        expected = points(self.cluster.leader(), self.collection)
         for node in self.cluster.nodes:
-            if expected is None:
-                expected = points(node, self.collection)
             eventually(lambda node=node: points(node, self.collection) == expected)
         found = {point["id"]: point["payload"]["value"] for point in expected}
         for point, values in self.acknowledged.items():
