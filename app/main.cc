@@ -11,6 +11,8 @@
 #include "app/bench/load_command.h"
 #include "app/check/check.h"
 #include "app/check/command.h"
+#include "app/cluster/command.h"
+#include "app/cluster/status.h"
 #include "app/common/version.h"
 #include "app/export/command.h"
 #include "app/export/export.h"
@@ -38,6 +40,7 @@ struct Options {
   quiver::app::RepairOptions repair;
   quiver::app::BackupOptions backup;
   quiver::app::RestoreOptions restore;
+  quiver::app::ClusterStatusOptions cluster_status;
 };
 
 /// Prints the error, if any; returns the exit status.
@@ -94,6 +97,7 @@ int run(int argc, char** argv) {
   auto* repair = quiver::app::add_repair(app, options.repair);
   auto* backup = quiver::app::add_backup(app, options.backup);
   auto* restore = quiver::app::add_restore(app, options.restore);
+  auto* cluster_status = quiver::app::add_cluster(app, options.cluster_status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
@@ -116,6 +120,9 @@ int run(int argc, char** argv) {
   if (*repair) return report(quiver::app::run_repair(options.repair));
   if (*backup) return report(quiver::app::run_backup(options.backup));
   if (*restore) return report(quiver::app::run_restore(options.restore));
+  if (*cluster_status) {
+    return report(quiver::app::run_cluster_status(options.cluster_status));
+  }
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;
 }

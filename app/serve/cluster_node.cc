@@ -15,6 +15,8 @@ namespace {
 constexpr client::CallLimits kPatient = {.connect = std::chrono::milliseconds(500),
                                          .answer = std::chrono::minutes(10)};
 constexpr std::size_t kThreadsPerNode = 4;
+/// What a call that is sent on has besides its message.
+constexpr std::size_t kHeadBytes = 1 << 20;
 
 cluster::NodeOptions node_options(const Settings& settings, const ClusterPlan& plan) {
   const ClusterSettings& cluster = settings.cluster;
@@ -34,6 +36,7 @@ cluster::NodeOptions node_options(const Settings& settings, const ClusterPlan& p
 
 ClusterNode::ClusterNode(const Settings& settings, ClusterPlan plan)
     : settings_(settings.cluster),
+      max_body_bytes_(settings.server.max_body_bytes),
       plan_(std::move(plan)),
       ledger_(std::make_unique<cluster::EtcdLedger>(
           cluster::EtcdLedgerOptions{.members = plan_.ledger})),
@@ -74,6 +77,7 @@ Result<> ClusterNode::join(engine::Database& local, MetricsRegistry& metrics) {
   options.host = plan_.self.host;
   options.port = plan_.self.port;
   options.secret = settings_.secret;
+  options.max_message_bytes = std::max(options.max_message_bytes, max_body_bytes_ + kHeadBytes);
   options.n_threads = static_cast<std::uint32_t>(kThreadsPerNode * plan_.peers.size());
   QV_TRY(peer_server_, service::PeerServer::start(options, *node_, metrics));
   metrics.add_collector(

@@ -41,6 +41,7 @@ class ClusterNode {
   ClusterNode(const Settings& settings, ClusterPlan plan);
 
   const ClusterSettings settings_;
+  const std::size_t max_body_bytes_;  ///< of clients' requests
   const ClusterPlan plan_;
   std::unique_ptr<cluster::EtcdProcess> etcd_;  ///< null: others run the ledger
   std::unique_ptr<cluster::EtcdLedger> ledger_;

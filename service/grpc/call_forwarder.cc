@@ -93,11 +93,11 @@ CallForwarder::Answer CallForwarder::send(const cluster::NodeAddress& leader,
   const auto bytes = options_.peers->call(leader.peer, api::kForwardedCallVerb, message);
   if (!bytes) {
     const Error& error = bytes.error();
-    if (error.code() == Code::kDeadlineExceeded) {
-      return unavailable(error.message() + "; the operation may be sent again");
-    }
     reason = error.message();
-    return std::nullopt;
+    if (error.code() == Code::kUnavailable) return std::nullopt;
+    return error.code() == Code::kDeadlineExceeded
+               ? unavailable(reason + "; the operation may be sent again")
+               : unavailable("the change was not made: " + reason);
   }
   peer::ForwardedAnswer answer;
   if (!answer.ParseFromString(*bytes)) return unavailable("the leader's answer is damaged");

@@ -3,7 +3,9 @@
 A check compares a server with the key's default and one with another value. The output of `--print-config` does
 not count. Keys that do not affect each other share a server.
 """
+import base64
 import contextlib
+import copy
 import functools
 import json
 import os
@@ -18,6 +20,7 @@ from pathlib import Path
 import grpc
 import pytest
 from patience import patience
+from quiver_cluster import HAS_ETCD, three_free_ports
 from quiver_server import Server, binary, free_port
 from test_access import Certificates, TlsServer, token
 
@@ -610,6 +613,41 @@ def check_gpu(servers):
     assert loaded == {0: True, 1: False}
 
 
+@functools.cache
+def check_cluster(servers):
+    """Two clusters of one node: one brings the ledger of both. What needs several nodes is in test_cluster.py."""
+    if not HAS_ETCD:
+        pytest.skip("etcd is not installed")
+    peer, client_port, other = three_free_ports(), three_free_ports(), three_free_ports()
+    address = f"127.0.0.1:{peer}"
+    first = servers.new({"cluster.peers": address, "cluster.advertise": address, "cluster.secret": "s", "cluster.name": "mine",
+                         "cluster.advertise_http": "http://127.0.0.1:1", "cluster.ledger_client_port": client_port,
+                         "cluster.ledger_peer_port": client_port + 1, "cluster.lease_s": 7, "cluster.ca_cert": "none",
+                         "cluster.apply_timeout_s": 1, "cluster.log_keep_entries": 100})
+    second = servers.new({"cluster.peers": f"127.0.0.1:{other}", "cluster.ledger": f"http://127.0.0.1:{client_port}"})
+    member, = first.get("/cluster").result["nodes"]
+    assert member["peer"] == address and member["http"] == "http://127.0.0.1:1"
+    assert servers["usual"].get("/cluster").result == {"status": "disabled"}
+    for port in client_port, client_port + 1:
+        socket.create_connection(("127.0.0.1", port), timeout=patience(10)).close()
+    for port, status in (peer, 403), (other, 500):
+        answer = at_port(second, port).post("/internal/v1/no-verb", b"x")
+        assert answer.status == status, answer.text
+    ledger = at_port(first, client_port)
+    for name in "mine", "quiver":
+        keys = [base64.b64encode(f"/quiver/{name}{end}".encode()).decode() for end in "/0"]
+        assert int(ledger.post("/v3/kv/range", {"key": keys[0], "range_end": keys[1]}).json["count"]) > 0
+    leases = [lease["ID"] for lease in ledger.post("/v3/lease/leases", {}).json["leases"]]
+    assert {ledger.post("/v3/lease/timetolive", {"ID": lease}).json["grantedTTL"] for lease in leases} == {"7", "3"}
+
+
+def at_port(server, port):
+    """Talks to another port of a server's process."""
+    other = copy.copy(server)
+    other.port, other._local = port, threading.local()
+    return other
+
+
 CHECKS = {
     "storage.data_dir": check_place,
     "storage.block_cache_mb": check_block_cache,
@@ -670,6 +708,18 @@ CHECKS = {
     "log.format": check_log_format,
     "console.enabled": check_console,
     "compat.identity": check_identity,
+    "cluster.peers": check_cluster,
+    "cluster.advertise": check_cluster,
+    "cluster.advertise_http": check_cluster,
+    "cluster.secret": check_cluster,
+    "cluster.ca_cert": check_cluster,
+    "cluster.ledger": check_cluster,
+    "cluster.ledger_client_port": check_cluster,
+    "cluster.ledger_peer_port": check_cluster,
+    "cluster.name": check_cluster,
+    "cluster.lease_s": check_cluster,
+    "cluster.apply_timeout_s": check_cluster,
+    "cluster.log_keep_entries": check_cluster,
 }
 
 
@@ -677,7 +727,7 @@ def test_every_key_has_a_check():
     printed = subprocess.run([binary(), "serve", "--print-config"], capture_output=True, check=True, text=True, env=ENVIRONMENT)
     keys = {f"{section}.{key}" for section, values in tomllib.loads(printed.stdout).items() for key in values}
     assert keys == set(CHECKS)
-    assert len({key.split(".")[0] for key in keys}) == 11
+    assert len({key.split(".")[0] for key in keys}) == 12
 
 
 @pytest.mark.parametrize("key", CHECKS)

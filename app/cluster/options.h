@@ -1,0 +1,14 @@
+// Options of `quiver cluster`.
+#pragma once
+
+#include <string>
+
+namespace quiver::app {
+
+struct ClusterStatusOptions {
+  std::string url = "http://127.0.0.1:6333";
+  std::string api_key;
+  std::string ca;  ///< PEM file of authorities; empty: the system's
+};
+
+}  // namespace quiver::app

@@ -1,0 +1,69 @@
+#include "app/cluster/status.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "payload/json/document.h"
+#include "service/client/server_connection.h"
+
+namespace quiver::app {
+namespace {
+
+using payload::Value;
+
+constexpr std::string_view kRow = "{:<20} {:<28} {:<6} {:<6} {:<7} {:>6}\n";
+
+bool is_true(const Value& object, std::string_view key) {
+  const Value* value = object.find(key);
+  return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
+}
+
+std::string text_of(const Value& object, std::string_view key) {
+  const Value* value = object.find(key);
+  const std::string* text = value == nullptr ? nullptr : value->as_string();
+  return text == nullptr ? "" : *text;
+}
+
+std::string_view yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+std::string row_of(const Value& node) {
+  return fmt::format(kRow, node.find_unsigned("peer_id").value_or(0), text_of(node, "peer"),
+                     yes_or_no(is_true(node, "alive")), yes_or_no(is_true(node, "leads")),
+                     yes_or_no(is_true(node, "active")),
+                     node.find_unsigned("lag_entries").value_or(0));
+}
+
+}  // namespace
+
+Result<std::string> cluster_table(std::string_view body) {
+  QV_TRY(const Value answer, payload::parse_json(body));
+  const Value* result = answer.find("result");
+  if (result != nullptr && text_of(*result, "status") == "disabled") {
+    return fail(Code::kFailedPrecondition, "the server belongs to no cluster");
+  }
+  const Value* nodes = result == nullptr ? nullptr : result->find("nodes");
+  if (nodes == nullptr || nodes->as_array() == nullptr) {
+    return fail(Code::kInvalidArgument, "the answer names no nodes");
+  }
+  std::string table = fmt::format(kRow, "node", "peer", "alive", "leads", "active", "lag");
+  for (const Value& node : *nodes->as_array()) table += row_of(node);
+  const bool is_up = is_true(*result, "ledger_up");
+  return table + fmt::format("ledger {}, {} of {} nodes must have a change\n",
+                             is_up ? "up" : "down",
+                             result->find_unsigned("write_quorum").value_or(0),
+                             result->find_unsigned("n_nodes").value_or(0));
+}
+
+Result<> run_cluster_status(const ClusterStatusOptions& options) {
+  QV_TRY(client::Endpoint endpoint, client::parse_url(options.url));
+  endpoint.ca_file = options.ca;
+  client::ServerConnection connection(endpoint, options.api_key);
+  QV_TRY(const client::HttpResponse answer, connection.exchange("GET", "/cluster", ""));
+  if (answer.status != 200) return fail(Code::kUnavailable, client::error_text(answer));
+  QV_TRY(const std::string table, cluster_table(answer.body));
+  std::fputs(table.c_str(), stdout);
+  return {};
+}
+
+}  // namespace quiver::app
