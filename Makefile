@@ -1,8 +1,9 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb format tidy docs clean help
+.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
+	@echo "make demo-cluster  three nodes on this machine, one of them killed under load (wants etcd-server)"
 	@echo "make bench     set up, build, measure exact search over the sample: a table and a picture"
 	@echo "make bench-peers  other libraries beside ours over DATA= (default the sample): wants PyPI"
 	@echo "make bench-late-interaction  late interaction beside its exhaustive scans over DATA= (default the sample)"
@@ -11,6 +12,7 @@ help:
 	@echo "make test-all  make test, then ThreadSanitizer, clang, clang-tidy, other instruction levels, fuzzing, long tests"
 	@echo "make conformance  our wire tests with the stock client CLIENT= (a version on PyPI), over REST and gRPC"
 	@echo "make soak-operations  STEPS= random operations (default 100,000), compared with the stock client's local mode"
+	@echo "make soak-cluster  ROUNDS= faults against three nodes under load (default 50)"
 	@echo "make build     the release build: build/release/quiver"
 	@echo "make gpu       the module for NVIDIA GPUs: build/gpu/libquiver_gpu_cuda.so (wants nvcc)"
 	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
@@ -22,6 +24,11 @@ help:
 
 demo:
 	@scripts/demo
+
+demo-cluster:
+	@scripts/setup
+	@scripts/build release quiver
+	@.venv/bin/python -B examples/cluster.py
 
 bench:
 	@scripts/bench
@@ -48,6 +55,11 @@ soak-operations:
 	@scripts/setup
 	@scripts/build release quiver
 	@.venv/bin/python -B tests/e2e/random_operations.py --steps $(or $(STEPS),100000)
+
+soak-cluster:
+	@scripts/setup
+	@scripts/build release quiver
+	@.venv/bin/python -B tests/e2e/soak_cluster.py --rounds $(or $(ROUNDS),50)
 
 setup:
 	@scripts/setup

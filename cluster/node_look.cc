@@ -136,9 +136,8 @@ Result<> NodeImpl::depose_if_gone(const ClusterState& state) {
 Result<> NodeImpl::take_over(const ClusterState& state) {
   QV_TRY(catch_up(state));
   auto tails = state.tails;
-  std::erase_if(tails, [&](const auto& tail) {
-    return state.name_of(tail.first.collection) == nullptr;
-  });
+  std::erase_if(tails,
+                [&](const auto& tail) { return state.name_of(tail.first.collection) == nullptr; });
   committer_.lead({state.epoch, *state.set, state.set_revision}, tails);
   log_info("this node leads the cluster, epoch {}", state.epoch);
   return {};
@@ -360,8 +359,8 @@ Result<> NodeImpl::trim(const ClusterState& state) {
 Result<> NodeImpl::remove_log(const std::string& cluster_id) {
   Transaction change;
   change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()}};
-  for (const auto& prefix : {keys_.tails_of(cluster_id), keys_.bases_of(cluster_id),
-                             keys_.headers_of(cluster_id)}) {
+  for (const auto& prefix :
+       {keys_.tails_of(cluster_id), keys_.bases_of(cluster_id), keys_.headers_of(cluster_id)}) {
     change.writes.push_back({prefix, std::nullopt, prefix_end(prefix)});
   }
   QV_TRY(ledger_.transact(change));

@@ -100,7 +100,7 @@ class Writers:
 
     def __init__(self, cluster, collection, n=4):
         self.cluster, self.collection = cluster, collection
-        self.acknowledged, self.failed, self.longest_pause_s = {}, 0, 0.0
+        self.acknowledged, self.n_acknowledged, self.failed, self.longest_pause_s = {}, 0, 0, 0.0
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._last = time.monotonic()
@@ -129,6 +129,7 @@ class Writers:
             with self._lock:
                 if done:
                     self.acknowledged[point] = [value]
+                    self.n_acknowledged += 1
                     now = time.monotonic()
                     self.longest_pause_s = max(self.longest_pause_s, now - self._last)
                     self._last = now
