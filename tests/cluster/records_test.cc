@@ -1,0 +1,106 @@
+#include "cluster/records.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/messages.h"
+
+namespace quiver::cluster {
+namespace {
+
+const engine::EntryId kEntry{300, "0123456789abcdef"};
+
+KeyValue item(std::string key, std::string value) {
+  KeyValue item;
+  item.key = std::move(key);
+  item.value = std::move(value);
+  item.create_revision = 5;
+  item.mod_revision = 9;
+  return item;
+}
+
+TEST(Records, TheStateIsReadAsItWasWritten) {
+  const Keys keys("test");
+  MemberSet set;
+  set.n_nodes = 3;
+  set.members[7] = {{"a:1", "http://a:2"}, MemberState::kActive};
+  set.members[8] = {{"b:1", "http://b:2"}, MemberState::kJoining};
+  engine::CollectionConfig config;
+  config.cluster_id = "c0ffee";
+  config.fields = {{"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, SparseModifier::kNone}};
+  const engine::ShardName shard{"c0ffee", 1};
+  RangeAnswer answer;
+  answer.revision = 11;
+  answer.items = {item(keys.set(), encode_set(set)),
+                  item(keys.leader(), "7"),
+                  item(keys.alive(8), encode_address({"b:1", "http://b:2"})),
+                  item(keys.collection("a/b ü"), engine::to_json(config)),
+                  item(keys.aliases(), encode_aliases({{"x", "a/b ü"}})),
+                  item(keys.tail(shard), encode_tail(kEntry)),
+                  item(keys.base(shard), "250"),
+                  item(keys.state() + "of-a-later-version", "anything")};
+  const auto state = parse_state(keys, answer);
+  ASSERT_TRUE(state) << state.error().message();
+  EXPECT_EQ(state->set, set);
+  EXPECT_EQ(state->set->quorum(), 2U);
+  EXPECT_TRUE(state->set->is_active(7) && !state->set->is_active(8) && !state->set->is_active(9));
+  EXPECT_EQ(state->leader, 7U);
+  EXPECT_EQ(state->epoch, 5);
+  EXPECT_EQ(state->alive.at(8).peer, "b:1");
+  EXPECT_EQ(engine::to_json(state->collections.at("a/b ü").config), engine::to_json(config));
+  EXPECT_EQ(*state->name_of("c0ffee"), "a/b ü");
+  EXPECT_EQ(state->name_of("other"), nullptr);
+  EXPECT_EQ(state->aliases.at("x"), "a/b ü");
+  EXPECT_EQ(state->tails.at(shard), kEntry);
+  EXPECT_EQ(state->bases.at(shard), 250U);
+}
+
+TEST(Records, ADamagedValueIsNamed) {
+  const Keys keys("test");
+  for (const auto& key : {keys.set(), keys.leader(), keys.aliases(), keys.alive(1),
+                          keys.collection("c"), keys.tail({"c", 0}), keys.base({"c", 0})}) {
+    for (const auto* value : {"", "{}", "[1]", R"({"v":2})", "x"}) {
+      RangeAnswer answer;
+      answer.items = {item(key, value)};
+      const auto state = parse_state(keys, answer);
+      ASSERT_FALSE(state) << key << " " << value;
+      EXPECT_NE(state.error().message().find(key), std::string::npos);
+    }
+  }
+}
+
+TEST(Records, HeadersAreOrderedAsTheirNumbers) {
+  const Keys keys("test");
+  const engine::ShardName shard{"c", 0};
+  EXPECT_LT(keys.header(shard, 9), keys.header(shard, 10));
+  EXPECT_LT(keys.header(shard, 0xff), keys.header(shard, 0x100));
+  const Header header{kEntry, 5, 77, 123, {7, 8}};
+  const auto read = decode_header(keys.header(shard, kEntry.number), encode_header(header));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->id, kEntry);
+  EXPECT_EQ(read->epoch, 5);
+  EXPECT_EQ(read->last_seq, 77U);
+  EXPECT_EQ(read->holders, (std::vector<NodeId>{7, 8}));
+  EXPECT_FALSE(decode_header(keys.header(shard, 1), "{}"));
+}
+
+TEST(Messages, RoundTripAndEveryCut) {
+  std::string message;
+  append_entry({"c", 3}, kEntry, "body", message);
+  append_entry({"d", 0}, {1, std::string(16, '\0')}, "", message);
+  const auto entries = read_entries(message);
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 2U);
+  EXPECT_EQ((*entries)[0].shard, (engine::ShardName{"c", 3}));
+  EXPECT_EQ((*entries)[0].id, kEntry);
+  EXPECT_EQ((*entries)[0].body, "body");
+  for (std::size_t n = 1; n < message.size(); ++n) {
+    const auto cut = read_entries(message.substr(0, n));
+    EXPECT_TRUE(!cut || cut->size() == 1) << n;
+  }
+  EXPECT_FALSE(read_entries(std::string(100, '\xff')));
+  EXPECT_FALSE(read_numbers("1234567"));
+  EXPECT_EQ(read_numbers("").value(), std::vector<std::uint64_t>());
+}
+
+}  // namespace
+}  // namespace quiver::cluster
