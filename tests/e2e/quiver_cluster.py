@@ -30,14 +30,20 @@ def three_free_ports():
 class Cluster:
     """Nodes that know each other. Restarting a node keeps its data and ports."""
 
-    def __init__(self, folder, n=3, env=None, grpc=False):
-        self.peers = [f"127.0.0.1:{three_free_ports()}" for _ in range(n)]
+    def __init__(self, folder, n=3, env=None, grpc=False, network=None):
+        """`network`: gives each node a machine of its own (machines.Network)."""
+        hosts = network.addresses if network else ["127.0.0.1"] * n
+        self.peers = [f"{host}:{three_free_ports()}" for host in hosts]
         self.nodes = []
         for i, peer in enumerate(self.peers):
             settings = {"QUIVER__CLUSTER__PEERS": ",".join(self.peers), "QUIVER__CLUSTER__ADVERTISE": peer,
                         "QUIVER__CLUSTER__SECRET": "secret-of-the-test"} | (env or {})
-            self.nodes.append(Server(folder / f"node{i}", env=settings, grpc=grpc))
-            self.nodes[-1].env["QUIVER__CLUSTER__ADVERTISE_HTTP"] = f"http://127.0.0.1:{self.nodes[-1].port}"
+            node = Server(folder / f"node{i}" / "data", env=settings, grpc=grpc, host=hosts[i],
+                          prefix=network.command_prefix(i) if network else ())
+            node.env["QUIVER__CLUSTER__ADVERTISE_HTTP"] = f"http://{node.host}:{node.port}"
+            node.log = folder / f"node{i}.log"
+            node.data_dir.parent.mkdir(parents=True, exist_ok=True)
+            self.nodes.append(node)
 
     def start(self):
         for node in self.nodes:

@@ -82,8 +82,10 @@ class Answer:
 class Server:
     """One process on one data directory and one port. Restarting keeps both."""
 
-    def __init__(self, data_dir, env=None, args=(), max_open_files=None, grpc=False):
+    def __init__(self, data_dir, env=None, args=(), max_open_files=None, grpc=False, host="127.0.0.1", prefix=()):
         self.data_dir = Path(data_dir)
+        self.host = host
+        self.prefix = list(prefix)  # of the command
         self.port = free_port()
         grpc = grpc or clients_use_grpc()
         self.grpc_port = free_port() if grpc else None
@@ -94,10 +96,12 @@ class Server:
         self.args = [str(a) for a in args]
         self.max_open_files = max_open_files  # hard limit; None: this process's limit
         self.process = None
+        self.answer_timeout_s = ANSWER_TIMEOUT_S
         self._local = threading.local()
 
     def start(self, wait=True):
-        command = [str(binary()), "serve", "--data-dir", str(self.data_dir), "--http", f"127.0.0.1:{self.port}"]
+        command = self.prefix + [str(binary()), "serve", "--data-dir", str(self.data_dir),
+                                 "--http", f"{self.host}:{self.port}"]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(command + self.args, env=self.env, stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL, preexec_fn=self._limit)
@@ -140,7 +144,7 @@ class Server:
 
     def connect(self):
         """A raw socket, to send any bytes."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=ANSWER_TIMEOUT_S)
+        return socket.create_connection((self.host, self.port), timeout=self.answer_timeout_s)
 
     def metric(self, name, **labels):
         """The sum of the samples of `name` that have `labels`; 0 if there are none."""
@@ -161,7 +165,7 @@ class Server:
         """This thread's connection; reopened after a pause, because servers close idle connections."""
         local, now = self._local, time.monotonic()
         if getattr(local, "connection", None) is None:
-            local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_TIMEOUT_S)
+            local.connection = http.client.HTTPConnection(self.host, self.port, timeout=self.answer_timeout_s)
         elif now - local.used > MAX_IDLE_S:
             local.connection.close()
         local.used = now
@@ -204,4 +208,4 @@ class Server:
         """An unmodified qdrant-client that talks to this server."""
         if clients_use_grpc():
             kwargs = {"prefer_grpc": True, "grpc_port": self.grpc_port} | kwargs
-        return QdrantClient(url=f"http://127.0.0.1:{self.port}", check_compatibility=False, timeout=int(ANSWER_TIMEOUT_S), **kwargs)
+        return QdrantClient(url=f"http://{self.host}:{self.port}", check_compatibility=False, timeout=int(ANSWER_TIMEOUT_S), **kwargs)

@@ -1,4 +1,5 @@
 """Three nodes on this machine: the same API on each, and nothing acknowledged is lost with one of them."""
+import contextlib
 import http.client
 import threading
 import time
@@ -96,11 +97,15 @@ def test_the_stock_client_sees_the_cluster(cluster, name):
 
 
 class Writers:
-    """Threads that upsert points of their own through changing nodes, and note what was acknowledged."""
+    """Threads that write and delete points of their own through changing nodes, and note what was acknowledged."""
+
+    N_POINTS = 50  # of a thread
 
     def __init__(self, cluster, collection, n=4):
         self.cluster, self.collection = cluster, collection
-        self.acknowledged, self.n_acknowledged, self.failed, self.longest_pause_s = {}, 0, 0, 0.0
+        # What each point may be: its payload's value, or None if it may be absent. A change whose outcome is not known
+        # may come about at any later time, so its point is written no more.
+        self.possible, self.n_acknowledged, self.failed, self.longest_pause_s = {}, 0, 0, 0.0
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._last = time.monotonic()
@@ -117,25 +122,39 @@ class Writers:
             thread.join()
 
     def _run(self, number):
+        points = list(range(1_000_000 * number, 1_000_000 * number + self.N_POINTS))
         n = 0
         while not self._stop.is_set():
             n += 1
-            point, value = 1000 * number + n % 50, f"{number}-{n}"
+            slot = n % len(points)
+            value = None if n % 7 == 0 else f"{number}-{n}"
             node = self.cluster.nodes[(number + n) % len(self.cluster.nodes)]
-            try:
-                done = node.alive() and upsert(node, self.collection, [point], value).status == 200
-            except (OSError, http.client.HTTPException):
-                done = False
-            with self._lock:
-                if done:
-                    self.acknowledged[point] = [value]
-                    self.n_acknowledged += 1
-                    now = time.monotonic()
-                    self.longest_pause_s = max(self.longest_pause_s, now - self._last)
-                    self._last = now
-                else:  # it may have been done all the same
-                    self.failed += 1
-                    self.acknowledged.setdefault(point, [None]).append(value)
+            if not node.alive():
+                time.sleep(0.01)
+            elif not self._note(points[slot], value, self._write(node, points[slot], value)):
+                points[slot] = max(points) + 1
+                time.sleep(0.01)
+
+    def _write(self, node, point, value):
+        """True if it was acknowledged."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            if value is not None:
+                return upsert(node, self.collection, [point], value).status == 200
+            return node.post(f"/collections/{self.collection}/points/delete?wait=true", {"points": [point]}).status == 200
+        return False
+
+    def _note(self, point, value, done):
+        with self._lock:
+            if not done:
+                self.failed += 1
+                self.possible.setdefault(point, [None]).append(value)
+                return False
+            self.possible[point] = [value]
+            self.n_acknowledged += 1
+            now = time.monotonic()
+            self.longest_pause_s = max(self.longest_pause_s, now - self._last)
+            self._last = now
+            return True
 
     def check(self):
         """All nodes are equal, and hold what was acknowledged."""
@@ -144,8 +163,8 @@ class Writers:
         for node in self.cluster.nodes:
             eventually(lambda node=node: points(node, self.collection) == expected)
         found = {point["id"]: point["payload"]["value"] for point in expected}
-        for point, values in self.acknowledged.items():
-            assert found.get(point) in values, f"point {point} is {found.get(point)}, acknowledged was {values}"
+        for point, values in self.possible.items():
+            assert found.get(point) in values, f"point {point} is {found.get(point)}, and may be {values}"
         return len(found)
 
 
@@ -159,10 +178,10 @@ def test_kill9_loses_nothing_that_was_acknowledged(cluster, name, whom):
         for node in killed:
             node.kill9()
         time.sleep(0.2 if whom == "all" else patience(2))
-        before = len(writers.acknowledged)
+        before = writers.n_acknowledged
         if whom != "all":
             eventually(lambda: cluster.leader() is not None)
-            eventually(lambda: len(writers.acknowledged) >= before)
+            eventually(lambda: writers.n_acknowledged > before)
         for node in killed:
             node.start(wait=False)
         cluster.wait_settled()
