@@ -698,8 +698,10 @@ Result<> CollectionImpl::adopt_shards(const CollectionConfig& config) {
 
 Result<> CollectionImpl::adopt_config(const CollectionConfig& config) {
   if (closed_) return fail(Code::kUnavailable, "the collection is closing");
+  QV_TRY(check_can_follow(*config_.load(), config));
   QV_TRY(adopt_shards(config));
   const auto take_over = [&](CollectionConfig& next) -> Result<> {
+    QV_TRY(check_can_follow(next, config));  // a change may have come in between
     next = config;
     return {};
   };
