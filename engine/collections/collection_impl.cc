@@ -726,7 +726,9 @@ Result<> CollectionImpl::adopt_config(const CollectionConfig& config,
   QV_TRY(adopt_shards(config, is_current));
   const auto take_over = [&](CollectionConfig& next) -> Result<> {
     QV_TRY(const bool is_wanted, is_current());
-    if (is_wanted) next = config;
+    if (!is_wanted) return {};
+    QV_TRY(check_can_follow(next, config));
+    next = config;
     return {};
   };
   return change_config(take_over, Ack::kDurable, Origin::kCluster);
