@@ -12,6 +12,7 @@
 #include "app/check/check.h"
 #include "app/check/command.h"
 #include "app/cluster/command.h"
+#include "app/cluster/comparison.h"
 #include "app/cluster/status.h"
 #include "app/common/version.h"
 #include "app/export/command.h"
@@ -97,7 +98,7 @@ int run(int argc, char** argv) {
   auto* repair = quiver::app::add_repair(app, options.repair);
   auto* backup = quiver::app::add_backup(app, options.backup);
   auto* restore = quiver::app::add_restore(app, options.restore);
-  auto* cluster_status = quiver::app::add_cluster(app, options.cluster_status);
+  const auto cluster = quiver::app::add_cluster(app, options.cluster_status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
@@ -120,9 +121,10 @@ int run(int argc, char** argv) {
   if (*repair) return report(quiver::app::run_repair(options.repair));
   if (*backup) return report(quiver::app::run_backup(options.backup));
   if (*restore) return report(quiver::app::run_restore(options.restore));
-  if (*cluster_status) {
+  if (*cluster.status) {
     return report(quiver::app::run_cluster_status(options.cluster_status));
   }
+  if (*cluster.check) return report(quiver::app::run_cluster_check(options.cluster_status));
   if (*version) std::puts(quiver::app::version_line().c_str());
   return 0;
 }
