@@ -17,7 +17,8 @@ tl::unexpected<Error> no_repair_in_a_cluster(std::uint32_t shard, const ShardFin
               fmt::format("shard {}: {}; the collection belongs to a cluster, and a repair would "
                           "make it differ from the other nodes': move everything but the folder "
                           "`ledger` out of the data directory and start this node again, which "
-                          "copies all collections from them",
+                          "copies all collections from them; if no other node has the points, "
+                          "`--leave-cluster` makes the collection this node's own",
                           shard, findings.rows.front()));
 }
 
