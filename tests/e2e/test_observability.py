@@ -1,9 +1,11 @@
 """The alert rules and the board in deploy/: every metric and label that they name is one of the server's."""
+import contextlib
 import json
 import re
 import subprocess
 
 import pytest
+from patience import patience
 from quiver_server import REPOSITORY
 
 RULES = REPOSITORY / "deploy/prometheus/quiver.rules.yml"
@@ -116,3 +118,48 @@ def test_readiness_is_a_metric(new_server):
     server.start(wait=False)
     server.wait_ready("/livez")
     assert server.get("/readyz").status == 503 and server.metric("server_ready") == 0
+
+
+def request_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_request_log_has_a_line_for_each_request(new_server, tmp_path):
+    log = tmp_path / "requests.jsonl"
+    server = new_server(env={"QUIVER__LOG__REQUESTS": str(log), "QUIVER__LOG__SLOW_MS": "0.0001"}, grpc=True).start()
+    server.put("/collections/a", {"vectors": {"size": 2, "distance": "Dot"}}).result
+    assert server.get("/collections/missing").status == 404
+    assert server.get("/nowhere").status == 404
+    with contextlib.closing(server.client(prefer_grpc=True, grpc_port=server.grpc_port)) as client:
+        assert client.count("a").count == 0
+    answer = server.request("POST", "/collections/a/points/count", json.dumps({}).encode(),
+                            {"content-type": "application/json", "x-request-id": "r-1"})
+    assert answer.status == 200
+    server.stop()
+    lines = request_lines(log)
+    by_endpoint = {(line["transport"], line["endpoint"], line["status"]): line for line in lines}
+    created = by_endpoint["rest", "/collections/{collection_name}", 200]
+    assert created["method"] == "PUT" and created["collection"] == "a" and created["ms"] > 0
+    assert created["remote"] == "127.0.0.1" and created["answer_bytes"] > 10
+    assert by_endpoint["rest", "/collections/{collection_name}", 404]["collection"] == "missing"
+    assert ("rest", "?", 404) in by_endpoint
+    counted = [line for line in lines if line["transport"] == "grpc" and line["endpoint"].endswith("Points/Count")]
+    assert counted and counted[0]["status"] == 0 and counted[0]["collection"] == "a"
+    assert [line["endpoint"] for line in lines if line.get("request_id") == "r-1"] == [
+        "/collections/{collection_name}/points/count"]
+    assert all(line["slow"] for line in lines)
+    assert "slow request: PUT /collections/{collection_name} collection `a`: 200 after" in server.log_tail()
+
+
+def test_no_request_is_logged_unless_asked(new_server):
+    server = new_server().start()
+    server.put("/collections/a", {"vectors": {"size": 2, "distance": "Dot"}}).result
+    server.stop()
+    assert "slow request" not in server.log_tail()
+
+
+def test_a_request_log_that_cannot_be_written_stops_the_start(new_server, tmp_path):
+    server = new_server(env={"QUIVER__LOG__REQUESTS": str(tmp_path / "not/there")})
+    server.start(wait=False)
+    assert server.process.wait(patience(30)) != 0
+    assert "cannot open the request log" in server.log_tail()
