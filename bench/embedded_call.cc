@@ -1,5 +1,6 @@
-// How long a search takes as a C++ call, as a measure of what the Python package adds to it: bench/embedded.py.
-// Usage: embedded_call DATA_DIR COLLECTION FILE DIM K REPEATS      FILE: float32 [n, DIM], without a header
+// How long a search takes as a C++ call, as a measure of what the Python package adds to it:
+// bench/embedded.py. Usage: embedded_call DATA_DIR COLLECTION FILE DIM K REPEATS      FILE: float32
+// [n, DIM], without a header
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "app/embedded/handles.h"
 
+#include <fmt/format.h>
+
 #include "base/observe/log.h"
 
 namespace quiver::embedded {
@@ -26,6 +28,17 @@ void OpenDatabase::remove(quiver_collection& handle) {
   handle.collection.reset();
 }
 
+Result<bool> OpenDatabase::drop(const std::string& name) {
+  const std::unique_lock lock(mutex_);
+  if (database_ == nullptr) return fail(closed());
+  const auto dropped = database_->collection_if_open(name);
+  QV_TRY(const bool existed, database_->drop_collection(name));
+  for (quiver_collection* handle : handles_) {
+    if (dropped != nullptr && handle->collection == dropped) handle->collection.reset();
+  }
+  return existed;
+}
+
 Result<> OpenDatabase::close() {
   is_closing_ = true;
   const std::unique_lock lock(mutex_);
@@ -49,3 +62,7 @@ void OpenDatabase::abandon() {
 }
 
 }  // namespace quiver::embedded
+
+quiver::Error quiver_collection::dropped() const {
+  return {quiver::Code::kNotFound, fmt::format("collection `{}` was dropped", name)};
+}

@@ -42,6 +42,8 @@ class OpenDatabase {
   /// Opens the collection of `handle`, which calls `remove` before it ends.
   Result<> add(quiver_collection& handle);
   void remove(quiver_collection& handle);
+  /// Drops the collection `name`, and takes it from its handles. False if there was none.
+  Result<bool> drop(const std::string& name);
   /// Waits for calls that run. Nothing to do the second time.
   Result<> close();
 
@@ -68,14 +70,19 @@ struct quiver_collection {
   std::shared_ptr<quiver::engine::Collection> collection;  ///< `open` guards and resets it
 
   /// Returns what `fn`, which takes database and collection, returns. kFailedPrecondition once the
-  /// database is closed.
+  /// database is closed, kNotFound once the collection is dropped.
   template <class F>
   [[nodiscard]] std::invoke_result_t<F, quiver::engine::Database&, quiver::engine::Collection&>
   with(F&& fn) {
-    return open->with([&](quiver::engine::Database& database) {
+    using Outcome = std::invoke_result_t<F, quiver::engine::Database&, quiver::engine::Collection&>;
+    return open->with([&](quiver::engine::Database& database) -> Outcome {
+      if (collection == nullptr) return quiver::fail(dropped());
       return std::forward<F>(fn)(database, *collection);
     });
   }
+
+ private:
+  [[nodiscard]] quiver::Error dropped() const;
 };
 
 struct quiver_request {

@@ -17,6 +17,7 @@
 #include "app/embedded/search.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "service/api/names.h"
 #include "service/json/decode/decode.h"
 #include "service/json/encode/encode.h"
 #include "service/json/writer.h"
@@ -97,8 +98,7 @@ Result<> list_collections(quiver_database* database, char** text) {
 
 Result<> create_collection(quiver_database* database, const char* name, const char* body) {
   QV_TRY(check_given(database, name, body));
-  const auto named = service::json::check_collection_name(name);
-  if (!named) return fail(error_of(named.error()));
+  QV_TRY(service::api::check_collection_name(name));
   std::string text = body;
   auto config = service::json::decode_collection(text, {});
   if (!config) return fail(error_of(config.error()));
@@ -108,10 +108,8 @@ Result<> create_collection(quiver_database* database, const char* name, const ch
 
 Result<> drop_collection(quiver_database* database, const char* name, std::int32_t* existed) {
   QV_TRY(check_given(database, name, existed));
-  return database->open->with([&](engine::Database& open) -> Result<> {
-    QV_TRY(*existed, open.drop_collection(name));
-    return {};
-  });
+  QV_TRY(*existed, database->open->drop(name));
+  return {};
 }
 
 Result<> get_collection(quiver_database* database, const char* name,
@@ -308,20 +306,16 @@ void quiver_free_request(quiver_request* request) noexcept {
   const std::unique_ptr<quiver_request> handle(request);
 }
 
-std::int32_t quiver_search(quiver_collection* collection, const quiver_request* request,
-                           const float* queries, std::uint64_t n, std::uint64_t dim,
-                           std::uint64_t k, std::uint64_t* ids, std::uint64_t* high, float* scores,
-                           std::uint64_t* counts) noexcept {
+std::int32_t quiver_search(const quiver_call* call, const float* queries,
+                           std::uint64_t dim) noexcept {
   const quiver_vectors vectors{nullptr, QUIVER_DENSE, dim, queries, nullptr, nullptr};
-  return quiver_search_vectors(collection, request, &vectors, n, k, ids, high, scores, counts);
+  return quiver_search_vectors(call, &vectors);
 }
 
-std::int32_t quiver_search_vectors(quiver_collection* collection, const quiver_request* request,
-                                   const quiver_vectors* queries, std::uint64_t n, std::uint64_t k,
-                                   std::uint64_t* ids, std::uint64_t* high, float* scores,
-                                   std::uint64_t* counts) noexcept {
+std::int32_t quiver_search_vectors(const quiver_call* call,
+                                   const quiver_vectors* queries) noexcept {
   return embedded::status_of([&]() -> quiver::Result<> {
-    QV_TRY(embedded::check_given(collection, request, queries, ids, scores));
-    return embedded::search(*collection, *request, *queries, n, k, {ids, high, scores, counts});
+    QV_TRY(embedded::check_given(call, queries));
+    return embedded::search(*call, *queries);
   });
 }

@@ -120,20 +120,26 @@ QUIVER_API int32_t quiver_new_request(const char* body, uint64_t timeout_ms,
                                       quiver_request** request) QUIVER_NOEXCEPT;
 QUIVER_API void quiver_free_request(quiver_request* request) QUIVER_NOEXCEPT;
 
-/* The `k` nearest points of each of `n` dense vectors, `queries` `[n, dim]`, all from one snapshot.
- * ids, high and scores: [n, k]; a query with fewer hits has ids of 2^64 - 1 and scores of NaN
- * behind them. `high` receives the upper halves of UUIDs and is 2^64 - 1 for numbers; with NULL, a
- * hit with a UUID is error 9. counts: [n], the hits of each query; may be NULL. */
-QUIVER_API int32_t quiver_search(quiver_collection* collection, const quiver_request* request,
-                                 const float* queries, uint64_t n, uint64_t dim, uint64_t k,
-                                 uint64_t* ids, uint64_t* high, float* scores,
-                                 uint64_t* counts) QUIVER_NOEXCEPT;
+/* Where a search looks and where its hits go. A caller that searches often fills it once. */
+typedef struct {
+  quiver_collection* collection;
+  const quiver_request* request;
+  uint64_t n;     /* queries */
+  uint64_t k;     /* hits of each, at least 1 */
+  uint64_t* ids;  /* [n, k]: numbers, or the lower halves of UUIDs; 2^64 - 1 behind the last hit */
+  uint64_t* high; /* [n, k]: the upper halves of UUIDs, 2^64 - 1 for numbers; NULL: a hit with a
+                   * UUID is error 9 */
+  float* scores;  /* [n, k]; NaN behind the last hit */
+  uint64_t* counts; /* [n]: hits of each query; may be NULL */
+} quiver_call;
+
+/* The `k` nearest points of each of `n` dense vectors, best first, all from one snapshot.
+ * `queries`: [n, dim]. */
+QUIVER_API int32_t quiver_search(const quiver_call* call, const float* queries,
+                                 uint64_t dim) QUIVER_NOEXCEPT;
 /* The same for vectors of any kind. `queries->field` is not read: `using` of the request counts. */
-QUIVER_API int32_t quiver_search_vectors(quiver_collection* collection,
-                                         const quiver_request* request,
-                                         const quiver_vectors* queries, uint64_t n, uint64_t k,
-                                         uint64_t* ids, uint64_t* high, float* scores,
-                                         uint64_t* counts) QUIVER_NOEXCEPT;
+QUIVER_API int32_t quiver_search_vectors(const quiver_call* call,
+                                         const quiver_vectors* queries) QUIVER_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "app/embedded/handles.h"
 #include "app/embedded/points.h"
 #include "base/threads/cancel.h"
 
@@ -27,12 +28,11 @@ Deadline deadline_of(const quiver_request& request) {
   return Deadline::after(std::chrono::milliseconds(std::min(request.timeout_ms, max_ms)));
 }
 
-std::vector<Query> queries_of(const quiver_request& request, const quiver_vectors& vectors,
-                              std::uint64_t n, std::uint64_t k) {
-  std::vector<Query> queries(n, request.query);
-  for (std::size_t i = 0; i < n; ++i) {
+std::vector<Query> queries_of(const quiver_call& call, const quiver_vectors& vectors) {
+  std::vector<Query> queries(call.n, call.request->query);
+  for (std::size_t i = 0; i < call.n; ++i) {
     queries[i].kind = engine::Nearest{vector_at(vectors, i)};
-    queries[i].limit = k;
+    queries[i].limit = call.k;
   }
   return queries;
 }
@@ -46,8 +46,19 @@ Result<Answers> run(const engine::Collection& collection, std::span<const Query>
   return answers;
 }
 
-Result<> check_ids(const Answers& answers, const HitArrays& out) {
-  if (out.high != nullptr) return {};
+Result<> check_call(const quiver_call& call) {
+  if (call.collection == nullptr || call.request == nullptr) {
+    return fail(Code::kInvalidArgument, "the collection or the request of a call is NULL");
+  }
+  if (call.ids == nullptr || call.scores == nullptr) {
+    return fail(Code::kInvalidArgument, "ids or scores of a call are NULL");
+  }
+  if (call.k == 0) return fail(Code::kInvalidArgument, "k is 0, must be 1 or larger");
+  return {};
+}
+
+Result<> check_ids(const quiver_call& call, const Answers& answers) {
+  if (call.high != nullptr) return {};
   for (const auto& records : answers) {
     for (const Record& record : records) {
       if (record.id.kind() == PointId::Kind::kNumber) continue;
@@ -59,33 +70,30 @@ Result<> check_ids(const Answers& answers, const HitArrays& out) {
   return {};
 }
 
-void write(std::span<const Record> records, std::size_t first, std::uint64_t k,
-           const HitArrays& out) {
-  for (std::size_t i = 0; i < k; ++i) {
+/// Writes the hits of query `number`.
+void write(const quiver_call& call, std::size_t number, std::span<const Record> records) {
+  const std::size_t first = number * call.k;
+  for (std::size_t i = 0; i < call.k; ++i) {
     const bool is_hit = i < records.size();
     const bool is_uuid = is_hit && records[i].id.kind() == PointId::Kind::kUuid;
-    out.ids[first + i] = is_hit ? records[i].id.low() : kNoId;
-    if (out.high != nullptr) out.high[first + i] = is_uuid ? records[i].id.high() : kNoId;
-    out.scores[first + i] = is_hit ? records[i].score : std::numeric_limits<float>::quiet_NaN();
+    call.ids[first + i] = is_hit ? records[i].id.low() : kNoId;
+    if (call.high != nullptr) call.high[first + i] = is_uuid ? records[i].id.high() : kNoId;
+    call.scores[first + i] = is_hit ? records[i].score : std::numeric_limits<float>::quiet_NaN();
   }
+  if (call.counts != nullptr) call.counts[number] = std::min<std::uint64_t>(records.size(), call.k);
 }
 
 }  // namespace
 
-Result<> search(quiver_collection& collection, const quiver_request& request,
-                const quiver_vectors& queries, std::uint64_t n, std::uint64_t k,
-                const HitArrays& out) {
-  QV_TRY(check_vectors(queries, n));
-  if (n == 0) return {};
-  return collection.with([&](engine::Database&, engine::Collection& target) -> Result<> {
-    const Cancel cancel(deadline_of(request));
-    QV_TRY(const Answers answers, run(target, queries_of(request, queries, n, k), cancel));
-    QV_TRY(check_ids(answers, out));
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto& records = answers[i];
-      write(records, i * k, k, out);
-      if (out.counts != nullptr) out.counts[i] = std::min<std::uint64_t>(records.size(), k);
-    }
+Result<> search(const quiver_call& call, const quiver_vectors& queries) {
+  QV_TRY(check_call(call));
+  QV_TRY(check_vectors(queries, call.n));
+  if (call.n == 0) return {};
+  return call.collection->with([&](engine::Database&, engine::Collection& target) -> Result<> {
+    const Cancel cancel(deadline_of(*call.request));
+    QV_TRY(const Answers answers, run(target, queries_of(call, queries), cancel));
+    QV_TRY(check_ids(call, answers));
+    for (std::size_t i = 0; i < call.n; ++i) write(call, i, answers[i]);
     return {};
   });
 }

@@ -5,7 +5,7 @@ import json
 import os
 import time
 import weakref
-from ctypes import byref, c_int32, c_uint64, c_void_p
+from ctypes import byref, c_char, c_int32, c_uint64, c_void_p, pointer
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
@@ -13,10 +13,11 @@ import numpy as np
 from . import _bench
 from ._arrays import NO_ID, Id, PointArrays, VectorRows, checked, ids_from_halves, json_bytes, n_rows, vectors_of
 from ._errors import InvalidArgument
-from ._library import Options, Owner, check, check_not_forked, library, raise_error, take_text
+from ._library import Call, Options, Owner, check, check_not_forked, library, raise_error, take_text
 
 _F32 = np.dtype(np.float32)
 _FAILED_PRECONDITION = 9
+_first_byte = c_char.from_buffer
 _MAX_REQUESTS = 64  # of different options of searches that a collection keeps
 Filter = Mapping[str, Any]
 PathLike = Union[str, "os.PathLike[str]"]
@@ -175,7 +176,6 @@ class Collection:
         if not (filter is None and params is None and score_threshold is None and timeout is None) or using or exact:
             request = self._request(filter, using, params, exact, score_threshold, timeout)
         if isinstance(queries, np.ndarray) and queries.ndim == 1:
-            checked(queries, _F32, 1, "queries")
             return self._search_one(queries, k, request)
         return self._search_rows(queries, k, request)
 
@@ -279,28 +279,36 @@ class Collection:
         return request
 
     def _search_one(self, query: np.ndarray, k: int, request: _Request) -> Hits:
+        if query.dtype != _F32 or not query.flags.c_contiguous:
+            checked(query, _F32, 1, "queries")
         check_not_forked(self._owner)
         if self._has_uuids:
             hits = self._search_rows(query[None, :], k, request)
             is_hit = ~np.isnan(hits.scores[0])
             return Hits(hits.ids[0][is_hit], hits.scores[0][is_hit])
-        ids, scores, count = np.empty(k, np.uint64), np.empty(k, _F32), c_uint64()
-        status = self._search(self._handle, request.handle, query.ctypes.data, 1, len(query), k, ids.ctypes.data, None,
-                              scores.ctypes.data, byref(count))
+        slot = request.take_slot(self._handle, k)
+        try:
+            address = byref(_first_byte(query))
+        except (TypeError, ValueError):  # it is read-only, or empty
+            address = query.ctypes.data
+        status = self._search(slot.call, address, len(query))
         if status:
             if self._met_uuid(status):
                 return self._search_one(query, k, request)
             raise_error(status)
-        n = count.value
-        return Hits(ids, scores) if n == k else Hits(ids[:n], scores[:n])
+        n = slot.count.value
+        # What was found is a few bytes: copying them takes less time than asking numpy for the addresses of new arrays.
+        hits = Hits(slot.ids[:n].copy(), slot.scores[:n].copy()) if n < k else Hits(slot.ids.copy(), slot.scores.copy())
+        request.slots.append(slot)
+        return hits
 
     def _search_rows(self, queries: VectorRows, k: int, request: _Request) -> Hits:
         filled, n = vectors_of(queries, "", "queries"), n_rows(queries)
         ids, scores = np.empty((n, k), np.uint64), np.empty((n, k), np.float32)
         high = np.empty((n, k), np.uint64) if self._has_uuids else None
-        status = library().quiver_search_vectors(self._open_handle(), request.handle, byref(filled), n, k,
-                                                 ids.ctypes.data, None if high is None else high.ctypes.data,
-                                                 scores.ctypes.data, None)
+        call = Call(self._open_handle(), request.handle, n, k, ids.ctypes.data,
+                    None if high is None else high.ctypes.data, scores.ctypes.data, None)
+        status = library().quiver_search_vectors(byref(call), byref(filled))
         if status:
             if self._met_uuid(status):
                 return self._search_rows(queries, k, request)
@@ -323,7 +331,32 @@ class _Request:
     def __init__(self, body: bytes, timeout_ms: int) -> None:
         self.handle = c_void_p()
         check(library().quiver_new_request(body, timeout_ms, byref(self.handle)))
+        self.slots: list[_Slot] = []
         weakref.finalize(self, library().quiver_free_request, self.handle)
+
+    def take_slot(self, collection: c_void_p, k: int) -> _Slot:
+        """A slot that no other thread uses, to be put back into `slots`."""
+        try:
+            slot = self.slots.pop()
+        except IndexError:
+            return _Slot(collection, self, k)
+        return slot if slot.k == k else _Slot(collection, self, k)
+
+
+class _Slot:
+    """Arrays for the hits of one query, with their addresses. One search at a time has a slot: it takes it from its
+    request and gives it back, which the interpreter does in one step each."""
+
+    __slots__ = ("k", "ids", "scores", "count", "call", "_kept")
+
+    def __init__(self, collection: c_void_p, request: _Request, k: int) -> None:
+        if k < 1:
+            raise InvalidArgument(f"k is {k}, must be 1 or larger")
+        self.k = k
+        self.ids, self.scores, self.count = np.empty(k, np.uint64), np.empty(k, _F32), c_uint64()
+        self._kept = Call(collection, request.handle, 1, k, self.ids.ctypes.data, None, self.scores.ctypes.data,
+                          pointer(self.count))
+        self.call = byref(self._kept)
 
 
 def _selector(ids: Optional[Iterable[Id]], filter: Optional[Filter]) -> dict[str, Any]:

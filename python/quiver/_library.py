@@ -35,7 +35,13 @@ class Points(ctypes.Structure):
                 ("n_fields", c_uint64), ("payloads", c_char_p), ("payload_offsets", c_void_p)]
 
 
-_HITS = [c_void_p, c_void_p, c_void_p, c_void_p]
+class Call(ctypes.Structure):
+    """`quiver_call`."""
+
+    _fields_ = [("collection", c_void_p), ("request", c_void_p), ("n", c_uint64), ("k", c_uint64), ("ids", c_void_p),
+                ("high", c_void_p), ("scores", c_void_p), ("counts", POINTER(c_uint64))]
+
+
 _FUNCTIONS: dict[str, list[Any]] = {
     "quiver_open": [c_char_p, POINTER(Options), POINTER(c_void_p)],
     "quiver_close": [c_void_p],
@@ -50,8 +56,8 @@ _FUNCTIONS: dict[str, list[Any]] = {
     "quiver_drop_index": [c_void_p, c_char_p, POINTER(c_int32)],
     "quiver_read": [c_void_p, c_char_p, c_char_p, POINTER(c_void_p)],
     "quiver_new_request": [c_char_p, c_uint64, POINTER(c_void_p)],
-    "quiver_search": [c_void_p, c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, *_HITS],
-    "quiver_search_vectors": [c_void_p, c_void_p, POINTER(Vectors), c_uint64, c_uint64, *_HITS],
+    "quiver_search": [POINTER(Call), c_void_p, c_uint64],
+    "quiver_search_vectors": [POINTER(Call), POINTER(Vectors)],
 }
 _FREES = ("quiver_free", "quiver_free_database", "quiver_free_collection", "quiver_free_request")
 
