@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Iterable, List, Optional
+from typing import TYPE_CHECKING, Any, Iterable, List, Optional
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def recalls(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def _measure(collection: Collection, queries: np.ndarray, k: int, truth: np.ndarray, effort: Optional[int],
-             repeats: int, options: dict) -> BenchPoint:
+             repeats: int, options: dict[str, Any]) -> BenchPoint:
     chosen = dict(options, exact=True) if effort is None else dict(options, params={"hnsw_ef": effort})
     scores = np.full((len(queries), k), np.nan, np.float32)
     times = []
@@ -72,7 +72,7 @@ def _measure(collection: Collection, queries: np.ndarray, k: int, truth: np.ndar
 
 
 def bench(collection: Collection, queries: np.ndarray, k: int, efforts: Iterable[int], repeats: int,
-          options: dict) -> BenchCurve:
+          options: dict[str, Any]) -> BenchCurve:
     """See `Collection.bench`."""
     truth = collection.search(queries, k, exact=True, **options).scores
     settings: list[Optional[int]] = [*efforts, None]

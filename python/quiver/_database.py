@@ -17,7 +17,7 @@ from ._library import Call, Options, Owner, check, check_not_forked, library, ra
 
 _F32 = np.dtype(np.float32)
 _FAILED_PRECONDITION = 9
-_first_byte = c_char.from_buffer
+_first_byte: Any = c_char.from_buffer
 _MAX_REQUESTS = 64  # of different options of searches that a collection keeps
 Filter = Mapping[str, Any]
 PathLike = Union[str, "os.PathLike[str]"]
@@ -64,7 +64,8 @@ class Database:
         """The names of all collections, ascending."""
         text = c_void_p()
         check(library().quiver_collections(self._open_handle(), byref(text)))
-        return json.loads(take_text(text))
+        names: list[str] = json.loads(take_text(text))
+        return names
 
     def create_collection(self, name: str, config: Optional[Mapping[str, Any]] = None, *, dim: Optional[int] = None,
                           distance: str = "Cosine", datatype: str = "float32") -> Collection:
@@ -138,7 +139,8 @@ class Collection:
         body = json_bytes({"operations": list(operations)})
         text = c_void_p()
         check(library().quiver_update(self._open_handle(), body, byref(text)))
-        return json.loads(take_text(text))
+        results: list[dict[str, Any]] = json.loads(take_text(text))
+        return results
 
     def delete(self, ids: Optional[Iterable[Id]] = None, *, filter: Optional[Filter] = None) -> None:
         """Deletes the points with these ids, or those that match `filter`. Unknown ids are no error."""
@@ -182,7 +184,8 @@ class Collection:
     def query(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Any query of POST /collections/{name}/points/query: fusions, prefetches, recommendations, text, formulas.
         Arrays of numpy may stand for vectors. Returns points with id, score and what the body selects."""
-        return self._read("query", body)["points"]
+        points: list[dict[str, Any]] = self._read("query", body)["points"]
+        return points
 
     def query_batch(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Several queries, which read one state of the collection. If one fails, all do."""
@@ -192,7 +195,9 @@ class Collection:
 
     def retrieve(self, ids: Iterable[Id], *, with_payload: Any = True, with_vector: Any = False) -> list[dict[str, Any]]:
         """The points with these ids, in their order. Unknown ids are left out."""
-        return self._read("retrieve", {"ids": list(ids), "with_payload": with_payload, "with_vector": with_vector})
+        body = {"ids": list(ids), "with_payload": with_payload, "with_vector": with_vector}
+        points: list[dict[str, Any]] = self._read("retrieve", body)
+        return points
 
     def scroll(self, *, filter: Optional[Filter] = None, with_payload: Any = True, with_vector: Any = False,
                page: int = 1000) -> Iterator[dict[str, Any]]:
@@ -209,7 +214,7 @@ class Collection:
 
     def count(self, *, filter: Optional[Filter] = None) -> int:
         """How many points match; without a filter, all."""
-        return self._read("count", {} if filter is None else {"filter": filter})["count"]
+        return int(self._read("count", {} if filter is None else {"filter": filter})["count"])
 
     def __len__(self) -> int:
         return self.count()
@@ -222,11 +227,13 @@ class Collection:
 
     def aggregate(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Counts, statistics and histograms, as docs/aggregates.md describes them. Returns them by name."""
-        return self._read("aggregate", body)["aggregations"]
+        found: dict[str, Any] = self._read("aggregate", body)["aggregations"]
+        return found
 
     def info(self) -> dict[str, Any]:
         """What GET /collections/{name} tells: state, counts, configuration."""
-        return self._read("info", None)
+        told: dict[str, Any] = self._read("info", None)
+        return told
 
     def wait_until_indexed(self, timeout: float = 600) -> None:
         """Returns when the points are in their indexes and no background work is left. Searches are right before, too,
@@ -287,6 +294,7 @@ class Collection:
             is_hit = ~np.isnan(hits.scores[0])
             return Hits(hits.ids[0][is_hit], hits.scores[0][is_hit])
         slot = request.take_slot(self._handle, k)
+        address: Any
         try:
             address = byref(_first_byte(query))
         except (TypeError, ValueError):  # it is read-only, or empty
