@@ -323,6 +323,16 @@ def test_wrong_arguments(database):
     assert len(collection) == 0
 
 
+def test_the_c_interface_refuses_null():
+    from quiver._library import _FUNCTIONS, library
+    for name, types in _FUNCTIONS.items():
+        nothing = [0 if "uint64" in kind.__name__ else None for kind in types]
+        assert getattr(library(), name)(*nothing) == 3, name
+        assert b"NULL" in library().quiver_error()
+    for free in ("quiver_free", "quiver_free_database", "quiver_free_collection", "quiver_free_request"):
+        getattr(library(), free)(None)
+
+
 def test_other_threads_run_during_a_search(database):
     collection = database.create_collection("c", dim=128, distance="Dot")
     collection.bulk_load(range(20_000), rows(20_000, 128))
