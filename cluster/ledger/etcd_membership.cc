@@ -21,12 +21,12 @@ const std::string* find_text(const Value& value, std::string_view name) {
   return member == nullptr ? nullptr : member->as_string();
 }
 
-std::string text_of(const Value& value, std::string_view name) {
+std::string string_of(const Value& value, std::string_view name) {
   const std::string* text = find_text(value, name);
   return text == nullptr ? std::string() : *text;
 }
 
-std::vector<std::string> texts_of(const Value& value, std::string_view name) {
+std::vector<std::string> strings_of(const Value& value, std::string_view name) {
   const Value* member = value.find(name);
   const Array* found = member == nullptr ? nullptr : member->as_array();
   std::vector<std::string> texts;
@@ -39,7 +39,7 @@ std::vector<std::string> texts_of(const Value& value, std::string_view name) {
 
 /// Ids use all 64 bits, so they come as text.
 std::uint64_t id_of(const Value& value) {
-  const std::string text = text_of(value, "ID");
+  const std::string text = string_of(value, "ID");
   std::uint64_t id = 0;
   std::from_chars(text.data(), text.data() + text.size(), id);
   return id;
@@ -76,9 +76,9 @@ Result<std::vector<ListedMember>> read_members(const Value& answer) {
   std::vector<ListedMember> members;
   for (const Value& item : *items) {
     members.push_back({.id = id_of(item),
-                       .name = text_of(item, "name"),
-                       .peer_urls = texts_of(item, "peerURLs"),
-                       .client_urls = texts_of(item, "clientURLs")});
+                       .name = string_of(item, "name"),
+                       .peer_urls = strings_of(item, "peerURLs"),
+                       .client_urls = strings_of(item, "clientURLs")});
   }
   return members;
 }

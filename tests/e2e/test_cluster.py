@@ -251,7 +251,7 @@ def test_alone_a_node_answers_reads_but_none_with_consistency(tmp_path):
             answer = node.post(f"{count}?consistency={wanted}&timeout=1", {"exact": True})
             assert answer.status == 503 and "retry-after" in answer.headers, answer.text
         assert node.post(f"{count}?consistency=many", {"exact": True}).status == 400
-        with contextlib.closing(node.client(grpc=True)) as client:
+        with contextlib.closing(node.client(prefer_grpc=True, grpc_port=node.grpc_port)) as client:
             assert client.query_points("some", query=[1, 2, 3, 4]).points
             with pytest.raises(grpc.RpcError) as refused:
                 client.query_points("some", query=[1, 2, 3, 4], consistency=models.ReadConsistencyType.MAJORITY)
