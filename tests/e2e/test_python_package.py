@@ -1,4 +1,5 @@
 """The Python package: embedded, beside exact search in numpy and beside the server over the same files; its faults."""
+import ctypes
 import json
 import os
 import random
@@ -326,7 +327,7 @@ def test_wrong_arguments(database):
 def test_the_c_interface_refuses_null():
     from quiver._library import _FUNCTIONS, library
     for name, types in _FUNCTIONS.items():
-        nothing = [0 if "uint64" in kind.__name__ else None for kind in types]
+        nothing = [0 if kind is ctypes.c_uint64 else None for kind in types]
         assert getattr(library(), name)(*nothing) == 3, name
         assert b"NULL" in library().quiver_error()
     for free in ("quiver_free", "quiver_free_database", "quiver_free_collection", "quiver_free_request"):
