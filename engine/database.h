@@ -86,7 +86,7 @@ class Database {
     return fail(Code::kUnimplemented, "check of " + name);
   }
   /// Rebuilds the shards whose rows are gone or damaged (engine/collections/repair.h).
-  /// kFailedPrecondition if the collection is open.
+  /// kFailedPrecondition if the collection is open, or if it is damaged and belongs to a cluster.
   virtual Result<CollectionRepair> repair(const std::string& name) {
     return fail(Code::kUnimplemented, "repair of " + name);
   }

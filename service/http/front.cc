@@ -169,7 +169,7 @@ Decoded<Answer> Front::answer_allowed(Exchange& exchange) {
 
 Decoded<Answer> Front::answer_fresh(Exchange& exchange) {
   return on_executor(exchange, runtime_.blocking(), [this](Exchange& x) -> Decoded<Answer> {
-    QV_TRY(api::wait_until_fresh(x, asked_seconds(x)));
+    QV_TRY(api::wait_until_fresh(x, collection_of(x, *x.route), asked_seconds(x)));
     return answer_here(x);
   });
 }
