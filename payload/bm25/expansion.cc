@@ -132,14 +132,18 @@ std::uint32_t edit_distance(std::string_view a, std::string_view b, std::uint32_
 
 void expand(const Expansion& expansion, std::span<const ColumnView> columns, std::size_t last,
             QueryTokens& tokens) {
-  const std::size_t n_tokens = tokens.texts.size();
+  const std::size_t n_tokens = tokens.stand_ins.size();
   for (std::size_t i = 0; i < n_tokens; ++i) {
     Resembling resembling(tokens.texts[i], expansion.max_distance,
                           expansion.last_is_prefix && i == last);
     for (const auto& column : columns) resembling.collect(column);
     for (auto& [word, distance] : resembling.best(expansion.max_words)) {
-      const auto end = tokens.texts.end();
-      if (std::find(tokens.texts.begin(), end, word) != end) continue;  // a word counts once
+      const std::size_t known = tokens.find(word);
+      if (known != QueryTokens::kNone) {  // its score counts once
+        tokens.stand_ins[i].push_back(static_cast<std::uint32_t>(known));
+        continue;
+      }
+      tokens.stand_ins[i].push_back(static_cast<std::uint32_t>(tokens.texts.size()));
       tokens.texts.push_back(std::move(word));
       tokens.shares.push_back(tokens.shares[i] * resembling.share_at(distance));
       tokens.origins.push_back(static_cast<std::uint32_t>(i));

@@ -29,7 +29,8 @@ struct Expansion {
 
 /// Adds to `tokens` what resembles them in `columns`. The share of an added word is that of its
 /// token, times 1 - distance / code points of the token; that of a longer word with the prefix is
-/// the token's. `last`: number of the query's last token. Reads all terms that begin with the first
+/// the token's. `last`: number of the
+/// query's last token, or kNone. Reads all terms that begin with the first
 /// code point of a token: a misspelt first letter is not found.
 void expand(const Expansion& expansion, std::span<const ColumnView> columns, std::size_t last,
             QueryTokens& tokens);

@@ -217,3 +217,30 @@ def test_several_keys_misspelt_words_and_prefixes(server):
         server.start()
     answer = server.post(f"{PATH}/points/query", {"query": {"text": {"query": "x", "fields": ["title", "other"]}}})
     assert answer.status == 400 and b"`other` has no index" in answer.body
+
+
+def test_required_excluded_and_enough_words(server):
+    rng = random.Random(5)
+    oracle = Oracle()
+    create(server)
+    for step in range(60):
+        change(server, oracle, rng)
+        if step % 10 != 9:
+            continue
+        query, required, excluded = some_words(rng, 4), some_words(rng, rng.randrange(3)), some_words(rng, 1)
+        minimum = rng.choice([1, 2, 9, "50%", "100%"])
+        n_words = len(set(query))
+        least = min(n_words, minimum) if isinstance(minimum, int) else n_words * int(minimum[:-1]) // 100
+        allowed = {i for i, words in oracle.texts.items()
+                   if len(set(query) & set(words)) >= least and set(required) <= set(words) and excluded[0] not in words}
+        # Words that are only required count for the score, too, but once.
+        scores = oracle.scores(query + [w for w in dict.fromkeys(required) if w not in query], within=allowed)
+        rules = {"required": required, "excluded": excluded, "minimum_should_match": minimum}
+        hits = search(server, {"query": " ".join(query), **rules})
+        expect_scores(hits, scores)
+        body = {"prefetch": {"filter": {}, "limit": 1000}, "query": {"text": {"query": " ".join(query), **rules}},
+                "using": "t", "limit": 1000}
+        assert [(p["id"], p["score"]) for p in server.post(f"{PATH}/points/query", body).result["points"]] == hits
+        server.kill9()
+        server.start()
+        assert search(server, {"query": " ".join(query), **rules}) == hits

@@ -182,9 +182,18 @@ TEST(DecodeQuery, Texts) {
       R"({"query":"a","fields":{"title":2,"body":1},"fuzzy":1,"prefix":true,"max_expansions":9})");
   EXPECT_EQ(rich.keys, (std::vector<engine::TextKey>{{"title", 2}, {"body", 1}}));
   EXPECT_EQ(rich.expansion, (payload::Expansion{1, true, 9}));
-  for (const char* bad : {R"({"query":"a","fields":{}})", R"({"query":"a","fields":{"t":0}})",
-                          R"({"query":"a","fuzzy":3})", R"({"query":"a","prefix":1})",
-                          R"({"query":"a","max_expansions":1001})"}) {
+  const auto ruled =
+      match_of(R"({"query":"a","required":["b c"],"excluded":["d"],"minimum_should_match":"75%"})");
+  EXPECT_EQ(ruled.rules, (payload::WordRules{{"b c"}, {"d"}, {0, 75}}));
+  EXPECT_EQ(match_of(R"({"query":"a","minimum_should_match":2})").rules.minimum.count, 2U);
+  for (const char* bad :
+       {R"({"query":"a","fields":{}})", R"({"query":"a","fields":{"t":0}})",
+        R"({"query":"a","fuzzy":3})", R"({"query":"a","prefix":1})",
+        R"({"query":"a","max_expansions":1001})", R"({"query":"a","required":"b"})",
+        R"({"query":"a","excluded":[1]})", R"({"query":"a","minimum_should_match":-1})",
+        R"({"query":"a","minimum_should_match":"101%"})",
+        R"({"query":"a","minimum_should_match":"50"})",
+        R"({"query":"a","minimum_should_match":"%"})"}) {
     EXPECT_FALSE(query(R"({"query":{"text":)" + std::string(bad) + "}}")) << bad;
   }
   expect_error(query(R"({"query":{"text":{"query":"a","fields":["t"]}},"using":"t"})"), 400,
