@@ -26,6 +26,7 @@ namespace quiver::service::json {
 [[nodiscard]] Decoded<> check_text_keys(std::span<const engine::TextKey> keys, const Path& path);
 /// 422 for too great a distance or too many words.
 [[nodiscard]] Decoded<> check_expansion(const payload::Expansion& expansion, const Path& path);
+[[nodiscard]] Decoded<> check_similarity(const payload::Similarity& similarity, const Path& path);
 /// 422 if a list has more than `WordRules::kMaxTexts` texts.
 [[nodiscard]] Decoded<> check_word_rules(const payload::WordRules& rules, const Path& path);
 /// 400 for no slices, 422 for an index beyond them.

@@ -244,3 +244,27 @@ def test_required_excluded_and_enough_words(server):
         server.kill9()
         server.start()
         assert search(server, {"query": " ".join(query), **rules}) == hits
+
+
+def test_filters_with_misspelt_words_and_prefixes(server):
+    create(server)
+    texts = {1: "moby dick and whales", 2: "whale", 3: "the whaling ship", 4: "ships"}
+    points = [{"id": i, "vector": [0, 0], "payload": {"t": text, "s": text}} for i, text in texts.items()]
+    server.put(f"{PATH}/points?wait=true", {"points": points}).result
+
+    def found(match, key="t"):
+        body = {"filter": {"must": [{"key": key, "match": match}]}, "limit": 10}
+        return {p["id"] for p in server.post(f"{PATH}/points/scroll", body).result["points"]}
+
+    for _ in range(2):
+        assert found({"text": "whalr"}) == set()
+        assert found({"text": "whalr", "fuzzy": 1}) == {2}
+        assert found({"text": "whalos", "fuzzy": 1}) == {1}
+        assert found({"text_any": "whal shi", "prefix": True}) == {3, 4}
+        assert found({"phrase": "moby di", "prefix": True}) == {1}
+        server.stop()
+        server.start()
+    answer = server.post(f"{PATH}/points/scroll", {"filter": {"must": [{"key": "s", "match": {"text": "a", "fuzzy": 1}}]}})
+    assert answer.status == 400 and b"needs a payload index of type `text`" in answer.body
+    answer = server.post(f"{PATH}/points/scroll", {"filter": {"must": [{"key": "t", "match": {"text": "a", "fuzzy": 3}}]}})
+    assert answer.status == 422 and b"must be 0 to 2" in answer.body
