@@ -268,3 +268,28 @@ def test_filters_with_misspelt_words_and_prefixes(server):
     assert answer.status == 400 and b"needs a payload index of type `text`" in answer.body
     answer = server.post(f"{PATH}/points/scroll", {"filter": {"must": [{"key": "t", "match": {"text": "a", "fuzzy": 3}}]}})
     assert answer.status == 422 and b"must be 0 to 2" in answer.body
+
+
+def test_synonyms(server):
+    create(server)
+    texts = {1: "a fast automobile", 2: "cars are fast", 3: "the tele", 4: "slow"}
+    points = [{"id": i, "vector": [0, 0], "payload": {"t": text}} for i, text in texts.items()]
+    server.put(f"{PATH}/points?wait=true", {"points": points}).result
+    english = {**INDEX, "stemmer": {"type": "snowball", "language": "english"}}
+    assert {i for i, _ in search(server, "car")} == set()
+    for groups, wanted in (([["car", "automobile"], ["tv", "tele"]], {1, 2}), ([["tv", "tele"]], {2})):
+        schema = {**english, "synonyms": groups}
+        server.put(f"{PATH}/index?wait=true", {"field_name": "t", "field_schema": schema}).result
+        for _ in range(2):
+            hits = search(server, "car")
+            assert {i for i, _ in hits} == wanted
+            assert search(server, "cars") == hits
+            assert {i for i, _ in search(server, "TV")} == {3}
+            server.kill9()
+            server.start()
+    info = server.get(PATH).result["payload_schema"]["t"]["params"]
+    assert info["synonyms"] == [["tv", "tele"]]
+    # The highlight shows the text's own word.
+    body = {"query": {"text": "tv"}, "using": "t", "highlight": {"fields": ["t"]}}
+    found = server.post(f"{PATH}/points/query", body).result["points"]
+    assert found[0]["highlights"]["t"][0]["text"] == "the <b>tele</b>"
