@@ -293,3 +293,44 @@ def test_synonyms(server):
     body = {"query": {"text": "tv"}, "using": "t", "highlight": {"fields": ["t"]}}
     found = server.post(f"{PATH}/points/query", body).result["points"]
     assert found[0]["highlights"]["t"][0]["text"] == "the <b>tele</b>"
+
+
+def test_statistics_of_a_tenant(server):
+    rng = random.Random(6)
+    create(server)
+    tenant_index = {"field_name": "who", "field_schema": {"type": "keyword", "is_tenant": True}}
+    server.put(f"{PATH}/index?wait=true", tenant_index).result
+    oracles = {name: Oracle() for name in ("ann", "bob", "cy")}
+    for step in range(12):
+        points = []
+        for i in rng.sample(range(200), 20):
+            for oracle in oracles.values():
+                oracle.texts.pop(i, None)
+            name = rng.choice(list(oracles))
+            words = oracles[name].texts[i] = some_words(rng, rng.choice([1, 5, 20]))
+            points.append({"id": i, "vector": [i, 1], "payload": {"t": " ".join(words), "who": name}})
+        server.put(f"{PATH}/points?wait=true", {"points": points}).result
+        query = some_words(rng, 3)
+        text = " ".join(query)
+        for name, oracle in oracles.items():
+            of_tenant = {"key": "who", "match": {"value": name}}
+            for must in ([of_tenant], [{"must": [of_tenant]}, {"has_id": list(range(200))}]):
+                expect_scores(search(server, text, filter={"must": must}), oracle.scores(query))
+            fused = {"prefetch": {"query": {"text": text}, "using": "t", "limit": 1000},
+                     "query": {"formula": "$score"}, "filter": {"must": [of_tenant]}, "limit": 1000}
+            hits = [(p["id"], p["score"]) for p in server.post(f"{PATH}/points/query", fused).result["points"]]
+            expect_scores(hits, oracle.scores(query))
+        two, everybody = Oracle(), Oracle()
+        for name, oracle in oracles.items():
+            everybody.texts.update(oracle.texts)
+            if name != "cy":
+                two.texts.update(oracle.texts)
+        both = {"must": [{"key": "who", "match": {"any": ["ann", "bob"]}}]}
+        expect_scores(search(server, text, filter=both), two.scores(query))
+        expect_scores(search(server, text), everybody.scores(query))
+        # A corpus that the query names counts instead: here all points.
+        named = {"filter": both, "params": {"idf": {"corpus": {"must": []}}}}
+        expect_scores(search(server, text, **named), everybody.scores(query, within=two.texts))
+        if step == 6:
+            server.kill9()
+            server.start()

@@ -10,6 +10,7 @@
 #include "engine/query/stages/stages.h"
 #include "engine/segment/columns.h"
 #include "engine/segment/segment_rows.h"
+#include "engine/segment/tenants.h"
 #include "payload/bm25/bm25.h"
 #include "payload/bm25/word_rules.h"
 #include "payload/text/analyzer.h"
@@ -121,9 +122,16 @@ class TextStage final : public PlanStage {
     return {{node_.query.using_field, 1}};
   }
 
-  /// The live points, or those of the corpus that the query names.
+  /// The corpus that the query names, or the points of the tenants that its filter names; nullptr:
+  /// all live points.
+  [[nodiscard]] FilterPtr corpus_filter(const SearchEnvironment& environment) const {
+    const auto& named = node_.query.params.idf_corpus;
+    if (named != nullptr || node_.filter == nullptr) return named;
+    return tenant_filter(*node_.filter, environment.config.indexes);
+  }
+
   [[nodiscard]] Result<RowsOfSegments> corpus_rows(const SearchEnvironment& environment) const {
-    const auto& filter = node_.query.params.idf_corpus;
+    const auto filter = corpus_filter(environment);
     PredicatePtr predicate;
     if (filter != nullptr) {
       QV_TRY(predicate, payload::compile(*filter, environment.config.indexes));
