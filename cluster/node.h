@@ -93,6 +93,11 @@ class Node {
   /// Where changes go: nullopt if this node leads. kUnavailable, with the reason, if nobody is
   /// known to lead.
   [[nodiscard]] virtual Result<std::optional<NodeAddress>> leader() const = 0;
+  /// Returns once this node shows all that was committed before the call (linearizable reads). The
+  /// ledger is asked. kUnavailable: it does not answer, or this node does not have all by
+  /// `deadline`.
+  [[nodiscard]] virtual Result<> wait_until_fresh(
+      std::chrono::steady_clock::time_point deadline) = 0;
   [[nodiscard]] virtual NodeView view() const = 0;
   /// Answers a message of another node. May take seconds.
   [[nodiscard]] virtual Result<std::string> answer(std::string_view verb,

@@ -36,6 +36,7 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   Result<> start(engine::Database& local) override;
   [[nodiscard]] engine::Database& database() override { return *database_; }
   [[nodiscard]] Result<std::optional<NodeAddress>> leader() const override;
+  [[nodiscard]] Result<> wait_until_fresh(std::chrono::steady_clock::time_point deadline) override;
   [[nodiscard]] NodeView view() const override;
   [[nodiscard]] Result<std::string> answer(std::string_view verb, std::string_view body) override;
   void stop() override;
@@ -114,6 +115,7 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   CopySource copies_;
 
   std::atomic<LeaseId> lease_ = 0;
+  std::atomic<Revision> adopted_catalog_ = 0;    ///< `catalog_revision` of what was adopted last
   std::atomic<std::int64_t> last_heard_ms_ = 0;  ///< of the steady clock; 0: never
   std::atomic<bool> is_ledger_up_ = false;
   std::atomic<std::uint64_t> ledger_term_ = 0;

@@ -201,6 +201,7 @@ Result<std::shared_ptr<const ClusterState>> NodeImpl::adopt_catalog() {
   QV_TRY(drop_others(*state));
   QV_TRY(adopt_collections(*state));
   QV_TRY(adopt_aliases(*state));
+  adopted_catalog_ = state->catalog_revision();
   return state;
 }
 

@@ -212,6 +212,12 @@ bool MemberSet::is_active(NodeId node) const {
   return found != members.end() && found->second.state == MemberState::kActive;
 }
 
+Revision ClusterState::catalog_revision() const {
+  Revision newest = aliases_revision;
+  for (const auto& [name, record] : collections) newest = std::max(newest, record.revision);
+  return newest;
+}
+
 const std::string* ClusterState::name_of(std::string_view cluster_id) const {
   const auto found = std::ranges::find_if(
       collections, [&](const auto& item) { return item.second.config.cluster_id == cluster_id; });

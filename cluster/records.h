@@ -93,6 +93,8 @@ struct ClusterState {
 
   /// Name of the collection; nullptr if there is none.
   [[nodiscard]] const std::string* name_of(std::string_view cluster_id) const;
+  /// When collections or aliases were last changed. (A drop writes the aliases, too.)
+  [[nodiscard]] Revision catalog_revision() const;
 };
 
 /// kDataLoss, naming the key, if a value is not what it should be.

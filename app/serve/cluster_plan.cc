@@ -85,9 +85,12 @@ Result<> plan_etcd(const Settings& settings, ClusterPlan& plan) {
   auto& etcd = plan.etcd;
   for (const PeerAddress& host : hosts) {
     const std::string name = fmt::format("{}-{}", cluster.name, etcd.members.size() + 1);
-    etcd.members.push_back({name, host.host, port_or(cluster.ledger_peer_port, host, 2)});
-    const client::Endpoint member{.host = host.host,
-                                  .port = port_or(cluster.ledger_client_port, host, 1)};
+    const std::uint16_t client_port = port_or(cluster.ledger_client_port, host, 1);
+    etcd.members.push_back({.name = name,
+                            .host = host.host,
+                            .peer_port = port_or(cluster.ledger_peer_port, host, 2),
+                            .client_port = client_port});
+    const client::Endpoint member{.host = host.host, .port = client_port};
     const bool is_self = host == plan.self;
     plan.ledger.insert(is_self ? plan.ledger.begin() : plan.ledger.end(), member);
     if (is_self) etcd.name = name;

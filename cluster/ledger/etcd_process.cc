@@ -23,6 +23,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kVersionTimeout{10000};
+/// For all other members together. Adding a member takes one change of the ledger.
+constexpr milliseconds kJoinTimeout{4000};
 constexpr milliseconds kFirstBackoff{100};
 constexpr milliseconds kMaxBackoff{5000};
 /// After a longer run the first backoff applies again.
@@ -37,6 +39,15 @@ std::string url(std::string_view host, std::uint16_t port) {
 const EtcdMember* find_self(const EtcdProcessOptions& options) {
   const auto self = std::ranges::find(options.members, options.name, &EtcdMember::name);
   return self == options.members.end() ? nullptr : &*self;
+}
+
+std::vector<client::Endpoint> other_members(const EtcdProcessOptions& options) {
+  std::vector<client::Endpoint> others;
+  for (const EtcdMember& member : options.members) {
+    if (member.name == options.name) continue;
+    others.push_back({.host = member.host, .port = member.client_port});
+  }
+  return others;
 }
 
 Result<> check_options(const EtcdProcessOptions& options) {
@@ -96,7 +107,7 @@ LogLevel level_of(const payload::Value& line) {
 
 }  // namespace
 
-std::vector<std::string> etcd_flags(const EtcdProcessOptions& options) {
+std::vector<std::string> etcd_flags(const EtcdProcessOptions& options, etcd::InitialState state) {
   const EtcdMember* self = find_self(options);
   const std::string& host = self == nullptr ? options.listen_host : self->host;
   std::string cluster;
@@ -113,7 +124,8 @@ std::vector<std::string> etcd_flags(const EtcdProcessOptions& options) {
       "--initial-advertise-peer-urls=" + url(host, options.peer_port),
       "--initial-cluster=" + cluster,
       "--initial-cluster-token=" + options.cluster_token,
-      "--initial-cluster-state=new",
+      std::string("--initial-cluster-state=") +
+          (state == etcd::InitialState::kNew ? "new" : "existing"),
       "--heartbeat-interval=100",
       "--election-timeout=1000",
       "--snapshot-count=10000",
@@ -158,18 +170,15 @@ Result<std::unique_ptr<EtcdProcess>> EtcdProcess::start(EtcdProcessOptions optio
   QV_TRY(const std::string version, version_of(*binary));
   QV_TRY(check_version(version));
   QV_TRY(make_data_dir(options.data_dir));
-  std::vector<std::string> command = etcd_flags(options);
-  command.insert(command.begin(), *binary);
   client::Socket stop_event(eventfd(0, EFD_CLOEXEC));
   if (stop_event.fd() < 0) return fail(Code::kResourceExhausted, "too many files are open");
   return std::unique_ptr<EtcdProcess>(
-      new EtcdProcess(std::move(options), std::move(command), std::move(stop_event)));
+      new EtcdProcess(std::move(options), *binary, std::move(stop_event)));
 }
 
-EtcdProcess::EtcdProcess(EtcdProcessOptions options, std::vector<std::string> command,
-                         client::Socket stop_event)
+EtcdProcess::EtcdProcess(EtcdProcessOptions options, std::string binary, client::Socket stop_event)
     : options_(std::move(options)),
-      command_(std::move(command)),
+      binary_(std::move(binary)),
       stop_event_(std::move(stop_event)),
       watcher_([this] { watch(); }) {}
 
@@ -202,8 +211,7 @@ void EtcdProcess::watch() {
 
 /// Runs etcd until it ends or is stopped, and says how it ended.
 std::string EtcdProcess::run_once() {
-  auto child = ChildProcess::start(command_, environment());
-  ++n_starts_;
+  auto child = start_child();
   if (!child) return fmt::format("before it began ({})", child.error().message());
   pid_ = child->pid();
   std::string output;
@@ -213,6 +221,20 @@ std::string EtcdProcess::run_once() {
   }
   pid_ = 0;
   return child->end();
+}
+
+/// A member with data knows by itself whether it founded its cluster or joined it.
+Result<ChildProcess> EtcdProcess::start_child() {
+  auto state = etcd::InitialState::kNew;
+  if (!etcd::has_data(options_.data_dir)) {
+    etcd::Gateway others(other_members(options_), kJoinTimeout);
+    const EtcdMember& self = *find_self(options_);
+    QV_TRY(state, etcd::prepare_to_join(others, url(self.host, self.peer_port)));
+  }
+  std::vector<std::string> command = etcd_flags(options_, state);
+  command.insert(command.begin(), binary_);
+  ++n_starts_;
+  return ChildProcess::start(command, environment());
 }
 
 /// False: etcd ended before it was to be stopped.

@@ -17,6 +17,7 @@
 #include "base/observe/log.h"
 #include "base/result.h"
 #include "cluster/ledger/child_process.h"
+#include "cluster/ledger/etcd_membership.h"
 #include "service/client/http.h"
 
 namespace quiver::cluster {
@@ -26,6 +27,7 @@ struct EtcdMember {
   std::string name;
   std::string host;
   std::uint16_t peer_port = 6337;
+  std::uint16_t client_port = 6336;
 };
 
 struct EtcdProcessOptions {
@@ -45,8 +47,10 @@ struct EtcdProcessOptions {
   std::function<void(LogLevel, std::string_view)> log = {};
 };
 
-/// The command line of etcd for these options, without the binary.
-[[nodiscard]] std::vector<std::string> etcd_flags(const EtcdProcessOptions& options);
+/// The command line of etcd for these options, without the binary. `state` has no effect once this
+/// member has data.
+[[nodiscard]] std::vector<std::string> etcd_flags(const EtcdProcessOptions& options,
+                                                  etcd::InitialState state);
 
 /// A line of etcd's output (JSON of zap, or any text) for our log. Its routine messages (info) are
 /// details for us (debug).
@@ -56,7 +60,8 @@ struct EtcdLine {
 };
 [[nodiscard]] EtcdLine read_etcd_line(std::string_view line);
 
-/// Owns the child and the thread that watches it.
+/// Owns the child and the thread that watches it. A member whose data is lost is replaced by a new
+/// one before it starts, with the consent of the others (`etcd::prepare_to_join`).
 class EtcdProcess {
  public:
   /// Returns once etcd was started; it serves some time later (`Ledger::status` says when).
@@ -79,10 +84,10 @@ class EtcdProcess {
   [[nodiscard]] std::uint64_t n_starts() const { return n_starts_; }
 
  private:
-  EtcdProcess(EtcdProcessOptions options, std::vector<std::string> command,
-              client::Socket stop_event);
+  EtcdProcess(EtcdProcessOptions options, std::string binary, client::Socket stop_event);
   void watch();
   [[nodiscard]] std::string run_once();
+  [[nodiscard]] Result<ChildProcess> start_child();
   [[nodiscard]] bool log_until_stop(const ChildProcess& child, std::string& output) const;
   void log_until_end(const ChildProcess& child, std::string& output) const;
   [[nodiscard]] bool wait_for_stop(std::chrono::milliseconds time) const;
@@ -90,7 +95,7 @@ class EtcdProcess {
   void log(LogLevel level, std::string_view text) const;
 
   const EtcdProcessOptions options_;
-  const std::vector<std::string> command_;
+  const std::string binary_;
   const client::Socket stop_event_;  ///< readable once etcd shall end
   std::atomic<pid_t> pid_ = 0;
   std::atomic<std::uint64_t> n_starts_ = 0;

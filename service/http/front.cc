@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <utility>
 
 #include "service/api/answer.h"
+#include "service/api/fresh_reads.h"
 #include "service/http/content_encoding.h"
 #include "service/http/exchange/on_executor.h"
 
@@ -77,6 +79,23 @@ Answer answer_options(Exchange& exchange, std::string_view allowed) {
   return Answer::kReady;
 }
 
+/// A read with `consistency` that is neither 1 nor wrong, which the handler tells.
+bool must_be_fresh(const Exchange& exchange) {
+  if (exchange.target.query.empty() || !api::may_be_behind(exchange)) return false;
+  if (exchange.route->declaration().effect != api::Effect::kLocal) return false;
+  const auto wanted = query_parameter(exchange.target.query, "consistency");
+  return wanted && !wanted->empty() && *wanted != "1" && *wanted != "0";
+}
+
+/// Seconds of `timeout`; nullopt if there is none, or a wrong one, which the handler tells.
+std::optional<double> asked_seconds(const Exchange& exchange) {
+  const auto text = query_parameter(exchange.target.query, "timeout");
+  std::uint32_t seconds = 0;
+  if (!text) return std::nullopt;
+  std::from_chars(text->data(), text->data() + text->size(), seconds);
+  return seconds == 0 ? std::nullopt : std::optional<double>(seconds);
+}
+
 }  // namespace
 
 Front::Front(const HttpOptions& options, api::Runtime& runtime,
@@ -144,7 +163,15 @@ Decoded<Answer> Front::answer_known_caller(Exchange& exchange, const Router::Mat
 Decoded<Answer> Front::answer_allowed(Exchange& exchange) {
   if (!forwarder_) return answer_here(exchange);
   QV_TRY(const auto answer, forwarder_->answer_elsewhere(exchange));
-  return answer ? *answer : answer_here(exchange);
+  if (answer) return *answer;
+  return must_be_fresh(exchange) ? answer_fresh(exchange) : answer_here(exchange);
+}
+
+Decoded<Answer> Front::answer_fresh(Exchange& exchange) {
+  return on_executor(exchange, runtime_.blocking(), [this](Exchange& x) -> Decoded<Answer> {
+    QV_TRY(api::wait_until_fresh(x, asked_seconds(x)));
+    return answer_here(x);
+  });
 }
 
 Decoded<Answer> Front::answer_here(Exchange& exchange) {

@@ -48,6 +48,7 @@ class Front {
   /// Answers a request that may be answered, here or by the leader of the cluster.
   Decoded<Answer> answer_allowed(Exchange& exchange);
   Decoded<Answer> answer_here(Exchange& exchange);
+  Decoded<Answer> answer_fresh(Exchange& exchange);
   Decoded<Answer> look_up_and_answer(Exchange& exchange, const Router::Match& match);
   [[nodiscard]] Decoded<> check_may_send_body(Exchange& exchange, const Route& route);
   Decoded<Answer> decompress_and_handle(Exchange& exchange);

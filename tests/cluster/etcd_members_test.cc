@@ -4,12 +4,15 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cluster/ledger/etcd_ledger.h"
+#include "cluster/ledger/etcd_membership.h"
 #include "cluster/ledger/etcd_process.h"
 #include "tests/cluster/etcd_for_test.h"
 #include "tests/patience.h"
@@ -22,14 +25,15 @@ class EtcdMembersTest : public testing::Test {
   void SetUp() override {
     if (!find_program("etcd")) GTEST_SKIP() << kNoEtcd;
     for (int i = 0; i < 3; ++i) {
-      members_.push_back(
-          {.name = fmt::format("m{}", i), .host = "127.0.0.1", .peer_port = free_port()});
-      client_ports_.push_back(free_port());
+      members_.push_back({.name = fmt::format("m{}", i),
+                          .host = "127.0.0.1",
+                          .peer_port = free_port(),
+                          .client_port = free_port()});
     }
     std::vector<client::Endpoint> endpoints;
     for (std::size_t i = 0; i < 3; ++i) {
       start(i);
-      endpoints.push_back({.host = "127.0.0.1", .port = client_ports_[i]});
+      endpoints.push_back({.host = "127.0.0.1", .port = members_[i].client_port});
     }
     ledger_ = std::make_unique<EtcdLedger>(EtcdLedgerOptions{.members = endpoints});
     ASSERT_TRUE(serves(*ledger_));
@@ -38,7 +42,7 @@ class EtcdMembersTest : public testing::Test {
   void start(std::size_t i) {
     auto process = EtcdProcess::start({.data_dir = folder_.path() / members_[i].name,
                                        .name = members_[i].name,
-                                       .client_port = client_ports_[i],
+                                       .client_port = members_[i].client_port,
                                        .peer_port = members_[i].peer_port,
                                        .members = members_});
     ASSERT_TRUE(process) << process.error().to_string();
@@ -70,7 +74,6 @@ class EtcdMembersTest : public testing::Test {
 
   TestFolder folder_;
   std::vector<EtcdMember> members_;
-  std::vector<std::uint16_t> client_ports_;
   std::array<std::unique_ptr<EtcdProcess>, 3> processes_;
   std::unique_ptr<EtcdLedger> ledger_;
 };
@@ -92,6 +95,57 @@ TEST_F(EtcdMembersTest, OneMayBeAwayTwoMayNot) {
   EXPECT_TRUE(is_expected(written.error().code())) << written.error().to_string();
   start(0);
   EXPECT_TRUE(counts_to(100));
+}
+
+/// The new one has all that the others had, so one of them may be away again.
+TEST_F(EtcdMembersTest, OneWhoseDataIsLostIsReplaced) {
+  ASSERT_TRUE(counts_to(20));
+  for (std::size_t i = 0; i < 3; ++i) {
+    processes_[i]->stop();
+    std::filesystem::remove_all(folder_.path() / members_[i].name);
+    start(i);
+    EtcdLedger own({.members = {{.host = "127.0.0.1", .port = members_[i].client_port}}});
+    ASSERT_TRUE(serves(own)) << i;
+    processes_[(i + 1) % 3]->stop();
+    EXPECT_TRUE(counts_to(40 + 20 * static_cast<int>(i))) << i;
+    start((i + 1) % 3);
+  }
+}
+
+/// Only the others know that it was lost.
+TEST_F(EtcdMembersTest, OneWhoseDataIsLostWaitsForTheOthers) {
+  ASSERT_TRUE(counts_to(20));
+  processes_[0]->stop();
+  processes_[1]->stop();
+  std::filesystem::remove_all(folder_.path() / members_[0].name);
+  start(0);
+  start(1);
+  EXPECT_TRUE(counts_to(40));
+}
+
+TEST(EtcdMembershipTest, ReadsMembers) {
+  const auto answer = payload::parse_json(
+      R"({"members":[{"ID":"18446744073709551615","name":"a","peerURLs":["http://a:1"],)"
+      R"("clientURLs":["http://a:2"]},{"ID":"7","peerURLs":["http://b:1"]}]})");
+  const auto members = etcd::read_members(*answer);
+  ASSERT_TRUE(members);
+  ASSERT_EQ(members->size(), 2U);
+  EXPECT_EQ((*members)[0].id, ~std::uint64_t{0});
+  EXPECT_EQ((*members)[0].name, "a");
+  EXPECT_EQ((*members)[0].client_urls, std::vector<std::string>{"http://a:2"});
+  EXPECT_EQ((*members)[1].peer_urls, std::vector<std::string>{"http://b:1"});
+  EXPECT_FALSE(etcd::read_members(*payload::parse_json("{}")));
+}
+
+TEST(EtcdMembershipTest, JoinsByWhatTheOthersKnow) {
+  const std::vector<etcd::ListedMember> members = {
+      {.id = 1, .name = "a", .peer_urls = {"http://a:1"}, .client_urls = {"http://a:2"}},
+      {.id = 2, .name = "b", .peer_urls = {"http://b:1"}},
+      {.id = 3, .peer_urls = {"http://c:1"}}};
+  EXPECT_EQ(etcd::how_to_join(members, "http://a:1"), etcd::Joining::kReplace);
+  EXPECT_EQ(etcd::how_to_join(members, "http://b:1"), etcd::Joining::kFound);
+  EXPECT_EQ(etcd::how_to_join(members, "http://c:1"), etcd::Joining::kStart);
+  EXPECT_EQ(etcd::how_to_join(members, "http://d:1"), etcd::Joining::kAdd);
 }
 
 }  // namespace

@@ -72,14 +72,14 @@ class Lines {
 TEST(EtcdProcessTest, FlagsNameAllMembers) {
   EtcdProcessOptions options{.data_dir = "/data/ledger", .name = "b", .listen_host = "0.0.0.0"};
   options.members = {{.name = "a", .host = "10.0.0.1"}, {.name = "b", .host = "fe80::2"}};
-  const auto flags = etcd_flags(options);
+  const auto flags = etcd_flags(options, etcd::InitialState::kExisting);
   for (const char* wanted :
        {"--name=b", "--data-dir=/data/ledger", "--listen-client-urls=http://0.0.0.0:6336",
         "--advertise-client-urls=http://[fe80::2]:6336",
         "--initial-cluster=a=http://10.0.0.1:6337,b=http://[fe80::2]:6337",
-        "--heartbeat-interval=100", "--election-timeout=1000", "--snapshot-count=10000",
-        "--quota-backend-bytes=4294967296", "--auto-compaction-mode=revision",
-        "--auto-compaction-retention=10000"}) {
+        "--initial-cluster-state=existing", "--heartbeat-interval=100", "--election-timeout=1000",
+        "--snapshot-count=10000", "--quota-backend-bytes=4294967296",
+        "--auto-compaction-mode=revision", "--auto-compaction-retention=10000"}) {
     EXPECT_THAT(flags, Contains(wanted));
   }
 }

@@ -1,9 +1,11 @@
 """Three nodes on this machine: the same API on each, and nothing acknowledged is lost with one of them."""
 import contextlib
 import http.client
+import shutil
 import threading
 import time
 
+import grpc
 import pytest
 from patience import patience
 from qdrant_client import models
@@ -187,6 +189,73 @@ def test_kill9_loses_nothing_that_was_acknowledged(cluster, name, whom):
         cluster.wait_settled()
         time.sleep(1)
     assert writers.check() > 20
+
+
+def test_a_read_with_consistency_shows_what_was_acknowledged(cluster, name):
+    make(cluster.nodes[0], name)
+    followers = cluster.followers()
+    for i in range(200):
+        body = {"points": [{"id": i, "vector": [1, 2, 3, 4]}]}
+        assert cluster.nodes[i % 3].put(f"/collections/{name}/points", body).status == 200
+        for node in followers:
+            answer = node.post(f"/collections/{name}/points/count?consistency=majority", {"exact": True})
+            assert answer.result["count"] == i + 1, node.port
+    other = f"{name}-other"
+    make(cluster.leader(), other)
+    for node in followers:
+        assert node.post(f"/collections/{other}/points/count?consistency=2", {"exact": True}).result["count"] == 0
+
+
+def active_nodes(leader, collection):
+    info = leader.get(f"/collections/{collection}/cluster").result
+    return 1 + sum(shard["state"] == "Active" for shard in info["remote_shards"])
+
+
+def test_a_node_that_lost_everything_is_replaced_by_an_empty_one(tmp_path):
+    """Its member of etcd, too: afterwards another node may be lost."""
+    cluster = Cluster(tmp_path)
+    with contextlib.closing(cluster.start()):
+        make(cluster.nodes[0], "kept")
+        eventually(lambda: active_nodes(cluster.leader(), "kept") == 3)
+        n_points = 0
+        for i, node in enumerate(cluster.nodes):
+            node.kill9()
+            shutil.rmtree(node.data_dir)
+            node.start(wait=False)
+            cluster.wait_settled()
+            eventually(lambda: active_nodes(cluster.leader(), "kept") == 3, timeout_s=40)
+            other = cluster.nodes[(i + 1) % 3]
+            other.kill9()
+            eventually(lambda n=n_points: upsert(node, "kept", range(n, n + 10)).status == 200)  # noqa: B023
+            n_points += 10
+            other.start(wait=False)
+            cluster.wait_settled()
+            eventually(lambda: active_nodes(cluster.leader(), "kept") == 3)
+        for node in cluster.nodes:
+            answer = node.post("/collections/kept/points/count?consistency=all", {"exact": True})
+            assert answer.result["count"] == n_points
+
+
+def test_alone_a_node_answers_reads_but_none_with_consistency(tmp_path):
+    cluster = Cluster(tmp_path, grpc=True)
+    with contextlib.closing(cluster.start()):
+        make(cluster.nodes[0], "some")
+        assert upsert(cluster.nodes[0], "some", range(5)).status == 200
+        for node in cluster.nodes[1:]:
+            node.kill9()
+        node = cluster.nodes[0]
+        count = "/collections/some/points/count"
+        assert node.post(count, {"exact": True}).result["count"] == 5
+        assert node.post(f"{count}?consistency=1", {"exact": True}).result["count"] == 5
+        for wanted in ("majority", "quorum", "all", "2"):
+            answer = node.post(f"{count}?consistency={wanted}&timeout=1", {"exact": True})
+            assert answer.status == 503 and "retry-after" in answer.headers, answer.text
+        assert node.post(f"{count}?consistency=many", {"exact": True}).status == 400
+        with contextlib.closing(node.client(prefer_grpc=True, grpc_port=node.grpc_port)) as client:
+            assert client.query_points("some", query=[1, 2, 3, 4]).points
+            with pytest.raises(grpc.RpcError) as refused:
+                client.query_points("some", query=[1, 2, 3, 4], consistency=models.ReadConsistencyType.MAJORITY)
+            assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
 def test_messages_with_another_secret_are_refused(cluster):

@@ -86,15 +86,14 @@ Decoded<> answer_groups(Rpc& rpc, Groups groups) {
 template <class Request, class Response, Decoded<engine::Query> (*decode)(const Request&)>
 Decoded<> run_groups(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<Request>());
-  return with_collection(rpc, request->collection_name(),
-                         [request](Rpc& call, OpenCollection target) -> Decoded<> {
-                           QV_TRY(read_params(call, *request));
-                           auto decoded = decode_groups<Request, decode>(*request);
-                           if (!decoded) return fail(std::move(decoded).error());
-                           api::query_groups(call, std::move(target), *std::move(decoded),
-                                             answer_by<Groups>(call, answer_groups<Response>));
-                           return {};
-                         });
+  return with_readable(rpc, *request, [request](Rpc& call, OpenCollection target) -> Decoded<> {
+    QV_TRY(read_params(call, *request));
+    auto decoded = decode_groups<Request, decode>(*request);
+    if (!decoded) return fail(std::move(decoded).error());
+    api::query_groups(call, std::move(target), *std::move(decoded),
+                      answer_by<Groups>(call, answer_groups<Response>));
+    return {};
+  });
 }
 
 void set_facet_value(const std::string& value, qdrant::FacetValue& out) {
@@ -133,14 +132,13 @@ Decoded<engine::FacetRequest> decode_facet(const qdrant::FacetCounts& request) {
 
 Decoded<> run_facet(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::FacetCounts>());
-  return with_collection(rpc, request->collection_name(),
-                         [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
-                           QV_TRY(read_params(call, *request));
-                           QV_TRY(auto decoded, decode_facet(*request));
-                           api::facet(call, target, std::move(decoded),
-                                      answer_by<FacetHits>(call, answer_facet));
-                           return {};
-                         });
+  return with_readable(
+      rpc, *request, [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
+        QV_TRY(read_params(call, *request));
+        QV_TRY(auto decoded, decode_facet(*request));
+        api::facet(call, target, std::move(decoded), answer_by<FacetHits>(call, answer_facet));
+        return {};
+      });
 }
 
 Decoded<engine::MatrixRequest> decode_matrix(const qdrant::SearchMatrixPoints& request) {
@@ -198,14 +196,14 @@ Decoded<> answer_offsets(Rpc& rpc, const engine::DistanceMatrix& matrix) {
 template <Decoded<> (*answer)(Rpc&, const engine::DistanceMatrix&)>
 Decoded<> run_matrix(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::SearchMatrixPoints>());
-  return with_collection(rpc, request->collection_name(),
-                         [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
-                           QV_TRY(read_params(call, *request));
-                           QV_TRY(auto decoded, decode_matrix(*request));
-                           api::distance_matrix(call, target, std::move(decoded),
-                                                answer_by<engine::DistanceMatrix>(call, answer));
-                           return {};
-                         });
+  return with_readable(rpc, *request,
+                       [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
+                         QV_TRY(read_params(call, *request));
+                         QV_TRY(auto decoded, decode_matrix(*request));
+                         api::distance_matrix(call, target, std::move(decoded),
+                                              answer_by<engine::DistanceMatrix>(call, answer));
+                         return {};
+                       });
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "engine/model/reports.h"
+#include "service/api/fresh_reads.h"
+#include "service/api/runtime.h"
 #include "service/grpc/rpc.h"
 
 namespace quiver::service::rpc {
@@ -22,6 +25,28 @@ template <class Request>
     QV_TRY(check_factor(request.read_consistency().factor()));
   }
   return set_timeout(rpc, request.has_timeout() ? std::optional(request.timeout()) : std::nullopt);
+}
+
+/// Whether the read must show all that was acknowledged before it: it asks for more than one
+/// replica.
+template <class Request>
+[[nodiscard]] bool must_be_fresh(const Rpc& rpc, const Request& request) {
+  const auto& wanted = request.read_consistency();
+  return api::may_be_behind(rpc) && (wanted.has_type() || wanted.factor() > 1);
+}
+
+/// `with_collection` for messages with `read_consistency` and `collection_name`.
+template <class Request, class Work>
+Decoded<> with_readable(Rpc& rpc, const Request& request, Work work) {
+  if (!must_be_fresh(rpc, request)) {
+    return with_collection(rpc, request.collection_name(), std::move(work));
+  }
+  return on_executor(rpc, rpc.runtime().blocking(), [&request, work](Rpc& call) -> Decoded<> {
+    std::optional<double> seconds = call.seconds_left();
+    if (request.has_timeout() && request.timeout() > 0) seconds = request.timeout();
+    QV_TRY(api::wait_until_fresh(call, seconds));
+    return with_collection(call, request.collection_name(), work);
+  });
 }
 
 /// For messages with `wait`.

@@ -21,15 +21,14 @@ Decoded<> answer_records(Rpc& rpc, std::vector<engine::Record> records) {
 
 Decoded<> get(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::GetPoints>());
-  return with_collection(rpc, request->collection_name(),
-                         [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
-                           QV_TRY(read_params(call, *request));
-                           QV_TRY(auto decoded, decode_get(*request));
-                           api::retrieve(
-                               call, target, std::move(decoded),
-                               answer_by<std::vector<engine::Record>>(call, answer_records));
-                           return {};
-                         });
+  return with_readable(
+      rpc, *request, [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
+        QV_TRY(read_params(call, *request));
+        QV_TRY(auto decoded, decode_get(*request));
+        api::retrieve(call, target, std::move(decoded),
+                      answer_by<std::vector<engine::Record>>(call, answer_records));
+        return {};
+      });
 }
 
 Decoded<> answer_page(Rpc& rpc, engine::ScrollPage page) {
@@ -43,14 +42,14 @@ Decoded<> answer_page(Rpc& rpc, engine::ScrollPage page) {
 
 Decoded<> scroll(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::ScrollPoints>());
-  return with_collection(rpc, request->collection_name(),
-                         [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
-                           QV_TRY(read_params(call, *request));
-                           QV_TRY(auto decoded, decode_scroll(*request));
-                           api::scroll(call, target, std::move(decoded),
-                                       answer_by<engine::ScrollPage>(call, answer_page));
-                           return {};
-                         });
+  return with_readable(rpc, *request,
+                       [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
+                         QV_TRY(read_params(call, *request));
+                         QV_TRY(auto decoded, decode_scroll(*request));
+                         api::scroll(call, target, std::move(decoded),
+                                     answer_by<engine::ScrollPage>(call, answer_page));
+                         return {};
+                       });
 }
 
 Decoded<> answer_count(Rpc& rpc, std::uint64_t count) {
@@ -62,14 +61,13 @@ Decoded<> answer_count(Rpc& rpc, std::uint64_t count) {
 
 Decoded<> count(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<qdrant::CountPoints>());
-  return with_collection(rpc, request->collection_name(),
-                         [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
-                           QV_TRY(read_params(call, *request));
-                           QV_TRY(auto decoded, decode_count(*request));
-                           api::count(call, target, std::move(decoded),
-                                      answer_by<std::uint64_t>(call, answer_count));
-                           return {};
-                         });
+  return with_readable(
+      rpc, *request, [request](Rpc& call, const OpenCollection& target) -> Decoded<> {
+        QV_TRY(read_params(call, *request));
+        QV_TRY(auto decoded, decode_count(*request));
+        api::count(call, target, std::move(decoded), answer_by<std::uint64_t>(call, answer_count));
+        return {};
+      });
 }
 
 Decoded<> answer_change(Rpc& rpc, const UpdateResults& results) {

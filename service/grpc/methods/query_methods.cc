@@ -40,14 +40,13 @@ Decoded<> answer_lists(Rpc& rpc, std::vector<Records> lists) {
 template <class Request, class Response, Decoded<Query> (*decode)(const Request&)>
 Decoded<> run_query(Rpc& rpc) {
   QV_TRY(const auto* request, rpc.request<Request>());
-  return with_collection(rpc, request->collection_name(),
-                         [request](Rpc& call, OpenCollection target) -> Decoded<> {
-                           QV_TRY(read_params(call, *request));
-                           QV_TRY(auto query, decode(*request));
-                           api::query(call, std::move(target), std::move(query),
-                                      answer_by<Records>(call, answer_points<Response>));
-                           return {};
-                         });
+  return with_readable(rpc, *request, [request](Rpc& call, OpenCollection target) -> Decoded<> {
+    QV_TRY(read_params(call, *request));
+    QV_TRY(auto query, decode(*request));
+    api::query(call, std::move(target), std::move(query),
+               answer_by<Records>(call, answer_points<Response>));
+    return {};
+  });
 }
 
 /// `list`: the queries of the batch. Each names a collection, too; that of the batch counts.
@@ -55,21 +54,19 @@ template <class Response, class Batch, class Query, Decoded<engine::Query> (*dec
 Decoded<> run_batch(Rpc& rpc,
                     const google::protobuf::RepeatedPtrField<Query>& (Batch::*list)() const) {
   QV_TRY(const auto* request, rpc.request<Batch>());
-  return with_collection(rpc, request->collection_name(),
-                         [request, list](Rpc& call, OpenCollection target) -> Decoded<> {
-                           QV_TRY(read_params(call, *request));
-                           std::vector<engine::Query> queries;
-                           for (const auto& one : (request->*list)()) {
-                             auto query = decode(one);
-                             if (!query)
-                               return fail(in_search(queries.size(), std::move(query).error()));
-                             queries.push_back(*std::move(query));
-                           }
-                           api::query_batch(
-                               call, std::move(target), std::move(queries),
-                               answer_by<std::vector<Records>>(call, answer_lists<Response>));
-                           return {};
-                         });
+  return with_readable(
+      rpc, *request, [request, list](Rpc& call, OpenCollection target) -> Decoded<> {
+        QV_TRY(read_params(call, *request));
+        std::vector<engine::Query> queries;
+        for (const auto& one : (request->*list)()) {
+          auto query = decode(one);
+          if (!query) return fail(in_search(queries.size(), std::move(query).error()));
+          queries.push_back(*std::move(query));
+        }
+        api::query_batch(call, std::move(target), std::move(queries),
+                         answer_by<std::vector<Records>>(call, answer_lists<Response>));
+        return {};
+      });
 }
 
 Decoded<> run_query_batch(Rpc& rpc) {

@@ -1,0 +1,47 @@
+// Reads that show all that was acknowledged before them.
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "cluster/node_impl.h"
+
+namespace quiver::cluster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The leader tells a node of each committed entry at once.
+constexpr std::chrono::milliseconds kLookAgain{1};
+
+}  // namespace
+
+/// The range is linearizable, so its tails include every entry that was acknowledged before.
+Result<> NodeImpl::wait_until_fresh(Clock::time_point deadline) {
+  QV_TRY(const auto answer, ledger_.range({keys_.state(), prefix_end(keys_.state())}));
+  QV_TRY(const auto state, parse_state(keys_, answer));
+  if (adopted_catalog_ < state.catalog_revision()) QV_TRY(refresh());
+  if (adopted_catalog_ < state.catalog_revision()) {
+    return fail(Code::kUnavailable, "this node has not all collections of the cluster yet");
+  }
+  bool is_told = false;
+  for (const auto& [shard, tail] : state.tails) {
+    if (state.name_of(shard.collection) == nullptr) continue;
+    while (true) {
+      const auto replica = replicas_.find(shard);
+      const engine::EntryNumber applied = replica ? (*replica)->applied() : 0;
+      if (applied >= tail.number) break;
+      // Dropped since.
+      if (!replica && adopted_catalog_ > state.catalog_revision()) break;
+      if (Clock::now() >= deadline) {
+        return fail(Code::kUnavailable,
+                    fmt::format("this node has applied {} of {} entries of shard {}/{} in time",
+                                applied, tail.number, shard.collection, shard.shard));
+      }
+      if (!std::exchange(is_told, true)) wake();
+      std::this_thread::sleep_for(kLookAgain);
+    }
+  }
+  return {};
+}
+
+}  // namespace quiver::cluster
