@@ -1,8 +1,8 @@
 // Tokens of texts: speed of each step of an analyzer (docs/text.md) in MB of raw text per second.
 // One thread; times are those of the thread. Each text is analyzed once per pass; the best of
 // several passes counts, with one analyzer for all, so its cache of stems is warm but for the
-// first. Then the indexing of documents {"text": …} with `scoring`: reading the JSON, adding rows to
-// a growing column, and writing it as a sealed one, into memory.
+// first. Then the indexing of documents {"text": …} with `scoring`: reading the JSON, adding rows
+// to a growing column, and writing it as a sealed one, into memory.
 //
 //   text_bench FILE [passes]      one text per line; 5 passes
 #include <fmt/format.h>
@@ -88,7 +88,8 @@ IndexingTimes index_once(const std::vector<std::string>& documents, const TextOp
     const std::size_t end = std::min(documents.size(), first + kRowsPerSegment);
     std::vector<payload::Value> values;
     times.parsing += thread_seconds([&] {
-      for (std::size_t i = first; i < end; ++i) values.push_back(*payload::parse_json(documents[i]));
+      for (std::size_t i = first; i < end; ++i)
+        values.push_back(*payload::parse_json(documents[i]));
     });
     times.adding += thread_seconds([&] {
       for (const auto& value : values) column->add_row(value);

@@ -34,7 +34,8 @@ struct Candidate {
 /// What stands in place of one token, by text.
 using Candidates = std::map<std::string, Candidate>;
 
-void collect(const Resembling& resembling, const ColumnView& column, Candidates& candidates) {
+void collect_candidates(const Resembling& resembling, const ColumnView& column,
+                        Candidates& candidates) {
   for_each_term(column, resembling.start(), [&](std::string_view term, std::uint64_t n_rows) {
     if (term == resembling.word()) return;
     const auto distance = resembling.distance_to(term);
@@ -46,8 +47,8 @@ void collect(const Resembling& resembling, const ColumnView& column, Candidates&
 }
 
 /// The best, by distance, then by rows, then by text.
-std::vector<std::pair<std::string, Candidate>> best_of(const Candidates& candidates,
-                                                       std::size_t limit) {
+std::vector<std::pair<std::string, Candidate>> best_candidates(const Candidates& candidates,
+                                                               std::size_t limit) {
   std::vector<std::pair<std::string, Candidate>> all(candidates.begin(), candidates.end());
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return a.second.distance != b.second.distance ? a.second.distance < b.second.distance
@@ -67,8 +68,8 @@ void expand(const Expansion& expansion, std::span<const ColumnView> columns, std
                                 expansion.last_is_prefix && i == last);
     if (resembling.is_plain()) continue;
     Candidates candidates;
-    for (const auto& column : columns) collect(resembling, column, candidates);
-    for (auto& [word, candidate] : best_of(candidates, expansion.max_words)) {
+    for (const auto& column : columns) collect_candidates(resembling, column, candidates);
+    for (auto& [word, candidate] : best_candidates(candidates, expansion.max_words)) {
       const std::size_t known = tokens.find(word);
       if (known != QueryTokens::kNone) {  // its score counts once
         tokens.stand_ins[i].push_back(static_cast<std::uint32_t>(known));

@@ -7,14 +7,14 @@
 namespace quiver::payload {
 namespace {
 
-bool continues_code_point(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
 /// Each code point as the bytes that encode it. What is not UTF-8 is compared as it is.
 std::u32string code_points(std::string_view text) {
   std::u32string points;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (points.empty() || !continues_code_point(text[i])) {
+    if (points.empty() || !is_continuation(text[i])) {
       points.push_back(byte);
     } else {
       points.back() = points.back() << 8 | byte;
@@ -45,7 +45,7 @@ std::uint32_t distance_of(const std::u32string& a, const std::u32string& b, std:
 
 std::string_view first_code_point(std::string_view text) {
   std::size_t n = 1;
-  while (n < text.size() && continues_code_point(text[n])) ++n;
+  while (n < text.size() && is_continuation(text[n])) ++n;
   return text.substr(0, n);
 }
 

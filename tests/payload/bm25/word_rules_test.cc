@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using WordSet = std::set<std::string>;
 
-FieldIndex index_of(const std::string& key) {
+FieldIndex ruled_index(const std::string& key) {
   FieldIndex index;
   index.key = key;
   index.kind = IndexKind::kText;
@@ -27,16 +27,16 @@ FieldIndex index_of(const std::string& key) {
   return index;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined_words(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += word + ' ';
   return text;
 }
 
 /// Random texts under two keys, the second one with the stop word "w0".
-class RandomTexts {
+class RuledRandomTexts {
  public:
-  RandomTexts(std::uint64_t seed, std::uint32_t n_rows) : random_(seed) {
+  RuledRandomTexts(std::uint64_t seed, std::uint32_t n_rows) : random_(seed) {
     indexes_[1].text.stopwords.custom = {"w0"};
     for (std::uint32_t row = 0; row < n_rows; ++row) {
       for (auto& texts : texts_) texts.push_back(words(random_() % 8));
@@ -53,7 +53,8 @@ class RandomTexts {
   [[nodiscard]] ColumnView column(std::size_t key, bool sealed) const {
     auto column = *MutableColumn::create(indexes_[key]);
     for (const auto& text : texts_[key]) {
-      column->add_row(*parse_json("{\"" + indexes_[key].key + "\":\"" + joined(text) + "\"}"));
+      column->add_row(
+          *parse_json("{\"" + indexes_[key].key + "\":\"" + joined_words(text) + "\"}"));
     }
     if (!sealed) return column->view();
     auto directory = make_memory_directory();
@@ -62,7 +63,7 @@ class RandomTexts {
   }
   [[nodiscard]] const TextOptions& options(std::size_t key) const { return indexes_[key].text; }
   [[nodiscard]] WordSet row_words(std::size_t key, std::uint32_t row) const {
-    return tokens(key, joined(texts_[key][row]));
+    return tokens(key, joined_words(texts_[key][row]));
   }
   [[nodiscard]] WordSet tokens(std::size_t key, const std::string& text) const {
     const auto all = tokenize(text, options(key), TokenUse::kQuery);
@@ -71,25 +72,25 @@ class RandomTexts {
 
  private:
   std::mt19937_64 random_;
-  std::vector<FieldIndex> indexes_ = {index_of("a"), index_of("b")};
+  std::vector<FieldIndex> indexes_ = {ruled_index("a"), ruled_index("b")};
   std::vector<std::vector<std::string>> texts_[2];
 };
 
-std::size_t n_common(const WordSet& a, const WordSet& b) {
+std::size_t n_common_words(const WordSet& a, const WordSet& b) {
   return static_cast<std::size_t>(
       std::count_if(a.begin(), a.end(), [&](const auto& word) { return b.contains(word); }));
 }
 
 /// The rules by their definition. `n_keys` first keys.
-bool is_allowed(const RandomTexts& texts, const TextRequest& request, std::size_t n_keys,
-                std::uint32_t row) {
+bool is_allowed_by_rules(const RuledRandomTexts& texts, const TextRequest& request,
+                         std::size_t n_keys, std::uint32_t row) {
   const auto holds = [&](const std::string& text, bool& is_rule) {
     bool held = false;
     for (std::size_t key = 0; key < n_keys; ++key) {
       const auto wanted = texts.tokens(key, text);
       if (wanted.empty()) continue;
       is_rule = true;
-      held = held || n_common(wanted, texts.row_words(key, row)) == wanted.size();
+      held = held || n_common_words(wanted, texts.row_words(key, row)) == wanted.size();
     }
     return held;
   };
@@ -109,13 +110,13 @@ bool is_allowed(const RandomTexts& texts, const TextRequest& request, std::size_
     const auto& [count, percent] = request.rules.minimum;
     const std::size_t least = std::min<std::size_t>(
         wanted.size(), std::max<std::size_t>(count, wanted.size() * percent / 100));
-    if (n_common(wanted, texts.row_words(key, row)) >= least) return true;
+    if (n_common_words(wanted, texts.row_words(key, row)) >= least) return true;
   }
   return !has_words;
 }
 
-Bitset found(const RandomTexts& texts, const TextRequest& request, std::size_t n_keys,
-             bool sealed) {
+Bitset found_by_rules(const RuledRandomTexts& texts, const TextRequest& request, std::size_t n_keys,
+                      bool sealed) {
   std::vector<KeyQuery> queries;
   std::vector<Occurrences> occurrences;
   std::vector<RuledTexts> keys;
@@ -132,14 +133,14 @@ Bitset found(const RandomTexts& texts, const TextRequest& request, std::size_t n
 TEST(WordRules, EqualTheirDefinition) {
   for (std::uint64_t seed = 91; seed < 131; ++seed) {
     const std::uint32_t n_rows = seed % 4 == 0 ? 700 : 60;
-    RandomTexts texts(seed, n_rows);
+    RuledRandomTexts texts(seed, n_rows);
     for (int i = 0; i < 10; ++i) {
       TextRequest request;
-      request.text = joined(texts.words(texts.below(6)));
+      request.text = joined_words(texts.words(texts.below(6)));
       if (texts.below(2) == 0)
-        request.rules.required.push_back(joined(texts.words(texts.below(3))));
+        request.rules.required.push_back(joined_words(texts.words(texts.below(3))));
       if (texts.below(2) == 0)
-        request.rules.excluded.push_back(joined(texts.words(texts.below(3))));
+        request.rules.excluded.push_back(joined_words(texts.words(texts.below(3))));
       if (texts.below(2) == 0) {
         request.rules.minimum.count = static_cast<std::uint32_t>(texts.below(5));
       } else {
@@ -148,11 +149,11 @@ TEST(WordRules, EqualTheirDefinition) {
       const std::size_t n_keys = 1 + texts.below(2);
       Bitset wanted(n_rows);
       for (std::uint32_t row = 0; row < n_rows; ++row) {
-        if (is_allowed(texts, request, n_keys, row)) wanted.set(row);
+        if (is_allowed_by_rules(texts, request, n_keys, row)) wanted.set(row);
       }
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", query " << i);
-      ASSERT_EQ(found(texts, request, n_keys, false), wanted);
-      ASSERT_EQ(found(texts, request, n_keys, true), wanted);
+      ASSERT_EQ(found_by_rules(texts, request, n_keys, false), wanted);
+      ASSERT_EQ(found_by_rules(texts, request, n_keys, true), wanted);
     }
   }
 }
@@ -167,12 +168,12 @@ TEST(WordRules, MinimumIsAtMostTheNumberOfWords) {
 class AnalyzedQuery : public testing::Test {
  protected:
   static ColumnView column(const std::vector<std::string>& texts) {
-    auto column = *MutableColumn::create(index_of("a"));
+    auto column = *MutableColumn::create(ruled_index("a"));
     for (const auto& text : texts) column->add_row(*parse_json("{\"a\":\"" + text + "\"}"));
     return column->view();
   }
   static KeyQuery analyzed(const std::vector<ColumnView>& columns, const TextRequest& request) {
-    Analyzer analyzer(index_of("a").text);
+    Analyzer analyzer(ruled_index("a").text);
     return analyze_query(request, analyzer, columns);
   }
 };
