@@ -380,8 +380,7 @@ class GroupSearch {
       if (group == refilled.end()) return;
       n_full += fills(group->second, group->first, candidate, seen) ? 1 : 0;
     };
-    QV_TRY(
-        for_each_candidate(candidates, visit, [&] { return n_full < refilled.size(); }));
+    QV_TRY(for_each_candidate(candidates, visit, [&] { return n_full < refilled.size(); }));
     for (auto& [number, hits] : refilled) {
       if (hits.size() > groups_[number].hits.size()) groups_[number].hits = std::move(hits);
     }
