@@ -8,6 +8,8 @@ namespace quiver::app {
 struct CheckOptions {
   std::string data_dir;
   std::string collection;  ///< empty: all
+  bool json = false;
+  bool repair = false;
 };
 
 struct RepairOptions {
