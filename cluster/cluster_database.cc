@@ -3,23 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <variant>
 
 #include "base/clock.h"
+#include "cluster/identity.h"
 
 namespace quiver::cluster {
 namespace {
 
 using engine::AliasAction;
 using Aliases = std::map<std::string, std::string>;
-
-std::string random_id() {
-  std::random_device random;
-  std::string id;
-  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
-  return id;
-}
 
 }  // namespace
 
@@ -30,7 +23,7 @@ Result<> ClusterDatabase::create_collection(const std::string& name,
     QV_TRY(ledger_.check_leads());
     // The local database has the words for a name that is taken.
     if (local_.exists(name)) return local_.create_collection(name, std::move(config));
-    config.cluster_id = random_id();
+    config.cluster_id = random_cluster_id();
     config.created_at_ms = static_cast<std::uint64_t>(unix_time_ms());
     const std::string key = keys_.collection(name);
     QV_TRY(const bool is_new, ledger_.write({{{key, Condition::What::kVersion, 0}},
@@ -50,9 +43,15 @@ Result<bool> ClusterDatabase::drop_collection(const std::string& name) {
     MutexLock lock(catalog_mutex_);
     QV_TRY(ledger_.check_leads());
     const auto names = local_.collection_names();
-    if (std::ranges::find(names, name) == names.end()) return false;
+    if (std::ranges::find(names, name) == names.end()) {
+      QV_TRY(ledger_.confirm_leads_now());
+      return false;
+    }
     QV_TRY(const auto collection, local_.collection(name));
-    const std::string id = collection->config()->cluster_id;
+    const auto config = collection->config();
+    const std::string id = config->cluster_id;
+    std::set<engine::ShardName> shards;
+    for (const auto shard : engine::shard_numbers(*config)) shards.insert({id, shard});
     Aliases aliases = ledger_.aliases();
     std::erase_if(aliases, [&](const auto& alias) { return alias.second == name; });
     Transaction change;
@@ -61,7 +60,7 @@ Result<bool> ClusterDatabase::drop_collection(const std::string& name) {
       change.writes.push_back({prefix, std::nullopt, prefix_end(prefix)});
     }
     QV_TRY(ledger_.write(std::move(change)));
-    ledger_.forget(id);
+    ledger_.forget(shards);
     QV_TRY(local_.drop_collection(name));
   }
   ledger_.tell_nodes();

@@ -20,13 +20,16 @@ class CatalogLedger {
   virtual ~CatalogLedger() = default;
   /// kUnavailable unless this node leads.
   [[nodiscard]] virtual Result<> check_leads() const = 0;
+  /// kUnavailable unless the ledger says that this node leads. Waits for its answer.
+  [[nodiscard]] virtual Result<> confirm_leads_now() = 0;
   /// Writes under the condition that this node leads. False: a condition failed. Asks until the
   /// outcome is known; kUnavailable if this node does not lead any more.
   [[nodiscard]] virtual Result<bool> write(Transaction transaction) = 0;
   /// Returns when the other nodes have seen what was written, or do not in time.
   virtual void tell_nodes() = 0;
   [[nodiscard]] virtual std::map<std::string, std::string> aliases() = 0;
-  virtual void forget(const std::string& cluster_id) = 0;
+  /// These are dropped.
+  virtual void forget(const std::set<engine::ShardName>& shards) = 0;
 };
 
 /// Reads go to the local database.

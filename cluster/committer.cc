@@ -58,11 +58,14 @@ void Committer::stop() {
   retired.clear();
   std::map<ShardName, Pending> left;
   std::list<Waiting> waiting;
+  std::vector<Done> confirmations;
   {
     MutexLock lock(mutex_);
     left.swap(pending_);
     waiting.swap(waiting_);
+    confirmations.swap(confirmations_);
   }
+  for (auto& done : confirmations) done(fail(not_leading()));
   for (auto& [shard, pending] : left) {
     pending.done(fail(Code::kUnavailable,
                       "the node is stopping; the outcome is not known, the operation may be sent "
@@ -74,7 +77,11 @@ void Committer::stop() {
 void Committer::lead(Leadership leadership, const std::map<ShardName, EntryId>& tails) {
   MutexLock lock(mutex_);
   leadership_ = std::move(leadership);
-  tails_ = tails;
+  std::erase_if(tails_, [&](const auto& tail) { return !tails.contains(tail.first); });
+  for (const auto& [shard, tail] : tails) {
+    EntryId& known = tails_[shard];  // newer if this node has led since the ledger was read
+    if (known.number < tail.number) known = tail;
+  }
   applied_.clear();
   late_.clear();
   unreachable_.clear();
@@ -124,18 +131,38 @@ void Committer::follow() {
   changed_.notify_all();
 }
 
-void Committer::forget(const std::string& cluster_id) {
+void Committer::forget(const std::set<ShardName>& shards) {
   MutexLock lock(mutex_);
-  const auto is_of_it = [&](const auto& item) { return item.first.collection == cluster_id; };
-  std::erase_if(tails_, is_of_it);
-  for (auto& [id, applied] : applied_) std::erase_if(applied, is_of_it);
+  const auto is_forgotten = [&](const auto& item) { return shards.contains(item.first); };
+  std::erase_if(tails_, is_forgotten);
+  for (auto& [id, applied] : applied_) std::erase_if(applied, is_forgotten);
+  for (auto& [id, targets] : late_) std::erase_if(targets, is_forgotten);
+  for (Waiting& waiting : waiting_) std::erase_if(waiting.targets, is_forgotten);
+  forgotten_.insert(shards.begin(), shards.end());
+}
+
+void Committer::confirm_leads(Done done) {
+  {
+    MutexLock lock(mutex_);
+    if (leads_ && !stopped_) {
+      confirmations_.push_back(std::move(done));
+      changed_.notify_all();
+      return;
+    }
+  }
+  done(fail(not_leading()));
 }
 
 void Committer::commit(const ShardName& shard, std::shared_ptr<const engine::Entry> entry,
                        Done done) {
+  auto refusal = fail(not_leading());
   {
     MutexLock lock(mutex_);
-    if (leads_ && !stopped_) {
+    const auto tail = tails_.find(shard);
+    const EntryNumber next = tail == tails_.end() ? 1 : tail->second.number + 1;
+    if (entry->id.number != next) {
+      refusal = fail(Code::kUnavailable, "this node lacks entries of the shard, try again");
+    } else if (leads_ && !stopped_) {
       for (const auto& [id, link] : links_) link->store(shard, entry);
       pending_[shard] = {std::move(entry),
                          std::move(done),
@@ -145,7 +172,7 @@ void Committer::commit(const ShardName& shard, std::shared_ptr<const engine::Ent
       return;
     }
   }
-  done(fail(not_leading()));
+  done(std::move(refusal));
 }
 
 void Committer::on_stored(NodeId peer, const ShardName& shard, const EntryId& id) {
@@ -173,11 +200,11 @@ void Committer::on_reachable(NodeId peer, bool is_reachable) {
     MutexLock lock(mutex_);
     const bool was = !unreachable_.contains(peer);
     if (was == is_reachable) return;
+    late_[peer] = tail_numbers();
     if (is_reachable) {
       unreachable_.erase(peer);
     } else {
       unreachable_.insert(peer);
-      late_.insert(peer);  // until it has caught up
       answered = take_answered();
     }
   }
@@ -190,30 +217,36 @@ void Committer::on_applied(NodeId peer, const ShardName& shard, EntryNumber numb
     MutexLock lock(mutex_);
     auto& applied = applied_[peer][shard];
     applied = std::max(applied, number);
-    if (late_.contains(peer)) {
-      const auto& all = applied_[peer];
-      const bool has_all = std::ranges::all_of(tails_, [&](const auto& tail) {
-        const auto found = all.find(tail.first);
-        return found != all.end() && found->second >= tail.second.number;
-      });
-      if (has_all) late_.erase(peer);
-    }
+    const auto late = late_.find(peer);
+    const bool has_caught_up =
+        late != late_.end() && !unreachable_.contains(peer) && has_applied(peer, late->second);
+    if (has_caught_up) late_.erase(late);
     answered = take_answered();
   }
   for (const auto& then : answered) then();
 }
 
+bool Committer::has_applied(NodeId peer, const Tails& targets) const {
+  const auto of_peer = applied_.find(peer);
+  return std::ranges::all_of(targets, [&](const auto& target) {
+    if (of_peer == applied_.end()) return false;
+    const auto found = of_peer->second.find(target.first);
+    return found != of_peer->second.end() && found->second >= target.second;
+  });
+}
+
+Committer::Tails Committer::tail_numbers() const {
+  Tails numbers;
+  for (const auto& [shard, tail] : tails_) numbers[shard] = tail.number;
+  return numbers;
+}
+
 bool Committer::is_applied(const Waiting& waiting) const {
-  for (const auto& [peer, link] : links_) {
-    if (!leadership_.set.is_active(peer) || late_.contains(peer)) continue;
-    const auto of_peer = applied_.find(peer);
-    for (const auto& [shard, number] : waiting.targets) {
-      if (of_peer == applied_.end()) return false;
-      const auto found = of_peer->second.find(shard);
-      if (found == of_peer->second.end() || found->second < number) return false;
-    }
-  }
-  return true;
+  return std::ranges::all_of(links_, [&](const auto& link) {
+    const NodeId peer = link.first;
+    return !leadership_.set.is_active(peer) || late_.contains(peer) ||
+           has_applied(peer, waiting.targets);
+  });
 }
 
 std::vector<std::function<void()>> Committer::take_answered() {
@@ -221,9 +254,15 @@ std::vector<std::function<void()>> Committer::take_answered() {
   const auto now = Clock::now();
   for (auto one = waiting_.begin(); one != waiting_.end();) {
     const bool is_late = one->deadline <= now;
-    if (!is_late && !is_applied(*one)) {
+    const bool is_done = is_applied(*one);
+    if (!is_late && !is_done) {
       ++one;
       continue;
+    }
+    for (const auto& [peer, link] : links_) {  // those that it was in vain to wait for
+      const bool is_missing = !is_done && leadership_.set.is_active(peer) &&
+                              !late_.contains(peer) && !has_applied(peer, one->targets);
+      if (is_missing) late_[peer] = tail_numbers();
     }
     answered.push_back(std::move(one->then));
     one = waiting_.erase(one);
@@ -290,18 +329,36 @@ void Committer::run() {
     Ready ready;
     std::vector<Overdue> overdue;
     std::vector<std::function<void()>> answered;
+    std::vector<Done> asked;
     {
       MutexLock lock(mutex_);
       if (stopped_) return;
       overdue = take_overdue();
       ready = ready_entries();
-      if (ready.empty() && overdue.empty()) changed_.wait_for(mutex_, kTick);
+      const bool is_idle = ready.empty() && overdue.empty() && confirmations_.empty();
+      if (is_idle) changed_.wait_for(mutex_, kTick);
       answered = take_answered();
+      asked.swap(confirmations_);
     }
+    if (!asked.empty()) answer_confirmations(std::move(asked));
     for (const auto& then : answered) run_logged("answering an update", then);
     for (const auto& [done, reason] : overdue) done(fail(reason));
     if (!ready.empty()) commit_ready(ready);
   }
+}
+
+/// One question for all that were asked before it.
+void Committer::answer_confirmations(std::vector<Done> asked) {
+  const auto leader = guarded([&] { return ledger_.range({keys_.leader()}); });
+  Result<> outcome;
+  if (!leader) {
+    outcome = fail(
+        Code::kUnavailable,
+        fmt::format("the cluster's ledger does not say who leads: {}", leader.error().message()));
+  } else if (!leads_ || leader->items.empty() || leader->items[0].create_revision != epoch_) {
+    outcome = fail(not_leading());
+  }
+  for (const auto& done : asked) run_logged("answering an update", [&] { done(outcome); });
 }
 
 void Committer::commit_ready(const Ready& ready) {
@@ -359,8 +416,13 @@ void Committer::note_refusal(const Sent& sent, const Error& refusal) {
   for (const auto& [shard, id] : sent) {
     const auto found = pending_.find(shard);
     if (found == pending_.end()) continue;
-    found->second.n_unknown -= 1;
     found->second.trouble = refusal.message();
+    // A full ledger may have done it all the same (etcd applies, then refuses): `find_out` looks.
+    if (refusal.code() == Code::kResourceExhausted) {
+      found->second.n_refused += 1;
+    } else {
+      found->second.n_unknown -= 1;
+    }
   }
 }
 
@@ -369,11 +431,13 @@ void Committer::find_out(const ShardName& shard) {
   EntryId id;
   std::int64_t epoch = 0;
   Revision set_revision = 0;
+  int n_refused = 0;
   {
     MutexLock lock(mutex_);
     const auto found = pending_.find(shard);
     if (found == pending_.end()) return;
     id = found->second.entry->id;
+    n_refused = found->second.n_refused;
     epoch = leadership_.epoch;
     set_revision = leadership_.set_revision;
   }
@@ -395,6 +459,13 @@ void Committer::find_out(const ShardName& shard) {
     deposed_();
     return settle(shard, fail(not_leading()));
   }
+  if (n_refused != 0) {
+    MutexLock lock(mutex_);
+    const auto found = pending_.find(shard);
+    if (found == pending_.end()) return;
+    found->second.n_unknown -= n_refused;
+    found->second.n_refused = 0;
+  }
   const auto set = guarded([&] { return ledger_.range({keys_.set()}); });
   if (set && !set->items.empty() && set->items[0].mod_revision != set_revision) {
     deposed_();  // the node reads the set anew
@@ -411,7 +482,7 @@ void Committer::settle(const ShardName& shard, const Result<>& outcome) {
     const EntryId id = found->second.entry->id;
     done = std::move(found->second.done);
     pending_.erase(found);
-    if (outcome) {
+    if (outcome && !forgotten_.contains(shard)) {
       tails_[shard] = id;
       for (const auto& [peer, link] : links_) link->tell_committed(shard, id);
     }
@@ -431,6 +502,17 @@ Result<> Committer::between_commits(
     tails = tails_;
   }
   return change(tails);
+}
+
+bool Committer::wait_until_applied(NodeId node, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kStep{2};
+  const auto deadline = Clock::now() + patience;
+  MutexLock lock(mutex_);
+  while (!has_applied(node, tail_numbers())) {
+    if (stopped_ || Clock::now() >= deadline) return false;
+    changed_.wait_for(mutex_, kStep);
+  }
+  return links_.contains(node);
 }
 
 std::uint64_t Committer::n_pending() const {

@@ -58,8 +58,8 @@ class Committer final : public PeerLink::Owner {
   void lead(Leadership leadership, const std::map<engine::ShardName, engine::EntryId>& tails);
   /// The set has changed under the same epoch.
   void set_members(const MemberSet& set, Revision revision);
-  /// The collection is dropped.
-  void forget(const std::string& cluster_id);
+  /// These are dropped. What is on its way for them is not remembered.
+  void forget(const std::set<engine::ShardName>& shards);
   /// Takes no entries from now on; those on their way end as they end.
   void follow();
   [[nodiscard]] bool leads() const { return leads_; }
@@ -67,11 +67,16 @@ class Committer final : public PeerLink::Owner {
 
   void commit(const engine::ShardName& shard, std::shared_ptr<const engine::Entry> entry,
               Done done);
+  /// Calls `done` once, with success if the ledger says that this node leads.
+  void confirm_leads(Done done);
   void when_replicas_applied(const std::string& cluster_id, std::function<void()> then);
   /// Runs `change` while no header is on its way to the ledger.
   [[nodiscard]] Result<> between_commits(
       const std::function<Result<>(const std::map<engine::ShardName, engine::EntryId>& tails)>&
           change);
+
+  /// Waits until the other node has applied everything that is committed; false: not in time.
+  [[nodiscard]] bool wait_until_applied(NodeId node, std::chrono::milliseconds patience);
 
   [[nodiscard]] std::uint64_t n_pending() const;
   /// Entries that the other node has not applied, as far as known.
@@ -82,16 +87,18 @@ class Committer final : public PeerLink::Owner {
   void stop();
 
  private:
+  using Tails = std::map<engine::ShardName, engine::EntryNumber>;
   struct Pending {
     std::shared_ptr<const engine::Entry> entry;
     Done done;
     std::set<NodeId> holders;
     std::chrono::steady_clock::time_point deadline;
-    int n_unknown = 0;         ///< attempts that may have put its header into the ledger
+    int n_unknown = 0;  ///< attempts that may have put its header into the ledger
+    int n_refused = 0;  ///< of these, those that are over: the header is there now or never will be
     std::string trouble = {};  ///< what the ledger last said
   };
   struct Waiting {
-    std::map<engine::ShardName, engine::EntryNumber> targets;
+    Tails targets;
     std::function<void()> then;
     std::chrono::steady_clock::time_point deadline;
   };
@@ -122,7 +129,10 @@ class Committer final : public PeerLink::Owner {
   };
   [[nodiscard]] std::vector<Overdue> take_overdue() QV_REQUIRES(mutex_);
   [[nodiscard]] bool is_applied(const Waiting& waiting) const QV_REQUIRES(mutex_);
+  [[nodiscard]] bool has_applied(NodeId peer, const Tails& targets) const QV_REQUIRES(mutex_);
+  [[nodiscard]] Tails tail_numbers() const QV_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::function<void()>> take_answered() QV_REQUIRES(mutex_);
+  void answer_confirmations(std::vector<Done> asked) QV_EXCLUDES(mutex_);
   void connect_peers() QV_REQUIRES(mutex_);
 
   const Keys& keys_;
@@ -139,8 +149,11 @@ class Committer final : public PeerLink::Owner {
   Leadership leadership_ QV_GUARDED_BY(mutex_);
   std::map<engine::ShardName, Pending> pending_ QV_GUARDED_BY(mutex_);
   std::map<engine::ShardName, engine::EntryId> tails_ QV_GUARDED_BY(mutex_);
-  std::map<NodeId, std::map<engine::ShardName, engine::EntryNumber>> applied_ QV_GUARDED_BY(mutex_);
-  std::set<NodeId> late_ QV_GUARDED_BY(mutex_);  ///< not waited for until they have caught up
+  std::map<NodeId, Tails> applied_ QV_GUARDED_BY(mutex_);
+  /// Not waited for until they have applied these.
+  std::map<NodeId, Tails> late_ QV_GUARDED_BY(mutex_);
+  std::set<engine::ShardName> forgotten_ QV_GUARDED_BY(mutex_);
+  std::vector<Done> confirmations_ QV_GUARDED_BY(mutex_);
   std::set<NodeId> unreachable_ QV_GUARDED_BY(mutex_);
   std::list<Waiting> waiting_ QV_GUARDED_BY(mutex_);
   std::map<NodeId, std::unique_ptr<PeerLink>> links_ QV_GUARDED_BY(mutex_);

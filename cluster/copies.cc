@@ -27,6 +27,23 @@ Result<std::vector<std::uint64_t>> numbers_of(std::string_view message, std::siz
               fmt::format("a message about a copy has {} numbers, not {}", numbers.size(), n));
 }
 
+Result<> receive_pieces(PeerClient& peers, const std::string& peer, std::uint64_t copy,
+                        std::uint64_t n_bytes, engine::SnapshotReceiver& receiver) {
+  for (std::uint64_t offset = 0; offset < n_bytes;) {
+    std::string question;
+    append_number(copy, question);
+    append_number(offset, question);
+    QV_TRY(const auto piece, peers.call(peer, kReadCopy, question));
+    if (piece.empty()) {
+      return fail(Code::kDataLoss,
+                  fmt::format("the copy ends after {} of {} bytes", offset, n_bytes));
+    }
+    QV_TRY(receiver.write(piece));
+    offset += piece.size();
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> CopySource::answer(std::string_view verb, std::string_view body,
@@ -99,21 +116,11 @@ Result<> fetch_copy(PeerClient& peers, const std::string& peer, const std::strin
   QV_TRY(const auto opened, peers.call(peer, kOpenCopy, name));
   QV_TRY(const auto numbers, numbers_of(opened, 2));
   QV_TRY(const auto receiver, snapshots.receive(scope_of(name), {}));
-  for (std::uint64_t offset = 0; offset < numbers[1];) {
-    std::string question;
-    append_number(numbers[0], question);
-    append_number(offset, question);
-    QV_TRY(const auto piece, peers.call(peer, kReadCopy, question));
-    if (piece.empty()) {
-      return fail(Code::kDataLoss, fmt::format("the copy of `{}` ends after {} of {} bytes", name,
-                                               offset, numbers[1]));
-    }
-    QV_TRY(receiver->write(piece));
-    offset += piece.size();
-  }
+  const auto received = receive_pieces(peers, peer, numbers[0], numbers[1], *receiver);
   std::string question;
   append_number(numbers[0], question);
   (void)peers.call(peer, kCloseCopy, question);
+  QV_TRY(received);
   return receiver->finish();
 }
 

@@ -20,8 +20,8 @@ inline constexpr std::string_view kOpenCopy = "copy-open";    ///< name -> numbe
 inline constexpr std::string_view kReadCopy = "copy-read";    ///< number, offset -> bytes
 inline constexpr std::string_view kCloseCopy = "copy-close";  ///< number
 
-/// Copies that other nodes read from this one. Thread-safe. A copy that nobody reads for a minute
-/// is closed.
+/// Copies that other nodes read from this one: no file is read before they ask for it. A copy that
+/// nobody reads for a minute is closed. Thread-safe.
 class CopySource {
  public:
   [[nodiscard]] Result<std::string> answer(std::string_view verb, std::string_view body,

@@ -18,6 +18,8 @@ inline constexpr std::string_view kApplyCommitted = "committed";
 inline constexpr std::string_view kGetBody = "body";
 inline constexpr std::string_view kGetApplied = "applied";
 inline constexpr std::string_view kRefresh = "refresh";
+/// The id of the cluster that the node belongs to; empty: none yet.
+inline constexpr std::string_view kGetCluster = "cluster";
 
 /// An entry of a shard; the body is empty where a message only names it.
 struct NamedEntry {

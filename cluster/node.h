@@ -67,7 +67,8 @@ struct NodeView {
   std::uint32_t n_nodes = 0;
   std::uint32_t write_quorum = 0;
   bool is_ledger_up = false;
-  double stale_s = 0;  ///< since the ledger was last heard
+  double stale_s = 0;   ///< since the ledger was last heard
+  std::string refusal;  ///< why this node takes no part; empty: it does
   std::int64_t ledger_revision = 0;
   std::uint64_t ledger_term = 0;
   std::uint64_t n_pending = 0;  ///< entries that wait for their commit
@@ -96,8 +97,9 @@ class Node {
   /// Returns once this node shows all that was committed before the call (linearizable reads). The
   /// ledger is asked. kUnavailable: it does not answer, or this node does not have all by
   /// `deadline`.
+  /// `collection`: name or alias; of the others only that they exist is waited for.
   [[nodiscard]] virtual Result<> wait_until_fresh(
-      std::chrono::steady_clock::time_point deadline) = 0;
+      std::string_view collection, std::chrono::steady_clock::time_point deadline) = 0;
   [[nodiscard]] virtual NodeView view() const = 0;
   /// Answers a message of another node. May take seconds.
   [[nodiscard]] virtual Result<std::string> answer(std::string_view verb,

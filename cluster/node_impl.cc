@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <random>
+#include <future>
 #include <utility>
 
-#include "base/io/file.h"
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "cluster/identity.h"
 
 namespace quiver::cluster {
 namespace {
@@ -20,39 +19,23 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookInterval{500};
 constexpr std::chrono::seconds kRefreshPatience{3};
-constexpr std::string_view kNodeFile = "node";
 
 std::int64_t steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch())
       .count();
 }
 
-/// The id in the file `node` of the data directory, which is made if it is not there.
-Result<NodeId> read_or_make_id(const std::string& data_dir) {
-  QV_TRY(const auto directory, open_real_directory(data_dir));
-  if (directory->exists(kNodeFile)) {
-    QV_TRY(const auto bytes, directory->read_file(kNodeFile));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    NodeId id = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-    if (error == std::errc() && end == text.data() + text.size() && id != 0) return id;
-    return fail(Code::kDataLoss, fmt::format("`{}/{}` holds no id of a node", data_dir, kNodeFile));
-  }
-  std::random_device random;
-  const NodeId id = (NodeId{random()} << 31 | random()) | 1;
-  const std::string text = std::to_string(id);
-  QV_TRY(directory->replace_file(kNodeFile, std::as_bytes(std::span(text))));
-  return id;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Node>> Node::make(NodeOptions options, Ledger& ledger, PeerClient& peers) {
-  QV_TRY(const NodeId self, read_or_make_id(options.data_dir));
-  return std::unique_ptr<Node>(std::make_unique<NodeImpl>(std::move(options), self, ledger, peers));
+  QV_TRY(const NodeId self, read_or_make_node_id(options.data_dir));
+  QV_TRY(std::string cluster, read_cluster_id(options.data_dir));
+  return std::unique_ptr<Node>(
+      std::make_unique<NodeImpl>(std::move(options), self, std::move(cluster), ledger, peers));
 }
 
-NodeImpl::NodeImpl(NodeOptions options, NodeId self, Ledger& ledger, PeerClient& peers)
+NodeImpl::NodeImpl(NodeOptions options, NodeId self, std::string cluster, Ledger& ledger,
+                   PeerClient& peers)
     : options_(std::move(options)),
       self_(self),
       keys_(options_.cluster_name),
@@ -60,7 +43,8 @@ NodeImpl::NodeImpl(NodeOptions options, NodeId self, Ledger& ledger, PeerClient&
       peers_(peers),
       replicas_(keys_, ledger, peers, state_),
       committer_(keys_, ledger, peers, {self, options_.apply_timeout, options_.commit_timeout},
-                 [this] { wake(); }) {
+                 [this] { wake(); }),
+      cluster_id_(std::move(cluster)) {
   replicas_.set_self(self);
 }
 
@@ -120,16 +104,25 @@ void NodeImpl::commit(const ShardName& shard, std::shared_ptr<const engine::Entr
   committer_.commit(shard, std::move(entry), std::move(done));
 }
 
+void NodeImpl::confirm_leads(Done done) noexcept { committer_.confirm_leads(std::move(done)); }
+
 void NodeImpl::when_replicas_applied(const std::string& cluster_id,
                                      std::function<void()> then) noexcept {
   committer_.when_replicas_applied(cluster_id, std::move(then));
 }
 
-Result<> NodeImpl::commit_config(const std::string& name, const engine::CollectionConfig& config) {
+Result<> NodeImpl::commit_config(const std::string& name, const engine::CollectionConfig& base,
+                                 const engine::CollectionConfig& config) {
   const std::string key = keys_.collection(name);
   QV_TRY(const auto now, ledger_.range({key}));
   if (now.items.empty()) {
     return fail(Code::kNotFound, fmt::format("collection `{}` is not in the ledger", name));
+  }
+  if (now.items[0].value != engine::to_json(base)) {
+    wake();  // to adopt it
+    return fail(
+        Code::kUnavailable,
+        fmt::format("collection `{}` was changed and this node is behind, try again", name));
   }
   QV_TRY(const bool is_written,
          write({{{key, Condition::What::kModRevision, now.items[0].mod_revision}},
@@ -150,20 +143,42 @@ Result<bool> NodeImpl::write(Transaction transaction) {
   while (true) {
     const auto outcome = ledger_.transact(transaction);
     if (outcome && outcome->succeeded) return true;
-    if (outcome) {
-      if (!may_be_done) return false;
-      // An attempt whose answer was lost changed what this one asked for.
-      const auto& first = transaction.writes.front();
-      QV_TRY(const auto now, ledger_.range({first.key}));
-      return first.value ? !now.items.empty() && now.items[0].value == *first.value
-                         : now.items.empty();
+    // An attempt whose answer was lost may have changed what this one asked for.
+    if (outcome) return may_be_done ? is_written(transaction) : Result<bool>(false);
+    const Code code = outcome.error().code();
+    // A full ledger may have done it all the same.
+    if (code == Code::kResourceExhausted) {
+      QV_TRY(const bool is_done, is_written(transaction));
+      if (is_done) return true;
+      return fail(outcome.error());
     }
-    if (outcome.error().code() != Code::kDeadlineExceeded) return fail(outcome.error());
+    if (code != Code::kDeadlineExceeded && !may_be_done) return fail(outcome.error());
     may_be_done = true;
-    if (!committer_.leads()) {
+    if (code != Code::kDeadlineExceeded || !committer_.leads()) {
+      wake();  // what the ledger has is adopted
       return fail(Code::kUnavailable, "the outcome is not known; the operation may be sent again");
     }
   }
+}
+
+/// True if the first write of the transaction is in the ledger.
+Result<bool> NodeImpl::is_written(const Transaction& transaction) {
+  const Write& first = transaction.writes.front();
+  const auto now = ledger_.range({first.key});
+  if (!now) {
+    wake();
+    return fail(Code::kUnavailable, "the outcome is not known; the operation may be sent again");
+  }
+  if (!first.value) return now->items.empty();
+  return !now->items.empty() && now->items[0].value == *first.value;
+}
+
+Result<> NodeImpl::confirm_leads_now() {
+  std::promise<Result<>> outcome;
+  auto known = outcome.get_future();
+  committer_.confirm_leads(
+      [&outcome](Result<> confirmed) { outcome.set_value(std::move(confirmed)); });
+  return known.get();
 }
 
 /// The others look at the ledger anew; those that cannot be reached do it later.
@@ -187,7 +202,17 @@ std::map<std::string, std::string> NodeImpl::aliases() {
   return aliases;
 }
 
-void NodeImpl::forget(const std::string& cluster_id) { committer_.forget(cluster_id); }
+void NodeImpl::forget(const std::set<engine::ShardName>& shards) { committer_.forget(shards); }
+
+std::string NodeImpl::cluster_id() const {
+  MutexLock lock(mutex_);
+  return cluster_id_;
+}
+
+bool NodeImpl::is_copying(const std::string& collection) const {
+  MutexLock lock(mutex_);
+  return copying_ == collection;
+}
 
 NodeView NodeImpl::view() const {
   NodeView view;
@@ -198,6 +223,10 @@ NodeView NodeImpl::view() const {
   view.ledger_term = ledger_term_;
   view.n_pending = committer_.n_pending();
   view.stale_s = last_heard_ms_ == 0 ? 0 : static_cast<double>(steady_ms() - last_heard_ms_) / 1e3;
+  {
+    MutexLock lock(mutex_);
+    view.refusal = refusal_;
+  }
   const auto state = state_.load();
   if (state == nullptr) return view;
   view.leader = state->leader;
@@ -221,16 +250,17 @@ void NodeImpl::keep_lease() {
   while (true) {
     run_logged("renewing the lease", [this] { renew_lease(); });
     MutexLock lock(mutex_);
-    if (!stopped_) changed_.wait_for(mutex_, options_.lease / 3);
+    if (!stopped_) changed_.wait_for(mutex_, std::chrono::milliseconds(options_.lease) / 3);
     if (stopped_) return;
   }
 }
 
 void NodeImpl::renew_lease() {
+  const std::int64_t asked_ms = steady_ms();
   if (lease_ != 0) {
     const auto kept = ledger_.keep_alive(lease_);
     is_ledger_up_ = kept.has_value();
-    if (kept) last_heard_ms_ = steady_ms();
+    if (kept) last_heard_ms_ = asked_ms;
     if (kept && *kept) return;
     if (!kept) {
       const bool is_over = steady_ms() - last_heard_ms_ > options_.lease.count() * 1000;
@@ -244,15 +274,26 @@ void NodeImpl::renew_lease() {
   const auto taken = take_lease();
   is_ledger_up_ = taken.has_value();
   if (taken) {
-    last_heard_ms_ = steady_ms();
+    last_heard_ms_ = asked_ms;
     wake();
+  } else if (taken.error().code() == Code::kFailedPrecondition) {
+    log_error("{}", taken.error().message());
   }
 }
 
 Result<> NodeImpl::take_lease() {
+  const std::string key = keys_.alive(self_);
+  const std::string address = encode_address(options_.address);
+  QV_TRY(const auto before, ledger_.range({key}));
+  if (!before.items.empty() && before.items[0].value != address) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("another process is node {}, too, at {}: one of the two data "
+                            "directories is a copy and must be emptied",
+                            self_, before.items[0].value));
+  }
   QV_TRY(const LeaseId lease, ledger_.grant_lease(options_.lease));
   Transaction alive;
-  alive.writes = {{keys_.alive(self_), encode_address(options_.address), {}, lease}};
+  alive.writes = {{key, address, {}, lease}};
   QV_TRY(ledger_.transact(alive));
   lease_ = lease;
   if (const auto status = ledger_.status()) ledger_term_ = status->raft_term;
@@ -262,6 +303,7 @@ Result<> NodeImpl::take_lease() {
 // What other nodes ask.
 
 Result<std::string> NodeImpl::answer(std::string_view verb, std::string_view body) {
+  if (verb == kGetCluster) return cluster_id();
   if (local_ == nullptr) return fail(Code::kUnavailable, "this node is starting");
   if (verb == kStoreBodies) return store_bodies(body);
   if (verb == kApplyCommitted) return apply_committed(body);
@@ -280,6 +322,9 @@ Result<std::string> NodeImpl::store_bodies(std::string_view message) {
   for (const auto& entry : entries) {
     const auto stored = guarded([&]() -> Result<> {
       QV_TRY(const auto replica, replicas_.find(entry.shard));
+      if (is_copying(entry.shard.collection)) {
+        return fail(Code::kUnavailable, "the copy that is received would replace it");
+      }
       return replica->store_body(entry.id, entry.body);
     });
     if (!stored) {

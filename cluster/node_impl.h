@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,7 +30,9 @@ namespace quiver::cluster {
 /// admit members.
 class NodeImpl final : public Node, public engine::Replication, public CatalogLedger {
  public:
-  NodeImpl(NodeOptions options, NodeId self, Ledger& ledger, PeerClient& peers);
+  /// `cluster`: that its data directory belongs to; empty: none yet.
+  NodeImpl(NodeOptions options, NodeId self, std::string cluster, Ledger& ledger,
+           PeerClient& peers);
   ~NodeImpl() override;
 
   // Node
@@ -36,7 +40,8 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   Result<> start(engine::Database& local) override;
   [[nodiscard]] engine::Database& database() override { return *database_; }
   [[nodiscard]] Result<std::optional<NodeAddress>> leader() const override;
-  [[nodiscard]] Result<> wait_until_fresh(std::chrono::steady_clock::time_point deadline) override;
+  [[nodiscard]] Result<> wait_until_fresh(std::string_view collection,
+                                          std::chrono::steady_clock::time_point deadline) override;
   [[nodiscard]] NodeView view() const override;
   [[nodiscard]] Result<std::string> answer(std::string_view verb, std::string_view body) override;
   void stop() override;
@@ -45,17 +50,21 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   [[nodiscard]] Result<> check_leads() const override;
   void commit(const engine::ShardName& shard, std::shared_ptr<const engine::Entry> entry,
               Done done) noexcept override;
+  void confirm_leads(Done done) noexcept override;
   [[nodiscard]] Result<> commit_config(const std::string& name,
+                                       const engine::CollectionConfig& base,
                                        const engine::CollectionConfig& config) override;
   void when_replicas_applied(const std::string& cluster_id,
                              std::function<void()> then) noexcept override;
 
  private:
   // CatalogLedger
+  [[nodiscard]] Result<> confirm_leads_now() override;
   [[nodiscard]] Result<bool> write(Transaction transaction) override;
+  [[nodiscard]] Result<bool> is_written(const Transaction& transaction);
   void tell_nodes() override;
   [[nodiscard]] std::map<std::string, std::string> aliases() override;
-  void forget(const std::string& cluster_id) override;
+  void forget(const std::set<engine::ShardName>& shards) override;
 
   // The thread of the lease.
   void keep_lease();
@@ -68,15 +77,26 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   void look();
   /// Reads the state and publishes it.
   [[nodiscard]] Result<std::shared_ptr<const ClusterState>> read_state();
-  [[nodiscard]] Result<> found(const ClusterState& state);
+  /// kFailedPrecondition if the ledger is not that of this node's cluster, or has lost what this
+  /// node knows: then it must change nothing here. Otherwise the node belongs to the cluster.
+  [[nodiscard]] Result<> check_cluster(const ClusterState& state);
+  [[nodiscard]] Result<> check_tails(
+      const ClusterState& state,
+      const std::map<engine::ShardName, engine::EntryNumber>& applied) const;
+  [[nodiscard]] std::map<engine::ShardName, engine::EntryNumber> applied_here() const;
+  [[nodiscard]] Result<> found();
   [[nodiscard]] Result<> campaign(const ClusterState& state);
   [[nodiscard]] Result<> take_over(const ClusterState& state);
+  /// After it could not be used for too long: another node may do better.
+  [[nodiscard]] Result<> give_up_key(const ClusterState& state);
+  /// The lease that `alive` is bound to may have run out (the answer to an earlier write was lost).
+  [[nodiscard]] Result<> repeat_alive(const ClusterState& state);
   /// Takes the leader's key from a process that is gone, before its lease runs out. Wrong guesses
   /// cost a change of the leader, nothing else: no entry of an older epoch can be committed.
   [[nodiscard]] Result<> depose_if_gone(const ClusterState& state);
   void step_down();
   /// Reads the state and makes the local catalog the same.
-  [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog();
+  [[nodiscard]] Result<std::shared_ptr<const ClusterState>> adopt_catalog(Result<>& trouble);
   [[nodiscard]] Result<> copy_collection(const ClusterState& state, const engine::ShardName& shard);
   /// A leader's entry may be committed and about to be applied.
   [[nodiscard]] bool is_behind(const engine::ShardName& shard, const engine::EntryId& tail);
@@ -90,7 +110,7 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   [[nodiscard]] Result<> promote(const ClusterState& state, NodeId joining);
   [[nodiscard]] Result<> change_set(const MemberSet& set, Revision known);
   [[nodiscard]] Result<> trim(const ClusterState& state);
-  [[nodiscard]] Result<> remove_log(const std::string& cluster_id);
+  [[nodiscard]] Result<> remove_log(const engine::ShardName& shard);
   void trim_here(const ClusterState& state);
 
   [[nodiscard]] Result<std::string> store_bodies(std::string_view message);
@@ -99,7 +119,14 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   [[nodiscard]] Result<std::string> get_applied(std::string_view message);
   [[nodiscard]] Result<std::string> refresh();
 
+  [[nodiscard]] Result<> wait_until_applied(const engine::ShardName& shard,
+                                            engine::EntryNumber wanted,
+                                            std::chrono::steady_clock::time_point deadline);
+
   void wake();
+  [[nodiscard]] std::string cluster_id() const QV_EXCLUDES(mutex_);
+  void set_copying(const std::string& collection) QV_EXCLUDES(mutex_);
+  [[nodiscard]] bool is_copying(const std::string& collection) const QV_EXCLUDES(mutex_);
 
   const NodeOptions options_;
   const NodeId self_;
@@ -123,14 +150,20 @@ class NodeImpl final : public Node, public engine::Replication, public CatalogLe
   mutable Mutex mutex_;
   CondVar changed_;
   bool stopped_ QV_GUARDED_BY(mutex_) = false;
-  std::uint64_t n_wanted_ QV_GUARDED_BY(mutex_) = 1;          ///< looks asked for
-  std::uint64_t n_looked_ QV_GUARDED_BY(mutex_) = 0;          ///< the last one that is over
+  std::string cluster_id_ QV_GUARDED_BY(mutex_);
+  std::string copying_ QV_GUARDED_BY(mutex_);         ///< `cluster_id` of a collection; empty: none
+  std::string refusal_ QV_GUARDED_BY(mutex_);         ///< of `check_cluster`
+  std::uint64_t n_wanted_ QV_GUARDED_BY(mutex_) = 1;  ///< looks asked for
+  std::uint64_t n_looked_ QV_GUARDED_BY(mutex_) = 0;  ///< the last one that is over
   std::map<engine::ShardName, engine::EntryNumber> trimmed_;  ///< of the looking thread
   /// Shards of a leader that had not applied their newest entry at the last look.
   std::map<engine::ShardName, engine::EntryNumber> behind_;
   int n_unanswered_ = 0;  ///< calls to the leader, one after another
   std::chrono::steady_clock::time_point next_deposing_{};
-  std::string last_trouble_;  ///< of the looking thread
+  std::string last_trouble_;                                              ///< of the looking thread
+  std::optional<std::chrono::steady_clock::time_point> holds_key_since_;  ///< and does not lead
+  std::chrono::steady_clock::time_point next_campaign_{};
+  std::chrono::steady_clock::time_point leaderless_since_ = std::chrono::steady_clock::now();
   std::thread lease_thread_;
   std::thread look_thread_;
 };

@@ -9,6 +9,7 @@
 
 #include "base/observe/failure.h"
 #include "base/observe/log.h"
+#include "cluster/identity.h"
 #include "cluster/node_impl.h"
 
 namespace quiver::cluster {
@@ -17,14 +18,33 @@ namespace {
 using engine::EntryId;
 using engine::EntryNumber;
 using engine::ShardName;
+using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kInterval{500};
 /// The leader is gone if it cannot be reached so often, so far apart.
 constexpr int kUnanswered = 3;
 constexpr std::chrono::milliseconds kAskAgain{100};
 constexpr std::chrono::seconds kDeposingPause{10};
+/// A node that holds the leader's key this long and cannot lead gives it up, and pauses.
+constexpr std::chrono::seconds kKeyPatience{2};
+constexpr std::chrono::seconds kCampaignPause{10};
+/// Then a node that lacks entries may campaign, too: maybe all do, for one shard.
+constexpr std::chrono::seconds kLeaderlessPatience{10};
+/// A joining node that has almost everything is waited for while no entry is committed.
+constexpr std::uint64_t kFewEntries = 200;
+constexpr std::chrono::milliseconds kPromotionPatience{100};
+
+/// Remembers the first error.
+void note(Result<>& first, Result<> done) {
+  if (!done && first) first = std::move(done);
+}
 
 }  // namespace
+
+void NodeImpl::set_copying(const std::string& collection) {
+  MutexLock lock(mutex_);
+  copying_ = collection;
+}
 
 void NodeImpl::look_until_stopped() {
   while (true) {
@@ -42,42 +62,121 @@ void NodeImpl::look_until_stopped() {
   }
 }
 
-/// Each step is tried again at the next look; what went wrong is logged once.
+/// Each step is tried again at the next look; what went wrong is logged once. What one collection
+/// or one other node cannot do must not keep the rest from being done.
 void NodeImpl::look() {
   const auto done = guarded([this]() -> Result<> {
-    QV_TRY(const auto state, adopt_catalog());
-    if (!state->set) return found(*state);
+    Result<> first;
+    QV_TRY(const auto state, adopt_catalog(first));
+    if (!state->set) return found();
+    note(first, repeat_alive(*state));
     const bool is_ours = state->leader == self_ && state->leader_lease == lease_;
     if (committer_.leads() && (!is_ours || state->epoch != committer_.epoch())) step_down();
+    const bool is_led = state->leader != 0 && state->leader != self_;
+    if (is_led || committer_.leads()) leaderless_since_ = Clock::now();
+    if (!is_ours || committer_.leads()) holds_key_since_.reset();
     if (is_ours && !committer_.leads()) return take_over(*state);
     if (committer_.leads()) {
       committer_.set_members(*state->set, state->set_revision);
-      QV_TRY(admit_members(*state));
-      QV_TRY(trim(*state));
+      committer_.forget(state->dropped);
+      note(first, admit_members(*state));
+      note(first, trim(*state));
     }
-    auto caught_up = catch_up(*state);
+    const auto caught_up = catch_up(*state);
+    note(first, caught_up);
     trim_here(*state);
     copies_.close_idle();
-    if (state->leader == 0 || (state->leader == self_ && !is_ours)) QV_TRY(campaign(*state));
-    if (state->leader != 0 && state->leader != self_) QV_TRY(depose_if_gone(*state));
-    return caught_up;
+    const bool may_lead = caught_up || Clock::now() - leaderless_since_ > kLeaderlessPatience;
+    const bool is_of_before = state->leader == self_ && !is_ours;
+    if ((state->leader == 0 && may_lead) || is_of_before) note(first, campaign(*state));
+    if (state->leader != 0 && state->leader != self_) note(first, depose_if_gone(*state));
+    return first;
   });
   const std::string trouble = done ? "" : done.error().message();
   if (trouble != last_trouble_ && !trouble.empty()) log_warning("cluster: {}", trouble);
   last_trouble_ = trouble;
 }
 
+/// What was applied here is read first: the ledger must know all of it.
 Result<std::shared_ptr<const ClusterState>> NodeImpl::read_state() {
+  const auto applied = applied_here();
   QV_TRY(const auto answer, ledger_.range({keys_.state(), prefix_end(keys_.state())}));
   QV_TRY(auto state, parse_state(keys_, answer));
+  auto fine = check_cluster(state);
+  if (fine) fine = check_tails(state, applied);
+  {
+    MutexLock lock(mutex_);
+    refusal_ = fine ? "" : fine.error().message();
+  }
+  if (!fine && committer_.leads()) step_down();
+  QV_TRY(std::move(fine));
   auto shared = std::make_shared<const ClusterState>(std::move(state));
   state_.store(shared);
   return std::shared_ptr<const ClusterState>(std::move(shared));
 }
 
+Result<> NodeImpl::check_cluster(const ClusterState& state) {
+  const std::string ours = cluster_id();
+  const std::string theirs = state.set ? state.set->cluster : "";
+  if (!ours.empty() && ours == theirs) return {};
+  if (!ours.empty()) {
+    return fail(
+        Code::kFailedPrecondition,
+        fmt::format("this node belongs to cluster {}, and the ledger has {} under the name "
+                    "`{}`: it is another ledger, or has lost its data. The node changes "
+                    "nothing and takes no part",
+                    ours, theirs.empty() ? "none" : "cluster " + theirs, options_.cluster_name));
+  }
+  for (const auto& name : local_->collection_names()) {
+    const auto collection = local_->collection(name);
+    if (!collection) continue;
+    const std::string id = (*collection)->config()->cluster_id;
+    if (!id.empty() && state.name_of(id) == nullptr) {
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("this node holds collection `{}` of a cluster, and the ledger does "
+                              "not know it. The node changes nothing and takes no part",
+                              name));
+    }
+  }
+  if (theirs.empty()) return {};
+  QV_TRY(keep_cluster_id(options_.data_dir, theirs));
+  MutexLock lock(mutex_);
+  cluster_id_ = theirs;
+  return {};
+}
+
+/// Of the shards that the ledger had at the last look.
+std::map<ShardName, EntryNumber> NodeImpl::applied_here() const {
+  std::map<ShardName, EntryNumber> applied;
+  const auto state = state_.load();
+  if (state == nullptr) return applied;
+  for (const auto& [shard, tail] : state->tails) {
+    const auto replica = replicas_.find(shard);
+    if (replica) applied[shard] = (*replica)->applied();
+  }
+  return applied;
+}
+
+Result<> NodeImpl::check_tails(const ClusterState& state,
+                               const std::map<ShardName, EntryNumber>& applied) const {
+  for (const auto& [shard, number] : applied) {
+    if (state.dropped.contains(shard) || state.name_of(shard.collection) == nullptr) continue;
+    const auto tail = state.tails.find(shard);
+    const EntryNumber known = tail == state.tails.end() ? 0 : tail->second.number;
+    if (number <= known) continue;
+    return fail(
+        Code::kFailedPrecondition,
+        fmt::format("the ledger has lost entries: it knows {} of shard {}/{}, and this node "
+                    "has applied {}. The node changes nothing and takes no part",
+                    known, shard.collection, shard.shard, number));
+  }
+  return {};
+}
+
 /// The first node makes the set, with itself alone.
-Result<> NodeImpl::found(const ClusterState&) {
+Result<> NodeImpl::found() {
   MemberSet set;
+  set.cluster = random_cluster_id();
   set.n_nodes = options_.n_nodes;
   set.members[self_] = {options_.address, MemberState::kActive};
   Transaction change;
@@ -89,9 +188,21 @@ Result<> NodeImpl::found(const ClusterState&) {
   return {};
 }
 
+Result<> NodeImpl::repeat_alive(const ClusterState& state) {
+  const LeaseId lease = lease_;
+  const auto bound_to = state.alive_leases.find(self_);
+  if (lease == 0 || (bound_to != state.alive_leases.end() && bound_to->second == lease)) return {};
+  Transaction alive;
+  alive.writes = {{keys_.alive(self_), encode_address(options_.address), {}, lease}};
+  QV_TRY(ledger_.transact(alive));
+  return {};
+}
+
 Result<> NodeImpl::campaign(const ClusterState& state) {
   const LeaseId lease = lease_;
+  const bool is_of_before = state.leader == self_;
   if (!state.set->is_active(self_) || lease == 0) return {};
+  if (!is_of_before && Clock::now() < next_campaign_) return {};
   Transaction change;
   change.conditions = {{keys_.set(), Condition::What::kModRevision, state.set_revision}};
   if (state.leader == self_) {
@@ -132,14 +243,31 @@ Result<> NodeImpl::depose_if_gone(const ClusterState& state) {
   return {};
 }
 
-/// Nothing can be committed under an older epoch any more, so what the ledger shows now is all.
+/// Nothing can be committed under an older epoch any more, so what the ledger shows now is all. A
+/// shard whose entries this node lacks takes no changes: their numbers are not free.
 Result<> NodeImpl::take_over(const ClusterState& state) {
-  QV_TRY(catch_up(state));
-  auto tails = state.tails;
-  std::erase_if(tails,
-                [&](const auto& tail) { return state.name_of(tail.first.collection) == nullptr; });
-  committer_.lead({state.epoch, *state.set, state.set_revision}, tails);
+  const auto caught_up = catch_up(state);
+  const auto now = Clock::now();
+  if (!holds_key_since_) holds_key_since_ = now;
+  const bool is_forced = now - leaderless_since_ > kLeaderlessPatience + kKeyPatience;
+  if (!caught_up && !is_forced) {
+    if (now - *holds_key_since_ > kKeyPatience) QV_TRY(give_up_key(state));
+    return caught_up;
+  }
+  holds_key_since_.reset();
+  committer_.lead({state.epoch, *state.set, state.set_revision}, state.tails);
   log_info("this node leads the cluster, epoch {}", state.epoch);
+  return caught_up;
+}
+
+Result<> NodeImpl::give_up_key(const ClusterState& state) {
+  log_warning("this node lacks entries and cannot lead; another one may");
+  holds_key_since_.reset();
+  next_campaign_ = Clock::now() + kCampaignPause;
+  Transaction change;
+  change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, state.epoch}};
+  change.writes = {{keys_.leader()}};
+  QV_TRY(ledger_.transact(change));
   return {};
 }
 
@@ -151,8 +279,7 @@ void NodeImpl::step_down() {
 Result<> NodeImpl::catch_up(const ClusterState& state) {
   Result<> first;
   for (const auto& [shard, tail] : state.tails) {
-    // An entry that was on its way when its collection was dropped may have come after.
-    if (state.name_of(shard.collection) == nullptr || !is_behind(shard, tail)) continue;
+    if (!is_behind(shard, tail)) continue;
     auto applied = guarded([&] { return replicas_.apply_up_to(shard, tail); });
     if (!applied && applied.error().code() == Code::kOutOfRange) {
       log_warning("{}", applied.error().message());
@@ -173,7 +300,11 @@ Result<> NodeImpl::copy_collection(const ClusterState& state, const ShardName& s
     return fail(Code::kUnavailable, "no node leads that could send a copy");
   }
   MutexLock lock(catalog_mutex_);
-  QV_TRY(fetch_copy(peers_, source->second.peer, *name, *snapshots));
+  set_copying(shard.collection);
+  auto fetched =
+      guarded([&] { return fetch_copy(peers_, source->second.peer, *name, *snapshots); });
+  set_copying("");
+  QV_TRY(std::move(fetched));
   log_info("collection `{}` was copied from node {}", *name, state.leader);
   wake();
   return {};
@@ -193,20 +324,22 @@ bool NodeImpl::is_behind(const ShardName& shard, const EntryId& tail) {
 
 // The catalog.
 
-/// The state is read while no change of the catalog is half-way between the ledger and here.
-Result<std::shared_ptr<const ClusterState>> NodeImpl::adopt_catalog() {
+/// The state is read while no change of the catalog is half-way between the ledger and here. What
+/// cannot be adopted is noted in `trouble`.
+Result<std::shared_ptr<const ClusterState>> NodeImpl::adopt_catalog(Result<>& trouble) {
   MutexLock lock(catalog_mutex_);
   QV_TRY(auto state, read_state());
   if (!state->set) return state;
-  QV_TRY(drop_others(*state));
-  QV_TRY(adopt_collections(*state));
-  QV_TRY(adopt_aliases(*state));
+  note(trouble, drop_others(*state));
+  note(trouble, adopt_collections(*state));
+  note(trouble, adopt_aliases(*state));
   adopted_catalog_ = state->catalog_revision();
   return state;
 }
 
 /// Collections that the ledger does not know any more.
 Result<> NodeImpl::drop_others(const ClusterState& state) {
+  Result<> first;
   for (const auto& name : local_->collection_names()) {
     const auto collection = local_->collection(name);
     if (!collection) continue;  // it cannot be opened now; `ready` tells
@@ -216,16 +349,16 @@ Result<> NodeImpl::drop_others(const ClusterState& state) {
       continue;
     }
     log_info("collection `{}` was dropped from the cluster", name);
-    QV_TRY(local_->drop_collection(name));
+    const auto dropped = local_->drop_collection(name);
+    if (!dropped) note(first, fail(dropped.error()));
   }
-  return {};
+  return first;
 }
 
 Result<> NodeImpl::adopt_collections(const ClusterState& state) {
   Result<> first;
   for (const auto& [name, record] : state.collections) {
-    auto adopted = guarded([&] { return adopt_collection(name, record); });
-    if (!adopted && first) first = std::move(adopted);
+    note(first, guarded([&] { return adopt_collection(name, record); }));
   }
   return first;
 }
@@ -243,9 +376,13 @@ Result<> NodeImpl::adopt_collection(const std::string& name, const CollectionRec
                             "another of this name",
                             name));
   }
-  // A leader's own change is in the ledger before it is here.
-  if (committer_.leads() || engine::to_json(*config) == engine::to_json(record.config)) return {};
-  return collection->adopt_config(record.config);
+  if (engine::to_json(*config) == engine::to_json(record.config)) return {};
+  // A leader's own change is in the ledger before it is here: by now it may be over.
+  const auto is_current = [&]() -> Result<bool> {
+    QV_TRY(const auto now, ledger_.range({keys_.collection(name)}));
+    return !now.items.empty() && now.items[0].mod_revision == record.revision;
+  };
+  return collection->adopt_config(record.config, is_current);
 }
 
 Result<> NodeImpl::adopt_aliases(const ClusterState& state) {
@@ -269,6 +406,7 @@ Result<> NodeImpl::adopt_aliases(const ClusterState& state) {
 /// Nodes that are alive and not in the set join it, while it is not full or in the place of a node
 /// that is gone and had the same address.
 Result<> NodeImpl::admit_members(const ClusterState& state) {
+  Result<> stranger;
   MemberSet set = *state.set;
   for (const auto& [id, address] : state.alive) {
     const auto found = set.members.find(id);
@@ -284,36 +422,32 @@ Result<> NodeImpl::admit_members(const ClusterState& state) {
       set.members.erase(before);
     }
     if (set.members.size() >= set.n_nodes) {
-      return fail(Code::kFailedPrecondition,
-                  fmt::format("node {} at {} cannot join: the cluster has its {} nodes", id,
-                              address.peer, set.n_nodes));
+      stranger = fail(Code::kFailedPrecondition,
+                      fmt::format("node {} at {} cannot join: the cluster has its {} nodes", id,
+                                  address.peer, set.n_nodes));
+      continue;
     }
     set.members[id] = {address, MemberState::kJoining};
     log_info("node {} at {} joins the cluster", id, address.peer);
   }
   if (set != *state.set) return change_set(set, state.set_revision);
   for (const auto& [id, member] : set.members) {
-    if (member.state == MemberState::kJoining && state.alive.contains(id)) {
-      return promote(state, id);  // one change of the set at a time
+    const bool is_joining = member.state == MemberState::kJoining && state.alive.contains(id);
+    if (is_joining && committer_.lag_of(id) <= kFewEntries) {
+      QV_TRY(promote(state, id));  // one change of the set at a time
+      break;
     }
   }
-  return {};
+  return stranger;
 }
 
 /// A member counts once it has applied, and so stored, everything that is committed.
 Result<> NodeImpl::promote(const ClusterState& state, NodeId joining) {
-  return committer_.between_commits([&](const std::map<ShardName, EntryId>& tails) -> Result<> {
-    std::string question;
-    for (const auto& [shard, tail] : tails) append_entry(shard, tail, {}, question);
-    QV_TRY(const auto answer, peers_.call(state.alive.at(joining).peer, kGetApplied, question));
-    QV_TRY(const auto applied, read_numbers(answer));
-    if (applied.size() != tails.size()) return {};
-    std::size_t i = 0;
-    for (const auto& [shard, tail] : tails) {
-      if (applied[i++] < tail.number) return {};  // later
-    }
+  return committer_.between_commits([&](const std::map<ShardName, EntryId>&) -> Result<> {
+    if (!committer_.wait_until_applied(joining, kPromotionPatience)) return {};  // later
     MemberSet set = *state.set;
     set.members.at(joining).state = MemberState::kActive;
+    log_info("node {} counts from now on", joining);
     return change_set(set, state.set_revision);
   });
 }
@@ -333,11 +467,8 @@ Result<> NodeImpl::change_set(const MemberSet& set, Revision known) {
 /// Entries that every node has applied are dropped, but for the newest.
 Result<> NodeImpl::trim(const ClusterState& state) {
   Transaction change;
+  for (const ShardName& shard : state.dropped) QV_TRY(remove_log(shard));
   for (const auto& [shard, tail] : state.tails) {
-    if (state.name_of(shard.collection) == nullptr) {
-      QV_TRY(remove_log(shard.collection));
-      continue;
-    }
     const EntryNumber everywhere = committer_.applied_everywhere(shard);
     const auto base = state.bases.find(shard);
     const EntryNumber kept_from = base == state.bases.end() ? 1 : base->second;
@@ -357,13 +488,12 @@ Result<> NodeImpl::trim(const ClusterState& state) {
   return {};
 }
 
-Result<> NodeImpl::remove_log(const std::string& cluster_id) {
+Result<> NodeImpl::remove_log(const ShardName& shard) {
   Transaction change;
   change.conditions = {{keys_.leader(), Condition::What::kCreateRevision, committer_.epoch()}};
-  for (const auto& prefix :
-       {keys_.tails_of(cluster_id), keys_.bases_of(cluster_id), keys_.headers_of(cluster_id)}) {
-    change.writes.push_back({prefix, std::nullopt, prefix_end(prefix)});
-  }
+  const std::string headers = keys_.headers_of(shard);
+  change.writes = {
+      {keys_.tail(shard)}, {keys_.base(shard)}, {headers, std::nullopt, prefix_end(headers)}};
   QV_TRY(ledger_.transact(change));
   return {};
 }

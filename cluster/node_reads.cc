@@ -16,32 +16,41 @@ constexpr std::chrono::milliseconds kLookAgain{1};
 }  // namespace
 
 /// The range is linearizable, so its tails include every entry that was acknowledged before.
-Result<> NodeImpl::wait_until_fresh(Clock::time_point deadline) {
+Result<> NodeImpl::wait_until_fresh(std::string_view collection, Clock::time_point deadline) {
   QV_TRY(const auto answer, ledger_.range({keys_.state(), prefix_end(keys_.state())}));
   QV_TRY(const auto state, parse_state(keys_, answer));
+  QV_TRY(check_cluster(state));
   if (adopted_catalog_ < state.catalog_revision()) QV_TRY(refresh());
   if (adopted_catalog_ < state.catalog_revision()) {
     return fail(Code::kUnavailable, "this node has not all collections of the cluster yet");
   }
-  bool is_told = false;
+  std::string name(collection);
+  const auto alias = state.aliases.find(name);
+  if (alias != state.aliases.end()) name = alias->second;
+  const auto record = state.collections.find(name);
+  if (record == state.collections.end()) return {};  // the read says that there is none
+  const std::string& id = record->second.config.cluster_id;
   for (const auto& [shard, tail] : state.tails) {
-    if (state.name_of(shard.collection) == nullptr) continue;
-    while (true) {
-      const auto replica = replicas_.find(shard);
-      const engine::EntryNumber applied = replica ? (*replica)->applied() : 0;
-      if (applied >= tail.number) break;
-      // Dropped since.
-      if (!replica && adopted_catalog_ > state.catalog_revision()) break;
-      if (Clock::now() >= deadline) {
-        return fail(Code::kUnavailable,
-                    fmt::format("this node has applied {} of {} entries of shard {}/{} in time",
-                                applied, tail.number, shard.collection, shard.shard));
-      }
-      if (!std::exchange(is_told, true)) wake();
-      std::this_thread::sleep_for(kLookAgain);
-    }
+    if (shard.collection == id) QV_TRY(wait_until_applied(shard, tail.number, deadline));
   }
   return {};
+}
+
+Result<> NodeImpl::wait_until_applied(const engine::ShardName& shard, engine::EntryNumber wanted,
+                                      Clock::time_point deadline) {
+  bool is_told = false;
+  while (true) {
+    const auto replica = replicas_.find(shard);
+    const engine::EntryNumber applied = replica ? (*replica)->applied() : 0;
+    if (applied >= wanted) return {};
+    if (Clock::now() >= deadline) {
+      return fail(Code::kUnavailable,
+                  fmt::format("this node has applied {} of {} entries of shard {}/{} in time",
+                              applied, wanted, shard.collection, shard.shard));
+    }
+    if (!std::exchange(is_told, true)) wake();
+    std::this_thread::sleep_for(kLookAgain);
+  }
 }
 
 }  // namespace quiver::cluster

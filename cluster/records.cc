@@ -80,6 +80,9 @@ std::optional<MemberSet> decode_set(std::string_view text) {
   const auto n_nodes = value->find_unsigned("n");
   const Value* members = value->find("members");
   if (!n_nodes || members == nullptr || members->as_object() == nullptr) return std::nullopt;
+  const auto* cluster = text_of(*value, "id");
+  if (cluster == nullptr || cluster->empty()) return std::nullopt;
+  set.cluster = *cluster;
   set.n_nodes = static_cast<std::uint32_t>(*n_nodes);
   for (const auto& [key, member] : *members->as_object()) {
     const auto id = number_of(key);
@@ -155,6 +158,7 @@ bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
     const auto value = object_of(item.value);
     const auto address = value ? address_of(*value) : std::nullopt;
     if (id && address) state.alive[*id] = *address;
+    if (id) state.alive_leases[*id] = item.lease;
     return id && address;
   }
   if (key.starts_with("collections/")) {
@@ -176,6 +180,20 @@ bool read_key(std::string_view key, const KeyValue& item, ClusterState& state) {
     return shard && number;
   }
   return true;  // of a newer version
+}
+
+void set_dropped_apart(ClusterState& state) {
+  std::set<engine::ShardName> existing;
+  for (const auto& [name, record] : state.collections) {
+    for (const auto shard : engine::shard_numbers(record.config)) {
+      existing.insert({record.config.cluster_id, shard});
+    }
+  }
+  std::erase_if(state.tails, [&](const auto& tail) {
+    if (existing.contains(tail.first)) return false;
+    state.dropped.insert(tail.first);
+    return true;
+  });
 }
 
 }  // namespace
@@ -207,6 +225,10 @@ std::string Keys::headers_of(std::string_view cluster_id) const {
   return fmt::format("{}{}/", log_, cluster_id);
 }
 
+std::string Keys::headers_of(const engine::ShardName& shard) const {
+  return fmt::format("{}{}/", log_, place_of(shard));
+}
+
 bool MemberSet::is_active(NodeId node) const {
   const auto found = members.find(node);
   return found != members.end() && found->second.state == MemberState::kActive;
@@ -231,6 +253,7 @@ Result<ClusterState> parse_state(const Keys& keys, const RangeAnswer& answer) {
     const auto key = std::string_view(item.key).substr(keys.state().size());
     if (!read_key(key, item, state)) return bad_value(item.key, item.value);
   }
+  set_dropped_apart(state);
   return state;
 }
 
@@ -243,6 +266,7 @@ std::string encode_set(const MemberSet& set) {
     members.push_back({std::to_string(id), std::move(value)});
   }
   return payload::to_json(Value(Object{{"v", Value(kVersion)},
+                                       {"id", Value(set.cluster)},
                                        {"n", Value(std::uint64_t{set.n_nodes})},
                                        {"members", Value(std::move(members))}}));
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ class Keys {
   [[nodiscard]] std::string header(const engine::ShardName& shard,
                                    engine::EntryNumber number) const;
   [[nodiscard]] std::string headers_of(std::string_view cluster_id) const;
+  [[nodiscard]] std::string headers_of(const engine::ShardName& shard) const;
 
  private:
   std::string state_;
@@ -49,6 +51,7 @@ enum class MemberState : std::uint8_t {
 
 /// The nodes that count, and how many there are to be.
 struct MemberSet {
+  std::string cluster;  ///< random id, which no other cluster ever has
   struct Member {
     NodeAddress address;
     MemberState state = MemberState::kJoining;
@@ -85,10 +88,14 @@ struct ClusterState {
   LeaseId leader_lease = 0;
   std::int64_t epoch = 0;  ///< of the leader
   std::map<NodeId, NodeAddress> alive;
+  std::map<NodeId, LeaseId> alive_leases;
   std::map<std::string, CollectionRecord> collections;
   std::map<std::string, std::string> aliases;  ///< alias to collection
   Revision aliases_revision = 0;
-  std::map<engine::ShardName, engine::EntryId> tails;
+  std::map<engine::ShardName, engine::EntryId> tails;  ///< of shards that exist
+  /// Shards whose collection or key is dropped. What is on its way then may leave a tail and
+  /// headers.
+  std::set<engine::ShardName> dropped;
   std::map<engine::ShardName, engine::EntryNumber> bases;
 
   /// Name of the collection; nullptr if there is none.

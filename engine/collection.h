@@ -119,8 +119,10 @@ class Collection : public QuerySource {
   }
 
   /// Puts the configuration that the cluster has committed in force. Durable on return.
-  virtual Result<> adopt_config(const CollectionConfig& config) {
-    (void)config;
+  /// `is_current` is asked while no other change runs; false: nothing is done.
+  virtual Result<> adopt_config(const CollectionConfig& config,
+                                const std::function<Result<bool>()>& is_current) {
+    (void)config, (void)is_current;
     return fail(Code::kUnimplemented, "this collection is on this node only");
   }
   /// For the cluster; holds the collection open. kNotFound if there is no such shard, or it is on

@@ -86,9 +86,14 @@ class Database {
     return fail(Code::kUnimplemented, "check of " + name);
   }
   /// Rebuilds the shards whose rows are gone or damaged (engine/collections/repair.h).
-  /// kFailedPrecondition if the collection is open.
+  /// kFailedPrecondition if the collection is open, or if it is damaged and belongs to a cluster.
   virtual Result<CollectionRepair> repair(const std::string& name) {
     return fail(Code::kUnimplemented, "repair of " + name);
+  }
+  /// The collection is on this node only from now on. Nothing changes if it is already.
+  /// kFailedPrecondition if it is open.
+  virtual Result<> leave_cluster(const std::string& name) {
+    return fail(Code::kUnimplemented, "leaving a cluster with " + name);
   }
   /// Drops its aliases, too. False if there was none.
   virtual Result<bool> drop_collection(const std::string& name) = 0;

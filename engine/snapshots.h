@@ -59,7 +59,8 @@ class Snapshots {
   /// Completes the snapshot first.
   [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReader>> open(const SnapshotScope& scope,
                                                                      const std::string& name) = 0;
-  /// Makes a snapshot that is removed when the reader is destroyed.
+  /// Makes a snapshot that is removed when the reader is destroyed, in a time that does not depend
+  /// on its size. Checksums are computed while it is read.
   [[nodiscard]] virtual Result<std::unique_ptr<SnapshotReader>> stream(
       const SnapshotScope& scope) = 0;
 

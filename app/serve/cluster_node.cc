@@ -1,5 +1,7 @@
 #include "app/serve/cluster_node.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -8,6 +10,8 @@
 
 #include "base/io/file.h"
 #include "base/observe/log.h"
+#include "cluster/identity.h"
+#include "cluster/messages.h"
 
 namespace quiver::app {
 namespace {
@@ -36,11 +40,12 @@ cluster::NodeOptions node_options(const Settings& settings, const ClusterPlan& p
 
 ClusterNode::ClusterNode(const Settings& settings, ClusterPlan plan)
     : settings_(settings.cluster),
+      data_dir_(settings.database.data_dir),
       max_body_bytes_(settings.server.max_body_bytes),
       plan_(std::move(plan)),
+      peers_({.secret = settings_.secret, .limits = {}}),
       ledger_(std::make_unique<cluster::EtcdLedger>(
           cluster::EtcdLedgerOptions{.members = plan_.ledger})),
-      peers_({.secret = settings_.secret, .limits = {}}),
       patient_peers_({.secret = settings_.secret, .limits = kPatient}) {}
 
 Result<std::unique_ptr<ClusterNode>> ClusterNode::start(const Settings& settings) {
@@ -48,7 +53,9 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::start(const Settings& settings
   QV_TRY(open_real_directory(settings.database.data_dir));  // makes it
   std::unique_ptr<ClusterNode> made(new ClusterNode(settings, std::move(plan)));
   if (made->plan_.has_etcd) {
-    QV_TRY(made->etcd_, cluster::EtcdProcess::start(made->plan_.etcd));
+    cluster::EtcdProcessOptions options = made->plan_.etcd;
+    options.may_found = [node = made.get()] { return node->may_found_ledger(); };
+    QV_TRY(made->etcd_, cluster::EtcdProcess::start(std::move(options)));
   }
   QV_TRY(made->node_,
          cluster::Node::make(node_options(settings, made->plan_), *made->ledger_, made->peers_));
@@ -56,6 +63,30 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::start(const Settings& settings
            settings.cluster.name, made->plan_.peers.size(),
            made->plan_.has_etcd ? "with a member here" : "elsewhere");
   return made;
+}
+
+Result<> ClusterNode::may_found_ledger() {
+  QV_TRY(const std::string cluster, cluster::read_cluster_id(data_dir_));
+  if (!cluster.empty()) {
+    return fail(Code::kUnavailable,
+                "its data is lost, and it waits for the other members of the ledger");
+  }
+  for (const PeerAddress& peer : plan_.peers) {
+    if (peer == plan_.self) continue;
+    const auto answer = peers_.call(peer_text(peer), cluster::kGetCluster, {});
+    const auto& hosts = plan_.ledger_hosts;
+    const bool is_host = std::ranges::find(hosts, peer) != hosts.end();
+    if (!answer && is_host) {
+      return fail(Code::kUnavailable, fmt::format("a ledger is founded when all its nodes run: {}",
+                                                  answer.error().message()));
+    }
+    if (answer && !answer->empty()) {
+      return fail(Code::kUnavailable,
+                  fmt::format("the node at {} belongs to a cluster, whose ledger is waited for",
+                              peer_text(peer)));
+    }
+  }
+  return {};
 }
 
 /// The peer server ends before the node that answers for it, and etcd last.

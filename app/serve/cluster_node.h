@@ -39,13 +39,18 @@ class ClusterNode {
 
  private:
   ClusterNode(const Settings& settings, ClusterPlan plan);
+  /// An error unless all nodes that run the ledger answer that they belong to no cluster yet, and
+  /// no other node that answers belongs to one. A member of etcd that lost its data must not found
+  /// the ledger anew: it would outvote members that have theirs.
+  [[nodiscard]] Result<> may_found_ledger();
 
   const ClusterSettings settings_;
+  const std::string data_dir_;
   const std::size_t max_body_bytes_;  ///< of clients' requests
   const ClusterPlan plan_;
+  service::HttpPeerClient peers_;
   std::unique_ptr<cluster::EtcdProcess> etcd_;  ///< null: others run the ledger
   std::unique_ptr<cluster::EtcdLedger> ledger_;
-  service::HttpPeerClient peers_;
   /// Calls of gRPC may take long.
   service::HttpPeerClient patient_peers_;
   std::unique_ptr<cluster::Node> node_;

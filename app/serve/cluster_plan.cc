@@ -81,9 +81,9 @@ std::vector<PeerAddress> ledger_hosts(const std::vector<PeerAddress>& peers) {
 
 Result<> plan_etcd(const Settings& settings, ClusterPlan& plan) {
   const ClusterSettings& cluster = settings.cluster;
-  const auto hosts = ledger_hosts(plan.peers);
+  plan.ledger_hosts = ledger_hosts(plan.peers);
   auto& etcd = plan.etcd;
-  for (const PeerAddress& host : hosts) {
+  for (const PeerAddress& host : plan.ledger_hosts) {
     const std::string name = fmt::format("{}-{}", cluster.name, etcd.members.size() + 1);
     const std::uint16_t client_port = port_or(cluster.ledger_client_port, host, 1);
     etcd.members.push_back({.name = name,

@@ -15,11 +15,12 @@ namespace quiver::app {
 
 struct ClusterPlan {
   std::vector<PeerAddress> peers;
-  PeerAddress self;                      ///< one of `peers`
-  cluster::NodeAddress address;          ///< of this node, for the others
-  bool has_etcd = false;                 ///< this node runs a member of the ledger
-  cluster::EtcdProcessOptions etcd;      ///< if so
-  std::vector<client::Endpoint> ledger;  ///< members, this node's own first
+  PeerAddress self;                       ///< one of `peers`
+  cluster::NodeAddress address;           ///< of this node, for the others
+  bool has_etcd = false;                  ///< this node runs a member of the ledger
+  cluster::EtcdProcessOptions etcd;       ///< if so
+  std::vector<PeerAddress> ledger_hosts;  ///< peers that run a member of it; empty: it runs already
+  std::vector<client::Endpoint> ledger;   ///< members, this node's own first
 };
 
 /// Every node makes the same plan of the same `cluster.peers`: the first three run the ledger, or

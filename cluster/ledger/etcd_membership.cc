@@ -96,9 +96,13 @@ bool has_data(const std::filesystem::path& data_dir) {
   return !error && logs != std::filesystem::directory_iterator();
 }
 
-Result<InitialState> prepare_to_join(Gateway& others, const std::string& peer_url) {
+Result<InitialState> prepare_to_join(Gateway& others, const std::string& peer_url,
+                                     const std::function<Result<>()>& may_found) {
   const auto answer = others.post("/v3/cluster/member/list", "{}", Repeat::kYes);
-  if (!answer && answer.error().code() == Code::kUnavailable) return InitialState::kNew;
+  if (!answer && answer.error().code() == Code::kUnavailable) {
+    QV_TRY(may_found());
+    return InitialState::kNew;
+  }
   if (!answer) return fail(answer.error());  // one is there: it must say what this member is
   QV_TRY(const std::vector<ListedMember> members, read_members(*answer));
   const Joining joining = how_to_join(members, peer_url);

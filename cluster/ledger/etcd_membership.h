@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,8 @@ enum class Joining : std::uint8_t {
 
 /// Asks the other members for the list, and removes and adds the member of `peer_url` as needed.
 /// Its votes are lost with its data, so it must not come back under its old id. If no other member
-/// answers, it is a founder. Errors: the others refuse the change for now.
-[[nodiscard]] Result<InitialState> prepare_to_join(Gateway& others, const std::string& peer_url);
+/// answers, it is a founder, if `may_found` says so. Errors: not now.
+[[nodiscard]] Result<InitialState> prepare_to_join(Gateway& others, const std::string& peer_url,
+                                                   const std::function<Result<>()>& may_found);
 
 }  // namespace quiver::cluster::etcd

@@ -202,8 +202,10 @@ void EtcdProcess::watch() {
     const std::string ending = run_once();
     if (wait_for_stop(milliseconds(0))) return;
     if (running.seconds() > kStableSeconds) backoff = kFirstBackoff;
-    log(LogLevel::kError,
-        fmt::format("etcd ended {}; it is started again in {} ms", ending, backoff.count()));
+    if (std::exchange(last_ending_, ending) != ending || backoff >= kMaxBackoff) {
+      log(LogLevel::kError,
+          fmt::format("etcd ended {}; it is started again in {} ms", ending, backoff.count()));
+    }
     if (wait_for_stop(backoff)) return;
     backoff = std::min(backoff * 2, kMaxBackoff);
   }
@@ -229,7 +231,8 @@ Result<ChildProcess> EtcdProcess::start_child() {
   if (!etcd::has_data(options_.data_dir)) {
     etcd::Gateway others(other_members(options_), kJoinTimeout);
     const EtcdMember& self = *find_self(options_);
-    QV_TRY(state, etcd::prepare_to_join(others, url(self.host, self.peer_port)));
+    QV_TRY(state,
+           etcd::prepare_to_join(others, url(self.host, self.peer_port), options_.may_found));
   }
   std::vector<std::string> command = etcd_flags(options_, state);
   command.insert(command.begin(), binary_);

@@ -43,6 +43,9 @@ struct EtcdProcessOptions {
   /// Distinguishes clusters: members with another token do not join.
   std::string cluster_token = "quiver";
   std::chrono::milliseconds stop_timeout = std::chrono::seconds(5);  ///< then it is killed
+  /// Whether this member may found the ledger anew if no other member answers and it has no data.
+  /// An error keeps it waiting. Called on another thread.
+  std::function<Result<>()> may_found = [] { return Result<>(); };
   /// Takes one line of etcd's output; empty: the log of this process. Called on another thread.
   std::function<void(LogLevel, std::string_view)> log = {};
 };
@@ -97,6 +100,7 @@ class EtcdProcess {
   const EtcdProcessOptions options_;
   const std::string binary_;
   const client::Socket stop_event_;  ///< readable once etcd shall end
+  std::string last_ending_;          ///< of the watcher
   std::atomic<pid_t> pid_ = 0;
   std::atomic<std::uint64_t> n_starts_ = 0;
   std::thread watcher_;

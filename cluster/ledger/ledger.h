@@ -96,9 +96,10 @@ class Ledger {
  public:
   virtual ~Ledger() = default;
 
-  /// Does all or nothing. kResourceExhausted: the ledger is full, and takes only deletes.
-  /// kFailedPrecondition: a put names a lease that is gone. kInvalidArgument: a key is empty or
-  /// written twice, or a limit is exceeded. After these three nothing was done.
+  /// Does all or nothing. kResourceExhausted: the ledger is full, and takes only deletes; a later
+  /// read shows whether it was done all the same. kFailedPrecondition: a put names a lease that is
+  /// gone. kInvalidArgument: a key is empty or written twice, or a limit is exceeded. After these
+  /// two nothing was done.
   [[nodiscard]] virtual Result<Outcome> transact(const Transaction& transaction) = 0;
   /// Linearizable: sees every transaction whose outcome was known before the call.
   [[nodiscard]] virtual Result<RangeAnswer> range(const RangeRequest& request) = 0;

@@ -198,6 +198,7 @@ auto MemoryLedger::run(LedgerCall kind, Call&& call, const Transaction* transact
   if (fault.what == What::kNotKnown || fault.what == What::kLate) return outcome_not_known();
   auto answer = call();
   if (fault.what == What::kAnswerLost) return outcome_not_known();
+  if (fault.what == What::kFull) return fail(Code::kResourceExhausted, "the ledger is full");
   return answer;
 }
 

@@ -92,6 +92,7 @@ struct LedgerFault {
     kNotDone,     ///< kUnavailable
     kNotKnown,    ///< not done; kDeadlineExceeded
     kAnswerLost,  ///< done; kDeadlineExceeded
+    kFull,        ///< done; kResourceExhausted
     kLate,        ///< transactions: kDeadlineExceeded, done by `deliver_late`; others as kNotKnown
   };
   What what = What::kNone;

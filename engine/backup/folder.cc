@@ -138,6 +138,80 @@ class FolderReader final : public SnapshotReader {
   std::optional<FileReader> open_file_;
 };
 
+/// The manifest, which holds the checksums, is the last file: all others have passed by then.
+class SummingReader final : public SnapshotReader {
+ public:
+  SummingReader(std::string folder, SnapshotManifest manifest, ArchiveLayout layout)
+      : folder_(std::move(folder)),
+        manifest_(std::move(manifest)),
+        layout_(std::move(layout)),
+        bytes_(std::make_unique<FolderReader>(folder_, manifest_, layout_)) {
+    for (const auto& piece : layout_.pieces()) {
+      if (piece.file) end_of_files_ = piece.offset + piece.size_bytes;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t size_bytes() const override { return layout_.size_bytes(); }
+
+  [[nodiscard]] Result<std::size_t> read(std::uint64_t offset, std::span<char> out) override {
+    std::vector<char> passed;
+    while (n_summed_ < std::min(offset, end_of_files_)) {
+      passed.resize(kPassedBytes);
+      const std::uint64_t n_left = std::min(offset, end_of_files_) - n_summed_;
+      QV_TRY(read_files(n_summed_,
+                        std::span(passed).first(std::min<std::uint64_t>(kPassedBytes, n_left))));
+    }
+    if (offset < end_of_files_) {
+      return read_files(offset,
+                        out.first(std::min<std::uint64_t>(out.size(), end_of_files_ - offset)));
+    }
+    if (!manifest_.is_complete()) QV_TRY(complete());
+    return bytes_->read(offset, out);
+  }
+
+ private:
+  static constexpr std::size_t kPassedBytes = std::size_t{1} << 20;
+
+  Result<std::size_t> read_files(std::uint64_t offset, std::span<char> out) {
+    QV_TRY(const std::size_t n, bytes_->read(offset, out));
+    const std::uint64_t n_known = std::min<std::uint64_t>(n_summed_ - offset, n);
+    add(std::span<const char>(out.first(n)).subspan(n_known));
+    return n;
+  }
+
+  /// `bytes` follow those that were added before.
+  void add(std::span<const char> bytes) {
+    while (!bytes.empty()) {
+      const auto& piece = layout_.piece_at(n_summed_);
+      const std::uint64_t end = piece.offset + piece.size_bytes;
+      const auto here = bytes.first(std::min<std::uint64_t>(bytes.size(), end - n_summed_));
+      if (piece.file) sum_.update(std::as_bytes(here));
+      n_summed_ += here.size();
+      bytes = bytes.subspan(here.size());
+      if (!piece.file || n_summed_ != end) continue;
+      manifest_.files[*piece.file].checksum = sum_.digest();
+      sum_ = Checksum();
+    }
+  }
+
+  Result<> complete() {
+    for (auto& file : manifest_.files) {
+      if (file.size_bytes == 0) file.checksum = checksum({});
+    }
+    QV_TRY(layout_, ArchiveLayout::of(manifest_));
+    bytes_ = std::make_unique<FolderReader>(folder_, manifest_, layout_);
+    return {};
+  }
+
+  const std::string folder_;
+  SnapshotManifest manifest_;
+  ArchiveLayout layout_;
+  std::unique_ptr<FolderReader> bytes_;
+  std::uint64_t end_of_files_ = 0;  ///< offset; later bytes depend on the checksums
+  std::uint64_t n_summed_ = 0;      ///< bytes of the archive that have passed, from its beginning
+  Checksum sum_;                    ///< of the file at `n_summed_`, so far
+};
+
 /// Calls `read(visit)`, which passes all bytes of the file to `visit`, and compares the checksum.
 template <class Read>
 Result<> verify(const std::string& path, const SnapshotFile& file, Read read) {
@@ -235,6 +309,12 @@ Result<std::unique_ptr<SnapshotReader>> open_folder(const std::string& folder) {
   }
   QV_TRY(auto layout, ArchiveLayout::of(manifest));
   return std::make_unique<FolderReader>(folder, std::move(manifest), std::move(layout));
+}
+
+Result<std::unique_ptr<SnapshotReader>> open_new_folder(const std::string& folder) {
+  QV_TRY(auto manifest, read_snapshot_manifest(folder));
+  QV_TRY(auto layout, ArchiveLayout::of(manifest));
+  return std::make_unique<SummingReader>(folder, std::move(manifest), std::move(layout));
 }
 
 Result<> unfold(const std::string& folder, const SnapshotManifest& manifest,

@@ -35,6 +35,9 @@ struct ArchiveFacts {
                                                    const std::function<Result<>()>& may_go_on);
 /// Reads a complete folder as an archive.
 [[nodiscard]] Result<std::unique_ptr<SnapshotReader>> open_folder(const std::string& folder);
+/// Reads a folder without checksums as the same archive, and computes them from what passes. So it
+/// opens at once, and the first reading of an offset takes reading all that is before it.
+[[nodiscard]] Result<std::unique_ptr<SnapshotReader>> open_new_folder(const std::string& folder);
 
 enum class Sharing : std::uint8_t { kLinks, kCopies };
 /// Puts the files of a complete folder whose paths begin with `prefix`, which is left out, into

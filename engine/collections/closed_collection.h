@@ -25,7 +25,8 @@ namespace quiver::engine {
 [[nodiscard]] Result<CollectionFindings> check_shards(const std::string& path,
                                                       const CollectionConfig& config,
                                                       const ShardContext& context);
-/// `repair_shard` for the shards whose rows are gone or damaged.
+/// `repair_shard` for the shards whose rows are gone or damaged. kFailedPrecondition, with nothing
+/// changed, if the collection is replicated: its rows must be those of the other nodes.
 [[nodiscard]] Result<CollectionRepair> repair_shards(const std::string& path,
                                                      const CollectionConfig& config,
                                                      const ShardContext& context);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -254,7 +255,14 @@ Result<> CollectionImpl::submit(const Shards& shards, std::vector<UpdatePart> pa
   auto join =
       std::make_shared<UpdateJoin>(n_waiting, request.n_operations, request.ack, std::move(done));
   if (parts.empty()) {  // nothing to change; answered from another thread all the same
-    context_.lanes->post(Priority::kHigh, [join] { join->part_done({}, std::vector<Seq>()); });
+    const auto answer = [join](const Result<>& confirmed) {
+      join->part_done({}, confirmed ? Result<std::vector<Seq>>() : fail(confirmed.error()));
+    };
+    if (is_replicated()) {
+      context_.replication->confirm_leads(answer);
+    } else {
+      context_.lanes->post(Priority::kHigh, [answer] { answer({}); });
+    }
     return {};
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -505,7 +513,10 @@ Result<> CollectionImpl::create_index(const payload::FieldIndex& index, Ack ack)
 }
 
 Result<bool> CollectionImpl::drop_index(const std::string& key) {
-  if (find_index(config_.load()->indexes, key) == nullptr) return false;
+  if (find_index(config_.load()->indexes, key) == nullptr) {
+    QV_TRY(confirm_leads());
+    return false;
+  }
   QV_TRY(change_config([&](CollectionConfig& config) -> Result<> {
     std::erase_if(config.indexes, [&](const auto& other) { return other.key == key; });
     return {};
@@ -531,7 +542,8 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
     const bool is_new = *next != *config_.load();
     limits_tenants = next->tenant_quota && !config_.load()->tenant_quota;
     const bool adds_fields = next->fields.size() > config_.load()->fields.size();
-    if (is_new) QV_TRY(save_config_(*next, origin));
+    if (!is_new && origin == Origin::kHere) QV_TRY(confirm_leads());
+    if (is_new) QV_TRY(save_config_(*config_.load(), *next, origin));
     if (is_new && !adds_fields) config_.store(next);
     // An unchanged configuration may not be in force in all shards yet: wait for it, too.
     for (const auto& listed : *shards) {
@@ -550,6 +562,15 @@ Result<> CollectionImpl::change_config(const std::function<Result<>(CollectionCo
   }
   if (ack == Ack::kVisible) QV_TRY(latch->wait());
   return limits_tenants ? wait_for_earlier_updates() : Result<>();
+}
+
+Result<> CollectionImpl::confirm_leads() const {
+  if (!is_replicated()) return {};
+  std::promise<Result<>> outcome;
+  auto known = outcome.get_future();
+  context_.replication->confirm_leads(
+      [&outcome](Result<> confirmed) { outcome.set_value(std::move(confirmed)); });
+  return known.get();
 }
 
 Result<> CollectionImpl::check_place() {
@@ -627,7 +648,7 @@ Result<> CollectionImpl::create_shard_key(const ShardKeyCreation& creation) {
     QV_TRY(auto shards, with_new_shards(*shards_.load(), next));
     // After an error the catalog may name the new shards until the old state is written again.
     // Their directories stay; the next creation or opening removes them.
-    QV_TRY(save_config_(*next, Origin::kHere));
+    QV_TRY(save_config_(*config_.load(), *next, Origin::kHere));
     shards_.store(std::make_shared<const Shards>(std::move(shards)));
     config_.store(std::move(next));
     return {};
@@ -638,7 +659,7 @@ Result<Shards> CollectionImpl::take_shards(const ShardKey& key) {
   MutexLock lock(change_mutex_);
   auto next = std::make_shared<CollectionConfig>(*config_.load());
   QV_TRY(remove_shard_key(*next, key));
-  QV_TRY(save_config_(*next, Origin::kHere));
+  QV_TRY(save_config_(*config_.load(), *next, Origin::kHere));
   Shards kept;
   Shards dropped;
   const auto shards = shards_.load();
@@ -673,17 +694,21 @@ Result<> CollectionImpl::drop_shard_key(const ShardKey& key) {
 }
 
 /// Opens the shards of new keys and removes those of dropped ones.
-Result<> CollectionImpl::adopt_shards(const CollectionConfig& config) {
+Result<> CollectionImpl::adopt_shards(const CollectionConfig& config,
+                                      const std::function<Result<bool>()>& is_current) {
   Shards dropped;
   const auto swapped = bulk_.between_loads([&]() -> Result<> {
     MutexLock lock(change_mutex_);
     auto next = std::make_shared<CollectionConfig>(*config_.load());
     if (next->shard_keys == config.shard_keys) return {};
+    QV_TRY(const bool is_wanted, is_current());
+    if (!is_wanted) return {};
+    QV_TRY(check_can_follow(*next, config));
     next->shard_keys = config.shard_keys;
     next->next_shard = config.next_shard;
     const auto listed = shards_.load();
     QV_TRY(auto shards, with_new_shards(*listed, next));
-    QV_TRY(save_config_(*next, Origin::kCluster));
+    QV_TRY(save_config_(*config_.load(), *next, Origin::kCluster));
     for (const auto& old : *listed) {
       const auto kept = std::ranges::find(shards, old.number, &ListedShard::number);
       if (kept == shards.end()) dropped.push_back(old);
@@ -696,10 +721,14 @@ Result<> CollectionImpl::adopt_shards(const CollectionConfig& config) {
   return swapped;
 }
 
-Result<> CollectionImpl::adopt_config(const CollectionConfig& config) {
+Result<> CollectionImpl::adopt_config(const CollectionConfig& config,
+                                      const std::function<Result<bool>()>& is_current) {
   if (closed_) return fail(Code::kUnavailable, "the collection is closing");
-  QV_TRY(adopt_shards(config));
+  QV_TRY(adopt_shards(config, is_current));
   const auto take_over = [&](CollectionConfig& next) -> Result<> {
+    QV_TRY(const bool is_wanted, is_current());
+    if (!is_wanted) return {};
+    QV_TRY(check_can_follow(next, config));
     next = config;
     return {};
   };

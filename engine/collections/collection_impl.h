@@ -34,8 +34,9 @@ class CollectionImpl final : public Collection,
  public:
   /// Who changed a configuration: a client of this node, or another node.
   enum class Origin : std::uint8_t { kHere, kCluster };
-  /// Makes a changed configuration durable before it is put in force.
-  using SaveConfig = std::function<Result<>(const CollectionConfig&, Origin)>;
+  /// Makes a configuration that was made of `base` durable before it is put in force.
+  using SaveConfig =
+      std::function<Result<>(const CollectionConfig& base, const CollectionConfig& config, Origin)>;
 
   /// Opens the shards below `path`, and may create them. kDataLoss if one must exist and is gone.
   static Result<std::shared_ptr<CollectionImpl>> open(
@@ -81,7 +82,8 @@ class CollectionImpl final : public Collection,
   Result<bool> drop_index(const std::string& key) override;
   Result<> create_shard_key(const ShardKeyCreation& creation) override;
   Result<> drop_shard_key(const ShardKey& key) override;
-  Result<> adopt_config(const CollectionConfig& config) override;
+  Result<> adopt_config(const CollectionConfig& config,
+                        const std::function<Result<bool>()>& is_current) override;
   [[nodiscard]] Result<std::shared_ptr<Replica>> replica(std::uint32_t shard) override;
 
   /// Changes the configuration: durable on return; kVisible: in force in every shard, too.
@@ -131,10 +133,13 @@ class CollectionImpl final : public Collection,
   Result<> wait_for_earlier_updates();
   /// An error while updates are refused.
   [[nodiscard]] Result<> check_gates() const;
+  /// For requests that change nothing, in a cluster: this node must not lack another's changes.
+  [[nodiscard]] Result<> confirm_leads() const;
   [[nodiscard]] bool is_replicated() const {
     return context_.replication != nullptr && !config_.load()->cluster_id.empty();
   }
-  Result<> adopt_shards(const CollectionConfig& config);
+  Result<> adopt_shards(const CollectionConfig& config,
+                        const std::function<Result<bool>()>& is_current);
   Result<> close_shards();
   class Planned;
 

@@ -263,10 +263,11 @@ void CollectionTable::check_all_logs() {
 Result<std::shared_ptr<CollectionImpl>> CollectionTable::open_shards(CollectionEntry& entry) {
   // Called with the collection's own lock, never with the entry's.
   auto save = [this, name = entry.name, directory = entry.directory](
-                  const CollectionConfig& config, CollectionImpl::Origin origin) -> Result<> {
+                  const CollectionConfig& base, const CollectionConfig& config,
+                  CollectionImpl::Origin origin) -> Result<> {
     const bool is_shared = context_.replication != nullptr && !config.cluster_id.empty();
     if (is_shared && origin == CollectionImpl::Origin::kHere) {
-      QV_TRY(context_.replication->commit_config(name, config));
+      QV_TRY(context_.replication->commit_config(name, base, config));
     }
     return gate_.checked(gate_.catalog().update(name, directory, to_json(config)));
   };

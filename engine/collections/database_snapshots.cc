@@ -314,8 +314,7 @@ Result<std::unique_ptr<SnapshotReader>> DatabaseSnapshots::stream(const Snapshot
   QV_TRY(const auto own, resolved(scope));
   QV_TRY(auto draft, shelf_.new_draft());
   QV_TRY(fill(own, *draft));
-  QV_TRY(complete_there(draft->path(), Cancel()));
-  QV_TRY(auto reader, open_folder(draft->path()));
+  QV_TRY(auto reader, open_new_folder(draft->path()));
   return std::make_unique<PassingReader>(std::move(draft), std::move(reader));
 }
 

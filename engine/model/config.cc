@@ -445,6 +445,33 @@ void drop_field(CollectionConfig& config, std::string_view name) {
   }
 }
 
+Result<> check_can_follow(const CollectionConfig& now, const CollectionConfig& next) {
+  if (now.sharding != next.sharding || now.shard_number != next.shard_number) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("a configuration with {} shards cannot follow one with {}",
+                            next.shard_number, now.shard_number));
+  }
+  if (next.fields.size() < now.fields.size()) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("a configuration with {} vector fields cannot follow one with {}",
+                            next.fields.size(), now.fields.size()));
+  }
+  for (std::size_t i = 0; i < now.fields.size(); ++i) {
+    FieldSchema kept = now.fields[i];
+    kept.modifier = next.fields[i].modifier;  // belongs to queries
+    if (is_dropped(next.fields[i])) kept.name = next.fields[i].name;
+    if (kept == next.fields[i]) continue;
+    const auto name = [](const FieldSchema& field) {
+      return is_dropped(field) ? std::string("a dropped one") : quoted_name(field);
+    };
+    return fail(Code::kFailedPrecondition,
+                fmt::format("vector field {} is {}, and {} with another name or type cannot take "
+                            "its place",
+                            i, name(now.fields[i]), name(next.fields[i])));
+  }
+  return {};
+}
+
 Result<> check_ttl(const CollectionConfig& config) {
   if (!config.ttl) return {};
   for (const auto& index : config.indexes) {

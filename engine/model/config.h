@@ -149,6 +149,10 @@ inline constexpr std::size_t kMaxFieldNumber = 65535;
 /// Drops the field `name` and what is configured for it. Nothing changes if there is none.
 void drop_field(CollectionConfig& config, std::string_view name);
 
+/// kFailedPrecondition, naming the difference, unless rows and segments of `now` can follow `next`:
+/// shards stay, and each field keeps its place and its type, or is dropped. Names do not change.
+[[nodiscard]] Result<> check_can_follow(const CollectionConfig& now, const CollectionConfig& next);
+
 /// kInvalidArgument if points are to expire by a key that has no index of integers with ranges or
 /// of datetimes.
 [[nodiscard]] Result<> check_ttl(const CollectionConfig& config);

@@ -53,8 +53,13 @@ class Replication {
   /// then it comes back as a committed one.
   virtual void commit(const ShardName& shard, std::shared_ptr<const Entry> entry,
                       Done done) noexcept = 0;
-  /// Makes a changed configuration count for all nodes.
+  /// For requests that change nothing: calls `done` once, with success if this node still leads
+  /// and so nothing of another leader is missing here. The ledger is asked.
+  virtual void confirm_leads(Done done) noexcept = 0;
+  /// Makes a configuration that was made of `base` count for all nodes. kUnavailable if the ledger
+  /// has another one than `base`.
   [[nodiscard]] virtual Result<> commit_config(const std::string& name,
+                                               const CollectionConfig& base,
                                                const CollectionConfig& config) = 0;
   /// Calls `then` when the other nodes have applied what was committed of the collection before
   /// this call, or do not in time.

@@ -11,6 +11,11 @@
 #include "payload/json/document.h"
 
 namespace quiver::engine {
+namespace {
+
+const StoredVector kAbsent;
+
+}  // namespace
 
 MutableSegment::FieldBuffer::FieldBuffer(FieldSchema field)
     : schema(std::move(field)), dropped(is_dropped(schema)) {
@@ -102,14 +107,17 @@ bool MutableSegment::follows(const std::vector<FieldSchema>& fields) const {
 }
 
 void MutableSegment::append(const Row& row) {
-  QV_CHECK(row.vectors.size() == fields_.size());
+  QV_CHECK(row.vectors.size() <= fields_.size());
   ids_.append(row.id);
   seqs_.append(row.seq);
   first_seq_ = std::min(first_seq_, row.seq);
   documents_.append(std::as_bytes(std::span(row.payload)));
   document_offsets_.append(documents_.size());
   data_bytes_ += row.payload.size();
-  for (std::size_t i = 0; i < fields_.size(); ++i) data_bytes_ += fields_[i].append(row.vectors[i]);
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const bool has_place = i < row.vectors.size() && !fields_[i].dropped;
+    data_bytes_ += fields_[i].append(has_place ? row.vectors[i] : kAbsent);
+  }
   if (!columns_.empty()) {
     const auto document = payload::parse_json(row.payload);
     QV_CHECK(document.has_value());

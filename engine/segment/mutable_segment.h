@@ -33,7 +33,9 @@ class MutableSegment {
   /// Number of the oldest change that wrote a row.
   [[nodiscard]] Seq first_seq() const { return first_seq_; }
 
-  /// If this throws, columns have different lengths, and the segment is unusable.
+  /// `row` may have been made before fields were added or dropped: it has no vectors for the ones
+  /// added, and those of dropped ones are left out. If this throws, columns have different lengths,
+  /// and the segment is unusable.
   void append(const Row& row);
   /// Adds a payload column over the rows so far; replaces one of the same key.
   void add_index(const payload::FieldIndex& index);

@@ -57,12 +57,21 @@ bool ApplyLane::put_off() {
 void ApplyLane::apply_group() noexcept {
   group_.emplace(queue_.take(), table_.snapshot(), common_.config.load());
   const Result<> staged = guarded([this] { return stage(); });
-  if (!staged || group_->staging.empty()) return finish_group(staged);
+  if (!staged) return finish_group(staged);
+  if (group_->staging.empty()) return finish_empty_group();
   if (group_->last_entry != 0) {
     log_.append_entries(group_->staging, group_->last_entry, committed_);
   } else {
     log_.append(group_->staging, committed_);
   }
+}
+
+void ApplyLane::finish_empty_group() noexcept {
+  const bool is_acknowledged = std::ranges::any_of(group_->requests, [](const auto& queued) {
+    return queued.request.entry == nullptr && queued.result.has_value();
+  });
+  if (is_acknowledged) return log_.confirm(committed_);
+  finish_group({});
 }
 
 Result<> ApplyLane::stage() {

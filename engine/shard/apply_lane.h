@@ -59,6 +59,7 @@ class ApplyLane {
   };
 
   /// Numbers the changes of the group.
+  void finish_empty_group() noexcept;
   Result<> stage();
   /// Stages committed entries, which follow each other; requests of clients in between fail.
   Result<> stage_entries();

@@ -81,6 +81,17 @@ void ReplicatedLog::end(const Staging& group, EntryNumber number, const Committe
   committed(written);
 }
 
+/// A node that does not lead any more may lack what another leader has changed since.
+void ReplicatedLog::confirm(const Committed& committed) noexcept {
+  set_busy(true);
+  replication_.confirm_leads([this, &committed](const Result<>& outcome) {
+    lane_.post([this, &committed, outcome] {
+      set_busy(false);
+      committed(outcome);
+    });
+  });
+}
+
 void ReplicatedLog::append_entries(const Staging& group, EntryNumber last,
                                    const Committed& committed) noexcept {
   committed(guarded([&] { return write(group, last); }));

@@ -34,6 +34,7 @@ class ReplicatedLog final : public ShardLog {
   /// Called once, before anything else. kDataLoss if the number of the last entry is damaged.
   Result<> load();
   void append(const Staging& group, const Committed& committed) noexcept override;
+  void confirm(const Committed& committed) noexcept override;
   void append_entries(const Staging& group, EntryNumber last,
                       const Committed& committed) noexcept override;
   [[nodiscard]] Result<std::optional<Seq>> last() const override { return rows_.last(); }

@@ -42,6 +42,8 @@ class ShardLog {
   /// this returns or later. Success means that they are durable. `group` and `committed` stay valid
   /// until then, and no other group is appended.
   virtual void append(const Staging& group, const Committed& committed) noexcept = 0;
+  /// As `append`, for a group that changes nothing: `committed` says that it may be acknowledged.
+  virtual void confirm(const Committed& committed) noexcept { committed({}); }
   /// Writes entries that the cluster has committed, up to number `last`; otherwise as `append`.
   virtual void append_entries(const Staging& group, std::uint64_t last,
                               const Committed& committed) noexcept {

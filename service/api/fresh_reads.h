@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "service/api/call.h"
@@ -12,6 +13,8 @@ namespace quiver::service::api {
 [[nodiscard]] bool may_be_behind(const Call& call);
 /// Returns once this node has all that was committed before the call, after `seconds` at most;
 /// nullopt: as long as a change waits for a leader. kUnavailable: it has not. Blocks.
-[[nodiscard]] Result<> wait_until_fresh(Call& call, std::optional<double> seconds);
+/// `collection`: name or alias of what is read.
+[[nodiscard]] Result<> wait_until_fresh(Call& call, std::string_view collection,
+                                        std::optional<double> seconds);
 
 }  // namespace quiver::service::api

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "engine/collection.h"
 #include "service/api/answer.h"
+#include "service/api/cluster_info.h"
 
 namespace quiver::service::api {
 namespace {
@@ -44,10 +45,18 @@ Telemetry read_telemetry(const Call& call, const TelemetryParts& parts) {
   return telemetry;
 }
 
-/// What a node that never saw the ledger holds may be old.
-bool has_seen_ledger(const Runtime& runtime) {
+/// Why reads should go to another node: this one may hold old data, or none yet. Empty: no reason.
+std::string absence_from_cluster(const Runtime& runtime) {
   const cluster::Node* node = runtime.options().cluster.node;
-  return node == nullptr || node->view().ledger_revision > 0;
+  if (node == nullptr) return "";
+  const cluster::NodeView view = node->view();
+  if (!view.refusal.empty()) return view.refusal;
+  if (view.ledger_revision == 0) {
+    return "this node has not reached the ledger of its cluster yet";
+  }
+  const cluster::NodeView::Member* self = self_of(view);
+  if (self != nullptr && self->is_active) return "";
+  return "this node joins the cluster and has not all of its data yet";
 }
 
 }  // namespace
@@ -83,9 +92,8 @@ void readiness(Call& call, Done<Readiness> done) {
   auto ask = [&call]() -> Result<Readiness> {
     Readiness readiness;
     readiness.is_ready = call.runtime().database().ready(&readiness.reason);
-    if (!has_seen_ledger(call.runtime())) {
-      readiness = {false, "this node has not reached the ledger of its cluster yet"};
-    }
+    const std::string absence = absence_from_cluster(call.runtime());
+    if (!absence.empty()) readiness = {false, absence};
     if (readiness.is_ready) return readiness;
     call.runtime().repeated_log().log(LogLevel::kWarning, "not ready", readiness.reason);
     // It names collections and files.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -36,6 +37,13 @@ class Network {
     MutexLock lock(mutex_);
     cut_off_[peer] = is_cut_off;
   }
+  /// Messages that `is_lost` says yes to do not arrive.
+  using Filter =
+      std::function<bool(const std::string& from, const std::string& to, std::string_view verb)>;
+  void set_filter(Filter is_lost) {
+    MutexLock lock(mutex_);
+    is_lost_ = std::move(is_lost);
+  }
   /// Waits until no message is on its way to the node.
   void disconnect(const std::string& peer) {
     MutexLock lock(mutex_);
@@ -48,7 +56,8 @@ class Network {
     Node* node = nullptr;
     {
       MutexLock lock(mutex_);
-      if (nodes_[to] == nullptr || cut_off_[from] || cut_off_[to]) {
+      const bool is_lost = is_lost_ && is_lost_(from, to, verb);
+      if (nodes_[to] == nullptr || cut_off_[from] || cut_off_[to] || is_lost) {
         return fail(Code::kUnavailable, "no way to " + to);
       }
       node = nodes_[to];
@@ -68,6 +77,7 @@ class Network {
   std::map<std::string, Node*> nodes_ QV_GUARDED_BY(mutex_);
   std::map<std::string, bool> cut_off_ QV_GUARDED_BY(mutex_);
   std::map<std::string, int> n_calls_ QV_GUARDED_BY(mutex_);
+  Filter is_lost_ QV_GUARDED_BY(mutex_);
 };
 
 class PeerOfTest final : public PeerClient {
@@ -134,6 +144,9 @@ class TestNode {
   [[nodiscard]] bool runs() const { return node_ != nullptr; }
   [[nodiscard]] Node& node() { return *node_; }
   [[nodiscard]] engine::Database& database() { return node_->database(); }
+  /// Without the cluster.
+  [[nodiscard]] engine::Database& local() { return *database_; }
+  [[nodiscard]] const std::string& peer() const { return address_.peer; }
   [[nodiscard]] MemoryLedger& ledger() { return ledger_; }
   [[nodiscard]] bool leads() const {
     if (node_ == nullptr) return false;

@@ -21,12 +21,14 @@ KeyValue item(std::string key, std::string value) {
 TEST(Records, TheStateIsReadAsItWasWritten) {
   const Keys keys("test");
   MemberSet set;
+  set.cluster = "0f";
   set.n_nodes = 3;
   set.members[7] = {{"a:1", "http://a:2"}, MemberState::kActive};
   set.members[8] = {{"b:1", "http://b:2"}, MemberState::kJoining};
   engine::CollectionConfig config;
   config.cluster_id = "c0ffee";
   config.fields = {{"", FieldKind::kDense, 2, DType::kF32, Metric::kDot, SparseModifier::kNone}};
+  config.shard_number = 2;
   const engine::ShardName shard{"c0ffee", 1};
   RangeAnswer answer;
   answer.revision = 11;
@@ -36,6 +38,8 @@ TEST(Records, TheStateIsReadAsItWasWritten) {
                   item(keys.collection("a/b ü"), engine::to_json(config)),
                   item(keys.aliases(), encode_aliases({{"x", "a/b ü"}})),
                   item(keys.tail(shard), encode_tail(kEntry)),
+                  item(keys.tail({"c0ffee", 2}), encode_tail(kEntry)),
+                  item(keys.tail({"dead", 0}), encode_tail(kEntry)),
                   item(keys.base(shard), "250"),
                   item(keys.state() + "of-a-later-version", "anything")};
   const auto state = parse_state(keys, answer);
@@ -51,6 +55,8 @@ TEST(Records, TheStateIsReadAsItWasWritten) {
   EXPECT_EQ(state->name_of("other"), nullptr);
   EXPECT_EQ(state->aliases.at("x"), "a/b ü");
   EXPECT_EQ(state->tails.at(shard), kEntry);
+  EXPECT_EQ(state->tails.size(), 1U);
+  EXPECT_EQ(state->dropped, (std::set<engine::ShardName>{{"c0ffee", 2}, {"dead", 0}}));
   EXPECT_EQ(state->bases.at(shard), 250U);
 }
 

@@ -1,6 +1,7 @@
 // A node of a cluster that says and answers what a test wants.
 #pragma once
 
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -37,6 +38,10 @@ class FakeNode final : public cluster::Node {
     MutexLock lock(mutex_);
     return view_;
   }
+  Result<> wait_until_fresh(std::string_view collection,
+                            std::chrono::steady_clock::time_point) override {
+    return on_fresh_read ? on_fresh_read(collection) : Result<>();
+  }
   engine::Replication& replication() override { std::abort(); }
   Result<> start(engine::Database&) override { return {}; }
   engine::Database& database() override { return local; }
@@ -46,6 +51,7 @@ class FakeNode final : public cluster::Node {
   void stop() override {}
 
   FakeDatabase local;
+  std::function<Result<>(std::string_view collection)> on_fresh_read;
   std::function<Result<std::string>(std::string_view verb, std::string_view body)> on_answer;
 
  private:

@@ -44,7 +44,7 @@ Decoded<> with_readable(Rpc& rpc, const Request& request, Work work) {
   return on_executor(rpc, rpc.runtime().blocking(), [&request, work](Rpc& call) -> Decoded<> {
     std::optional<double> seconds = call.seconds_left();
     if (request.has_timeout() && request.timeout() > 0) seconds = request.timeout();
-    QV_TRY(api::wait_until_fresh(call, seconds));
+    QV_TRY(api::wait_until_fresh(call, request.collection_name(), seconds));
     return with_collection(call, request.collection_name(), work);
   });
 }

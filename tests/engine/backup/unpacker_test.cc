@@ -116,6 +116,43 @@ TEST_F(UnpackerTest, EveryPartOfAnArchiveCanBeReadAlone) {
   }
 }
 
+TEST_F(UnpackerTest, ANewFolderIsTheSameArchiveBeforeItsChecksumsAreKnown) {
+  new_folder(files_);
+  const fs::path folder = root_ / "new";
+  for (const auto& [path, text] : files_) write(folder / "files" / path, text);
+  SnapshotManifest manifest;
+  manifest.collections.push_back({"name", "", "{}", {{0, Seq{7}}}});
+  ASSERT_TRUE(write_new_manifest(folder, manifest));
+  ASSERT_FALSE(open_folder(folder)) << "it has no checksums";
+  const std::string bytes = archive_of((root_ / "folder").string());
+  std::mt19937_64 random(3);
+  for (const std::size_t piece : {1U, 511U, 700U, 1'000'000U}) {
+    const auto reader = open_new_folder(folder).value();
+    ASSERT_EQ(reader->size_bytes(), bytes.size());
+    std::string read;
+    std::string part(piece, '\0');
+    while (true) {
+      const std::size_t n = reader->read(read.size(), part).value();
+      if (n == 0) break;
+      read += part.substr(0, n);
+    }
+    EXPECT_EQ(read, bytes) << "in pieces of " << piece;
+  }
+  const auto reader = open_new_folder(folder).value();  // anywhere, and again
+  for (int i = 0; i < 300; ++i) {
+    const std::size_t first = random() % bytes.size();
+    std::string part(1 + random() % (bytes.size() - first), '\0');
+    const std::size_t n = reader->read(first, part).value();
+    ASSERT_GT(n, 0U);
+    ASSERT_EQ(part.substr(0, n), bytes.substr(first, n)) << first;
+  }
+  fs::remove(folder / "files/shard-0/rows/block");
+  const auto late = open_new_folder(folder);
+  ASSERT_TRUE(late) << "opening reads no file";
+  std::string all(bytes.size(), '\0');
+  EXPECT_FALSE((*late)->read(0, all));
+}
+
 TEST_F(UnpackerTest, CutArchivesAreRefused) {
   const std::string bytes = archive_of(new_folder(files_));
   for (std::size_t n = 0; n + 512 < bytes.size(); n += 97) {

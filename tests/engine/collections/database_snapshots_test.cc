@@ -148,11 +148,13 @@ class DatabaseSnapshotsTest : public ::testing::Test {
     return database_->collection(name).value();
   }
   [[nodiscard]] std::string archive(const SnapshotScope& scope, const std::string& name) const {
-    const auto reader = snapshots().open(scope, name).value();
-    std::string bytes(reader->size_bytes(), '\0');
+    return all_of(*snapshots().open(scope, name).value());
+  }
+  [[nodiscard]] static std::string all_of(SnapshotReader& reader) {
+    std::string bytes(reader.size_bytes(), '\0');
     // Odd pieces: a reader may begin and end anywhere.
     for (std::size_t at = 0; at < bytes.size();) {
-      const auto n = reader->read(
+      const auto n = reader.read(
           at, std::span(bytes).subspan(at, std::min<std::size_t>(997, bytes.size() - at)));
       EXPECT_TRUE(n && *n > 0);
       at += *n;
@@ -212,6 +214,28 @@ TEST_F(DatabaseSnapshotsTest, RandomWritesAreRecoveredBitForBit) {
     }
     close();
   }
+}
+
+/// As cluster/copies.cc does: whoever asks for a stream waits for no file to be read.
+TEST_F(DatabaseSnapshotsTest, AStreamHasItsChecksumsAfterItsFiles) {
+  open();
+  Random random(4);
+  ASSERT_TRUE(database_->create_collection("points", small_config(2)));
+  for (int i = 0; i < 40; ++i) random_write(*collection("points"), random);
+  const std::string before = contents(*collection("points"));
+  auto reader = snapshots().stream({"points", {}}).value();
+  for (const auto& draft : fs::directory_iterator(root_ / "data/snapshot-drafts")) {
+    EXPECT_FALSE(fs::exists(draft.path() / "archive.json")) << "nothing was read yet";
+  }
+  for (int i = 0; i < 40; ++i) random_write(*collection("points"), random);
+  std::string bytes = all_of(*reader);
+  ASSERT_TRUE(receive({"copy", {}}, bytes));
+  EXPECT_EQ(contents(*collection("copy")), before);
+  const auto damaged = std::span(bytes).subspan(bytes.size() / 3, 600);  // more than a padding
+  for (char& byte : damaged) byte = static_cast<char>(byte ^ 1);
+  EXPECT_FALSE(receive({"copy", {}}, bytes)) << "the checksums are those of what was sent";
+  reader.reset();
+  EXPECT_TRUE(fs::is_empty(root_ / "data/snapshot-drafts"));
 }
 
 TEST_F(DatabaseSnapshotsTest, IndexesAreReusedAndNotBuiltAgain) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include "tests/engine/support.h"
 
 namespace quiver::engine::testing {
@@ -201,6 +202,42 @@ TEST(CollectionConfig, AFieldOfTheSameNameIsRefused) {
   ASSERT_FALSE(sparse);
   EXPECT_EQ(sparse.error().message(), "vector `half` already exists: it is a dense vector");
   EXPECT_EQ(config, before);
+}
+
+TEST(CollectionConfig, AnotherFollowsIfRowsFitIt) {
+  CollectionConfig now;
+  now.fields = mixed_fields();
+  CollectionConfig next = now;
+  EXPECT_TRUE(check_can_follow(now, next));
+  FieldSchema added = now.fields[0];
+  added.name = "added";
+  ASSERT_TRUE(add_field(next, added));
+  EXPECT_TRUE(check_can_follow(now, next));
+  drop_field(next, now.fields[1].name);
+  EXPECT_TRUE(check_can_follow(now, next)) << "a dropped field keeps its place";
+  next.fields[0].modifier = SparseModifier::kIdf;
+  EXPECT_TRUE(check_can_follow(now, next));
+
+  const auto refused = [](const CollectionConfig& from, const CollectionConfig& to) {
+    const auto checked = check_can_follow(from, to);
+    return !checked && checked.error().code() == Code::kFailedPrecondition;
+  };
+  EXPECT_TRUE(refused(next, now)) << "fewer fields";
+  CollectionConfig back = next;
+  back.fields[1] = now.fields[1];
+  EXPECT_TRUE(refused(next, back)) << "a dropped field is back";
+  for (const auto& change : std::vector<std::function<void(FieldSchema&)>>{
+           [](FieldSchema& field) { ++field.dim; }, [](FieldSchema& field) { field.name += "x"; },
+           [](FieldSchema& field) { field.metric = Metric::kEuclid; },
+           [](FieldSchema& field) { field.kind = FieldKind::kMulti; },
+           [](FieldSchema& field) { field.dtype = DType::kE5m2; }}) {
+    CollectionConfig other = now;
+    change(other.fields[0]);
+    EXPECT_TRUE(refused(now, other)) << "another schema";
+  }
+  CollectionConfig shards = now;
+  ++shards.shard_number;
+  EXPECT_TRUE(refused(now, shards));
 }
 
 TEST(CollectionConfig, TheNumberOfFieldsIsLimited) {

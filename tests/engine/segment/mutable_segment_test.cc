@@ -77,6 +77,30 @@ TEST(MutableSegment, DataBytesGrowWithTheData) {
   EXPECT_EQ(segment.snapshot()->data_bytes(), segment.data_bytes());
 }
 
+/// A change may be committed after the fields that it was checked with have changed.
+TEST(MutableSegment, TakesRowsThatAreOlderThanItsFields) {
+  Random random(97);
+  const auto before = mixed_fields();
+  CollectionConfig config;
+  config.fields = before;
+  ASSERT_TRUE(add_field(
+      config, {"added", FieldKind::kDense, 8, DType::kF32, Metric::kDot, SparseModifier::kNone}));
+  drop_field(config, before[1].name);
+  MutableSegment segment(1, config.fields, {});
+  const Row old = random_row(PointId::number(1), 1, before, random);
+  const Row now = random_row(PointId::number(2), 2, config.fields, random);
+  segment.append(old);
+  segment.append(now);
+  const Segment view{segment.snapshot(), nullptr, 0};
+  Row expected = old;
+  expected.vectors.resize(config.fields.size());
+  expected.vectors[1] = {};
+  EXPECT_EQ(view.row(0), expected);
+  expected = now;
+  expected.vectors[1] = {};
+  EXPECT_EQ(view.row(1), expected);
+}
+
 payload::FieldIndex index_of(std::string key) {
   payload::FieldIndex index;
   index.key = std::move(key);

@@ -29,7 +29,9 @@ class HeldReplication final : public Replication {
     entry = std::move(sent);
     done = std::move(then);
   }
-  [[nodiscard]] Result<> commit_config(const std::string&, const CollectionConfig&) override {
+  void confirm_leads(Done then) noexcept override { done = std::move(then); }
+  [[nodiscard]] Result<> commit_config(const std::string&, const CollectionConfig&,
+                                       const CollectionConfig&) override {
     return {};
   }
   void when_replicas_applied(const std::string&, std::function<void()> then) noexcept override {
