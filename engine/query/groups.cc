@@ -28,9 +28,6 @@ constexpr std::uint64_t kLimitGrowth = 8;
 constexpr std::uint64_t kMaxUnfilteredHits = 4096;
 /// Wanted points are sought without a filter if about one in so many points is wanted.
 constexpr std::uint64_t kCommon = 32;
-/// Groups that have no more points than this together are completed by ranking all their points.
-/// Deeper and deeper searches would score the same rows several times.
-constexpr std::uint64_t kMaxRankedRows = 4096;
 constexpr std::size_t kDocumentsBetweenChecks = 64;
 
 std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
@@ -81,10 +78,8 @@ std::optional<std::vector<GroupId>> group_ids_of(const payload::ColumnView& colu
 
 struct HitGroup {
   GroupId id;
-  Candidates hits;            ///< best first
-  bool has_all_hits = false;  ///< no search can find another hit
+  Candidates hits;  ///< best first
 };
-using GroupNumbers = std::vector<std::size_t>;  ///< positions of groups
 
 /// Group ids of the kinds that a condition can name.
 struct WantedIds {
@@ -184,7 +179,6 @@ class GroupSearch {
     is_listing_ = ranking.is_listing;
     groups_.clear();
     numbers_.clear();
-    is_rare_done_ = false;
     QV_TRY(add_groups(ranking.candidates));
     has_all_groups_ = groups_.size() >= request_.query.limit;
     return !is_rescored() && ranking.candidates.size() < limit;
@@ -206,7 +200,7 @@ class GroupSearch {
     QV_TRY(const auto ranking, rank(filtered_limit_, filter));
     const bool is_exhausted = ranking.candidates.size() < filtered_limit_;
     if (has_all_groups_) {
-      QV_TRY(refill(incomplete(), ranking.candidates));
+      QV_TRY(refill(ranking.candidates));
       return is_exhausted;
     }
     QV_TRY(add_groups(ranking.candidates));
@@ -217,59 +211,19 @@ class GroupSearch {
   Result<> search_on() {
     bool is_complete = false;
     while (!is_complete && (!has_all_groups_ || !is_full())) {
-      const auto filter = has_all_groups_ ? among(incomplete()) : beyond_found();
+      const auto filter = has_all_groups_ ? among_incomplete() : beyond_found();
       const std::uint64_t deeper = saturating_multiply(limit_, kLimitGrowth);
       bool is_unfiltered = deeper <= kMaxUnfilteredHits;
       if (is_unfiltered) {
         QV_TRY(is_unfiltered, matches_often(filter));
       }
-      if (!is_unfiltered && has_all_groups_ && !is_rare_done_) {
-        QV_TRY(complete_rare());
-      } else {
-        QV_TRY(is_complete, is_unfiltered ? search_all(deeper) : search_among(filter));
-      }
+      QV_TRY(is_complete, is_unfiltered ? search_all(deeper) : search_among(filter));
     }
     return {};
-  }
-
-  /// Completes the incomplete groups with the fewest points.
-  Result<> complete_rare() {
-    is_rare_done_ = true;
-    QV_TRY(const GroupNumbers rare, rare_groups());
-    if (rare.empty()) return {};
-    QV_TRY(const auto ranking, rank(kAllHits, among(rare)));
-    QV_TRY(refill(rare, ranking.candidates));
-    for (const std::size_t number : rare) groups_[number].has_all_hits = true;
-    return {};
-  }
-
-  /// Incomplete groups that have about `kMaxRankedRows` points together, the smallest ones.
-  [[nodiscard]] Result<GroupNumbers> rare_groups() const {
-    std::vector<std::pair<std::uint64_t, std::size_t>> sizes;
-    for (const std::size_t number : incomplete()) {
-      QV_TRY(const std::uint64_t size, n_expected(among({number})));
-      sizes.emplace_back(size, number);
-    }
-    std::sort(sizes.begin(), sizes.end());
-    GroupNumbers rare;
-    std::uint64_t n_rows = 0;
-    for (const auto& [size, number] : sizes) {
-      n_rows += size;
-      if (n_rows > kMaxRankedRows) break;
-      rare.push_back(number);
-    }
-    return rare;
   }
 
   [[nodiscard]] bool is_incomplete(const HitGroup& group) const {
-    return group.hits.size() < request_.group_size && !group.has_all_hits;
-  }
-  [[nodiscard]] GroupNumbers incomplete() const {
-    GroupNumbers numbers;
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      if (is_incomplete(groups_[i])) numbers.push_back(i);
-    }
-    return numbers;
+    return group.hits.size() < request_.group_size;
   }
   [[nodiscard]] bool is_full() const {
     return std::none_of(groups_.begin(), groups_.end(),
@@ -288,10 +242,12 @@ class GroupSearch {
     return filter;
   }
 
-  /// Matches the points of these groups.
-  [[nodiscard]] payload::Filter among(const GroupNumbers& numbers) const {
+  /// Matches the points of groups that are not full.
+  [[nodiscard]] payload::Filter among_incomplete() const {
     WantedIds wanted;
-    for (const std::size_t number : numbers) wanted.add(groups_[number].id);
+    for (const auto& group : groups_) {
+      if (is_incomplete(group)) wanted.add(group.id);
+    }
     payload::Filter filter;
     const auto add = [&](payload::ValueCondition condition) {
       filter.should.emplace_back(payload::FieldCondition{request_.group_by, std::move(condition)});
@@ -306,18 +262,13 @@ class GroupSearch {
     return filter;
   }
 
-  /// Estimates how many points match.
-  [[nodiscard]] Result<std::uint64_t> n_expected(const payload::Filter& filter) const {
-    QV_TRY(const auto predicate, payload::compile(filter, environment_.config.indexes));
-    std::uint64_t n = 0;
-    for (const Segment* segment : environment_.snapshot.segments()) {
-      n += predicate->estimate(SegmentRows(*segment->data)).expected;
-    }
-    return n;
-  }
   [[nodiscard]] Result<bool> matches_often(const payload::Filter& filter) const {
-    QV_TRY(const std::uint64_t n, n_expected(filter));
-    return n > environment_.snapshot.n_live() / kCommon;
+    QV_TRY(const auto predicate, payload::compile(filter, environment_.config.indexes));
+    std::uint64_t n_expected = 0;
+    for (const Segment* segment : environment_.snapshot.segments()) {
+      n_expected += predicate->estimate(SegmentRows(*segment->data)).expected;
+    }
+    return n_expected > environment_.snapshot.n_live() / kCommon;
   }
 
   Result<std::vector<GroupId>> group_ids(const Candidate& candidate) const {
@@ -367,10 +318,12 @@ class GroupSearch {
     });
   }
 
-  /// Replaces the hits of these groups by those of a ranking of all their points.
-  Result<> refill(const GroupNumbers& numbers, const Candidates& candidates) {
+  /// Replaces the hits of groups that are not full by those of a ranking of all their points.
+  Result<> refill(const Candidates& candidates) {
     std::map<std::size_t, Candidates> refilled;
-    for (const std::size_t number : numbers) refilled[number];
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (is_incomplete(groups_[i])) refilled[i];
+    }
     std::size_t n_full = 0;
     HitsOfGroups seen;
     const auto visit = [&](const Candidate& candidate, const GroupId& id) {
@@ -418,7 +371,6 @@ class GroupSearch {
   Metric metric_ = Metric::kDot;
   bool is_listing_ = false;
   bool has_all_groups_ = false;  ///< no search can find another group
-  bool is_rare_done_ = false;    ///< `complete_rare` has run since the last search of all points
   std::vector<HitGroup> groups_;
   std::map<GroupId, std::size_t> numbers_;  ///< positions in `groups_`
 };
