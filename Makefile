@@ -1,5 +1,5 @@
 # What people type. Every target is a script that also works on its own, from any folder.
-.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb format tidy docs clean help
+.PHONY: demo bench demo-cluster soak-cluster bench-peers bench-late-interaction late-interaction-table test test-all conformance soak-operations setup build gpu gpu-check deb wheel format tidy docs clean help
 
 help:
 	@echo "make demo      set up, build, load the sample, run a tour of queries, stop"
@@ -17,6 +17,7 @@ help:
 	@echo "make gpu       the module for NVIDIA GPUs: build/gpu/libquiver_gpu_cuda.so (wants nvcc)"
 	@echo "make gpu-check  on a machine with an NVIDIA GPU: the module's answers beside the CPU's, and its speed"
 	@echo "make deb       the release build as a package for Debian 12"
+	@echo "make wheel     the Python package quiver-search as a wheel: build/python/wheel (wants PyPI)"
 	@echo "make format    clang-format over the tree"
 	@echo "make tidy      clang-tidy over the tree"
 	@echo "make docs      write docs/configuration.md from the declaration of the keys"
@@ -75,6 +76,9 @@ gpu-check:
 
 deb:
 	@scripts/deb
+
+wheel:
+	@scripts/wheel
 
 format:
 	@scripts/format

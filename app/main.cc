@@ -12,6 +12,7 @@
 #include "app/check/check.h"
 #include "app/check/command.h"
 #include "app/cluster/command.h"
+#include "app/cluster/comparison.h"
 #include "app/cluster/status.h"
 #include "app/common/version.h"
 #include "app/doctor/command.h"
@@ -106,7 +107,7 @@ int run(int argc, char** argv) {
   auto* rescue = quiver::app::add_rescue(app, options.rescue);
   auto* backup = quiver::app::add_backup(app, options.backup);
   auto* restore = quiver::app::add_restore(app, options.restore);
-  auto* cluster_status = quiver::app::add_cluster(app, options.cluster_status);
+  const auto cluster = quiver::app::add_cluster(app, options.cluster_status);
   auto* doctor = quiver::app::add_doctor(app, options.doctor);
   quiver::app::add_manual(app, options.manual);
   try {
@@ -132,9 +133,10 @@ int run(int argc, char** argv) {
   if (*rescue) return report(quiver::app::run_rescue(options.rescue));
   if (*backup) return report(quiver::app::run_backup(options.backup));
   if (*restore) return report(quiver::app::run_restore(options.restore));
-  if (*cluster_status) {
+  if (*cluster.status) {
     return report(quiver::app::run_cluster_status(options.cluster_status));
   }
+  if (*cluster.check) return report(quiver::app::run_cluster_check(options.cluster_status));
   if (*doctor) return report(quiver::app::run_doctor(options.doctor));
   if (*options.manual.completions) quiver::app::print_completions(app, options.manual.shell);
   if (*options.manual.manual) quiver::app::print_manual(app);

@@ -158,7 +158,8 @@ Result<> run_check(const CheckOptions& options) {
 
 Result<> run_repair(const RepairOptions& options) {
   QV_TRY(auto database, open_directory(options.data_dir));
-  auto result = repair_one(*database, options.collection);
+  auto result = options.leaves_cluster ? database->leave_cluster(options.collection) : Result<>();
+  if (result) result = repair_one(*database, options.collection);
   const auto closed = database->close();
   return result ? closed : result;
 }

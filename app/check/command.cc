@@ -31,6 +31,10 @@ CLI::App* add_repair(CLI::App& app, RepairOptions& options) {
                    "Data directory to repair; no server may have it open")
       ->required();
   command->add_option("--collection", options.collection, "Collection to repair")->required();
+  command->add_flag(
+      "--leave-cluster", options.leaves_cluster,
+      "Take the collection out of its cluster first; the last resort if no other node "
+      "has its points");
   command->footer(
       "Takes the newest version of each point that the rows, their logs or the segments hold.\n"
       "Keeps the damaged files under other names and prints these, so the disk must have room for\n"

@@ -15,6 +15,7 @@ struct CheckOptions {
 struct RepairOptions {
   std::string data_dir;
   std::string collection;
+  bool leaves_cluster = false;  ///< the collection is no replica from then on
 };
 
 }  // namespace quiver::app

@@ -23,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using storage::RowBatch;
 
+/// Facts of a replicated log (engine/write/replicated_log.cc), which no repaired collection has.
+constexpr std::string_view kLogFacts = "log/";
 constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
 
 struct Paths {
@@ -207,7 +209,9 @@ class Repair {
       QV_TRY(add_segments(old, facts, segments, out));
       QV_TRY(add_late_batches(old, out));
       QV_TRY(add_older_versions(segments, out));
-      for (const auto& [key, value] : facts.others) out.put_fact(key, value);
+      for (const auto& [key, value] : facts.others) {
+        if (!key.starts_with(kLogFacts)) out.put_fact(key, value);
+      }
       count_lost(out);
       n_points_ = out.n_points();
       QV_TRY(out.finish());
