@@ -407,6 +407,7 @@ def test_closing_while_threads_search(tmp_path):
     for thread in threads:
         thread.start()
     time.sleep(0.1)
+    assert len(database.collection("c")) == 2000  # does not wait for the searches to end
     database.close()
     for thread in threads:
         thread.join()
